@@ -6,38 +6,40 @@ import type { JournalForTask } from '../../tasks/journal.ts'
 import type { BriefPiece, BriefSection } from './build-brief.ts'
 import { countTokens, fenceText, firstTokens, stripInvisible } from './prompt-text.ts'
 
-/** The whole section, and what one entry may take of it. */
-const JOURNAL_MOST = 3_000
-const JOURNAL_MOST_OF_ONE = 300
-/** Title, words around the entries and fences. */
-const JOURNAL_AROUND = 160
-/** What entries of this run take at most where earlier ones have something to tell too. */
-const SHARE_OF_RECENT = 0.6
-/** Of an entry's files. */
-const FILES_SHOWN = 8
+/** Most tokens of the section, and of one entry. */
+const MAX_JOURNAL = 3_000
+const MAX_ENTRY = 300
+/** Tokens for the title, the lines around the entries, and the fences. */
+const JOURNAL_OVERHEAD = 160
+/** Most of the section for entries of this run, where there are entries of earlier runs too. */
+const RECENT_SHARE = 0.6
+/** Files that are shown of an entry. */
+const MAX_FILES = 8
 
 /**
- * What happened before, from the journal: the newest of this run, and those of earlier runs that are most like the task. `told`: what
- * the brief says of other tasks elsewhere; the same words are not said twice. Pure.
+ * What happened before, from the journal: the newest entries of this run, and the entries of earlier runs that are most like the task.
+ * `quoted`: reports of other tasks that the brief contains elsewhere; they are not repeated here. Pure.
  */
-export function journalSection({ recent, alike }: JournalForTask, told: readonly string[] = []): BriefSection {
-  const draw = (entry: JournalEntry) => entryText(entry, told)
-  const room = JOURNAL_MOST - JOURNAL_AROUND
-  const second = fitting(alike.map(draw), room * (1 - SHARE_OF_RECENT))
-  const first = fitting(recent.map(draw), room - second.tokens)
-  // What the run itself left free goes to the others.
-  const rest = fitting(alike.map(draw), room - first.tokens)
-  const left = recent.length + alike.length - first.texts.length - rest.texts.length
+export function journalSection({ recent, alike }: JournalForTask, quoted: readonly string[] = []): BriefSection {
+  const format = (entry: JournalEntry) => entryText(entry, quoted)
+  const room = MAX_JOURNAL - JOURNAL_OVERHEAD
+  const reserved = takeFitting(alike.map(format), room * (1 - RECENT_SHARE))
+  const ofRun = takeFitting(recent.map(format), room - reserved.tokens)
+  // The room that this run's entries leave free goes to earlier runs.
+  const ofEarlier = takeFitting(alike.map(format), room - ofRun.tokens)
+  const omitted = recent.length + alike.length - ofRun.texts.length - ofEarlier.texts.length
   return {
     name: 'journal',
     title: 'What happened before',
     pieces: [
-      ...group('In this run, the latest first:', first.texts),
-      ...group('In earlier runs, what is most like this task:', rest.texts),
-      ...(left > 0 && left < recent.length + alike.length ? [{ text: `(${left} more are in the journal)` }] : []),
+      ...group('In this run, the latest first:', ofRun.texts),
+      ...group('In earlier runs, what is most like this task:', ofEarlier.texts),
+      ...(omitted > 0 && omitted < recent.length + alike.length
+        ? [{ text: `(${omitted} more are in the journal)` }]
+        : []),
     ],
-    tokens: JOURNAL_MOST,
-    omitted: first.dropped + rest.dropped,
+    tokens: MAX_JOURNAL,
+    omitted: ofRun.dropped + ofEarlier.dropped,
     weight: 30,
   }
 }
@@ -46,8 +48,8 @@ function group(text: string, entries: readonly string[]): BriefPiece[] {
   return entries.length === 0 ? [] : [{ text, verbatim: entries.join('\n\n') }]
 }
 
-/** As many texts as have room, in their order. */
-function fitting(texts: readonly string[], room: number): { texts: string[]; tokens: number; dropped: number } {
+/** As many texts as fit into the room, in their order. */
+function takeFitting(texts: readonly string[], room: number): { texts: string[]; tokens: number; dropped: number } {
   const taken = { texts: [] as string[], tokens: 0, dropped: 0 }
   let isFull = false
   for (const text of texts) {
@@ -62,29 +64,29 @@ function fitting(texts: readonly string[], room: number): { texts: string[]; tok
   return taken
 }
 
-function entryText(entry: JournalEntry, told: readonly string[]): string {
+function entryText(entry: JournalEntry, quoted: readonly string[]): string {
   const { task_id, title, number, outcome, model, duration_ms, reason, files, files_more, notes } = entry
   const again = number > 1 ? `, attempt ${number}` : ''
-  const how = [outcome, `in ${minutes(duration_ms)}`, ...(model ? [`with ${model}`] : [])].join(' ')
-  const shown = files.slice(0, FILES_SHOWN)
+  const how = [outcome, `in ${formatDuration(duration_ms)}`, ...(model ? [`with ${model}`] : [])].join(' ')
+  const shown = files.slice(0, MAX_FILES)
   const more = files.length - shown.length + files_more
   const lines = [
     `${task_id} ${oneLine(title)}${again}: ${how}`,
     ...(shown.length > 0 ? [`changed: ${shown.map(oneLine).join(', ')}${more > 0 ? ` and ${more} more` : ''}`] : []),
     ...(reason && outcome === 'failed' ? [`why: ${oneLine(reason)}`] : []),
-    ...(notes && !isRepeated(notes, told) ? [notes] : []),
+    ...(notes && !isQuoted(notes, quoted) ? [notes] : []),
   ]
   const text = stripInvisible(lines.join('\n'))
-  return countTokens(text) <= JOURNAL_MOST_OF_ONE ? text : `${firstTokens(text, JOURNAL_MOST_OF_ONE - 2).trimEnd()} …`
+  return countTokens(text) <= MAX_ENTRY ? text : `${firstTokens(text, MAX_ENTRY - 2).trimEnd()} …`
 }
 
-/** The last words of a task that this one comes after stand in the brief already. */
-function isRepeated(notes: string, told: readonly string[]): boolean {
+/** Whether the brief contains the notes already: it quotes the report of a task that this one comes after. */
+function isQuoted(notes: string, quoted: readonly string[]): boolean {
   const begin = notes.slice(0, 100)
-  return told.some(text => text.includes(begin))
+  return quoted.some(text => text.includes(begin))
 }
 
-function minutes(ms: number): string {
+function formatDuration(ms: number): string {
   if (ms < 60_000) return 'under a minute'
   return ms < 5_400_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`
 }
@@ -94,27 +96,25 @@ function oneLine(text: string): string {
   return line.length > 200 ? `${line.slice(0, 199).toWellFormed()}…` : line
 }
 
-/** The whole section, and what one note may take of it. */
-const NOTES_MOST = 2_000
-const NOTES_MOST_OF_ONE = 700
-/** Title, the words above the notes, and the names of those that had no room. */
-const NOTES_AROUND = 220
-/** Notes that are named where they had no room. */
-const NAMED = 5
+/** Most tokens of the section, and of one note. */
+const MAX_NOTES = 2_000
+const MAX_NOTE = 700
+/** Tokens for the title, the introduction, and the names of the notes that did not fit. */
+const NOTES_OVERHEAD = 220
+/** Most notes that are named because they did not fit. */
+const MAX_NAMED = 5
 
-/** What is known about the project that has to do with the task: notes in the order of how near they are. Pure. */
+/** The project's notes that concern the task, the most relevant first. Pure. */
 export function notesSection(notes: readonly Note[]): BriefSection {
   const texts: string[] = []
-  const left: { note: Note; tokens: number }[] = []
-  let room = NOTES_MOST - NOTES_AROUND
+  const omitted: { note: Note; tokens: number }[] = []
+  let room = MAX_NOTES - NOTES_OVERHEAD
   for (const note of notes) {
-    const whole = noteLines(note)
+    const whole = noteText(note)
     const text =
-      countTokens(whole) <= NOTES_MOST_OF_ONE
-        ? whole
-        : `${firstTokens(whole, NOTES_MOST_OF_ONE - 25)} …\n(the rest stands in the file)`
+      countTokens(whole) <= MAX_NOTE ? whole : `${firstTokens(whole, MAX_NOTE - 25)} …\n(the rest stands in the file)`
     const tokens = countTokens(fenceText(text)) + 2
-    if (tokens > room) left.push({ note, tokens })
+    if (tokens > room) omitted.push({ note, tokens })
     else {
       texts.push(text)
       room -= tokens
@@ -124,44 +124,46 @@ export function notesSection(notes: readonly Note[]): BriefSection {
     name: 'notes',
     title: 'Notes on this project',
     pieces: [
-      ...texts.map((verbatim, index) => ({ ...(index === 0 && { text: WHAT }), verbatim })),
-      ...(left.length > 0 ? [{ text: leftText(left.map(({ note }) => note)) }] : []),
+      ...texts.map((verbatim, index) => ({ ...(index === 0 && { text: NOTES_INTRO }), verbatim })),
+      ...(omitted.length > 0 ? [{ text: omittedText(omitted.map(({ note }) => note)) }] : []),
     ],
-    tokens: NOTES_MOST,
-    omitted: left.reduce((sum, { tokens }) => sum + tokens, 0),
+    tokens: MAX_NOTES,
+    omitted: omitted.reduce((sum, { tokens }) => sum + tokens, 0),
     weight: 35,
   }
 }
 
-const WHAT =
+const NOTES_INTRO =
   'Written down by people and agents who worked here before. Check what you rely on: the project may have moved on.'
 
-function noteLines({ file, title, tags, body }: Note): string {
+function noteText({ file, title, tags, body }: Note): string {
   const about = tags.length > 0 ? ` [${tags.join(', ')}]` : ''
   return stripInvisible(`${title}${about}\n(${join(NOTES_FOLDER, file).replace(/\s+/g, ' ')})\n\n${body}`)
 }
 
-function leftText(notes: readonly Note[]): string {
-  const names = notes.slice(0, NAMED).map(({ file }) => JSON.stringify(stripInvisible(file)))
+function omittedText(notes: readonly Note[]): string {
+  const names = notes.slice(0, MAX_NAMED).map(({ file }) => JSON.stringify(stripInvisible(file)))
   const more = notes.length - names.length
   const all = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
   return `(Left out for want of room, in ${NOTES_FOLDER}: ${firstTokens(all, 120)})`
 }
 
-/** What failed before, the last attempt with everything that was seen of it; `note` is a word of advice (`retryPlan`). */
+/** The failed attempts, the last one with all that was seen of it; `note` is advice for the next one (`retryPlan`). */
 export function retrySection(history: readonly PastAttempt[], note: string | undefined): BriefSection {
   const failed = history.filter(({ outcome }) => outcome === 'failed')
   const last = failed.at(-1)
   return {
     name: 'retry report',
     title: 'It was tried before',
-    pieces: last ? [...(note ? [{ text: note }] : []), ...lastOne(last, failed.length), ...earlier(failed)] : [],
+    pieces: last
+      ? [...(note ? [{ text: note }] : []), ...lastFailure(last, failed.length), ...earlierFailures(failed)]
+      : [],
     tokens: 6_000,
     weight: 70,
   }
 }
 
-function lastOne({ number, reason, result, evidence = [] }: PastAttempt, count: number): BriefPiece[] {
+function lastFailure({ number, reason, result, evidence = [] }: PastAttempt, count: number): BriefPiece[] {
   const times = count === 1 ? 'once' : `${count} times`
   const why = `It failed ${times}. Look at what is there already before you begin. Why attempt ${number} failed:`
   return [
@@ -171,8 +173,8 @@ function lastOne({ number, reason, result, evidence = [] }: PastAttempt, count: 
   ]
 }
 
-/** Newest first: they are cut from the end. */
-function earlier(failed: readonly PastAttempt[]): BriefPiece[] {
+/** Newest first: pieces are cut from the end. */
+function earlierFailures(failed: readonly PastAttempt[]): BriefPiece[] {
   return failed
     .slice(0, -1)
     .reverse()

@@ -9,19 +9,19 @@ import { changedFilesColumns, journalNotes } from '../../tasks/journal.ts'
 import { listChangedBetween, listChangedSince } from '../../workspace/changes.ts'
 import { readSigils, type Sigil, stripSigils } from '../session/read-sigils.ts'
 
-/** What an attempt that is over leaves behind: for its row, and for the notes of the project. */
+/** What a finished attempt leaves behind: columns of its row, and notes on the project. */
 interface AttemptStory {
   columns: Pick<JournalColumns, 'notes' | 'files' | 'files_more'>
   knowledge: Extract<Sigil, { kind: 'knowledge' }>[]
 }
 
-/** Rows read at once: a session may have tens of thousands, and the daemon has others to look after. */
-const PAGE = 500
+/** Events read at once: a session may have tens of thousands, and the daemon serves other sessions meanwhile. */
+const PAGE_SIZE = 500
 
-/** Tools that write the file they are given. */
-const WRITERS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
-/** Those that write no file of the project. After any other one git is asked, which takes some 20 ms. */
-const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'TodoWrite', 'WebFetch', 'WebSearch', 'AskUserQuestion'])
+/** Tools that write the file that they are given. */
+const WRITING_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
+/** Tools that write no file of the project. After any other tool git is asked, which takes some 20 ms. */
+const READING_TOOLS = new Set(['Read', 'Grep', 'Glob', 'LS', 'TodoWrite', 'WebFetch', 'WebSearch', 'AskUserQuestion'])
 
 /** Reads what an attempt said and changed from the events of its session, and from git. */
 export async function attemptStory(
@@ -31,64 +31,67 @@ export async function attemptStory(
   const written = new Set<string>()
   const sigils = new Map<string, Sigil>()
   let lastWords = ''
-  let isSure = true
-  for await (const event of eventsOf(session.id, store)) {
+  let isComplete = true
+  for await (const event of readEvents(session.id, store)) {
     if (event.kind === 'tool.finished') {
       const { tool, target, ok } = event.body
-      if (WRITERS.has(tool) && ok) written.add(target)
-      else if (!WRITERS.has(tool) && !READERS.has(tool)) isSure = false
+      if (WRITING_TOOLS.has(tool) && ok) written.add(target)
+      else if (!WRITING_TOOLS.has(tool) && !READING_TOOLS.has(tool)) isComplete = false
     }
-    const said = wordsOf(event)
-    if (said === undefined) continue
+    const text = agentText(event)
+    if (text === undefined) continue
     const left = event.kind === 'turn.ended' ? (event.body.sigils?.left ?? []) : []
-    for (const sigil of [...readSigils(said, { task: attempt.task_id }).sigils, ...left])
+    for (const sigil of [...readSigils(text, { task: attempt.task_id }).sigils, ...left])
       sigils.set(JSON.stringify(sigil), sigil)
-    const plain = stripSigils(said)
+    const plain = stripSigils(text)
     if (plain !== '') lastWords = plain
   }
-  const seen = isSure ? [] : await changedBy({ attempt, session }, store)
+  const changed = isComplete ? [] : await listChanged({ attempt, session }, store)
   const all = [...sigils.values()]
   const journal = all.flatMap(sigil => (sigil.kind === 'journal' ? [sigil.notes] : []))
   return {
-    columns: { notes: journalNotes({ journal, lastWords }), ...changedFilesColumns(written, seen) },
+    columns: { notes: journalNotes({ journal, lastWords }), ...changedFilesColumns(written, changed) },
     knowledge: all.filter(sigil => sigil.kind === 'knowledge'),
   }
 }
 
-/** Words of the agent itself: what a subagent says, it says to the agent. */
-function wordsOf(event: StoredEvent): string | undefined {
+/** Text of the agent itself; a subagent speaks to the agent only. */
+function agentText(event: StoredEvent): string | undefined {
   if (event.kind === 'turn.ended') return event.body.text
   return event.kind === 'agent.said' && event.body.agent_id === undefined ? event.body.text : undefined
 }
 
-async function* eventsOf(session: string, store: Pick<Store, 'events'>): AsyncGenerator<StoredEvent> {
+async function* readEvents(session: string, store: Pick<Store, 'events'>): AsyncGenerator<StoredEvent> {
   for (let after = 0; ; ) {
     const page = await store.events({
-      ...{ subject: session, after, limit: PAGE },
+      ...{ subject: session, after, limit: PAGE_SIZE },
       kinds: ['agent.said', 'tool.finished', 'turn.ended'],
     })
     yield* page
     const last = page.at(-1)
-    if (!last || page.length < PAGE) return
+    if (!last || page.length < PAGE_SIZE) return
     after = last.id
   }
 }
 
-/** What an attempt changed, as git has it: in its worktree, or by the merge after which that was removed, or in the project since it began. */
-async function changedBy(
+/**
+ * The files that an attempt changed, as git has them: by its merge, after which the worktree was removed; in its worktree; or in the
+ * project since the attempt began.
+ */
+async function listChanged(
   { attempt, session }: { attempt: AttemptRow; session: SessionRow },
   { merges }: Pick<Store, 'merges'>,
 ): Promise<string[] | undefined> {
-  const { place } = session.options
-  if (!place) return listChangedSince(session.project, attempt.started_at)
-  const landed = (await merges.list({ task: place.task })).findLast(row => row.attempt === place.attempt && row.result)
-  if (landed?.base && landed.result)
-    return listChangedBetween(session.project, { base: landed.base, head: landed.result })
-  return existsSync(place.directory) ? listChangedBetween(place.directory, { base: place.base }) : undefined
+  const { place: worktree } = session.options
+  if (!worktree) return listChangedSince(session.project, attempt.started_at)
+  const rows = await merges.list({ task: worktree.task })
+  const merge = rows.findLast(row => row.attempt === worktree.attempt && row.result)
+  if (merge?.base && merge.result) return listChangedBetween(session.project, { base: merge.base, head: merge.result })
+  return existsSync(worktree.directory) ? listChangedBetween(worktree.directory, { base: worktree.base }) : undefined
 }
 
-/** What one attempt may add: a project is not to be filled with what one agent thinks of. */
-const MOST = 5
+/** Most notes of one attempt, so that one agent cannot fill a project with notes. */
+const MAX_NOTES = 5
 
 export interface KeepNotesOptions {
   project: string
@@ -98,17 +101,17 @@ export interface KeepNotesOptions {
   log: Log
 }
 
-/** Writes down the notes of an attempt among those of its project. Once more changes nothing; what is refused is logged. */
+/** Adds the notes of an attempt to those of its project. Repeating it changes nothing; a refused note is logged. */
 export function keepNotes(
   knowledge: AttemptStory['knowledge'],
   { project, task, log, ...where }: KeepNotesOptions,
 ): void {
-  for (const { title, tags, body } of knowledge.slice(0, MOST)) {
+  for (const { title, tags, body } of knowledge.slice(0, MAX_NOTES)) {
     const note = { title, tags, body, task: task.id, ...(task.feature !== null && { feature: task.feature }) }
     const recorded = recordNote(note, { project, by: 'agent', ...where })
     if (recorded.did === 'refused') log.warn({ task: task.id, title, why: recorded.why }, 'a note was not written down')
     else log.info({ task: task.id, file: recorded.file, did: recorded.did }, 'a note was written down')
   }
-  const more = knowledge.length - MOST
+  const more = knowledge.length - MAX_NOTES
   if (more > 0) log.warn({ task: task.id, more }, 'one attempt may write down only so many notes')
 }

@@ -1,6 +1,6 @@
 import { openFence } from '../session/quoted-lines.ts'
 
-/** Text as a program or an agent wrote it, in a fence that nothing in it can close. */
+/** Puts text by a program or an agent into a fence that nothing in it can close. */
 export function fenceText(text: string): string {
   const clean = stripInvisible(text)
   let longest = 2
@@ -9,37 +9,37 @@ export function fenceText(text: string): string {
   return `${fence}\n${clean}\n${fence}`
 }
 
-/** Text that may hold fences of its own: one that it leaves open is closed, so that what follows is not part of it. */
+/** Closes a fence that a text leaves open, so that what follows is not part of it. */
 export function closeFence(text: string): string {
   const clean = stripInvisible(text)
   const open = openFence(clean.split('\n'))
   return open === undefined ? clean : `${clean}\n${open}`
 }
 
-/** Without what a terminal or a reader could be deceived by: control characters, marks that turn the direction of text. */
+/** Removes what could deceive a terminal or a reader: control characters, and marks that turn the direction of text. */
 export function stripInvisible(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(UNSEEN, '').toWellFormed()
+  return text.replace(/\r\n?/g, '\n').replace(INVISIBLE, '').toWellFormed()
 }
 
-const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+const INVISIBLE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
 /**
- * Bytes of text that are counted as one token. Vendors count with tokenizers of their own, which are not to be had here: English
- * prose has about four and a half bytes a token, code about three and a half, Chinese three. A cap must hold for code, so the
- * estimate is right for that, up to a third too high for prose and a little too low for Chinese.
+ * Bytes of text that count as one token. Vendors count with tokenizers of their own, which are not available here: English prose
+ * has about four and a half bytes a token, code about three and a half, Chinese three. A cap must hold for code, so the estimate
+ * is right for code, up to a third too high for prose and a little too low for Chinese.
  */
 const BYTES_PER_TOKEN = 3.5
 
-/** How many tokens a text has, about. Never more for a part of a text than for the whole. */
+/** Estimates the tokens of a text. A part of a text never has more than the whole. */
 export function countTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
 }
 
-/** The longest beginning of a text that is within so many tokens, and no character cut in two. */
+/** The longest beginning of a text within a number of tokens; no character is cut in two. */
 export function firstTokens(text: string, tokens: number): string {
   const bytes = Buffer.from(text.toWellFormed())
   let end = Math.min(bytes.length, Math.max(0, Math.floor(tokens * BYTES_PER_TOKEN)))
-  while (end > 0 && end < bytes.length && isInside(bytes[end])) end--
+  while (end > 0 && end < bytes.length && isContinuation(bytes[end])) end--
   return bytes.subarray(0, end).toString()
 }
 
@@ -47,33 +47,33 @@ export function firstTokens(text: string, tokens: number): string {
 export function lastTokens(text: string, tokens: number): string {
   const bytes = Buffer.from(text.toWellFormed())
   let start = Math.max(0, bytes.length - Math.max(0, Math.floor(tokens * BYTES_PER_TOKEN)))
-  while (start < bytes.length && isInside(bytes[start])) start++
+  while (start < bytes.length && isContinuation(bytes[start])) start++
   return bytes.subarray(start).toString()
 }
 
-/** Of UTF-8: a byte that goes on with a character. */
-function isInside(byte: number | undefined): boolean {
+/** Whether a byte of UTF-8 continues a character. */
+function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }
 
-/** The JSON of a reply: all of it, or the last code block of it, since models explain themselves even when told not to. */
+/** The JSON object in a reply: the whole reply, or its last code block, since models explain themselves even when told not to. */
 export function jsonIn(text: string): unknown {
   return allJsonIn(text)[0]
 }
 
-/** Every one of them, the one that counts first. */
+/** All JSON objects in a reply; the one that `jsonIn` returns comes first. */
 export function allJsonIn(text: string): unknown[] {
   const blocks = [...text.matchAll(/^[ \t]*(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^[ \t]*\1[ \t]*$/gm)].map(
     ([, , body = '']) => body,
   )
-  return [text, ...blocks.reverse()].map(parsed).filter(found => found !== undefined)
+  return [text, ...blocks.reverse()].map(parseObject).filter(value => value !== undefined)
 }
 
-function parsed(text: string): unknown {
+function parseObject(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : undefined
   } catch {
-    return undefined // the next candidate, or nothing, which is told as such
+    return undefined // the next candidate is tried
   }
 }

@@ -8,16 +8,16 @@ import { openProjectReader, readSkills } from '../../workspace/detect/project-fi
 import type { BriefPiece, BriefSection } from './build-brief.ts'
 import { stripInvisible } from './prompt-text.ts'
 
-/** A task and what stands around it. */
-export interface TaskSurroundings {
+/** A task, its parent and its blockers. */
+export interface TaskContext {
   task: Task
   parent: Task | undefined
-  /** What it comes after. */
+  /** The tasks that it comes after. */
   blockers: readonly Task[]
 }
 
-/** What an agent is told of its task: how to work, the task, when it is done, what it is a part of, what came before it. */
-export function taskSections({ task, parent, blockers }: TaskSurroundings): BriefSection[] {
+/** The sections about a task: how to work, the task, its criteria, its parent, and the tasks before it. */
+export function taskSections({ task, parent, blockers }: TaskContext): BriefSection[] {
   const criteria = task.acceptance.split('\n').filter(line => line.trim() !== '')
   return [
     {
@@ -30,7 +30,7 @@ export function taskSections({ task, parent, blockers }: TaskSurroundings): Brie
     {
       name: 'task',
       title: `Your task: ${task.id}`,
-      pieces: [{ text: wordsOf(task) }],
+      pieces: [{ text: describeTask(task) }],
       // A person's own words are cut last of all.
       tokens: 40_000,
       weight: 90,
@@ -38,21 +38,21 @@ export function taskSections({ task, parent, blockers }: TaskSurroundings): Brie
     {
       name: 'acceptance',
       title: 'It is done when',
-      pieces: criteria.length === 0 ? [] : [{ text: criteria.map(each => `- ${each.trim()}`).join('\n') }],
+      pieces: criteria.length === 0 ? [] : [{ text: criteria.map(criterion => `- ${criterion.trim()}`).join('\n') }],
       tokens: 3_000,
       weight: 80,
     },
     {
       name: 'parent',
       title: 'What it is a part of',
-      pieces: parent ? [{ text: `${parent.id}: ${wordsOf(parent)}` }] : [],
+      pieces: parent ? [{ text: `${parent.id}: ${describeTask(parent)}` }] : [],
       tokens: 1_500,
       weight: 40,
     },
     {
       name: 'blockers',
       title: 'What was done before it',
-      pieces: blockers.map(pieceOf),
+      pieces: blockers.map(blockerPiece),
       tokens: 4_000,
       weight: 50,
     },
@@ -77,31 +77,36 @@ function howToWork({ id }: Task): string {
 }
 
 /** The title is the first line of most descriptions. */
-function wordsOf({ title, description }: Task): string {
+function describeTask({ title, description }: Task): string {
   const text = stripInvisible(description).trim()
   if (text === '') return stripInvisible(title)
   return text.startsWith(stripInvisible(title).replace(/…$/, '')) ? text : `${stripInvisible(title)}\n\n${text}`
 }
 
-function pieceOf({ id, title, state, result }: Task): BriefPiece {
+function blockerPiece({ id, title, state, result }: Task): BriefPiece {
   const text = `${id}: ${stripInvisible(title)} (${state})`
   return result === null || result.trim() === '' ? { text } : { text: `${text}. Its report:`, verbatim: result }
 }
 
 type Branch = Pick<Worktree, 'branch' | 'target'>
 
-/** Where the agent works and what becomes of it: it commits, and others merge. `archives`: refs that hold what earlier attempts left. */
-export function worktreeSection(place: Branch | undefined, archives: readonly string[] = []): BriefSection {
+/**
+ * Where the agent works and what becomes of its work: it commits, and the supervisor merges. `archives`: refs that hold the work of
+ * earlier attempts.
+ */
+export function worktreeSection(worktree: Branch | undefined, archives: readonly string[] = []): BriefSection {
   return {
     name: 'where you work',
     title: 'Where you work',
-    pieces: place ? [{ text: words(place) }, ...(archives.length > 0 ? [{ text: earlierWork(archives) }] : [])] : [],
+    pieces: worktree
+      ? [{ text: describeBranch(worktree) }, ...(archives.length > 0 ? [{ text: describeArchives(archives) }] : [])]
+      : [],
     tokens: 800,
     weight: 85,
   }
 }
 
-function words({ branch, target }: Branch): string {
+function describeBranch({ branch, target }: Branch): string {
   return [
     `You are in a git worktree of your own, on branch ${branch}, made from ${target}. Nobody else works in it.`,
     '',
@@ -111,52 +116,55 @@ function words({ branch, target }: Branch): string {
   ].join('\n')
 }
 
-function earlierWork(archives: readonly string[]): string {
-  const refs = archives.slice(-MOST_REFS).map(ref => `- ${ref}`)
+function describeArchives(archives: readonly string[]): string {
+  const refs = archives.slice(-MAX_REFS).map(ref => `- ${ref}`)
   return `What earlier attempts at this task left is kept. Look at it with git log, git diff or git show before you begin:\n${refs.join('\n')}`
 }
 
-/** The latest of them. */
-const MOST_REFS = 5
+/** Only the latest refs are named. */
+const MAX_REFS = 5
 
-/** Longer than what Claude Code takes of a description would be the skill itself. */
-const MOST_LETTERS = 300
+/** Claude Code takes no more of a description either: a longer one would be the skill itself. */
+const MAX_DESCRIPTION = 300
 
 /**
- * Names the skills of a project, for agents that do not load them by themselves. Those that could run code or widen rights
- * are not named: whether they count is asked elsewhere.
+ * Names the skills of a project, for agents that do not load them by themselves. Skills that could run code or widen rights are not
+ * named: whether those are trusted is asked elsewhere.
  */
 export async function skillsSection(project: string): Promise<BriefSection> {
-  const plain = (await readSkills(openProjectReader(project))).filter(({ text }) => findingsInPrompt(text).length === 0)
-  const lines = plain.map(({ path, description }) => `${path}: ${short(description)}`)
+  const harmless = (await readSkills(openProjectReader(project))).filter(
+    ({ text }) => findingsInPrompt(text).length === 0,
+  )
+  const lines = harmless.map(({ path, description }) => `${path}: ${shorten(description)}`)
   return {
     name: 'skills',
     title: 'Skills of this project',
-    pieces: lines.length === 0 ? [] : [{ text: WORDS, verbatim: lines.join('\n') }],
+    pieces: lines.length === 0 ? [] : [{ text: SKILLS_INTRO, verbatim: lines.join('\n') }],
     tokens: 800,
     weight: 20,
   }
 }
 
-const WORDS = 'Where you have not loaded them already, read the file of one that fits before you do what it is about:'
+const SKILLS_INTRO =
+  'Where you have not loaded them already, read the file of one that fits before you do what it is about:'
 
-function short(text: string): string {
+function shorten(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > MOST_LETTERS ? `${line.slice(0, MOST_LETTERS - 1)}…` : line
+  return line.length > MAX_DESCRIPTION ? `${line.slice(0, MAX_DESCRIPTION - 1)}…` : line
 }
 
-/** Most of a brief that each of them may take. */
-const TOKENS = { spec: 6_000, plan: 4_000 }
+/** Most tokens of a brief that each document may take. */
+const MAX_TOKENS = { spec: 6_000, plan: 4_000 }
 
-/** What the spec and the plan of a task's feature say, as they are now. */
+/** The spec and the plan of a task's feature, as they are now. */
 export async function featureSections({
   project,
   feature,
 }: Pick<Task, 'project' | 'feature'>): Promise<BriefSection[]> {
   if (feature === null) return []
   const section = async (kind: DocumentKind, title: string, weight: number) => ({
-    ...{ name: kind, title, weight, tokens: TOKENS[kind] },
-    pieces: await piecesOf({ project, name: feature }, kind),
+    ...{ name: kind, title, weight, tokens: MAX_TOKENS[kind] },
+    pieces: await documentPieces({ project, name: feature }, kind),
   })
   return [
     await section('spec', `The spec of the feature that it belongs to: ${feature}`, 60),
@@ -164,12 +172,12 @@ export async function featureSections({
   ]
 }
 
-/** One that cannot be read is no reason not to begin; the agent knows that there is one. */
-async function piecesOf(home: { project: string; name: string }, kind: DocumentKind): Promise<BriefPiece[]> {
+/** A document that cannot be read does not keep the task from beginning; the agent is told that it exists. */
+async function documentPieces(location: { project: string; name: string }, kind: DocumentKind): Promise<BriefPiece[]> {
   try {
-    const text = await readDocument(home, kind)
+    const text = await readDocument(location, kind)
     return text === undefined ? [] : [{ verbatim: text }]
   } catch (error) {
-    return [{ text: `It is in ${documentPath(home, kind)}, and could not be read here: ${messageOf(error)}` }]
+    return [{ text: `It is in ${documentPath(location, kind)}, and could not be read here: ${messageOf(error)}` }]
   }
 }

@@ -9,22 +9,22 @@ import { afterVerification, type CompletionFacts, nextStep } from './next-step.t
 import { conflictReport, failureLine, failureReport, reviewReport } from './report-text.ts'
 import { type FinishedWork, findWork, needsVerification, resolveWords, worktreeWords } from './work.ts'
 
-/** How far a look has brought it. */
+/** How far a task was brought. */
 export type DriveResult =
-  /** Nothing more can be done for it now. */
+  /** Nothing more can be done for the task now. */
   | { over: true; lookAgainAt?: number | undefined }
-  /** It stands in the queue of its target. */
+  /** The task stands in the merge queue of its target. */
   | { over: false }
 
 interface DriveOptions {
   deps: CompletionDeps
-  /** Aborted when somebody else says what becomes of the task, or the daemon leaves. */
+  /** Aborted when a person decides what becomes of the task, or the daemon stops. */
   signal: AbortSignal
   /** Resolves when a verification may begin. */
   turn(signal: AbortSignal): Promise<Disposable | undefined>
 }
 
-/** Makes as many steps with a task as can be made now. Whatever was moved by others meanwhile is theirs. */
+/** Takes every step with a task that is possible now. A task that others have moved meanwhile is left to them. */
 export async function driveTask(id: string, { deps, signal, turn }: DriveOptions): Promise<DriveResult> {
   const { store, clock } = deps.supervisor.deps
   for (let before = ''; ; ) {
@@ -34,16 +34,16 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
     const facts = await readFacts(work, { settings, store, merges: deps.merges })
     if (facts.givenUp !== undefined) {
       const reason = `A person gave it up: ${facts.givenUp}`
-      if (before === reason) return { over: true, lookAgainAt: clock.now() + REFUSED_MS }
+      if (before === reason) return { over: true, lookAgainAt: clock.now() + REFUSED_RETRY_MS }
       before = reason
       await inOneTransaction(deps, tx => refuseForGood(work, reason, deps, tx))
       continue
     }
     const step = nextStep(facts)
-    // The same step from the same rows: it was refused, and would be again, at once and for ever.
-    const now = JSON.stringify([step.do, work.task.state, work.task.attempt, work.note.verified, facts.merge])
-    if (now === before) return { over: true, lookAgainAt: clock.now() + REFUSED_MS }
-    before = now
+    // The same step from the same rows was refused just now, and would be refused again at once and for ever.
+    const current = JSON.stringify([step.do, work.task.state, work.task.attempt, work.note.verified, facts.merge])
+    if (current === before) return { over: true, lookAgainAt: clock.now() + REFUSED_RETRY_MS }
+    before = current
     switch (step.do) {
       case 'nothing':
         return { over: true }
@@ -57,7 +57,7 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
       }
       case 'release':
       case 'return':
-      case 'look_anew':
+      case 'verify_anew':
         await afterReview(work, { facts, step: step.do }, deps)
         break
       case 'finish':
@@ -69,29 +69,29 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
   }
 }
 
-/** What was refused may be let through once something around it has changed. */
-const REFUSED_MS = 60_000
+/** The wait before a refused step is tried again: other rows may have changed by then. */
+const REFUSED_RETRY_MS = 60_000
 
 interface VerifyOptions extends DriveOptions {
   work: FinishedWork
   settings: CompletionSettings
 }
 
-/** What its agent was to finish in git is finished first; then the gates run, or are left out. A time: not before. */
-async function verifyOrEnqueue(looking: VerifyOptions, how: 'verify' | 'enqueue'): Promise<number | undefined> {
-  const { work, settings, deps, signal, turn } = looking
-  using place = await turn(signal)
-  if (!place || signal.aborted) return undefined
+/** Finishes the rebase that was left to the agent, then runs the gates or skips them. Returns a time if they cannot run before it. */
+async function verifyOrEnqueue(options: VerifyOptions, how: 'verify' | 'enqueue'): Promise<number | undefined> {
+  const { work, settings, deps, signal, turn } = options
+  using slot = await turn(signal)
+  if (!slot || signal.aborted) return undefined
   const rebase = await deps.finishRebase(work)
   if (rebase.kind !== 'whole')
     await inOneTransaction(deps, tx => sendConflictBack(work, { rebase, settings }, deps, tx))
-  else if (how === 'verify') return verifyNow(looking)
+  else if (how === 'verify') return verifyNow(options)
   else await enqueueAsIs(work, settings, deps)
   deps.wake()
   return undefined
 }
 
-/** A conflict that is not resolved goes back as often as a failed check does; then a person has to look. */
+/** An unresolved conflict goes back to the agent as often as a failed check does; then a person is asked. */
 async function sendConflictBack(
   work: FinishedWork,
   { rebase, settings }: { rebase: Exclude<RebaseOutcome, { kind: 'whole' }>; settings: CompletionSettings },
@@ -103,11 +103,11 @@ async function sendConflictBack(
   const { conflict, missing } = rebase
   const reason = `it conflicts with ${target}${missing.length > 0 ? `: ${missing[0]}` : ''}`
   if (work.note.conflicts >= settings.rounds) return askPerson(work, `${reason}. ${resolveWords(work)}`, supervisor, tx)
-  const told = conflictReport({ conflict, missing, target })
-  return sendBack(work, { cause: 'conflict', reason, told }, supervisor, tx)
+  const report = conflictReport({ conflict, missing, target })
+  return sendBack(work, { cause: 'conflict', reason, told: report }, supervisor, tx)
 }
 
-/** Runs the gates and does what follows. A time comes back where they cannot run now. */
+/** Runs the gates and does what follows from their result. Returns a time if they cannot run now. */
 async function verifyNow({ work, settings, deps, signal }: VerifyOptions): Promise<number | undefined> {
   const round = work.note.verified + 1
   const result = await deps.verify(work, round, signal)
@@ -115,9 +115,9 @@ async function verifyNow({ work, settings, deps, signal }: VerifyOptions): Promi
   if ('later' in result) return result.later
   crashPoint('landing.after-verify')
   await inOneTransaction(deps, async tx => {
-    const now = await countRound(work, round, deps, tx)
-    await tx.append([verifiedEvent(now, round, result)])
-    await followUp(now, { settings, result }, deps, tx)
+    const counted = await countRound(work, round, deps, tx)
+    await tx.append([verifiedEvent(counted, round, result)])
+    await followUp(counted, { settings, result }, deps, tx)
     crashPoint('landing.before-commit')
   })
   crashPoint('landing.after-commit')
@@ -126,7 +126,7 @@ async function verifyNow({ work, settings, deps, signal }: VerifyOptions): Promi
   return undefined
 }
 
-/** What is not to be verified is committed and merged as it is. */
+/** Commits and merges work as it is that is not to be verified. */
 async function enqueueAsIs(work: FinishedWork, settings: CompletionSettings, deps: CompletionDeps): Promise<void> {
   const committed = await deps.commit(work)
   await inOneTransaction(deps, tx =>
@@ -138,14 +138,14 @@ async function enqueueAsIs(work: FinishedWork, settings: CompletionSettings, dep
 
 async function afterReview(
   work: FinishedWork,
-  { facts, step }: { facts: KnownCompletionFacts; step: 'release' | 'return' | 'look_anew' },
+  { facts, step }: { facts: KnownCompletionFacts; step: 'release' | 'return' | 'verify_anew' },
   deps: CompletionDeps,
 ): Promise<void> {
   const { supervisor, merges } = deps
   await inOneTransaction(deps, async tx => {
     const merge = await merges.open(work.task.id, tx)
     if (step === 'release' && merge) return merges.release(merge, tx)
-    if (merge) await merges.abort(merge, step === 'return' ? 'a person returned it' : 'it is looked at anew', tx)
+    if (merge) await merges.abort(merge, step === 'return' ? 'a person returned it' : 'it is verified anew', tx)
     if (step === 'return') {
       const reason = `returned by a person${facts.comments ? `: ${facts.comments}` : ''}`
       return sendBack(work, { cause: 'review', reason, told: reviewReport(facts.comments) }, supervisor, tx)
@@ -160,18 +160,18 @@ async function afterReview(
   deps.wake()
 }
 
-/** One transaction; a task that somebody else moved meanwhile is left to them. */
+/** Runs one transaction. A task that others have moved meanwhile is left to them. */
 export async function inOneTransaction(deps: CompletionDeps, work: (tx: Tx) => Promise<void>): Promise<void> {
   try {
     await deps.supervisor.deps.store.transaction(work)
   } catch (error) {
-    const isTheirs = error instanceof AppError && (error.code === 'task_moved' || error.code === 'task_move_refused')
-    if (!isTheirs) throw error
-    deps.supervisor.log.info({ problem: messageOf(error) }, 'somebody else has said what becomes of it')
+    const isMoved = error instanceof AppError && (error.code === 'task_moved' || error.code === 'task_move_refused')
+    if (!isMoved) throw error
+    deps.supervisor.log.info({ problem: messageOf(error) }, 'the task was moved by somebody else meanwhile')
   }
 }
 
-/** Counted in its session's row, which is read in the transaction: others write to it too. */
+/** Counts the round in the session's row. The row is read in the transaction, because others write to it too. */
 async function countRound(
   work: FinishedWork,
   round: number,
@@ -196,7 +196,7 @@ function verifiedEvent({ task, session }: FinishedWork, round: number, result: V
   return { actor: 'daemon', subject: session.id, kind: 'task.verified' as const, body }
 }
 
-/** A person gave it up: no other attempt follows by itself. */
+/** Ends work that a person gave up: no other attempt follows by itself. */
 async function refuseForGood(
   work: FinishedWork,
   reason: string,
@@ -209,31 +209,31 @@ async function refuseForGood(
 }
 
 export interface KnownCompletionFacts extends CompletionFacts {
-  /** A person was asked about this attempt and gave it up; their words. */
+  /** The reason of a person who was asked about this attempt and gave it up. */
   givenUp: string | undefined
-  /** What they said with a review that returned it. */
+  /** The comments of a review that returned the work. */
   comments: string | undefined
 }
 
-/** What rows say of work that is to land. */
+/** Reads the facts about finished work from its rows. */
 export async function readFacts(
   work: FinishedWork,
   { settings, store, merges }: { settings: CompletionSettings; store: Store; merges: TaskMerges },
 ): Promise<KnownCompletionFacts> {
-  const { task, session, run, place } = work
-  const asked = (await store.escalations.list({ session: session.id })).filter(row => isAbout(row, work))
-  const open = asked.filter(({ state }) => state === 'open')
+  const { task, session, run, place: worktree } = work
+  const escalations = (await store.escalations.list({ session: session.id })).filter(row => isAbout(row, work))
+  const open = escalations.filter(({ state }) => state === 'open')
   const merge = task.state === 'merging' ? await merges.open(task.id) : undefined
-  const review = asked.findLast(({ kind, state, input }) => {
+  const review = escalations.findLast(({ kind, state, input }) => {
     return kind === 'review' && state === 'answered' && merge !== undefined && input['merge'] === merge.id
   })
-  const trouble = asked.findLast(({ kind, state }) => kind === 'error' && state === 'answered')
+  const trouble = escalations.findLast(({ kind, state }) => kind === 'error' && state === 'answered')
   return {
     state: task.state,
     isPaused: run?.state === 'paused',
     waits: open.some(({ kind }) => kind === 'review') ? 'review' : open.length > 0 ? 'trouble' : undefined,
     verify: needsVerification(work),
-    merges: place !== undefined && settings.merge.mode !== 'off',
+    merges: worktree !== undefined && settings.merge.mode !== 'off',
     merge: merge?.state,
     reviewed: review && (review.verdict === 'allow' ? 'approved' : 'returned'),
     givenUp: trouble?.verdict === 'deny' ? (trouble.answer_reason ?? 'no reason was given') : undefined,
@@ -241,13 +241,13 @@ export async function readFacts(
   }
 }
 
-/** What landing itself has asked of this attempt. */
+/** Whether the completion of this attempt opened the escalation. */
 function isAbout({ kind, tool, input }: Escalation, { task }: FinishedWork): boolean {
-  const isOurs = kind === 'review' || tool === TROUBLE_TOOL
-  return isOurs && input['task'] === task.id && input['attempt'] === task.attempt
+  const isOfCompletion = kind === 'review' || tool === TROUBLE_TOOL
+  return isOfCompletion && input['task'] === task.id && input['attempt'] === task.attempt
 }
 
-/** What follows from a verification, in one transaction with its count. */
+/** Does what follows from a verification, in the transaction that counts it. */
 async function followUp(
   work: FinishedWork,
   { settings, result }: { settings: CompletionSettings; result: VerificationResult },
@@ -256,12 +256,12 @@ async function followUp(
 ): Promise<void> {
   const { supervisor } = deps
   const { rounds, merge } = settings
-  const { run, place, note } = work
-  const judged = { rounds, review: merge.review, failed: note.failed, hasRun: run !== undefined }
-  const step = afterVerification(result, { ...judged, merges: place !== undefined && merge.mode !== 'off' })
+  const { run, place: worktree, note } = work
+  const context = { rounds, review: merge.review, failed: note.failed, hasRun: run !== undefined }
+  const step = afterVerification(result, { ...context, merges: worktree !== undefined && merge.mode !== 'off' })
   switch (step.do) {
     case 'finish':
-      return finishTask(work, { verification: step.verification, reason: keptOn(work) }, supervisor, tx)
+      return finishTask(work, { verification: step.verification, reason: describeUnmerged(work) }, supervisor, tx)
     case 'enqueue':
     case 'ask_review':
       return enqueueWork(work, { settings, head: result.commit ?? '', review: step.do === 'ask_review' }, deps, tx)
@@ -272,15 +272,15 @@ async function followUp(
     }
     case 'try_anew':
     case 'fail':
-      return refuseWork(work, `${failureLine(result)}, ${timesWords(note.failed + 1)}`, supervisor, tx)
+      return refuseWork(work, `${failureLine(result)}, ${describeFailures(note.failed + 1)}`, supervisor, tx)
     case 'escalate':
-      return askPerson(work, brokenWords(result), supervisor, tx)
+      return askPerson(work, describeBroken(result), supervisor, tx)
     default:
       return unreachable(step)
   }
 }
 
-/** Into the queue of its target, where a person has to look first at what is to be looked at. */
+/** Puts work into the merge queue of its target; work that needs a review waits there for a person. */
 async function enqueueWork(work: FinishedWork, how: EnqueueOptions, deps: CompletionDeps, tx: Tx): Promise<void> {
   const { task } = work
   const reason = how.review ? `waits for your review: pcc review ${task.id}` : undefined
@@ -289,21 +289,21 @@ async function enqueueWork(work: FinishedWork, how: EnqueueOptions, deps: Comple
   if (how.review) await askReview(work, merge.id, deps.supervisor, tx)
 }
 
-/** Work that is not merged stays where it is: who reads that it is done has to know where. */
-function keptOn({ place, task }: FinishedWork): string | undefined {
-  return place && `its work stands on ${place.branch} and is not merged, as the settings say: pcc diff ${task.id}`
+/** Says where the work of a finished task is that the settings do not merge. */
+function describeUnmerged({ place: worktree, task }: FinishedWork): string | undefined {
+  return worktree && `its work stands on ${worktree.branch} and is not merged, as the settings say: pcc diff ${task.id}`
 }
 
-function brokenWords({ checks, next_steps }: VerificationResult): string {
+function describeBroken({ checks, next_steps }: VerificationResult): string {
   const broken = checks.filter(({ status }) => status === 'broken')
-  const told = broken.map(({ gate, command, output }) => {
+  const problems = broken.map(({ gate, command, output }) => {
     const last = output.trim().split('\n').slice(-3).join(' ').slice(0, 300)
     return `${gate}${command === null ? '' : ` (${command})`} could not run${last === '' ? '' : `: ${last}`}`
   })
-  const what = told.length > 0 ? told.join('; ') : 'it could not be verified'
-  return [what, ...next_steps].join('. ').slice(0, 900)
+  const problem = problems.length > 0 ? problems.join('; ') : 'it could not be verified'
+  return [problem, ...next_steps].join('. ').slice(0, 900)
 }
 
-function timesWords(count: number): string {
+function describeFailures(count: number): string {
   return count === 1 ? 'and it does not go back' : `${count} times in one conversation`
 }

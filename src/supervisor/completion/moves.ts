@@ -8,31 +8,31 @@ import type { SessionRow } from '../../store/tables.ts'
 import type { SupervisorContext } from '../context.ts'
 import type { FinishedWork } from './work.ts'
 
-/** What a return is for. */
+/** Why work goes back to its agent. */
 type ReturnCause = EventBody<'task.returned'>['cause']
 
-interface SendBack {
+interface ReturnReport {
   cause: ReturnCause
-  /** For the person, in a line. */
+  /** The reason for the person, in one line. */
   reason: string
-  /** For the agent. */
+  /** The report for the agent. */
   told: string
 }
 
 /**
- * The work goes back into the conversation that did it: the report and the time stand in the session's row, and the session goes on
- * like any that waits for a time: not on an account that is shut, not on a full disk, not while a person has paused its run.
+ * Sends work back into the conversation that did it: the report and the time are written to the session's row, and the session
+ * resumes like any that waits for a time: not on a closed account, not on a full disk, not while a person has paused its run.
  */
 export async function sendBack(
   work: FinishedWork,
-  { cause, reason, told }: SendBack,
+  { cause, reason, told }: ReturnReport,
   { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<void> {
   const { store, tasks, clock, accounts } = deps
   const { task, session, note } = work
   const now = clock.now()
-  // Gates take long: a person may have paused its run since they began.
+  // Gates take long: a person may have paused the run since they began.
   const isPaused = task.run_id !== null && (await store.runs.get(task.run_id, tx))?.state === 'paused'
   const { open } = await accounts.admits({ row: session })
   await tasks.transition(
@@ -44,7 +44,7 @@ export async function sendBack(
     cause === 'gates' ? { failed: note.failed + 1 } : cause === 'conflict' ? { conflicts: note.conflicts + 1 } : {}
   const patch: Partial<SessionRow> = {
     ...{ ended_as: 'paused', status_reason: reason, ended_at: now, resumes_at: isPaused ? null : now },
-    // A try more is nothing that anybody has to agree to, unless its account is shut: then it waits as its person said.
+    // Another try needs nobody's consent, unless the account is closed: then the session waits as its person chose.
     retries: open ? 1 : 0,
     options: { ...session.options, landing: { ...note, ...counted, told } },
   }
@@ -55,7 +55,7 @@ export async function sendBack(
   crashPoint('landing.before-return')
 }
 
-/** The attempt is over: a run tries it anew with the story, or says that it was tried often enough; without a run it has failed. */
+/** Ends the attempt: a run tries the task again with the story, or fails it after enough attempts; without a run the task has failed. */
 export async function refuseWork(
   work: FinishedWork,
   reason: string,
@@ -68,7 +68,7 @@ export async function refuseWork(
   await endSessionAs(session, { status: 'error', reason }, supervisor, tx)
 }
 
-/** Its session is over in another way than its agent thought. */
+/** Gives a session another end than the one that its agent reported. */
 export async function endSessionAs(
   session: SessionRow,
   { status, reason }: { status: 'error' | 'stopped'; reason: string },
@@ -82,7 +82,7 @@ export async function endSessionAs(
   await tx.append([{ actor: 'daemon', subject: session.id, kind: 'session.ended', body: { status, reason } }])
 }
 
-/** It holds, or nobody was to look. */
+/** The work passed its checks, or was not to be checked. */
 export async function finishTask(
   { task }: Pick<FinishedWork, 'task'>,
   { verification, reason }: { verification: Verification; reason?: string | undefined },
@@ -92,34 +92,34 @@ export async function finishTask(
   await deps.tasks.transition(task.id, { to: 'done', verification, reason, attempt: task.attempt }, tx)
 }
 
-/** By this name landing knows what it has asked a person. */
+/** The tool name of the escalations that completion opens when it is in trouble. */
 export const TROUBLE_TOOL = 'landing'
 
-/** A person has to look: nothing passes because something could not be looked at. Yes looks again, no gives the task up. */
+/** Asks a person, because work never passes when a check could not run. "Yes" checks it again, "no" gives the task up. */
 export async function askPerson(work: FinishedWork, why: string, { deps }: SupervisorContext, tx: Tx): Promise<void> {
   const { task, session, note } = work
-  // Its work is verified anew once a person says so: what they did to it is nobody's word either.
+  // The work is verified again after the person's answer: their changes have to pass the checks as well.
   if (task.state === 'merging')
     await deps.tasks.transition(task.id, { to: 'verifying', reason: why, attempt: task.attempt }, tx)
   await openEscalations(deps).record(
-    rowOf(work, {
+    newEscalation(work, {
       ...{ kind: 'error', tool: TROUBLE_TOOL, target: `${task.id} ${task.title}`, reason: why },
-      input: { task: task.id, attempt: task.attempt, ...placeOf(work) },
+      input: { task: task.id, attempt: task.attempt, ...describeWorktree(work) },
       normalised: `landing ${task.id} ${task.attempt} ${note.verified} ${deps.clock.now()}`,
     }),
     tx,
   )
-  await tx.append([noted(session.id, `A person has to look at ${task.id}: ${why}`)])
+  await tx.append([noteEvent(session.id, `A person has to look at ${task.id}: ${why}`)])
 }
 
-/** Nothing is merged before a person has seen it. */
+/** Asks a person to review work before it is merged. */
 export async function askReview(work: FinishedWork, merge: number, { deps }: SupervisorContext, tx: Tx): Promise<void> {
-  const { task, place } = work
+  const { task, place: worktree } = work
   await openEscalations(deps).record(
-    rowOf(work, {
+    newEscalation(work, {
       ...{ kind: 'review', tool: 'review', target: `${task.id} ${task.title}` },
-      reason: `Its checks passed; look at it before it is merged into ${place?.target ?? 'its target'}: pcc review ${task.id}`,
-      input: { task: task.id, attempt: task.attempt, merge, ...placeOf(work) },
+      reason: `Its checks passed; look at it before it is merged into ${worktree?.target ?? 'its target'}: pcc review ${task.id}`,
+      input: { task: task.id, attempt: task.attempt, merge, ...describeWorktree(work) },
       normalised: `review ${task.id} ${merge} ${deps.clock.now()}`,
     }),
     tx,
@@ -128,9 +128,9 @@ export async function askReview(work: FinishedWork, merge: number, { deps }: Sup
 
 type EscalationFields = Pick<NewEscalation, 'kind' | 'tool' | 'target' | 'reason' | 'input' | 'normalised'>
 
-function rowOf({ task, session: { id, project } }: FinishedWork, deps: EscalationFields): NewEscalation {
+function newEscalation({ task, session: { id, project } }: FinishedWork, fields: EscalationFields): NewEscalation {
   return {
-    ...deps,
+    ...fields,
     session_id: id,
     project,
     task: task.description,
@@ -141,10 +141,12 @@ function rowOf({ task, session: { id, project } }: FinishedWork, deps: Escalatio
   }
 }
 
-function placeOf({ place }: FinishedWork): Record<string, string> {
-  return place ? { directory: place.directory, branch: place.branch, target: place.target } : {}
+function describeWorktree({ place: worktree }: FinishedWork): Record<string, string> {
+  if (!worktree) return {}
+  const { directory, branch, target } = worktree
+  return { directory, branch, target }
 }
 
-function noted(subject: string, text: string): NewEvent {
+function noteEvent(subject: string, text: string): NewEvent {
   return { actor: 'daemon', subject, kind: 'session.noted', body: { text } }
 }

@@ -2,65 +2,65 @@ import type { VerificationResult } from '../../domain/evidence.ts'
 import type { MergeState } from '../../domain/merge.ts'
 import type { TaskState, Verification } from '../../domain/task.ts'
 
-/** What is known of a task between its agent's word and its end, all of it from rows. */
+/** The facts by which the next step of a completing task is decided, all of them read from rows. */
 export interface CompletionFacts {
   state: TaskState
-  /** A person has paused its run: nothing new is begun for it. */
+  /** A person has paused the run: no new step begins. */
   isPaused: boolean
-  /** It waits for a person: for a review, or because something could not be done without one. */
+  /** The task waits for a person: for a review, or because something needs their help. */
   waits: 'review' | 'trouble' | undefined
   /** Whether gates are to run. */
   verify: boolean
-  /** Whether its work lies on a branch that is to reach its target. */
+  /** Whether the work is on a branch that is to be merged. */
   merges: boolean
-  /** Its merge that is not over. */
+  /** The state of its open merge. */
   merge: MergeState | undefined
-  /** What a person said to the review of that merge. */
+  /** A person's answer to the review of that merge. */
   reviewed: 'approved' | 'returned' | undefined
 }
 
 export type CompletionStep =
-  /** It is somebody else's turn: a person's, an agent's, or nobody's any more. */
+  /** A person or an agent has the next step, or the task is not completing any more. */
   | { do: 'nothing' }
   | { do: 'verify' }
-  /** What was verified, or is not to be, goes into the queue of its target. */
+  /** Work that was verified, or is not to be, goes into the merge queue of its target. */
   | { do: 'enqueue' }
-  /** Its merge may go on. */
+  /** The merge may proceed. */
   | { do: 'advance' }
-  /** A person has looked at it and lets it through. */
+  /** A person has approved the work. */
   | { do: 'release' }
-  /** A person has looked at it and wants something changed. */
+  /** A person has reviewed the work and wants changes. */
   | { do: 'return' }
-  /** Its merge is gone: it is looked at anew. */
-  | { do: 'look_anew' }
+  /** The merge is gone: the work is verified anew. */
+  | { do: 'verify_anew' }
   | { do: 'finish'; verification: Verification }
 
-/** What follows for a task that is to land. Pure. */
+/** Decides the next step of a completing task. Pure. */
 export function nextStep(facts: CompletionFacts): CompletionStep {
   const { state, isPaused, waits } = facts
   if (state !== 'verifying' && state !== 'merging') return { do: 'nothing' }
   if (isPaused || waits !== undefined) return { do: 'nothing' }
-  if (state === 'merging') return whileMerging(facts)
+  if (state === 'merging') return nextMergeStep(facts)
   if (facts.verify) return { do: 'verify' }
   return facts.merges ? { do: 'enqueue' } : { do: 'finish', verification: 'unverified' }
 }
 
-function whileMerging({ merge, reviewed }: CompletionFacts): CompletionStep {
-  if (merge === undefined) return { do: 'look_anew' }
+function nextMergeStep({ merge, reviewed }: CompletionFacts): CompletionStep {
+  if (merge === undefined) return { do: 'verify_anew' }
   if (merge !== 'review') return { do: 'advance' }
-  // One whose review nobody waits for any more, and to which nobody has said anything, is asked about anew.
-  if (reviewed === undefined) return { do: 'look_anew' }
+  // A merge in review without an open escalation and without an answer: the review is asked for anew.
+  if (reviewed === undefined) return { do: 'verify_anew' }
   return { do: reviewed === 'approved' ? 'release' : 'return' }
 }
 
-/** What a verification is judged by, beside its result. */
+/** What decides, beside the result, what follows from a verification. */
 export interface VerificationContext {
   merges: boolean
-  /** Whether a person has to look before it is merged. */
+  /** Whether a person has to review the work before it is merged. */
   review: boolean
-  /** Whether a run tries it anew; without one only a person does. */
+  /** Whether a run tries the task again; without a run only a person does. */
   hasRun: boolean
-  /** How often its conversation got a failed verification back, and how often it may. */
+  /** How often the conversation got a failed verification back, and how often it may. */
   failed: number
   rounds: number
 }
@@ -69,15 +69,15 @@ export type AfterVerification =
   | { do: 'ask_review' }
   | { do: 'enqueue' }
   | { do: 'finish'; verification: Verification }
-  /** Into the same conversation, with the report. */
+  /** The work goes back into the same conversation, with the report. */
   | { do: 'send_back' }
-  /** A fresh attempt, with the story. */
+  /** A fresh attempt begins, with the story of this one. */
   | { do: 'try_anew' }
   | { do: 'fail' }
-  /** A gate could not run at all: a person has to look. */
+  /** A gate could not run at all: a person is asked. */
   | { do: 'escalate' }
 
-/** What follows from a verification. Pure: nothing but `passed` comes nearer to done. */
+/** Decides what follows from a verification: only `passed` brings a task nearer to done. Pure. */
 export function afterVerification(
   { status, isProven }: Pick<VerificationResult, 'status' | 'isProven'>,
   { merges, review, hasRun, failed, rounds }: VerificationContext,

@@ -22,7 +22,7 @@ import { verify } from '../../workspace/verify/verify.ts'
 import { removePlace } from '../../workspace/worktrees/remove-worktree.ts'
 import { chosenAgent, type SupervisorContext } from '../context.ts'
 import type { Proposals } from '../features/proposals.ts'
-import { namesFor } from '../runs/models.ts'
+import { modelNamesFor } from '../runs/models.ts'
 import type { PrepareDeps } from '../session/prepare.ts'
 import { secondAgent, settingsOfCaller } from '../session/settings.ts'
 import { Completion } from './completion.ts'
@@ -38,25 +38,26 @@ export interface CompletionHooks {
   nudge(session: string): Promise<void>
 }
 
-/** Landing over the sessions of a floor: real gates, real git. */
+/** Opens completion for the sessions of a supervisor, with real gates and real git. */
 export function openCompletion(
   supervisor: SupervisorContext,
   { ask, agentEnv, wake, nudge, ended }: CompletionHooks,
 ): Completion {
   const { store, clock } = supervisor.deps
   const { log } = supervisor
-  const verifying = { supervisor, guard: openGuard(), judgeDiff: keepJudge(), ask, envOf }
-  const again = new Map<string, AbortController>()
+  const verifyDeps = { supervisor, guard: openGuard(), judgeDiff: keepJudge(), ask, envOf }
+  /** The verifications that run in a merge queue, by task. */
+  const queueVerifications = new Map<string, AbortController>()
   const merges = openTaskMerges({
     supervisor,
     settingsOf: ({ session }) => settingsOf(session),
-    verifyAgain: (work, place) => verifyAgain(work, place),
-    interrupt: task => again.get(task)?.abort(),
-    removePlace: async (place, options) => {
-      const config = await configOfPlace(place)
+    verifyAgain: (work, worktree) => verifyAgain(work, worktree),
+    interrupt: task => queueVerifications.get(task)?.abort(),
+    removePlace: async (worktree, options) => {
+      const config = await configOfWorktree(worktree)
       const root = config.worktrees.directory ?? join(supervisor.prepareDeps.paths.home, 'worktrees')
       const deps = { store, clock, log, root, env: supervisor.prepareDeps.env, settings: config.worktrees }
-      return removePlace(place, deps, options)
+      return removePlace(worktree, deps, options)
     },
     propose: openPullRequestProposer(supervisor.prepareDeps.env),
     batch: async lane => {
@@ -66,7 +67,7 @@ export function openCompletion(
   })
   return new Completion({
     ...{ supervisor, merges, settingsOf, wake, nudge, ended, finishRebase, commit: commitWork },
-    verify: (work, round, signal) => verifyWork(work, { round, signal }, verifying),
+    verify: (work, round, signal) => verifyWork(work, { round, signal }, verifyDeps),
     atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
   })
 
@@ -76,15 +77,15 @@ export function openCompletion(
     return { rounds: gates.rounds, merge: { mode, strategy, review: review === 'required' } }
   }
 
-  /** What its agent and its run were started with: a run has what other agents need, too. */
+  /** The environments of the session and of its run: the run's also has what other agents need. */
   function envOf({ session, task }: FinishedWork): Record<string, string> {
-    const ofRun = task.run_id === null ? undefined : supervisor.kept.of(task.run_id)
-    const own = supervisor.kept.of(session.id)
-    return ofRun || own ? { ...ofRun, ...own } : agentEnv
+    const runEnv = task.run_id === null ? undefined : supervisor.kept.of(task.run_id)
+    const sessionEnv = supervisor.kept.of(session.id)
+    return runEnv || sessionEnv ? { ...runEnv, ...sessionEnv } : agentEnv
   }
 
-  /** On what the queue has made of it; a verification of its own, by number. */
-  async function verifyAgain(work: FinishedWork, place: Worktree): Promise<VerificationResult> {
+  /** Verifies the commit that the merge queue has made of the work. It counts as a round of its own. */
+  async function verifyAgain(work: FinishedWork, worktree: Worktree): Promise<VerificationResult> {
     if (!needsVerification(work)) return NOT_VERIFIED
     const round = await store.transaction(async tx => {
       const session = (await store.sessions.get(work.session.id, tx)) ?? work.session
@@ -98,12 +99,12 @@ export function openCompletion(
       return verified
     })
     const ending = new AbortController()
-    again.set(work.task.id, ending)
+    queueVerifications.set(work.task.id, ending)
     const signal = AbortSignal.any([ending.signal, supervisor.closing])
-    const result = await verifyWork({ ...work, place }, { round, signal }, verifying).finally(() =>
-      again.delete(work.task.id),
+    const result = await verifyWork({ ...work, place: worktree }, { round, signal }, verifyDeps).finally(() =>
+      queueVerifications.delete(work.task.id),
     )
-    // It stays in the queue, and is tried again.
+    // The merge stays in the queue and is tried again.
     if ('later' in result) throw new AppError('account_limited', { until: '' })
     return result
   }
@@ -112,35 +113,35 @@ export function openCompletion(
     return configForSession({ project, options: { project, task: '' } }, supervisor.prepareDeps)
   }
 
-  async function configOfPlace(place: Worktree) {
-    const row = await store.worktrees.get(place)
-    return configFor(row?.project ?? place.directory)
+  async function configOfWorktree(worktree: Worktree) {
+    const row = await store.worktrees.get(worktree)
+    return configFor(row?.project ?? worktree.directory)
   }
 }
 
-/** Of work that is not to be verified nobody asks more in the queue either. */
+/** The result for work that is not to be verified: the queue does not verify it either. */
 const NOT_VERIFIED: VerificationResult = {
   ...{ status: 'passed', isProven: false, commit: null, tree: null, checks: [], findings: [], next_steps: [] },
 }
 
-async function finishRebase({ place }: FinishedWork): Promise<RebaseOutcome> {
-  const done = place ? await continueRebase(place) : ({ kind: 'none' } as const)
-  switch (done.kind) {
+async function finishRebase({ place: worktree }: FinishedWork): Promise<RebaseOutcome> {
+  const rebase = worktree ? await continueRebase(worktree) : ({ kind: 'none' } as const)
+  switch (rebase.kind) {
     case 'conflict':
-      return { kind: 'conflict', conflict: done.conflict, missing: [] }
+      return { kind: 'conflict', conflict: rebase.conflict, missing: [] }
     case 'unresolved':
-      return { kind: 'conflict', conflict: done.conflict, missing: done.missing }
+      return { kind: 'conflict', conflict: rebase.conflict, missing: rebase.missing }
     case 'broken':
-      return { kind: 'broken', why: done.why }
+      return { kind: 'broken', why: rebase.why }
     default:
       return { kind: 'whole' }
   }
 }
 
-async function commitWork({ place, task }: FinishedWork): Promise<{ head: string } | { problem: string }> {
-  if (!place) return { problem: 'it has no worktree, so there is nothing to merge' }
-  const done = await commitLeftovers(place, task.title)
-  return done.ok ? { head: done.commit } : { problem: done.finding.text }
+async function commitWork({ place: worktree, task }: FinishedWork): Promise<{ head: string } | { problem: string }> {
+  if (!worktree) return { problem: 'it has no worktree, so there is nothing to merge' }
+  const committed = await commitLeftovers(worktree, task.title)
+  return committed.ok ? { head: committed.commit } : { problem: committed.finding.text }
 }
 
 export interface VerifyWorkDeps {
@@ -148,14 +149,14 @@ export interface VerifyWorkDeps {
   guard: ProcessGuard
   judgeDiff: JudgeDiff
   ask: Proposals['ask']
-  /** What its agent was started with. */
+  /** The environment that the work's agent was started with. */
   envOf(work: FinishedWork): Record<string, string>
 }
 
-/** An account that is shut is asked again after so long, if nobody says so before. */
-const SHUT_MS = 60_000
+/** The wait before a closed account is tried again, if nothing else triggers that earlier. */
+const CLOSED_RETRY_MS = 60_000
 
-/** Runs the gates of a project on work as it lies there, with a reading agent where they want one. */
+/** Runs the gates of a project on the work as it is now, with a reading agent where the gates call for one. */
 async function verifyWork(
   work: FinishedWork,
   { round, signal }: { round: number; signal: AbortSignal },
@@ -163,31 +164,34 @@ async function verifyWork(
 ): Promise<VerificationResult | { later: number }> {
   const { store, clock } = supervisor.deps
   const { task, session } = work
-  const place = work.place && { ...work.place, base: await baseOf(work.place) }
+  const worktree = work.place && { ...work.place, base: await findBase(work.place) }
   const { paths } = supervisor.prepareDeps
   const loaded = await loadConfigFor(session, supervisor.prepareDeps)
   const { config } = loaded
   const chosen = chosenAgent(session)
   const env = envOf(work)
-  let isShut = false
-  const judgeOf = (agent: AgentChoice) =>
+  let isAccountClosed = false
+  const openJudge = (agent: AgentChoice) =>
     openVerifier(
       { ask, stateOf },
       {
-        request: { ...settingsOf(work), chosen: agent, project: session.project, place, env, task_id: task.id },
-        names: namesFor(agent, loaded),
+        request: {
+          ...{ ...callerSettings(work), chosen: agent, project: session.project, place: worktree, env },
+          task_id: task.id,
+        },
+        names: modelNamesFor(agent, loaded),
         shut: () => {
-          isShut = true
+          isAccountClosed = true
         },
       },
     )
   const second = secondAgent(chosen, loaded, session.project)
-  const directory = place?.directory ?? session.project
+  const directory = worktree?.directory ?? session.project
   const gates = readGateSettings(config)
   const result = await verify(
     {
-      ...{ place, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
-      ...{ gates, began: session.options.began, dependencies: sourceOf(session.project, config) },
+      ...{ place: worktree, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
+      ...{ gates, began: session.options.began, dependencies: dependencySource(session.project, config) },
     },
     {
       store,
@@ -198,45 +202,48 @@ async function verifyWork(
       guard,
       judgeDiff,
       isolation: config.agents.isolation,
-      judge: isWorthAsking(task, gates) ? judgeOf(chosen) : undefined,
-      secondOpinion: second && judgeOf(second),
+      judge: isWorthAsking(task, gates) ? openJudge(chosen) : undefined,
+      secondOpinion: second && openJudge(second),
     },
   )
-  return isShut && result.status === 'broken' ? { later: clock.now() + SHUT_MS } : result
+  return isAccountClosed && result.status === 'broken' ? { later: clock.now() + CLOSED_RETRY_MS } : result
 }
 
 /**
- * An agent that judges costs as much as one that works: where nobody asked for it, it looks at what somebody has written down. A
- * task without a criterion that no command proves stays unverified.
+ * A judging agent costs as much as a working one: where the settings do not demand it, it judges only tasks with written criteria.
+ * A task without criteria that no command proves stays unverified.
  */
 function isWorthAsking({ acceptance }: FinishedWork['task'], { verifier, profile }: GateSettings): boolean {
   return verifier === 'on' || profile === 'deep' || acceptance.trim() !== ''
 }
 
-/** What a fresh worktree is set up with is what gates run with. */
-function sourceOf(project: string, { worktrees: { setup, setup_seconds } }: Config): VerifyRequest['dependencies'] {
+/** Gates run with the same set-up as a fresh worktree. */
+function dependencySource(
+  project: string,
+  { worktrees: { setup, setup_seconds } }: Config,
+): VerifyRequest['dependencies'] {
   return { project, setup, setupMs: setup_seconds * 1000 }
 }
 
-/** Where its settings come from, as for its session. */
-function settingsOf({ session: { options } }: FinishedWork) {
+/** The settings that the session was started with. */
+function callerSettings({ session: { options } }: FinishedWork) {
   const { config, settings } = options
   return { ...(config !== undefined && { config }), ...(settings !== undefined && { settings }) }
 }
 
-/** Where its work begins now: its target may have moved, and it onto that. */
-async function baseOf({ top, target, base }: Worktree): Promise<string> {
-  const found = await git(top, ['merge-base', `refs/heads/${target}`, 'HEAD'])
-  return found.ok ? found.stdout.trim() : base
+/** The commit that the work builds on now: the target may have moved, and the work may have been rebased onto it. */
+async function findBase({ top, target, base }: Worktree): Promise<string> {
+  const mergeBase = await git(top, ['merge-base', `refs/heads/${target}`, 'HEAD'])
+  return mergeBase.ok ? mergeBase.stdout.trim() : base
 }
 
-/** One name for what is committed and what is not; nothing where there is no git. */
+/** One name for the state of a directory, committed or not; undefined where there is no git. */
 async function stateOf(directory: string): Promise<string | undefined> {
   const folder = await findGitFolder(directory)
   return folder && nameWorkTree(folder)
 }
 
-/** The settings in force for the work of a session: those of the shell it was started from, as its project may tighten them. */
+/** The settings for the work of a session: those of the shell that started it, which the project may tighten. */
 async function configForSession(
   { project, options }: Pick<SessionRow, 'project' | 'options'>,
   deps: Pick<PrepareDeps, 'paths' | 'env'>,
@@ -244,7 +251,7 @@ async function configForSession(
   return (await loadConfigFor({ project, options }, deps)).config
 }
 
-/** The same, with where each of them came from. */
+/** The same, with the origin of each setting. */
 async function loadConfigFor(
   { project, options }: Pick<SessionRow, 'project' | 'options'>,
   deps: Pick<PrepareDeps, 'paths' | 'env'>,

@@ -19,17 +19,17 @@ import type { SessionPolicy } from '../session/context.ts'
 import type { PreparedSession, PrepareRequest } from '../session/prepare.ts'
 import type { WarmMarkers } from '../session/warm-processes.ts'
 
-/** Whose agent, where, under whose settings. */
+/** Which agent is asked, in which project and with which settings. */
 export type AgentRequest = Pick<StartSession, 'project' | 'agent' | 'model' | 'config' | 'settings' | 'env'> & {
-  /** The worktree in which it reads. */
+  /** The worktree in which the agent reads. */
   place?: Worktree | undefined
-  /** Which agent, where that is not for the settings to say. */
+  /** The agent, where the settings do not choose it. */
   chosen?: AgentChoice | undefined
-  /** The task that it is asked for: what it costs is counted there too. */
+  /** The task that the agent is asked for: its cost is booked there too. */
   task_id?: string | undefined
 }
 
-/** What is asked, and what a reply says: a problem is told to the agent, once, for it to mend. */
+/** The question, and how its reply is read. A problem in the reply goes back to the agent once. */
 export interface AgentQuestion<T> {
   prompt: string
   read(text: string): Promise<{ value: T } | { problem: string }>
@@ -42,9 +42,9 @@ export interface AskAgentDeps {
   /** The vendor has refused the account until a time. */
   limited(account: string, limit: Limit): Promise<void>
   /** Throws `budget_spent` where the project or the day has nothing left. */
-  refuseSpent(of: Spender, ready: PreparedSession): Promise<void>
-  spent(of: Spender, amounts: Amounts): Promise<void>
-  /** Where the next daemon finds what this one leaves behind. */
+  refuseSpent(spender: Spender, ready: PreparedSession): Promise<void>
+  spent(spender: Spender, amounts: Amounts): Promise<void>
+  /** Where the next daemon finds the processes that this one leaves behind. */
   markers: Pick<WarmMarkers, 'note' | 'forget'>
 }
 
@@ -54,14 +54,14 @@ export interface AgentReply<T> {
   cost_usd: number
 }
 
-/** Rounds with the model: enough to look through a project, too few to lose itself in it. */
+/** Rounds with the model: enough to read a project, too few to get lost in it. */
 const MAX_TURNS = 60
-/** Who waits for it sits at a terminal. */
+/** A person waits at a terminal for the reply. */
 const DEADLINE_MS = 15 * 60_000
 
 /**
- * Asks an agent that may read the project and do nothing else, and gives what its reply says. No session is made of it: nothing of it is
- * to go on. Throws where there is no usable reply, and when the signal ends it; its process is gone then.
+ * Asks an agent that may only read the project, and returns its reply. No session is stored, because nothing of it is ever resumed.
+ * Throws where there is no usable reply, and when the signal aborts; the process is gone then.
  */
 export async function askAgent<T>(
   { task_id, ...request }: AgentRequest,
@@ -69,7 +69,7 @@ export async function askAgent<T>(
   { deps, signal }: { deps: AskAgentDeps; signal: AbortSignal },
 ): Promise<AgentReply<T>> {
   const ready = await deps.prepare({ ...request, task: question.prompt })
-  // What is asked to read and could do anything unasked is no reader.
+  // An agent whose calls are only observed could do anything unasked: it must not be used as a reader.
   if (ready.manifest.hold === 'observed') refuseUngatedAgent(ready)
   const admission = await deps.admits(ready.account)
   if (!admission.open) throw accountLimited(admission.why === 'limit' ? admission.until : undefined)
@@ -77,9 +77,9 @@ export async function askAgent<T>(
   const spender = { id, project: request.project, task_id: task_id ?? null }
   await deps.refuseSpent(spender, ready)
   const deadline = AbortSignal.timeout(DEADLINE_MS)
-  const over = AbortSignal.any([signal, deadline])
+  const aborted = AbortSignal.any([signal, deadline])
   const meter = { started: Date.now(), turns: 0, tokens: 0, cost_usd: 0, model: null as string | null }
-  over.throwIfAborted()
+  aborted.throwIfAborted()
   const marker = secretId(16)
   deps.markers.note(marker)
   await using _noted = { [Symbol.asyncDispose]: async () => deps.markers.forget(marker) }
@@ -88,8 +88,8 @@ export async function askAgent<T>(
     ...{ id, marker, prompt: question.prompt, asks: readOnlyAsks(ready.policy, deps.classify) },
     ...{ tools: READING_TOOLS, ownTools: [], strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
   })
-  const leave = () => void session[Symbol.asyncDispose]()
-  over.addEventListener('abort', leave, { once: true })
+  const closeSession = () => void session[Symbol.asyncDispose]()
+  aborted.addEventListener('abort', closeSession, { once: true })
   try {
     const limited = (limit: Limit) => deps.limited(ready.account, limit)
     const value = await converse(session, question, { meter, limited, manifest: ready.manifest })
@@ -99,7 +99,7 @@ export async function askAgent<T>(
     if (deadline.aborted) throw new AppError('agent_failed', { problem: 'it took longer than 15 minutes' })
     throw error
   } finally {
-    over.removeEventListener('abort', leave)
+    aborted.removeEventListener('abort', closeSession)
     const { turns, tokens, cost_usd, started } = meter
     await deps.spent(spender, { turns, tokens, cost_usd, wall_minutes: (Date.now() - started) / 60_000 })
   }
@@ -113,9 +113,9 @@ async function converse<T>(
   { meter, limited, manifest }: { meter: Meter; limited: (limit: Limit) => Promise<void>; manifest: AgentManifest },
 ): Promise<T> {
   const trouble = (failure: Failure) => agentTrouble(failure, manifest)
-  let mended = false
+  let isRetry = false
   for await (const event of session.events) {
-    note(event, meter)
+    updateMeter(event, meter)
     if (event.kind === 'ended') throw trouble(event.failure ?? { kind: 'other', message: 'it ended' })
     if (event.kind !== 'turn_ended') continue
     const { outcome, failure, text } = event
@@ -124,14 +124,14 @@ async function converse<T>(
     if (outcome !== 'completed') throw trouble({ kind: 'other', message: `its turn was ${outcome}` })
     const reply = await read(text)
     if ('value' in reply) return reply.value
-    if (mended) throw new AppError('reply_unusable', { problem: reply.problem })
-    mended = true
-    await session.prompt(mendPrompt(reply.problem))
+    if (isRetry) throw new AppError('reply_unusable', { problem: reply.problem })
+    isRetry = true
+    await session.prompt(retryPrompt(reply.problem))
   }
   throw trouble({ kind: 'other', message: 'it ended without a word' })
 }
 
-function note(event: SessionEvent, meter: Meter): void {
+function updateMeter(event: SessionEvent, meter: Meter): void {
   if (event.kind === 'started') meter.model = event.model
   if (event.kind === 'turn_ended') meter.turns += event.turns
   if (event.kind !== 'usage') return
@@ -139,16 +139,16 @@ function note(event: SessionEvent, meter: Meter): void {
   meter.tokens = event.inputTokens + event.outputTokens
 }
 
-function mendPrompt(problem: string): string {
+function retryPrompt(problem: string): string {
   return `Your reply cannot be used: ${problem}\n\nReply once more, with the whole of it mended: only the JSON object that was asked for.`
 }
 
-/** All that an agent has that is to look and not to touch. */
+/** The tools of an agent that may only read. */
 const READING_TOOLS = ['Read', 'Grep', 'Glob']
 
 /**
- * The asks of an agent that may only read: the tools that read, where the policy lets any session read unasked. Nobody is there to
- * be asked, so everything else is refused, and a question is given back.
+ * The asks of an agent that may only read: reading tools are allowed where the policy lets any session read unasked. Nobody can be
+ * asked, so everything else is refused, and a question is declined.
  */
 export function readOnlyAsks(policy: SessionPolicy, classify: (asked: ClassifyRequest) => Promise<Assessment>): Asks {
   return {
@@ -176,7 +176,7 @@ function refusal(why: string) {
   return { verdict: 'deny', risk: 'MEDIUM', reason: `Refused: ${why}.`, confidence: 1, by: 'policy' } as const
 }
 
-/** What a person hears of an agent that could not reply. */
+/** The error for an agent that could not reply. */
 export function agentTrouble({ kind, message, limit }: Failure, manifest: AgentManifest): AppError {
   switch (kind) {
     case 'auth':
@@ -190,7 +190,7 @@ export function agentTrouble({ kind, message, limit }: Failure, manifest: AgentM
   }
 }
 
-/** The account may not call the model: until a time, or until somebody lets it. */
+/** The account may not call the model until a time, or until a person releases it. */
 function accountLimited(until: number | undefined): AppError {
   return new AppError('account_limited', {
     until: until === undefined ? '' : ` until ${new Date(until).toISOString()}`,

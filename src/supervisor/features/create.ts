@@ -16,17 +16,17 @@ import type { Tasks } from '../../tasks/tasks.ts'
 import type { KeptEnvironments } from '../session/kept-environments.ts'
 import type { BoundTask } from '../session/start-session.ts'
 
-/** What features work with. */
+/** What features need from other parts. */
 export interface FeatureDeps {
   store: Store
   tasks: Tasks
   clock: Clock
   log: Log
   kept: KeptEnvironments
-  /** Where nothing was kept. */
+  /** The agents' environment where the feature's own was not kept. */
   agentEnv: Record<string, string>
-  /** Whether what agents are started with may be kept in a file. */
-  keepsEnvironment(of: Pick<StartSession, 'project' | 'config' | 'settings'>): Promise<boolean>
+  /** Whether the agents' environment may be kept in a file. */
+  keepsEnvironment(request: Pick<StartSession, 'project' | 'config' | 'settings'>): Promise<boolean>
   start(request: StartSession, bound: BoundTask): Promise<SessionRow>
   resume(row: SessionRow, env: Record<string, string>): Promise<SessionRow>
   stop(session: string, reason: string): Promise<void>
@@ -34,11 +34,11 @@ export interface FeatureDeps {
 
 type NewFeatureRequest = CreateFeature & { found: FeatureRow | undefined }
 
-/** The row of a feature that begins, at the first phase that is not done yet: files that are there already count. */
-export async function newFeature(wanted: NewFeatureRequest, deps: FeatureDeps): Promise<FeatureRow> {
-  const { project, name, from, ai, until, env, attach: _, found: __, ...options } = wanted
-  await refuseBegun(wanted)
-  if (!ai) return withoutAgent(wanted, options, deps)
+/** Creates the row of a feature, at the first phase that is not done yet: documents that exist already count. */
+export async function newFeature(request: NewFeatureRequest, deps: FeatureDeps): Promise<FeatureRow> {
+  const { project, name, from, ai, until, env, attach: _, found: __, ...options } = request
+  await refuseBegun(request)
+  if (!ai) return createFromPlan(request, options, deps)
   const phase = await firstPhase({ project, name }, from)
   const row = await insertFeature({ project, name, phase, source: from ?? null, options, until }, deps)
   const onDisk = await deps.keepsEnvironment({ project, ...options })
@@ -46,19 +46,19 @@ export async function newFeature(wanted: NewFeatureRequest, deps: FeatureDeps): 
   return row
 }
 
-/** What is written down already is not written over: neither by an agent nor out of another file. */
+/** Refuses to overwrite an existing document, by an agent or from another file. */
 export async function refuseBegun({ project, name, from, ai, found }: NewFeatureRequest): Promise<void> {
-  // The same file again is the same command again: it goes on where it was.
+  // The same file again means that the command is repeated: the feature goes on where it was.
   if (from === undefined || (ai && found?.source === from)) return
   const document = ai ? 'spec' : 'plan'
-  const home = { project, name }
-  const isThere = (await readDocument(home, document)) !== undefined
-  if (!isThere && (!found || !ai)) return
-  const has = isThere ? `has a ${document} already (${documentPath(home, document)})` : 'has begun without it'
+  const location = { project, name }
+  const exists = (await readDocument(location, document)) !== undefined
+  if (!exists && (!found || !ai)) return
+  const has = exists ? `has a ${document} already (${documentPath(location, document)})` : 'has begun without it'
   throw new AppError('feature_begun', { name, has, flag: '--from' })
 }
 
-/** Where a feature that nobody is at stands: what a person has written themselves meanwhile need not be written by an agent. */
+/** Skips the phases of a feature without a session whose documents a person has written meanwhile: no agent need write those. */
 export async function skipWrittenPhases(row: FeatureRow, deps: FeatureDeps): Promise<FeatureRow> {
   const phase = await firstPhase(row, row.source ?? undefined)
   const isFurther = ORDER.indexOf(phase) > ORDER.indexOf(row.phase)
@@ -68,14 +68,14 @@ export async function skipWrittenPhases(row: FeatureRow, deps: FeatureDeps): Pro
 
 const ORDER: readonly FeaturePhase[] = FeaturePhase.options
 
-async function firstPhase(home: FeatureLocation, from: string | undefined): Promise<FeaturePhase> {
-  if (await readDocument(home, 'plan')) return 'tasks'
-  if (await readDocument(home, 'spec')) return 'plan'
+async function firstPhase(location: FeatureLocation, from: string | undefined): Promise<FeaturePhase> {
+  if (await readDocument(location, 'plan')) return 'tasks'
+  if (await readDocument(location, 'spec')) return 'plan'
   return from === undefined ? 'interview' : 'spec'
 }
 
-/** The tasks are the check-list of the plan, and that is all there is to do. */
-async function withoutAgent(
+/** Creates a feature without an agent: its tasks are the check-list of the plan. */
+async function createFromPlan(
   { project, name, from, until, found }: NewFeatureRequest,
   options: FeatureRow['options'],
   deps: FeatureDeps,
@@ -94,41 +94,41 @@ async function withoutAgent(
 
 type NewFeatureColumns = Pick<FeatureRow, 'project' | 'name' | 'phase' | 'source' | 'options' | 'until'>
 
-/** A new feature: its row and the event. */
+/** Inserts a new feature with its event. */
 async function insertFeature(
-  { options, ...wanted }: NewFeatureColumns,
+  { options, ...columns }: NewFeatureColumns,
   { store, clock }: Pick<FeatureDeps, 'store' | 'clock'>,
 ): Promise<FeatureRow> {
   const now = clock.now()
   const row: FeatureRow = {
-    ...{ ...wanted, id: shortId('f'), session_id: null, draft: [], problem: null, created_at: now, updated_at: now },
-    // No secret is stored in a row: the brains' keys lie with the environment.
+    ...{ ...columns, id: shortId('f'), session_id: null, draft: [], problem: null, created_at: now, updated_at: now },
+    // No secret is stored in a row: the brains' keys are kept with the environment.
     options: { ...options, ...(options.settings && { settings: settingsToKeep(options.settings) }) },
   }
   await store.transaction(async tx => {
     const { project, name } = row
     if (await store.features.named(project, name, tx)) throw new AppError('feature_there', { name })
     await store.features.insert(row, tx)
-    await tx.append([moved(row)])
+    await tx.append([movedEvent(row)])
   })
   return row
 }
 
-/** Where a feature stands from now on, with the event that tells of it. */
+/** Updates a feature, and appends the event of it. */
 export async function moveFeature(
   row: FeatureRow,
   patch: Partial<FeatureRow>,
   { store, clock }: Pick<FeatureDeps, 'store' | 'clock'>,
 ): Promise<FeatureRow> {
-  const now = { ...row, ...patch, updated_at: clock.now() }
+  const next = { ...row, ...patch, updated_at: clock.now() }
   await store.transaction(async tx => {
-    await store.features.update(row.id, { ...patch, updated_at: now.updated_at }, tx)
-    await tx.append([moved(now)])
+    await store.features.update(row.id, { ...patch, updated_at: next.updated_at }, tx)
+    await tx.append([movedEvent(next)])
   })
-  return now
+  return next
 }
 
-function moved({ id: subject, project, name, phase, problem }: FeatureRow): NewEvent {
+function movedEvent({ id: subject, project, name, phase, problem }: FeatureRow): NewEvent {
   const body = { project, name, phase, ...(problem !== null && { problem }) }
   return { actor: 'daemon', subject, kind: 'feature.moved', body }
 }
@@ -139,24 +139,24 @@ export interface CollectDeps {
 }
 
 /**
- * Takes over what the session of a phase has come to, and gives the row from now on. A file is written once: where there is
- * one, it is the person's and stays. Tasks become real all together. Doing it twice, after a crash, comes to the same.
+ * Takes over the result of a phase's session, and returns the patch of the feature's row. A document is written once: one that
+ * exists is the person's and stays. All tasks are created together. Repeating it after a crash gives the same result.
  */
 export async function collectPhase(row: FeatureRow, session: string, deps: CollectDeps): Promise<Partial<FeatureRow>> {
   const free = { session_id: null, problem: null }
   switch (row.phase) {
     case 'interview':
     case 'spec': {
-      const written = await documentOf(row, session, 'spec', deps)
+      const written = await saveDocument(row, session, 'spec', deps)
       if (written) return { ...free, phase: 'plan' }
-      // It has what it was to find out, and did not write it down: that is done from what was said.
+      // The interview is over, but the agent wrote no spec: the next phase writes it from the answers.
       if (row.phase === 'interview') return { ...free, phase: 'spec' }
-      return { ...free, problem: await withoutDocument(row, session, 'spec', deps) }
+      return { ...free, problem: await describeMissingDocument(row, session, 'spec', deps) }
     }
     case 'plan': {
-      const written = await documentOf(row, session, 'plan', deps)
+      const written = await saveDocument(row, session, 'plan', deps)
       if (written) return { ...free, phase: 'tasks' }
-      return { ...free, problem: await withoutDocument(row, session, 'plan', deps) }
+      return { ...free, problem: await describeMissingDocument(row, session, 'plan', deps) }
     }
     case 'tasks':
       await commitTasks(row, { ...deps, drafted: true })
@@ -166,7 +166,7 @@ export async function collectPhase(row: FeatureRow, session: string, deps: Colle
   }
 }
 
-/** The tasks of a feature, out of what its agent has added, else out of the check-list of its plan. Throws `no_plan`. */
+/** Creates the tasks of a feature: those that its agent has added, else the check-list of its plan. Throws `no_plan`. */
 async function commitTasks(
   row: FeatureRow,
   { store, clock, drafted }: CollectDeps & { drafted: boolean },
@@ -174,41 +174,42 @@ async function commitTasks(
   const { project, name } = row
   const tasks = drafted && row.draft.length > 0 ? row.draft : await readPlanTasks(await readDocument(row, 'plan'), row)
   await store.transaction(async tx => {
-    if (await isDone(row, store, tx)) return
+    if (await isReady(row, store, tx)) return
     const named = tasks.map(task => ({ ...task, feature: name }))
     await importTasks(named, { project, copy: true }, { store, clock, tx })
     await store.features.update(row.id, { phase: 'ready', draft: [], session_id: null, problem: null }, tx)
   })
 }
 
-async function isDone({ id }: FeatureRow, store: Store, tx: Tx): Promise<boolean> {
+async function isReady({ id }: FeatureRow, store: Store, tx: Tx): Promise<boolean> {
   return (await store.features.get(id, tx))?.phase === 'ready'
 }
 
-async function documentOf(row: FeatureRow, session: string, kind: DocumentKind, deps: CollectDeps) {
-  const text = documentIn(await lastWords(session, deps), kind)
+/** Writes the document that the session's result contains. True where the document exists then. */
+async function saveDocument(row: FeatureRow, session: string, kind: DocumentKind, deps: CollectDeps) {
+  const text = documentIn(await readLastResult(session, deps), kind)
   if (text === undefined) return (await readDocument(row, kind)) !== undefined
   if (text.length > MAX_DOCUMENT)
     throw new AppError('feature_file', { path: `the ${kind} of ${session}`, problem: 'it is too long' })
   const path = documentPath(row, kind)
-  const isThere = (await writeDocument(row, kind, text)) || (await readDocument(row, kind)) !== undefined
-  if (!isThere) throw new AppError('feature_file', { path, problem: 'it is empty; write it, or remove it' })
+  const exists = (await writeDocument(row, kind, text)) || (await readDocument(row, kind)) !== undefined
+  if (!exists) throw new AppError('feature_file', { path, problem: 'it is empty; write it, or remove it' })
   return true
 }
 
-async function lastWords(session: string, { store }: CollectDeps): Promise<string> {
+async function readLastResult(session: string, { store }: CollectDeps): Promise<string> {
   const done = (await store.tasks.list({ session })).findLast(({ state }) => state === 'done')
   return done?.result ?? ''
 }
 
-/** Why a phase came to nothing: what its agent said instead, and that the person may write the file as well. */
-async function withoutDocument(row: FeatureRow, session: string, kind: DocumentKind, deps: CollectDeps) {
-  const said = cleanLine(await lastWords(session, deps))
-    .slice(0, LONGEST)
+/** Why a phase had no result: what its agent said instead, and that the person may write the document too. */
+async function describeMissingDocument(row: FeatureRow, session: string, kind: DocumentKind, deps: CollectDeps) {
+  const result = cleanLine(await readLastResult(session, deps))
+    .slice(0, MAX_QUOTE)
     .toWellFormed()
-  const instead = said === '' ? 'it said nothing' : `it said: ${said}`
+  const instead = result === '' ? 'it said nothing' : `it said: ${result}`
   return `Its session ${session} ended without a ${kind}; ${instead}\nTry again, or write it yourself: ${documentPath(row, kind)}`
 }
 
-/** Of what an agent said in place of a document: enough to see what it wanted. */
-const LONGEST = 300
+/** How much is quoted of what an agent said in place of a document. */
+const MAX_QUOTE = 300

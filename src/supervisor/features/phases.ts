@@ -16,7 +16,7 @@ const TITLES: Record<WorkPhase, string> = {
   tasks: 'Add the tasks of',
 }
 
-/** Starts the session of the phase that a feature is at. That it is at it is written together with its row. */
+/** Starts the session of a feature's phase. The feature's row gets the session in the transaction that inserts it. */
 export async function beginPhase(
   row: FeatureRow,
   { attach, ...deps }: FeatureDeps & { attach?: boolean | undefined },
@@ -35,51 +35,51 @@ export async function beginPhase(
     ...(attach && { attach }),
   }
   const take: BoundTask['take'] = async (started, tx) => {
-    const now = await store.features.get(id, tx)
-    // Of two who begin it in one moment only one does, and nobody begins what was deleted meanwhile.
-    if (now?.phase !== phase || now.session_id !== row.session_id) throw new AppError('feature_moved', { name })
+    const current = await store.features.get(id, tx)
+    // Of two callers only one may begin the phase, and a feature that was deleted meanwhile begins none.
+    if (current?.phase !== phase || current.session_id !== row.session_id) throw new AppError('feature_moved', { name })
     await store.features.update(id, { session_id: started.id, problem: null, updated_at: clock.now() }, tx)
     return tasks.submit({ session_id: started.id, project, title, text: prompt, type: 'feature' }, tx)
   }
   await deps.start(request, { feature: { id, name, phase }, text: title, take })
 }
 
-/** All that the agent of a phase is told, as it is now: files may have been edited since they were written. */
+/** Reads the material of a phase as it is now: documents may have been edited since they were written. */
 async function readMaterial(row: FeatureRow, store: Pick<Store, 'sessions' | 'events'>): Promise<PhaseMaterial> {
   const { name, source, draft } = row
-  const asks = row.phase === 'interview' || row.phase === 'spec'
+  const needsInterview = row.phase === 'interview' || row.phase === 'spec'
   return {
     name,
     source,
-    said: asks ? await readInterview(row, store) : [],
+    answers: needsInterview ? await readInterview(row, store) : [],
     spec: await readDocument(row, 'spec'),
     plan: await readDocument(row, 'plan'),
     drafted: row.phase === 'tasks' ? draft : [],
   }
 }
 
-/** What was answered in every conversation about the feature so far, each question once. */
+/** The answers from all sessions of the feature so far, each question once. */
 async function readInterview(row: FeatureRow, store: Pick<Store, 'sessions' | 'events'>): Promise<InterviewAnswer[]> {
   const all = await store.sessions.list({ project: row.project })
-  const ours = all.filter(({ options }) => options.feature?.id === row.id).toReversed()
-  const said = new Map<string, string>()
-  for (const { id } of ours) {
+  const sessions = all.filter(({ options }) => options.feature?.id === row.id).toReversed()
+  const answers = new Map<string, string>()
+  for (const { id } of sessions) {
     for (const event of await store.events({ subject: id, kinds: ['question.answered'] })) {
       if (event.kind !== 'question.answered') continue
       for (const [question, answer] of Object.entries(event.body.answers))
-        said.set(question, [answer].flat().join(', '))
+        answers.set(question, [answer].flat().join(', '))
     }
   }
-  return [...said].map(([question, answer]) => ({ question, answer }))
+  return [...answers].map(([question, answer]) => ({ question, answer }))
 }
 
-/** What the agent of a phase is told beside how to go about it. */
+/** What the prompt of a phase contains beside the instructions. */
 interface PhaseMaterial {
   name: string
-  /** What the person wrote down in place of an interview. */
+  /** What the person wrote in place of an interview. */
   source: string | null
-  /** What was asked and answered so far. */
-  said: readonly InterviewAnswer[]
+  /** The questions and answers so far. */
+  answers: readonly InterviewAnswer[]
   spec: string | undefined
   plan: string | undefined
   /** Tasks that were added before the agent was interrupted. */
@@ -91,27 +91,27 @@ interface InterviewAnswer {
   answer: string
 }
 
-/** The whole prompt of a phase. What the person wrote stands in it as they wrote it. */
+/** The whole prompt of a phase. The person's texts are quoted unchanged. */
 function phasePrompt(phase: WorkPhase, material: PhaseMaterial): string {
-  const { spec, plan, source, said, drafted } = material
+  const { spec, plan, source, answers, drafted } = material
   return [
     PROMPTS[phase](stripInvisible(material.name)),
     ...(source === null ? [] : [`What the person wrote down:\n\n${fenceText(source)}`]),
-    ...(said.length === 0 ? [] : [`What the person has answered already:\n\n${saidLines(said)}`]),
+    ...(answers.length === 0 ? [] : [`What the person has answered already:\n\n${formatAnswers(answers)}`]),
     ...(spec === undefined || phase === 'interview' || phase === 'spec' ? [] : [`The spec:\n\n${fenceText(spec)}`]),
     ...(plan === undefined || phase !== 'tasks' ? [] : [`The plan:\n\n${fenceText(plan)}`]),
-    ...(drafted.length === 0 ? [] : [`Tasks that are there already:\n\n${draftedLines(drafted)}`]),
+    ...(drafted.length === 0 ? [] : [`Tasks that are there already:\n\n${formatDraft(drafted)}`]),
   ].join('\n\n')
 }
 
-const LOOK =
+const READ_ONLY =
   'Look at the project as far as you need to: you can read everything and change nothing. Nothing is built in this conversation.'
 
 const PROMPTS: Record<WorkPhase, (name: string) => string> = {
   interview:
     name => `You interview a person about a feature of this project that they call "${name}", until you could write down what is wanted so that somebody who was not there can build it.
 
-${LOOK} Do not ask what the code says.
+${READ_ONLY} Do not ask what the code says.
 
 - Ask with your tool ask_human (of the server pcc), one question at a time, the most important one first; give options where there are some. Here asking is the work: do not guess what only the person knows.
 - Ask what it is for, who uses it, what must hold when it is done, what is not part of it, and what may go wrong.
@@ -120,18 +120,18 @@ ${LOOK} Do not ask what the code says.
 ${SPEC_FORM}`,
   spec: name => `You write the spec of a feature of this project that is called "${name}", from what the person has said about it below.
 
-${LOOK} Nobody can be asked now: what is not said you decide in the plainest way, and name under "Open questions".
+${READ_ONLY} Nobody can be asked now: what is not said you decide in the plainest way, and name under "Open questions".
 
 ${SPEC_FORM}`,
   plan: name => `You plan how a feature of this project, "${name}", is built. Its spec stands below; the person has read it and may have changed it, so every line of it counts.
 
-${LOOK}
+${READ_ONLY}
 
 Your last message is the plan in Markdown, between a line <plan> and a line </plan>: first how it is built and why so, with the files that matter; then, under the heading "Tasks", a check-list with a line "- [ ] …" for each task, in the order in which they can be done, and what whoever does it needs to know indented below it. A task is what one agent does in one sitting and what can be checked when it is done; tests belong to the task that needs them.`,
   tasks:
     name => `You turn the plan of a feature of this project, "${name}", into tasks. Its spec and its plan stand below; the person has read both and may have changed them, so every line of them counts.
 
-${LOOK}
+${READ_ONLY}
 
 - Add each task with your tool add_task (of the server pcc), those first that others come after: its title, a description that is enough for an agent who sees nothing but it and the spec, and what must hold when it is done, as acceptance.
 - Say what it comes after only where it needs that done: what does not depend on one another is done side by side. add_dependency adds what you forgot.
@@ -141,10 +141,10 @@ ${LOOK}
 
 const SPEC_FORM = `Your last message is the spec in Markdown, between a line <spec> and a line </spec>: a heading with its name; what it is for; what it does, point by point; acceptance criteria that can be checked; what is not part of it; open questions. Use the person's own words where they are clear.`
 
-function saidLines(said: readonly InterviewAnswer[]): string {
-  return fenceText(said.map(({ question, answer }) => `Q: ${question}\nA: ${answer}`).join('\n\n'))
+function formatAnswers(answers: readonly InterviewAnswer[]): string {
+  return fenceText(answers.map(({ question, answer }) => `Q: ${question}\nA: ${answer}`).join('\n\n'))
 }
 
-function draftedLines(drafted: PhaseMaterial['drafted']): string {
+function formatDraft(drafted: PhaseMaterial['drafted']): string {
   return fenceText(drafted.map(({ id, title }) => `${id}: ${title}`).join('\n'))
 }

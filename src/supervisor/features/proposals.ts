@@ -8,10 +8,10 @@ import type { PreparedSession } from '../session/prepare.ts'
 import { WarmMarkers } from '../session/warm-processes.ts'
 import type { AgentQuestion, AgentReply, AgentRequest, AskAgentDeps } from './ask-agent.ts'
 
-/** What agents that may only read make of what people want. */
+/** Questions to agents that may only read. */
 export interface Proposals {
   tasks(request: ProposeTasks, signal: AbortSignal): Promise<Proposal>
-  /** Anything else that a reading agent can be asked. */
+  /** Any other question to a reading agent. */
   ask<T>(request: AgentRequest, question: AgentQuestion<T>, signal: AbortSignal): Promise<AgentReply<T>>
 }
 
@@ -23,7 +23,7 @@ export interface ProposalsDeps {
   gatesChanged(): Promise<void>
 }
 
-/** Opens them over what sessions are started with: the same settings, trust, policy, accounts and budgets hold. */
+/** Reading agents are started like sessions: with the same settings, trust, policy, accounts and budgets. */
 export function openProposals({ supervisor, gates, refuseWhenFull, gatesChanged }: ProposalsDeps): Proposals {
   const { store, clock, policy } = supervisor.deps
   const deps: AskAgentDeps = {
@@ -35,17 +35,17 @@ export function openProposals({ supervisor, gates, refuseWhenFull, gatesChanged 
       await gates.close(account, limit)
       await gatesChanged()
     },
-    async refuseSpent(of, { budgets }: PreparedSession) {
-      const use = findOverrun(await readSpendingTotals(of, supervisor.deps), budgets)
+    async refuseSpent(spender, { budgets }: PreparedSession) {
+      const use = findOverrun(await readSpendingTotals(spender, supervisor.deps), budgets)
       if (!use) return
       const remedy = `Raise it with: pcc config set budgets.${use.scope}.${use.measure} ${Math.ceil(use.limit * 2)}`
       throw new AppError('budget_spent', { reason: `Nothing may be asked: ${budgetWords(use)} is spent`, remedy })
     },
-    async spent(of, amounts) {
-      await store.transaction(tx => bookSpending(of, amounts, { store, clock, tx }))
+    async spent(spender, amounts) {
+      await store.transaction(tx => bookSpending(spender, amounts, { store, clock, tx }))
     },
   }
-  const until = (signal: AbortSignal) => {
+  const openSignal = (signal: AbortSignal) => {
     refuseWhenClosed(supervisor)
     refuseWhenFull()
     return AbortSignal.any([signal, supervisor.closing])
@@ -54,11 +54,11 @@ export function openProposals({ supervisor, gates, refuseWhenFull, gatesChanged 
   return {
     async tasks(request, signal) {
       const { proposeTasks } = await import('./propose-tasks.ts')
-      return proposeTasks(request, { ...deps, store, clock }, until(signal))
+      return proposeTasks(request, { ...deps, store, clock }, openSignal(signal))
     },
     async ask(request, question, signal) {
       const { askAgent } = await import('./ask-agent.ts')
-      return askAgent(request, question, { deps, signal: until(signal) })
+      return askAgent(request, question, { deps, signal: openSignal(signal) })
     },
   }
 }

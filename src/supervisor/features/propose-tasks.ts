@@ -16,10 +16,10 @@ export interface ProposeDeps extends AskAgentDeps {
   clock: Clock
 }
 
-/** Of the tasks that are there already, the newest: who plans the next ones builds on those. */
-const MOST_SHOWN = 200
+/** Only the newest open tasks are shown: new tasks build on those. */
+const MAX_OPEN_TASKS = 200
 
-/** What an agent makes of what a person describes: tasks that could be stored as they are. Nothing is stored. */
+/** Lets an agent propose tasks for what a person describes. They could be stored as they are, but nothing is stored. */
 export async function proposeTasks(
   { text, feature, parent: parentRef, after: afterRefs = [], ...request }: ProposeTasks,
   deps: ProposeDeps,
@@ -29,51 +29,54 @@ export async function proposeTasks(
   const project = await checkProject(request.project)
   const parent = parentRef === undefined ? undefined : await findTask(parentRef, store)
   const after = await Promise.all(afterRefs.map(async ref => (await findTask(ref, store)).id))
-  const place = { feature, parent: parent?.id, after }
-  // What the person got wrong is said before an agent is paid for it.
-  await tryImport(placed([{ title: 'a task' }], place), { project, copy: false }, deps)
-  const open = (await store.tasks.list({ project, states: OPEN_STATES })).slice(-MOST_SHOWN)
+  const placement = { feature, parent: parent?.id, after }
+  // A mistake of the person is reported before an agent is paid.
+  await tryImport(applyPlacement([{ title: 'a task' }], placement), { project, copy: false }, deps)
+  const open = (await store.tasks.list({ project, states: OPEN_STATES })).slice(-MAX_OPEN_TASKS)
   const prompt = proposalPrompt({ text: cleanText(text), feature, parent, open })
   const read = async (reply: string) => {
-    const found = repliedTasks(reply)
-    if ('problem' in found) return found
-    const tasks = placed(found.tasks, place)
-    const problem = await problemOf(tasks, project, deps)
-    return problem === undefined ? { value: { tasks, remarks: found.remarks } } : { problem }
+    const proposed = readTasks(reply)
+    if ('problem' in proposed) return proposed
+    const tasks = applyPlacement(proposed.tasks, placement)
+    const problem = await findProblem(tasks, project, deps)
+    return problem === undefined ? { value: { tasks, remarks: proposed.remarks } } : { problem }
   }
   const { value, model, cost_usd } = await askAgent({ ...request, project }, { prompt, read }, { deps, signal })
   return { project, ...value, model, cost_usd }
 }
 
-function repliedTasks(reply: string): { tasks: ImportedTask[]; remarks: string } | { problem: string } {
+function readTasks(reply: string): { tasks: ImportedTask[]; remarks: string } | { problem: string } {
   const json = jsonIn(reply)
   if (json === undefined) return { problem: 'there is no JSON object in it.' }
   const { data, error } = ProposedTasks.safeParse(json)
-  if (!data) return { problem: z.prettifyError(error).slice(0, LONGEST_PROBLEM) }
+  if (!data) return { problem: z.prettifyError(error).slice(0, MAX_PROBLEM) }
   return { tasks: data.tasks, remarks: cleanText(data.remarks ?? '').trim() }
 }
 
-const LONGEST_PROBLEM = 2_000
+const MAX_PROBLEM = 2_000
 
-/** Into the feature and under the task that the person named; what comes after none of the others comes after what they named. */
-function placed(
+/**
+ * Puts tasks into the feature and under the parent that the person named. A task without a parent and without blockers of its own
+ * comes after the tasks that the person named.
+ */
+function applyPlacement(
   tasks: readonly ImportedTask[],
   { feature, parent, after }: Pick<ImportedTask, 'feature' | 'parent'> & { after: string[] },
 ): ImportedTask[] {
   return tasks.map(task => {
     const isFirst = task.parent === undefined && (task.after ?? []).length === 0
-    const above = task.parent ?? parent
+    const parentId = task.parent ?? parent
     return {
       ...task,
       ...(feature !== undefined && { feature }),
-      ...(above !== undefined && { parent: above }),
+      ...(parentId !== undefined && { parent: parentId }),
       ...(isFirst && after.length > 0 && { after }),
     }
   })
 }
 
-/** What keeps them from being stored, if anything does. */
-async function problemOf(tasks: ImportedTask[], project: string, deps: ProposeDeps): Promise<string | undefined> {
+/** Why the tasks cannot be stored; undefined where they can. */
+async function findProblem(tasks: ImportedTask[], project: string, deps: ProposeDeps): Promise<string | undefined> {
   const numbered = tasks.map((task, index) => ({ ...task, line: index + 1 }))
   try {
     await tryImport(numbered, { project, copy: false }, deps)
@@ -85,18 +88,18 @@ async function problemOf(tasks: ImportedTask[], project: string, deps: ProposeDe
 }
 
 export interface ProposalInput {
-  /** In the words of the person. */
+  /** What is wanted, in the person's words. */
   text: string
   feature: string | undefined
   parent: Task | undefined
-  /** What is to be done in the project already. */
+  /** The open tasks of the project. */
   open: readonly Pick<Task, 'id' | 'title' | 'state'>[]
 }
 
-const MOST_TEXT_TOKENS = 30_000
-const MOST_LIST_TOKENS = 4_000
+const MAX_TEXT_TOKENS = 30_000
+const MAX_LIST_TOKENS = 4_000
 
-/** What an agent is told that is to make tasks of what somebody wants. */
+/** The prompt of an agent that proposes tasks. */
 function proposalPrompt({ text, feature, parent, open }: ProposalInput): string {
   return [
     `## What to do
@@ -106,15 +109,13 @@ more than that. You only plan. You may look around with Read, Grep and Glob, so 
 of this project (look into AGENTS.md, CLAUDE.md or README.md for how it is built and tested); you cannot change anything, and nobody can be asked.
 
 Every task is done later by another agent that sees nothing of this conversation: its description must stand alone.`,
-    `## What is wanted${feature === undefined ? '' : ` (feature ${feature})`}\n\n${fenceText(firstTokens(text, MOST_TEXT_TOKENS))}`,
+    `## What is wanted${feature === undefined ? '' : ` (feature ${feature})`}\n\n${fenceText(firstTokens(text, MAX_TEXT_TOKENS))}`,
     ...(parent
-      ? [
-          `## It is a part of\n\n${fenceText(firstTokens(`${parent.title}\n\n${parent.description}`, MOST_LIST_TOKENS))}`,
-        ]
+      ? [`## It is a part of\n\n${fenceText(firstTokens(`${parent.title}\n\n${parent.description}`, MAX_LIST_TOKENS))}`]
       : []),
     ...(open.length > 0
       ? [
-          `## Tasks that are there already\n\nDo not propose them again; others may come after them, by id.\n\n${fenceText(listed(open))}`,
+          `## Tasks that are there already\n\nDo not propose them again; others may come after them, by id.\n\n${fenceText(formatTasks(open))}`,
         ]
       : []),
     REPLY,
@@ -144,6 +145,6 @@ Only a JSON object, nothing before or after it:
 At most ${MAX_PROPOSED} tasks. "id" is a short name within your reply. "after" names ids of your reply or of tasks that are there already, and must
 not go round in a circle. Give every task at least one criterion. Leave "priority" at 0 unless something is more urgent (higher is sooner).`
 
-function listed(open: ProposalInput['open']): string {
-  return firstTokens(open.map(({ id, title, state }) => `${id} (${state}) ${title}`).join('\n'), MOST_LIST_TOKENS)
+function formatTasks(open: ProposalInput['open']): string {
+  return firstTokens(open.map(({ id, title, state }) => `${id} (${state}) ${title}`).join('\n'), MAX_LIST_TOKENS)
 }

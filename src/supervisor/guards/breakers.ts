@@ -3,7 +3,7 @@ import type { Request, SessionEvent, Verdict } from '../../domain/session.ts'
 import type { GuardSettings } from '../session/settings.ts'
 import { callShape, RepetitionDetector, resultShape, SLOW_MS } from './repetition.ts'
 
-/** What the breakers make of an event. */
+/** What the breakers find in an event. */
 export type BreakerFinding =
   | { guard: 'repetition'; did: 'told' | 'paused'; reason: string }
   | { guard: 'progress'; reason: string }
@@ -13,32 +13,32 @@ interface Call {
   input: Record<string, unknown>
   shape: string
   since: number
-  /** A subagent goes in circles of its own. */
+  /** The subagent that made the call: its repetitions are counted apart. */
   agent: string
 }
 
-/** Enough to know what an agent has looked at before; a session of days must not grow for it. */
-const REMEMBERED = 1_000
+/** Enough results to recognise what an agent has read before, and bounded for sessions that last for days. */
+const MAX_RESULTS = 1_000
 
-const NOTHING_YET: ProgressRound = { changed: false, fresh: false, waited: false }
+const EMPTY_ROUND: ProgressRound = { changed: false, fresh: false, waited: false }
 
 /** Tools that change a file. */
-const EDITORS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
+const EDIT_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 const TEST_COMMAND = /\b(test|tests|spec|pytest|jest|vitest|mocha|tox|check|verify)\b/i
 
-/** Follows the calls of one agent, and of those it sent, through both breakers. */
+/** Passes the calls of one agent and of its subagents to both breakers. */
 export class Breakers {
   readonly #settings: GuardSettings
-  readonly #circles = new Map<string, RepetitionDetector>()
+  readonly #repetitions = new Map<string, RepetitionDetector>()
   readonly #progress: ProgressDetector
   readonly #calls = new Map<string, Call>()
-  /** What was seen before: of an edit that it was made, of another call what it brought back last. */
-  readonly #known = new Map<string, string>()
-  /** Told to do something else with its next call of this kind. */
-  readonly #toTell = new Map<string, { agent: string; reason: string }>()
-  readonly #refused = new Set<string>()
+  /** The last result of each call that was seen before; an edit is remembered by its input, any other call by its shape. */
+  readonly #results = new Map<string, string>()
+  /** Agents whose next repeated call is refused, with the reason that they are given. */
+  readonly #pendingRefusals = new Map<string, { agent: string; reason: string }>()
+  readonly #refusedCalls = new Set<string>()
   #plan = ''
-  #round = { ...NOTHING_YET }
+  #round = { ...EMPTY_ROUND }
   #turns = 0
 
   constructor(settings: GuardSettings) {
@@ -46,12 +46,12 @@ export class Breakers {
     this.#progress = new ProgressDetector(settings.noProgressRounds)
   }
 
-  /** Files changed that no call told of. */
+  /** Files changed that no call reported. */
   changed(): void {
     this.#progress.reset()
   }
 
-  heard(event: SessionEvent, now: number): BreakerFinding[] {
+  observe(event: SessionEvent, now: number): BreakerFinding[] {
     switch (event.kind) {
       case 'tool_request':
         this.#begin(event, now)
@@ -59,9 +59,9 @@ export class Breakers {
       case 'tool_result':
         return this.#end(event, now)
       case 'plan':
-        return this.#planned(JSON.stringify(event.items))
+        return this.#updatePlan(JSON.stringify(event.items))
       case 'usage':
-        return event.turns === undefined || event.turns === this.#turns ? [] : this.#roundOver(event.turns)
+        return event.turns === undefined || event.turns === this.#turns ? [] : this.#endRound(event.turns)
       case 'turn_ended':
         this.#progress.reset()
         this.#turns = 0
@@ -71,13 +71,13 @@ export class Breakers {
     }
   }
 
-  /** Refuses a call once, where the agent is to hear that it goes in circles. */
+  /** Refuses a call once, to tell the agent that it goes in circles. */
   verdict({ callId, tool, input, agentId = '' }: Request): Verdict | undefined {
-    const told = this.#toTell.get(agentId)
-    if (!told || !this.#circles.get(agentId)?.circlesThrough(digest(callShape(tool, input)))) return undefined
-    this.#toTell.delete(agentId)
-    this.#refused.add(callId)
-    return { verdict: 'deny', risk: 'LOW', reason: told.reason, confidence: 1, by: 'guard' }
+    const pending = this.#pendingRefusals.get(agentId)
+    if (!pending || !this.#repetitions.get(agentId)?.circlesThrough(digest(callShape(tool, input)))) return undefined
+    this.#pendingRefusals.delete(agentId)
+    this.#refusedCalls.add(callId)
+    return { verdict: 'deny', risk: 'LOW', reason: pending.reason, confidence: 1, by: 'guard' }
   }
 
   #begin({ callId, tool, input, agentId = '' }: Extract<SessionEvent, { kind: 'tool_request' }>, now: number): void {
@@ -90,28 +90,31 @@ export class Breakers {
     this.#calls.delete(callId)
     if (!call) return []
     if (now - call.since >= SLOW_MS) this.#round.waited = true
-    // Our own word is no outcome of what it did: it would have been that of the last time.
-    const ours = this.#refused.delete(callId) ? this.#known.get(keyOf(call)) : undefined
-    const result = ours ?? digest(resultShape(output, call.input))
-    const changed = ours === undefined && this.#look(call, ok, result)
-    const circle = this.#circles.get(call.agent) ?? new RepetitionDetector(this.#settings.repeatedCalls)
-    this.#circles.set(call.agent, circle)
-    const tookMs = ours === undefined ? now - call.since : undefined
-    const repeated = circle.done({ call: call.shape, result, tookMs, changed })
-    if (repeated.verdict === 'fine') return []
-    const what = repeated.calls === 1 ? 'made the same call' : `gone through the same ${repeated.calls} calls`
-    const words = `It has ${what} ${repeated.times} times with the same outcome: ${titleOf(call)}`
-    if (repeated.verdict === 'stop') return [{ guard: 'repetition', did: 'paused', reason: words }]
-    this.#toTell.set(call.agent, { agent: call.agent, reason: `${words.replace('It has', 'You have')}. ${OTHERWISE}` })
-    return [{ guard: 'repetition', did: 'told', reason: words }]
+    // The text of our own refusal is not a result of the call: the call counts with its last result.
+    const lastResult = this.#refusedCalls.delete(callId) ? this.#results.get(resultKey(call)) : undefined
+    const result = lastResult ?? digest(resultShape(output, call.input))
+    const changed = lastResult === undefined && this.#noteResult(call, ok, result)
+    const detector = this.#repetitions.get(call.agent) ?? new RepetitionDetector(this.#settings.repeatedCalls)
+    this.#repetitions.set(call.agent, detector)
+    const tookMs = lastResult === undefined ? now - call.since : undefined
+    const repetition = detector.record({ call: call.shape, result, tookMs, changed })
+    if (repetition.verdict === 'fine') return []
+    const what = repetition.calls === 1 ? 'made the same call' : `gone through the same ${repetition.calls} calls`
+    const reason = `It has ${what} ${repetition.times} times with the same outcome: ${describeCall(call)}`
+    if (repetition.verdict === 'stop') return [{ guard: 'repetition', did: 'paused', reason }]
+    this.#pendingRefusals.set(call.agent, {
+      agent: call.agent,
+      reason: `${reason.replace('It has', 'You have')}. ${ADVICE}`,
+    })
+    return [{ guard: 'repetition', did: 'told', reason }]
   }
 
-  /** Keeps what a call brought; true where it changed a file in a new way. */
-  #look(call: Call, ok: boolean, result: string): boolean {
+  /** Remembers the result of a call; true where the call changed a file in a new way. */
+  #noteResult(call: Call, ok: boolean, result: string): boolean {
     const { tool, input } = call
-    const isEdit = EDITORS.has(tool)
-    const key = keyOf(call)
-    const before = this.#known.get(key)
+    const isEdit = EDIT_TOOLS.has(tool)
+    const key = resultKey(call)
+    const before = this.#results.get(key)
     this.#remember(key, result)
     const isNew = before === undefined
     const changed = isEdit && ok && isNew
@@ -122,45 +125,45 @@ export class Breakers {
   }
 
   #remember(key: string, result: string): void {
-    this.#known.delete(key)
-    this.#known.set(key, result)
-    if (this.#known.size <= REMEMBERED) return
-    const [oldest] = this.#known.keys()
-    if (oldest !== undefined) this.#known.delete(oldest)
+    this.#results.delete(key)
+    this.#results.set(key, result)
+    if (this.#results.size <= MAX_RESULTS) return
+    const [oldest] = this.#results.keys()
+    if (oldest !== undefined) this.#results.delete(oldest)
   }
 
-  #planned(plan: string): BreakerFinding[] {
+  #updatePlan(plan: string): BreakerFinding[] {
     if (plan !== this.#plan) this.#round.changed = true
     this.#plan = plan
     return []
   }
 
-  #roundOver(turns: number): BreakerFinding[] {
+  #endRound(turns: number): BreakerFinding[] {
     const isFirst = this.#turns === 0
     this.#turns = turns
     const round = this.#round
-    this.#round = { ...NOTHING_YET }
+    this.#round = { ...EMPTY_ROUND }
     if (isFirst || !this.#progress.round(round)) return []
     const reason = `It has changed no file, no plan and no outcome of a test in ${this.#progress.rounds} rounds`
     return [{ guard: 'progress', reason }]
   }
 }
 
-const OTHERWISE =
+const ADVICE =
   'Do something else: look at what stands in the way, try another approach, or wait longer in one call. ' +
   'If you cannot get on, say what you need and end your turn.'
 
-/** An edit is itself, and not its shape: two edits of numbers are two. */
-function keyOf({ tool, input, shape }: Call): string {
-  return EDITORS.has(tool) ? digest(`edit ${tool} ${JSON.stringify(input)}`) : shape
+/** An edit is identified by its whole input, not by its shape: two edits that differ in a number are different. */
+function resultKey({ tool, input, shape }: Call): string {
+  return EDIT_TOOLS.has(tool) ? digest(`edit ${tool} ${JSON.stringify(input)}`) : shape
 }
 
-/** Texts are compared and not kept: a file that is written may be long. */
+/** Texts are compared by their digest: a file that is written may be long. */
 function digest(text: string): string {
   return createHash('sha1').update(text).digest('base64url')
 }
 
-function titleOf({ tool, input }: Call): string {
+function describeCall({ tool, input }: Call): string {
   const text = ['command', 'file_path', 'pattern', 'url', 'query'].map(key => input[key]).find(Boolean)
   const line = String(text ?? '')
     .replace(/\s+/g, ' ')
@@ -168,28 +171,28 @@ function titleOf({ tool, input }: Call): string {
   return `${tool} ${line.length > 120 ? `${line.slice(0, 119)}…` : line}`.trim()
 }
 
-/** What one round with the model brought. */
+/** What happened in one round with the model. */
 interface ProgressRound {
   /** A file, the plan or the outcome of a test changed. */
   changed: boolean
-  /** Something was looked at, or said, that was not known before. */
+  /** A call was made for the first time, or had a new result. */
   fresh: boolean
-  /** It waited inside of a call, for a build or between two looks. */
+  /** The agent waited inside a call, for a build or between two polls. */
   waited: boolean
 }
 
-/** A round in which even what was looked at was known weighs as much as so many in which something new was read. */
+/** A round that read nothing new weighs as much as this many rounds that did. */
 const STALE_WEIGHT = 4
 
-/** Sees an agent that works and gets nowhere: too many rounds without a change of a file, of the plan or of a test's outcome. */
+/** Detects an agent that works and gets nowhere: too many rounds without a change of a file, of the plan or of a test's outcome. */
 export class ProgressDetector {
-  readonly #most: number
+  readonly #maxWeight: number
   #weight = 0
   #rounds = 0
   #waited = false
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxWeight: number) {
+    this.#maxWeight = maxWeight
   }
 
   /** Rounds since the last change. */
@@ -197,9 +200,9 @@ export class ProgressDetector {
     return this.#rounds
   }
 
-  /** True where it is enough. */
+  /** Counts a round; true where the agent should be stopped. */
   round({ changed, fresh, waited }: ProgressRound): boolean {
-    // A look after a wait belongs to it: what it looks at takes its time, and nobody goes in circles.
+    // A read right after a wait counts as waiting: the agent polls something that takes its time.
     const isWait = waited || this.#waited
     this.#waited = waited
     if (changed) {
@@ -208,10 +211,10 @@ export class ProgressDetector {
     }
     this.#rounds += 1
     this.#weight += fresh || isWait ? 1 : STALE_WEIGHT
-    return this.#weight >= this.#most
+    return this.#weight >= this.#maxWeight
   }
 
-  /** Something changed after all, or a new task began. */
+  /** A change was found elsewhere, or a new task began. */
   reset(): void {
     this.#weight = 0
     this.#rounds = 0

@@ -1,107 +1,107 @@
 /** A call that came back. */
 export interface FinishedCall {
-  /** Its shape, and that of what it brought back (shape.ts). */
+  /** The shape of the call, and that of its result (`callShape`, `resultShape`). */
   call: string
   result: string
-  /** Undefined where it was refused: it would have taken as long as the last time. */
+  /** Undefined where the call was refused: it counts as long as the last time. */
   tookMs: number | undefined
-  /** A file was changed by it, in a way that was not seen before. */
+  /** The call changed a file in a new way. */
   changed: boolean
 }
 
-/** What it comes to: `tell` the agent once, `stop` it. */
+/** `tell`: the agent is told once. `stop`: it is stopped. */
 export type RepetitionVerdict = { verdict: 'fine' } | { verdict: 'tell' | 'stop'; times: number; calls: number }
 
 const FINE: RepetitionVerdict = { verdict: 'fine' }
-/** As many calls in turn count as one cycle: A-B-A-B, and up to four. */
-const LONGEST_CYCLE = 4
-/** Whoever waits inside of the call, for a build or between two looks, burns little: it may happen four times as often. */
+/** A cycle has up to this many calls: A-B-A-B has two. */
+const MAX_CYCLE = 4
+/** A call that waits, for a build or between two polls, costs little: it may be repeated four times as often. */
 export const SLOW_MS = 20_000
 const SLOW_FACTOR = 4
 
 /**
- * Sees an agent that goes in circles: the same call, or the same two to four calls in turn, with the same outcome, `most`
- * times. A file that changes in a new way begins anew, so tests between edits are no circle; an outcome that differs is
- * progress, so looking at something that moves is none. Half way the agent is told, at the end it is stopped.
+ * Detects an agent that goes in circles: the same call, or the same two to four calls in turn, with the same result, `maxTimes`
+ * times. A new change of a file resets the count, so tests between edits are no circle; a different result is progress, so
+ * polling something that moves is none. The agent is told half way and stopped at the end.
  */
 export class RepetitionDetector {
-  readonly #most: number
-  #line: { key: string; call: string; isSlow: boolean }[] = []
-  #told = false
+  readonly #maxTimes: number
+  #calls: { key: string; call: string; isSlow: boolean }[] = []
+  #isTold = false
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxTimes: number) {
+    this.#maxTimes = maxTimes
   }
 
-  done({ call, result, tookMs, changed }: FinishedCall): RepetitionVerdict {
+  record({ call, result, tookMs, changed }: FinishedCall): RepetitionVerdict {
     if (changed) {
-      this.#line = []
-      this.#told = false
+      this.#calls = []
+      this.#isTold = false
       return FINE
     }
     const key = `${call}\n${result}`
-    const before = this.#line.findLast(each => each.key === key)?.isSlow ?? false
-    this.#line.push({ key, call, isSlow: tookMs === undefined ? before : tookMs >= SLOW_MS })
-    if (this.#line.length > this.#most * SLOW_FACTOR * LONGEST_CYCLE) this.#line.shift()
+    const wasSlow = this.#calls.findLast(earlier => earlier.key === key)?.isSlow ?? false
+    this.#calls.push({ key, call, isSlow: tookMs === undefined ? wasSlow : tookMs >= SLOW_MS })
+    if (this.#calls.length > this.#maxTimes * SLOW_FACTOR * MAX_CYCLE) this.#calls.shift()
     return this.#judge()
   }
 
-  /** Whether a call is one of those it circles through. */
+  /** Whether a call belongs to the cycle that the agent repeats. */
   circlesThrough(call: string): boolean {
-    const { calls } = this.#tightest()
-    return this.#line.slice(-calls).some(each => each.call === call)
+    const { calls } = this.#findCycle()
+    return this.#calls.slice(-calls).some(repeated => repeated.call === call)
   }
 
   #judge(): RepetitionVerdict {
-    const { times, calls } = this.#tightest()
-    if (times < 2) this.#told = false
-    // A wait may be a call of its own: `sleep 30`, then a look at what runs in the background.
-    const isSlow = this.#line.slice(-calls).some(each => each.isSlow)
-    const most = isSlow ? this.#most * SLOW_FACTOR : this.#most
-    if (times >= most) return { verdict: 'stop', times, calls }
-    if (times < Math.ceil(most / 2) || this.#told) return FINE
-    this.#told = true
+    const { times, calls } = this.#findCycle()
+    if (times < 2) this.#isTold = false
+    // A wait may be a call of its own: `sleep 30`, then a check of a background process.
+    const isSlow = this.#calls.slice(-calls).some(call => call.isSlow)
+    const maxTimes = isSlow ? this.#maxTimes * SLOW_FACTOR : this.#maxTimes
+    if (times >= maxTimes) return { verdict: 'stop', times, calls }
+    if (times < Math.ceil(maxTimes / 2) || this.#isTold) return FINE
+    this.#isTold = true
     return { verdict: 'tell', times, calls }
   }
 
-  /** The cycle at the end of the line that was gone through most often. */
-  #tightest(): { times: number; calls: number } {
+  /** The cycle at the end of the calls that was repeated most often. */
+  #findCycle(): { times: number; calls: number } {
     let best = { times: 0, calls: 1 }
-    for (let calls = 1; calls <= LONGEST_CYCLE; calls++) {
-      const times = this.#timesOf(calls)
+    for (let calls = 1; calls <= MAX_CYCLE; calls++) {
+      const times = this.#countTimes(calls)
       if (times > best.times) best = { times, calls }
     }
     return best
   }
 
-  #timesOf(calls: number): number {
-    const line = this.#line
-    if (line.length < calls) return 0
+  #countTimes(calls: number): number {
+    const all = this.#calls
+    if (all.length < calls) return 0
     let same = 0
-    while (same < line.length - calls && line.at(-1 - same)?.key === line.at(-1 - same - calls)?.key) same++
+    while (same < all.length - calls && all.at(-1 - same)?.key === all.at(-1 - same - calls)?.key) same++
     return Math.floor(same / calls) + 1
   }
 }
 
-/** Enough of an output to tell two apart; a log of megabytes is looked at from both ends. */
-const LOOKED_AT = 10_000
+/** Enough of an output to tell two apart; of a long log only both ends are compared. */
+const MAX_HALF = 10_000
 
 /**
- * The shape of a call: the same for two that differ only in a time, a counter, a temporary name or a random id. What two
- * calls of one shape brought back decides whether they count as the same, so nothing is lost by being broad here.
+ * The shape of a call: equal for two calls that differ only in a time, a counter, a temporary name or a random id. Calls of one
+ * shape count as the same only if their results do too, so a broad shape does no harm.
  */
 export function callShape(tool: string, input: Record<string, unknown>): string {
   return `${tool} ${withoutNumbers(withoutIds(JSON.stringify(sorted(input))))}`
 }
 
 /**
- * The shape of what a call brought back. Numbers stay: `34 %` and `35 %` are progress. Only those that the call itself named
- * go, since a counter is echoed; times, durations and random ids go too.
+ * The shape of a call's result. Numbers are kept: `34 %` and `35 %` are progress. Only numbers that the call itself contains are
+ * removed, since a counter may be echoed; times, durations and random ids are removed too.
  */
 export function resultShape(output: string, input: Record<string, unknown>): string {
-  const seen = output.length <= 2 * LOOKED_AT ? output : output.slice(0, LOOKED_AT) + output.slice(-LOOKED_AT)
+  const compared = output.length <= 2 * MAX_HALF ? output : output.slice(0, MAX_HALF) + output.slice(-MAX_HALF)
   const named = new Set(JSON.stringify(input).match(/\d+/g) ?? [])
-  return withoutIds(seen).replace(/\d+/g, digits => (named.has(digits) ? '#' : digits))
+  return withoutIds(compared).replace(/\d+/g, digits => (named.has(digits) ? '#' : digits))
 }
 
 /** Dates, times of day, moments since 1970, durations, random ids and temporary names. */
@@ -123,12 +123,12 @@ function withoutIds(text: string): string {
   return IDS.reduce((left, [pattern, name]) => left.replace(pattern, name), text)
 }
 
-/** Whatever was taken out counts as a number too: whether nine digits are a counter or a time is nobody's guess. */
+/** What `withoutIds` replaced counts as a number too: nine digits may be a counter or a time. */
 function withoutNumbers(text: string): string {
   return text.replace(/\d+|<(time|id|duration|name)>/g, '#')
 }
 
-/** Two inputs that differ in the order of their keys are one. */
+/** Sorts keys, so that two inputs with a different order of keys are equal. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

@@ -34,11 +34,11 @@ import { tripGuard } from '../session/stop-agent.ts'
 
 export interface BookedSpending {
   totals: SpendingTotals
-  /** It was not stored after all. */
+  /** Takes the booking back: the transaction failed. */
   undo(): void
 }
 
-/** Books what the session has spent since the last time, in the transaction of what is stored anyway. */
+/** Books what the session has spent since the last booking, in the transaction of a write that happens anyway. */
 export async function bookSpent(
   run: LiveSession,
   deps: SessionDeps,
@@ -51,10 +51,10 @@ export async function bookSpent(
   if (!taken) return undefined
   try {
     const { before, after } = await bookSpending(run.row, taken.amounts, { ...deps, tx })
-    const told = findBudgetWarnings(before, after, run.budgets).map(use =>
+    const warnings = findBudgetWarnings(before, after, run.budgets).map(use =>
       eventOf(run, 'budget.warned', { ...use, key: budgetKey(use.scope, run.row, now) }, 'daemon'),
     )
-    await tx.append(told)
+    await tx.append(warnings)
     return { totals: after, undo: taken.undo }
   } catch (error) {
     taken.undo()
@@ -62,7 +62,7 @@ export async function bookSpent(
   }
 }
 
-/** Books the time that passes while nothing happens, and looks whether that was all there is. */
+/** Books the time that passes while nothing happens, and stops the session if that used up a budget. */
 export async function bookNow({ run, deps }: SessionContext): Promise<void> {
   if (run.row.state === 'ended' || run.session === undefined) return
   let booked: BookedSpending | undefined
@@ -75,7 +75,7 @@ export async function bookNow({ run, deps }: SessionContext): Promise<void> {
   if (booked) await stopWhenSpent(booked, run, deps)
 }
 
-/** Stops the session where what was booked has reached a bound, and nobody has raised that meanwhile. */
+/** Stops the session if its spending has reached a bound that nobody has raised meanwhile. */
 export async function stopWhenSpent(
   { totals }: Pick<BookedSpending, 'totals'>,
   run: LiveSession,
@@ -91,19 +91,19 @@ export async function stopWhenSpent(
   if (use) tripGuard(run, budgetTrip(use, run, clock.now()))
 }
 
-/** Before an agent is opened, or a task begun: the ending of a session that may spend nothing more. */
+/** The ending of a session that may spend nothing more. Checked before an agent is opened or a task begins. */
 export async function endingIfSpent(run: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
   const use = findOverrun(await readSpendingTotals(run.row, deps), run.budgets)
   return use && halted(run, budgetTrip(use, run, deps.clock.now()))
 }
 
-/** Before the next task is begun: others may have spent what was left of the day or the project. */
+/** Checked before the next task begins: other sessions may have spent the rest of the day's or the project's budget. */
 export async function stopWhenSpentBeforeNext({ run, deps }: SessionContext): Promise<void> {
   const totals = await readSpendingTotals({ ...run.row, task_id: null }, deps)
   await stopWhenSpent({ totals }, run, deps)
 }
 
-/** A person makes it go on: they are told what stands in the way, and nothing has happened. */
+/** Refuses to resume a session without budget: the person is told why, and nothing is changed. */
 export async function refuseSpent(row: SessionRow, budgets: Budgets, deps: SessionDeps): Promise<void> {
   const use = findOverrun(await readSpendingTotals(row, deps), budgets)
   if (!use) return
@@ -112,28 +112,29 @@ export async function refuseSpent(row: SessionRow, budgets: Budgets, deps: Sessi
 }
 
 interface Halt {
-  /** Its task was completed first. */
+  /** The result of the task, if it was completed first. */
   text?: string | undefined
-  /** One was met on the way to the stop. */
+  /** A limit that was met on the way to the stop. */
   limit?: Limit | undefined
 }
 
 /**
- * The ending of a session that a guard has stopped. It goes on by itself where a time will mend it; otherwise it waits for a
- * person, who finds it among what needs them.
+ * The ending of a session that a guard has stopped. It resumes by itself where waiting helps; otherwise it waits for a person, with
+ * an escalation.
  */
 export function halted(run: LiveSession, why: GuardTrip, { text, limit }: Halt = {}): LiveSessionEnding {
   const { guard, reason, next, resumesAt } = why
-  const told = `${reason}\n${next}`
-  const isSilent = resumesAt !== undefined
+  const resumesByItself = resumesAt !== undefined
   return {
     as: 'paused',
-    reason: told,
+    reason: `${reason}\n${next}`,
     resumesAt,
     events: [...limitHit(limit, run), ...spentEvent(why, run)],
     task: taskAfter(text, reason, resumesAt),
     checkpoint: guard === 'budget' ? 'capped' : 'error',
-    ...(!isSilent && { escalation: errorRow({ kind: 'other', message: reason }, run.row, `${reason}. ${next}`) }),
+    ...(!resumesByItself && {
+      escalation: errorRow({ kind: 'other', message: reason }, run.row, `${reason}. ${next}`),
+    }),
   }
 }
 
@@ -141,15 +142,15 @@ function spentEvent({ use }: GuardTrip, run: LiveSession): NewEvent[] {
   return use ? [eventOf(run, 'budget.spent', { ...use, key: budgetKey(use.scope, run.row) }, 'daemon')] : []
 }
 
-/** Why a session stops whose budget is spent, what helps, and when it goes on by itself: a day's budget is fresh tomorrow. */
+/** Why a session stops whose budget is spent, what helps, and when it resumes by itself: a day's budget is fresh tomorrow. */
 function budgetTrip(use: BudgetUse, run: Pick<LiveSession, 'id' | 'consent'>, now: number): GuardTrip {
   const resumesAt = use.scope === 'day' ? (nextAllowedTime(startOfNextDay(now), run.consent) ?? undefined) : undefined
-  const reason = `${capital(budgetWords(use))} is spent (${amountWords(use.measure, use.spent)})`
-  return { guard: 'budget', reason, next: remedy(use, run.id), resumesAt, use }
+  const reason = `${capitalize(budgetWords(use))} is spent (${amountWords(use.measure, use.spent)})`
+  return { guard: 'budget', reason, next: describeRemedy(use, run.id), resumesAt, use }
 }
 
-/** How a person raises it. */
-function remedy({ scope, measure, limit }: BudgetUse, session: string): string {
+/** How a person raises the budget. */
+function describeRemedy({ scope, measure, limit }: BudgetUse, session: string): string {
   const raised = `pcc config set budgets.${scope}.${measure} ${Math.ceil(limit * 2)}`
   switch (scope) {
     case 'session':
@@ -163,11 +164,11 @@ function remedy({ scope, measure, limit }: BudgetUse, session: string): string {
   }
 }
 
-/** Of what the budget is counted. */
+/** The id of the task, session, project or day that the budget is counted for. */
 function budgetKey(scope: BudgetScope, row: Pick<SessionRow, 'id' | 'project' | 'task_id'>, now = Date.now()): string {
   return { task: row.task_id ?? '', session: row.id, project: row.project, day: calendarDayOf(now) }[scope]
 }
 
-function capital(text: string): string {
+function capitalize(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

@@ -21,58 +21,64 @@ import type { BreakerFinding } from './breakers.ts'
 import { findHog, type Hog, type MemoryStep } from './session-guards.ts'
 import { bookNow } from './spending.ts'
 
-/** How often the processes of agents are looked at: memory can grow by a gigabyte a second once it grows. */
-const CALM_MS = 5_000
-const TENSE_MS = 1_000
+/** The intervals of the checks: memory can grow by a gigabyte a second once it grows. */
+const NORMAL_CHECK_MS = 5_000
+const FAST_CHECK_MS = 1_000
 /** About once a minute. */
-const LOOKS_BETWEEN_MARKS = 12
-/** From this share of its cap on an agent is looked at more often. */
-const TENSE_SHARE = 0.5
+const CHECKS_PER_MARKER_SCAN = 12
+/** Above this share of its memory cap an agent is checked more often. */
+const FAST_CHECK_SHARE = 0.5
 /** A tree that uses less than this share of one processor is idle: an agent that only waits uses half a percent. */
 const BUSY_SHARE = 0.05
-/** An agent that hears from the model wakes up more often than this, one that hears nothing at most four times a second. */
-const LIVELY_PER_SECOND = 7
+/** Wake-ups per second: an agent that receives from the model wakes up more often than this, one that does not at most four times. */
+const LIVELY_WAKE_UPS = 7
 
 interface Watched extends WatchedContext {
-  last: Look | undefined
-  /** Those that carry its marker: without a namespace an orphan is nobody's child, and still the agent's. */
+  last: Sample | undefined
+  /** Processes that carry the agent's marker: without a namespace an orphan is outside the agent's tree, and still belongs to it. */
   marked: { pid: number; born: string | undefined }[]
-  looks: number
+  checks: number
 }
 
-interface Look {
+interface Sample {
   at: number
   cpuMs: number
   wakeUps: number | undefined
 }
 
 /**
- * Looks at the processes of all agents together, at one timer, which runs only while there is an agent: for memory, for
- * signs of life that no event tells of, and to book the time.
+ * Checks the processes of all agents on one timer, which runs only while there is an agent: for memory, for signs of life that no
+ * event reports, and to book the time.
  */
 export class GuardWatch {
   readonly #clock: Clock
   readonly #watched = new Map<LiveSession, Watched>()
   #timer: NodeJS.Timeout | undefined
-  #looking: Promise<void> | undefined
+  #checking: Promise<void> | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Watches one until it is disposed of. */
+  /** Watches a session until the result is disposed. */
   watch(context: SessionContext): Disposable {
-    this.#watched.set(context.run, { ...context, gone: Promise.withResolvers(), last: undefined, marked: [], looks: 0 })
-    if (!this.#timer) this.#arm(CALM_MS)
+    this.#watched.set(context.run, {
+      ...context,
+      gone: Promise.withResolvers(),
+      last: undefined,
+      marked: [],
+      checks: 0,
+    })
+    if (!this.#timer) this.#arm(NORMAL_CHECK_MS)
     return { [Symbol.dispose]: () => this.#leave(context.run) }
   }
 
-  /** Looks now. */
+  /** Checks now. */
   poke(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined
+    this.#checking ??= this.#checkAll().finally(() => {
+      this.#checking = undefined
     })
-    return this.#looking
+    return this.#checking
   }
 
   #leave(run: LiveSession): void {
@@ -88,70 +94,70 @@ export class GuardWatch {
     this.#timer = setTimeout(() => void this.poke(), ms).unref()
   }
 
-  async #look(): Promise<void> {
+  async #checkAll(): Promise<void> {
     const hasProcess = [...this.#watched.keys()].some(({ session }) => session?.pid !== undefined)
     const all = hasProcess ? readProcessUsage() : []
-    let isTense = false
+    let needsFastCheck = false
     for (const watched of [...this.#watched.values()]) {
       try {
-        if (await lookAt(watched, { all, now: this.#clock.now() })) isTense = true
+        if (await checkProcesses(watched, { all, now: this.#clock.now() })) needsFastCheck = true
       } catch (error) {
-        watched.run.log.warn({ error }, 'its processes could not be looked at')
+        watched.run.log.warn({ error }, 'its processes could not be checked')
       }
     }
-    if (this.#watched.size > 0) this.#arm(isTense ? TENSE_MS : CALM_MS)
+    if (this.#watched.size > 0) this.#arm(needsFastCheck ? FAST_CHECK_MS : NORMAL_CHECK_MS)
   }
 }
 
-/** True where it wants to be looked at again soon. */
-async function lookAt(watched: Watched, { all, now }: { all: ProcessUsage[]; now: number }): Promise<boolean> {
+/** Returns true where the agent should be checked again soon. */
+async function checkProcesses(watched: Watched, { all, now }: { all: ProcessUsage[]; now: number }): Promise<boolean> {
   const { run } = watched
   await bookNow(watched)
   const pid = run.session?.pid
-  if (pid !== undefined && watched.looks++ % LOOKS_BETWEEN_MARKS === 0) watched.marked = markedOf(watched)
-  // A number may belong to somebody else by now.
+  if (pid !== undefined && watched.checks++ % CHECKS_PER_MARKER_SCAN === 0) watched.marked = findMarked(watched)
+  // A process id may have been reused by now.
   const orphans = watched.marked.filter(({ pid, born }) => born !== undefined && rawStartTime(pid) === born)
-  const tree = pid === undefined ? [] : treeOf([pid, ...orphans.map(each => each.pid)], all)
-  const isSeen = tree.length > 0
-  if (isSeen && isLively(watched, tree, pid ?? 0)) run.guards.activity.seen(now)
+  const tree = pid === undefined ? [] : findTree([pid, ...orphans.map(orphan => orphan.pid)], all)
+  const hasTree = tree.length > 0
+  if (hasTree && isLively(watched, tree, pid ?? 0)) run.guards.activity.markAlive(now)
   await applyStallGuard(watched, { stopped: tree.some(({ stopped }) => stopped), now })
-  if (!isSeen) return false
+  if (!hasTree) return false
   const cap = run.guards.settings.maxMemoryBytes
-  const resident = tree.reduce((sum, each) => sum + each.residentBytes, 0)
+  const resident = tree.reduce((sum, { residentBytes }) => sum + residentBytes, 0)
   const bytes = resident <= cap ? resident : sumProportionalBytes(tree)
   await applyMemoryCap(watched, { bytes, tree, all, agent: pid ?? 0, now })
-  return bytes > cap * TENSE_SHARE
+  return bytes > cap * FAST_CHECK_SHARE
 }
 
-/** Dear: the environment of every process is read. */
-function markedOf({ run }: Watched): Watched['marked'] {
+/** Expensive: reads the environment of every process. */
+function findMarked({ run }: Watched): Watched['marked'] {
   const { marker } = run.row
   const pids = marker === null ? [] : findMarkedPids(sessionMarker(marker)).filter(pid => pid !== process.pid)
   return pids.map(pid => ({ pid, born: rawStartTime(pid) }))
 }
 
-function treeOf(roots: number[], all: ProcessUsage[]): ProcessUsage[] {
+function findTree(roots: number[], all: ProcessUsage[]): ProcessUsage[] {
   const inside = new Set(withDescendants(roots, all))
-  return all.filter(each => inside.has(each.pid))
+  return all.filter(({ pid }) => inside.has(pid))
 }
 
-/** Whether its processes have done something since the last look: worked, or heard from the model. */
+/** Whether the agent's processes have done something since the last check: worked, or received from the model. */
 function isLively(watched: Watched, tree: ProcessUsage[], pid: number): boolean {
   const { last } = watched
   const at = performance.now()
-  const cpuMs = tree.reduce((sum, each) => sum + each.cpuMs, 0)
-  const own = tree.find(each => each.pid === pid)?.group
-  const counts = tree.filter(({ group }) => group === own).map(each => readWakeUps(each.pid) ?? 0)
+  const cpuMs = tree.reduce((sum, usage) => sum + usage.cpuMs, 0)
+  const own = tree.find(usage => usage.pid === pid)?.group
+  const counts = tree.filter(({ group }) => group === own).map(usage => readWakeUps(usage.pid) ?? 0)
   const wakeUps = Math.max(...counts, 0)
   watched.last = { at, cpuMs, wakeUps }
-  if (!last || at - last.at < TENSE_MS / 2) return false
+  if (!last || at - last.at < FAST_CHECK_MS / 2) return false
   const elapsedMs = at - last.at
   const isBusy = (cpuMs - last.cpuMs) / elapsedMs >= BUSY_SHARE
-  return isBusy || ((wakeUps - (last.wakeUps ?? 0)) / elapsedMs) * 1000 >= LIVELY_PER_SECOND
+  return isBusy || ((wakeUps - (last.wakeUps ?? 0)) / elapsedMs) * 1000 >= LIVELY_WAKE_UPS
 }
 
-export interface MemoryLook {
-  /** What the tree uses in all. */
+export interface MemoryUse {
+  /** Memory of the whole tree. */
   bytes: number
   tree: ProcessUsage[]
   all: ProcessUsage[]
@@ -159,15 +165,15 @@ export interface MemoryLook {
   now: number
 }
 
-/** Takes an agent back under its cap: softly first, then the tool that grows, then all of it. */
-async function applyMemoryCap(context: WatchedContext, { bytes, tree, all, agent, now }: MemoryLook): Promise<void> {
+/** Brings an agent back under its cap: softly first, then by ending the tool that grows, then by ending the agent. */
+async function applyMemoryCap(context: WatchedContext, { bytes, tree, all, agent, now }: MemoryUse): Promise<void> {
   const { run } = context
   const { memory, settings } = run.guards
   const hog =
     bytes > settings.maxMemoryBytes ? findHog(tree, { agent, all, capBytes: settings.maxMemoryBytes }) : undefined
-  const step = memory.look(bytes, { now, hasHog: hog !== undefined })
+  const step = memory.nextStep(bytes, { now, hasHog: hog !== undefined })
   if (step === undefined || run.over) return
-  const reason = `The agent uses ${inGb(bytes)} of memory with all that it started, ${inGb(settings.maxMemoryBytes)} are allowed (agents.max_memory_mb)${mostOf(hog)}`
+  const reason = `The agent uses ${formatBytes(bytes)} of memory with all that it started, ${formatBytes(settings.maxMemoryBytes)} are allowed (agents.max_memory_mb)${describeHog(hog)}`
   const event = eventOf(run, 'guard.tripped', { guard: 'memory', did: MEMORY_ACTIONS[step], reason }, 'daemon')
   await record(run, context.deps, { events: [event], patch: {} })
   const next = `See what needs so much, or raise the cap: pcc config set agents.max_memory_mb ${Math.ceil((settings.maxMemoryBytes * 2) / 1_048_576)}; then: pcc resume ${run.id}`
@@ -177,17 +183,17 @@ async function applyMemoryCap(context: WatchedContext, { bytes, tree, all, agent
 
 async function takeMemoryStep(step: MemoryStep, context: WatchedContext, hog: Hog | undefined): Promise<void> {
   if (step === 'kill_hog' && hog) kill(hog.group)
-  // One that cannot be interrupted (a person has its terminal) is ended with the next step.
+  // An agent that cannot be interrupted (a person has its terminal) is ended by the next step.
   if (step === 'interrupt') await context.run.session?.interrupt().catch(() => undefined)
   if (step === 'end') endInBackground(context)
 }
 
-/** Gone in this instant: the next look says so. */
+/** Kills a process group at once; the next check shows the result. */
 function kill(group: number): void {
   try {
     process.kill(-group, 'SIGKILL')
   } catch {
-    // nothing is left of it
+    // the group is gone already
   }
 }
 
@@ -198,23 +204,23 @@ const MEMORY_ACTIONS: Record<MemoryStep, EventBody<'guard.tripped'>['did']> = {
   end: 'killed',
 }
 
-function mostOf(hog: Hog | undefined): string {
+function describeHog(hog: Hog | undefined): string {
   const [first] = hog?.pids ?? []
   if (!hog || first === undefined) return ''
   const command = commandOf(first).replace(/\s+/g, ' ').slice(0, 120)
-  return `; most of it, ${inGb(hog.bytes)}, is: ${command}`
+  return `; most of it, ${formatBytes(hog.bytes)}, is: ${command}`
 }
 
-function inGb(bytes: number): string {
+function formatBytes(bytes: number): string {
   return bytes < 1_000_000_000 ? `${Math.round(bytes / 1_048_576)} MB` : `${(bytes / 1_073_741_824).toFixed(1)} GB`
 }
 
-/** A second stall within this time is no accident any more. */
-const AGAIN_MS = 6 * 3_600_000
-const SOON_MS = 1_000
+/** A second stall within this time is not an accident. */
+const REPEATED_STALL_MS = 6 * 3_600_000
+const RESUME_MS = 1_000
 
 /**
- * Ends an agent that hangs. What it did stands in its conversation, so the first time it goes on by itself; the second time a
+ * Ends an agent that hangs. Its work is kept in its conversation, so after the first stall it resumes by itself; after the second a
  * person is asked.
  */
 async function applyStallGuard(
@@ -224,60 +230,62 @@ async function applyStallGuard(
   const { run, deps } = context
   const { activity, settings } = run.guards
   const waits = run.row.state === 'asking' || run.row.state === 'queued' || run.session?.takenOver === true
-  if (waits) activity.seen(now)
-  const sees = process.platform === 'linux'
+  if (waits) activity.markAlive(now)
+  const canSee = process.platform === 'linux'
   if (run.over || run.stopping !== undefined) return
-  if (!activity.isHung(now, { waits, stopped, sees, stallMs: settings.stallMs })) return
+  if (!activity.isHung(now, { waits, stopped, canSee, stallMs: settings.stallMs })) return
   const silentMs = now - activity.aliveAt
-  activity.seen(now) // once is enough
-  const isFirst = !(await stalledBefore(context, now))
-  const reason = `The agent hangs: no sign of life for ${Math.round(silentMs / 60_000)} minutes${doing(stopped, activity.toolsInFlight)}`
+  activity.markAlive(now) // so that the stall is reported once
+  const isFirst = !(await hasStalledBefore(context, now))
+  const reason = `The agent hangs: no sign of life for ${Math.round(silentMs / 60_000)} minutes${describeActivity(stopped, activity.toolsInFlight)}`
   const event = eventOf(run, 'guard.tripped', { guard: 'stall', did: 'interrupted', reason }, 'daemon')
   await record(run, deps, { events: [event], patch: {} })
   const next = isFirst
     ? 'It is tried once more by itself'
     : `It hung before; look at it with: pcc logs ${run.id}, and go on with: pcc resume ${run.id}`
-  tripGuard(run, { guard: 'stall', reason, next, resumesAt: isFirst ? deps.clock.now() + SOON_MS : undefined })
+  tripGuard(run, { guard: 'stall', reason, next, resumesAt: isFirst ? deps.clock.now() + RESUME_MS : undefined })
   endInBackground(context)
 }
 
-function doing(stopped: boolean, tools: number): string {
+function describeActivity(stopped: boolean, tools: number): string {
   if (stopped) return ', and a process of it was stopped (SIGSTOP)'
   return tools > 0 ? ' in a tool' : ''
 }
 
-/** Since a person last made it go on. */
-async function stalledBefore({ run, deps }: SessionContext, now: number): Promise<boolean> {
+/** Whether the session has stalled since a person last resumed it. */
+async function hasStalledBefore({ run, deps }: SessionContext, now: number): Promise<boolean> {
   const kinds: StoredEvent['kind'][] = ['guard.tripped', 'session.resumed']
-  const events = await deps.store.events({ subject: run.id, kinds, tail: LOOKED_BACK })
+  const events = await deps.store.events({ subject: run.id, kinds, tail: MAX_EVENTS })
   const resumed = events.findLastIndex(({ kind, actor }) => kind === 'session.resumed' && actor === 'human')
   return events
     .slice(resumed + 1)
-    .some(event => event.kind === 'guard.tripped' && event.body.guard === 'stall' && event.time > now - AGAIN_MS)
+    .some(
+      event => event.kind === 'guard.tripped' && event.body.guard === 'stall' && event.time > now - REPEATED_STALL_MS,
+    )
 }
 
-const LOOKED_BACK = 50
+const MAX_EVENTS = 50
 
-/** Lets the guards hear an event, and does what they make of it. */
+/** Passes an event to the guards, and acts on their findings. */
 export async function applyGuards(event: SessionEvent, context: SessionContext): Promise<void> {
   const { run, deps } = context
   const now = deps.clock.now()
-  run.guards.activity.heard(event, now)
-  for (const found of run.guards.breakers.heard(event, now)) await applyFinding(found, context)
+  run.guards.activity.observe(event, now)
+  for (const finding of run.guards.breakers.observe(event, now)) await applyFinding(finding, context)
 }
 
-async function applyFinding(found: BreakerFinding, { run, deps }: SessionContext): Promise<void> {
+async function applyFinding(finding: BreakerFinding, { run, deps }: SessionContext): Promise<void> {
   if (run.pausing !== undefined || run.stopping !== undefined) return
-  const { guard, reason } = found
-  const did = 'did' in found ? found.did : 'paused'
-  // A command may have changed what no call tells of: it is looked at before anything is stopped.
+  const { guard, reason } = finding
+  const did = 'did' in finding ? finding.did : 'paused'
+  // A command may have changed files that no call reports: the files are checked before the session is stopped.
   if (guard === 'progress' && (await hasChanged(run))) return run.guards.breakers.changed()
   const event = eventOf(run, 'guard.tripped', { guard, did, reason }, 'daemon')
   await record(run, deps, { events: [event], patch: {} })
   if (did === 'paused') tripGuard(run, breakerTrip(guard, reason, run))
 }
 
-/** What a breaker says to the person. */
+/** The message of a breaker to the person. */
 function breakerTrip(guard: BreakerFinding['guard'], reason: string, { id }: LiveSession): GuardTrip {
   return { guard, reason, next: `Look at it with: pcc logs ${id}; go on, with a fresh allowance: pcc resume ${id}` }
 }
@@ -289,5 +297,5 @@ async function hasChanged(run: LiveSession): Promise<boolean> {
   return files.length > 0
 }
 
-/** A look that nobody notices; what lies deeper than that was not found, and the session is stopped. */
+/** A scan that costs next to nothing. A change beyond these limits is not found, and the session is stopped. */
 const SCAN_LIMITS = { entries: 20_000, found: 1, ms: 500 }

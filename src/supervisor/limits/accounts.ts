@@ -25,16 +25,16 @@ export interface AccountsDeps {
   quota: Pick<QuotaBook, 'met' | 'seen' | 'windows' | 'outdate'>
   /** The sessions that run now. */
   live(): Iterable<LiveSession>
-  /** Somebody may enter who had to wait. */
+  /** Called when a session that had to wait may start now. */
   changed(): void
 }
 
-/** What the sessions of one account share: its allowance. A limit met by one holds back all of them. */
+/** The sessions of one account share its allowance: a limit that one of them meets holds back all of them. */
 export class Accounts implements AccountLimits {
   readonly #deps: AccountsDeps
-  /** As last told or read. */
+  /** The windows of each account as they were last reported or read. */
   readonly #windows = new Map<string, QuotaWindow[]>()
-  /** Opened by a person before their time, and nobody has had an answer yet. */
+  /** Accounts that a person opened before their time, and whose model has not answered yet. */
   readonly #tried = new Set<string>()
 
   constructor(deps: AccountsDeps) {
@@ -51,12 +51,12 @@ export class Accounts implements AccountLimits {
     return row.account === null ? Promise.resolve({ open: true }) : this.#deps.gates.admits(row.account)
   }
 
-  /** A limit was met: the account is shut, as a row, and everybody on it stops at the next step. */
+  /** A limit was met: the account is closed in its row, and all its sessions stop at their next step. */
   async shut(run: LiveSession, limit: Limit): Promise<AccountGate | undefined> {
     const { account } = run.row
     if (account === null) return undefined
     const closing = this.#deps.gates.close(account, limit)
-    // Not after it is written: what is about to call must be stopped before. Whoever looked at the gate meanwhile is next.
+    // Before the row is written, so that no session calls the model meanwhile. The call below is for sessions that read the gate before.
     this.#holdBackOthers(run)
     const gate = await closing
     this.#tried.delete(account)
@@ -71,14 +71,14 @@ export class Accounts implements AccountLimits {
     }
   }
 
-  /** A person holds a gate, or lets it go: what is at work behind one that is shut stops at its next step, too. */
+  /** A person held or released an account: live sessions of a closed account stop at their next step. */
   async lookAtAll(): Promise<void> {
     for (const run of this.#deps.live()) {
       if (!(await this.admits(run)).open) pauseForGate(run)
     }
   }
 
-  /** The model answered: whatever had shut the account is over. Told once per opening of an agent. */
+  /** The model answered: the limit of the account is over. Acted on once per start of an agent. */
   async answered(run: LiveSession): Promise<void> {
     const isFirst = !run.answered
     run.answered = true
@@ -88,7 +88,7 @@ export class Accounts implements AccountLimits {
     if (this.#tried.delete(account)) this.#deps.changed()
   }
 
-  /** A person wants an account, or all of them, tried before their time. Told are those for which that changed something. */
+  /** A person wants one account, or all of them, tried before their time. Returns those for which that changed something. */
   async tryNow(account: string): Promise<TriedAccount[]> {
     const trials = await reopenForTrial(account, this.#deps)
     for (const trial of trials) {
@@ -99,7 +99,7 @@ export class Accounts implements AccountLimits {
     return changed.map(({ wasClosed: _, ...trial }) => trial)
   }
 
-  /** The vendor told how full its windows are. Above critical, `quota.on_critical = "pause"` shuts the account. */
+  /** The vendor reported how full its windows are. At the level critical, `quota.on_critical = "pause"` closes the account. */
   async told(event: Extract<SessionEvent, { kind: 'limit' }>, run: LiveSession): Promise<void> {
     const { account } = run.row
     const { quota, clock } = this.#deps
@@ -121,7 +121,7 @@ export class Accounts implements AccountLimits {
     this.#deps.changed()
   }
 
-  /** How near the wall the account is, by what is known of it. */
+  /** How full the account is, as far as that is known. */
   async level({ row, quota }: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }> {
     if (row.account === null) return { level: 'unknown', easesAt: undefined }
     const now = this.#deps.clock.now()
@@ -130,23 +130,23 @@ export class Accounts implements AccountLimits {
     return { level: levelOf(windows, quota.thresholds, now), easesAt: easesAt(windows, quota.thresholds, now) }
   }
 
-  /** How many sessions of the account may be at work when one more wants to start, by what is known of its allowance. */
+  /** How many sessions of the account may be at work when one more wants to start, by its known windows. */
   allowed({ row, quota }: LiveSession, max: number): number {
     if (row.account !== null && this.#tried.has(row.account)) return Math.min(max, 1 + this.#leaving(row.account))
     const windows = (row.account !== null && this.#windows.get(row.account)) || []
     return startsAllowed(levelOf(windows, quota.thresholds, this.#deps.clock.now()), max)
   }
 
-  /** Those of the account that have a place still, but will not call the model again before they have left it. */
+  /** Sessions of the account that still count as at work, but will not call the model again before they stop. */
   #leaving(account: string): number {
-    const runs = [...this.#deps.live()].filter(({ row }) => row.account === account)
-    return runs.filter(({ row, pausing }) => pausing === 'gate' && row.state !== 'queued' && row.state !== 'ended')
+    const sessions = [...this.#deps.live()].filter(({ row }) => row.account === account)
+    return sessions.filter(({ row, pausing }) => pausing === 'gate' && row.state !== 'queued' && row.state !== 'ended')
       .length
   }
 
   /**
-   * When this session goes on by itself: after the gate opens, a little apart from the others that wait there, and within
-   * the hours a person agreed to. Null where only a person makes it go on.
+   * When this session resumes by itself: after the account opens, a little apart from the others that wait for it, and within
+   * the hours that a person agreed to. Null where only a person may resume it.
    */
   async resumesAt(run: LiveSession, gate: AccountGate): Promise<number | null> {
     return nextAllowedTime(await staggerResumes(this.#deps.store, gate, run.row), run.consent)
@@ -154,7 +154,7 @@ export class Accounts implements AccountLimits {
 }
 
 export interface AccountTrial extends TriedAccount {
-  /** A limit had closed it; otherwise its allowance was at most told to be used up. */
+  /** Whether a limit had closed the account; if not, at most its allowance was reported as used up. */
   wasClosed: boolean
 }
 
@@ -166,51 +166,55 @@ interface TrialDeps {
 }
 
 /**
- * Opens an account that a limit has closed, or all of them, takes what the vendor told of its windows for past, and gives its
- * sessions times from now on: one at once, the others so much later that a refusal closes the account again before they
- * knock.
+ * Opens one account that a limit has closed, or all of them, marks what the vendor reported of its windows as outdated, and
+ * gives its sessions new times: one resumes at once, the others so much later that a refusal closes the account again before
+ * they call.
  */
 async function reopenForTrial(account: string, deps: TrialDeps): Promise<AccountTrial[]> {
-  const known = account === EVERY_ACCOUNT ? (await deps.store.quota.accounts()).map(each => each.account) : [account]
+  const accounts = account === EVERY_ACCOUNT ? (await deps.store.quota.accounts()).map(row => row.account) : [account]
   return deps.store.transaction(async tx => {
     const trials: AccountTrial[] = []
-    for (const each of known) trials.push(await tryOne(each, deps, tx))
+    for (const id of accounts) trials.push(await openOneForTrial(id, deps, tx))
     return trials
   })
 }
 
-async function tryOne(account: string, { store, clock, gates, quota }: TrialDeps, tx: Tx): Promise<AccountTrial> {
+async function openOneForTrial(
+  account: string,
+  { store, clock, gates, quota }: TrialDeps,
+  tx: Tx,
+): Promise<AccountTrial> {
   const wasClosed = await gates.openForTrial(account, tx)
   await quota.outdate(account, tx)
   const now = clock.now()
   const waiting = (await store.sessions.waiting(tx)).filter(row => row.account === account)
-  // One that a person holds goes on when they let it go, and is not the one that tries.
+  // A session that a person holds resumes when they release it: it must not be the one that tries.
   const free = waiting.filter(({ held_at }) => held_at === null)
   const times = trialTimes(now, free, Math.random)
   for (const { id } of waiting) await store.sessions.update(id, { resumes_at: times.get(id) ?? now }, tx)
   const sessions = [...times.keys()]
   await tx.append(
-    sessions.map((subject, place) => ({
+    sessions.map((subject, index) => ({
       actor: 'human',
       subject,
       kind: 'session.noted',
-      body: { text: trialNote(place) },
+      body: { text: trialNote(index) },
     })),
   )
   return { account, wasClosed, sessions }
 }
 
-function trialNote(place: number): string {
-  const when = place === 0 ? 'goes on at once, to try it' : 'goes on when another one has tried it'
+function trialNote(index: number): string {
+  const when = index === 0 ? 'goes on at once, to try it' : 'goes on when another one has tried it'
   return `A person takes the limit for over (pcc quota release --now): this session ${when}.`
 }
 
-/** Later than everybody at a gate: a time of its own keeps such a session, the hours a person agreed to for example. */
-const AT_THE_GATE_MS = 130_000
+/** A session that resumes later than this after the opening has another reason for its time, such as the hours that a person agreed to. */
+const STAGGER_MS = 130_000
 
 /**
- * Gives everybody who waits at a gate a time after it opens, by priority and age and a little apart from one another, and
- * gives back the newcomer's. Those who wait already are moved with it, so that nobody stands in the same place.
+ * Gives every session that waits for an account a time after it opens, by priority and age and a little apart from one another,
+ * and returns the newcomer's. The sessions that wait already get new times too, so that no two have the same.
  */
 export async function staggerResumes(
   store: Store,
@@ -219,15 +223,15 @@ export async function staggerResumes(
 ): Promise<number> {
   const opens = gate.closed_until ?? 0
   return store.transaction(async tx => {
-    const there = (await store.sessions.waiting(tx)).filter(
+    const waiting = (await store.sessions.waiting(tx)).filter(
       ({ id, account, ended_as, resumes_at }) =>
         id !== newcomer.id &&
         account === newcomer.account &&
         ended_as === 'rate_limited' &&
-        (resumes_at ?? 0) <= opens + AT_THE_GATE_MS,
+        (resumes_at ?? 0) <= opens + STAGGER_MS,
     )
-    const times = resumeTimes(gate, [...there, newcomer], Math.random)
-    for (const { id } of there) await store.sessions.update(id, { resumes_at: times.get(id) ?? opens }, tx)
+    const times = resumeTimes(gate, [...waiting, newcomer], Math.random)
+    for (const { id } of waiting) await store.sessions.update(id, { resumes_at: times.get(id) ?? opens }, tx)
     return times.get(newcomer.id) ?? opens
   })
 }

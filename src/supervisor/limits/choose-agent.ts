@@ -10,16 +10,16 @@ import { prepareSession, type SupervisorContext } from '../context.ts'
 import type { LiveSession } from '../session/context.ts'
 import { pauseForGate } from '../session/stop-agent.ts'
 
-/** What is known of one agent of the order. */
+/** What is known of one agent of `failover.agents`. */
 export interface AgentFacts {
   name: string
-  /** When its vendor lets it work: a time that is over is now. Undefined where a person holds it. */
+  /** When its vendor lets it work; a past time means now. Undefined where a person holds its account. */
   opensAt: number | undefined
-  /** Why it may not be used at all: it is not installed, not held enough, or could not begin here. */
+  /** Why it may not be used at all: it is not installed, may not run unattended, or could not begin here. */
   refused?: string | undefined
-  /** When it last stopped working on this task; nothing where it never did. */
+  /** When it last stopped working on this task; undefined where it never worked on it. */
   leftAt?: number | undefined
-  /** It has a conversation about the task, to which it can go back. */
+  /** Whether it has a conversation about the task that it can resume. */
   talks?: boolean | undefined
 }
 
@@ -28,14 +28,14 @@ export type AgentStanding =
   | { why: 'limit'; until: number | undefined }
   | { why: 'outage'; tries: number }
   | { why: 'cost'; spent: number }
-  /** It was handed the task and could not begin. */
+  /** The agent was handed the task and could not begin. */
   | { why: 'broken' }
-  /** Nothing is in its way. */
+  /** Nothing keeps the agent from working. */
   | { why: 'works' }
 
 export interface FailoverFacts {
   now: number
-  /** In the order of the settings. */
+  /** The agents in the order of the settings. */
   order: AgentFacts[]
   current: string
   standing: AgentStanding
@@ -48,36 +48,36 @@ export interface FailoverFacts {
 
 export type FailoverChoice =
   | { go: string; cause: HandOverCause; at: number }
-  /** `lookAt`: when another agent could take it, where that is known. */
+  /** `lookAt`: when another agent could take the task, where that is known. */
   | { stay: string; lookAt?: number | undefined }
 
-/** Failures in a row, each after the agent's own retries, that make an outage. */
+/** Consecutive failures, each after the agent's own retries, that count as an outage. */
 const OUTAGE_TRIES = 2
 
 /**
- * Which agent goes on with a task, and why. Pure. An agent that may not be used is never chosen; one that was left is not gone back to
- * before the threshold has passed, so that nothing goes to and fro; one that comes earlier in the order, and has a conversation about the
- * task, gets it back when its vendor lets it.
+ * Chooses the agent that goes on with a task, and says why. Pure. An agent that may not be used is never chosen. An agent that was
+ * left gets the task back only after the threshold, so that the task does not go to and fro. An agent that is earlier in the order and
+ * has a conversation about the task gets it back when its vendor lets it work.
  */
 export function chooseNext(facts: FailoverFacts): FailoverChoice {
   const { order, current, standing, now } = facts
-  const place = order.findIndex(({ name }) => name === current)
-  if (place < 0 || order.length < 2) return { stay: 'its agent is not one of several in failover.agents' }
+  const index = order.findIndex(({ name }) => name === current)
+  if (index < 0 || order.length < 2) return { stay: 'its agent is not one of several in failover.agents' }
   const others = order.filter(({ name }) => name !== current)
-  const back = order.slice(0, place).find(agent => agent.talks && readyAt(agent, facts) <= now)
-  if (back && standing.why !== 'broken' && standing.why !== 'cost' && hasStayed(facts))
-    return { go: back.name, cause: 'return', at: now }
-  if (!leaves(facts)) return { stay: `${current} goes on` }
-  const candidates = standing.why === 'cost' ? order.slice(place + 1) : others
+  const earlier = order.slice(0, index).find(agent => agent.talks && readyAt(agent, facts) <= now)
+  if (earlier && standing.why !== 'broken' && standing.why !== 'cost' && hasStayedLongEnough(facts))
+    return { go: earlier.name, cause: 'return', at: now }
+  if (!shouldLeave(facts)) return { stay: `${current} goes on` }
+  const candidates = standing.why === 'cost' ? order.slice(index + 1) : others
   const free = candidates.find(agent => readyAt(agent, facts) <= now)
-  if (free) return { go: free.name, cause: causeOf(standing), at: now }
-  if (standing.why === 'broken') return home(others, facts)
+  if (free) return { go: free.name, cause: handOverCause(standing), at: now }
+  if (standing.why === 'broken') return waitWithFormer(others, facts)
   const lookAt = Math.min(...candidates.map(agent => readyAt(agent, facts)))
   return { stay: 'nobody else can take it now', ...(Number.isFinite(lookAt) && { lookAt }) }
 }
 
-/** Whether the agent at work gives the task up. */
-function leaves({ standing, thresholdMs, on, now, costUsd }: FailoverFacts): boolean {
+/** Whether the current agent should leave the task to another. */
+function shouldLeave({ standing, thresholdMs, on, now, costUsd }: FailoverFacts): boolean {
   switch (standing.why) {
     case 'limit':
       return on.includes('limit') && (standing.until === undefined || standing.until - now > thresholdMs)
@@ -92,83 +92,83 @@ function leaves({ standing, thresholdMs, on, now, costUsd }: FailoverFacts): boo
   }
 }
 
-/** From when on an agent could take the task. */
+/** The time from which an agent could take the task. */
 function readyAt({ opensAt, refused, leftAt }: AgentFacts, { thresholdMs }: FailoverFacts): number {
   if (refused !== undefined || opensAt === undefined) return Number.POSITIVE_INFINITY
   return leftAt === undefined ? opensAt : Math.max(opensAt, leftAt + thresholdMs)
 }
 
-function hasStayed({ changedAt, thresholdMs, now }: FailoverFacts): boolean {
+function hasStayedLongEnough({ changedAt, thresholdMs, now }: FailoverFacts): boolean {
   return changedAt === undefined || now - changedAt >= thresholdMs
 }
 
-/** Nobody is free, and the one that has it cannot begin: it goes back to wait with one that can, once its time has come. */
-function home(others: AgentFacts[], facts: FailoverFacts): FailoverChoice {
-  const known = others.filter(agent => agent.leftAt !== undefined && Number.isFinite(readyAt(agent, facts)))
-  const first = known.toSorted((a, b) => readyAt(a, facts) - readyAt(b, facts))[0]
+/** No agent is free, and the current one cannot begin: the task goes to the former agent that is ready first, and waits for its time. */
+function waitWithFormer(others: AgentFacts[], facts: FailoverFacts): FailoverChoice {
+  const former = others.filter(agent => agent.leftAt !== undefined && Number.isFinite(readyAt(agent, facts)))
+  const first = former.toSorted((a, b) => readyAt(a, facts) - readyAt(b, facts))[0]
   return first
     ? { go: first.name, cause: 'broken', at: Math.max(facts.now, readyAt(first, facts)) }
     : { stay: 'nobody else can take it' }
 }
 
-function causeOf(standing: AgentStanding): HandOverCause {
+function handOverCause(standing: AgentStanding): HandOverCause {
   return standing.why === 'works' ? 'return' : standing.why
 }
 
-/** One agent of the order as it is now, and the account that it would use. */
+/** One agent of the order, and the account that it would use. */
 export interface AgentCandidate extends AgentFacts {
   choice: AgentChoice
   account: string | undefined
 }
 
-interface AgentLook {
+interface AgentFactsInput {
   row: SessionRow
   env: Record<string, string>
   order: AgentChoice[]
   supervisor: SupervisorContext
 }
 
-/** What is known of every agent of the order for this session: each is prepared as if it were to begin, and refused as it would be then. */
-export async function readAgentFacts({ row, env, order, supervisor }: AgentLook): Promise<AgentCandidate[]> {
-  const looked: AgentCandidate[] = []
-  for (const choice of order) looked.push(await readAgent(choice, { row, env, supervisor }))
-  return looked
+/** Reads the facts of every agent of the order: each is prepared as if it were to begin, and refused for the same reasons. */
+export async function readAgentFacts({ row, env, order, supervisor }: AgentFactsInput): Promise<AgentCandidate[]> {
+  const candidates: AgentCandidate[] = []
+  for (const choice of order) candidates.push(await readAgent(choice, { row, env, supervisor }))
+  return candidates
 }
 
 async function readAgent(
   choice: AgentChoice,
-  { row, env, supervisor }: Omit<AgentLook, 'order'>,
+  { row, env, supervisor }: Omit<AgentFactsInput, 'order'>,
 ): Promise<AgentCandidate> {
   const { name } = choice
   const { options, agent, account } = row
   const handed = options.handed
-  const rests = handed?.resting.find(each => each.choice.name === name)
-  const leftAt = rests?.left_at
-  // One that cannot go on with a conversation would be told that it is back, and know of nothing.
-  const talks = typeof rests?.vendor_id === 'string' && findManifest(choice).resume !== 'none'
-  const known = { name, choice, leftAt, talks, account: name === agent ? (account ?? undefined) : undefined }
-  if (handed?.broken.includes(name)) return { ...known, opensAt: undefined, refused: 'it could not begin here' }
-  if (name === agent) return { ...known, opensAt: opening(await supervisor.deps.accounts.admits({ row })) }
+  const resting = handed?.resting.find(other => other.choice.name === name)
+  const leftAt = resting?.left_at
+  // An agent that cannot resume a conversation would be told that it is back, and would know nothing of the task.
+  const talks = typeof resting?.vendor_id === 'string' && findManifest(choice).resume !== 'none'
+  const facts = { name, choice, leftAt, talks, account: name === agent ? (account ?? undefined) : undefined }
+  if (handed?.broken.includes(name)) return { ...facts, opensAt: undefined, refused: 'it could not begin here' }
+  if (name === agent) return { ...facts, opensAt: findOpening(await supervisor.deps.accounts.admits({ row })) }
   try {
     const { model: _, agent: __, resume: ___, ...rest } = options
     const ready = await prepareSession({ ...rest, chosen: choice, project: row.project, env }, supervisor)
     const admission = await supervisor.deps.accounts.admits({ row: { ...row, account: ready.account } })
-    const refused = ready.heldEnough ? undefined : `${ready.manifest.name} is not held enough to work alone`
-    return { ...known, account: ready.account, opensAt: opening(admission), refused }
+    const refused = ready.heldEnough ? undefined : `${ready.manifest.name} may not run unattended`
+    return { ...facts, account: ready.account, opensAt: findOpening(admission), refused }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return { ...known, opensAt: undefined, refused: error.message }
+    return { ...facts, opensAt: undefined, refused: error.message }
   }
 }
 
-/** One that is open has been so for ever: clocks go on between two looks. */
-function opening(admission: AccountAdmission): number | undefined {
+/** An open account has been open since time 0: the clock moves on between this and the comparison. */
+function findOpening(admission: AccountAdmission): number | undefined {
   if (admission.open) return 0
   return admission.why === 'held' ? undefined : admission.until
 }
 
-/** What one agent costs is known only when it is told, and a gate may be opened by others. */
-const LOOK_AGAIN_MS = 15_000
+/** Checked regularly: costs change only when they are reported, and others may open an account. */
+const CHECK_MS = 15_000
 
 interface FailoverWatchDeps {
   supervisor(): SupervisorContext
@@ -177,29 +177,29 @@ interface FailoverWatchDeps {
 }
 
 /**
- * Looks at live sessions whose task could change hands: the one that had it first may have it back, or the one at work has spent what one
- * agent may. Such a session stops after the tool in flight; what follows is decided with its ending. Without failover it does nothing.
+ * Watches live sessions whose task could change hands: an earlier agent may take it back, or the current one has spent what one agent
+ * may spend. Such a session stops after the tool in flight; its ending decides what follows. Does nothing without failover.
  */
 export class FailoverWatch extends Alarm {
   readonly #deps: FailoverWatchDeps
 
   constructor(deps: FailoverWatchDeps) {
-    const failed = (error: unknown) => deps.log.error({ error }, 'could not look whose turn it is')
-    super({ look: () => this.#look(), failed })
+    const failed = (error: unknown) => deps.log.error({ error }, 'could not check which tasks change hands')
+    super({ look: () => this.#pauseChanging(), failed })
     this.#deps = deps
   }
 
-  async #look(): Promise<number | undefined> {
-    const concerned = this.#deps.supervisor().live.runs().filter(isConcerned)
-    for (const run of concerned) if (await this.#changes(run)) pauseForGate(run)
-    return concerned.length > 0 ? LOOK_AGAIN_MS : undefined
+  async #pauseChanging(): Promise<number | undefined> {
+    const sessions = this.#deps.supervisor().live.runs().filter(mayChangeHands)
+    for (const run of sessions) if (await this.#shouldChange(run)) pauseForGate(run)
+    return sessions.length > 0 ? CHECK_MS : undefined
   }
 
-  async #changes(run: LiveSession): Promise<boolean> {
+  async #shouldChange(run: LiveSession): Promise<boolean> {
     const { failover, row } = run
     if (!failover || run.pausing !== undefined || run.session === undefined) return false
     const { order, on, thresholdMs, costUsd } = failover
-    const standing = standingNow(run)
+    const standing = readStanding(run)
     const changedAt = row.options.handed?.at
     const now = this.#deps.clock.now()
     if (standing.why === 'works' && changedAt !== undefined && now - changedAt < thresholdMs) return false
@@ -211,13 +211,13 @@ export class FailoverWatch extends Alarm {
   }
 }
 
-function isConcerned({ failover, row, over }: LiveSession): boolean {
+function mayChangeHands({ failover, row, over }: LiveSession): boolean {
   if (over || !failover || failover.order.length < 2) return false
   return row.options.handed !== undefined || failover.costUsd !== undefined
 }
 
-function standingNow({ failover, row }: LiveSession): AgentStanding {
+function readStanding({ failover, row }: LiveSession): AgentStanding {
   const spent = row.cost_usd - (row.options.handed?.cost_usd ?? 0)
-  const isDear = failover?.costUsd !== undefined && spent >= failover.costUsd
-  return isDear ? { why: 'cost', spent } : { why: 'works' }
+  const isTooCostly = failover?.costUsd !== undefined && spent >= failover.costUsd
+  return isTooCostly ? { why: 'cost', spent } : { why: 'works' }
 }

@@ -19,9 +19,9 @@ import {
 } from './choose-agent.ts'
 
 /**
- * The ending of a session whose agent is in the way of its task: where another one can take it, the row goes over to that one with the
- * ending itself, in one transaction, and it goes on at once. It is still one session with one process: the next agent is started as every
- * session goes on, after the first is proven to be gone.
+ * The ending of a session whose agent cannot go on with its task. Where another agent can take the task, the row changes to that agent
+ * in the transaction of the ending, and the session resumes at once. It is still one session with one process: the next agent is started
+ * as on any resume, after the first is proven to be gone.
  */
 export async function endingWithFailover(
   ending: LiveSessionEnding,
@@ -33,14 +33,14 @@ export async function endingWithFailover(
   if (failover.order.length < 2) return ending
   const { row } = run
   const admission = await supervisor.deps.accounts.admits({ row })
-  const standing = standingAtEnd(ending, run, admission, failover.costUsd)
+  const standing = readStandingAtEnd(ending, run, admission, failover.costUsd)
   if (!standing) return ending
   const env = supervisor.kept.of(row.id) ?? run.open.env
-  const { choice, agents } = await chooseFor({ row, env, standing, failover }, supervisor)
+  const { choice, agents } = await chooseAgent({ row, env, standing, failover }, supervisor)
   const now = supervisor.deps.clock.now()
-  if (!('go' in choice)) return sooner(ending, choice.lookAt, now)
+  if (!('go' in choice)) return wakeSooner(ending, choice.lookAt, now)
   const at = nextAllowedTime(choice.at, run.consent)
-  const change = at === null ? undefined : changeFor(row, { choice, agents, now, problem: problemIn(ending) })
+  const change = at === null ? undefined : agentChangeFor(row, { choice, agents, now, problem: readProblem(ending) })
   if (at === null || !change) return ending
   const { reason, event, patch } = change
   const task = ending.task?.to === 'done' ? ending.task : { to: 'waiting' as const, reason, wakesAt: at }
@@ -49,22 +49,22 @@ export async function endingWithFailover(
   return { ...rest, as: 'paused', reason, resumesAt: at, retries: 0, events, task, patch }
 }
 
-/** A session that waits is looked at once more when its time has come: its row, as it is then. */
+/** Checks once more, when the time of a waiting session has come, whether another agent takes over. Returns the row as it is then. */
 export async function reconsider(
   row: SessionRow,
   env: Record<string, string>,
   supervisor: SupervisorContext,
 ): Promise<SessionRow> {
   const admission = await supervisor.deps.accounts.admits({ row })
-  const standing = standingWhileWaiting(row, admission)
+  const standing = readStandingWhileWaiting(row, admission)
   if (!standing || (standing.why === 'works' && !row.options.handed)) return row
   const { failover, consent } = await prepareResumed(row, env, supervisor)
   if (failover.order.length < 2) return row
   const { store, clock } = supervisor.deps
   const now = clock.now()
-  const { choice, agents } = await chooseFor({ row, env, standing, failover }, supervisor)
+  const { choice, agents } = await chooseAgent({ row, env, standing, failover }, supervisor)
   if (!('go' in choice) || nextAllowedTime(now, consent) !== now) return row
-  const change = changeFor(row, { choice, agents, now })
+  const change = agentChangeFor(row, { choice, agents, now })
   if (!change) return row
   return store.transaction(async tx => {
     if (!(await isStillWaiting(row, store, tx))) return row
@@ -75,14 +75,14 @@ export async function reconsider(
   })
 }
 
-interface FailoverQuestion {
+interface FailoverInput {
   row: SessionRow
   env: Record<string, string>
   standing: AgentStanding
   failover: FailoverSettings
 }
 
-async function chooseFor({ row, env, standing, failover }: FailoverQuestion, supervisor: SupervisorContext) {
+async function chooseAgent({ row, env, standing, failover }: FailoverInput, supervisor: SupervisorContext) {
   const { order, on, thresholdMs, costUsd } = failover
   const agents = await readAgentFacts({ row, env, order, supervisor })
   const now = supervisor.deps.clock.now()
@@ -95,21 +95,21 @@ interface AgentChangeInput {
   choice: Extract<FailoverChoice, { go: string }>
   agents: AgentCandidate[]
   now: number
-  /** Why the one before could not begin. */
+  /** Why the agent before could not begin. */
   problem?: string | undefined
 }
 
-function changeFor(row: SessionRow, { choice, agents, now, problem }: AgentChangeInput) {
+function agentChangeFor(row: SessionRow, { choice, agents, now, problem }: AgentChangeInput) {
   const next = agents.find(({ name }) => name === choice.go)
   if (next?.account === undefined) return undefined
   const { cause } = choice
-  const until = opensAt(agents, row.agent)
-  const shutUntil = until !== undefined && until > now ? until : null
-  const patch = handOverPatch(row, { to: next.choice, account: next.account, cause, now, until: shutUntil })
+  const until = findOpening(agents, row.agent)
+  const closedUntil = until !== undefined && until > now ? until : null
+  const patch = handOverPatch(row, { to: next.choice, account: next.account, cause, now, until: closedUntil })
   const from = findManifest(chosenAgent(row)).name
   const to = findManifest(next.choice).name
   const reason = `${to} goes on in place of ${from}: ${problem ?? WHY[cause]}`
-  const when = shutUntil === null ? {} : { until: shutUntil }
+  const when = closedUntil === null ? {} : { until: closedUntil }
   const body = { from: row.agent, to: next.name, why: cause, ...when, ...(problem !== undefined && { problem }) }
   const event: NewEvent = { actor: 'daemon', subject: row.id, kind: 'agent.changed', body }
   return { patch, reason, event }
@@ -123,21 +123,21 @@ const WHY: Record<HandOverCause, string> = {
   return: 'it comes first, and its vendor lets it work again',
 }
 
-function problemIn({ as, reason }: LiveSessionEnding): string | undefined {
+function readProblem({ as, reason }: LiveSessionEnding): string | undefined {
   return as === 'error' ? (reason.split('\n')[0] ?? '').slice(0, 300) : undefined
 }
 
-function opensAt(agents: AgentCandidate[], name: string): number | undefined {
+function findOpening(agents: AgentCandidate[], name: string): number | undefined {
   return agents.find(agent => agent.name === name)?.opensAt
 }
 
-/** It is looked at again when somebody else could take it, where that is before its own time. */
-function sooner(ending: LiveSessionEnding, lookAt: number | undefined, now: number): LiveSessionEnding {
+/** The session is checked again when another agent could take the task, if that is before its own time. */
+function wakeSooner(ending: LiveSessionEnding, lookAt: number | undefined, now: number): LiveSessionEnding {
   if (lookAt === undefined || ending.resumesAt === undefined || lookAt >= ending.resumesAt) return ending
   return { ...ending, resumesAt: Math.max(lookAt, now + 1_000) }
 }
 
-/** What an agent that was handed a task may fail with before it has done a thing: it says nothing of the task. */
+/** Failures of an agent that was handed a task, before it has done anything: they say nothing about the task. */
 const CANNOT_BEGIN = new Set<FailureKind>([
   'auth',
   'billing',
@@ -147,8 +147,8 @@ const CANNOT_BEGIN = new Set<FailureKind>([
   'other',
 ])
 
-/** How its agent stands at the end of a session's life; nothing where no other agent could help. */
-function standingAtEnd(
+/** How the agent stands when its session ends; undefined where no other agent could help. */
+function readStandingAtEnd(
   ending: LiveSessionEnding,
   run: LiveSession,
   admission: AccountAdmission,
@@ -156,28 +156,28 @@ function standingAtEnd(
 ): AgentStanding | undefined {
   if (ending.held || run.withstood || run.stopping !== undefined || run.pausing === 'person') return undefined
   const { handed, host } = run.row.options
-  // A person has chosen that terminal, and who is in it.
+  // In a terminal a person has chosen the agent.
   if (host !== undefined) return undefined
   if (ending.as === 'error') {
-    const isStuck = handed && !run.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
-    return isStuck ? { why: 'broken' } : undefined
+    const isBroken = handed && !run.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
+    return isBroken ? { why: 'broken' } : undefined
   }
   if (ending.resumesAt === undefined || ending.task?.to === 'verifying') return undefined
   const spent = run.row.cost_usd - (handed?.cost_usd ?? 0)
   if (costUsd !== undefined && spent >= costUsd) return { why: 'cost', spent }
-  if (ending.as === 'rate_limited') return atGate(admission)
+  if (ending.as === 'rate_limited') return standingAtGate(admission)
   return ending.as === 'paused' && ending.retries ? { why: 'outage', tries: ending.retries } : undefined
 }
 
-/** The same for one that waits. */
-function standingWhileWaiting(row: SessionRow, admission: AccountAdmission): AgentStanding | undefined {
+/** The same for a session that waits. */
+function readStandingWhileWaiting(row: SessionRow, admission: AccountAdmission): AgentStanding | undefined {
   if (row.parked !== null || row.held_at !== null || row.options.host !== undefined) return undefined
   if (!admission.open && admission.why === 'held') return undefined
   if (row.retries > 0) return { why: 'outage', tries: row.retries }
-  return atGate(admission)
+  return standingAtGate(admission)
 }
 
-function atGate(admission: AccountAdmission): AgentStanding {
+function standingAtGate(admission: AccountAdmission): AgentStanding {
   return !admission.open && admission.why === 'limit' ? { why: 'limit', until: admission.until } : { why: 'works' }
 }
 
@@ -186,15 +186,15 @@ export interface AgentChange {
   account: string
   cause: HandOverCause
   now: number
-  /** When the vendor of the one that leaves lets it go on. */
+  /** When the vendor of the leaving agent lets it work again. */
   until: number | null
 }
 
 type AgentColumns = Pick<SessionRow, 'agent' | 'account' | 'vendor_id' | 'model' | 'options'>
 
 /**
- * The row of a session that another agent goes on with. The one that leaves keeps its conversation there; one that comes back finds its
- * own again. Pure.
+ * The columns of a session that another agent takes over. They keep the conversation of the agent that leaves; an agent that comes back
+ * finds its own again. Pure.
  */
 export function handOverPatch(
   row: AgentColumns & Pick<SessionRow, 'cost_usd'>,

@@ -7,17 +7,17 @@ import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { git } from '../../workspace/git/git.ts'
 
-/** How far back it is looked for what the other did: enough for hours of work, bounded in memory. */
-const EVENTS = 2_000
+/** How many events are searched for the other agent's work: enough for hours of work, and bounded in memory. */
+const MAX_EVENTS = 2_000
 const FILES = { max: 100, each: 300 }
 const CALLS = { max: 60, each: 200, newest: true }
-const WORDS = 4_000
+const MAX_TEXT = 4_000
 
-/** What an agent is told first that takes a task over, or gets it back: whose work lies there, and in which state. */
+/** The first words to an agent that takes a task over or gets it back: whose work is in the directory, and in which state. */
 export async function handOverText(row: SessionRow, handed: HandOver, store: Store): Promise<string> {
-  const events = await store.events({ subject: row.id, tail: EVENTS })
-  const left = await uncommitted(workDirectory(row))
-  const half = halfWritten(events)
+  const events = await store.events({ subject: row.id, tail: MAX_EVENTS })
+  const changed = await listUncommitted(workDirectory(row))
+  const open = openWrites(events)
   const from = agentName(handed.from)
   const opening =
     handed.away_since === undefined
@@ -25,11 +25,11 @@ export async function handOverText(row: SessionRow, handed: HandOver, store: Sto
       : `BACK AGAIN:\nYou had to stop, and ${from} went on with this task meanwhile, in this very directory. It does not run any more; you go on where it stopped.`
   return [
     opening,
-    ...(handed.away_since === undefined ? [] : whatItDid(events, handed.away_since)),
-    `Files that are not committed:\n${quoteList(left, FILES)}`,
-    ...(half.length > 0
+    ...(handed.away_since === undefined ? [] : describeWork(events, handed.away_since)),
+    `Files that are not committed:\n${quoteList(changed, FILES)}`,
+    ...(open.length > 0
       ? [
-          `Under way when it was stopped, so that a file may be half-written (look at it first):\n${quoteList(half, FILES)}`,
+          `Under way when it was stopped, so that a file may be half-written (look at it first):\n${quoteList(open, FILES)}`,
         ]
       : []),
   ].join('\n\n')
@@ -43,35 +43,36 @@ const WHY: Record<HandOverCause, string> = {
   return: 'another agent was to go on',
 }
 
-function whatItDid(events: StoredEvent[], since: number): string[] {
+function describeWork(events: StoredEvent[], since: number): string[] {
   const later = events.filter(({ time }) => time >= since)
   const calls = later.flatMap(({ kind, body }) =>
     kind === 'tool.finished' && body.ok ? [`${body.tool}: ${body.target}`] : [],
   )
-  const said = later.flatMap(({ kind, body }) => (kind === 'agent.said' ? [body.text] : [])).slice(-5)
+  const texts = later.flatMap(({ kind, body }) => (kind === 'agent.said' ? [body.text] : [])).slice(-5)
   return [
     `What it did:\n${quoteList(calls, CALLS, call => quoteLine(call.split('\n')[0] ?? '', CALLS.each))}`,
-    `What it said last:\n${said.length > 0 ? quoteBlock(said.join('\n'), WORDS) : '(nothing)'}`,
+    `What it said last:\n${texts.length > 0 ? quoteBlock(texts.join('\n'), MAX_TEXT) : '(nothing)'}`,
   ]
 }
 
-/** Calls that write, were begun, and of which no end was told. */
-function halfWritten(events: StoredEvent[]): string[] {
+/** Calls of writing tools that began and for which no end was recorded. */
+function openWrites(events: StoredEvent[]): string[] {
   const open = new Map<string, string>()
   for (const { kind, body } of events) {
-    // What an earlier process left open was seen by whoever went on after it.
+    // The agent that took over from an earlier process was told of its open calls.
     if (kind === 'agent.started') open.clear()
-    if (kind === 'tool.requested' && WRITERS.has(body.tool)) open.set(body.call_id, `${body.tool}: ${body.target}`)
+    if (kind === 'tool.requested' && WRITING_TOOLS.has(body.tool))
+      open.set(body.call_id, `${body.tool}: ${body.target}`)
     if (kind === 'tool.finished') open.delete(body.call_id)
     if (kind === 'permission.decided' && body.verdict === 'deny') open.delete(body.call_id)
   }
   return [...new Set(open.values())]
 }
 
-const WRITERS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit', 'Bash'])
+const WRITING_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit', 'Bash'])
 
-/** Without git, or where git does not answer, nobody knows: the checkpoint lists what was changed. */
-async function uncommitted(directory: string): Promise<string[]> {
+/** Empty without git, or where git does not answer: the checkpoint lists the changed files. */
+async function listUncommitted(directory: string): Promise<string[]> {
   const { ok, stdout } = await git(directory, [
     'status',
     '--porcelain=v1',

@@ -16,44 +16,44 @@ import { CUT_OFF, isStillWaiting } from '../session/settle.ts'
 import { terminalNote } from '../session/terminal.ts'
 import { staggerResumes } from './accounts.ts'
 
-/** What could not go on is tried again after so long. */
-const STILL_DUE_MS = 15_000
-/** Clocks are put right by some seconds all the time, which is nothing to act on. */
-const SET_BACK_MS = 60_000
+/** The wait before a session that could not resume is tried again. */
+const RETRY_MS = 15_000
+/** Clocks are corrected by a few seconds all the time, which is nothing to act on. */
+const CLOCK_TOLERANCE_MS = 60_000
 
 export interface WakerDeps {
   store: Store
   clock: Clock
   log: Log
-  /** Makes a session go on; whatever it meets is its own to settle. */
+  /** Resumes a session, and deals with any problem itself. */
   wake(row: SessionRow): Promise<void>
-  /** Lets no agent start until several have been made to go on. */
+  /** Keeps agents from starting until several sessions have been resumed. */
   hold(): Disposable
 }
 
 /**
- * Makes sessions go on whose time has come. The times stand in their rows, so nothing is lost with this process; with no
- * row that waits it does nothing at all.
+ * Resumes sessions whose time has come. The times are kept in the sessions' rows, so nothing is lost with this process. It does
+ * nothing at all while no row waits.
  */
 export class Waker extends Alarm {
   readonly #deps: WakerDeps
 
   constructor(deps: WakerDeps) {
     const failed = (error: unknown) => deps.log.error({ error }, 'could not look for sessions that wait')
-    super({ look: () => this.#look(), failed })
+    super({ look: () => this.#wakeDue(), failed })
     this.#deps = deps
   }
 
-  async #look(): Promise<number | undefined> {
+  async #wakeDue(): Promise<number | undefined> {
     const now = this.#deps.clock.now()
-    const due = (await this.#waiting()).filter(row => isDue(row, now))
+    const due = (await this.#listWaiting()).filter(row => isDue(row, now))
     if (!(await this.#wakeAll(due, now))) return undefined
-    // Read once more: one that could not go on has another time now. One that is still due is looked at again.
-    const waits = (await this.#waiting()).map(row => (isDue(row, now) ? STILL_DUE_MS : (row.resumes_at ?? now) - now))
+    // Read again: a session that could not resume may have another time now. One that is still due is retried.
+    const waits = (await this.#listWaiting()).map(row => (isDue(row, now) ? RETRY_MS : (row.resumes_at ?? now) - now))
     return waits.length > 0 ? Math.min(...waits) : undefined
   }
 
-  /** False where it was closed meanwhile. */
+  /** False where the waker was closed meanwhile. */
   async #wakeAll(due: readonly SessionRow[], now: number): Promise<boolean> {
     const { log, wake, hold } = this.#deps
     using _held = due.length > 1 ? hold() : undefined
@@ -66,7 +66,7 @@ export class Waker extends Alarm {
     return true
   }
 
-  async #waiting(): Promise<SessionRow[]> {
+  async #listWaiting(): Promise<SessionRow[]> {
     const { store } = this.#deps
     const held = new Set((await store.gates.list()).filter(gate => gate.held).map(({ account }) => account))
     const isHeld = ({ account, held_at }: SessionRow) =>
@@ -75,34 +75,34 @@ export class Waker extends Alarm {
   }
 }
 
-/** A row that ended in the future was written before the clock was set back: its time means nothing any more. */
+/** A session that ended in the future was recorded before the clock was set back: its time means nothing any more. */
 function isDue({ resumes_at, ended_at }: SessionRow, now: number): boolean {
-  return (resumes_at ?? now) <= now || (ended_at ?? now) > now + SET_BACK_MS
+  return (resumes_at ?? now) <= now || (ended_at ?? now) > now + CLOCK_TOLERANCE_MS
 }
 
 export interface WakeOptions {
   env: Record<string, string>
-  /** Why nothing may start now, if so. */
+  /** Returns why nothing may start now, or undefined. */
   mayStart: (() => string | undefined) | undefined
   resume(reason: string): Promise<unknown>
 }
 
-/** Its time has come. What stands in the way is written into its row, so that it is not tried again and again. */
+/** Resumes a session whose time has come. A problem is written to its row, so that it is not tried again and again. */
 export async function wakeSession(
   row: SessionRow,
   { env, mayStart, resume }: WakeOptions,
   supervisor: SupervisorContext,
 ): Promise<void> {
-  const isTaken = () => supervisor.live.get(row.id) !== undefined
-  // It stays due, and is looked at again in seconds: nothing is written to a disk that is full.
-  if (isTaken() || mayStart?.() !== undefined) return
+  const isLive = () => supervisor.live.get(row.id) !== undefined
+  // The session stays due and is tried again in seconds: nothing is written to a full disk.
+  if (isLive() || mayStart?.() !== undefined) return
   try {
     // Imported on use: most sessions have one agent.
     const { reconsider } = await import('./failover.ts')
-    const now = await reconsider(row, env, supervisor)
-    if (await reschedule(now, env, supervisor)) return
-    if (isTaken()) return // a person was quicker; nobody else who waits waits for that
-    await resume(whyNow(row))
+    const current = await reconsider(row, env, supervisor)
+    if (await reschedule(current, env, supervisor)) return
+    if (isLive()) return // a person was quicker: the other waiting sessions are not delayed by that
+    await resume(describeReason(row))
   } catch (error) {
     if (error instanceof AppError && error.code === 'daemon_stopping') return
     supervisor.log.warn({ session: row.id, error }, 'could not go on by itself')
@@ -110,23 +110,23 @@ export async function wakeSession(
   }
 }
 
-function whyNow(row: SessionRow): string {
+function describeReason(row: SessionRow): string {
   if (wasCutOff(row)) return 'the daemon is back'
   return row.options.landing?.told === undefined ? 'its time has come' : 'its work was sent back to it'
 }
 
-/** It waited for nothing but for a daemon. */
+/** Whether the session waited for nothing but a daemon. */
 function wasCutOff({ status_reason }: SessionRow): boolean {
   return status_reason === CUT_OFF || status_reason === INTERRUPTED
 }
 
-/** A hold is let go by a person, who pokes us; this is for the one whose word was lost. */
-const LOOK_AGAIN_MS = 10 * 60_000
+/** The release of a hold pokes the waker; this check is for a release that got lost. */
+const HELD_CHECK_MS = 10 * 60_000
 
 /**
- * Its time has come, but its account is shut, by a longer limit that was met since or by a person, or it is not an hour that
- * the person agreed to: the daemon was not there in time, or the settings have changed. Then it gets another time, or none,
- * and nothing is started. True where it must wait on.
+ * Gives a due session another time, or none, if it may not resume now: its account is closed by a longer limit that was met
+ * since, or held by a person, or the person did not agree to this hour (the daemon was not running in time, or the settings have
+ * changed). Nothing is started then. Returns true where the session must keep waiting.
  */
 export async function reschedule(
   row: SessionRow,
@@ -137,20 +137,20 @@ export async function reschedule(
   const admission = await accounts.admits({ row })
   const now = clock.now()
   const opensAt = admission.open ? now : await staggerResumes(store, admission.gate, row)
-  const at = !admission.open && admission.why === 'held' ? now + LOOK_AGAIN_MS : opensAt
-  // A try after a failure is nothing that anybody has to agree to.
+  const at = !admission.open && admission.why === 'held' ? now + HELD_CHECK_MS : opensAt
+  // A retry after a failure needs nobody's consent.
   const resumes_at = row.retries === 0 ? await consentedTime(row, env, { supervisor, at }) : at
   if (resumes_at === now) return false
   const next = `go on with: pcc resume ${row.id}${await terminalNote(row)}`
-  const told = resumes_at === null && { status_reason: `${row.status_reason}; ${next}` }
-  // A clock that was set back leaves its end in the future: it is told by the clock of now, or it would always be due.
+  const stays = resumes_at === null && { status_reason: `${row.status_reason}; ${next}` }
+  // If the clock was set back, the end lies in the future: it is set to now, or the session would always be due.
   const ended = row.ended_at !== null && row.ended_at > now && { ended_at: now }
   await store.transaction(async tx => {
     if (!(await isStillWaiting(row, store, tx))) return
-    await store.sessions.update(row.id, { resumes_at, ...told, ...ended }, tx)
-    // Its log says that it goes on by itself: whoever watches it must hear that it does not.
+    await store.sessions.update(row.id, { resumes_at, ...stays, ...ended }, tx)
+    // The log says that the session resumes by itself: people who watch it must learn that it does not.
     const text = `It does not go on by itself, as its settings say; ${next}`
-    if (told) await tx.append([{ actor: 'daemon', subject: row.id, kind: 'session.noted', body: { text } }])
+    if (stays) await tx.append([{ actor: 'daemon', subject: row.id, kind: 'session.noted', body: { text } }])
   })
   return true
 }
@@ -165,8 +165,8 @@ async function consentedTime(
 }
 
 /**
- * A session whose time has come could not be started (its project is gone, its login is another one): it is not tried again
- * and again, and a person hears of it. One that a person stopped or took up in the same moment is theirs.
+ * Records that a due session could not be started (its project is gone, its login is another one): it is not tried again and
+ * again, and a person is told. A session that a person stopped or resumed in the same moment is left to them.
  */
 export async function recordWakeFailure(row: SessionRow, error: unknown, deps: SessionDeps): Promise<void> {
   const { store } = deps

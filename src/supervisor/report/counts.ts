@@ -6,11 +6,15 @@ import type { Commit, DecisionsTaken, LimitsMet, ShownDecision, Spent } from '..
 
 type Usage = Pick<EventOf<'usage.reported'>['body'], 'cost_usd' | 'input_tokens' | 'output_tokens'>
 
-/** More are not read in the morning; the log has them all. */
-const SHOWN = 30
+/** Nobody reads more of them in the morning; the log has them all. */
+const MAX_SHOWN = 30
 
-/** What was used. Reports are totals of a session: `before` has the last one of each from before the time. */
-export function spentIn(events: readonly StoredEvent[], before: ReadonlyMap<string, Usage>, worked_ms: number): Spent {
+/** What was used in a period. Usage events hold totals of a session: `before` has the last total of each session before the period. */
+export function countSpent(
+  events: readonly StoredEvent[],
+  before: ReadonlyMap<string, Usage>,
+  worked_ms: number,
+): Spent {
   const last = new Map<string, Usage>()
   for (const event of events) if (event.kind === 'usage.reported') last.set(event.subject, event.body)
   const total = (name: keyof Usage) =>
@@ -27,45 +31,49 @@ export function spentIn(events: readonly StoredEvent[], before: ReadonlyMap<stri
   }
 }
 
-/** What the vendors' limits cost. `limited`: sessions that waited already when the time began. One that still waits has waited until its end. */
-export function limitsIn(
+/**
+ * The time that vendors' limits cost. `limited`: sessions that waited already when the period began. A session that still waits has
+ * waited until the end of the period.
+ */
+export function countLimits(
   events: readonly StoredEvent[],
   { since: begin, until, limited }: { since: number; until: number; limited: ReadonlySet<string> },
 ): LimitsMet {
-  const since = new Map([...limited].map(subject => [subject, begin]))
+  const waitingSince = new Map([...limited].map(subject => [subject, begin]))
   let waited_ms = 0
   for (const event of events) {
     const { kind, subject, time } = event
-    if (kind === 'session.ended' && event.body.status === 'rate_limited') since.set(subject, since.get(subject) ?? time)
+    if (kind === 'session.ended' && event.body.status === 'rate_limited')
+      waitingSince.set(subject, waitingSince.get(subject) ?? time)
     else if (kind === 'session.resumed' || kind === 'session.ended') {
-      waited_ms += time - (since.get(subject) ?? time)
-      since.delete(subject)
+      waited_ms += time - (waitingSince.get(subject) ?? time)
+      waitingSince.delete(subject)
     }
   }
-  for (const begun of since.values()) waited_ms += until - begun
+  for (const begun of waitingSince.values()) waited_ms += until - begun
   return { hits: events.filter(({ kind }) => kind === 'limit.hit').length, waited_ms }
 }
 
-/** What was decided, by whom, and what of it is worth a look. */
-export function decisionsIn(events: readonly StoredEvent[]): DecisionsTaken {
+/** What was decided, by whom, and which decisions are worth showing. */
+export function summarizeDecisions(events: readonly StoredEvent[]): DecisionsTaken {
   const decided = events.filter(event => event.kind === 'permission.decided')
   const answers = events.filter(event => event.kind === 'question.answered')
-  const alone = decided.filter(({ body }) => !isPerson(body.by))
+  const automatic = decided.filter(({ body }) => !isPerson(body.by))
   const answered = answers.filter(({ body }) => !isPerson(body.by) && body.declined === undefined)
   const shown = [
-    ...alone.filter(({ body }) => body.risk !== 'LOW').map(shownVerdict),
+    ...automatic.filter(({ body }) => body.risk !== 'LOW').map(shownVerdict),
     ...answered.map(shownAnswer),
-  ].toSorted((one, other) => other.at - one.at)
+  ].toSorted((a, b) => b.at - a.at)
   return {
-    allowed: alone.filter(({ body }) => body.verdict === 'allow').length,
-    refused: alone.filter(({ body }) => body.verdict === 'deny').length,
+    allowed: automatic.filter(({ body }) => body.verdict === 'allow').length,
+    refused: automatic.filter(({ body }) => body.verdict === 'deny').length,
     answered: answered.length,
     by_you: [...decided, ...answers].filter(({ body }) => isPerson(body.by)).length,
-    shown: shown.slice(0, SHOWN),
+    shown: shown.slice(0, MAX_SHOWN),
   }
 }
 
-/** `nobody` is no person: what nobody answered was refused. */
+/** `nobody` is not a person: a request that nobody answered was refused. */
 function isPerson(by: string): boolean {
   return by !== 'nobody' && !isAutomatic(by)
 }
@@ -95,36 +103,36 @@ function shownAnswer({ time, subject, body }: EventOf<'question.answered'>): Sho
   }
 }
 
-/** A night has some hundreds at most. */
-const MOST = 2_000
-const MOST_BYTES = 4_000_000
-const PATIENCE_MS = 10_000
-/** A repository must not start anything of its own while it is read. */
-const HARMLESS = ['-c', 'core.fsmonitor=false', '-c', 'log.showSignature=false', '-c', 'core.pager=cat']
+/** A night has some hundreds of commits at most. */
+const MAX_COMMITS = 2_000
+const MAX_BYTES = 4_000_000
+const TIMEOUT_MS = 10_000
+/** A repository must not start programs of its own while it is read. */
+const SAFE_OPTIONS = ['-c', 'core.fsmonitor=false', '-c', 'log.showSignature=false', '-c', 'core.pager=cat']
 
-/** The commits that were made in a project between two moments, on any branch, oldest first; none where git has nothing to say. */
+/** The commits of a project between two moments, on any branch, oldest first; none where git does not answer. */
 export async function commitsIn(project: string, since: number, until: number): Promise<Commit[]> {
   const range = [`--since=@${Math.floor(since / 1000) - 1}`, `--until=@${Math.ceil(until / 1000) + 1}`]
-  const commits = readCommits(await git(project, ['log', '--branches', ...range, FORMAT, `--max-count=${MOST}`]))
+  const commits = readCommits(await git(project, ['log', '--branches', ...range, FORMAT, `--max-count=${MAX_COMMITS}`]))
   // Git counts in whole seconds.
-  return commits.filter(({ at }) => at >= since - 1000 && at <= until).toSorted((one, other) => one.at - other.at)
+  return commits.filter(({ at }) => at >= since - 1000 && at <= until).toSorted((a, b) => a.at - b.at)
 }
 
 /**
- * The commits by which a merge moved its target, oldest first. A rebase makes as many anew as were verified; what was verified may
- * be forgotten by now, and then the last one stands for all.
+ * The commits by which a merge moved its target, oldest first. A rebase creates as many new commits as were verified; git may have
+ * dropped the verified ones by now, and then the last new commit stands for all.
  */
-export async function commitsOf({ repository, base, head, result, strategy }: MergedRange): Promise<Commit[]> {
+export async function listMergedCommits({ repository, base, head, result, strategy }: MergedRange): Promise<Commit[]> {
   if (base === null || head === null || result === null) return []
-  const own = strategy === 'squash' ? 1 : Number(await git(repository, ['rev-list', '--count', `${base}..${head}`]))
-  const which = strategy === 'merge' && own > 0 ? [`${base}..${head}`] : [`--max-count=${own || 1}`, result]
-  return readCommits(await git(repository, ['log', FORMAT, `--max-count=${MOST}`, ...which])).reverse()
+  const count = strategy === 'squash' ? 1 : Number(await git(repository, ['rev-list', '--count', `${base}..${head}`]))
+  const range = strategy === 'merge' && count > 0 ? [`${base}..${head}`] : [`--max-count=${count || 1}`, result]
+  return readCommits(await git(repository, ['log', FORMAT, `--max-count=${MAX_COMMITS}`, ...range])).reverse()
 }
 
 type MergedRange = Pick<Merge, 'repository' | 'base' | 'head' | 'result' | 'strategy'>
 
-function readCommits(said: string): Commit[] {
-  return said.split('\n').flatMap(line => {
+function readCommits(output: string): Commit[] {
+  return output.split('\n').flatMap(line => {
     const [hash = '', seconds = '', ...subject] = line.split('\t')
     return /^[0-9a-f]{40,64}$/.test(hash) ? [{ hash, at: Number(seconds) * 1000, subject: subject.join('\t') }] : []
   })
@@ -132,12 +140,12 @@ function readCommits(said: string): Commit[] {
 
 const FORMAT = '--format=%H%x09%ct%x09%s'
 
-function git(cwd: string, words: string[]): Promise<string> {
-  const home = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
-  // An object that is missing would be fetched, by programs that the repository's settings may name.
-  const env = { ...home, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' }
-  const options = { cwd, env, timeout: PATIENCE_MS, maxBuffer: MOST_BYTES, killSignal: 'SIGKILL' } as const
+function git(cwd: string, args: string[]): Promise<string> {
+  const base = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
+  // Git would fetch a missing object with programs that the repository's settings may name.
+  const env = { ...base, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' }
+  const options = { cwd, env, timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES, killSignal: 'SIGKILL' } as const
   return new Promise(resolve => {
-    execFile('git', [...HARMLESS, ...words], options, (error, out) => resolve(error ? '' : out))
+    execFile('git', [...SAFE_OPTIONS, ...args], options, (error, output) => resolve(error ? '' : output))
   })
 }

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { TROUBLE_TOOL } from '../completion/moves.ts'
 
-/** How a task stood at the end of a time, and how it was worked on in it. */
+/** How a task stood at the end of a period, and when it was worked on. */
 export interface TaskStory {
   id: string
   title: string
@@ -16,10 +16,10 @@ export interface TaskStory {
   last: 'done' | 'failed' | 'unfinished' | 'untouched'
   ended_at: number | null
   note: string | null
-  stretches: ReportedPeriod[]
+  periods: ReportedPeriod[]
 }
 
-const CLOSES = {
+const CLOSING_EVENTS = {
   'task.finished': 'done',
   'task.verifying': 'done',
   'task.failed': 'failed',
@@ -29,8 +29,8 @@ const CLOSES = {
   'task.cancelled': 'given back',
 } as const satisfies Partial<Record<StoredEvent['kind'], ReportedPeriod['as']>>
 
-/** The stories of the tasks that moved, by what was told of them. One that was at work before is at work from the beginning. */
-export function tasksIn(
+/** The stories of the tasks that moved, by their events. A task that was at work before the period is at work from its beginning. */
+export function readTaskStories(
   events: readonly StoredEvent[],
   { since, until }: { since: number; until: number },
 ): TaskStory[] {
@@ -39,33 +39,33 @@ export function tasksIn(
   for (const event of events) {
     if (!event.kind.startsWith('task.') || !('task_id' in event.body)) continue
     const { task_id: id, title } = event.body
-    const story = stories.get(id) ?? untouched(id)
+    const story = stories.get(id) ?? newStory(id)
     stories.set(id, Object.assign(story, { title }))
-    const closes = (CLOSES as Partial<Record<string, ReportedPeriod['as']>>)[event.kind]
+    const closes = (CLOSING_EVENTS as Partial<Record<string, ReportedPeriod['as']>>)[event.kind]
     const current = open.get(id)
     if (current && (closes || event.kind === 'task.started')) {
       Object.assign(current, { to: event.time, as: closes ?? 'given back' })
       open.delete(id)
     } else if (closes && story.last === 'untouched' && 'from' in event.body && event.body.from === 'running') {
       story.attempts += 1
-      story.stretches.push({ task_id: id, title, from: since, to: event.time, as: closes })
+      story.periods.push({ task_id: id, title, from: since, to: event.time, as: closes })
     }
     if (event.kind === 'task.started') {
-      const stretch: ReportedPeriod = { task_id: id, title, from: event.time, to: until, as: 'at work' }
+      const period: ReportedPeriod = { task_id: id, title, from: event.time, to: until, as: 'at work' }
       story.attempts += event.body.from === 'waiting' ? 0 : 1
-      story.stretches.push(stretch)
-      open.set(id, stretch)
+      story.periods.push(period)
+      open.set(id, period)
     }
-    Object.assign(story, standing(event, story))
+    Object.assign(story, storyChange(event, story))
   }
   return [...stories.values()].filter(({ last }) => last !== 'untouched')
 }
 
-function untouched(id: string): TaskStory {
-  return { id, title: '', attempts: 0, last: 'untouched', ended_at: null, note: null, stretches: [] }
+function newStory(id: string): TaskStory {
+  return { id, title: '', attempts: 0, last: 'untouched', ended_at: null, note: null, periods: [] }
 }
 
-function standing(event: StoredEvent, { last }: TaskStory): Partial<TaskStory> {
+function storyChange(event: StoredEvent, { last }: TaskStory): Partial<TaskStory> {
   switch (event.kind) {
     case 'task.finished':
       return { last: 'done', ended_at: event.time, note: event.body.result ?? event.body.reason ?? null }
@@ -86,7 +86,7 @@ function standing(event: StoredEvent, { last }: TaskStory): Partial<TaskStory> {
   }
 }
 
-/** What only a person can move now: decisions, sessions that stand still, tasks that failed and hold up others. */
+/** What waits for a person: decisions, sessions that only a person can resume, and failed tasks that hold up others. */
 export async function waitingForYou(
   store: Store,
   { project, sessions }: { project: string | undefined; sessions: readonly SessionRow[] },
@@ -97,10 +97,10 @@ export async function waitingForYou(
   const asked = new Set(open.map(({ session_id }) => session_id))
   const decisions = open.map((row): WaitingForYou => {
     const next = row.kind === 'review' ? `pcc review ${row.input['task']}` : `pcc respond ${row.number}`
-    return { kind: 'decision', text: askedBy(row), next, since: row.created_at }
+    return { kind: 'decision', text: describeEscalation(row), next, since: row.created_at }
   })
-  const still = sessions
-    .filter(row => standsStill(row) && !asked.has(row.id))
+  const paused = sessions
+    .filter(row => needsPerson(row) && !asked.has(row.id))
     .map((row): WaitingForYou => {
       const text = `${row.id} (${row.name}): ${row.status_reason ?? 'paused'}`
       return { kind: 'session', text, next: `pcc resume ${row.id}`, since: row.ended_at }
@@ -113,17 +113,17 @@ export async function waitingForYou(
     if (held > 0) holding.push({ kind: 'task', text, next: `pcc task reset ${id}`, since: ended_at })
     await nextTick()
   }
-  return [...decisions, ...still, ...holding]
+  return [...decisions, ...paused, ...holding]
 }
 
-function askedBy({ kind, tool, target, reason, input }: Escalation): string {
+function describeEscalation({ kind, tool, target, reason, input }: Escalation): string {
   if (kind === 'review') return `${target}: may it be merged?`
   if (kind === 'error') return tool === TROUBLE_TOOL ? `${target}: ${reason}` : reason
   const questions = QuestionItem.array().safeParse(input['questions'])
   return questions.success ? questions.data.map(({ question }) => question).join(' ') : `${tool} ${target}`
 }
 
-/** Nothing but a person makes it go on. */
-function standsStill({ state, ended_as, resumes_at }: SessionRow): boolean {
+/** Whether only a person can resume the session. */
+function needsPerson({ state, ended_as, resumes_at }: SessionRow): boolean {
   return state === 'ended' && (ended_as === 'paused' || ended_as === 'rate_limited') && resumes_at === null
 }

@@ -11,26 +11,26 @@ import { chooseModel } from './models.ts'
 import { budgetLeft, countMerged, nextStep, type RunFacts, scopeOf } from './next-step.ts'
 import type { RunSettings } from './run-settings.ts'
 
-/** What runs need of those around them. */
+/** What runs need from other parts. */
 export interface RunManagerDeps extends BeginDeps {
   log: Log
-  /** Held while notes of a project are written. */
+  /** The lock file that is held while notes of a project are written. */
   notesLock: string
   kept: KeptEnvironments
   warmth: WarmProcessesOfRun
-  /** Where nothing was kept. */
+  /** The agents' environment where the run's own was not kept. */
   agentEnv: Record<string, string>
   settingsOf(run: Pick<RunRow, 'project' | 'options'>): Promise<RunSettings>
   stop(session: string, reason: string): Promise<void>
   pause(session: string): Promise<void>
   resume(session: string): Promise<void>
-  /** Looks once more at what was called done and has not landed. */
+  /** Checks the tasks again whose work was called done and has not landed. */
   landAgain(): Promise<void>
-  /** Keeps a session that has no process from going on by itself. */
+  /** Keeps a session without a process from resuming by itself. */
   pauseWaiting(session: string): Promise<void>
 }
 
-/** Makes as many steps of a run as can be made now. A time comes back where it has to be looked at again by the clock alone. */
+/** Takes every step of a run that is possible now. Returns a time if nothing but the clock will call for the next step. */
 export async function advanceRun(
   id: string,
   deps: RunManagerDeps,
@@ -41,13 +41,13 @@ export async function advanceRun(
     const run = await store.runs.get(id)
     if (!run || closing.aborted) return undefined
     const settings = await deps.settingsOf(run)
-    const before = await closeAttempts(run, settings, deps)
-    // One that is over has sessions that outlive it: a question that is answered later still ends its attempt.
+    const standing = await closeAttempts(run, settings, deps)
+    // Sessions may outlive a run that has ended: a question that is answered later still ends its attempt.
     if (run.state === 'ended') return undefined
     const { left, spent } = await budgetLeft(run, await store.runs.attempts({ run: id }), store)
-    const facts = { ...before, spent: spent ?? before.spent }
+    const facts = { ...standing, spent: spent ?? standing.spent }
     const step = nextStep(facts)
-    if (step.do === 'end' && !mayEnd()) return undefined // it is looked at again when its sessions are over
+    if (step.do === 'end' && !mayEnd()) return undefined // the run is checked again when its sessions are over
     if (step.do === 'end' && step.reason === spent) await stopOpenAttempts(run, settings, deps)
     if (step.do === 'end') return void (await endRun(run, step, deps))
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
@@ -57,22 +57,22 @@ export async function advanceRun(
       await noteReason(run, waitReason(facts, settings) ?? deps.heldBack.next(id)?.why ?? null, deps)
       return void (await warmNextProcess(run, { ...options, facts }, deps))
     }
-    const begun = await beginNext(run, options, deps)
-    if (begun === 'no') return undefined
-    await noteReason(run, begun === 'yes' ? null : begun.why, deps)
-    if (begun === 'yes') continue
-    if (!('heldBack' in begun)) return begun.notBefore
-    deps.log.warn({ run: id, task: begun.heldBack, why: begun.why }, 'a task got no place yet')
+    const result = await beginNext(run, options, deps)
+    if (result === 'no') return undefined
+    await noteReason(run, result === 'yes' ? null : result.why, deps)
+    if (result === 'yes') continue
+    if (!('heldBack' in result)) return result.notBefore
+    deps.log.warn({ run: id, task: result.heldBack, why: result.why }, 'a task got no worktree yet')
   }
 }
 
-/** Why nothing new begins although something could; what is at work is reason enough. */
+/** Why no task begins although one is ready; null where the tasks at work are reason enough. */
 function waitReason({ inPlace, counts }: RunFacts, { parallel }: RunSettings): string | null {
   if (inPlace === undefined || parallel === 1 || (counts.ready ?? 0) === 0) return null
   return `one task at a time works in the project itself: ${inPlace}`
 }
 
-/** While it is paused it says why it is. */
+/** Writes why the run waits. A paused run keeps the reason of its pause. */
 async function noteReason(
   { id, reason: before, state }: RunRow,
   reason: string | null,
@@ -89,10 +89,10 @@ export async function endRun(
 ): Promise<void> {
   const tasks = await store.tasks.counts(scopeOf(run))
   const unverified = await store.runs.unverified(scopeOf(run))
-  const landed = await countMerged(run.id, store)
+  const merged = await countMerged(run.id, store)
   await store.transaction(async tx => {
     await store.runs.update(run.id, { state: 'ended', outcome, reason, ended_at: clock.now() }, tx)
-    const body = { outcome, reason, tasks, unverified, ...landed }
+    const body = { outcome, reason, tasks, unverified, ...merged }
     await tx.append([{ actor: 'daemon', subject: run.id, kind: 'run.ended', body }])
   })
   kept.forget(run.id)
@@ -101,7 +101,7 @@ export async function endRun(
   log.info({ run: run.id, outcome }, 'run ended')
 }
 
-/** What stands still for want of money would do so for ever: the run is over, and its tasks are free again. */
+/** Sessions that wait because the budget is spent would wait for ever: they are stopped, and their tasks are free again. */
 async function stopOpenAttempts(run: RunRow, settings: RunSettings, deps: RunManagerDeps): Promise<void> {
   for (const { session_id } of await openAttempts(run.id, deps.store)) {
     await deps
@@ -111,7 +111,7 @@ async function stopOpenAttempts(run: RunRow, settings: RunSettings, deps: RunMan
   await closeAttempts(run, settings, deps)
 }
 
-/** What a run asks for a process that waits for its next task. */
+/** What a run needs of the processes that wait for a next task. */
 type WarmProcessesOfRun = Pick<WarmProcesses, 'has' | 'expect' | 'drop'>
 
 export interface WarmNextDeps {
@@ -120,8 +120,8 @@ export interface WarmNextDeps {
 }
 
 /**
- * Lets the agent of a run's next task start while the current one works, as if that went well: a guess that does not come
- * true costs a process and nothing else. Where no task can follow, or nothing works, none is kept.
+ * Starts the agent of a run's next task while the current one works, on the assumption that the current one goes well. A wrong
+ * guess costs one process and nothing else. No process is kept where no task can follow, or where nothing is at work.
  */
 async function warmNextProcess(
   run: RunRow,
@@ -130,23 +130,23 @@ async function warmNextProcess(
 ): Promise<void> {
   const iteration = run.iterations + 1
   const attempts = await store.runs.attempts({ run: run.id })
-  const current = await atWork(attempts, store)
+  const current = await findCurrentAttempt(attempts, store)
   if (!options.warm || !current) return warmth.drop(run.id)
   if (warmth.has(run.id, iteration)) return
-  const task = await likelyNext(run, current.task_id, store)
-  const follows = nextStep({ ...facts, working: 0, waiting: 0, counts: { ...facts.counts, ready: 1 } })
-  if (!task || follows.do !== 'begin' || agentByLabel(task, options.labels) !== undefined) return
+  const task = await findLikelyNext(run, current.task_id, store)
+  const step = nextStep({ ...facts, working: 0, waiting: 0, counts: { ...facts.counts, ready: 1 } })
+  if (!task || step.do !== 'begin' || agentByLabel(task, options.labels) !== undefined) return
   const { strategy, names, env, budget } = options
-  const history = attempts.map(each => (each === current ? { ...each, outcome: 'done' as const } : each))
+  const history = attempts.map(attempt => (attempt === current ? { ...attempt, outcome: 'done' as const } : attempt))
   const { model } = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
   const request = requestFor(run, task, { prompt: task.description, model, env, budget })
-  const place = { id: run.id, iteration, total: options.limit ?? options.total }
-  // Not waited for: the run goes on meanwhile.
-  void warmth.expect({ session: current.session_id, request: { ...request, run: place } })
+  const position = { id: run.id, iteration, total: options.limit ?? options.total }
+  // Not awaited: the run goes on meanwhile.
+  void warmth.expect({ session: current.session_id, request: { ...request, run: position } })
 }
 
-/** The open attempt that has a process, or whose work is being verified: one that waits for an answer or a limit has none. */
-async function atWork(attempts: readonly AttemptRow[], store: Store): Promise<AttemptRow | undefined> {
+/** The open attempt that has a process or whose work is being verified. An attempt that waits for an answer or a limit has no process. */
+async function findCurrentAttempt(attempts: readonly AttemptRow[], store: Store): Promise<AttemptRow | undefined> {
   for (const attempt of attempts.filter(({ outcome }) => outcome === null)) {
     const session = await store.sessions.get(attempt.session_id)
     if (session && (session.state !== 'ended' || (await findCompletingTask(session.id, store)))) return attempt
@@ -154,13 +154,13 @@ async function atWork(attempts: readonly AttemptRow[], store: Store): Promise<At
   return undefined
 }
 
-/** A task that is ready, or one that becomes so when the current one is done. */
-async function likelyNext(run: RunRow, current: string, store: Store) {
+/** A task that is ready, or that becomes ready when the current one is done. */
+async function findLikelyNext(run: RunRow, current: string, store: Store) {
   const scope = scopeOf(run)
   const ready = await store.transaction(tx => store.tasks.nextFree(scope, tx))
   if (ready) return ready
-  const after = await store.tasks.dependentsOf(current)
-  return after.find(
+  const dependents = await store.tasks.dependentsOf(current)
+  return dependents.find(
     ({ state, open_blockers, children, session_id }) =>
       state === 'blocked' && open_blockers === 1 && children === 0 && session_id === null,
   )

@@ -16,9 +16,9 @@ import { chooseModel, type ModelNames } from './models.ts'
 import { retryPlan, scopeOf, sinceReset } from './next-step.ts'
 
 export interface BeginDeps extends ClaimDeps {
-  /** Starts a session for a task that is there already. */
+  /** Starts a session for a task that exists already. */
   start(request: StartSession, bound: BoundTask): Promise<SessionRow>
-  /** What the agent is told of a task. */
+  /** The first prompt for a task. */
   brief(
     task: Task,
     about: { attempts: readonly AttemptRow[]; run: string; place: Worktree | undefined },
@@ -35,49 +35,50 @@ export interface BeginOptions {
   limit: number | undefined
   /** Tasks at once. */
   parallel: number
-  /** How long a task waits for each try in a row after a cause that may pass. */
+  /** The waits before consecutive retries after a transient failure. */
   retryMs: readonly number[]
   /** What is left of the run's budget. */
   budget: BudgetLimits | undefined
   /** Agents by the label of a task. */
   labels: readonly string[]
-  /** Tasks of the target, for the agent to know how far it is. */
+  /** Number of tasks of the target: tells the agent how far the run is. */
   total: number
 }
 
 export type BeginResult =
-  /** `no`: nothing is free; somebody else was quicker. */
+  /** `no`: no task is free, or another run claimed it first. */
   | 'yes'
   | 'no'
-  /** There is no place for it in this moment: it is passed over for a while, and others may begin. */
+  /** No worktree can be made for this task now: the task is skipped for a while, and others may begin. */
   | { heldBack: string; why: string }
   /**
-   * What it failed with may pass by itself: nothing begins before that time, because any other task would meet the same. Without a
-   * time: what is ready would get in the way of what is at work.
+   * With a time: the task's last failure was transient. Nothing begins before that time, because any other task would fail in
+   * the same way. Without a time: the ready tasks would touch the same files as those at work.
    */
   | { notBefore?: number; why: string }
 
 /** Begins the next attempt of a run: a fresh session for the next ready task, in a worktree of its own where there is git. */
 export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginDeps): Promise<BeginResult> {
   const { store, ground, heldBack } = deps
-  const choice = await chooseTask(run, { ...options, not: heldBack.of(run.id) }, store)
+  const choice = await chooseTask(run, { ...options, skipped: heldBack.skippedIn(run.id) }, store)
   if (!('task' in choice)) return heldBack.next(run.id) ?? (choice.why === undefined ? 'no' : { why: choice.why })
   const { task } = choice
   const [ofTask, ofRun] = [await store.runs.attempts({ task: task.id }), await store.runs.attempts({ run: run.id })]
-  const early = retryTime(task, ofTask, { retryMs: options.retryMs, now: deps.clock.now() })
-  if (early) return early
+  const retry = findRetryTime(task, ofTask, { retryMs: options.retryMs, now: deps.clock.now() })
+  if (retry) return retry
   const { strategy, names } = options
-  const history = (ofRun.length > 0 ? ofRun : ofTask).map(each => ({ ...each, troubled: each.rounds > 1 }))
+  const attempts = ofRun.length > 0 ? ofRun : ofTask
+  const history = attempts.map(attempt => ({ ...attempt, troubled: attempt.rounds > 1 }))
   const agent = agentByLabel(task, options.labels)
-  const known = { names, task: task.id, hint: task.model, model: options.model }
-  // The names of models are those of the run's own agent.
-  const chosen = agent === undefined ? chooseModel(strategy, history, known) : { model: undefined }
-  // Made for the number that the claim will have: git must not be waited for in a transaction.
-  const found = await makeWorktree(task, run, deps)
-  if ('heldBack' in found) return found
-  const place = 'why' in found ? undefined : found
+  const modelInput = { names, task: task.id, hint: task.model, model: options.model }
+  // The model names are those of the run's own agent.
+  const chosen = agent === undefined ? chooseModel(strategy, history, modelInput) : { model: undefined }
+  // The worktree is made before the claim, for the attempt number that the claim will get: no transaction may wait for git.
+  const made = await makeWorktree(task, run, deps)
+  if ('heldBack' in made) return made
+  const worktree = 'why' in made ? undefined : made
   const request = requestFor(run, task, {
-    prompt: await deps.brief(task, { attempts: ofTask, run: run.id, place }),
+    prompt: await deps.brief(task, { attempts: ofTask, run: run.id, place: worktree }),
     model: chosen.model,
     agent,
     env: options.env,
@@ -85,7 +86,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
   })
   const bound = {
     run: { id: run.id, iteration: run.iterations + 1, total: options.limit ?? options.total },
-    ...('why' in found ? { inPlace: { ...found, ...(await readFirstBegan(run, ofTask, store)) } } : { place: found }),
+    ...('why' in made ? { inPlace: { ...made, ...(await readFirstBase(run, ofTask, store)) } } : { place: made }),
     text: task.description,
     take: claimFor(task, { run, model: chosen.model }, deps),
   }
@@ -93,18 +94,18 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
     await deps.start(request, bound)
     return 'yes'
   } catch (error) {
-    if (place) await ground.leave(place, { project: run.project, settings: run.options })
+    if (worktree) await ground.leave(worktree, { project: run.project, settings: run.options })
     if (error instanceof AppError && error.code === 'task_moved') return 'no'
     throw error
   }
 }
 
-/** Somebody else may be at work in its repository in the very moment, which says nothing of the task or of the run. */
+/** Another git process may be working in the repository right now: the task is held back, and the run goes on. */
 async function makeWorktree(task: Task, run: RunRow, { ground, heldBack }: BeginDeps) {
   try {
-    const found = await ground.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
+    const made = await ground.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
     heldBack.free(task.id)
-    return found
+    return made
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'place_busy') throw error
     const why = `${error.message} ${error.next}`
@@ -113,8 +114,11 @@ async function makeWorktree(task: Task, run: RunRow, { ground, heldBack }: Begin
   }
 }
 
-/** An attempt in the project itself finds what those before it left there: all of them are measured from where the first began. */
-async function readFirstBegan(
+/**
+ * An attempt in the project itself finds what earlier attempts left there: the changes of all of them are measured from the state
+ * in which the first attempt began.
+ */
+async function readFirstBase(
   run: RunRow,
   ofTask: readonly AttemptRow[],
   { sessions }: BeginDeps['store'],
@@ -125,10 +129,10 @@ async function readFirstBegan(
 }
 
 /**
- * When a task may be tried again that failed with what may pass by itself, and why not before; nothing where it may now. The times
- * stand in the attempts' rows, so a restart waits no longer and no shorter.
+ * When a task may be tried again after a transient failure, and why not earlier; undefined where it may be tried now. The times
+ * come from the attempts' rows, so a restart of the daemon does not change the wait.
  */
-function retryTime(
+function findRetryTime(
   { id, retries }: Task,
   attempts: readonly AttemptRow[],
   { retryMs, now }: { retryMs: readonly number[]; now: number },
@@ -137,25 +141,25 @@ function retryTime(
   const plan = retryPlan(history, { maxRetries: Number.POSITIVE_INFINITY, retryMs })
   const last = history.at(-1)
   const notBefore = (last?.ended_at ?? 0) + (plan.again ? plan.afterMs : 0)
-  // A clock that was set back leaves its end in the future: that is nothing to wait for.
+  // If the clock was set back, the attempt seems to have ended in the future: nobody waits for that.
   if (!plan.again || notBefore <= now || (last?.ended_at ?? 0) > now) return undefined
   return { notBefore, why: `${id} is tried again at ${new Date(notBefore).toISOString()}: ${last?.reason ?? ''}` }
 }
 
-export interface SessionWishes {
+export interface SessionInput {
   prompt: string
   model: string | undefined
-  /** In place of the one of the run. */
+  /** Replaces the agent of the run. */
   agent?: string | undefined
   env: Record<string, string>
   budget: BudgetLimits | undefined
 }
 
-/** What the session of a run's task is started with. */
-export function requestFor({ project, options }: RunRow, { title }: Task, wanted: SessionWishes): StartSession {
+/** The request that starts the session of a run's task. */
+export function requestFor({ project, options }: RunRow, { title }: Task, input: SessionInput): StartSession {
   const { limit: _, model: __, strategy: ___, max_retries: ____, verify: _____, budget: ______, ...rest } = options
   const { parallel: _______, ...session } = rest
-  const { prompt, model, agent, env, budget } = wanted
+  const { prompt, model, agent, env, budget } = input
   const keys = brainKeysIn(env)
   return {
     ...{ ...session, project, task: prompt, name: nameFromTask(title), env },
@@ -166,12 +170,12 @@ export function requestFor({ project, options }: RunRow, { title }: Task, wanted
   }
 }
 
-/** The agent with which a task begins by one of its labels: the first pair of `failover.labels` ("docs=gemini") that fits. */
+/** The agent that a task's labels select: the first pair of `failover.labels` ("docs=gemini") whose label the task has. */
 export function agentByLabel({ labels }: Pick<Task, 'labels'>, pairs: readonly string[]): string | undefined {
-  const has = new Set(labels.split(' ').filter(Boolean))
+  const taskLabels = new Set(labels.split(' ').filter(Boolean))
   for (const pair of pairs) {
     const [label = '', ...agent] = pair.split('=')
-    if (has.has(label.trim())) return agent.join('=').trim()
+    if (taskLabels.has(label.trim())) return agent.join('=').trim()
   }
   return undefined
 }
@@ -182,19 +186,20 @@ interface ClaimDeps {
   clock: Clock
 }
 
-/** The claim, the attempt's row and the count of the run are one with the session's row. */
+/** Writes the claim, the attempt's row and the run's count in the transaction that writes the session's row. */
 export function claimFor(
   task: Task,
   { run, model }: { run: RunRow; model: string | undefined },
   { store, tasks, clock }: ClaimDeps,
 ): BoundTask['take'] {
   return async (session, tx) => {
-    const now = await store.runs.get(run.id, tx)
-    // A person has said meanwhile that nothing more is to begin.
-    if (now?.state !== 'running' || now.stopping) throw new AppError('task_moved', { ...task, session: session.id })
+    const current = await store.runs.get(run.id, tx)
+    // A person has stopped or paused the run meanwhile.
+    if (current?.state !== 'running' || current.stopping)
+      throw new AppError('task_moved', { ...task, session: session.id })
     const claim = { scope: scopeOf(run), run: run.id, session: session.id, only: task.id }
     const claimed = await tasks.claimReady(claim, tx)
-    // Its place was made for this attempt.
+    // The worktree was made for this attempt number.
     if (claimed?.attempt !== task.attempt + 1) throw new AppError('task_moved', { ...task, session: session.id })
     const iteration = run.iterations + 1
     await store.runs.update(run.id, { iterations: iteration }, tx)
@@ -210,61 +215,61 @@ export function claimFor(
   }
 }
 
-/** Another git is soon done; one that left a lock behind when it died has to be found by a person, who is told. */
+/** Another git process is soon done. A lock that a dead git left behind must be removed by a person, who is told of it. */
 const WAITS_MS = [5_000, 15_000, 60_000]
 
-interface HeldTask {
+interface Hold {
   run: string
-  /** How often in a row. */
+  /** How often in a row the task was held back. */
   times: number
   notBefore: number
   why: string
 }
 
 /**
- * Tasks for which there was no place in a moment in which somebody else was at work in their repository. They are ready and stay so;
- * their run passes them over for a while, so that the tasks behind them begin. A daemon that starts anew tries them at once.
+ * Tasks that got no worktree because another process was working in their repository. They stay ready; their run skips them for
+ * a while, so that the tasks behind them begin. A restarted daemon tries them at once.
  */
 export class HeldBackTasks {
   readonly #clock: Clock
-  readonly #held = new Map<string, HeldTask>()
+  readonly #held = new Map<string, Hold>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Passes a task over for a while: longer each time in a row. */
+  /** Skips a task for a while: longer each time in a row. */
   hold(run: string, task: string, why: string): void {
     const times = (this.#held.get(task)?.times ?? 0) + 1
     const notBefore = this.#clock.now() + (WAITS_MS[times - 1] ?? WAITS_MS.at(-1) ?? 0)
     this.#held.set(task, { run, times, notBefore, why })
   }
 
-  /** There is a place for it now. */
+  /** The task has a worktree now. */
   free(task: string): void {
     this.#held.delete(task)
   }
 
-  /** Its tasks that are passed over now. */
-  of(run: string): ReadonlySet<string> {
-    return new Set(this.#now(run).map(([task]) => task))
+  /** The tasks of a run that are skipped now. */
+  skippedIn(run: string): ReadonlySet<string> {
+    return new Set(this.#heldNow(run).map(([task]) => task))
   }
 
-  /** When the first of them is tried again, and why it was not begun; nothing where none is passed over. */
+  /** When the first of them is tried again, and why it was not begun; undefined where none is skipped. */
   next(run: string): { notBefore: number; why: string } | undefined {
-    const [first] = this.#now(run).toSorted(([, a], [, b]) => a.notBefore - b.notBefore)
+    const [first] = this.#heldNow(run).toSorted(([, a], [, b]) => a.notBefore - b.notBefore)
     if (!first) return undefined
     const [task, { notBefore, why }] = first
     return { notBefore, why: `${task} is tried again at ${new Date(notBefore).toISOString()}: ${why}` }
   }
 
-  /** It has ended. */
+  /** The run has ended. */
   forget(run: string): void {
     for (const [task, held] of this.#held) if (held.run === run) this.#held.delete(task)
   }
 
-  /** A clock that was set back leaves a time far in the future: that is nothing to wait for. */
-  #now(run: string): [string, HeldTask][] {
+  /** If the clock was set back, a time may lie far in the future: such a time is ignored. */
+  #heldNow(run: string): [string, Hold][] {
     const now = this.#clock.now()
     const longest = WAITS_MS.at(-1) ?? 0
     return [...this.#held].filter(

@@ -19,20 +19,20 @@ export interface CalendarDeps {
   clock: Clock
   log: Log
   kept: KeptEnvironments
-  /** Where nothing was kept. */
+  /** The agents' environment where the caller's was not kept. */
   agentEnv: Record<string, string>
-  keepsEnvironment(of: Pick<RunRow, 'project' | 'options'>): Promise<boolean>
+  keepsEnvironment(run: Pick<RunRow, 'project' | 'options'>): Promise<boolean>
   start(request: StartRun, also: (run: RunRow, tx: Tx) => Promise<void>): Promise<RunRow>
-  /** How full the account of a run would be, 0 to 1; undefined where nobody knows. */
+  /** How full the account is that a run would use, 0 to 1; undefined where that is unknown. */
   fullness(request: StartRun): Promise<number | undefined>
 }
 
-/** A quota that is too full is looked at again after so long. */
-const QUOTA_LOOK_MS = 60_000
-/** Clocks are put right by some seconds all the time. */
-const SET_BACK_MS = 60_000
+/** The wait before a quota that is too full is checked again. */
+const QUOTA_CHECK_MS = 60_000
+/** Clocks are corrected by a few seconds all the time. */
+const CLOCK_TOLERANCE_MS = 60_000
 
-/** Begins runs at their times. The times are rows: one that passed while no daemon was there comes as soon as one is. */
+/** Begins runs at their times. The times are rows: a time that passed without a daemon is served as soon as one starts. */
 export class Calendar {
   readonly #deps: CalendarDeps
   readonly #alarm: Alarm
@@ -40,10 +40,10 @@ export class Calendar {
   constructor(deps: CalendarDeps) {
     this.#deps = deps
     const failed = (error: unknown) => deps.log.error({ error }, 'could not look for runs to begin')
-    this.#alarm = new Alarm({ look: () => this.#look(), failed })
+    this.#alarm = new Alarm({ look: () => this.#beginDue(), failed })
   }
 
-  /** Resolves when what is due has begun. */
+  /** Resolves when every due run has begun. */
   look(): Promise<void> {
     return this.#alarm.poke()
   }
@@ -52,7 +52,7 @@ export class Calendar {
     return this.#alarm.close()
   }
 
-  /** Refused where the same is scheduled already. */
+  /** Refused where the same schedule exists already. */
   async set({ when, env, project: path, target, settings, ...rest }: SetSchedule): Promise<ScheduleRow> {
     const { store, clock, kept } = this.#deps
     const project = await checkProject(path)
@@ -76,7 +76,7 @@ export class Calendar {
     return row
   }
 
-  /** A person does not want it any more. */
+  /** A person cancels the schedule. */
   async cancel(id: string): Promise<ScheduleRow> {
     const { store, kept } = this.#deps
     const row = await store.transaction(async tx => {
@@ -92,98 +92,101 @@ export class Calendar {
     return row
   }
 
-  async #look(): Promise<number | undefined> {
+  async #beginDue(): Promise<number | undefined> {
     const { store, clock } = this.#deps
     for (const row of await store.schedules.list({ waiting: true })) {
       if (this.#alarm.closed) return undefined
-      await this.#believe(row)
-      if ((row.due_at ?? 0) <= clock.now()) await this.#due(row)
+      await this.#correctFutureTime(row)
+      if ((row.due_at ?? 0) <= clock.now()) await this.#begin(row)
     }
     const now = clock.now()
     const waits = (await store.schedules.list({ waiting: true })).map(({ due_at }) => (due_at ?? now) - now)
-    return waits.length === 0 ? undefined : Math.min(...waits.map(wait => (wait <= 0 ? QUOTA_LOOK_MS : wait)))
+    return waits.length === 0 ? undefined : Math.min(...waits.map(wait => (wait <= 0 ? QUOTA_CHECK_MS : wait)))
   }
 
-  /** One that last began in the future was written by a clock that was ahead: its next time is reckoned anew. */
-  async #believe(row: ScheduleRow): Promise<void> {
+  /** A schedule that last fired in the future was written by a clock that was ahead: its next time is computed anew. */
+  async #correctFutureTime(row: ScheduleRow): Promise<void> {
     const { store, clock } = this.#deps
     const now = clock.now()
-    if (row.pattern === null || (row.last_fired_at ?? 0) <= now + SET_BACK_MS) return
+    if (row.pattern === null || (row.last_fired_at ?? 0) <= now + CLOCK_TOLERANCE_MS) return
     const patch = { due_at: nextScheduledTime(row.pattern, row.zone, now) ?? null, last_fired_at: now }
     if (await store.transaction(tx => store.schedules.move(row, patch, tx))) Object.assign(row, patch)
   }
 
-  async #due(row: ScheduleRow): Promise<void> {
+  async #begin(row: ScheduleRow): Promise<void> {
     const { log, kept, agentEnv } = this.#deps
     const { project, target, options } = row
     const request = { ...options, project, target, env: kept.of(row.id) ?? agentEnv }
     try {
-      const tooFull = await this.#tooFull(row, request)
-      if (tooFull !== undefined) {
-        await this.#hold(row, tooFull)
+      const fullQuota = await this.#describeFullQuota(row, request)
+      if (fullQuota !== undefined) {
+        await this.#hold(row, fullQuota)
         return
       }
       const run = await this.#deps.start(request, (run, tx) => this.#fire(row, run, tx))
       log.info({ schedule: row.id, run: run.id }, 'a scheduled run begins')
       if (row.pattern === null) kept.forget(row.id)
     } catch (error) {
-      if (error instanceof AppError && error.code === 'schedule_over') return // taken back in the same moment
-      const passes = !(error instanceof AppError) || PASSING_CODES.has(error.code)
-      log.warn({ schedule: row.id, error }, passes ? 'a scheduled run cannot begin yet' : 'a scheduled run is left out')
-      if (!passes) await this.#skip(row, messageOf(error))
+      if (error instanceof AppError && error.code === 'schedule_over') return // cancelled in the same moment
+      const isPassing = !(error instanceof AppError) || PASSING_CODES.has(error.code)
+      log.warn(
+        { schedule: row.id, error },
+        isPassing ? 'a scheduled run cannot begin yet' : 'a scheduled run is left out',
+      )
+      if (!isPassing) await this.#skip(row, messageOf(error))
       else await this.#hold(row, `cannot begin yet: ${messageOf(error)}`)
     }
   }
 
-  /** It stays due; whoever looks sees for what. */
+  /** The schedule stays due, with the reason for people to see. */
   async #hold(row: ScheduleRow, reason: string): Promise<void> {
     const { store } = this.#deps
     if (reason !== row.reason) await store.transaction(tx => store.schedules.move(row, { reason }, tx))
   }
 
-  async #tooFull({ quota_below }: ScheduleRow, request: StartRun): Promise<string | undefined> {
+  async #describeFullQuota({ quota_below }: ScheduleRow, request: StartRun): Promise<string | undefined> {
     if (quota_below === null) return undefined
     const full = await this.#deps.fullness(request)
     if (full === undefined || full * 100 < quota_below) return undefined
     return `waits for the quota: ${Math.round(full * 100)} % used, to begin below ${quota_below} %`
   }
 
-  /** In the transaction that makes the run: there is a run for this time, or the time is still to come. */
+  /** Runs in the transaction that creates the run: either the run exists for this time, or the schedule is still due. */
   async #fire(row: ScheduleRow, run: RunRow, tx: Tx): Promise<void> {
     const { store, clock } = this.#deps
-    const next_at = this.#next(row)
+    const next_at = this.#nextTime(row)
     const patch = { last_run_id: run.id, last_fired_at: clock.now(), fired: row.fired + 1, reason: null }
-    if (!(await store.schedules.move(row, { ...patch, ...standing(next_at) }, tx)))
+    if (!(await store.schedules.move(row, { ...patch, ...statePatch(next_at) }, tx)))
       throw new AppError('schedule_over', { id: row.id, state: 'over' })
     const body = { run_id: run.id, due_at: row.due_at ?? 0, next_at }
     await tx.append([{ actor: 'daemon', subject: row.id, kind: 'schedule.fired', body }])
   }
 
-  /** Its time has passed without a run. */
+  /** Records that the schedule's time has passed without a run. */
   async #skip(row: ScheduleRow, why: string): Promise<void> {
     const { store, kept } = this.#deps
-    const next_at = this.#next(row)
+    const next_at = this.#nextTime(row)
     const reason = `no run began: ${why}`
     await store.transaction(async tx => {
-      if (!(await store.schedules.move(row, { reason, ...standing(next_at) }, tx))) return
+      if (!(await store.schedules.move(row, { reason, ...statePatch(next_at) }, tx))) return
       const body = { reason, due_at: row.due_at ?? 0, next_at }
       await tx.append([{ actor: 'daemon', subject: row.id, kind: 'schedule.skipped', body }])
     })
     if (next_at === null) kept.forget(row.id)
   }
 
-  /** After its own time too: a clock that was set back since must not bring the same time again. */
-  #next({ pattern, zone, due_at }: ScheduleRow): number | null {
+  /** The next time lies after the row's own time as well: a clock that was set back must not bring the same time again. */
+  #nextTime({ pattern, zone, due_at }: ScheduleRow): number | null {
     const now = this.#deps.clock.now()
     return pattern === null ? null : (nextScheduledTime(pattern, zone, Math.max(now, due_at ?? now)) ?? null)
   }
 }
 
-function standing(next: number | null): Partial<ScheduleRow> {
+function statePatch(next: number | null): Partial<ScheduleRow> {
   return { due_at: next, state: next === null ? 'over' : 'waiting' }
 }
 
-/** The same tasks at the same time, whatever else was said. */
+/** Whether two schedules begin the same tasks at the same time; their other options do not count. */
 function isSame(one: ScheduleRow, other: ScheduleRow): boolean {
   const timeOf = ({ pattern, due_at, at }: ScheduleRow) => pattern ?? (at === null ? 'now' : due_at)
   return (

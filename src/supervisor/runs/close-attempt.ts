@@ -6,9 +6,9 @@ import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { attemptStory, keepNotes } from '../brief/journal.ts'
 import { type RunFacts, retryPlan, scopeOf, sinceReset, standingOfAttempt } from './next-step.ts'
-import { type RunSettings, retriesOf } from './run-settings.ts'
+import { type RunSettings, retriesFor } from './run-settings.ts'
 
-/** Its attempts that have no outcome yet. */
+/** The attempts of a run that have no outcome yet. */
 export async function openAttempts(id: string, { runs }: Pick<Store, 'runs'>): Promise<AttemptRow[]> {
   return (await runs.attempts({ run: id })).filter(({ outcome }) => outcome === null)
 }
@@ -18,28 +18,28 @@ export interface FactsDeps extends Omit<CloseDeps, 'settings'> {
   tasks: Tasks
 }
 
-/** Closes the attempts that are over, and says how the run stands then. */
+/** Closes the attempts that are over, and returns the facts of the run after that. */
 export async function closeAttempts(run: RunRow, settings: RunSettings, deps: FactsDeps): Promise<RunFacts> {
   const { store, tasks } = deps
-  const standing = { works: 0, lands: 0, waits: 0 }
+  const attempts = { works: 0, lands: 0, waits: 0 }
   let limited: string | undefined
   let inPlace: string | undefined
   for (const attempt of await openAttempts(run.id, store)) {
     const session = await store.sessions.get(attempt.session_id)
     const task = await store.tasks.get(attempt.task_id)
-    const found = session ? standingOfAttempt(session, task) : 'over'
-    const stands = found === 'lands' && (await isHeldUp(attempt, store)) ? 'waits' : found
-    if (session?.ended_as === 'rate_limited' && stands === 'waits')
+    const own = session ? standingOfAttempt(session, task) : 'over'
+    const standing = own === 'lands' && (await isHeldUp(attempt, store)) ? 'waits' : own
+    if (session?.ended_as === 'rate_limited' && standing === 'waits')
       limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
-    if (stands === 'works' || stands === 'lands') inPlace ??= session?.options.in_place
-    if (stands !== 'over') standing[stands] += 1
+    if (standing === 'works' || standing === 'lands') inPlace ??= session?.options.in_place
+    if (standing !== 'over') attempts[standing] += 1
     else if (session) await closeAttempt(run, { attempt, session }, { ...deps, settings })
   }
   const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
   return {
     counts: await tasks.counts(scopeOf(run)),
-    working: standing.works + standing.lands,
-    waiting: standing.waits,
+    working: attempts.works + attempts.lands,
+    waiting: attempts.waits,
     iterations: run.iterations,
     limit: settings.limit,
     parallel: inPlace === undefined ? settings.parallel : 1,
@@ -50,10 +50,10 @@ export async function closeAttempts(run: RunRow, settings: RunSettings, deps: Fa
   }
 }
 
-/** What was called done waits for a person, or for a checkout that is in use: other tasks need not wait for that. */
+/** Whether finished work waits for a person or for a checkout that is in use. Other tasks need not wait for that. */
 async function isHeldUp({ session_id, task_id }: AttemptRow, { escalations, merges }: Store): Promise<boolean> {
-  const asked = await escalations.list({ session: session_id, states: ['open'] })
-  return asked.length > 0 || HELD_UP.has((await merges.open(task_id))?.state ?? 'queued')
+  const open = await escalations.list({ session: session_id, states: ['open'] })
+  return open.length > 0 || HELD_UP.has((await merges.open(task_id))?.state ?? 'queued')
 }
 
 const HELD_UP: ReadonlySet<MergeState> = new Set(['waiting', 'review'])
@@ -63,17 +63,17 @@ interface CloseDeps {
   tasks: Tasks
   clock: Clock
   log: Log
-  /** Held while notes of a project are written. */
+  /** The lock file that is held while notes of a project are written. */
   notesLock: string
   settings: Pick<RunSettings, 'maxRetries' | 'retryMs'>
 }
 
-/** Why a session was stopped whose task a person has settled, reset or cancelled: the run goes on with the next. */
+/** The reason of a stopped session whose task a person has settled, reset or cancelled: the run goes on with the next task. */
 export const SETTLED_BY_PERSON = 'a person has said what becomes of its task'
 
 /**
- * Writes down how an attempt went whose session is over, and what becomes of its task: a failed one goes back, or stays failed
- * with its whole story. Once: an attempt that is closed stays so.
+ * Records the outcome of an attempt whose session is over, and what becomes of its task: a failed task is tried again, or fails
+ * for good with its whole story. An attempt is closed once only.
  */
 export async function closeAttempt(
   run: RunRow,
@@ -84,14 +84,14 @@ export async function closeAttempt(
   const { sigils, failure } = await readLastTurn(session.id, store)
   const { columns, knowledge } = await attemptStory({ attempt, session }, store)
   const { title = '', feature = null } = (await store.tasks.get(attempt.task_id)) ?? {}
-  // Before the row is closed: after an accident in between they are written once more, which changes nothing.
-  const keeping = { project: session.project, task: { id: attempt.task_id, feature }, now: clock.now() }
-  keepNotes(knowledge, { ...keeping, lockFile: deps.notesLock, log: deps.log })
+  // Notes are written before the row is closed: after a crash in between they are written again, which changes nothing.
+  const about = { project: session.project, task: { id: attempt.task_id, feature }, now: clock.now() }
+  keepNotes(knowledge, { ...about, lockFile: deps.notesLock, log: deps.log })
   await store.transaction(async tx => {
-    const now = await store.sessions.get(session.id, tx)
+    const current = await store.sessions.get(session.id, tx)
     const task = await store.tasks.get(attempt.task_id, tx)
-    // Somebody made it go on since it was looked at; where it has ended again by now, that end asks for another look.
-    if (now && (standingOfAttempt(now, task) !== 'over' || now.ended_at !== session.ended_at)) return
+    // The session was resumed since it was read. If it has ended again by now, that end triggers another check.
+    if (current && (standingOfAttempt(current, task) !== 'over' || current.ended_at !== session.ended_at)) return
     const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
     const closed = await store.runs.end(
       attempt,
@@ -102,7 +102,7 @@ export async function closeAttempt(
         failure,
         next_model: sigils?.next_model ?? null,
         cost_usd: session.cost_usd,
-        rounds: now?.options.landing?.verified ?? 0,
+        rounds: current?.options.landing?.verified ?? 0,
         ended_at: clock.now(),
         ...{ ...columns, title, feature },
       },
@@ -111,8 +111,8 @@ export async function closeAttempt(
     if (!closed) return
     if (outcome === 'interrupted') await giveTaskBack(attempt, deps, tx)
     // A person who stops the session of a run does not want the next one to begin.
-    const isTaken = session.status_reason === SETTLED_BY_PERSON
-    if (session.ended_as === 'stopped' && !isTaken) await store.runs.update(run.id, { stopping: true }, tx)
+    const isSettled = session.status_reason === SETTLED_BY_PERSON
+    if (session.ended_as === 'stopped' && !isSettled) await store.runs.update(run.id, { stopping: true }, tx)
     if (outcome === 'failed' && sigils?.gave_up !== undefined) {
       await store.runs.update(run.id, { gave_up: sigils.gave_up || session.status_reason }, tx)
     }
@@ -120,7 +120,7 @@ export async function closeAttempt(
   })
 }
 
-/** What its agent asked of the run at the end of its last turn, and what it failed with. */
+/** What the agent asked of the run at the end of its last turn, and the kind of failure that the session ended with. */
 async function readLastTurn(session: string, store: Store) {
   const last = { subject: session, tail: 1 }
   const [[turn], [end]] = await Promise.all([
@@ -134,33 +134,33 @@ async function readLastTurn(session: string, store: Store) {
 
 async function giveTaskBack({ task_id, session_id }: AttemptRow, { store, tasks }: CloseDeps, tx: Tx): Promise<void> {
   const task = await store.tasks.get(task_id, tx)
-  // Somebody else may have it by now.
+  // Another session may have claimed the task by now.
   if (task?.session_id === session_id && (task.state === 'waiting' || task.state === 'running'))
     await tasks.transition(task_id, { to: 'ready' }, tx)
 }
 
-/** A task that failed has gone back already (`endings.ts`); where it was tried often enough it fails for good. */
+/** A failed task is ready again already (`session/endings.ts`); it fails for good when its retries are used up. */
 async function failWhenTriedOut(
   { run, attempt: { task_id } }: { run: RunRow; attempt: AttemptRow },
   { store, tasks, settings }: CloseDeps,
   tx: Tx,
 ): Promise<void> {
   const task = await store.tasks.get(task_id, tx)
-  const isBack = task?.state === 'ready' || task?.state === 'blocked'
-  // A person has said something else of it meanwhile, or somebody else has it.
-  if (!task || !isBack) return
+  const isOpen = task?.state === 'ready' || task?.state === 'blocked'
+  // A person has moved the task meanwhile, or another session has claimed it.
+  if (!task || !isOpen) return
   const history = sinceReset(await store.runs.attempts({ task: task_id }, tx), task.retries)
-  const plan = retryPlan(history, { maxRetries: retriesOf(task, run, settings), retryMs: settings.retryMs })
+  const plan = retryPlan(history, { maxRetries: retriesFor(task, run, settings), retryMs: settings.retryMs })
   if (plan.again) return
   await tasks.transition(
     task_id,
-    { to: 'failed', forced: true, reason: `${plan.why}${lastWords(history)}\n${plan.story}` },
+    { to: 'failed', forced: true, reason: `${plan.why}${lastReason(history)}\n${plan.story}` },
     tx,
   )
 }
 
-/** Lists show one line of a reason: what came of it last belongs there. */
-function lastWords(history: readonly Pick<AttemptRow, 'reason'>[]): string {
+/** Lists show only the first line of a reason: the reason of the last attempt belongs there. */
+function lastReason(history: readonly Pick<AttemptRow, 'reason'>[]): string {
   const [line = ''] = (history.at(-1)?.reason ?? '').split('\n')
   return line === '' ? '' : `: ${line}`
 }

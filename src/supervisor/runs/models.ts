@@ -10,47 +10,47 @@ export interface ModelChoiceInput {
   names: ModelNames
   /** The task that is about to begin. */
   task: string
-  /** What a person wrote down for this task: a rung, or any model's name. */
+  /** What a person noted on the task: a rung, or the name of any model. */
   hint?: string | null | undefined
-  /** With `fixed`: the one model. Without it the agent takes its own. */
+  /** The one model of the strategy `fixed`; undefined where the agent takes its own. */
   model?: string | undefined
 }
 
 export interface ModelChoice {
   /** Undefined where the agent takes its own. */
   model: string | undefined
-  /** For whoever asks why; ends no sentence. */
+  /** The reason for the choice, without a full stop. */
   why: string
 }
 
 /**
- * The model of a run's next attempt. What the agent asked for in its last attempt comes first, under every strategy; then a
- * model that the person named for the whole run; then what stands on the task; then the strategy. Pure.
+ * Chooses the model of a run's next attempt. The model that the agent asked for in its last attempt comes first, under every
+ * strategy; then a model that the person named for the whole run; then the task's hint; then the strategy. Pure.
  */
 export function chooseModel(
   strategy: ModelStrategy,
   history: readonly PastAttempt[],
-  choosing: ModelChoiceInput,
+  input: ModelChoiceInput,
 ): ModelChoice {
-  const { names, model, hint } = choosing
+  const { names, model, hint } = input
   const asked = history.at(-1)?.next_model
-  const rung = rungOf(asked, names)
+  const rung = findRung(asked, names)
   if (rung) return { model: names[rung], why: `the agent asked for ${asked?.trim()}` }
   const chosen =
     strategy === 'fixed'
       ? { model, why: model === undefined ? "fixed: the agent's own model" : 'fixed' }
-      : (hinted(hint, names) ?? byStrategy(strategy, history, choosing))
+      : (modelFromHint(hint, names) ?? modelByStrategy(strategy, history, input))
   return asked == null ? chosen : { ...chosen, why: `${chosen.why}; the agent asked for ${asked}, which is not set up` }
 }
 
 /** A person may name any model; an agent only those that are set up. */
-function hinted(hint: string | null | undefined, names: ModelNames): ModelChoice | undefined {
+function modelFromHint(hint: string | null | undefined, names: ModelNames): ModelChoice | undefined {
   if (hint == null || hint.trim() === '') return undefined
-  const rung = rungOf(hint, names)
+  const rung = findRung(hint, names)
   return { model: rung ? names[rung] : hint.trim(), why: 'named by the task' }
 }
 
-function byStrategy(
+function modelByStrategy(
   strategy: Exclude<ModelStrategy, 'fixed'>,
   history: readonly PastAttempt[],
   { names, task }: ModelChoiceInput,
@@ -58,13 +58,13 @@ function byStrategy(
   const choice = (rung: Rung, why: string) => ({ model: names[rung], why: `${strategy}: ${why}` })
   switch (strategy) {
     case 'cost-optimized': {
-      const sign = lastSign(history, task)
-      if (sign === 'error') return choice('strong', 'the last attempt failed')
-      if (sign === 'clean') return choice('light', 'the last attempt went well')
-      return choice('standard', sign === undefined ? 'nothing is known yet' : 'the last attempt had trouble')
+      const assessment = assessLastAttempt(history, task)
+      if (assessment === 'error') return choice('strong', 'the last attempt failed')
+      if (assessment === 'clean') return choice('light', 'the last attempt went well')
+      return choice('standard', assessment === undefined ? 'nothing is known yet' : 'the last attempt had trouble')
     }
     case 'escalate': {
-      const rung = climbed(history, names)
+      const rung = climbLadder(history, names)
       return choice(rung, rung === 'light' ? 'nothing has failed' : 'attempts have failed')
     }
     case 'plan-then-execute':
@@ -76,37 +76,37 @@ function byStrategy(
   }
 }
 
-type Sign = 'error' | 'clean' | 'trouble'
+type Assessment = 'error' | 'clean' | 'trouble'
 
-/** A task that was tried before is judged by its own last try, whatever other tasks came to meanwhile. */
-function lastSign(history: readonly PastAttempt[], task: string): Sign | undefined {
-  const telling = history.filter(past => signOf(past) !== undefined)
-  const last = telling.findLast(past => past.task_id === task) ?? telling.at(-1)
-  return last && signOf(last)
+/** A task that was tried before is judged by its own last attempt; any other task by the last attempt of the run. */
+function assessLastAttempt(history: readonly PastAttempt[], task: string): Assessment | undefined {
+  const assessable = history.filter(past => assessAttempt(past) !== undefined)
+  const last = assessable.findLast(past => past.task_id === task) ?? assessable.at(-1)
+  return last && assessAttempt(last)
 }
 
-/** What an attempt says about the model. An interruption, a limit or a vendor that was not to be reached says nothing. */
-function signOf({ outcome, failure, troubled }: PastAttempt): Sign | undefined {
+/** What an attempt says about its model. An interruption, a limit or an unreachable vendor says nothing. */
+function assessAttempt({ outcome, failure, troubled }: PastAttempt): Assessment | undefined {
   if (outcome === 'done') return troubled ? 'trouble' : 'clean'
   if (outcome !== 'failed') return undefined
   return failure != null && (failure === 'limit' || isTransient(failure)) ? undefined : 'error'
 }
 
-/** One rung above whatever failed, and never down again but by the agent's own word. */
-function climbed(history: readonly PastAttempt[], names: ModelNames): Rung {
-  let at = 0
+/** One rung above the highest that failed. Only the agent's own request leads down again. */
+function climbLadder(history: readonly PastAttempt[], names: ModelNames): Rung {
+  let index = 0
   for (const past of history) {
-    const asked = rungOf(past.next_model, names)
-    if (asked) at = RUNGS.indexOf(asked)
-    else if (signOf(past) === 'error') {
-      const ran = rungOf(past.model, names)
-      at = Math.max(at, (ran ? RUNGS.indexOf(ran) : at) + 1)
+    const asked = findRung(past.next_model, names)
+    if (asked) index = RUNGS.indexOf(asked)
+    else if (assessAttempt(past) === 'error') {
+      const failed = findRung(past.model, names)
+      index = Math.max(index, (failed ? RUNGS.indexOf(failed) : index) + 1)
     }
   }
-  return RUNGS[Math.min(at, RUNGS.length - 1)] ?? 'strong'
+  return RUNGS[Math.min(index, RUNGS.length - 1)] ?? 'strong'
 }
 
-/** What the command line says, and what the settings say where it is silent. */
+/** The flags of the command line, and the settings that hold where a flag is absent. */
 export interface StrategyWishes {
   flags: { model?: string | undefined; strategy?: ModelStrategy | undefined }
   settings: { model?: string | undefined; strategy: ModelStrategy }
@@ -114,7 +114,7 @@ export interface StrategyWishes {
 
 export type ChosenStrategy = { strategy: ModelStrategy; model?: string | undefined } | { problem: string }
 
-/** Which strategy holds: a model that is named implies `fixed`, and a flag stands above the settings. */
+/** Chooses the strategy: a named model implies `fixed`, and a flag wins over the settings. */
 export function chooseStrategy({ flags, settings }: StrategyWishes): ChosenStrategy {
   if (flags.model !== undefined && flags.strategy !== undefined && flags.strategy !== 'fixed') {
     const problem = `--model ${flags.model} means the strategy "fixed", and --model-strategy says "${flags.strategy}": leave one of them out`
@@ -126,38 +126,38 @@ export function chooseStrategy({ flags, settings }: StrategyWishes): ChosenStrat
   return settings.model === undefined ? { strategy: settings.strategy } : { strategy: 'fixed', model: settings.model }
 }
 
-/** An agent for which no rung has a name takes its own model, whatever the strategy would climb. */
-export function byNames(
-  settled: Exclude<ChosenStrategy, { problem: string }>,
+/** An agent for which no rung has a name takes its own model under every strategy. */
+export function applyModelNames(
+  chosen: Exclude<ChosenStrategy, { problem: string }>,
   names: ModelNames,
 ): { strategy: ModelStrategy; model: string | undefined } {
   const hasNames = RUNGS.some(rung => names[rung] !== undefined)
-  return { strategy: hasNames ? settled.strategy : 'fixed', model: settled.model }
+  return { strategy: hasNames ? chosen.strategy : 'fixed', model: chosen.model }
 }
 
 export type Rung = 'light' | 'standard' | 'strong'
 
-/** What each rung of the ladder is called where the agent runs, cheapest first (`models.*`); undefined: the agent takes its own. */
+/** The model name of each rung, cheapest first (`models.*`); undefined where the agent takes its own. */
 export type ModelNames = Record<Rung, string | undefined>
 
 const RUNGS: readonly Rung[] = ['light', 'standard', 'strong']
 
-/** The words that agents and people use for the rungs, whatever stands on them today. */
-const USUAL_WORDS: Record<string, Rung> = { haiku: 'light', sonnet: 'standard', opus: 'strong' }
+/** Words that agents and people commonly use for the rungs, independent of the configured names. */
+const COMMON_NAMES: Record<string, Rung> = { haiku: 'light', sonnet: 'standard', opus: 'strong' }
 
-/** The rung that a word means: a configured name, the rung itself, or the usual word for it. */
-function rungOf(word: string | null | undefined, names: ModelNames): Rung | undefined {
+/** The rung that a word means: a configured model name, the rung itself, or a common name for it. */
+function findRung(word: string | null | undefined, names: ModelNames): Rung | undefined {
   if (word == null) return undefined
-  const said = word.trim().toLowerCase()
+  const name = word.trim().toLowerCase()
   return (
-    RUNGS.find(rung => names[rung]?.toLowerCase() === said) ??
-    RUNGS.find(rung => rung === said) ??
-    (Object.hasOwn(USUAL_WORDS, said) ? USUAL_WORDS[said] : undefined)
+    RUNGS.find(rung => names[rung]?.toLowerCase() === name) ??
+    RUNGS.find(rung => rung === name) ??
+    (Object.hasOwn(COMMON_NAMES, name) ? COMMON_NAMES[name] : undefined)
   )
 }
 
-/** The names as they come are Claude's: an agent of another vendor takes its own model, unless a person has set one of them. */
-export function namesFor({ kind }: AgentChoice, { config, origin }: LoadedConfig): ModelNames {
+/** The default names are Claude's models: an agent of another vendor takes its own model unless a person has set a name. */
+export function modelNamesFor({ kind }: AgentChoice, { config, origin }: LoadedConfig): ModelNames {
   if (speaksClaude(kind)) return config.models
   const named = (rung: Rung) => (origin(`models.${rung}`) === 'default' ? undefined : config.models[rung])
   return { light: named('light'), standard: named('standard'), strong: named('strong') }

@@ -7,27 +7,27 @@ import { hasChangedNothing } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 
-/** What is known of a run when it is looked at. */
+/** The facts by which the next step of a run is decided. */
 export interface RunFacts {
-  /** Tasks of its target, by state. */
+  /** Tasks of the run's target, by state. */
   counts: Partial<Record<TaskState, number>>
-  /** Its sessions that use a place, or will go on by themselves. */
+  /** Attempts that work, will resume by themselves, or whose work is verified or merged. */
   working: number
-  /** Its sessions that wait for a person. */
+  /** Attempts that wait for a person. */
   waiting: number
-  /** Attempts that it has begun. */
+  /** Attempts that the run has begun. */
   iterations: number
-  /** Most attempts. */
+  /** Most attempts of the run. */
   limit: number | undefined
   /** Tasks at once. */
   parallel: number
-  /** Why its agents work in the project itself, and therefore one at a time. */
+  /** Why the agents work in the project itself, and therefore one at a time. */
   inPlace?: string | undefined
-  /** The bound of its budget that is reached, or of its account without leave to wait for the reset, in words. */
+  /** The bound that is reached, in words: of the budget, or of an account whose reset the session may not wait for. */
   spent?: string | undefined
-  /** No new task begins: a person wants it to end after what is at work, or to stand still. */
+  /** A person wants no new task to begin: the run ends after the tasks at work, or stays paused. */
   stopping: 'after current' | 'paused' | undefined
-  /** The agent said that the whole is beyond it. */
+  /** Why the agent gave up on the whole run. */
   gaveUp: string | undefined
 }
 
@@ -35,42 +35,43 @@ export type RunStep =
   /** A task that is ready may be begun. */
   { do: 'begin' } | { do: 'wait' } | { do: 'end'; outcome: RunOutcome; reason: string }
 
-/** What a run does next. Pure: who claims what is found out by who begins. */
+/** Decides what a run does next. Pure: which task is claimed is decided when it begins. */
 export function nextStep(facts: RunFacts): RunStep {
   const { working, waiting, iterations, limit, parallel, stopping, gaveUp, spent } = facts
   const isCapped = limit !== undefined && iterations >= limit
   const mayBegin = gaveUp === undefined && stopping === undefined && spent === undefined && !isCapped
-  if (mayBegin && working < parallel && ready(facts) > 0) {
+  if (mayBegin && working < parallel && countReady(facts) > 0) {
     return { do: 'begin' }
   }
   if (working > 0 || stopping === 'paused') return { do: 'wait' }
   if (gaveUp !== undefined) return { do: 'end', outcome: 'failure', reason: gaveUp }
   if (stopping === 'after current') return { do: 'end', outcome: 'interrupted', reason: 'stopped by a person' }
-  if (isCapped && ready(facts) > 0) {
+  if (isCapped && countReady(facts) > 0) {
     return {
       do: 'end',
       outcome: 'limit_reached',
       reason: `${limit} ${limit === 1 ? 'attempt was' : 'attempts were'} made`,
     }
   }
-  if (spent !== undefined && ready(facts) + waiting > 0) return { do: 'end', outcome: 'limit_reached', reason: spent }
-  return waiting > 0 ? { do: 'wait' } : over(facts)
+  if (spent !== undefined && countReady(facts) + waiting > 0)
+    return { do: 'end', outcome: 'limit_reached', reason: spent }
+  return waiting > 0 ? { do: 'wait' } : endByCounts(facts)
 }
 
-function over({ counts }: RunFacts): RunStep {
-  const of = (state: TaskState) => counts[state] ?? 0
+function endByCounts({ counts }: RunFacts): RunStep {
+  const { done = 0, failed = 0, cancelled = 0 } = counts
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  if (all === of('cancelled')) return { do: 'end', outcome: 'no_plan', reason: 'it has no tasks' }
-  if (all === of('done') + of('cancelled')) return { do: 'end', outcome: 'complete', reason: 'every task is done' }
-  if (of('failed') > 0) return { do: 'end', outcome: 'failure', reason: `${counted(of('failed'))} failed` }
-  return { do: 'end', outcome: 'blocked', reason: `${counted(all - of('done') - of('cancelled'))} cannot run` }
+  if (all === cancelled) return { do: 'end', outcome: 'no_plan', reason: 'it has no tasks' }
+  if (all === done + cancelled) return { do: 'end', outcome: 'complete', reason: 'every task is done' }
+  if (failed > 0) return { do: 'end', outcome: 'failure', reason: `${describeCount(failed)} failed` }
+  return { do: 'end', outcome: 'blocked', reason: `${describeCount(all - done - cancelled)} cannot run` }
 }
 
-function ready({ counts }: RunFacts): number {
+function countReady({ counts }: RunFacts): number {
   return counts.ready ?? 0
 }
 
-function counted(tasks: number): string {
+function describeCount(tasks: number): string {
   return tasks === 1 ? '1 task' : `${tasks} tasks`
 }
 
@@ -80,12 +81,12 @@ export function scopeOf({ project, target }: Pick<RunRow, 'project' | 'target'>)
   return target.kind === 'task' ? { project, task: target.id } : { project }
 }
 
-/** Whether two runs of one project would draw from the same tasks. What one task is a part of is not looked at: claims are exclusive. */
+/** Whether two runs of one project would draw from the same tasks. Parents of tasks need no check: claims are exclusive. */
 export function overlap(a: RunTarget, b: RunTarget): boolean {
   return a.kind === 'project' || b.kind === 'project' || targetName(a) === targetName(b)
 }
 
-/** What a person calls it. */
+/** The target in words, for people. */
 export function targetName(target: RunTarget): string {
   if (target.kind === 'project') return 'this project'
   return target.kind === 'feature' ? `feature ${target.name}` : `task ${target.id}`
@@ -94,8 +95,8 @@ export function targetName(target: RunTarget): string {
 type Session = Pick<SessionRow, 'id' | 'state' | 'ended_as' | 'resumes_at'>
 
 /**
- * What an attempt is to its run: its session works or will by itself (`works`); what it did is verified or merged (`lands`); it waits
- * for a person; or it is over. What an agent called done is open until its task is.
+ * How an open attempt stands: its session works or will resume by itself (`works`); its work is verified or merged (`lands`); it
+ * waits for a person (`waits`); or it is over. An attempt whose agent called the task done stays open until the task is done.
  */
 export function standingOfAttempt(
   session: Session,
@@ -103,27 +104,27 @@ export function standingOfAttempt(
 ): 'works' | 'lands' | 'waits' | 'over' {
   const { state, ended_as, resumes_at } = session
   if (state !== 'ended' || resumes_at !== null) return 'works'
-  if (ended_as === 'completed' && task?.session_id === session.id) return landing(task)
+  if (ended_as === 'completed' && task?.session_id === session.id) return landingStanding(task)
   return ended_as === 'completed' || ended_as === 'stopped' || ended_as === 'error' ? 'over' : 'waits'
 }
 
-function landing({ state }: Pick<Task, 'state'>): 'lands' | 'waits' | 'over' {
+function landingStanding({ state }: Pick<Task, 'state'>): 'lands' | 'waits' | 'over' {
   if (state === 'waiting') return 'waits'
-  // One that was sent back is about to go on in the same conversation.
+  // A running task was sent back: its session is about to resume the same conversation.
   return state === 'verifying' || state === 'merging' || state === 'running' ? 'lands' : 'over'
 }
 
-/** Sessions asked for in one query. */
-const AT_ONCE = 200
+/** Most sessions in one query. */
+const QUERY_SIZE = 200
 
 export interface BudgetLeft {
-  /** What the next session may spend; nothing where the run has no budget. */
+  /** What the next session may spend; undefined where the run has no budget. */
   left: BudgetLimits | undefined
   /** The bound that is reached, in words. */
   spent: string | undefined
 }
 
-/** What a run has left of its budget: it is one for all its sessions together. */
+/** What a run has left of its budget, which all its sessions share. */
 export async function budgetLeft(
   { options }: Pick<RunRow, 'options'>,
   attempts: readonly Pick<AttemptRow, 'session_id'>[],
@@ -133,14 +134,14 @@ export async function budgetLeft(
   if (!budget) return { left: undefined, spent: undefined }
   const keys = [...new Set(attempts.map(({ session_id }) => session_id))]
   const total = { ...NOTHING_SPENT }
-  for (let at = 0; at < keys.length; at += AT_ONCE) {
-    const rows = await spending.of(keys.slice(at, at + AT_ONCE).map(key => ({ scope: 'session', key })))
+  for (let at = 0; at < keys.length; at += QUERY_SIZE) {
+    const rows = await spending.of(keys.slice(at, at + QUERY_SIZE).map(key => ({ scope: 'session', key })))
     for (const row of rows) for (const measure of MEASURES) total[measure] += row[measure]
   }
-  return { left: remaining(budget, total), spent: reached(budget, total) }
+  return { left: subtract(budget, total), spent: describeReached(budget, total) }
 }
 
-function remaining(budget: BudgetLimits, total: Amounts): BudgetLimits {
+function subtract(budget: BudgetLimits, total: Amounts): BudgetLimits {
   const bounds = MEASURES.flatMap(measure => {
     const limit = budget[measure]
     return limit === undefined ? [] : [[measure, Math.max(0, limit - total[measure])]]
@@ -148,106 +149,106 @@ function remaining(budget: BudgetLimits, total: Amounts): BudgetLimits {
   return Object.fromEntries(bounds)
 }
 
-function reached(budget: BudgetLimits, total: Amounts): string | undefined {
-  const measure = MEASURES.find(each => total[each] >= (budget[each] ?? Number.POSITIVE_INFINITY))
-  return measure && `its budget of ${amountWords(measure, budget[measure] ?? 0)} is spent`
+function describeReached(budget: BudgetLimits, total: Amounts): string | undefined {
+  const reached = MEASURES.find(measure => total[measure] >= (budget[measure] ?? Number.POSITIVE_INFINITY))
+  return reached && `its budget of ${amountWords(reached, budget[reached] ?? 0)} is spent`
 }
 
-/** Of the tasks that a run has done in worktrees, those whose work is in its target, and those whose work is not. */
+/** Counts the tasks that a run has done in worktrees: those whose work is in the target, and those whose work is not. */
 export async function countMerged(run: string, store: Store): Promise<{ merged: number; unmerged: number }> {
-  const counted = { merged: 0, unmerged: 0 }
+  const counts = { merged: 0, unmerged: 0 }
   for (const { session_id, outcome } of await store.runs.attempts({ run })) {
-    const place = outcome === 'done' ? (await store.sessions.get(session_id))?.options.place : undefined
-    if (!place) continue
-    const rows = await store.merges.list({ task: place.task, states: ['merged'] })
-    // What changed nothing is neither: there was nothing to merge.
-    if (rows.some(row => row.attempt === place.attempt && hasChangedNothing(place, row))) continue
-    counted[rows.some(({ attempt }) => attempt === place.attempt) ? 'merged' : 'unmerged'] += 1
+    const worktree = outcome === 'done' ? (await store.sessions.get(session_id))?.options.place : undefined
+    if (!worktree) continue
+    const rows = await store.merges.list({ task: worktree.task, states: ['merged'] })
+    // An attempt that changed nothing counts as neither: there was nothing to merge.
+    if (rows.some(row => row.attempt === worktree.attempt && hasChangedNothing(worktree, row))) continue
+    counts[rows.some(({ attempt }) => attempt === worktree.attempt) ? 'merged' : 'unmerged'] += 1
   }
-  return counted
+  return counts
 }
 
-/** Reasons not to begin that go away without anybody's doing. */
+/** Error codes of causes that pass by themselves. */
 export const PASSING_CODES: ReadonlySet<string> = new Set(['disk_full', 'line_full', 'daemon_stopping', 'place_busy'])
 
 export interface RetryRules {
-  /** Tries after the first. */
+  /** Attempts after the first. */
   maxRetries: number
-  /** How long each try in a row waits after a failure that may pass by itself; the last holds for all later ones. */
+  /** The waits before consecutive retries after a transient failure; the last one holds for all later retries. */
   retryMs?: readonly number[]
 }
 
 export type RetryPlan =
-  /** `note`: what the next attempt is told beside the report. */
+  /** `note`: advice for the next attempt, beside the report. */
   | { again: true; afterMs: number; note?: string }
-  /** `story`: every failed attempt with its reason, for the task's row and the person who reads it. */
+  /** `story`: every failed attempt with its reason, for the task's row and its reader. */
   | { again: false; why: string; story: string }
 
-/** As `sessions.retry_seconds` has it where nothing else is said (`runs/run-settings.ts`). */
+/** The waits that follow from the default of `sessions.retry_seconds` (`runs/run-settings.ts`). */
 const RETRY_MS = [60_000, 300_000, 900_000]
 
-/** What no other attempt and no other model mends: somebody has to do something first. */
+/** Failures that no other attempt and no other model mends: a person has to act first. */
 const NEEDS_A_PERSON: ReadonlySet<FailureKind> = new Set(['auth', 'billing', 'agent_missing', 'model_not_found'])
 
 /**
- * Whether a task whose last attempt is over is tried again, when, and with which word of advice. `history` holds the task's
- * attempts, oldest first. Interruptions are no failures: they are neither counted nor waited for. Pure.
+ * Decides whether a task whose last attempt is over is tried again, when, and with which advice. `history` holds the task's
+ * attempts, oldest first. Interruptions are not failures: they are not counted and cause no wait. Pure.
  */
 export function retryPlan(history: readonly PastAttempt[], { maxRetries, retryMs = RETRY_MS }: RetryRules): RetryPlan {
   const failures = history.filter(({ outcome }) => outcome === 'failed')
   const last = history.at(-1)
   if (last?.outcome !== 'failed') return { again: true, afterMs: 0 }
   if (last.failure != null && NEEDS_A_PERSON.has(last.failure)) {
-    return { again: false, why: 'another attempt would fail in the same way', story: storyOf(failures) }
+    return { again: false, why: 'another attempt would fail in the same way', story: tellFailures(failures) }
   }
   if (failures.length > maxRetries) {
     const why = maxRetries === 0 ? 'no retries are allowed' : `tried ${failures.length} times`
-    return { again: false, why, story: storyOf(failures) }
+    return { again: false, why, story: tellFailures(failures) }
   }
-  const ofTheWork = failures.filter(past => !mayPass(past)).length
+  const ownFailures = failures.filter(past => !isTransientFailure(past)).length
   return {
     again: true,
-    afterMs: waitAfter(history, retryMs),
-    ...(ofTheWork >= 2 && { note: OTHER_WAY }),
+    afterMs: retryDelay(history, retryMs),
+    ...(ownFailures >= 2 && { note: TRY_ANOTHER_WAY }),
   }
 }
 
-/** What is left of a task's attempts when a person had it done anew since: its row counts the failures from there on. */
+/** The attempts of a task since a person last reset it: the task's row counts the failures since then. */
 export function sinceReset<T extends PastAttempt>(history: readonly T[], retries: number): readonly T[] {
   const failures = history.filter(({ outcome }) => outcome === 'failed')
   const first = retries === 0 ? undefined : failures.at(-Math.min(retries, failures.length))
   return first ? history.slice(history.indexOf(first)) : []
 }
 
-const OTHER_WAY =
+const TRY_ANOTHER_WAY =
   'It has failed more than once. Do not repeat what was tried: find out first why it failed, then take a different approach, and say in your report which.'
 
-/** Failures that may pass wait longer with each in a row; the agent's own failures are tried again at once. */
-function waitAfter(history: readonly PastAttempt[], retryMs: readonly number[]): number {
-  const inARow = history.length - 1 - history.findLastIndex(past => !mayPass(past))
-  if (inARow === 0) return 0
-  return retryMs[Math.min(inARow, retryMs.length) - 1] ?? 0
+/** Each consecutive transient failure waits longer; a failure of the agent's own work is retried at once. */
+function retryDelay(history: readonly PastAttempt[], retryMs: readonly number[]): number {
+  const consecutive = history.length - 1 - history.findLastIndex(past => !isTransientFailure(past))
+  if (consecutive === 0) return 0
+  return retryMs[Math.min(consecutive, retryMs.length) - 1] ?? 0
 }
 
-function mayPass({ outcome, failure }: PastAttempt): boolean {
+function isTransientFailure({ outcome, failure }: PastAttempt): boolean {
   return outcome === 'failed' && failure != null && isTransient(failure)
 }
 
-/** Longer stories are told from both ends: how it began, and what came of it. */
-const MOST_TOLD = 10
-const LONGEST_REASON = 500
+/** A longer story shows its first and its last lines. */
+const MAX_STORY_LINES = 10
+const MAX_REASON_LENGTH = 500
 
-function storyOf(failures: readonly PastAttempt[]): string {
+function tellFailures(failures: readonly PastAttempt[]): string {
   const lines = failures.map(({ number, model, reason, result }) => {
-    const why = shortened(reason ?? result ?? 'no reason was given')
+    const why = shorten(reason ?? result ?? 'no reason was given')
     return `attempt ${number}${model === null ? '' : ` (${model})`}: ${why}`
   })
-  if (lines.length <= MOST_TOLD) return lines.join('\n')
-  const half = MOST_TOLD / 2
-  return [...lines.slice(0, half), `(${lines.length - MOST_TOLD} more)`, ...lines.slice(-half)].join('\n')
+  if (lines.length <= MAX_STORY_LINES) return lines.join('\n')
+  const half = MAX_STORY_LINES / 2
+  return [...lines.slice(0, half), `(${lines.length - MAX_STORY_LINES} more)`, ...lines.slice(-half)].join('\n')
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   const line = text.trim().replace(/\s+/g, ' ')
-  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON - 1).toWellFormed()}…` : line
+  return line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH - 1).toWellFormed()}…` : line
 }

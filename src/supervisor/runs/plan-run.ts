@@ -19,42 +19,42 @@ export async function planRun(
   const filter = { project, feature, under: task }
   const tasks = await store.tasks.list(filter)
   const edges = await store.tasks.edges(filter)
-  const known = new Set(tasks.map(({ id }) => id))
-  const beyond = [...new Set(edges.map(({ blocker_id }) => blocker_id))].filter(id => !known.has(id))
-  const others = await Promise.all(beyond.map(id => store.tasks.get(id)))
-  const { order, heldUp } = plannedOrder({ tasks, edges, others: others.filter(each => each !== undefined) })
-  const steps = order.slice(0, settings.limit)
-  const pasts: PastAttempt[] = []
-  const planned = []
-  const place = await ground.look({ project, task: '' }, run.options)
-  for (const each of steps) {
-    const before = pasts.length > 0 ? pasts : await store.runs.attempts({ task: each.id })
-    const { model, why } = modelFor(each, before, settings)
-    pasts.push(wentWell(each, model))
-    planned.push({ id: each.id, title: each.title, model: model ?? null, why })
+  const ids = new Set(tasks.map(({ id }) => id))
+  const outside = [...new Set(edges.map(({ blocker_id }) => blocker_id))].filter(id => !ids.has(id))
+  const others = await Promise.all(outside.map(id => store.tasks.get(id)))
+  const { order, heldUp } = plannedOrder({ tasks, edges, others: others.filter(other => other !== undefined) })
+  const planned = order.slice(0, settings.limit)
+  const assumed: PastAttempt[] = []
+  const steps = []
+  const worktree = await ground.look({ project, task: '' }, run.options)
+  for (const next of planned) {
+    const history = assumed.length > 0 ? assumed : await store.runs.attempts({ task: next.id })
+    const { model, why } = modelFor(next, history, settings)
+    assumed.push(assumeDone(next, model))
+    steps.push({ id: next.id, title: next.title, model: model ?? null, why })
   }
   return {
-    ...{ project, target: run.target, steps: planned, held_up: heldUp, beyond_limit: order.length - steps.length },
+    ...{ project, target: run.target, steps, held_up: heldUp, beyond_limit: order.length - planned.length },
     parallel: settings.parallel,
-    in_place: 'why' in place ? place.why : null,
+    in_place: 'why' in worktree ? worktree.why : null,
   }
 }
 
-function modelFor({ id, model: hint }: Task, before: readonly PastAttempt[], settings: RunSettings) {
+function modelFor({ id, model: hint }: Task, history: readonly PastAttempt[], settings: RunSettings) {
   const { strategy, names, model } = settings
-  return chooseModel(strategy, before, { names, task: id, hint, model })
+  return chooseModel(strategy, history, { names, task: id, hint, model })
 }
 
-function wentWell({ id, attempt }: Task, model: string | undefined): PastAttempt {
+function assumeDone({ id, attempt }: Task, model: string | undefined): PastAttempt {
   const nothing = { reason: null, result: null, next_model: null }
   return { task_id: id, number: attempt + 1, model: model ?? null, outcome: 'done', ...nothing }
 }
 
 export interface OrderInput {
-  /** Of the target, in the order of submission. */
+  /** The tasks of the target, in the order of submission. */
   tasks: readonly Task[]
   edges: readonly TaskEdge[]
-  /** What they come after and is not part of the target. */
+  /** Tasks outside the target that block some of its tasks. */
   others: readonly Task[]
 }
 
@@ -64,21 +64,20 @@ export interface PlannedOrder {
 }
 
 /**
- * The order in which tasks come up if each is done at its first try: highest priority first, then oldest, none before what it
- * comes after. A task with parts is not worked on itself: it is done with the last of them, and what holds it up holds up its
- * parts.
+ * The order in which tasks come up if each is done at its first attempt: highest priority first, then oldest, and none before its
+ * blockers. Nobody works on a task that has parts: it is done with the last of them, and its blockers block its parts too.
  */
 export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder {
-  const known = new Map([...others, ...tasks].map(task => [task.id, task]))
+  const byId = new Map([...others, ...tasks].map(task => [task.id, task]))
   const blockers = Map.groupBy(edges, ({ task_id }) => task_id)
   const dependents = Map.groupBy(edges, ({ blocker_id }) => blocker_id)
   const parts = Map.groupBy(tasks, ({ parent_id }) => parent_id ?? '')
-  const done = new Set([...known.values()].filter(({ state }) => state === 'done').map(({ id }) => id))
+  const done = new Set([...byId.values()].filter(({ state }) => state === 'done').map(({ id }) => id))
   const atWork = new Set(tasks.filter(({ state }) => AT_WORK.has(state)).map(({ id }) => id))
   const blockerOf = (id: string | null): string | undefined => {
-    for (let at = id; at !== null; at = known.get(at)?.parent_id ?? null) {
-      const found = blockers.get(at)?.find(({ blocker_id }) => known.has(blocker_id) && !done.has(blocker_id))
-      if (found) return found.blocker_id
+    for (let at = id; at !== null; at = byId.get(at)?.parent_id ?? null) {
+      const open = blockers.get(at)?.find(({ blocker_id }) => byId.has(blocker_id) && !done.has(blocker_id))
+      if (open) return open.blocker_id
     }
     return undefined
   }
@@ -87,34 +86,34 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
   const order: Task[] = []
   const waiting = new Set(tasks.filter(isOpen))
   const ready = new Set<Task>()
-  const look = (task: Task) => {
+  const markReady = (task: Task) => {
     if (waiting.has(task) && task.session_id === null && blockerOf(task.id) === undefined) {
       waiting.delete(task)
       ready.add(task)
     }
-    for (const part of parts.get(task.id) ?? []) look(part)
+    for (const part of parts.get(task.id) ?? []) markReady(part)
   }
-  /** What a task that is done lets come up: those after it, and those after the one that it was the last part of. */
+  /** Frees the tasks that come after a finished one, and those after its parent if it was the parent's last part. */
   const finish = (id: string) => {
     done.add(id)
-    const parent = known.get(id)?.parent_id
+    const parent = byId.get(id)?.parent_id
     if (parent && parts.get(parent)?.every(part => done.has(part.id) || part.state === 'cancelled')) finish(parent)
     for (const { task_id } of dependents.get(id) ?? []) {
-      const task = known.get(task_id)
-      if (task) look(task)
+      const task = byId.get(task_id)
+      if (task) markReady(task)
     }
   }
   for (const task of tasks) if (AT_WORK.has(task.state)) finish(task.id)
-  for (const task of tasks) look(task)
-  for (let next = first(ready); next; next = first(ready)) {
+  for (const task of tasks) markReady(task)
+  for (let next = findFirst(ready); next; next = findFirst(ready)) {
     ready.delete(next)
     order.push(next)
     finish(next.id)
   }
   const heldUp = [...waiting].map(({ id, title, session_id }) => {
-    const blocker = known.get(blockerOf(id) ?? '')
+    const blocker = byId.get(blockerOf(id) ?? '')
     const why = blocker
-      ? `comes after ${blocker.id}, which is ${wordOf(blocker, atWork)}`
+      ? `comes after ${blocker.id}, which is ${describeState(blocker, atWork)}`
       : `is in the queue of session ${session_id}`
     return { id, title, why }
   })
@@ -123,12 +122,12 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
 
 const AT_WORK: ReadonlySet<Task['state']> = new Set(['running', 'waiting', 'verifying', 'merging'])
 
-function wordOf({ id, state }: Task, atWork: ReadonlySet<string>): string {
+function describeState({ id, state }: Task, atWork: ReadonlySet<string>): string {
   return atWork.has(id) ? 'at work' : state
 }
 
-/** Sets keep the order of arrival, not of submission. */
-function first(ready: ReadonlySet<Task>): Task | undefined {
+/** The task of the highest priority, else the oldest: a set keeps the order of insertion, not of submission. */
+function findFirst(ready: ReadonlySet<Task>): Task | undefined {
   let best: Task | undefined
   for (const task of ready) {
     const isSooner =

@@ -7,21 +7,21 @@ import type { RunRow } from '../../store/tables.ts'
 import type { PrepareDeps } from '../session/prepare.ts'
 import { agentFor, settingsOfCaller } from '../session/settings.ts'
 import type { BeginOptions } from './begin-next.ts'
-import { byNames, chooseStrategy, namesFor } from './models.ts'
+import { applyModelNames, chooseStrategy, modelNamesFor } from './models.ts'
 
-/** The settings under which a run goes on. */
+/** The settings of a run. */
 export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   agent: AgentChoice
-  /** Tries after the first, of a task that says nothing of its own. */
+  /** Retries of a task that sets no number of its own. */
   maxRetries: number
-  /** How long a task waits for each try in a row after a cause that may pass. */
+  /** The waits before consecutive retries after a transient failure. */
   retryMs: readonly number[]
-  /** Most attempts. */
+  /** Most attempts of the run. */
   limit: number | undefined
   /** Tasks at once. */
   parallel: number
   keepEnvironment: boolean
-  /** Whether what an agent calls done is to be checked. */
+  /** Whether work that an agent calls done is verified. */
   verify: boolean
   /** Agents by the label of a task. */
   labels: readonly string[]
@@ -29,10 +29,13 @@ export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   warm: boolean
 }
 
-/** A session has tried for two and a half minutes by then: one, five and fifteen minutes, where nothing else is set. */
+/**
+ * One, five and fifteen minutes with the default `sessions.retry_seconds`. The session itself has retried for two and a half minutes
+ * before that.
+ */
 const RETRY_FACTORS = [12, 60, 180]
 
-/** The settings in force for a run: those of the shell that started it, as the project may tighten them. */
+/** Loads the settings of a run: those of the shell that started it, which the project may tighten. */
 export async function runSettings(
   { project, options }: Pick<RunRow, 'project' | 'options'>,
   deps: PrepareDeps,
@@ -42,15 +45,15 @@ export async function runSettings(
   const loaded = await loadConfig({ paths, env, project, trusted })
   const { execution, sessions } = loaded.config
   const agent = agentFor({ ...options, project }, loaded)
-  const names = namesFor(agent, loaded)
-  const settled = chooseStrategy({
+  const names = modelNamesFor(agent, loaded)
+  const chosen = chooseStrategy({
     flags: { model: options.model, strategy: options.strategy },
     settings: { model: execution.model, strategy: execution.model_strategy },
   })
-  if ('problem' in settled) throw new AppError('bad_request', { route: 'POST /runs', problem: settled.problem })
+  if ('problem' in chosen) throw new AppError('bad_request', { route: 'POST /runs', problem: chosen.problem })
   return {
     agent,
-    ...byNames(settled, names),
+    ...applyModelNames(chosen, names),
     names,
     maxRetries: execution.max_retries,
     retryMs: RETRY_FACTORS.map(factor => sessions.retry_seconds * 1000 * factor),
@@ -64,10 +67,10 @@ export async function runSettings(
 }
 
 /**
- * Tries after the first that a task has in a run: what the person said of this run, else what stands on the task, else the
- * setting. A row has no room for "nothing was said": that is the usual number.
+ * How often a task is retried in a run: the run's option, else the task's own number, else the setting. A task's row cannot
+ * express "not set", so the default number counts as not set.
  */
-export function retriesOf(
+export function retriesFor(
   { max_retries: own }: Pick<Task, 'max_retries'>,
   { options }: Pick<RunRow, 'options'>,
   { maxRetries }: Pick<RunSettings, 'maxRetries'>,

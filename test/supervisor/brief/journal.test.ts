@@ -15,7 +15,7 @@ const ATTEMPT: AttemptRow = {
   ...{ started_at: 0, ended_at: 1, rounds: 0 },
 }
 
-/** The story of an attempt whose session left these events. */
+/** The story of an attempt whose session recorded these events. */
 async function storyOf(t: TestContext, events: NewEvent[]) {
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())

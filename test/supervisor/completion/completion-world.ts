@@ -10,13 +10,13 @@ import { type ScriptedAgent, scriptedAgent, type Turn } from '../session/scripte
 export interface LandWorld extends RunWorld {
   /** Git in the project itself, as the person has it. */
   git(...args: string[]): string
-  /** Resolves when no branch of ours is left: that follows the end of the task, and nothing tells of it. */
+  /** Resolves when merges are cleaned up: that happens after the end of the task, without an event. */
   tidy(): Promise<void>
   /** A task as the API shows it. */
   task(id: string): Promise<{ state: string; verification: string | null; reason: string | null; attempt: number }>
 }
 
-/** Runs over a project with git: every task works in a worktree of its own. */
+/** Runs of a project with git: every task works in a worktree of its own. */
 export async function landWorld(
   t: TestContext,
   agent: ScriptedAgent,
@@ -36,22 +36,22 @@ export async function landWorld(
   }
 }
 
-/** An agent that writes files in its worktree by what it is told: the first word of the script that the prompt holds. */
+/** An agent that writes files in its worktree: it does what the script has for the first key that its prompt contains. */
 export function writer(script: Record<string, (cwd: string) => string>): ScriptedAgent {
   return scriptedAgent((prompt, _call, cwd): Turn => {
-    const word = Object.keys(script).find(each => prompt.includes(each))
-    const says = word === undefined ? 'Nothing to do.' : (script[word]?.(cwd) ?? '')
+    const key = Object.keys(script).find(text => prompt.includes(text))
+    const says = key === undefined ? 'Nothing to do.' : (script[key]?.(cwd) ?? '')
     return { says: () => says }
   })
 }
 
-/** Writes a file of a worktree. */
+/** Writes a file in a worktree, and returns the agent's report. */
 export function write(cwd: string, path: string, text: string): string {
   writeFileSync(join(cwd, path), text)
   return `Wrote ${path}.`
 }
 
-/** What an agent may do with git there. */
+/** Runs `git add`, as an agent may in its worktree. */
 export function add(cwd: string, ...paths: string[]): void {
   execFileSync('git', ['add', ...paths], { cwd, env: bareEnv(cwd), stdio: 'pipe' })
 }

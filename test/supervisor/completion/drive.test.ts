@@ -34,21 +34,21 @@ test('a step that is refused is not tried again at once and for ever, but after 
     await tasks.transition(task.id, { to: 'verifying' }, tx)
     return task.id
   })
-  let looks = 0
+  let verifications = 0
   let isRefused = true
   const transition: typeof tasks.transition = async (...args) => {
     if (isRefused) throw new AppError('task_move_refused', { id, from: 'verifying', to: 'done', session })
     return tasks.transition(...args)
   }
   const passed = { status: 'passed', isProven: true, commit: null, tree: null } as const
-  // Only what a task that works in the project itself comes to.
+  // Only what the completion of a task in the project itself uses.
   const deps = {
     supervisor: { deps: { store, clock, tasks: { ...tasks, transition } }, log: silentLog },
     merges: {},
     settingsOf: async () => ({ rounds: 3, merge: { mode: 'off', strategy: 'rebase', review: false } }),
     finishRebase: async () => ({ kind: 'whole' }),
     verify: async () => {
-      looks += 1
+      verifications += 1
       return { ...passed, checks: [], findings: [], next_steps: [] }
     },
     wake: () => undefined,
@@ -56,7 +56,7 @@ test('a step that is refused is not tried again at once and for ever, but after 
   const turn = async () => ({ [Symbol.dispose]: () => undefined })
   const { signal } = new AbortController()
   assert.deepEqual(await driveTask(id, { deps, signal, turn }), { over: true, lookAgainAt: NOW + 60_000 })
-  assert.equal(looks, 1, 'and gates did not run twice for it')
+  assert.equal(verifications, 1, 'and gates did not run twice for it')
   assert.equal((await store.tasks.get(id))?.state, 'verifying')
   isRefused = false
   assert.deepEqual(await driveTask(id, { deps, signal, turn }), { over: true })
@@ -68,13 +68,13 @@ const no = (reason: string) => ({ verdict: 'deny', reason, by: 'ann' }) as const
 
 interface Asked {
   work: FinishedWork
-  /** Asks a person, as landing does, and says what they answer. */
+  /** Asks a person, as completion does, and gives their answer. */
   ask(asking: (supervisor: SupervisorContext, tx: Tx) => Promise<unknown>, answer?: EscalationAnswer): Promise<void>
-  /** What is known of the work, or of another like it, while its merge of this number waits for a review. */
+  /** The facts of the work, or of a similar one, while its merge of this number waits for a review. */
   facts(other?: Partial<FinishedWork['task']>, merge?: number): Promise<KnownCompletionFacts>
 }
 
-/** A task at its first attempt, verified, of a session that is over. */
+/** A verified task at its first attempt, whose session is over. */
 async function verified(t: TestContext): Promise<Asked> {
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
@@ -101,8 +101,8 @@ async function verified(t: TestContext): Promise<Asked> {
     facts(other = {}, number = 1) {
       const open = async () => ({ id: number, state: 'review' }) as Merge
       const merges = { open } as Pick<TaskMerges, 'open'> as TaskMerges
-      const looked = { ...work, task: { ...work.task, ...other } }
-      return readFacts(looked, { store, merges, settings: { rounds: 3, merge } })
+      const similar = { ...work, task: { ...work.task, ...other } }
+      return readFacts(similar, { store, merges, settings: { rounds: 3, merge } })
     },
   }
 }

@@ -7,13 +7,13 @@ import { undying } from '../../support/undying.ts'
 import { gitProject } from '../../support/world.ts'
 import { scriptedAgent } from '../session/scripted-agent.ts'
 
-/** An agent that calls everything done, and does what it is told only when that came back to it. */
+/** An agent that calls everything done, and does the work only after it was sent back this many times. */
 function liar(times: number) {
-  let told = 0
+  let returns = 0
   return scriptedAgent((prompt, _call, cwd) => {
     if (!prompt.includes('does not hold yet')) return { says: () => 'All tests pass.' }
-    told += 1
-    if (told >= times) writeFileSync(join(cwd, 'work.txt'), 'done\n')
+    returns += 1
+    if (returns >= times) writeFileSync(join(cwd, 'work.txt'), 'done\n')
     return { says: () => 'Now they pass.' }
   })
 }
@@ -51,7 +51,7 @@ test('what never holds goes back so often, then to a fresh attempt with the evid
   const { outcome, attempts } = await world.over(id)
   assert.equal(outcome, 'failure')
   assert.deepEqual(
-    attempts.map(each => each.outcome),
+    attempts.map(({ outcome }) => outcome),
     ['failed', 'failed'],
   )
   assert.equal(agent.prompts.length, 6, 'a first turn and two rounds, twice')
@@ -74,7 +74,7 @@ test('work is not verified while a process of its agent could still change it', 
   const left = await undying(t, row?.marker ?? '')
   agent.withstand()
   goOn()
-  // With the third kill two looks are over: a person hears of the process once, however often it is looked at.
+  // With the third kill two checks are over: a person is told of the process once, however often it is checked.
   while (left.kills() < 3 && !existsSync(looked)) {
     world.supervisor.landing.look(task)
     await new Promise(resolve => setImmediate(resolve))
@@ -111,7 +111,7 @@ test('with worktrees off, tampering is caught in the project itself, by a fresh 
   const agent = scriptedAgent((_prompt, _call, cwd) => {
     turns += 1
     if (turns === 1) writeFileSync(join(cwd, path), "test('two', () => { })\n")
-    // The second attempt does something else, and leaves what the first one did to the test.
+    // The second attempt does something else, and leaves the test as the first one changed it.
     if (turns === 3) writeFileSync(join(cwd, 'work.txt'), 'done\n')
     if (turns === 4) writeFileSync(join(cwd, path), check)
     return { says: () => 'All tests pass.' }

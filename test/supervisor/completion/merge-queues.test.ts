@@ -8,7 +8,7 @@ import { openMergeFixture } from '../../workspace/merge/merge-fixture.ts'
 
 const SESSION = 's-000001'
 
-/** What becomes of verified work of attempt 1 in its queue while its task is at another attempt, or in another state. */
+/** Drives the merge of verified work of attempt 1 while its task is at another attempt, or in another state. */
 async function queuedWork(t: TestContext, { attempt = 1, state = 'merging' }: { attempt?: number; state?: TaskState }) {
   const world = await openMergeFixture(t)
   const { store, clock, log } = world.deps
@@ -16,9 +16,9 @@ async function queuedWork(t: TestContext, { attempt = 1, state = 'merging' }: { 
   const { project } = world
   await store.sessions.insert({ id: SESSION, name: 'one', project, task: 'do it', agent: 'none' })
   const { id } = await store.transaction(tx => tasks.submit({ session_id: SESSION, project, text: 'do it' }, tx))
-  const place = await world.work(id, { 'new.txt': 'new\n' })
-  await world.enqueue(place)
-  const options = { project, task: 'do it', place: { ...place, attempt } }
+  const worktree = await world.work(id, { 'new.txt': 'new\n' })
+  await world.enqueue(worktree)
+  const options = { project, task: 'do it', place: { ...worktree, attempt } }
   await store.transaction(async tx => {
     await store.sessions.update(SESSION, { options, task_id: id }, tx)
     for (let count = 1; count < attempt; count++) {
@@ -29,7 +29,7 @@ async function queuedWork(t: TestContext, { attempt = 1, state = 'merging' }: { 
     await tasks.transition(id, { to: 'verifying' }, tx)
     if (state !== 'verifying') await tasks.transition(id, { to: state }, tx)
   })
-  // Only what work that lands without another look comes to.
+  // Only what a merge without another verification uses.
   const supervisor = { deps: { store, clock, tasks }, log } as unknown as SupervisorContext
   const never = () => assert.fail('nothing is verified again, and nobody is asked')
   const context = openTaskMerges({

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { MergeView } from '../../../src/domain/merge.ts'
 import { type LandWorld, landWorld, write, writer } from './completion-world.ts'
 
-/** A run whose only task is verified and cannot be merged: the person is in the middle of something. */
+/** A run whose only task is verified and cannot be merged: the checkout has uncommitted changes of a person. */
 async function heldUp(world: LandWorld) {
   writeFileSync(join(world.project, 'README.md'), 'in the middle of something\n')
   const task = await world.add('make a.txt')

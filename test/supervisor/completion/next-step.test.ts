@@ -59,7 +59,7 @@ test('a merge that waits for a review goes on by a yes and by nothing else', () 
     fc.property(facts, given => {
       const step = nextStep(given).do
       if (given.merge === 'review' && step !== 'nothing' && given.state === 'merging')
-        assert.equal(step, { approved: 'release', returned: 'return', none: 'look_anew' }[given.reviewed ?? 'none'])
+        assert.equal(step, { approved: 'release', returned: 'return', none: 'verify_anew' }[given.reviewed ?? 'none'])
       if (step === 'release') assert.ok(given.reviewed === 'approved' && given.merge === 'review')
       if (step === 'return') assert.ok(given.reviewed === 'returned' && given.merge === 'review')
     }),
@@ -68,15 +68,15 @@ test('a merge that waits for a review goes on by a yes and by nothing else', () 
 
 test('only a verification that passed brings a task nearer to done, and passed is said only of what was proven', () => {
   fc.assert(
-    fc.property(result, judged, (said, given) => {
-      const step = afterVerification(said, given)
+    fc.property(result, judged, (verified, given) => {
+      const step = afterVerification(verified, given)
       const forward = ['finish', 'enqueue', 'ask_review'].includes(step.do)
-      assert.equal(forward, said.status === 'passed')
+      assert.equal(forward, verified.status === 'passed')
       if (step.do === 'finish') {
-        assert.equal(step.verification, said.isProven ? 'passed' : 'unverified')
+        assert.equal(step.verification, verified.isProven ? 'passed' : 'unverified')
         assert.ok(!given.merges)
       }
-      if (said.status === 'broken') assert.equal(step.do, 'escalate')
+      if (verified.status === 'broken') assert.equal(step.do, 'escalate')
       if (step.do === 'enqueue') assert.ok(!given.review)
     }),
   )
@@ -87,8 +87,8 @@ test('however often a verification fails, the conversation gets it back at most 
     fc.property(judged, fc.array(result, { maxLength: 30 }), (given, results) => {
       let failed = 0
       let over = false
-      for (const said of results) {
-        const step = afterVerification(said, { ...given, failed })
+      for (const verified of results) {
+        const step = afterVerification(verified, { ...given, failed })
         if (step.do === 'send_back') failed += 1
         if (step.do === 'try_anew' || step.do === 'fail') {
           over = true

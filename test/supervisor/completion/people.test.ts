@@ -12,7 +12,7 @@ const agentFor = () =>
     'make a.txt': cwd => write(cwd, 'a.txt', 'a\n'),
   })
 
-/** Resolves with the first event of the world that fits. */
+/** Resolves with the first event that fits. */
 async function first(world: LandWorld, fits: (event: StoredEvent) => boolean): Promise<StoredEvent> {
   for await (const event of world.store.follow(0)) if (fits(event)) return event
   throw new Error('it never came')

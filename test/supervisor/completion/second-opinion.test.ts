@@ -8,7 +8,7 @@ import { landWorld, write } from './completion-world.ts'
 
 const FAIL = '{"verdict":"fail","criteria":[{"number":1,"met":false,"reason":"a.txt is empty"}],"remarks":"say more"}'
 
-/** Works when it is told to; asked for an opinion it says what comes next, then that it holds. */
+/** An agent that works on a task; asked for an opinion, it gives the next of these, and passes the work when none is left. */
 function worker(...opinions: string[]) {
   return scriptedAgent((prompt, _call, cwd): Turn => {
     if (!/Another agent says|cannot be used/.test(prompt))
@@ -17,7 +17,7 @@ function worker(...opinions: string[]) {
   })
 }
 
-/** A PATH on which there is a program called gemini: nobody starts it here. */
+/** A PATH with a program called gemini, which is never started here. */
 function pathWithGemini(t: TestContext): string {
   const folder = tempDir(t)
   writeFileSync(join(folder, 'gemini'), '#!/bin/sh\n')

@@ -6,7 +6,7 @@ import { landWorld, write } from './completion-world.ts'
 
 const USAGE = { inputTokens: 900, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0.5 }
 
-/** Works when it is told to, and judges as the script says. */
+/** An agent that works on a task, and judges as the script says. */
 function worker(...opinions: (string | Turn)[]) {
   return scriptedAgent((prompt, _call, cwd): Turn => {
     if (!/Another agent says|cannot be used/.test(prompt)) return { says: () => write(cwd, 'a.txt', 'a\n') }

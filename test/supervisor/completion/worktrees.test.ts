@@ -31,9 +31,9 @@ test('two tasks that conflict both land, the second through its own conversation
   const agent = writer({
     'stands still': cwd => {
       theirs += 1
-      const said = write(cwd, 'list.txt', 'one\nfirst\nsecond\n')
+      const report = write(cwd, 'list.txt', 'one\nfirst\nsecond\n')
       add(cwd, 'list.txt')
-      return said
+      return report
     },
     'add first': cwd => write(cwd, 'list.txt', 'one\nfirst\n'),
     'add second': cwd => write(cwd, 'list.txt', 'one\nsecond\n'),

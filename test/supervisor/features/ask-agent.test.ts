@@ -11,7 +11,7 @@ import { tempDir } from '../../support/world.ts'
 const chosen = { kind: 'custom', name: 'mine', command: ['/opt/mine'] } as const
 const mine = findManifest({ ...chosen, command: [...chosen.command] })
 
-/** Which words belong to the login of each, and to no other. */
+/** Words that belong to the login of each agent, and to no other. */
 const LOGINS: [AgentManifest, own: RegExp, others: RegExp][] = [
   [MANIFESTS.claude, /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
   [MANIFESTS['claude-acp'], /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],

@@ -12,7 +12,7 @@ import { KeptEnvironments } from '../../../src/supervisor/session/kept-environme
 import { openTasks } from '../../../src/tasks/tasks.ts'
 import { tempDir } from '../../support/world.ts'
 
-/** Features whose sessions are rows: what an agent came to is said by `ends`. */
+/** Features whose sessions are only rows: `ends` gives an agent's result. */
 async function aShop(t: TestContext) {
   const store = await openStore({ file: join(tempDir(t), 'store.db') })
   t.after(() => store.close())
@@ -28,7 +28,7 @@ async function aShop(t: TestContext) {
     async start(request, { feature, take }) {
       const id = `s-00000${begun.push({ prompt: request.task ?? '' })}`
       agents.push(request.agent)
-      await turn() // a real one asks for its settings and its driver first
+      await turn() // a real start reads settings and opens a driver first
       const row = await store.sessions.insert({ id, name: id, project, task: 't', agent: 'none' })
       await store.sessions.update(id, { options: { ...row.options, ...(feature && { feature }) } })
       await store.transaction(async tx => {

@@ -10,7 +10,7 @@ const ONE = {
   remarks: 'I took npm for granted.',
 }
 
-/** A world in which an agent says these things, one after the other, when it is asked for tasks. */
+/** An agent that gives these replies, one after the other, when it is asked for tasks. */
 async function asking(t: TestContext, ...turns: Turn[]) {
   const agent: ScriptedAgent = scriptedAgent(() => turns.shift() ?? {})
   const world = await scriptedWorld(t, agent)

@@ -20,10 +20,10 @@ const done = (call: string, more: Partial<FinishedCall> = {}): FinishedCall => (
   ...more,
 })
 
-/** At which of these calls the circle is told of and at which it is stopped, counted from 1. */
+/** The calls, counted from 1, after which the agent is told of the circle and is stopped. */
 function outcome(calls: FinishedCall[], most = MOST) {
-  const circle = new RepetitionDetector(most)
-  const verdicts = calls.map(call => circle.done(call).verdict)
+  const detector = new RepetitionDetector(most)
+  const verdicts = calls.map(call => detector.record(call).verdict)
   return { told: verdicts.indexOf('tell') + 1, stopped: verdicts.indexOf('stop') + 1 }
 }
 
@@ -113,8 +113,8 @@ test('rounds that change nothing add up, those that bring nothing new and wait f
 
 const SETTINGS = { repeatedCalls: 6, noProgressRounds: 1000, stallMs: 300_000, maxMemoryBytes: 2 ** 31 }
 
-/** Lets the breakers hear rounds of one call each, and gives what they found at which round. */
-function hear(
+/** Passes rounds of one call each to the breakers, and returns what they found at which round. */
+function observe(
   calls: { tool: string; input: Record<string, unknown>; output: string; ok?: boolean; tookMs?: number }[],
   more = {},
 ) {
@@ -122,21 +122,21 @@ function hear(
   const found: [number, BreakerFinding][] = []
   const told: number[] = []
   let now = 0
-  const say = (event: SessionEvent, index: number) => {
+  const send = (event: SessionEvent, index: number) => {
     now += 100
-    for (const each of breakers.heard(event, now)) found.push([index, each])
+    for (const finding of breakers.observe(event, now)) found.push([index, finding])
   }
   for (const [index, { tool, input, output, ok = true, tookMs = 0 }] of calls.entries()) {
     const counts = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 }
-    say({ kind: 'usage', ...counts, turns: index + 1 }, index + 1)
+    send({ kind: 'usage', ...counts, turns: index + 1 }, index + 1)
     const callId = `c-${index}`
-    say({ kind: 'tool_request', callId, tool, input }, index + 1)
+    send({ kind: 'tool_request', callId, tool, input }, index + 1)
     const refused = breakers.verdict({ callId, tool, input, cwd: '/p' })
     if (refused) told.push(index + 1)
     now += refused ? 0 : tookMs
-    say({ kind: 'tool_result', callId, ok: ok && !refused, output: refused?.reason ?? output }, index + 1)
+    send({ kind: 'tool_result', callId, ok: ok && !refused, output: refused?.reason ?? output }, index + 1)
   }
-  return { found: found.map(([at, each]) => [at, each.guard, 'did' in each ? each.did : 'paused']), told }
+  return { found: found.map(([at, finding]) => [at, finding.guard, 'did' in finding ? finding.did : 'paused']), told }
 }
 
 test('an agent in a circle is refused once with a word to do something else, and stopped when it goes on all the same', () => {
@@ -145,7 +145,7 @@ test('an agent in a circle is refused once with a word to do something else, and
     input: { command: `make try=${n}` },
     output: 'no',
   }))
-  const { found, told } = hear(calls)
+  const { found, told } = observe(calls)
   assert.deepEqual(told, [4], 'the call after the third of the same is refused')
   assert.deepEqual(found, [
     [3, 'repetition', 'told'],
@@ -158,30 +158,30 @@ test('tests between edits, and looking at something that moves, run on', () => {
     { tool: 'Edit', input: { file_path: '/p/a', new_string: `v${n}` }, output: 'ok' },
     { tool: 'Bash', input: { command: 'npm test' }, output: '1 failed' },
   ]).flat()
-  assert.deepEqual(hear(edits), { found: [], told: [] })
+  assert.deepEqual(observe(edits), { found: [], told: [] })
   const polls = Array.from({ length: 15 }, (_, n) => ({
     tool: 'Bash',
     input: { command: 'cat progress' },
     output: `${n} %`,
   }))
-  assert.deepEqual(hear(polls), { found: [], told: [] })
+  assert.deepEqual(observe(polls), { found: [], told: [] })
 })
 
 test('the same edit back and forth is a circle, and no progress', () => {
   const flip = (to: string) => ({ tool: 'Edit', input: { file_path: '/p/a', new_string: to }, output: 'ok' })
-  const { found } = hear(Array.from({ length: 14 }, (_, n) => flip(n % 2 === 0 ? 'on' : 'off')))
+  const { found } = observe(Array.from({ length: 14 }, (_, n) => flip(n % 2 === 0 ? 'on' : 'off')))
   assert.deepEqual(found.at(-1), [14, 'repetition', 'paused'])
 })
 
 test('reading new things goes on for long, reading the same again and again does not', () => {
   const read = (name: string) => ({ tool: 'Read', input: { file_path: `/p/${name}` }, output: `text of ${name}` })
   const few = { noProgressRounds: 20 }
-  const fresh = hear(
+  const fresh = observe(
     Array.from({ length: 40 }, (_, n) => read(`file-${'x'.repeat(n)}`)),
     few,
   )
   assert.deepEqual(fresh.found[0], [21, 'progress', 'paused'])
-  const again = hear(
+  const again = observe(
     Array.from({ length: 40 }, (_, n) => read(['a', 'b', 'c', 'd', 'e'][n % 5] ?? '')),
     few,
   )
@@ -194,7 +194,7 @@ test('waiting for something that takes its time, a look after each wait, is told
       ? { tool: 'Bash', input: { command: 'sleep 30' }, output: '', tookMs: 30_000 }
       : { tool: 'BashOutput', input: { bash_id: 'b1' }, output: 'still running' },
   )
-  const { found, told } = hear(polls, { repeatedCalls: 8, noProgressRounds: 120 })
+  const { found, told } = observe(polls, { repeatedCalls: 8, noProgressRounds: 120 })
   assert.deepEqual(told, [33])
   assert.deepEqual(found.slice(0, 2), [
     [32, 'repetition', 'told'],

@@ -14,7 +14,7 @@ const MINUTE = 60_000
 const isPaused = ({ status }: { status: string }) => status === 'paused'
 const isComplete = ({ status }: { status: string }) => status === 'completed'
 
-/** Resolves when the session's tools have come back so many times, and that was heard. */
+/** Resolves when this many calls of the session have finished, and the guards have seen that. */
 async function finished({ store }: ScriptedWorld, subject: string, times: number): Promise<void> {
   const enough = new AbortController()
   let left = times
@@ -25,7 +25,7 @@ async function finished({ store }: ScriptedWorld, subject: string, times: number
   await new Promise(resolve => setImmediate(resolve))
 }
 
-/** Lets minutes pass, with a look in each: agents are looked at all the time. */
+/** Lets minutes pass, with a check of the agents in each, as the timer does it. */
 async function pass(world: ScriptedWorld, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
     world.time.ahead += MINUTE
@@ -157,14 +157,14 @@ test('a process that was stopped hangs; one that works is alive although nothing
   const id = await world.start('first')
   await there
   await finished(world, id, 1)
-  const look = async () => {
+  const passWithWork = async () => {
     await pass(world, 3)
-    await new Promise(resolve => setTimeout(resolve, 600)) // what it used is told by a clock of its own
+    await new Promise(resolve => setTimeout(resolve, 600)) // processor time is measured by the real clock
   }
-  for (let times = 0; times < 3; times++) await look()
+  for (let times = 0; times < 3; times++) await passWithWork()
   assert.deepEqual(bodiesOf(await world.events(id), 'guard.tripped'), [], 'it works')
   child.kill('SIGSTOP')
-  for (let times = 0; times < 3; times++) await look()
+  for (let times = 0; times < 3; times++) await passWithWork()
   await world.ended(id, 1)
   const [trip] = bodiesOf(await world.events(id), 'guard.tripped')
   assert.match(trip?.reason ?? '', /a process of it was stopped \(SIGSTOP\)/)

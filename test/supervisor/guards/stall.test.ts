@@ -6,12 +6,15 @@ import { ActivityTracker, findHog, MemoryCap } from '../../../src/supervisor/gua
 const MINUTE = 60_000
 const STALL = 5 * MINUTE
 
-/** After how many minutes of silence an agent counts as hung that was last heard to say this. */
-function hungAfter(last: SessionEvent[], seen: { waits?: boolean; stopped?: boolean; sees?: boolean } = {}): number {
-  const book = new ActivityTracker(0)
-  for (const event of last) book.heard(event, 0)
-  const how = { waits: false, stopped: false, sees: true, stallMs: STALL, ...seen }
-  for (let minute = 0; minute < 24 * 60; minute++) if (book.isHung(minute * MINUTE, how)) return minute
+/** The minutes of silence after which an agent counts as hung whose last events were these. */
+function hungAfter(
+  last: SessionEvent[],
+  observed: { waits?: boolean; stopped?: boolean; canSee?: boolean } = {},
+): number {
+  const tracker = new ActivityTracker(0)
+  for (const event of last) tracker.observe(event, 0)
+  const options = { waits: false, stopped: false, canSee: true, stallMs: STALL, ...observed }
+  for (let minute = 0; minute < 24 * 60; minute++) if (tracker.isHung(minute * MINUTE, options)) return minute
   return Number.POSITIVE_INFINITY
 }
 
@@ -20,7 +23,7 @@ const call: SessionEvent = { kind: 'tool_request', callId: 'c', tool: 'Bash', in
 const back: SessionEvent = { kind: 'tool_result', callId: 'c', ok: true, output: '' }
 const failure = { kind: 'overloaded', message: 'busy' } as const
 
-for (const [what, events, minutes, seen] of [
+for (const [what, events, minutes, observed] of [
   ['the model says nothing', [said], 5, {}],
   ['the model says nothing after a tool', [call, back], 5, {}],
   ['a tool is silent, a build of 20 minutes among them', [call], 60, {}],
@@ -42,37 +45,37 @@ for (const [what, events, minutes, seen] of [
   ],
   ['a person is asked', [call], Number.POSITIVE_INFINITY, { waits: true }],
   ['a process was stopped, whatever it was at', [call], 5, { stopped: true }],
-  ['nobody can look at its processes', [said], 20, { sees: false }],
+  ['nobody can look at its processes', [said], 20, { canSee: false }],
 ] as [string, SessionEvent[], number, object][]) {
-  test(`when ${what}, it hangs after ${minutes} minutes`, () => assert.equal(hungAfter(events, seen), minutes))
+  test(`when ${what}, it hangs after ${minutes} minutes`, () => assert.equal(hungAfter(events, observed), minutes))
 }
 
 test('a machine that slept for hours, or a clock that jumped, makes nobody hang', () => {
-  const book = new ActivityTracker(0)
-  const how = { waits: false, stopped: false, sees: true, stallMs: STALL }
-  assert.equal(book.isHung(0, how), false)
-  assert.equal(book.isHung(8 * 60 * MINUTE, how), false)
-  for (let minute = 1; minute < 5; minute++) assert.equal(book.isHung((480 + minute) * MINUTE, how), false)
-  assert.equal(book.isHung(485 * MINUTE, how), true, 'from then on it counts')
+  const tracker = new ActivityTracker(0)
+  const options = { waits: false, stopped: false, canSee: true, stallMs: STALL }
+  assert.equal(tracker.isHung(0, options), false)
+  assert.equal(tracker.isHung(8 * 60 * MINUTE, options), false)
+  for (let minute = 1; minute < 5; minute++) assert.equal(tracker.isHung((480 + minute) * MINUTE, options), false)
+  assert.equal(tracker.isHung(485 * MINUTE, options), true, 'from then on it counts')
 })
 
 test('a clock that is set back does not keep a hung agent young, and one that works is never hung', () => {
-  const book = new ActivityTracker(10 * 60 * MINUTE)
-  const how = { waits: false, stopped: false, sees: true, stallMs: STALL }
-  for (let minute = 0; minute < 5; minute++) assert.equal(book.isHung(minute * MINUTE, how), false)
-  assert.equal(book.isHung(STALL, how), true)
+  const tracker = new ActivityTracker(10 * 60 * MINUTE)
+  const options = { waits: false, stopped: false, canSee: true, stallMs: STALL }
+  for (let minute = 0; minute < 5; minute++) assert.equal(tracker.isHung(minute * MINUTE, options), false)
+  assert.equal(tracker.isHung(STALL, options), true)
   for (let minute = 0; minute < 600; minute++) {
-    book.seen(minute * MINUTE)
-    assert.equal(book.isHung((minute + 1) * MINUTE, how), false)
+    tracker.markAlive(minute * MINUTE)
+    assert.equal(tracker.isHung((minute + 1) * MINUTE, options), false)
   }
 })
 
 const MB = 1024 * 1024
 
-/** What is done at each of these sizes, a second apart. */
+/** The steps taken at these sizes, one second apart. */
 function steps(sizesMb: number[], hasHog = false) {
   const cap = new MemoryCap(1000 * MB)
-  return sizesMb.map((size, second) => cap.look(size * MB, { now: second * 1000, hasHog }))
+  return sizesMb.map((size, second) => cap.nextStep(size * MB, { now: second * 1000, hasHog }))
 }
 
 test('an agent over its memory cap is stopped softly, then interrupted where it grows, then ended', () => {
@@ -91,7 +94,7 @@ test('where one tool holds most of it, only that tool is ended first', () => {
 })
 
 test('only a group of its own inside of the tree is a tool that can be ended alone', () => {
-  const one = (pid: number, parent: number, group: number, mb: number) => ({
+  const usage = (pid: number, parent: number, group: number, mb: number) => ({
     pid,
     parent,
     group,
@@ -99,10 +102,10 @@ test('only a group of its own inside of the tree is a tool that can be ended alo
     cpuMs: 0,
     stopped: false,
   })
-  const tree = [one(10, 1, 10, 5), one(11, 10, 10, 200), one(20, 11, 20, 100), one(21, 20, 20, 600)]
-  const look = (all = tree, inside = tree) => findHog(inside, { agent: 10, all, capBytes: 1000 * MB })
-  assert.deepEqual([look()?.group, look()?.pids], [20, [20, 21]])
-  assert.equal(look([...tree, one(99, 1, 20, 1)]), undefined, 'somebody else is in that group')
-  const own = tree.map(each => ({ ...each, group: 10 }))
-  assert.equal(look(own, own), undefined, 'the agent itself is never a tool')
+  const tree = [usage(10, 1, 10, 5), usage(11, 10, 10, 200), usage(20, 11, 20, 100), usage(21, 20, 20, 600)]
+  const hog = (all = tree, inside = tree) => findHog(inside, { agent: 10, all, capBytes: 1000 * MB })
+  assert.deepEqual([hog()?.group, hog()?.pids], [20, [20, 21]])
+  assert.equal(hog([...tree, usage(99, 1, 20, 1)]), undefined, 'somebody else is in that group')
+  const own = tree.map(row => ({ ...row, group: 10 }))
+  assert.equal(hog(own, own), undefined, 'the agent itself is never a tool')
 })

@@ -73,7 +73,7 @@ test('whatever limits, outages, returns and crashes follow one another: one agen
       for (const [at, one] of steps.entries()) {
         if (one.do === 'pass') model.now += one.minutes * MINUTE
         else if (one.do === 'bar') model.barred.add(one.name)
-        // The daemon died: only what the row holds is left.
+        // The daemon died: only the row is left.
         else if (one.do === 'crash') model.row = JSON.parse(JSON.stringify(model.row))
         else change(model, standingIn(model, one), `${at}`)
       }

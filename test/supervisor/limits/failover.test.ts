@@ -11,7 +11,7 @@ import {
   severalAgents,
 } from './several-agents.ts'
 
-/** The session at work was asked to stop after the tool in flight. */
+/** Resolves when the session at work was asked to stop after the tool in flight. */
 async function heldBack({ supervisor }: SeveralAgents, id: string): Promise<void> {
   while (supervisor.run(id)?.pausing !== 'gate') await new Promise(resolve => setImmediate(resolve))
 }
@@ -112,7 +112,7 @@ test('an agent that is not installed is passed over; where nobody is left the fi
   assert.deepEqual(who(none.opened), ['claude', 'claude'])
 })
 
-test('an agent that is not held enough to work alone is never handed a task', async t => {
+test('an agent that may not run unattended is never handed a task', async t => {
   const world = await severalAgents(
     t,
     { claude: call => (call < 2 ? { failure: limit(5 * HOUR) } : {}) },

@@ -18,7 +18,7 @@ const FATES: Record<Fate, () => Turn> = {
 const fate = fc.constantFrom<Fate>('done', 'long', 'short', 'outage', 'outage', 'long', 'crash')
 const fates = fc.record({
   claude: fc.array(fate, { maxLength: 4 }),
-  // The one that began it all may not lose its login: that is a person's business.
+  // The first agent keeps its login: without it a person would have to act.
   codex: fc.array(fc.oneof(fate, fc.constant<Fate>('login')), { maxLength: 4 }),
   opencode: fc.array(fc.oneof(fate, fc.constant<Fate>('login')), { maxLength: 4 }),
 })
@@ -55,7 +55,7 @@ async function endings(world: World, id: string): Promise<number> {
   return (await world.events(id)).filter(({ kind }) => kind === 'session.ended').length
 }
 
-/** The session when nothing of it runs, and nothing is due. */
+/** Resolves with the session when it neither runs nor is due. */
 async function quiet(world: World, id: string) {
   for (;;) {
     const view = await world.view(id)

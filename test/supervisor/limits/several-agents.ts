@@ -8,7 +8,7 @@ import { type ScriptedWorld, scriptedWorld } from '../session/scripted-world.ts'
 
 export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
-/** Agents that are held to every call, in the order of the settings. */
+/** Agents whose every call is gated, in the order of the settings. */
 export const ORDER = ['claude', 'codex', 'opencode'] as const
 export type Name = (typeof ORDER)[number]
 
@@ -22,16 +22,16 @@ export interface SeveralAgents extends ScriptedWorld {
   agents: Record<Name, ScriptedAgent>
   /** Every opening of an agent, in order. */
   opened: Opened[]
-  /** What every session is started with: programs of these agents on the PATH. */
+  /** The environment of every session, with the programs of these agents on the PATH. */
   env: Record<string, string>
-  /** Openings while another agent was open: never any. */
+  /** Openings while another agent was open: there must be none. */
   together: string[]
   begin(task?: string): Promise<string>
 }
 
 export type Turns = Partial<Record<Name, (call: number, prompt: string) => Turn>>
 
-/** A world of three agents, each with a script of its own, that take over from one another. */
+/** Three agents that take over from one another, each with a script of its own. */
 export async function severalAgents(
   t: TestContext,
   turns: Turns,
@@ -71,7 +71,7 @@ export async function severalAgents(
   return { ...world, agents, opened, together, env, begin: (task = 'write it') => world.start(task, { env }) }
 }
 
-/** The vendor's refusal until a time. */
+/** A limit that resets after this long. */
 export function limit(inMs: number): Failure {
   return { kind: 'limit', message: 'full', limit: { source: 'result', message: 'full', resetsAt: Date.now() + inMs } }
 }

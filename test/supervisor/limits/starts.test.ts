@@ -9,7 +9,7 @@ import { StartBarrier } from '../../../src/supervisor/limits/start-barrier.ts'
 import { Waker } from '../../../src/supervisor/limits/waker.ts'
 import { tempDir } from '../../support/world.ts'
 
-/** Sessions whose time has come, and what happens to them, in order. */
+/** Wakes sessions whose time has come, and returns what happened to them, in order. */
 async function woken(t: TestContext, count: number): Promise<string[]> {
   const store = await openStore({ file: join(tempDir(t), 'store.db') })
   t.after(() => store.close())
@@ -18,14 +18,14 @@ async function woken(t: TestContext, count: number): Promise<string[]> {
     await store.sessions.update(`s-${n}`, { state: 'ended', ended_as: 'paused', ended_at: n, resumes_at: n })
   }
   const starts = new StartBarrier()
-  const told: string[] = []
+  const log: string[] = []
   const started: Promise<unknown>[] = []
   const all = Promise.withResolvers<void>()
   const waker = new Waker({
     ...{ store, clock: systemClock, log: silentLog, hold: () => starts.hold() },
     async wake({ id }) {
-      told.push(`taken ${id}`)
-      started.push(starts.free().then(() => told.push(`started ${id}`)))
+      log.push(`resumed ${id}`)
+      started.push(starts.free().then(() => log.push(`started ${id}`)))
       await store.sessions.update(id, { resumes_at: null })
       await nextTurn()
       if (started.length === count) all.resolve()
@@ -35,14 +35,14 @@ async function woken(t: TestContext, count: number): Promise<string[]> {
   await all.promise
   await waker.close()
   await Promise.all(started)
-  return told
+  return log
 }
 
-test('of many sessions whose time has come all are taken up before an agent is started', async t => {
+test('of many sessions whose time has come all are resumed before an agent is started', async t => {
   assert.deepEqual(await woken(t, 3), [
-    'taken s-1',
-    'taken s-2',
-    'taken s-3',
+    'resumed s-1',
+    'resumed s-2',
+    'resumed s-3',
     'started s-1',
     'started s-2',
     'started s-3',
@@ -50,10 +50,10 @@ test('of many sessions whose time has come all are taken up before an agent is s
 })
 
 test('one session alone is started at once', async t => {
-  assert.deepEqual(await woken(t, 1), ['taken s-1', 'started s-1'])
+  assert.deepEqual(await woken(t, 1), ['resumed s-1', 'started s-1'])
 })
 
-test('whoever is slow to take up the rest holds nobody up for long', async t => {
+test('agents do not wait for long when the other sessions are slow to resume', async t => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const starts = new StartBarrier()
   starts.hold()

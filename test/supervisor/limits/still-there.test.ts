@@ -13,27 +13,25 @@ import { scriptedAgent } from '../session/scripted-agent.ts'
 import { scriptedWorld } from '../session/scripted-world.ts'
 import { sessionDepsOn } from '../session/session-deps.ts'
 
-/** What may have become of a session that ended at 100 since its row was read. */
+/** What may have happened to a session that ended at 100 since its row was read. */
 const SINCE: [string, Partial<SessionRow>][] = [
   ['resumed and ended again', { ended_at: 200, resumes_at: 300, status_reason: 'limited again' }],
-  ['taken up', { state: 'starting', ended_as: null, ended_at: null, resumes_at: null }],
-  ['taken up by another daemon, where it ended in the same moment', { owner: 'boot-2' }],
+  ['resumed', { state: 'starting', ended_as: null, ended_at: null, resumes_at: null }],
+  ['resumed by another daemon, where it ended in the same moment', { owner: 'boot-2' }],
 ]
 
 const NOW = 1_000
 
-/** What is done to a session that waits, by whoever has read its row. */
-const WRITERS: [string, (row: SessionRow, supervisorContext: SupervisorContext) => Promise<unknown>][] = [
+/** What may be done to a waiting session on the basis of its row. */
+const WRITERS: [string, (row: SessionRow, supervisor: SupervisorContext) => Promise<unknown>][] = [
   ['stop', (row, { deps }) => stopWaitingSession(row, deps.store, NOW)],
   ['pause', (row, { deps }) => pauseWaitingSession(row, deps.store, NOW)],
   ['a start that failed', (row, { deps }) => recordWakeFailure(row, new Error('no project'), deps)],
-  ['a limit that lasts longer', (row, supervisorContext) => reschedule(row, {}, supervisorContext)],
+  ['a limit that lasts longer', (row, supervisor) => reschedule(row, {}, supervisor)],
 ]
 
-/** A session that waits for its time at an account that is shut for longer. */
-async function waiting(
-  t: TestContext,
-): Promise<{ supervisorContext: SupervisorContext; store: Store; row: SessionRow }> {
+/** A session that waits for its time, on an account that is closed for longer. */
+async function waiting(t: TestContext): Promise<{ supervisor: SupervisorContext; store: Store; row: SessionRow }> {
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
   const deps = sessionDepsOn(store, { clock: { now: () => NOW } })
@@ -43,22 +41,22 @@ async function waiting(
   await deps.accounts.shut(aLiveSession({ account: 'a-1' }), { source: 'result', message: 'full', resetsAt: 9_000 })
   const row = await store.sessions.get(id)
   assert.ok(row)
-  return { supervisorContext: { deps } as SupervisorContext, store, row }
+  return { supervisor: { deps } as SupervisorContext, store, row }
 }
 
 for (const [what, write] of WRITERS) {
   test(`${what} changes a session that waits, and none that has changed since its row was read`, async t => {
-    const { supervisorContext, store, row } = await waiting(t)
+    const { supervisor, store, row } = await waiting(t)
     for (const [since, patch] of SINCE) {
       await store.sessions.update(row.id, patch)
       const before = [await store.sessions.get(row.id), await store.events({ subject: row.id })]
-      await write(row, supervisorContext)
+      await write(row, supervisor)
       const after = [await store.sessions.get(row.id), await store.events({ subject: row.id })]
       assert.deepEqual(after, before, since)
       const { state, ended_as, ended_at, resumes_at, status_reason, owner } = row
       await store.sessions.update(row.id, { state, ended_as, ended_at, resumes_at, status_reason, owner })
     }
-    await write(row, supervisorContext)
+    await write(row, supervisor)
     assert.notDeepEqual(await store.sessions.get(row.id), row)
   })
 }
@@ -70,7 +68,7 @@ for (const [since, patch] of SINCE) {
     const id = await world.start('first')
     await world.when(id, ({ status }) => status === 'error')
     while (world.supervisor.run(id)) await new Promise(resolve => setImmediate(resolve))
-    // Its conversation is looked at after the row was read and before it is taken.
+    // The conversation is checked after the row was read and before it is claimed.
     agent.driver.conversationState = async () => {
       await world.store.sessions.update(id, patch)
       return 'intact'

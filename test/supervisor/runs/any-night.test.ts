@@ -10,18 +10,18 @@ import { FAILED, watched } from './scripts.ts'
 
 const HOUR_MS = 3_600_000
 
-/** What may become of a turn. */
+/** The possible outcomes of a turn. */
 const turn = fc.constantFrom<'done' | 'fails' | 'asks' | 'limit' | 'overloaded'>(
   ...(['done', 'done', 'done', 'fails', 'asks', 'limit', 'overloaded'] as const),
 )
-/** What somebody does, or what happens to the daemon, after so many events of tasks and sessions. */
+/** What a person does, or what happens to the daemon, after a number of events. */
 const act = fc.record({
   after: fc.integer({ min: 0, max: 6 }),
   what: fc.constantFrom('pause', 'resume', 'stop', 'answer', 'reset', 'kill', 'kill', 'restart', 'stop the daemon'),
   at: fc.nat(7),
 })
 const night = fc.record({
-  /** Each comes after some of those before it, or is a part of the first. */
+  /** Each task comes after some of those before it, or is a part of the first. */
   tasks: fc.array(fc.record({ after: fc.array(fc.nat(5), { maxLength: 2 }), isPart: fc.boolean() }), {
     minLength: 2,
     maxLength: 5,
@@ -32,7 +32,7 @@ const night = fc.record({
 
 type Night = typeof night extends fc.Arbitrary<infer T> ? T : never
 
-/** Found with seed 705534646: the run was paused while a task was verifying, and then stopped after what was current. */
+/** Found with seed 705534646: the run was paused while a task was verifying, and then stopped after the current task. */
 const STOPPED_WHILE_PAUSED: Night = {
   tasks: [
     { after: [1, 1], isPart: false },
@@ -47,7 +47,7 @@ const STOPPED_WHILE_PAUSED: Night = {
   ],
 }
 
-function turnOf(word: string | undefined, now: number): Turn {
+function scriptTurn(word: string | undefined, now: number): Turn {
   if (word === 'fails') return FAILED
   if (word === 'asks') return { asks: true }
   if (word === 'overloaded') return { refused: { kind: 'overloaded', message: 'full' } }
@@ -72,7 +72,7 @@ interface Nights {
   count: number
   parallel: fc.Arbitrary<number>
   isGit: boolean
-  /** Nights in which something went wrong once; they come first, one task at a time. */
+  /** Nights that failed once; they are played first, with one task at a time. */
   known?: Night[]
 }
 
@@ -81,49 +81,49 @@ async function nights(t: TestContext, { count, parallel, isGit, known = [] }: Ni
     fc.asyncProperty(night, parallel, async ({ tasks, turns, acts }, atOnce) => {
       const script = [...turns]
       const time = { now: () => Date.now() }
-      const { agent, most } = watched(scriptedAgent(() => turnOf(script.shift(), time.now())))
+      const { agent, most } = watched(scriptedAgent(() => scriptTurn(script.shift(), time.now())))
       const lives = await openLives(t, agent, { PCC_SESSIONS_RETRY_SECONDS: '1' })
       time.now = () => Date.now() + lives.time.ahead
       const { store, project } = lives
       if (isGit) makeRepository(project)
       let life = await lives.begin()
-      const ids = await submitted(tasks, project, life)
+      const ids = await submitTasks(tasks, project, life)
       const start = () =>
         life.call('POST', '/runs', { project, target: { kind: 'project' }, parallel: atOnce, env: {} })
       const run = (await start()).body.id as string
       for (const { after, what, at } of acts) {
-        await moved(store, after)
-        life = (await done({ what, at, run, ids }, { life, store, begin: lives.begin })) ?? life
+        await waitForEvents(store, after)
+        life = (await perform({ what, at, run, ids }, { life, store, begin: lives.begin })) ?? life
       }
-      await toItsEnd(run, { life, store, time: lives.time })
+      await driveToEnd(run, { life, store, time: lives.time })
       assert.ok(most() <= (isGit ? atOnce : 1), `${most()} agents at once`)
-      if (isGit) await inWorktrees(run, store)
-      await holds(run, store, project)
+      if (isGit) await checkWorktrees(run, store)
+      await checkNight(run, store, project)
       await life.die()
     }),
     {
       numRuns: Number(process.env['PCC_NIGHTS'] ?? count),
       endOnFailure: true,
-      examples: known.map((each): [Night, number] => [each, 1]),
+      examples: known.map((failed): [Night, number] => [failed, 1]),
     },
   )
 }
 
-async function submitted(tasks: { after: number[]; isPart: boolean }[], project: string, life: Life) {
+async function submitTasks(tasks: { after: number[]; isPart: boolean }[], project: string, life: Life) {
   const ids: string[] = []
   for (const [index, { after, isPart }] of tasks.entries()) {
     const first = ids[0]
     const parent = isPart && first !== undefined ? { parent: first } : {}
     const blockers = after.filter(at => at > 0 && at < index).flatMap(at => ids[at] ?? [])
     const { body } = await life.call('POST', '/tasks', { project, title: `t${index}`, after: blockers, ...parent })
-    // A part cannot come after what comes after its whole; then it is a task like any other.
+    // The API refuses a part that would come after a task that comes after its parent: such a task is left out.
     if (body.task) ids.push(body.task.id)
   }
   return ids
 }
 
-/** Waits for so many more events, or until nothing more happens. */
-async function moved(store: Store, events: number): Promise<void> {
+/** Waits for a number of further events, or until nothing more happens. */
+async function waitForEvents(store: Store, events: number): Promise<void> {
   const [last] = await store.events({ tail: 1 })
   for (let quiet = 0; quiet < 30; quiet += 1) {
     const [now] = await store.events({ tail: 1 })
@@ -132,15 +132,15 @@ async function moved(store: Store, events: number): Promise<void> {
   }
 }
 
-interface Doing {
+interface Act {
   what: string
   at: number
   run: string
   ids: string[]
 }
 
-async function done(
-  { what, at, run, ids }: Doing,
+async function perform(
+  { what, at, run, ids }: Act,
   { life, store, begin }: { life: Life; store: Store; begin(): Promise<Life> },
 ) {
   if (what === 'pause' || what === 'resume') await life.call('POST', `/runs/${run}/${what}`, {})
@@ -151,32 +151,32 @@ async function done(
   if (what === 'stop the daemon') await life.end({ goOn: false })
   if (what === 'kill') {
     const dying = life.die({ transactions: at, when: at % 2 ? 'before' : 'after' })
-    // Where nothing more is written it dies all the same.
-    await Promise.race([dying, moved(store, 10_000).then(() => life.die())])
+    // The daemon dies even if nothing more is written.
+    await Promise.race([dying, waitForEvents(store, 10_000).then(() => life.die())])
   }
   return ['restart', 'stop the daemon', 'kill'].includes(what) ? begin() : undefined
 }
 
 async function answerAll(life: Life, store: Store): Promise<void> {
   for (const { number, kind } of await store.escalations.list({ states: ['open'] })) {
-    const said = kind === 'question' ? { answer: ['red'] } : { verdict: 'allow' }
-    await life.call('POST', `/escalations/${number}/answer`, { ...said, env: {} })
+    const answer = kind === 'question' ? { answer: ['red'] } : { verdict: 'allow' }
+    await life.call('POST', `/escalations/${number}/answer`, { ...answer, env: {} })
   }
 }
 
-/** In the morning a person answers everything and lets go on what is paused; limits are over. */
-async function toItsEnd(run: string, { life, store, time }: { life: Life; store: Store; time: { ahead: number } }) {
+/** In the morning a person answers everything and resumes what is paused, and limits are over. */
+async function driveToEnd(run: string, { life, store, time }: { life: Life; store: Store; time: { ahead: number } }) {
   for (let round = 0; round < 200; round += 1) {
     const now = await store.runs.get(run)
     if (now?.state === 'ended') return
-    await moved(store, 10_000)
-    await saysWhatItWaitsFor(run, { store, life })
+    await waitForEvents(store, 10_000)
+    await checkReason(run, { store, life })
     if (now?.state === 'paused') await life.call('POST', `/runs/${run}/resume`, {})
     await answerAll(life, store)
     for (const { session_id } of (await store.runs.attempts({ run })).filter(({ outcome }) => outcome === null)) {
       const session = await store.sessions.get(session_id)
-      const stands = session?.state === 'ended' && session.resumes_at === null && session.ended_as === 'paused'
-      if (stands) await life.call('POST', `/sessions/${session_id}/resume`, { env: {} })
+      const isStuck = session?.state === 'ended' && session.resumes_at === null && session.ended_as === 'paused'
+      if (isStuck) await life.call('POST', `/sessions/${session_id}/resume`, { env: {} })
     }
     time.ahead += HOUR_MS
     life.supervisor.wakeWaiting()
@@ -186,9 +186,9 @@ async function toItsEnd(run: string, { life, store, time }: { life: Life; store:
   assert.fail(`run ${run} never ended: ${JSON.stringify([await store.runs.get(run), attempts])}`)
 }
 
-/** A run that is open and has nothing at work has a row that says why; one that is between two steps soon has. */
-async function saysWhatItWaitsFor(id: string, { store, life }: { store: Store; life: Life }): Promise<void> {
-  for (let looks = 0; looks < 2_000; looks += 1) {
+/** An open run without a task at work must have a row that says why; between two steps it soon has one. */
+async function checkReason(id: string, { store, life }: { store: Store; life: Life }): Promise<void> {
+  for (let polls = 0; polls < 2_000; polls += 1) {
     const run = await store.runs.get(id)
     if (run?.state !== 'running' || run.reason !== null || life.supervisor.liveCount > 0) return
     const open = (await store.runs.attempts({ run: id })).filter(({ outcome }) => outcome === null)
@@ -199,32 +199,32 @@ async function saysWhatItWaitsFor(id: string, { store, life }: { store: Store; l
   assert.fail('it waits, and nothing says for what')
 }
 
-/** Every attempt had a worktree that no other one had at the same time. */
-async function inWorktrees(run: string, store: Store): Promise<void> {
+/** Every attempt had a worktree that no other task had. */
+async function checkWorktrees(run: string, store: Store): Promise<void> {
   const open = new Map<string, string>()
   for (const { session_id, task_id } of await store.runs.attempts({ run })) {
-    const place = (await store.sessions.get(session_id))?.options.place
-    assert.equal(place?.task, task_id)
-    assert.equal(open.get(place.top) ?? task_id, task_id, 'a worktree of another task')
-    open.set(place.top, task_id)
+    const worktree = (await store.sessions.get(session_id))?.options.place
+    assert.equal(worktree?.task, task_id)
+    assert.equal(open.get(worktree.top) ?? task_id, task_id, 'a worktree of another task')
+    open.set(worktree.top, task_id)
   }
 }
 
 /** What must hold of every night when its run is over. */
-async function holds(run: string, store: Store, project: string): Promise<void> {
+async function checkNight(run: string, store: Store, project: string): Promise<void> {
   const tasks = await store.tasks.list({ project })
   const edges = await store.tasks.edges({ project })
-  await inOrder(edges, store)
+  await checkOrder(edges, store)
   const attempts = await store.runs.attempts({ run })
   for (const { id } of tasks) {
-    const open = attempts.filter(each => each.task_id === id && each.outcome === null)
+    const open = attempts.filter(attempt => attempt.task_id === id && attempt.outcome === null)
     assert.ok(open.length <= 1, 'one owner')
   }
   const held = tasks.filter(({ state }) => state === 'running' || state === 'waiting')
   const answerable = new Set(attempts.filter(({ outcome }) => outcome === null).map(({ task_id }) => task_id))
   for (const { id } of held) assert.ok(answerable.has(id), `${id} is held by nobody`)
-  for (const task of tasks) partsAgree(task, tasks)
-  // A person may have had a task done anew since.
+  for (const task of tasks) checkParts(task, tasks)
+  // The counts are those of the event: a person may have reset a task since.
   const [ended] = await store.events({ subject: run, kinds: ['run.ended'], tail: 1 })
   const { outcome, tasks: counts = {} } = ended?.kind === 'run.ended' ? ended.body : {}
   if (outcome === 'complete') assert.deepEqual(Object.keys(counts), ['done'])
@@ -232,8 +232,8 @@ async function holds(run: string, store: Store, project: string): Promise<void> 
   else assert.ok(outcome === 'interrupted' || outcome === 'blocked', `${outcome}`)
 }
 
-/** No task is begun before all that it comes after is done, by the log. */
-async function inOrder(edges: { task_id: string; blocker_id: string }[], store: Store): Promise<void> {
+/** By the log, no task began before all its blockers were done. */
+async function checkOrder(edges: { task_id: string; blocker_id: string }[], store: Store): Promise<void> {
   const states = new Map<string, string>()
   const attempts = new Map<string, number>()
   for (const { kind, body } of await store.events({})) {
@@ -252,7 +252,7 @@ async function inOrder(edges: { task_id: string; blocker_id: string }[], store: 
   }
 }
 
-function partsAgree(task: Task, tasks: readonly Task[]): void {
+function checkParts(task: Task, tasks: readonly Task[]): void {
   const parts = tasks.filter(({ parent_id }) => parent_id === task.id)
   if (parts.length === 0) return
   const has = (state: TaskState) => parts.some(part => part.state === state)

@@ -6,7 +6,7 @@ import { type RunWorld, runWorld } from '../../daemon/runs/run-world.ts'
 import { gitProject } from '../../support/world.ts'
 import { meeting } from './scripts.ts'
 
-/** What a git that died in the middle of making that task's branch leaves behind. */
+/** The lock that git leaves behind when it dies while it creates the task's branch. */
 function lockOf({ project }: RunWorld, task: string): string {
   return join(project, '.git', 'refs', 'heads', 'pcc', `${task}.lock`)
 }
@@ -43,7 +43,7 @@ async function finished(world: RunWorld, { id, task }: { id: string; task: strin
   })
 }
 
-/** Resolves with the run when nothing of it is at work and it says why. */
+/** Resolves with the run when none of its tasks is at work and its reason says why. */
 async function heldBack(world: RunWorld, id: string) {
   for (;;) {
     const detail = await world.detail(id)

@@ -12,7 +12,7 @@ import { scriptedWorld } from '../session/scripted-world.ts'
 const HOUR = 3_600_000
 const ZONE = 'Europe/Berlin'
 
-/** Runs of an empty project: each ends at once, with nothing to do. Every look is that of a daemon that was just started. */
+/** Runs of an empty project: each ends at once, with nothing to do. Every check is that of a daemon that has just started. */
 async function calendarWorld(t: TestContext, begins: string) {
   const world = await scriptedWorld(
     t,
@@ -49,7 +49,7 @@ async function calendarWorld(t: TestContext, begins: string) {
       open().set({ project, target: { kind: 'project' }, env: { A: 'b' }, when: { zone: ZONE, ...when }, ...more }),
     cancel: (id: string) => open().cancel(id),
     row: async (id: string) => (await world.store.schedules.get(id)) ?? assert.fail(id),
-    /** So many daemons look at once. */
+    /** This many daemons check at once. */
     async look(daemons = 1) {
       const calendars = Array.from({ length: daemons }, open)
       await Promise.all(calendars.map(calendar => calendar.look()))

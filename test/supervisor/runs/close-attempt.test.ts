@@ -14,7 +14,7 @@ const FAILED: Partial<SessionRow> = {
   ...{ state: 'ended', ended_as: 'error', ended_at: 100, status_reason: 'it failed', owner: null },
 }
 
-/** An attempt whose session has failed, and what is written of it by whoever has read that. */
+/** An attempt whose session has failed, and a caller that closes it on the basis of that row. */
 async function failed(t: TestContext) {
   const dir = tempDir(t)
   const store = await openStore({ file: join(dir, 'db') })

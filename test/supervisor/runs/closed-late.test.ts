@@ -14,7 +14,7 @@ const RUN: RunRow = {
   ...{ outcome: null, reason: null, gave_up: null, stopping: false, iterations: 0, created_at: 1, ended_at: null },
 }
 
-/** A task of a run whose first session was stopped in the middle of it. */
+/** A task of a run whose first session was stopped while it worked. */
 async function stoppedInTheMiddle(t: TestContext) {
   const store = await openStore({ file: join(tempDir(t), 'store.db') })
   t.after(() => store.close())
@@ -23,7 +23,7 @@ async function stoppedInTheMiddle(t: TestContext) {
   await store.transaction(tx => store.runs.insert(RUN, tx))
   const task = await store.transaction(tx => tasks.submit({ session_id: null, project: '/p', text: 'do it' }, tx))
   const get = async () => (await store.tasks.get(task.id)) ?? task
-  /** As the run does it: a new session claims the task. */
+  /** A new session claims the task, as in a run. */
   const begin = async (id: string) => {
     await store.sessions.insert({ id, name: id, project: '/p', task: 'do it', agent: 'none' })
     const session = await store.sessions.get(id)

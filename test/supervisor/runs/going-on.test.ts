@@ -6,11 +6,11 @@ import { meeting, named, watched } from './scripts.ts'
 
 interface Begun extends Lives {
   life: Life
-  /** The run over the tasks that were named. */
+  /** The run of the named tasks. */
   id: string
 }
 
-/** A run over tasks without an order, whose first one the agent holds at its last request. */
+/** A run of tasks without an order; the agent of the first one is held at its last request. */
 async function begun(t: TestContext, agent: ScriptedAgent, names: string[]): Promise<Begun & { goOn: () => void }> {
   const lives = await openLives(t, agent)
   const life = await lives.begin()
@@ -24,7 +24,7 @@ async function begun(t: TestContext, agent: ScriptedAgent, names: string[]): Pro
 async function over({ store, id }: Pick<Begun, 'store' | 'id'>) {
   for await (const { kind } of store.follow(0, { subject: id })) if (kind === 'run.ended') break
   const [run, attempts] = [await store.runs.get(id), await store.runs.attempts({ run: id })]
-  return { outcome: run?.outcome, sessions: new Set(attempts.map(each => each.session_id)).size, attempts }
+  return { outcome: run?.outcome, sessions: new Set(attempts.map(({ session_id }) => session_id)).size, attempts }
 }
 
 for (const [how, leave] of [
@@ -73,7 +73,7 @@ test('a paused run that is stopped after what is current comes to its end with t
   goOn()
   await left
   const next = await begin()
-  // The task is looked at and left as it is, of which nothing tells: these take longer than such a look.
+  // The task is checked and left as it is, without an event: these calls take longer than such a check.
   for (let asked = 0; asked < 50; asked += 1) await next.call('GET', `/runs/${run.id}`)
   assert.deepEqual([(await store.runs.get(run.id))?.state, await states()], ['paused', ['verifying', 'ready']])
   await next.call('POST', `/runs/${run.id}/stop`, { now: false })
@@ -139,7 +139,7 @@ test('a question that outlives its run still ends its attempt when it is answere
   }
 })
 
-/** The number of the question that the first session to ask waits with. */
+/** The number of the first question that a session waits with. */
 async function parkedNumber(store: Lives['store']): Promise<number | undefined> {
   for await (const { kind, subject } of store.follow(0)) {
     if (kind === 'question.parked') return (await store.sessions.get(subject))?.parked?.number

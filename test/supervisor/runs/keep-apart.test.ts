@@ -31,7 +31,7 @@ test('two paths meet where one file may be meant by both', () => {
 
 const part = fc.constantFrom('a', 'b', 'ab', 'a.ts', 'b.ts', '*', '*.ts', 'a*', '?', '**')
 const pattern = fc.array(part, { minLength: 1, maxLength: 4 }).map(parts => parts.join('/'))
-/** Only its last name may look like that of a file. */
+/** Only the last name of a path may look like that of a file. */
 const file = fc
   .tuple(
     fc.array(fc.constantFrom('a', 'b', 'ab', 'c'), { maxLength: 4 }),
@@ -39,12 +39,12 @@ const file = fc
   )
   .map(([folders, name]) => [...folders, name].join('/'))
 
-/** Written in another way than what is tested: whether a pattern means a file, or a folder that it is in. */
+/** Whether a pattern matches a file or a folder above it, computed in another way than by the tested code. */
 function means(pattern: string, file: string): boolean {
   const source = pattern
     .split('/')
-    .map(each =>
-      each === '**' ? '(?:[^/]+/)*' : `${each.replace('.', '[.]').replaceAll('*', '[^/]*').replaceAll('?', '[^/]')}/`,
+    .map(part =>
+      part === '**' ? '(?:[^/]+/)*' : `${part.replace('.', '[.]').replaceAll('*', '[^/]*').replaceAll('?', '[^/]')}/`,
     )
     .join('')
   return new RegExp(`^${source}`).test(`${file}/`)
@@ -61,7 +61,7 @@ test('a file that two patterns mean is one at which they meet, whichever of them
   )
 })
 
-/** Whether some file below a path is meant by a pattern: looked for among names that the patterns are made of. */
+/** Whether a pattern matches some file below a path, tried with all names that the patterns are made of. */
 function isAbove(path: string, pattern: string): boolean {
   const names = ['a', 'b', 'ab', 'a.ts', 'b.ts', 'x', 'x.ts', 'ax']
   const two = names.flatMap(one => names.map(other => `${one}/${other}`))
@@ -86,7 +86,7 @@ test('tasks that are begun one after the other never touch what another one at w
             const { next, apart } = keepApart(ready, atWork)
             const found = ready.find(({ id }) => id === next)
             for (const { id, beside, path } of apart) {
-              const other = atWork.find(each => each.id === beside)
+              const other = atWork.find(task => task.id === beside)
               assert.ok(
                 other?.paths.some(theirs => mayMeet(theirs, path)),
                 `${id} waits for nothing`,
@@ -96,7 +96,7 @@ test('tasks that are begun one after the other never touch what another one at w
             for (const mine of found.paths)
               for (const other of atWork) assert.ok(!other.paths.some(theirs => mayMeet(mine, theirs)))
             atWork.push(found)
-            ready = ready.filter(each => each !== found)
+            ready = ready.filter(task => task !== found)
           }
           assert.ok(atWork.length > 0, 'where nothing is at work the first may always begin')
           begun.push(...atWork.map(({ id }) => id))
@@ -118,7 +118,7 @@ test('what is ready is taken in its order, and one of which nothing is known wai
 
 test('what was declared counts alone; else what its own and its parent’s attempts changed, and what several siblings did', () => {
   const changed = (task_id: string, ...files: string[]) => ({ task_id, files })
-  const known = {
+  const changes = {
     own: [changed('t-1', 'src/one.ts')],
     parent: [changed('t-0', 'src/whole.ts')],
     siblings: [
@@ -127,6 +127,6 @@ test('what was declared counts alone; else what its own and its parent’s attem
       changed('t-3', 'src/routes.ts'),
     ],
   }
-  assert.deepEqual(likelyPaths({ declared: ['docs'], ...known }), ['docs'])
-  assert.deepEqual(likelyPaths({ declared: [], ...known }), ['src/one.ts', 'src/whole.ts', 'src/routes.ts'])
+  assert.deepEqual(likelyPaths({ declared: ['docs'], ...changes }), ['docs'])
+  assert.deepEqual(likelyPaths({ declared: [], ...changes }), ['src/one.ts', 'src/whole.ts', 'src/routes.ts'])
 })

@@ -21,9 +21,9 @@ import { mortalStore } from './mortal-store.ts'
 export interface Life {
   supervisor: Supervisor
   call(method: 'GET' | 'POST', path: string, body?: object): Promise<{ status: number; body: Reply }>
-  /** It is gone at once, or with a transaction to come; resolves when nothing of it moves any more. */
+  /** Dies at once, or with a later transaction; resolves when nothing of it runs any more. */
   die(at?: { transactions: number; when: 'before' | 'after' }): Promise<void>
-  /** As `pcc daemon stop` does it; with `goOn` as a restart. */
+  /** Ends as with `pcc daemon stop`; with `goOn` as for a restart. */
   end(options: { goOn: boolean }): Promise<void>
 }
 
@@ -31,17 +31,17 @@ export interface Life {
 type Reply = any
 
 export interface Lives {
-  /** What outlives every daemon. */
+  /** The store outlives every daemon. */
   store: Store
   project: string
   time: { ahead: number }
-  /** The next life; the one before is over. */
+  /** Begins the next life; the one before must be over. */
   begin(): Promise<Life>
 }
 
 const TOKEN = 'a-token-of-this-test-only'
 
-/** Daemons in this process, one after the other over one database, with an agent that follows a script. */
+/** Daemons in this process, one after the other on one database, with an agent that follows a script. */
 export async function openLives(
   t: TestContext,
   agent: ScriptedAgent,
@@ -66,20 +66,20 @@ export async function openLives(
     project,
     time,
     async begin() {
-      const { store: mine, die, dieAt } = mortalStore(store)
+      const { store: mortal, die, dieAt } = mortalStore(store)
       const bootId = `boot-${++boots}`
-      const gates = openAccountGates({ store: mine, clock })
-      const quota = openQuota({ store: mine, clock, settings: async () => nestValues(defaultValues()).quota })
+      const gates = openAccountGates({ store: mortal, clock })
+      const quota = openQuota({ store: mortal, clock, settings: async () => nestValues(defaultValues()).quota })
       const terminals = new AttachedTerminals()
       const supervisor = new Supervisor({
-        ...{ store: mine, terminals, policy, clock, paths, quota, gates, bootId, log: silentLog, agentEnv: {} },
+        ...{ store: mortal, terminals, policy, clock, paths, quota, gates, bootId, log: silentLog, agentEnv: {} },
         env: { ...env, HOME: home },
         brainsFor: async () => [],
         driverFor: async () => agent.driver,
       })
       const over = new AbortController()
       const world: DaemonContext = {
-        ...{ paths, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mine },
+        ...{ paths, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mortal },
         ...{
           terminals,
           supervisor,
@@ -97,18 +97,18 @@ export async function openLives(
       }
       const app = buildServer(world)
       await supervisor.recover(new Set())
-      const [last] = await mine.events({ tail: 1 })
-      const delivered = deliverAnswers(world).catch(() => undefined) // it may die meanwhile
+      const [last] = await mortal.events({ tail: 1 })
+      const delivered = deliverAnswers(world).catch(() => undefined) // the daemon may die meanwhile
       supervisor.wakeWaiting()
       await supervisor.landing.lookAtAll()
       await supervisor.runs.lookAtAll()
       const following = Promise.all([
         supervisor.runs.follow(last?.id ?? 0, over.signal),
         supervisor.landing.follow(last?.id ?? 0, over.signal),
-      ]).catch(() => undefined) // the same
+      ]).catch(() => undefined) // the daemon may die meanwhile
       const close = async (goOn: boolean) => {
         over.abort()
-        await supervisor.close('the daemon was stopped', { goOn }).catch(() => undefined) // what is dead cannot write
+        await supervisor.close('the daemon was stopped', { goOn }).catch(() => undefined) // a dead daemon cannot write
         await Promise.all([delivered, following])
         await app.close()
       }

@@ -8,7 +8,7 @@ import { past } from './past-attempts.ts'
 
 const NAMES = { light: 'haiku', standard: 'sonnet', strong: 'opus' }
 
-/** What happened before, as words: `opus:failed` ran with opus and failed, `done>haiku` was done and asked for haiku. */
+/** A history in words: `opus:failed` ran with opus and failed, `done>haiku` was done and asked for haiku. */
 function history(...words: string[]): PastAttempt[] {
   return words.map((word, index) => {
     const [ran = '', asked] = word.split('>')
@@ -30,7 +30,7 @@ interface Row {
 
 const FIXED = { model: 'opus' }
 
-/** Every sentence of the model on strategies, and what follows from it where it leaves something open. */
+/** Every sentence on strategies in the description that this follows, and what follows where it leaves something open. */
 const TABLE: Row[] = [
   // "Fixed: Always returns the --model value"
   { sentence: 'fixed is the model that was named', strategy: 'fixed', choosing: FIXED, model: 'opus' },
@@ -148,7 +148,7 @@ const TABLE: Row[] = [
     model: 'sonnet',
   },
   { sentence: 'and only what is set up', strategy: 'cost-optimized', before: ['done>gpt-9'], model: 'haiku' },
-  // What a person wrote on the task.
+  // The hint that a person wrote on the task.
   { sentence: 'the task names a rung', strategy: 'escalate', choosing: { hint: 'strong' }, model: 'opus' },
   { sentence: 'the task names any model', strategy: 'escalate', choosing: { hint: 'claude-x' }, model: 'claude-x' },
   { sentence: 'an empty hint is none', strategy: 'escalate', choosing: { hint: ' ' }, model: 'haiku' },

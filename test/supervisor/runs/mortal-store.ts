@@ -2,9 +2,9 @@ import type { Store, Tx } from '../../../src/store/store.ts'
 
 export interface MortalStore {
   store: Store
-  /** From now on nothing of it works any more, as for a process that is gone. */
+  /** From now on every call fails, as for a process that is gone. */
   die(): void
-  /** It dies with the transaction that comes so many from now: before it is committed, or right after. */
+  /** Dies with the transaction after this many others: before it is committed, or right after. */
   dieAt(transactions: number, when: 'before' | 'after', died: () => void): void
 }
 
@@ -12,14 +12,14 @@ class Dead extends Error {
   override message = 'this life of the daemon is over'
 }
 
-/** A store that a daemon can lose in the middle of anything; what was committed stays. */
+/** A store that can fail at any moment, as if its daemon had died; what was committed stays. */
 export function mortalStore(whole: Store): MortalStore {
   let isDead = false
   let fate: { left: number; when: 'before' | 'after'; died: () => void } | undefined
   const check = () => {
     if (isDead) throw new Dead()
   }
-  const strikes = (when: 'before' | 'after') => {
+  const dieIfDue = (when: 'before' | 'after') => {
     if (fate?.when !== when || fate.left > 0) return
     isDead = true
     fate.died()
@@ -28,17 +28,17 @@ export function mortalStore(whole: Store): MortalStore {
   const transaction = async <T>(work: (tx: Tx) => T | Promise<T>): Promise<T> => {
     check()
     if (fate) fate.left -= 1
-    const done = await whole.transaction(async tx => {
+    const committed = await whole.transaction(async tx => {
       const result = await work(tx)
-      strikes('before')
+      dieIfDue('before')
       check()
       return result
     })
-    strikes('after')
+    dieIfDue('after')
     check()
-    return done
+    return committed
   }
-  const store = mortal(whole, { transaction, check })
+  const store = makeMortal(whole, { transaction, check })
   return {
     store,
     die: () => {
@@ -55,16 +55,16 @@ interface Mortality {
   check(): void
 }
 
-function mortal<T extends object>(whole: T, { transaction, check }: Mortality): T {
+function makeMortal<T extends object>(whole: T, { transaction, check }: Mortality): T {
   return new Proxy(whole, {
     get(target, name) {
       if (name === 'transaction') return transaction
       const value: unknown = Reflect.get(target, name)
-      if (typeof value === 'object' && value !== null) return mortal(value, { transaction, check })
+      if (typeof value === 'object' && value !== null) return makeMortal(value, { transaction, check })
       if (typeof value !== 'function') return value
-      return (...given: unknown[]) => {
+      return (...args: unknown[]) => {
         check()
-        return Reflect.apply(value, target, given)
+        return Reflect.apply(value, target, args)
       }
     },
   })

@@ -1,6 +1,6 @@
 import type { PastAttempt } from '../../../src/domain/attempt.ts'
 
-/** An attempt that was made before. */
+/** An attempt that is over. */
 export function past(given: Partial<PastAttempt> = {}): PastAttempt {
   return {
     task_id: 't-000001',

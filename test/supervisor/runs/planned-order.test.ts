@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Task } from '../../../src/domain/task.ts'
 import { plannedOrder } from '../../../src/supervisor/runs/plan-run.ts'
 
-/** A task by what matters for its turn. */
+/** A task with the fields that decide its position. */
 function task(id: string, more: Partial<Task> = {}): Task {
   const position = Number.parseInt(id, 36)
   return {

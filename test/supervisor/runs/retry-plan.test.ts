@@ -4,7 +4,7 @@ import type { PastAttempt } from '../../../src/domain/attempt.ts'
 import { retryPlan } from '../../../src/supervisor/runs/next-step.ts'
 import { past } from './past-attempts.ts'
 
-/** Failed attempts: `work` by the agent, anything else is the kind of the vendor's failure. */
+/** Failed attempts: `work` is the agent's own failure, anything else the kind of the vendor's failure. */
 function attempts(...words: string[]): PastAttempt[] {
   return words.map((word, index) => {
     const number = index + 1

@@ -9,7 +9,7 @@ import { FAILED, meeting, named } from './scripts.ts'
 
 interface RunWorld extends ScriptedWorld {
   project: string
-  /** Adds a task; the names of those it comes after. */
+  /** Adds a task, with the names of the tasks that it comes after. */
   add(name: string, ...after: string[]): Promise<string>
   run(more?: object): Promise<string>
   /** Resolves with the run when it has ended. */
@@ -34,7 +34,7 @@ async function runWorld(t: TestContext, agent: ScriptedAgent): Promise<RunWorld>
     ...world,
     project,
     async add(name, ...after) {
-      const blockers = after.map(each => ids.get(each) ?? each)
+      const blockers = after.map(name => ids.get(name) ?? name)
       const task = await world.store.transaction(tx =>
         tasks.submit({ session_id: null, project, text: name, after: blockers }, tx),
       )
@@ -171,15 +171,15 @@ test("the keys of a run's brains are in no row, and reach its sessions all the s
   assert.ok(seen, 'the brain was given its key')
 })
 
-for (const said of ['pause', 'stop'] as const) {
-  test(`a ${said} while the next task is about to begin is the last word: it does not begin`, async t => {
+for (const command of ['pause', 'stop'] as const) {
+  test(`a ${command} while the next task is about to begin is the last word: it does not begin`, async t => {
     const agent = meeting({})
     const world = await runWorld(t, agent)
     const task = await world.add('a')
     const { runs } = world.supervisor
     const asked = Promise.withResolvers<void>()
     let steered: Promise<void> | undefined
-    // It is asked whether there is room on the disk after the run has looked at itself, and before it claims.
+    // The disk is checked after the run has decided on its next step, and before it claims a task.
     Object.defineProperty(world.disk, 'reason', {
       get: () => {
         steered ??= world.store.runs.list().then(([run]) => steer(run?.id ?? ''))
@@ -187,13 +187,13 @@ for (const said of ['pause', 'stop'] as const) {
         return undefined
       },
     })
-    const steer = (id: string) => (said === 'pause' ? runs.pause(id) : runs.stop(id, 'now'))
+    const steer = (id: string) => (command === 'pause' ? runs.pause(id) : runs.stop(id, 'now'))
     const id = await world.run()
     await asked.promise
     await steered
-    if (said === 'stop') assert.equal((await world.over(id)).outcome, 'interrupted')
-    else await runs.close() // resolves when whatever would still begin has begun
-    assert.equal((await world.store.runs.get(id))?.state, said === 'stop' ? 'ended' : 'paused')
+    if (command === 'stop') assert.equal((await world.over(id)).outcome, 'interrupted')
+    else await runs.close() // resolves when every task that would still begin has begun
+    assert.equal((await world.store.runs.get(id))?.state, command === 'stop' ? 'ended' : 'paused')
     assert.deepEqual(await world.store.runs.attempts({ run: id }), [])
     assert.deepEqual([agent.prompts, (await world.store.tasks.get(task))?.state], [[], 'ready'])
   })
@@ -210,7 +210,7 @@ test('an answer that arrives while its run is being stopped does not bring its a
   const stop = supervisor.stop.bind(supervisor)
   let answered: Promise<{ status: number }> | undefined
   supervisor.stop = async (session, why) => {
-    await stop(session, why) // it has no process
+    await stop(session, why) // the session has no process
     answered ??= world.call('POST', '/escalations/1/answer', { answer: ['red'], env: {} })
     assert.equal((await answered).status, 200)
   }

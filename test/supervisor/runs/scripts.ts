@@ -1,19 +1,19 @@
 import { type ScriptedAgent, scriptedAgent, type Turn } from '../session/scripted-agent.ts'
 
-/** The agent meets what stands under the task's name, in order; then it does the task. */
+/** An agent that plays the turns scripted for a task's name, in order, and then does the task. */
 export function meeting(script: Record<string, Turn[]>): ScriptedAgent {
   return scriptedAgent(prompt => script[named(prompt)]?.shift() ?? {})
 }
 
-/** The task that a brief is about; any other prompt as it is. */
+/** The name of the task that a brief is about; any other prompt is returned unchanged. */
 export function named(prompt: string): string {
   return /^## Your task: .*\n\n(.+)$/m.exec(prompt)?.[1] ?? prompt
 }
 
-/** The agent's own failure: nothing that passes by itself. */
+/** A failure of the agent's own work, which does not pass by itself. */
 export const FAILED: Turn = { failure: { kind: 'refusal', message: 'it will not' } }
 
-/** An agent of which is known how many were open at once. */
+/** Counts how many sessions of an agent were open at once. */
 export function watched(agent: ScriptedAgent): { agent: ScriptedAgent; most(): number } {
   const { driver } = agent
   let most = 0

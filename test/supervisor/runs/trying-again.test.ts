@@ -7,7 +7,7 @@ import { FAILED, meeting, named } from './scripts.ts'
 const OVERLOADED: Turn = { refused: { kind: 'overloaded', message: 'too many at once' } }
 const MINUTE = 60_000
 
-/** Lets the session of the run try as often as it does by itself; each wait is over at once. */
+/** Lets the session of the run retry as often as it does by itself, without the waits. */
 async function untilGivenUp(world: RunWorld, run: string): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const { attempts } = await world.since(run, ({ kind }) => kind === 'session.ended')
@@ -42,7 +42,7 @@ test('a cause that may pass is tried again by a fresh session, after a wait that
   assert.deepEqual((await world.store.tasks.get(task))?.retries, 1)
 })
 
-/** Resolves with the run when it says what it waits for. */
+/** Resolves with the run when its reason says what it waits for. */
 async function waiting(world: RunWorld, id: string) {
   for (;;) {
     const detail = await world.detail(id)
