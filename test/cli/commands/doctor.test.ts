@@ -62,7 +62,7 @@ test('with everything in order all is well, with and without a daemon, and the e
   const during = await pcc.run(['doctor'])
   assert.equal(during.code, 0, during.stdout)
   assert.match(during.stdout, /✓ daemon +it runs \(pid \d+\).*kept by its parent/)
-  assert.match(during.stdout, /✓ watchdog +ends a daemon that stands still for 60 s/)
+  assert.match(during.stdout, /✓ watchdog +ends a daemon that hangs for 60 s/)
   assert.match(during.stdout, /✓ store +.*is sound/)
   assert.match(during.stdout, /\nAll is well\.\n$/)
   const refused = await pcc.run(['doctor', '--repair'])
