@@ -54,7 +54,7 @@ test('what was found by words says its run; nothing found says so', () => {
     all: true,
   })
   assert.equal(line, '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · sonnet · r-1 #4 of shop')
-  assert.match(journalLines({ entries: [], total: 0 }, plain, { ...asked, words: 'x' })[0] ?? '', /has to do with "x"/)
+  assert.match(journalLines({ entries: [], total: 0 }, plain, { ...asked, words: 'x' })[0] ?? '', /matches "x"/)
   assert.match(journalLines({ entries: [], total: 0 }, plain, asked)[0] ?? '', /pcc run \.$/)
 })
 
