@@ -14,17 +14,17 @@ test('a person writes notes down, finds, changes and removes them, and no daemon
   const file = '.perpetualcc/knowledge/totals-are-cents.md'
   assert.equal(
     (await notes('add', 'Totals are cents', 'Integers.', '--tags', 'cart,money')).stdout,
-    `Written down: Totals are cents (${file})\n`,
+    `Written: Totals are cents (${file})\n`,
   )
   assert.match(
     (await notes('add', 'totals are CENTS', 'Never floats.', '--tags', 'cart,money')).stdout,
-    /^Written down in place of the one before/,
+    /^Written; it replaces the previous note/,
   )
   assert.match(
     (await notes('add', 'Tax', 'By country.', '-t', 'money,cart')).stdout,
     /^Added to a note with nearly the same tags: totals are CENTS .*--apart/,
   )
-  assert.match((await notes('add', 'Tax', 'By country.', '-t', 'money,cart', '--apart')).stdout, /^Written down: Tax/)
+  assert.match((await notes('add', 'Tax', 'By country.', '-t', 'money,cart', '--apart')).stdout, /^Written: Tax/)
   const listed = await notes('search', 'never', 'float')
   assert.equal(
     listed.stdout,

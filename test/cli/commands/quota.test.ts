@@ -107,7 +107,7 @@ test('what is held is shown as held, release says when nothing was, and what is 
   await pcc.run(['quota', 'hold', '--account', 'bbbb'])
   assert.match(
     (await pcc.run(['quota', 'release'])).stdout,
-    /^Nothing was held: .*\n.*two\.example.* is held by itself/,
+    /^Nothing was held: .*\n.*two\.example.* is held separately/,
   )
   const over = await pcc.run(['quota', 'hold', 'done'])
   assert.deepEqual([over.code, over.stdout], [2, ''])
