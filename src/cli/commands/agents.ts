@@ -51,10 +51,10 @@ function addSurveyCommands(agents: Command): void {
     .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
       const context = await contextOf(command)
-      const found = await survey(context, { starts: false })
+      const surveyed = await survey(context, { starts: false })
       const { agentJson, agentTable } = await import('./agents-survey.ts')
-      if (context.json) return context.out(JSON.stringify({ agents: found.map(agentJson) }, null, 2))
-      for (const line of agentTable(found, context.terminal)) context.out(line)
+      if (context.json) return context.out(JSON.stringify({ agents: surveyed.map(agentJson) }, null, 2))
+      for (const line of agentTable(surveyed, context.terminal)) context.out(line)
     })
   agents
     .command('doctor')
@@ -64,15 +64,15 @@ function addSurveyCommands(agents: Command): void {
     .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
       const context = await contextOf(command)
-      const found = await survey(context, { starts: true })
+      const surveyed = await survey(context, { starts: true })
       const [{ agentFindings, agentJson }, { findingLines }] = await Promise.all([
         import('./agents-survey.ts'),
         import('./doctor-checks.ts'),
       ])
-      const findings = found.flatMap(agent => agentFindings(agent, context.env))
+      const findings = surveyed.flatMap(agent => agentFindings(agent, context.env))
       const isOk = findings.every(({ level }) => level !== 'problem')
       const lines = context.json
-        ? [JSON.stringify({ ok: isOk, findings, agents: found.map(agentJson) }, null, 2)]
+        ? [JSON.stringify({ ok: isOk, findings, agents: surveyed.map(agentJson) }, null, 2)]
         : findingLines(findings, context.terminal)
       for (const line of lines) context.out(line)
       throw new ExitCode(isOk ? 0 : 1)

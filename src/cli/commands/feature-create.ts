@@ -91,7 +91,7 @@ function reportFeature(feature: FeatureView, { json, out, terminal }: CommandCon
   return code
 }
 
-/** Throws if an interview would be needed: nobody can be interviewed without a terminal. It is not needed once it is over or a document exists. */
+/** Throws if the feature still needs its interview, which needs a terminal. It does not if it is past that phase or has a document. */
 function refuseInterview(existing: FeatureView | undefined, key: { project: string; name: string }): void {
   const isInterviewed = existing !== undefined && existing.phase !== 'interview'
   const isWritten = DOCUMENTS.some(kind => existsSync(documentPath(key, kind)))

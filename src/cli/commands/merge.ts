@@ -61,7 +61,7 @@ async function request<T>(context: CommandContext, method: 'GET' | 'POST', route
 
 const HEADINGS = ['No', 'Task', 'State', 'Into', 'Since', 'What']
 
-/** The table of `pcc merge list`; below a merge that waits stands the full reason. */
+/** The table of `pcc merge list`; the full reason of a wait is shown below its row. */
 function mergeLines(merges: readonly MergeView[], { paint, width }: Terminal, now: number): string[] {
   if (merges.length === 0) return ['No merges. Work is queued here when its gates have passed.']
   const rows = merges.map(merge => [

@@ -38,13 +38,13 @@ export function addNotesCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ tag = [], project }: ProjectOptions & { tag?: string[] }, command: Command) => {
       const context = await contextOf(command)
-      const found = readProjectNotes(project)
+      const stored = readProjectNotes(project)
       const wanted = cleanTags(tag)
-      const shown = found.notes.filter(({ tags }) => wanted.every(name => tags.includes(name)))
+      const shown = stored.notes.filter(({ tags }) => wanted.every(name => tags.includes(name)))
       if (context.json)
-        return print(context, { directory: found.directory, notes: shown.map(noteView), broken: found.broken })
+        return print(context, { directory: stored.directory, notes: shown.map(noteView), broken: stored.broken })
       const lines = noteLines({ notes: shown, words: wanted.join(' '), now: Date.now() }, context.terminal)
-      const warnings = brokenLines(found.broken, context.terminal)
+      const warnings = brokenLines(stored.broken, context.terminal)
       for (const line of [...lines, ...(warnings.length > 0 ? [''] : []), ...warnings]) context.out(line)
     })
 
@@ -70,13 +70,13 @@ export function addNotesCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (typed: string[], { project }: ProjectOptions, command: Command) => {
       const context = await contextOf(command)
-      const found = readProjectNotes(project)
+      const stored = readProjectNotes(project)
       const words = typed.join(' ')
-      const shown = searchNotes(found.notes, words)
+      const shown = searchNotes(stored.notes, words)
       if (context.json)
-        return print(context, { directory: found.directory, notes: shown.map(noteView), broken: found.broken })
+        return print(context, { directory: stored.directory, notes: shown.map(noteView), broken: stored.broken })
       for (const line of noteLines({ notes: shown, words, now: Date.now() }, context.terminal)) context.out(line)
-      for (const line of brokenLines(found.broken, context.terminal)) context.note(line)
+      for (const line of brokenLines(stored.broken, context.terminal)) context.note(line)
     })
 
   notes
@@ -84,7 +84,7 @@ export function addNotesCommand(program: Command): void {
     .description('Write a note. It replaces one of the same title, or is added to one with nearly the same tags.')
     .argument('<title>', 'what it says, in a few words')
     .argument('[text]', '- reads it from standard input; without it your editor is opened')
-    .option('-t, --tags <tags>', 'comma-separated; a note is found for a task by its tags', collect)
+    .option('-t, --tags <tags>', 'comma-separated; a note is stored for a task by its tags', collect)
     .option('--feature <name>', 'the feature it is about')
     .option('--apart', 'always write a new file, whatever its title and tags')
     .option('--project <path>', PROJECT_HELP)
@@ -149,12 +149,12 @@ async function editNote(
   { ref, project }: { ref: string; project: string | undefined },
 ): Promise<void> {
   refuseInSession(context.env, 'notes edit …')
-  const found = readProjectNotes(project)
-  const named = findNote(ref, found)
+  const stored = readProjectNotes(project)
+  const named = findNote(ref, stored)
   const file = 'note' in named ? named.note.file : named.broken.file
   if ('broken' in named && /link|plain file|larger/.test(named.broken.problem))
     throw new AppError('note_broken', named.broken)
-  openEditor(join(found.directory, file), context.env)
+  openEditor(join(stored.directory, file), context.env)
   const edited = findNote(file, readProjectNotes(project))
   if ('broken' in edited) throw new AppError('note_broken', { ...edited.broken })
   context.out(
@@ -168,11 +168,11 @@ async function removeNote(
   { ref, project, yes }: { ref: string; project: string | undefined; yes: boolean },
 ): Promise<void> {
   refuseInSession(context.env, 'notes rm …')
-  const found = readProjectNotes(project)
-  const named = findNote(ref, found)
+  const stored = readProjectNotes(project)
+  const named = findNote(ref, stored)
   const { file, title } = 'note' in named ? named.note : { ...named.broken, title: named.broken.file }
   await confirm({ action: 'Deleting a note', question: `Delete "${neutral(title)}" (${shownFile(file)})?`, yes })
-  withFileLock(notesLock(context.paths), () => rmSync(join(found.directory, file)))
+  withFileLock(notesLock(context.paths), () => rmSync(join(stored.directory, file)))
   context.out(context.json ? JSON.stringify({ deleted: join(NOTES_FOLDER, file) }) : `Deleted: ${shownFile(file)}`)
 }
 

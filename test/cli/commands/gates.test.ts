@@ -89,7 +89,7 @@ test('the gates of a project are listed with where they come from', async t => {
   )
 })
 
-test('with a task they are those of its project, and what they saw of it is shown', async t => {
+test('for a task the gates of its project are listed, with their results for it', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, { 'a.txt': '' })
   writeFileSync(join(project, '.perpetualcc.toml'), 'version = 1\n')

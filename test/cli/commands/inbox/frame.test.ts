@@ -41,7 +41,7 @@ test('the end of a row is seen only when its last line is drawn', () => {
   }
 })
 
-test('a question shows its options, what the brain says and the keys that count', () => {
+test('a question shows its options, what the brain says and the active keys', () => {
   const suggestion = { answer: ['7 days'], confidence: 0.72, by: 'rules', reasoning: 'short is safer' }
   const asked = row({
     kind: 'question',
@@ -57,7 +57,7 @@ test('a question shows its options, what the brain says and the keys that count'
   assert.doesNotMatch(draw({ ...showing([asked]), armed: false }, 100, 30).lines.join('\n'), /\[A\]ccept/)
 })
 
-test('Enter is told to do what it does: the end of a choice once something is marked, else the whole screen', () => {
+test('the footer says what Enter does: it ends a choice once something is marked, else it shows the whole screen', () => {
   const input = { questions: [question('Which?', ['red', 'blue'], { multiSelect: true })] }
   const asked = showing([row({ kind: 'question', state: 'open', input })])
   const keys = (chosen: number[]) =>

@@ -73,7 +73,7 @@ test('lines for git are appended once, and every byte of a person’s stays', ()
   )
 })
 
-test('a person who took one of the lines out, or leaves out the whole folder, is left alone and told', () => {
+test('a .gitignore from which a person removed a line, or which ignores the whole folder, is kept, and that is said', () => {
   const own = `${IGNORE_LINES.filter(line => !line.includes('features')).join('\n')}\n`
   assert.match((withIgnoreLines(own) as { kept: string }).kept, /not in it: !\/\.perpetualcc\/features\//)
   assert.match((withIgnoreLines('.perpetualcc/\n') as { kept: string }).kept, /features and notes too/)
@@ -178,7 +178,7 @@ test('a pipe that has the name of one of our files keeps nobody waiting, and sta
 test('when one of them fails, all that was done before it is undone', t => {
   const project = projectOf(t, { '.gitignore': 'x\n' })
   const steps = planSteps(project, { entries: things(), ignore: true })
-  // Somebody is faster than we are.
+  // Somebody else creates the file first.
   mkdirSync(join(project, '.claude/skills/plan-tasks/SKILL.md'), { recursive: true })
   const before = everythingIn(project)
   const [ignore, ...others] = steps.toReversed()

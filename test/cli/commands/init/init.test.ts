@@ -96,18 +96,18 @@ test('a home directory, what holds it and the root are refused unless --force as
   assert.equal(existsSync(join(pcc.home, '.perpetualcc.toml')), true)
 })
 
-test('what is no directory, and one that cannot be written to, are told in one sentence', async t => {
+test('a path that is not a directory, and one that is not writable, are reported in one sentence', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, { file: '' })
   assert.match((await pcc.run(['init', join(project, 'gone')])).stderr, /does not exist/)
   assert.match((await pcc.run(['init', join(project, 'file')])).stderr, /is not a directory/)
-  // Nobody can make a file here, root included.
+  // Nobody, not even root, can create a file here.
   const { code, stderr } = await pcc.run(['init', '/proc/sys/kernel'])
   assert.equal(code, 1)
   assert.match(stderr, /Nothing can be written in \/proc\/sys\/kernel: .*Nothing was changed/)
 })
 
-test('the tasks of a file are taken once, what it says besides them above them; a wrong file stops everything before it begins', async t => {
+test('the tasks of a file are imported once, under a task with the rest of its text; an invalid file stops everything before it begins', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, {
     'wrong.yaml': 'tasks:\n  - id: a\n    description: x\n    depends_on: [nobody]\n',
@@ -138,7 +138,7 @@ test('the tasks of a file are taken once, what it says besides them above them; 
   assert.match((await take()).stdout, /Imported 0 tasks of .*list\.md, 3 existed already/)
 })
 
-test('settings above in the same checkout hold on, and settings that are wrong are named and kept', async t => {
+test('settings further up in the same checkout stay in force, and invalid settings are named and kept', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, { 'app/x.ts': '', '.perpetualcc.toml': '[sessions]\nmax_concurrent = "five"\n' })
   git(project, 'init', '-q')
