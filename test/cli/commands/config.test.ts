@@ -40,7 +40,7 @@ test('a variable that overrides the file is pointed out when the file is set', a
   const env = { PCC_LOGS_LEVEL: 'warn' }
   assert.match(
     (await run(['config', 'set', 'logs.level', 'debug'], { env })).stderr,
-    /PCC_LOGS_LEVEL is set and stands above/,
+    /PCC_LOGS_LEVEL is set and overrides the file/,
   )
   assert.equal((await run(['config', 'get', 'logs.level'], { env })).stdout, 'logs.level = "warn"\n')
 })
@@ -73,7 +73,7 @@ test('show lists every setting with its origin, and says which are not yet in fo
   assert.match(line('agents.isolation'), /"namespace" +~\/\.perpetualcc\.toml:2$/)
   assert.match(
     line('agents.env'),
-    /values: pcc config get agents\.env\) +default +the project wants another: pcc trust$/,
+    /values: pcc config get agents\.env\) +default +the project sets another value: pcc trust$/,
   )
   assert.match(line('knowledge.local_model'), /"nomic-embed-text" +default +not yet in force$/)
 

@@ -10,7 +10,7 @@ test('a person writes notes down, finds, changes and removes them, and no daemon
   const pcc = pccFor(t)
   const cwd = tempDir(t)
   const notes = async (...args: string[]) => pcc.run(['notes', ...args], { cwd })
-  assert.match((await notes()).stdout, /^No notes yet\. Write one down with: pcc notes add /)
+  assert.match((await notes()).stdout, /^No notes yet\. Write one with: pcc notes add /)
   const file = '.perpetualcc/knowledge/totals-are-cents.md'
   assert.equal(
     (await notes('add', 'Totals are cents', 'Integers.', '--tags', 'cart,money')).stdout,
