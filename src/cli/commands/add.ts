@@ -5,7 +5,7 @@ import type { AddedTask } from '../../domain/task.ts'
 import { openClient } from '../connection/client.ts'
 import { sessionPath } from '../connection/connection.ts'
 import { contextOf } from '../context.ts'
-import { refuseInSession } from '../options.ts'
+import { collect, refuseInSession } from '../options.ts'
 import { counted, wakeTime } from '../render/format.ts'
 import { firstLine, neutral } from '../render/text.ts'
 import { resumeEnvironment } from '../session-env.ts'
@@ -15,14 +15,14 @@ interface AddOptions {
   after?: string[]
 }
 
-/** `pcc add`: one more task for a session's queue. */
+/** `pcc add`: adds a task to a session's queue. */
 export function addAddCommand(program: Command): void {
   program
     .command('add')
     .description('Add a task to a session’s queue; a session works through it in one conversation.')
     .argument('<session>', 'id, unique beginning of an id, or name')
     .argument('<task>', 'what to do; - reads it from standard input')
-    .option('--priority <n>', 'higher runs sooner (default: 0)', wholeNumber)
+    .option('--priority <n>', 'higher runs sooner (default: 0)', parseWholeNumber)
     .option(
       '--after <task>',
       'run after this task: id, or unique beginning of an id or title; may be repeated',
@@ -32,7 +32,7 @@ export function addAddCommand(program: Command): void {
     .action(async (ref: string, typed: string, { priority, after }: AddOptions, command: Command) => {
       const { paths, json, out, ...context } = await contextOf(command)
       refuseInSession(context.env, `add ${ref} …`)
-      const task = typed === '-' ? await standardInput() : typed
+      const task = typed === '-' ? await taskFromStandardInput() : typed
       if (task.trim() === '') throw new AppError('task_empty', {})
       const client = await openClient(paths, context)
       const session = await client.request<SessionView>('GET', await sessionPath(ref))
@@ -44,38 +44,29 @@ export function addAddCommand(program: Command): void {
     })
 }
 
-function wholeNumber(text: string): number {
+function parseWholeNumber(text: string): number {
   if (!/^[+-]?\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
   return Number(text)
 }
 
-function collect(ref: string, before: string[] = []): string[] {
-  return [...before, ref]
+/** A task may be longer than a command line allows. */
+async function taskFromStandardInput(): Promise<string> {
+  const { readStandardInput } = await import('../input.ts')
+  return readStandardInput('add')
 }
 
-/** A task may be longer than a command line; one that is not text is refused before it is half understood. */
-async function standardInput(): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch {
-    throw new AppError('usage', { problem: 'what came on standard input is not text in UTF-8', command: 'add' })
-  }
-}
-
-/** What was queued, and when it will run. */
+/** Says which task was queued and when it will run. */
 function addedLines(added: AddedTask, session: Pick<SessionView, 'id' | 'status'>, now: number): string[] {
   const { id, title } = added.task
   const { problem } = added
   return [
     `Task queued: ${id} (${firstLine(title)})`,
     ...(problem ? [`The session could not go on with it: ${neutral(problem.message)}`, neutral(problem.next)] : []),
-    when(added, session, now),
+    describeStart(added, session, now),
   ]
 }
 
-function when(
+function describeStart(
   { task, will, ahead, resumes_at }: AddedTask,
   { id, status }: Pick<SessionView, 'id' | 'status'>,
   now: number,
@@ -84,7 +75,7 @@ function when(
     case 'now':
       return `The session goes on with it. Watch with: pcc attach ${id}`
     case 'next':
-      return 'As it stands it runs next, in the same conversation.'
+      return 'It runs next, in the same conversation.'
     case 'in_line':
       return `${counted(ahead, 'task')} before it. See the queue with: pcc status ${id}`
     case 'after':
@@ -95,11 +86,11 @@ function when(
     case 'on_answer':
       return `It runs when the session has its answer. Answer with: pcc attach ${id}`
     case 'on_resume':
-      return `${WORDS[status] ? `The session is ${WORDS[status]}. ` : ''}Run it with: pcc resume ${id}`
+      return `${STATUS_WORDS[status] ? `The session is ${STATUS_WORDS[status]}. ` : ''}Run it with: pcc resume ${id}`
   }
 }
 
-const WORDS: Partial<Record<SessionView['status'], string>> = {
+const STATUS_WORDS: Partial<Record<SessionView['status'], string>> = {
   paused: 'paused',
   stopped: 'stopped',
   rate_limited: 'stopped by a limit',

@@ -15,20 +15,20 @@ import { boxTable } from '../render/list-table.ts'
 import { firstLine, type Terminal } from '../render/text.ts'
 import { type DoctorFinding, ok, problem, warning } from './doctor-checks.ts'
 
-/** One agent as it is found on this machine. */
+/** An agent as it is installed on this machine, or not. */
 export interface FoundAgent {
   agent: AgentChoice
   manifest: AgentManifest
-  /** Where its program lies; absent where it is not found. */
+  /** The path of its program; absent if it is not installed. */
   program?: string
   version?: string
-  /** Why it cannot be used, where its program is there. */
+  /** Why it cannot be used although its program is installed. */
   problem?: string
-  /** It is the one that a session gets where nobody says anything. */
-  isUsual: boolean
+  /** Whether it is the default agent of a session. */
+  isDefault: boolean
   /** Whether it may work with nobody watching. */
   unattended: boolean
-  /** Whether a sandbox stands around it. */
+  /** Whether it runs in a sandbox. */
   sandboxed: boolean
 }
 
@@ -36,40 +36,40 @@ export interface SurveyOptions {
   loaded: LoadedConfig
   env: Record<string, string | undefined>
   directory: string
-  /** Starts each program to hear its version, where a file tells it too. */
+  /** Whether to start each program to get its version, even if a package file gives it. */
   starts: boolean
 }
 
 const run = promisify(execFile)
-/** An agent starts a whole runtime. */
-const PATIENCE_MS = 20_000
+/** Generous, because an agent starts a whole runtime. */
+const VERSION_TIMEOUT_MS = 20_000
 
-/** Looks for every agent that is known and for those of the person's own settings. */
+/** Looks for every agent that pcc knows and for those of the user's settings. */
 export async function surveyAgents({ loaded, env, directory, starts }: SurveyOptions): Promise<FoundAgent[]> {
   const { config, origin } = loaded
   const { custom, unattended: allowed } = config.agents
   const choose = (text: string, by: string) => chooseAgent({ text, origin: by, custom, directory })
-  const usual = choose(config.agent.command, origin('agent.command'))
-  const known = [...AGENT_KINDS, ...Object.keys(custom)].map(name =>
-    name === usual.name ? usual : choose(name, 'settings'),
+  const defaultAgent = choose(config.agent.command, origin('agent.command'))
+  const named = [...AGENT_KINDS, ...Object.keys(custom)].map(name =>
+    name === defaultAgent.name ? defaultAgent : choose(name, 'settings'),
   )
-  const all = known.includes(usual) ? known : [...known, usual]
+  const all = named.includes(defaultAgent) ? named : [...named, defaultAgent]
   return Promise.all(
     all.map(async agent => {
       const manifest = findManifest(agent)
       const sandboxed = await isSandboxed(manifest, config.agents.sandbox)
-      const program = await programOf(agent, { loaded, env })
-      const own = environmentFor(agent.kind, env, config.agents.env)
+      const program = await findAgentProgram(agent, { loaded, env })
+      const agentEnv = environmentFor(agent.kind, env, config.agents.env)
       return {
-        ...{ agent, manifest, isUsual: agent === usual },
+        ...{ agent, manifest, isDefault: agent === defaultAgent },
         ...{ sandboxed, unattended: canRunUnattended({ agent, manifest, allowed, custom, sandboxed }) },
-        ...(program !== undefined && { program, ...(await versionOf(program, { agent, env: own, starts })) }),
+        ...(program !== undefined && { program, ...(await readVersion(program, { agent, env: agentEnv, starts })) }),
       }
     }),
   )
 }
 
-/** One that is required and not there is told when a session starts. */
+/** A sandbox that is required but missing counts as none here; it is reported when a session starts. */
 async function isSandboxed(manifest: AgentManifest, mode: Parameters<typeof findNeededSandbox>[1]): Promise<boolean> {
   try {
     return (await findNeededSandbox(manifest, mode)) !== undefined
@@ -78,7 +78,7 @@ async function isSandboxed(manifest: AgentManifest, mode: Parameters<typeof find
   }
 }
 
-async function programOf(
+async function findAgentProgram(
   { kind, command }: AgentChoice,
   { loaded, env }: Pick<SurveyOptions, 'loaded' | 'env'>,
 ): Promise<string | undefined> {
@@ -92,11 +92,11 @@ async function programOf(
   try {
     return bundledProgram()
   } catch {
-    return undefined // told as not found, with how to get it
+    return undefined // reported as not installed, with how to get it
   }
 }
 
-/** Names of the packages in which agents come: their version stands beside the program. */
+/** The npm package of each agent; its package.json, near the program, holds the version. */
 const PACKAGES: Partial<Record<AgentChoice['kind'], string>> = {
   'claude-acp': '@agentclientprotocol/claude-agent-acp',
   gemini: '@google/gemini-cli',
@@ -104,58 +104,58 @@ const PACKAGES: Partial<Record<AgentChoice['kind'], string>> = {
   opencode: 'opencode-ai',
 }
 
-/** A program of the person's own is not started just to be listed: nobody knows what it does with the question. */
-async function versionOf(
+/** A custom program is not started just to be listed: nobody knows what it does with `--version`. */
+async function readVersion(
   program: string,
   { agent, env, starts }: { agent: AgentChoice; env: Record<string, string>; starts: boolean },
 ): Promise<{ version?: string; problem?: string }> {
   if (agent.kind === 'custom') return {}
-  const packaged = packagedVersion(program, PACKAGES[agent.kind])
-  if (packaged !== undefined && !starts) return { version: packaged }
+  const packagedVersion = readPackagedVersion(program, PACKAGES[agent.kind])
+  if (packagedVersion !== undefined && !starts) return { version: packagedVersion }
   try {
-    const asked = run(program, ['--version'], { timeout: PATIENCE_MS, env })
-    asked.child.stdin?.end()
-    const said = /\d+\.\d+\.\d+\S*/.exec((await asked).stdout)?.[0]
-    return said === undefined ? { problem: 'it does not say its version' } : { version: said }
+    const running = run(program, ['--version'], { timeout: VERSION_TIMEOUT_MS, env })
+    running.child.stdin?.end()
+    const version = /\d+\.\d+\.\d+\S*/.exec((await running).stdout)?.[0]
+    return version === undefined ? { problem: 'it does not say its version' } : { version }
   } catch (error) {
     return { problem: `it does not run: ${messageOf(error).split('\n')[0]}` }
   }
 }
 
-function packagedVersion(program: string, name: string | undefined): string | undefined {
+function readPackagedVersion(program: string, name: string | undefined): string | undefined {
   if (name === undefined) return undefined
   for (let folder = dirname(realpathSync(program)); folder !== dirname(folder); folder = dirname(folder)) {
     try {
-      const found = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, unknown>
-      if (found['name'] === name && typeof found['version'] === 'string') return found['version']
+      const content = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, unknown>
+      if (content['name'] === name && typeof content['version'] === 'string') return content['version']
     } catch {
-      // There is none in this folder, or it is not one of npm's.
+      // This folder has no package.json, or not one of npm's.
     }
   }
   return undefined
 }
 
-/** What an agent is held to, for a person. */
-const HELD: Record<PermissionCoverage, string> = {
+/** Which calls of an agent pcc gates, as shown to a person. */
+const COVERAGE_TEXT: Record<PermissionCoverage, string> = {
   'every-call': 'every call gated',
   writes: 'writes gated',
   observed: 'observed only',
 }
 
-const SPOKEN = { sdk: "the vendor's library", acp: 'ACP', 'app-server': 'its app-server' } as const
-const PROGRAM = 1
+const PROTOCOL_TEXT = { sdk: "the vendor's library", acp: 'ACP', 'app-server': 'its app-server' } as const
+const PROGRAM_COLUMN = 1
 
 /** The table of `pcc agents list`. */
 export function agentTable(agents: FoundAgent[], terminal: Terminal): string[] {
   const rows = agents.map(found => [
-    { text: `${firstLine(found.agent.name)}${found.isUsual ? ' *' : ''}` },
+    { text: `${firstLine(found.agent.name)}${found.isDefault ? ' *' : ''}` },
     found.program === undefined
       ? { text: 'not found', tone: 'dim' as const }
       : { text: firstLine(found.program), ...(found.problem !== undefined && { tone: 'red' as const }) },
-    { text: versionWords(found) },
-    { text: SPOKEN[found.manifest.speaks] },
+    { text: describeVersion(found) },
+    { text: PROTOCOL_TEXT[found.manifest.speaks] },
     {
-      text: `${HELD[found.manifest.hold]}${found.sandboxed ? ', in a sandbox' : ''}${found.unattended ? '' : ', not alone'}`,
+      text: `${COVERAGE_TEXT[found.manifest.hold]}${found.sandboxed ? ', in a sandbox' : ''}${found.unattended ? '' : ', not alone'}`,
       ...(found.unattended ? {} : { tone: 'yellow' as const }),
     },
   ])
@@ -164,25 +164,25 @@ export function agentTable(agents: FoundAgent[], terminal: Terminal): string[] {
       headings: ['Agent', 'Found', 'Version', 'Spoken to by', 'Held'],
       rows,
       terminal,
-      giveWay: [[PROGRAM, 16]],
+      giveWay: [[PROGRAM_COLUMN, 16]],
     }),
-    '* is used where nothing else is said (agent.command). How to get the others: pcc agents doctor',
+    '* is the default agent (agent.command). How to get the others: pcc agents doctor',
   ]
 }
 
-/** The version that is there, beside those with which everything was seen to hold. */
-function versionWords({ version, manifest: { verified } }: FoundAgent): string {
+/** The installed version, and the versions that pcc was verified with if it is none of them. */
+function describeVersion({ version, manifest: { verified } }: FoundAgent): string {
   if (version === undefined) return verified.length === 0 ? '–' : `(seen ${verified.join(', ')})`
   return verified.includes(version) ? version : `${version} (seen ${verified.join(', ')})`
 }
 
-/** As `--json` prints it. */
+/** An agent as `--json` prints it. */
 export function agentJson(found: FoundAgent) {
-  const { agent, manifest, program, version, problem, isUsual, unattended, sandboxed } = found
+  const { agent, manifest, program, version, problem, isDefault, unattended, sandboxed } = found
   return {
     name: agent.name,
     kind: agent.kind,
-    usual: isUsual,
+    usual: isDefault,
     program: program ?? null,
     version: version ?? null,
     seen_with: manifest.verified,
@@ -203,28 +203,28 @@ export function agentJson(found: FoundAgent) {
 
 type Env = Record<string, string | undefined>
 
-/** What `pcc agents doctor` says of one agent: only of the one that is used is it a problem that something is missing. */
+/** What `pcc agents doctor` finds about one agent. Something missing is a problem for the default agent, otherwise a warning. */
 export function agentFindings(found: FoundAgent, env: Env): DoctorFinding[] {
-  const { agent, manifest, program, isUsual, version } = found
-  const bad = isUsual ? problem : warning
+  const { agent, manifest, program, isDefault, version } = found
+  const report = isDefault ? problem : warning
   const area = agent.name
-  if (program === undefined) return [bad(area, 'not found on your PATH', getIt(found))]
-  if (found.problem !== undefined) return [bad(area, `${program}: ${found.problem}`, getIt(found))]
+  if (program === undefined) return [report(area, 'not found on your PATH', describeInstall(found))]
+  if (found.problem !== undefined) return [report(area, `${program}: ${found.problem}`, describeInstall(found))]
   return [
-    ok(area, `${version ?? 'of an unknown version'} at ${program}`),
+    ok(area, `${version ?? 'unknown version'} at ${program}`),
     ...versionFindings(found),
     ...loginFindings(found, env),
     found.unattended
-      ? ok(area, `${HELD[manifest.hold]}${found.sandboxed ? ', in a sandbox' : ''}: it may work alone`)
+      ? ok(area, `${COVERAGE_TEXT[manifest.hold]}${found.sandboxed ? ', in a sandbox' : ''}: it may work alone`)
       : warning(
           area,
-          `${HELD[manifest.hold]}: it does not work alone (${manifest.heldBy})`,
+          `${COVERAGE_TEXT[manifest.hold]}: it does not work alone (${manifest.heldBy})`,
           `Let it, if you want: pcc config set agents.unattended ${agent.name}`,
         ),
   ]
 }
 
-function getIt({ agent, manifest }: FoundAgent): string {
+function describeInstall({ agent, manifest }: FoundAgent): string {
   if (agent.kind === 'custom') return `Correct its command in [agents.custom.${agent.name}], or install it.`
   const { install } = manifest.start
   return agent.kind === 'claude' ? 'Install pcc again: npm i -g perpetualcc' : `Get it with: ${install}`
@@ -233,28 +233,26 @@ function getIt({ agent, manifest }: FoundAgent): string {
 function versionFindings({ agent, manifest, version }: FoundAgent): DoctorFinding[] {
   if (version === undefined || manifest.verified.includes(version)) return []
   const seen = manifest.verified.join(', ')
-  const says = `seen to hold with ${seen}, and this is ${version}`
+  const says = `verified with ${seen}, and this is ${version}`
   return [warning(agent.name, says, `Watch it the first time, or install ${seen}.`)]
 }
 
-/** Only whether there is something to log in with; nothing of it is read. `pcc doctor` asks Claude Code itself. */
+/** Checks only whether a credential is present; its content is not read. `pcc doctor` asks Claude Code itself. */
 function loginFindings({ agent }: FoundAgent, env: Env): DoctorFinding[] {
   const vendor = vendorOf(agent.kind)
   if (vendor.login.folder === '') return []
   const variable = vendor.credentials.find(([name]) => env[name])
   if (variable) return [ok(agent.name, `logs in with ${variable[0]}`)]
-  const folder = loginFolder(vendor, env)
+  const folder = findLoginFolder(vendor, env)
   if (folder !== undefined && existsSync(join(folder, vendor.login.file)))
-    return [ok(agent.name, `logs in with what it keeps in ${folder}`)]
+    return [ok(agent.name, `logs in with its credentials in ${folder}`)]
   const names = vendor.credentials.map(([name]) => name).join(' or ')
-  return [
-    warning(agent.name, 'nothing is seen that it could log in with', `Set ${names}, or log in with the agent itself.`),
-  ]
+  return [warning(agent.name, 'no login and no API key found', `Set ${names}, or log in with the agent itself.`)]
 }
 
-function loginFolder({ login }: Vendor, env: Env): string | undefined {
-  const moved = env[login.variable]
-  if (moved) return join(moved, login.below ?? '')
+function findLoginFolder({ login }: Vendor, env: Env): string | undefined {
+  const configured = env[login.variable]
+  if (configured) return join(configured, login.below ?? '')
   const home = env['HOME']
   return home === undefined ? undefined : join(home, login.folder)
 }

@@ -11,7 +11,7 @@ import { dateTime, shownPath } from '../render/format.ts'
 import { cut, firstLine } from '../render/text.ts'
 import type { FoundAgent } from './agents-survey.ts'
 
-/** `pcc agents …`: which agent there is, its login, and what it remembers itself. */
+/** `pcc agents …`: which agents are installed, the login, and the agent's own past conversations. */
 export function addAgentsCommand(program: Command): void {
   const agents = program
     .command('agents')
@@ -47,40 +47,39 @@ export function addAgentsCommand(program: Command): void {
 function addSurveyCommands(agents: Command): void {
   agents
     .command('list')
-    .description('List the agents that pcc can drive: where each is found, and what it is held to.')
+    .description('List the agents that pcc can drive: where each is installed, and which of its calls pcc gates.')
     .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
       const context = await contextOf(command)
-      const found = await survey(context, { starts: false })
+      const surveyed = await survey(context, { starts: false })
       const { agentJson, agentTable } = await import('./agents-survey.ts')
-      if (context.json) return context.out(JSON.stringify({ agents: found.map(agentJson) }, null, 2))
-      for (const line of agentTable(found, context.terminal)) context.out(line)
+      if (context.json) return context.out(JSON.stringify({ agents: surveyed.map(agentJson) }, null, 2))
+      for (const line of agentTable(surveyed, context.terminal)) context.out(line)
     })
   agents
     .command('doctor')
     .description(
-      'Look at every agent: what is there, what is wrong, how to get the rest (exit code 1 if yours is not usable).',
+      'Check every agent: what is installed, what is wrong, how to get the rest (exit code 1 if yours is not usable).',
     )
     .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
       const context = await contextOf(command)
-      const found = await survey(context, { starts: true })
-      const [{ agentFindings }, { findingLines }, { agentJson }] = await Promise.all([
+      const surveyed = await survey(context, { starts: true })
+      const [{ agentFindings, agentJson }, { findingLines }] = await Promise.all([
         import('./agents-survey.ts'),
         import('./doctor-checks.ts'),
-        import('./agents-survey.ts'),
       ])
-      const findings = found.flatMap(one => agentFindings(one, context.env))
-      const isWell = findings.every(({ level }) => level !== 'problem')
-      const told = context.json
-        ? [JSON.stringify({ ok: isWell, findings, agents: found.map(agentJson) }, null, 2)]
+      const findings = surveyed.flatMap(agent => agentFindings(agent, context.env))
+      const isOk = findings.every(({ level }) => level !== 'problem')
+      const lines = context.json
+        ? [JSON.stringify({ ok: isOk, findings, agents: surveyed.map(agentJson) }, null, 2)]
         : findingLines(findings, context.terminal)
-      for (const line of told) context.out(line)
-      throw new ExitCode(isWell ? 0 : 1)
+      for (const line of lines) context.out(line)
+      throw new ExitCode(isOk ? 0 : 1)
     })
 }
 
-/** Under the settings that would hold for a session here. */
+/** Surveys the agents under the settings that a session in this directory would have. */
 async function survey({ paths, env }: CommandContext, { starts }: { starts: boolean }): Promise<FoundAgent[]> {
   const [{ surveyAgents }, { loadSettings }] = await Promise.all([
     import('./agents-survey.ts'),
@@ -96,35 +95,35 @@ interface LoginOptions {
   email?: string
 }
 
-/** `pcc agents login` and `pcc agents path`: Claude Code is not on the PATH where it came with pcc. */
+/** `pcc agents login` and `pcc agents path`: a Claude Code that came with pcc is not on the PATH. */
 function addLoginCommands(agents: Command): void {
   agents
     .command('login')
     .description('Log in to Claude with the Claude Code that pcc uses; it opens your browser.')
-    .option('--console', 'an account that is billed by use, in place of a subscription')
+    .option('--console', 'an account that is billed by use, instead of a subscription')
     .option('--sso', 'log in through your organisation')
     .option('--email <address>', 'fill in this address on the login page')
     .action(async (options: LoginOptions, command: Command) => {
       const context = await contextOf(command)
-      throw new ExitCode(await login(await programOf(context), options, context))
+      throw new ExitCode(await login(await findClaudeProgram(context), options, context))
     })
   agents
     .command('path')
-    .description('Print where the Claude Code that pcc uses lies.')
+    .description('Print the path of the Claude Code that pcc uses.')
     .action(async (_options: unknown, command: Command) => {
       const context = await contextOf(command)
-      context.out(await programOf(context))
+      context.out(await findClaudeProgram(context))
     })
 }
 
-async function programOf({ paths, env }: CommandContext): Promise<string> {
+async function findClaudeProgram({ paths, env }: CommandContext): Promise<string> {
   const { loadConfig } = await import('../../domain/config/load.ts')
   const { config } = await loadConfig({ paths, env })
   if (config.agents.path !== undefined) return config.agents.path
   return (await import('../../agents/claude/options.ts')).bundledProgram()
 }
 
-/** The person's own terminal and environment: it is their login, and it goes where Claude Code keeps it. */
+/** Runs in the person's own terminal and environment: the login is theirs, and Claude Code stores it in its usual place. */
 async function login(program: string, options: LoginOptions, { env }: CommandContext): Promise<number> {
   const flags = [
     ...(options.console ? ['--console'] : []),
@@ -132,15 +131,15 @@ async function login(program: string, options: LoginOptions, { env }: CommandCon
     ...(options.email ? ['--email', options.email] : []),
   ]
   const child = spawn(program, ['auth', 'login', ...flags], { stdio: 'inherit', env })
-  // Ctrl+C reaches the child as well, and it is the child's to answer.
-  const wait = () => undefined
-  process.on('SIGINT', wait)
+  // Ctrl+C also reaches the child, which handles it.
+  const ignore = () => undefined
+  process.on('SIGINT', ignore)
   try {
     const [code] = (await once(child, 'exit')) as [number | null]
     return code ?? 130
   } catch (error) {
     throw agentMissingError(claudeManifest, messageOf(error), error)
   } finally {
-    process.off('SIGINT', wait)
+    process.off('SIGINT', ignore)
   }
 }

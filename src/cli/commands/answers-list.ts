@@ -10,79 +10,80 @@ import { refuseInSession } from '../options.ts'
 import { boxTable, type Cell } from '../render/list-table.ts'
 import { cut, firstLine } from '../render/text.ts'
 
-const ASKED = 2
-const ANSWER = 3
-const WIDEST = 60
+const WHERE_COLUMN = 1
+const ASKED_COLUMN = 2
+const ANSWER_COLUMN = 3
+const MAX_CELL_WIDTH = 60
 
 /** `pcc answers list` */
 export async function listAnswers(context: CommandContext, { project }: { project?: string }): Promise<void> {
   const { paths, env, json, terminal, out } = context
   const client = await openClient(paths, context)
-  const at = project === undefined ? undefined : (resolveRealPath(resolve(project)) ?? resolve(project))
-  const query = at === undefined ? '' : `?project=${encodeURIComponent(at)}`
+  const path = project === undefined ? undefined : (resolveRealPath(resolve(project)) ?? resolve(project))
+  const query = path === undefined ? '' : `?project=${encodeURIComponent(path)}`
   const { answers } = await client.request<{ answers: RememberedView[] }>('GET', `/answers${query}`)
   if (json) return out(JSON.stringify({ answers }, null, 2))
   if (answers.length === 0) return out('Nothing is remembered.')
   const { loadConfig } = await import('../../domain/config/load.ts')
   const memory = readMemorySettings((await loadConfig({ paths, env })).config.memory)
   const now = Date.now()
-  const rows = answers.map(answer => rowOf(answer, { now, until: untilOf(answer, memory, now) }))
+  const rows = answers.map(answer => answerRow(answer, { now, until: describeExpiry(answer, memory, now) }))
   const headings = ['Id', 'Where', 'Asked', 'Answer', 'By', 'On', 'Until']
   const giveWay = [
-    [1, 12],
-    [ASKED, 16],
-    [ANSWER, 12],
+    [WHERE_COLUMN, 12],
+    [ASKED_COLUMN, 16],
+    [ANSWER_COLUMN, 12],
   ] as const
   for (const line of boxTable({ headings, rows, terminal, giveWay })) out(line)
   out('Forget one with: pcc answers forget <id>')
 }
 
-function rowOf(answer: RememberedView, { now, until }: { now: number; until: string }): Cell[] {
+function answerRow(answer: RememberedView, { now, until }: { now: number; until: string }): Cell[] {
   return [
     { text: answer.id },
-    { text: answer.project === null ? 'everywhere' : cut(firstLine(answer.project), WIDEST) },
-    { text: cut(firstLine(answer.asked), WIDEST) },
-    { text: cut(firstLine(said(answer)), WIDEST) },
+    { text: answer.project === null ? 'everywhere' : cut(firstLine(answer.project), MAX_CELL_WIDTH) },
+    { text: cut(firstLine(answer.asked), MAX_CELL_WIDTH) },
+    { text: cut(firstLine(answerText(answer)), MAX_CELL_WIDTH) },
     { text: answer.by === 'human' ? 'you' : firstLine(answer.by) },
     { text: formatDay(answer.answered_at, now) },
     until === 'old' ? { text: until, tone: 'dim' } : { text: until },
   ]
 }
 
-/** What was answered, in words. */
-function said({ kind, verdict, answer }: RememberedView): string {
+/** The answer as shown to a person. */
+function answerText({ kind, verdict, answer }: RememberedView): string {
   if (kind === 'permission') return verdict === 'allow' ? 'allowed' : 'refused'
   return [answer ?? ''].flat().join(', ')
 }
 
-function untilOf(answer: RememberedView, memory: ReturnType<typeof readMemorySettings>, now: number): string {
+function describeExpiry(answer: RememberedView, memory: ReturnType<typeof readMemorySettings>, now: number): string {
   if (answer.lasting) return 'always'
   return isFresh(answer, memory, now) ? formatDay(answer.answered_at + memory.ttlMs, now) : 'old'
 }
 
-/** `pcc answers forget`: all of them or, where one is not known, none. */
+/** `pcc answers forget`: forgets all given ids, or none if one of them is unknown. */
 export async function forgetAnswers(context: CommandContext, ids: string[]): Promise<void> {
   const { paths, env, json, out } = context
   refuseInSession(env, 'answers forget …')
   const client = await openClient(paths, context)
   const { answers } = await client.request<{ answers: RememberedView[] }>('GET', '/answers')
-  const meant = ids.map(id => theOne(id, answers))
+  const chosen = ids.map(id => findAnswer(id, answers))
   const forgotten: RememberedView[] = []
-  for (const { id } of new Set(meant)) {
+  for (const { id } of new Set(chosen)) {
     forgotten.push((await client.request<{ forgotten: RememberedView }>('DELETE', `/answers/${id}`)).forgotten)
   }
   if (json) return out(JSON.stringify({ forgotten }, null, 2))
   for (const answer of forgotten) {
-    out(`Forgotten: ${answer.id}  ${firstLine(answer.asked)} > ${firstLine(said(answer))}`)
+    out(`Forgotten: ${answer.id}  ${firstLine(answer.asked)} > ${firstLine(answerText(answer))}`)
   }
-  out('You are asked again.')
+  out('You will be asked again.')
 }
 
-function theOne(typed: string, answers: RememberedView[]): RememberedView {
+function findAnswer(typed: string, answers: RememberedView[]): RememberedView {
   const exact = answers.filter(({ id }) => id === typed)
-  const found =
+  const matches =
     exact.length > 0 ? exact : answers.filter(({ id }) => id.startsWith(typed) || id.startsWith(`a-${typed}`))
-  const [first, ...more] = found
+  const [first, ...more] = matches
   if (!first || more.length > 0) throw new AppError('answer_unknown', { id: typed })
   return first
 }

@@ -1,16 +1,16 @@
 import type { Command } from 'commander'
 import { contextOf } from '../context.ts'
 
-/** `pcc answers list | forget`: what you answered and what counts again. */
+/** `pcc answers list | forget`: the answers that pcc remembers and reuses. */
 export function addAnswersCommand(program: Command): void {
   const answers = program
     .command('answers')
-    .description('See what you answered before and what therefore is not asked again; forget it.')
+    .description('List the answers that pcc remembers and reuses, or forget some of them.')
 
   answers
     .command('list')
-    .description('what is remembered, newest first')
-    .option('--project <dir>', 'only what counts in this project')
+    .description('list the remembered answers, newest first')
+    .option('--project <dir>', 'only answers that apply in this project')
     .option('--json', 'print JSON')
     .action(async (options: { project?: string }, command: Command) => {
       const { listAnswers } = await import('./answers-list.ts')
@@ -19,7 +19,7 @@ export function addAnswersCommand(program: Command): void {
 
   answers
     .command('forget')
-    .description('ask me again')
+    .description('forget answers, so that you are asked again')
     .argument('<ids...>', 'as pcc answers list shows them, or the beginning of one')
     .option('--json', 'print JSON')
     .action(async (ids: string[], _options: object, command: Command) => {

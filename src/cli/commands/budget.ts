@@ -7,7 +7,7 @@ import { refuseInSession } from '../options.ts'
 import { wakeTime } from '../render/format.ts'
 import { firstLine, type Terminal, type Tone, wrap } from '../render/text.ts'
 
-/** `pcc budget`: what is spent and left, and what stops when. */
+/** `pcc budget`: what is spent, what is left, and what stops at each limit. */
 export function addBudgetCommand(program: Command): void {
   const budget = program
     .command('budget')
@@ -39,54 +39,54 @@ function show(view: BudgetView, { json, out, terminal }: Awaited<ReturnType<type
 }
 
 const INDENT = 2
-const BAR = 20
+const BAR_WIDTH = 20
 
-/** The page of `pcc budget`: each scope with what is spent, and a bar for each bound there is. */
+/** The page of `pcc budget`: for each scope what is spent, and a bar for each limit that is set. */
 export function budgetPage({ at, day_ends_at, scopes }: BudgetView, terminal: Terminal): string[] {
   const pages = scopes.map(row => rowLines(row, terminal))
-  const isBound = scopes.some(({ at_bound }) => at_bound !== null)
+  const hasLimit = scopes.some(({ at_bound }) => at_bound !== null)
   const lines = pages.flatMap((page, index) => (index === 0 ? page : ['', ...page]))
-  if (isBound) return [...lines, '', terminal.paint('dim', `A day's budget is fresh at ${wakeTime(day_ends_at, at)}.`)]
-  return [...lines, '', ...wrap(UNBOUND, terminal.width).map(line => terminal.paint('dim', line))]
+  if (hasLimit) return [...lines, '', terminal.paint('dim', `A day's budget is fresh at ${wakeTime(day_ends_at, at)}.`)]
+  return [...lines, '', ...wrap(NO_BUDGET, terminal.width).map(line => terminal.paint('dim', line))]
 }
 
-const UNBOUND =
+const NO_BUDGET =
   'No budget is set. Set one with: pcc config set budgets.day.cost_usd 20, or for one session: pcc start … --budget "5 usd, 2h"'
 
 function rowLines({ scope, key, name, spent, limits, at_bound }: BudgetRow, terminal: Terminal): string[] {
-  const title = scope === 'day' ? `Today (${key})` : `${NAMES[scope]} ${firstLine(name)}`
+  const title = scope === 'day' ? `Today (${key})` : `${SCOPE_NAMES[scope]} ${firstLine(name)}`
   const where = scope === 'day' ? '' : ` ${terminal.paint('dim', firstLine(key))}`
   const bars = MEASURES.flatMap(measure => {
     const limit = limits[measure]
     if (limit === undefined) return []
     const share = spent[measure] / limit
     const left = Math.max(0, limit - spent[measure])
-    const of = `${amountWords(measure, spent[measure])} of ${amountWords(measure, limit)}, ${amountWords(measure, left)} left`
+    const amounts = `${amountWords(measure, spent[measure])} of ${amountWords(measure, limit)}, ${amountWords(measure, left)} left`
     const percent = `${Math.min(999, Math.floor(share * 100))}%`.padStart(4)
-    return [indented(`${terminal.paint(toneAt(share), barOf(share))} ${percent}  ${of}`)]
+    return [indent(`${terminal.paint(toneFor(share), drawBar(share))} ${percent}  ${amounts}`)]
   })
   const stops = at_bound === null ? [] : wrap(`At the bound ${at_bound}.`, terminal.width - INDENT)
   return [
     `${terminal.paint('bold', title)}${where}`,
-    ...wrap(`Spent: ${spentWords(spent)}`, terminal.width - INDENT).map(indented),
+    ...wrap(`Spent: ${spentWords(spent)}`, terminal.width - INDENT).map(indent),
     ...bars,
-    ...stops.map(line => indented(terminal.paint('dim', line))),
+    ...stops.map(line => indent(terminal.paint('dim', line))),
   ]
 }
 
-const NAMES = { project: 'Project', session: 'Session', task: 'Task' } as const
+const SCOPE_NAMES = { project: 'Project', session: 'Session', task: 'Task' } as const
 
-/** Anything spent shows, and only what is full is filled to the end. */
-function barOf(share: number): string {
-  const filled = share >= 1 ? BAR : Math.min(BAR - 1, Math.ceil(Math.max(0, share) * BAR))
-  return '█'.repeat(filled) + '░'.repeat(BAR - filled)
+/** Any spending fills at least one cell; only a used-up budget fills the last one. */
+function drawBar(share: number): string {
+  const filled = share >= 1 ? BAR_WIDTH : Math.min(BAR_WIDTH - 1, Math.ceil(Math.max(0, share) * BAR_WIDTH))
+  return '█'.repeat(filled) + '░'.repeat(BAR_WIDTH - filled)
 }
 
-function toneAt(share: number): Tone {
+function toneFor(share: number): Tone {
   if (share >= 1) return 'red'
   return share >= 0.8 ? 'yellow' : 'green'
 }
 
-function indented(line: string): string {
+function indent(line: string): string {
   return ' '.repeat(INDENT) + line
 }

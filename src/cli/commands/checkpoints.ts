@@ -7,13 +7,13 @@ import { contextOf } from '../context.ts'
 import { counted, dateTime, fullCount, money } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, wrap } from '../render/text.ts'
 
-/** `pcc checkpoints`: where a session stood each time it was written down, and what it would be told to go on. */
+/** `pcc checkpoints`: the checkpoints of a session, and the prompt with which it would go on from one. */
 export function addCheckpointsCommand(program: Command): void {
   program
     .command('checkpoints')
-    .description('List the checkpoints of a session, or show one with what the agent would be told.')
+    .description('List the checkpoints of a session, or show one with the prompt that the agent would get.')
     .argument('<session>', 'id, unique beginning of an id, or name')
-    .addArgument(new Argument('[action]', 'one of them instead of the list').choices(['show']))
+    .addArgument(new Argument('[action]', 'show one checkpoint instead of the list').choices(['show']))
     .argument('[checkpoint]', 'its id or a unique beginning of it; the newest good one when absent')
     .option('--json', 'print JSON')
     .action(async (ref: string, action: string | undefined, id: string | undefined, _: unknown, command: Command) => {
@@ -21,8 +21,8 @@ export function addCheckpointsCommand(program: Command): void {
       const client = await openClient(paths, context)
       const path = await sessionPath(ref)
       if (action === 'show') {
-        const one = `${path}/checkpoints/${encodeURIComponent(id ?? 'latest')}`
-        const view = await client.request<CheckpointView>('GET', one)
+        const checkpointPath = `${path}/checkpoints/${encodeURIComponent(id ?? 'latest')}`
+        const view = await client.request<CheckpointView>('GET', checkpointPath)
         if (json) return out(JSON.stringify(view, null, 2))
         return checkpointPage(view, terminal).forEach(out)
       }
@@ -33,7 +33,7 @@ export function addCheckpointsCommand(program: Command): void {
     })
 }
 
-const REASONS: Record<CheckpointReason, string> = {
+const REASON_TEXT: Record<CheckpointReason, string> = {
   limit: 'limit',
   pause: 'paused',
   park: 'waits for you',
@@ -53,23 +53,26 @@ export function checkpointTable(
   }
   const width = Math.max(...lines.map(({ id }) => id.length))
   return [
-    ...lines.flatMap(line => [pad(line.id, width) + rest(line, terminal, width), ...next(line, terminal, width)]),
+    ...lines.flatMap(line => [
+      pad(line.id, width) + summaryText(line, terminal, width),
+      ...nextActionLines(line, terminal, width),
+    ]),
     '',
     terminal.paint('dim', `Show one with: pcc checkpoints ${session} show <id>`),
     terminal.paint('dim', `Go on from one with: pcc resume ${session} --from <id>`),
   ]
 }
 
-function rest(line: CheckpointLine, terminal: Terminal, width: number): string {
+function summaryText(line: CheckpointLine, terminal: Terminal, width: number): string {
   if ('problem' in line) {
     return `  ${terminal.paint('red', cut(`cannot be used: ${firstLine(line.problem)}`, terminal.width - width - 2))}`
   }
   const { completed, pending, files, decisions } = line
   const counts = [`✓ ${completed}`, `○ ${pending}`, counted(files, 'file'), counted(decisions, 'decision')].join('  ')
-  return `  ${dateTime(line.timestamp)}  ${pad(REASONS[line.reason], 13)}  ${counts}`
+  return `  ${dateTime(line.timestamp)}  ${pad(REASON_TEXT[line.reason], 13)}  ${counts}`
 }
 
-function next(line: CheckpointLine, terminal: Terminal, width: number): string[] {
+function nextActionLines(line: CheckpointLine, terminal: Terminal, width: number): string[] {
   if ('problem' in line) return []
   const text = cut(`→ ${firstLine(line.next_action)}`, terminal.width - width - 2)
   return [terminal.paint('dim', `${' '.repeat(width + 2)}${text}`)]
@@ -77,19 +80,20 @@ function next(line: CheckpointLine, terminal: Terminal, width: number): string[]
 
 /** One checkpoint, with the prompt that a new conversation would get. */
 export function checkpointPage({ id, checkpoint, changed, prompt }: CheckpointView, terminal: Terminal): string[] {
-  const fact = (name: string, value: string) => `${`${name}:`.padEnd(13)}${neutral(value)}`
+  const field = (name: string, value: string) => `${`${name}:`.padEnd(13)}${neutral(value)}`
   const { tokens, reason } = checkpoint
-  const used = tokens.context === 0 ? '–' : `${fullCount(tokens.context)} / ${fullCount(tokens.window)} in context`
+  const contextText =
+    tokens.context === 0 ? '–' : `${fullCount(tokens.context)} / ${fullCount(tokens.window)} in context`
   return [
     terminal.paint('bold', `Checkpoint: ${id}`),
     terminal.paint('dim', '─'.repeat(Math.min(38, terminal.width))),
-    fact('Session', checkpoint.session_id),
-    fact('Written', `${dateTime(checkpoint.timestamp)} (${REASONS[reason]})`),
-    fact('Project', checkpoint.project_path),
-    fact('Resume id', checkpoint.vendor_id ?? '–'),
-    fact('Tokens', used),
-    fact('Cost', money(checkpoint.cost_usd)),
-    fact('Files', filesLine(checkpoint.modified_files.length, changed.length)),
+    field('Session', checkpoint.session_id),
+    field('Written', `${dateTime(checkpoint.timestamp)} (${REASON_TEXT[reason]})`),
+    field('Project', checkpoint.project_path),
+    field('Resume id', checkpoint.vendor_id ?? '–'),
+    field('Tokens', contextText),
+    field('Cost', money(checkpoint.cost_usd)),
+    field('Files', describeFiles(checkpoint.modified_files.length, changed.length)),
     ...changed.map(({ path, how }) => terminal.paint('yellow', `  ${firstLine(path.replaceAll('\n', '⏎'))} (${how})`)),
     '',
     terminal.paint('bold', 'What a new conversation would be told:'),
@@ -97,6 +101,6 @@ export function checkpointPage({ id, checkpoint, changed, prompt }: CheckpointVi
   ]
 }
 
-function filesLine(modified: number, changed: number): string {
+function describeFiles(modified: number, changed: number): string {
   return `${modified} modified${changed === 0 ? ', none changed since' : `, ${changed} changed since:`}`
 }

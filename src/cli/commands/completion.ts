@@ -6,8 +6,8 @@ import { type CommandRow, contextOf } from '../context.ts'
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 
-/** What a shell needs to know of one command. */
-interface Known {
+/** What a completion script needs to know about one command. */
+interface CompletedCommand {
   path: string
   flags: string[]
   words: string[]
@@ -16,7 +16,7 @@ interface Known {
   takesTask: boolean
 }
 
-/** `pcc completion bash|zsh|fish`: a script made from the table of commands. */
+/** `pcc completion bash|zsh|fish`: prints a completion script made from the table of commands. */
 export function addCompletionCommand(program: Command, rows: CommandRow[]): void {
   program
     .command('completion')
@@ -25,24 +25,28 @@ export function addCompletionCommand(program: Command, rows: CommandRow[]): void
     .action(async (shell: Shell | undefined, _options: unknown, command: Command) => {
       const { out } = await contextOf(command)
       if (!shell) throw new AppError('usage', { problem: 'which shell? bash, zsh or fish', command: 'completion' })
-      const whole = new Command('pcc')
-      for (const option of program.options) whole.addOption(option)
+      const full = new Command('pcc')
+      for (const option of program.options) full.addOption(option)
       for (const row of rows) {
-        await row.add(whole)
-        whole.commands.at(-1)?.summary(row.summary)
+        await row.add(full)
+        full.commands.at(-1)?.summary(row.summary)
       }
-      out(SCRIPTS[shell](knownOf(whole)))
+      out(SCRIPTS[shell](listCommands(full)))
     })
 }
 
-const SCRIPTS: Record<Shell, (commands: Known[]) => string> = { bash: bashScript, zsh: zshScript, fish: fishScript }
+const SCRIPTS: Record<Shell, (commands: CompletedCommand[]) => string> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+}
 
-function knownOf(program: Command): Known[] {
+function listCommands(program: Command): CompletedCommand[] {
   const globals = program.options.flatMap(option => option.long ?? [])
-  const walk = (command: Command, path: string): Known[] => [
+  const walk = (command: Command, path: string): CompletedCommand[] => [
     {
       path,
-      flags: [...command.options.flatMap(option => option.long ?? []), ...globals, '--help'].filter(once),
+      flags: [...command.options.flatMap(option => option.long ?? []), ...globals, '--help'].filter(isFirst),
       words: [
         ...command.commands.map(child => child.name()),
         ...command.registeredArguments.flatMap(argument =>
@@ -60,12 +64,12 @@ function knownOf(program: Command): Known[] {
   return walk(program, '')
 }
 
-function once(flag: string, index: number, flags: string[]): boolean {
+function isFirst(flag: string, index: number, flags: string[]): boolean {
   return flags.indexOf(flag) === index
 }
 
-/** Ids and names come from the daemon, only if it runs already: a completion must not start one. */
-const SESSIONS = `_pcc_sessions() {
+/** Ids and names come from the daemon, but only if it already runs: a completion must not start one. */
+const ID_FUNCTIONS = `_pcc_sessions() {
   pcc daemon status >/dev/null 2>&1 || return
   pcc list --json 2>/dev/null | sed -n -e 's/^      "id": "\\(.*\\)",$/\\1/p' -e 's/^      "name": "\\(.*\\)",$/\\1/p'
 }
@@ -74,13 +78,13 @@ _pcc_tasks() {
   pcc task list --json 2>/dev/null | sed -n 's/^{"id":"\\([^"]*\\)".*/\\1/p'
 }`
 
-function bashScript(commands: Known[]): string {
+function bashScript(commands: CompletedCommand[]): string {
   const cases = commands.map(
     ({ path, flags, words, takesSession, takesTask }) =>
       `    '${path}') words='${[...words, ...flags].join(' ')}'${takesSession ? '; [[ $cur == -* ]] || words=$(_pcc_sessions)' : ''}${takesTask ? '; [[ $cur == -* ]] || words=$(_pcc_tasks)' : ''} ;;`,
   )
   return `# bash completion for pcc
-${SESSIONS}
+${ID_FUNCTIONS}
 _pcc() {
   local cur=\${COMP_WORDS[COMP_CWORD]} path='' word words=''
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -101,23 +105,25 @@ complete -F _pcc pcc
 `
 }
 
-function zshScript(commands: Known[]): string {
+function zshScript(commands: CompletedCommand[]): string {
   return `#compdef pcc
 # zsh completion for pcc, by way of the one for bash
 autoload -U +X bashcompinit && bashcompinit
 ${bashScript(commands)}`
 }
 
-function fishScript(commands: Known[]): string {
+function fishScript(commands: CompletedCommand[]): string {
   const lines = commands.flatMap(({ path, flags, words, takesSession, takesTask }) => {
     const seen = path
       .split(' ')
       .filter(Boolean)
       .map(word => `__fish_seen_subcommand_from ${word}`)
     const condition = seen.length ? seen.join('; and ') : '__fish_use_subcommand'
-    const childOf = (word: string) => commands.find(other => other.path === (path ? `${path} ${word}` : word))
+    const findChild = (word: string) => commands.find(other => other.path === (path ? `${path} ${word}` : word))
     return [
-      ...words.map(word => `complete -c pcc -f -n '${condition}' -a '${word}'${described(childOf(word)?.summary)}`),
+      ...words.map(
+        word => `complete -c pcc -f -n '${condition}' -a '${word}'${descriptionFlag(findChild(word)?.summary)}`,
+      ),
       ...flags.map(flag => `complete -c pcc -n '${condition}' -l ${flag.slice(2)}`),
       ...(takesSession ? [`complete -c pcc -f -n '${condition}' -a '(_pcc_sessions)'`] : []),
       ...(takesTask ? [`complete -c pcc -f -n '${condition}' -a '(_pcc_tasks)'`] : []),
@@ -130,6 +136,6 @@ ${lines.join('\n')}
 `
 }
 
-function described(summary: string | undefined): string {
+function descriptionFlag(summary: string | undefined): string {
   return summary ? ` -d '${summary.replaceAll("'", '’')}'` : ''
 }

@@ -8,12 +8,12 @@ import type { Tone } from '../render/text.ts'
 /** One setting as `pcc config show --json` prints it. */
 interface SettingRow {
   key: SettingKey
-  /** `null` when it is not set and has no default; a secret is masked unless it was asked for. */
+  /** `null` if it is not set and has no default; a secret is masked unless `--reveal` is given. */
   value: unknown
   default: unknown
   origin: string
   in_force: boolean
-  /** The project's file wants another value, which waits for `pcc trust`. */
+  /** The project's file sets another value, which needs `pcc trust` first. */
   waits_for_trust: boolean
   about: string
 }
@@ -28,7 +28,7 @@ export function settingRow(loaded: LoadedConfig, key: SettingKey, reveal: boolea
   const setting = settingOf(key)
   return {
     key,
-    value: visible(key, loaded.values[key], reveal) ?? null,
+    value: maskSecret(key, loaded.values[key], reveal) ?? null,
     default: setting.standard ?? null,
     origin: loaded.origin(key),
     in_force: setting.inForce,
@@ -37,21 +37,21 @@ export function settingRow(loaded: LoadedConfig, key: SettingKey, reveal: boolea
   }
 }
 
-/** A secret as it may be shown: masked, except where the value only names a variable. */
-export function visible(key: SettingKey, value: unknown, reveal: boolean): unknown {
+/** A value as it may be shown: a secret is masked, unless it only names a variable. */
+export function maskSecret(key: SettingKey, value: unknown, reveal: boolean): unknown {
   if (!settingOf(key).secret || reveal || typeof value !== 'string' || value.startsWith('env:')) return value
   return '********'
 }
 
-/** A value on one line, as TOML writes it. */
-export function written(value: unknown): string {
+/** A value on one line, in TOML syntax. */
+export function formatValue(value: unknown): string {
   return value === null || value === undefined ? '(not set)' : formatToml(value as Parameters<typeof formatToml>[0])
 }
 
-/** A list longer than this is told by its length; `config get` prints it whole. */
-const WIDEST_VALUE = 60
+/** A longer list is shown as its number of values; `config get` prints it in full. */
+const MAX_VALUE_WIDTH = 60
 
-/** Prints every setting, its value, where it came from, and whether anything heeds it yet. */
+/** Prints every setting with its value, where it came from, and whether it is in force yet. */
 export function showConfig(
   context: CommandContext,
   loaded: LoadedConfig,
@@ -63,20 +63,20 @@ export function showConfig(
     context.out(JSON.stringify({ settings: rows, files, waits_for_trust: loaded.untrusted }, null, 2))
     return
   }
-  const table = rows.map(row => cellsOf(row, options.origin, context.env['HOME']))
+  const table = rows.map(row => settingCells(row, options.origin, context.env['HOME']))
   const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map(cells => cells[column]?.text.length ?? 0)))
   let section = ''
   for (const cells of table) {
     const name = cells[0]?.text ?? ''
-    const of = name.slice(0, name.lastIndexOf('.'))
-    if (section !== '' && of !== section) context.out('')
-    section = of
+    const itsSection = name.slice(0, name.lastIndexOf('.'))
+    if (section !== '' && itsSection !== section) context.out('')
+    section = itsSection
     const used = cells.slice(0, cells.findLastIndex(cell => cell.text !== '') + 1)
-    const padded = used.map(({ text, tone }, column) => {
-      const wide = column === used.length - 1 ? text : text.padEnd(widths[column] ?? 0)
-      return tone ? context.terminal.paint(tone, wide) : wide
+    const texts = used.map(({ text, tone }, column) => {
+      const padded = column === used.length - 1 ? text : text.padEnd(widths[column] ?? 0)
+      return tone ? context.terminal.paint(tone, padded) : padded
     })
-    context.out(padded.join('  '))
+    context.out(texts.join('  '))
   }
   for (const line of footer(loaded, context)) context.out(line)
 }
@@ -86,37 +86,37 @@ interface Cell {
   tone?: Tone
 }
 
-function cellsOf(row: SettingRow, origin: boolean, home: string | undefined): Cell[] {
+function settingCells(row: SettingRow, origin: boolean, home: string | undefined): Cell[] {
   const remarks = [
     ...(row.in_force ? [] : ['not yet in force']),
-    ...(row.waits_for_trust ? ['the project wants another: pcc trust'] : []),
+    ...(row.waits_for_trust ? ['the project sets another value: pcc trust'] : []),
   ]
   return [
     { text: row.key },
-    { text: shortened(row) },
-    ...(origin ? [{ text: tilde(row.origin, home), tone: 'cyan' as const }] : []),
+    { text: shortenValue(row) },
+    ...(origin ? [{ text: abbreviateHome(row.origin, home), tone: 'cyan' as const }] : []),
     { text: remarks.join('; '), tone: row.waits_for_trust ? 'yellow' : 'dim' },
   ]
 }
 
-function shortened({ key, value }: SettingRow): string {
-  const whole = written(value)
-  if (whole.length <= WIDEST_VALUE) return whole
+function shortenValue({ key, value }: SettingRow): string {
+  const full = formatValue(value)
+  if (full.length <= MAX_VALUE_WIDTH) return full
   return Array.isArray(value)
     ? `(${value.length} values: pcc config get ${key})`
-    : `${whole.slice(0, WIDEST_VALUE - 1)}…`
+    : `${full.slice(0, MAX_VALUE_WIDTH - 1)}…`
 }
 
 function footer(loaded: LoadedConfig, { paths, env, terminal }: CommandContext): string[] {
   const home = env['HOME']
   const lines = [
     '',
-    `User file:    ${loaded.userFile ? tilde(loaded.userFile, home) : `${tilde(paths.configFile, home)} (none yet)`}`,
-    ...(loaded.projectFile ? [`Project file: ${tilde(loaded.projectFile, home)}`] : []),
+    `User file:    ${loaded.userFile ? abbreviateHome(loaded.userFile, home) : `${abbreviateHome(paths.configFile, home)} (none yet)`}`,
+    ...(loaded.projectFile ? [`Project file: ${abbreviateHome(loaded.projectFile, home)}`] : []),
   ]
   return lines.map(line => terminal.paint('dim', line))
 }
 
-function tilde(path: string, home: string | undefined): string {
+function abbreviateHome(path: string, home: string | undefined): string {
   return home && isAbsolute(path) && path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }

@@ -8,9 +8,9 @@ import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
 import { type CommandContext, contextOf } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import type { BrainOptions } from './config-brain.ts'
-import { settingRow, visible, written } from './config-rows.ts'
+import { formatValue, maskSecret, settingRow } from './config-rows.ts'
 
-/** `pcc config show | get | set | reset | brain | path`. What only one of them needs is imported there: `get` is called by scripts. */
+/** `pcc config show | get | set | reset | brain | path`. Each subcommand imports what only it needs: scripts call `get` often. */
 export function addConfigCommand(program: Command): void {
   const config = program.command('config').description('Show and change settings.')
 
@@ -23,7 +23,7 @@ export function addConfigCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (options: { origin?: boolean; reveal?: boolean; project: string }, command: Command) => {
       const context = await contextOf(command)
-      const loaded = await loadFor(command, context, options.project)
+      const loaded = await loadProjectConfig(command, context, options.project)
       const { showConfig } = await import('./config-rows.ts')
       showConfig(context, loaded, { origin: options.origin === true, reveal: options.reveal === true })
     })
@@ -37,31 +37,30 @@ export function addConfigCommand(program: Command): void {
     .action(async (name: string, options: { reveal?: boolean; project: string }, command: Command) => {
       const context = await contextOf(command)
       const key = findSetting(name)
-      const row = settingRow(await loadFor(command, context, options.project), key, options.reveal === true)
-      context.out(context.json ? JSON.stringify(row, null, 2) : `${key} = ${written(row.value)}`)
+      const row = settingRow(await loadProjectConfig(command, context, options.project), key, options.reveal === true)
+      context.out(context.json ? JSON.stringify(row, null, 2) : `${key} = ${formatValue(row.value)}`)
     })
 
   config
     .command('set <key> <value>')
-    .description('set one value in your config file; lists by commas')
+    .description('set one value in your config file; separate the items of a list by commas')
     .option('--json', 'print JSON')
     .action(async (name: string, text: string, _options: object, command: Command) => {
       const context = { ...(await plainContext(command)), env: process.env }
       const key = findSetting(name)
       refuseInSession(process.env, `config set ${key} …`)
       const { setSetting } = await import('../../domain/config/edit.ts')
-      const value = visible(key, setSetting(context.paths, key, text), false)
+      const value = maskSecret(key, setSetting(context.paths, key, text), false)
       const file = context.paths.configFile
-      context.out(context.json ? JSON.stringify({ key, value, file }) : `${key} = ${written(value)}  (in ${file})`)
+      context.out(context.json ? JSON.stringify({ key, value, file }) : `${key} = ${formatValue(value)}  (in ${file})`)
       const variable = variableIn(context.env, key)
-      if (variable) context.note(`${variable} is set and stands above the file.`)
-      if (!settingOf(key).inForce)
-        context.note(`${key} is kept but not yet in force: nothing heeds it in this version.`)
+      if (variable) context.note(`${variable} is set and overrides the file.`)
+      if (!settingOf(key).inForce) context.note(`${key} is stored but not yet in force: this version does not use it.`)
     })
 
   config
     .command('reset [key]')
-    .description('back to the default, for one key or all; the old file is kept beside it')
+    .description('reset one key or all to the default; the old file is kept beside it')
     .option('--yes', 'do not ask')
     .option('--json', 'print JSON')
     .action(async (name: string | undefined, options: { yes?: boolean }, command: Command) => {
@@ -74,8 +73,8 @@ export function addConfigCommand(program: Command): void {
       await confirm({ action: `Resetting ${what}`, question: `Reset ${what}?`, yes: options.yes === true })
       const { resetSetting, resetSettings } = await import('../../domain/config/edit.ts')
       const backup = key ? resetSetting(paths, key) : resetSettings(paths)
-      const said = backup ? `Reset ${what}. The old file is ${backup}` : `Nothing to reset: ${what} was not set.`
-      context.out(context.json ? JSON.stringify({ key: key ?? null, backup: backup ?? null }) : said)
+      const text = backup ? `Reset ${what}. The old file is ${backup}` : `Nothing to reset: ${what} was not set.`
+      context.out(context.json ? JSON.stringify({ key: key ?? null, backup: backup ?? null }) : text)
     })
 
   addBrainCommand(config, plainContext)
@@ -92,17 +91,21 @@ export function addConfigCommand(program: Command): void {
     })
 }
 
-/** The settings as a project sees them, with what a person has agreed to. */
-async function loadFor(command: Command, { paths, env }: CommandContext, project: string): Promise<LoadedConfig> {
-  const given = command.optsWithGlobals<{ dataDir?: string }>().dataDir
-  const flags = given === undefined ? {} : { 'data.directory': paths.data }
-  const untrusted = await loadConfig({ paths, env, project, flags })
-  if (untrusted.untrusted.length === 0) return untrusted
+/** The settings as a project sees them, including project settings that the user trusts. */
+async function loadProjectConfig(
+  command: Command,
+  { paths, env }: CommandContext,
+  project: string,
+): Promise<LoadedConfig> {
+  const dataDir = command.optsWithGlobals<{ dataDir?: string }>().dataDir
+  const flags = dataDir === undefined ? {} : { 'data.directory': paths.data }
+  const loaded = await loadConfig({ paths, env, project, flags })
+  if (loaded.untrusted.length === 0) return loaded
   const { trustedFile, trustStatus } = await import('../../policy/trust/trust.ts')
   return loadConfig({ paths, env, project, flags, trusted: trustedFile(await trustStatus(paths, project)) })
 }
 
-/** Does not read the config file to find the data directory, so that a wrong file can still be reset. */
+/** A context that does not read the config file for the data directory, so that an invalid file can still be reset. */
 async function plainContext(
   command: Command,
 ): Promise<Pick<CommandContext, 'json' | 'out' | 'note'> & { paths: AppPaths }> {
@@ -117,7 +120,7 @@ async function plainContext(
   }
 }
 
-interface Options extends BrainOptions {
+interface BrainCommandOptions extends BrainOptions {
   test: boolean
 }
 
@@ -128,56 +131,57 @@ interface Output {
   note(line: string): void
 }
 
-/** `pcc config brain <kind>`: sets a brain up, after it has answered a question. */
-function addBrainCommand(config: Command, outputOf: (command: Command) => Promise<Output>): void {
+/** `pcc config brain <kind>`: writes the settings of a brain once it has answered a test question. */
+function addBrainCommand(config: Command, outputFor: (command: Command) => Promise<Output>): void {
   config
     .command('brain')
-    .description('set up what forms opinions: asks for what it needs, checks it, asks a test question')
-    .addArgument(new Argument('<kind>', 'none is the rules alone').choices(BRAIN_KINDS))
+    .description('set up a brain: asks for what it needs, checks it, asks it a test question')
+    .addArgument(new Argument('<kind>', 'none: only rules decide').choices(BRAIN_KINDS))
     .option('--model <name>', 'the model')
     .option('--key-env <name>', 'take the API key from this variable')
     .option('--key-stdin', 'read the API key from standard input')
     .option('--url <url>', 'where its server is')
-    .option('--no-test', 'write it down unchecked')
+    .option('--no-test', 'write the settings without checking them')
     .option('--json', 'print JSON')
-    .action(async (kind: BrainKind, options: Options, command: Command) => {
+    .action(async (kind: BrainKind, options: BrainCommandOptions, command: Command) => {
       refuseInSession(process.env, `config brain ${kind}`)
-      await brainCommand(kind, options, await outputOf(command))
+      await setUpBrainCommand(kind, options, await outputFor(command))
     })
 }
 
-async function brainCommand(kind: BrainKind, options: Options, { paths, json, out, note }: Output): Promise<void> {
+async function setUpBrainCommand(
+  kind: BrainKind,
+  options: BrainCommandOptions,
+  { paths, json, out, note }: Output,
+): Promise<void> {
   const { checkOptions } = await import('./config-brain.ts')
   checkOptions(kind, options)
-  const { settings, model, tested } = kind === 'none' ? NONE : await chosen(kind, options, { paths, json, note })
+  const { settings, model, tested } =
+    kind === 'none' ? NO_BRAIN : await chooseBrain(kind, options, { paths, json, note })
   const { setSetting } = await import('../../domain/config/edit.ts')
   const file = paths.configFile
   const shown: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(settings)) {
     if (value === undefined || !isSettingKey(key)) continue
-    shown[key] = visible(key, setSetting(paths, key, String(value)), false)
+    shown[key] = maskSecret(key, setSetting(paths, key, String(value)), false)
   }
   if (json) return out(JSON.stringify({ kind, model: model ?? null, file, settings: shown, test: tested ?? null }))
   if (tested) out(`${kind} answers: ${model} said "${tested.answer}" to a test question (${tested.ms} ms).`)
-  for (const [key, value] of Object.entries(shown)) out(`${key} = ${written(value)}  (in ${file})`)
+  for (const [key, value] of Object.entries(shown)) out(`${key} = ${formatValue(value)}  (in ${file})`)
   if (kind === 'none') out('Questions are answered by rules, and by you.')
 }
 
-const NONE = { settings: { 'brain.type': 'none' as const }, model: undefined, tested: undefined }
+const NO_BRAIN = { settings: { 'brain.type': 'none' as const }, model: undefined, tested: undefined }
 
-async function chosen(
+async function chooseBrain(
   kind: Exclude<BrainKind, 'none'>,
-  options: Options,
+  options: BrainCommandOptions,
   { paths, json, note }: Pick<Output, 'paths' | 'json' | 'note'>,
 ) {
-  const [{ setUpBrain }, { openPrompter }, { loadConfig }] = await Promise.all([
-    import('./config-brain.ts'),
-    import('../input.ts'),
-    import('../../domain/config/load.ts'),
-  ])
+  const [{ setUpBrain }, { openPrompter }] = await Promise.all([import('./config-brain.ts'), import('../input.ts')])
   const atTerminal = !json && process.stdin.isTTY === true && process.stderr.isTTY === true
-  const gone = new AbortController()
-  const interrupt = () => gone.abort()
+  const leave = new AbortController()
+  const interrupt = () => leave.abort()
   process.once('SIGINT', interrupt)
   try {
     return await setUpBrain({
@@ -187,7 +191,7 @@ async function chosen(
       person: atTerminal ? await openPrompter(`Setting up ${kind}`) : undefined,
       env: process.env,
       note,
-      signal: gone.signal,
+      signal: leave.signal,
     })
   } finally {
     process.off('SIGINT', interrupt)

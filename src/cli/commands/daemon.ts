@@ -13,19 +13,19 @@ import { type CommandContext, contextOf, ExitCode } from '../context.ts'
 import { counted, duration } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
 
-/** Draining stops every agent first; a busy machine takes its time. */
+/** Generous: a stop ends every agent first, which takes long on a busy machine. */
 const STOP_MS = 60_000
 
 /** `pcc daemon …`: the background process. Other commands start it by themselves. */
 export function addDaemonCommand(program: Command): void {
-  const daemon = program.command('daemon').description('Start, stop and look at the background process.')
-  const add = (name: string, description: string, body: (context: CommandContext) => Promise<number>) =>
+  const daemon = program.command('daemon').description('Start, stop and check the background process.')
+  const add = (name: string, description: string, action: (context: CommandContext) => Promise<number>) =>
     daemon
       .command(name)
       .description(description)
       .option('--json', 'print JSON')
       .action(async (_options: unknown, command: Command) => {
-        throw new ExitCode(await body(await contextOf(command)))
+        throw new ExitCode(await action(await contextOf(command)))
       })
   add('start', 'Start it, unless it runs already.', start)
   add('stop', 'Stop it; running sessions are stopped first, runs paused.', stop)
@@ -38,8 +38,8 @@ export function addDaemonCommand(program: Command): void {
   daemon
     .command('logs')
     .description('Show its log.')
-    .option('--tail <n>', 'the last n lines', count, 50)
-    .option('-f, --follow', 'go on as lines are written')
+    .option('--tail <n>', 'the last n lines', parseCount, 50)
+    .option('-f, --follow', 'keep printing lines as they are written')
     .action(async (options: { tail: number; follow?: boolean }, command: Command) =>
       logs(options, await contextOf(command)),
     )
@@ -54,11 +54,11 @@ export function addDaemonCommand(program: Command): void {
 }
 
 async function start(context: CommandContext): Promise<number> {
-  const before = await findClient(context.paths)
-  const gaveUp = before ? undefined : gaveUpLine(context)
-  if (gaveUp) context.note(gaveUp)
+  const running = await findClient(context.paths)
+  const givenUp = running ? undefined : describeGivingUp(context)
+  if (givenUp) context.note(givenUp)
   const { health } = await openClient(context.paths, context)
-  return say(context, health, `The daemon ${before ? 'already runs' : 'is running'} (pid ${health.pid}).`)
+  return print(context, health, `The daemon ${running ? 'already runs' : 'is running'} (pid ${health.pid}).`)
 }
 
 async function stop(context: CommandContext): Promise<number> {
@@ -66,12 +66,12 @@ async function stop(context: CommandContext): Promise<number> {
   const runs = client ? await openRuns(client) : []
   await drain(client, context)
   const wasWaiting = await stopParent(context.paths, STOP_MS)
-  const words = client ? 'The daemon is stopped.' : wasWaiting ? WAS_WAITING : 'The daemon is not running.'
+  const text = client ? 'The daemon is stopped.' : wasWaiting ? WAS_WAITING : 'The daemon is not running.'
   const paused = runs.map(id => `Run ${id} is paused; go on with: pcc resume ${id}`)
-  return say(context, { status: 'stopped' }, [words, ...paused].join('\n'))
+  return print(context, { status: 'stopped' }, [text, ...paused].join('\n'))
 }
 
-/** Runs that the stop pauses. A daemon that cannot tell is stopped all the same. */
+/** The runs that the stop pauses. A daemon that fails to list them is stopped all the same. */
 async function openRuns(client: Client): Promise<string[]> {
   const { runs } = await client.request<{ runs: RunView[] }>('GET', '/runs?limit=50').catch(() => ({ runs: [] }))
   return runs.filter(({ state }) => state !== 'ended').map(({ id }) => id)
@@ -82,8 +82,8 @@ const WAS_WAITING = 'The daemon had died and was about to be started again; it s
 async function status(context: CommandContext): Promise<number> {
   const client = await findClient(context.paths)
   if (!client) {
-    const words = [gaveUpLine(context), 'The daemon is not running. Any command that needs it starts it.']
-    say(context, { status: 'stopped' }, words.filter(Boolean).join('\n'))
+    const lines = [describeGivingUp(context), 'The daemon is not running. Any command that needs it starts it.']
+    print(context, { status: 'stopped' }, lines.filter(Boolean).join('\n'))
     return 1
   }
   const { health } = client
@@ -91,30 +91,30 @@ async function status(context: CommandContext): Promise<number> {
     `The daemon is running (pid ${health.pid}, version ${health.version}).`,
     `  Up for:    ${duration(Date.now() - health.started_at)}`,
     `  Sessions:  ${health.sessions.live} live, ${health.sessions.total} in all`,
-    `  Kept by:   ${KEEPERS[health.kept_by ?? 'nobody']}`,
+    `  Kept by:   ${KEEPER_TEXT[health.kept_by ?? 'nobody']}`,
     `  Home:      ${health.home}`,
     `  Data:      ${health.data}`,
     `  Socket:    ${context.paths.socket}`,
   ]
-  return say(context, health, lines.join('\n'))
+  return print(context, health, lines.join('\n'))
 }
 
-/** What its parent left behind when it stopped trying. */
-function gaveUpLine({ paths }: CommandContext): string | undefined {
+/** Reads the verdict that the daemon's parent wrote when it gave up restarting it. */
+function describeGivingUp({ paths }: CommandContext): string | undefined {
   const verdict = readVerdict(paths)
   if (!verdict) return undefined
   const how = verdict.why === 'refused' ? 'refused to start again' : `died ${counted(verdict.deaths, 'time')} in a row`
   return `The daemon ${how} and was given up ${duration(Date.now() - verdict.at)} ago. Why: pcc doctor, pcc daemon logs`
 }
 
-const KEEPERS: Record<NonNullable<Health['kept_by']>, string> = {
+const KEEPER_TEXT: Record<NonNullable<Health['kept_by']>, string> = {
   parent: 'its parent, which starts it again when it dies',
   systemd: 'systemd',
   launchd: 'launchd',
   nobody: 'nobody: when it dies, the next command starts it',
 }
 
-/** Returns when the process is gone, so that a restart does not meet its predecessor. */
+/** Stops the daemon and returns when its process is gone, so that a restart does not meet its predecessor. */
 async function drain(
   client: Client | undefined,
   { paths, note }: CommandContext,
@@ -132,23 +132,23 @@ async function logs(
   { paths, out }: CommandContext,
 ): Promise<void> {
   const file = join(paths.logs, 'daemon.log')
-  let shown = logText(file)
+  let shown = readLog(file)
   const lines = shown.split('\n').filter(Boolean)
   if (lines.length === 0) out(`Nothing is logged in ${file} yet.`)
   for (const line of tail ? lines.slice(-tail) : []) out(neutral(line))
   const leave = new AbortController()
   process.once('SIGINT', () => leave.abort())
   while (follow && !leave.signal.aborted) {
-    await sleep(300, undefined, { signal: leave.signal }).catch(() => {}) // raised: the loop ends
-    const now = logText(file)
-    // A shorter file was rotated: all of it is new.
+    await sleep(300, undefined, { signal: leave.signal }).catch(() => {}) // aborted: the loop ends
+    const now = readLog(file)
+    // A file that does not continue the text shown was rotated: all of it is new.
     const fresh = now.startsWith(shown) ? now.slice(shown.length) : now
     for (const line of fresh.split('\n').filter(Boolean)) out(neutral(line))
     shown = now
   }
 }
 
-function logText(file: string): string {
+function readLog(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
@@ -157,44 +157,44 @@ function logText(file: string): string {
   }
 }
 
-function say({ json, out }: CommandContext, data: Health | { status: 'stopped' }, words: string): number {
-  out(json ? JSON.stringify(data, null, 2) : words)
+function print({ json, out }: CommandContext, data: Health | { status: 'stopped' }, text: string): number {
+  out(json ? JSON.stringify(data, null, 2) : text)
   return 0
 }
 
-function count(value: string): number {
+function parseCount(value: string): number {
   if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(value)
 }
 
 export interface StopDaemonOptions {
   timeoutMs: number
-  /** Its sessions are only cut off, and go on with the next daemon. */
+  /** Its sessions are only interrupted, and go on with the next daemon. */
   goOn?: boolean
 }
 
-/** Asks the daemon to stop and waits until its process, and the parent that kept it, are gone. `false`: not in time. */
+/** Asks the daemon to stop and waits until its process, and the parent that kept it, are gone. Returns `false` on a timeout. */
 export async function stopDaemon(client: Client, paths: AppPaths, options: StopDaemonOptions): Promise<boolean> {
   const { pid } = client.health
   const startTime = await startTimeOf(pid)
   const parent = await findLivingParent(paths)
   await client.request('POST', '/daemon/stop', { go_on: options.goOn ?? false })
   const daemon = startTime === undefined ? undefined : { pid, startTime }
-  return areGone([daemon, parent], options.timeoutMs)
+  return waitUntilGone([daemon, parent], options.timeoutMs)
 }
 
-/** Ends a parent that waits to start its daemon again. False where there is none. */
+/** Ends a parent that waits to start its daemon again. Returns `false` if there is none. */
 async function stopParent(paths: AppPaths, timeoutMs: number): Promise<boolean> {
   const parent = await findLivingParent(paths)
   if (!parent) return false
   process.kill(parent.pid, 'SIGTERM')
-  return areGone([parent], timeoutMs)
+  return waitUntilGone([parent], timeoutMs)
 }
 
-async function areGone(processes: (ProcessIdentity | undefined)[], timeoutMs: number): Promise<boolean> {
-  const there = processes.filter(one => one !== undefined)
+async function waitUntilGone(processes: (ProcessIdentity | undefined)[], timeoutMs: number): Promise<boolean> {
+  const known = processes.filter(each => each !== undefined)
   for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(20)) {
-    const alive = await Promise.all(there.map(isAlive))
+    const alive = await Promise.all(known.map(isAlive))
     if (!alive.includes(true)) return true
   }
   return false

@@ -23,7 +23,7 @@ const STOP_MS = 15_000
 
 /**
  * The demo: the real daemon and the real Claude Code on a small job, with a scripted model on loopback and a scripted
- * person at the terminal. It leaves nothing behind, whatever happens. Returns the exit code: 0 if the world is as it should be.
+ * person at the terminal. It leaves nothing behind, whatever happens. Returns the exit code: 0 if every check of the result passes.
  */
 export async function runDemo(context: CommandContext): Promise<number> {
   const interrupted = new AbortController()
@@ -31,14 +31,14 @@ export async function runDemo(context: CommandContext): Promise<number> {
   for (const signal of SIGNALS) process.once(signal, onSignal)
   process.stdout.on('error', onSignal)
   try {
-    using world = makeDemoSandbox(context.env)
+    using sandbox = makeDemoSandbox(context.env)
     await using simulator = await openSimulator({ text: DEMO_SCENARIO })
-    await using daemon = await startDaemonIn(world)
+    await using daemon = await startDaemonIn(sandbox)
     const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(LIMIT_MS)])
-    const env = { ...world.env, ...agentVariables(simulator.url) }
-    const session = await showSession({ world, client: daemon.client, env, context, signal })
+    const env = { ...sandbox.env, ...agentVariables(simulator.url) }
+    const session = await showSession({ sandbox, client: daemon.client, env, context, signal })
     if (!session) return interrupted.signal.aborted ? 130 : fail(context, 'The demo did not end in time.')
-    return report(checkDemo(world, session), context)
+    return report(checkDemo(sandbox, session), context)
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal)
     process.stdout.off('error', onSignal)
@@ -47,20 +47,21 @@ export async function runDemo(context: CommandContext): Promise<number> {
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-interface Show {
-  world: DemoSandbox
+interface ShowOptions {
+  sandbox: DemoSandbox
   client: Client
   env: Record<string, string>
   context: CommandContext
   signal: AbortSignal
 }
 
-async function showSession({ world, client, env, context, signal }: Show): Promise<SessionView | undefined> {
+async function showSession({ sandbox, client, env, context, signal }: ShowOptions): Promise<SessionView | undefined> {
   const { terminal, json, out, verbose } = context
   const screen = openScreen(process.stdout)
-  const request = { project: world.project, task: DEMO_TASK, name: 'demo', env }
+  const request = { project: sandbox.project, task: DEMO_TASK, name: 'demo', env }
   const session = await client.request<SessionView>('POST', '/sessions', request)
-  if (!json) screen.print([...intro(context), ...startHeader(session, { terminal, cwd: world.root, home: undefined })])
+  if (!json)
+    screen.print([...intro(context), ...startHeader(session, { terminal, cwd: sandbox.root, home: undefined })])
   const watch = {
     client,
     session,
@@ -74,9 +75,9 @@ async function showSession({ world, client, env, context, signal }: Show): Promi
   }
   const ended = await watchSession({ ...watch, person: scriptedPerson(terminal) })
   if (!ended) return undefined
-  const over = await client.request<SessionView>('GET', `/sessions/${session.id}`)
-  if (!json) screen.print(await closingLines(client, over, { id: over.id, terminal }))
-  return over
+  const finished = await client.request<SessionView>('GET', `/sessions/${session.id}`)
+  if (!json) screen.print(await closingLines(client, finished, { id: finished.id, terminal }))
+  return finished
 }
 
 function intro({ terminal }: CommandContext): string[] {
@@ -93,45 +94,45 @@ function report(checks: DemoCheck[], { json, terminal, out }: CommandContext): n
   if (json) out(JSON.stringify({ demo: { ok, checks } }))
   else {
     out('')
-    out('Looked at afterwards:')
+    out('Checked afterwards:')
     for (const check of checks)
       out(`  ${check.ok ? terminal.paint('green', '✓') : terminal.paint('red', '✗')} ${check.what}`)
   }
   return ok ? 0 : 1
 }
 
-function fail({ note }: CommandContext, words: string): number {
-  note(words)
+function fail({ note }: CommandContext, text: string): number {
+  note(text)
   return 1
 }
 
-/** The daemon of this world. Disposed of, it has ended, with every agent. */
-async function startDaemonIn(world: DemoSandbox): Promise<AsyncDisposable & { client: Client }> {
-  const paths = appPathsFor({ env: world.env })
-  const client = await openClient(paths, { env: world.env })
+/** Starts the daemon of the sandbox. Disposing of it ends the daemon and every agent. */
+async function startDaemonIn(sandbox: DemoSandbox): Promise<AsyncDisposable & { client: Client }> {
+  const paths = appPathsFor({ env: sandbox.env })
+  const client = await openClient(paths, { env: sandbox.env })
   const { pid } = client.health
   const startTime = (await startTimeOf(pid)) ?? ''
   return {
     client,
     async [Symbol.asyncDispose]() {
       const gone = await stopDaemon(client, paths, { timeoutMs: STOP_MS }).catch(() => false)
-      // It hangs, or did not answer; its agents end with it, their guardians see to that.
+      // The daemon hangs or did not answer. Its agents end with it: their guardians see to that.
       if (!gone && (await isAlive({ pid, startTime }))) process.kill(pid, 'SIGKILL')
     },
   }
 }
 
-/** A world of its own: nothing of the person's home, settings, logins or keys is in it. */
+/** A temporary home and project: nothing of the person's home, settings, logins or keys is in it. */
 interface DemoSandbox extends Disposable {
   root: string
   project: string
-  /** What must still be there in the end. */
+  /** A file that must still exist at the end. */
   keepsake: string
-  /** The environment of everything that runs in it. */
+  /** The environment of every process in it. */
   env: Record<string, string>
 }
 
-/** Makes the world of the demo: a home, a git project whose tests fail, and backups beside it that are not to be touched. */
+/** Makes the sandbox: a home, a git project whose tests fail, and backups beside it that must not be touched. */
 function makeDemoSandbox(caller: Record<string, string | undefined>): DemoSandbox {
   const root = mkdtempSync(join(tmpdir(), 'pcc-demo-'))
   const home = join(root, 'home')
@@ -155,30 +156,30 @@ function makeDemoSandbox(caller: Record<string, string | undefined>): DemoSandbo
   return { root, project, keepsake, env, [Symbol.dispose]: () => remove(root) }
 }
 
-/** From the caller only how to show things; the way to programs is the system's and this Node's. */
+/** Takes from the caller only what affects display; PATH holds the system's directories and this Node's. */
 function bareEnvironment(
   root: string,
   home: string,
   caller: Record<string, string | undefined>,
 ): Record<string, string> {
-  const shown = ['LANG', 'LC_ALL', 'TZ', 'TERM', 'PCC_TEST_RUN'].flatMap(name => {
+  const inherited = ['LANG', 'LC_ALL', 'TZ', 'TERM', 'PCC_TEST_RUN'].flatMap(name => {
     const value = caller[name]
     return value === undefined ? [] : [[name, value] as const]
   })
   return {
-    ...Object.fromEntries(shown),
+    ...Object.fromEntries(inherited),
     HOME: home,
     TMPDIR: tmpdir(),
     PATH: `${dirname(process.execPath)}:/usr/local/bin:/usr/bin:/bin`,
     PCC_HOME: join(root, 'pcc'),
-    // It is here for a minute, and whoever must kill it means it.
+    // This daemon lives for a minute, and nothing should start it again after it was killed.
     PCC_DAEMON_PARENT: 'false',
     CLAUDE_CONFIG_DIR: join(home, '.claude'),
     GIT_CONFIG_NOSYSTEM: '1',
   }
 }
 
-/** What points the real agent at the scripted model, with a key that is worth nothing elsewhere. */
+/** Points the real agent at the scripted model, with a key that is worth nothing elsewhere. */
 function agentVariables(url: string): Record<string, string> {
   return {
     ANTHROPIC_BASE_URL: url,
@@ -199,29 +200,32 @@ function remove(root: string): void {
   rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
 }
 
-/** Who the answers of the demo are by; it is stored and shown as such. */
-const WHO = 'scripted person'
-/** `() y`, behind the keys. */
-const TYPED = 4
+/** The name that is stored and shown as the author of the demo's answers. */
+const PERSON_NAME = 'scripted person'
+/** The width of `() y`, which follows the keys. */
+const TYPED_WIDTH = 4
 const REFUSAL = 'Leave what is outside the project alone.'
 
-/** Plays somebody at the terminal: chooses an answer, and refuses what is asked about. Shown as what it is. */
+/** Plays a person at the terminal: chooses an answer to the question and refuses the permission. It is shown as scripted. */
 function scriptedPerson(terminal: Terminal): Person {
-  // A whole line is printed, so the name must leave room for what is typed.
-  const width = terminal.width - INDENT - WHO.length - TYPED
+  // The prompt, the name and the typed answer share one line.
+  const width = terminal.width - INDENT - PERSON_NAME.length - TYPED_WIDTH
   return {
     async answer(ask, { echo }) {
       const type = (keys: string, typed: string) =>
-        echo(`${' '.repeat(INDENT)}${keys}${terminal.paint('cyan', `(${WHO}) ${typed}`)}`)
-      if (ask.kind === 'question') return chosen(ask, type)
+        echo(`${' '.repeat(INDENT)}${keys}${terminal.paint('cyan', `(${PERSON_NAME}) ${typed}`)}`)
+      if (ask.kind === 'question') return chooseAnswers(ask, type)
       type(permissionPrompt(ask, width), 't')
       type(REASON_PROMPT, REFUSAL)
-      return { verdict: 'deny', reason: REFUSAL, by: WHO }
+      return { verdict: 'deny', reason: REFUSAL, by: PERSON_NAME }
     },
   }
 }
 
-function chosen(ask: Extract<OpenAsk, { kind: 'question' }>, type: (keys: string, typed: string) => void): AskReply {
+function chooseAnswers(
+  ask: Extract<OpenAsk, { kind: 'question' }>,
+  type: (keys: string, typed: string) => void,
+): AskReply {
   const answers: Record<string, string> = {}
   for (const item of ask.questions) {
     const index = Math.max(
@@ -231,7 +235,7 @@ function chosen(ask: Extract<OpenAsk, { kind: 'question' }>, type: (keys: string
     type(questionKeys(item), String(index + 1))
     answers[item.question] = item.options[index]?.label ?? DEMO_ANSWER
   }
-  return { answers, by: WHO }
+  return { answers, by: PERSON_NAME }
 }
 
 interface DemoCheck {
@@ -239,17 +243,17 @@ interface DemoCheck {
   ok: boolean
 }
 
-/** Looks at the world itself, not at what was said about it. */
-function checkDemo(world: DemoSandbox, session: SessionView): DemoCheck[] {
-  const file = join(world.project, 'src/slug.js')
+/** Checks the sandbox itself, not what was reported about it. */
+function checkDemo(sandbox: DemoSandbox, session: SessionView): DemoCheck[] {
+  const file = join(sandbox.project, 'src/slug.js')
   const written = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  const tests = spawnSync(process.execPath, ['--test'], { cwd: world.project, env: world.env, stdio: 'ignore' })
+  const tests = spawnSync(process.execPath, ['--test'], { cwd: sandbox.project, env: sandbox.env, stdio: 'ignore' })
   return [
     { what: 'the session completed', ok: session.status === 'completed' },
     { what: 'src/slug.js holds the answer that was given', ok: written.includes(`'${DEMO_ANSWER}'`) },
     { what: 'its tests pass', ok: written !== '' && tests.status === 0 },
-    { what: 'the backups outside the project are untouched', ok: existsSync(world.keepsake) },
-    { what: 'the work is committed', ok: lastCommit(world) === DEMO_COMMIT_MESSAGE },
+    { what: 'the backups outside the project are untouched', ok: existsSync(sandbox.keepsake) },
+    { what: 'the work is committed', ok: lastCommit(sandbox) === DEMO_COMMIT_MESSAGE },
     { what: 'the blocked and the dangerous command were refused', ok: session.tools.denied === 2 },
     { what: 'nobody had to approve the rest', ok: session.tools.human === 0 },
   ]

@@ -1,7 +1,7 @@
-/** What the person of the demo asks for. */
+/** The task that the person of the demo gives. */
 export const DEMO_TASK = 'Write src/slug.js so that the tests pass, commit it, then tidy up.'
 
-/** What the tests of the demo's project want; nothing is there yet that passes them. */
+/** The files of the demo's project; its tests fail because src/slug.js is missing. */
 export const DEMO_FILES: Record<string, string> = {
   'package.json': `{ "name": "slugs", "version": "1.0.0", "type": "module", "scripts": { "test": "node --test" } }\n`,
   'README.md': '# slugs\n\nTurns titles into the last part of an address.\n',
@@ -20,11 +20,11 @@ const DEMO_QUESTION = 'What should slug() give for a title without any letters?'
 export const DEMO_ANSWER = 'untitled'
 const DEMO_TEST_COMMAND = 'node --test'
 export const DEMO_COMMIT_MESSAGE = 'Add slug()'
-/** Refused by the policy alone: it is on the list of blocked commands. */
+/** The policy refuses it without asking: it is on the list of blocked commands. */
 const DEMO_BLOCKED = 'sudo npm install --global slugs'
 const DEMO_DANGER = 'rm -rf ../backups'
 
-/** The agent's list of steps with so many of them done. */
+/** The agent's todo list with the first `done` steps completed. */
 function todos(done: number): string {
   const steps = ['Read the tests', 'Write src/slug.js', 'Run the tests'].map((content, index) => ({
     content,
@@ -35,8 +35,8 @@ function todos(done: number): string {
 }
 
 /**
- * The model's part of the demo, served on loopback. It is written against what the agent sends back: the question's answer
- * shapes the file that is written, and the refusal is taken as one.
+ * The model's part of the demo, served on loopback. It depends on what the agent sends back: the answer to the question
+ * shapes the file that is written, and a refused call must come back as failed.
  */
 export const DEMO_SCENARIO = `
 description: A small job with a question, a commit, something blocked and something dangerous

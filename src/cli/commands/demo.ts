@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { contextOf, ExitCode } from '../context.ts'
 
-/** `pcc demo`: the main job, shown, in a world of its own. */
+/** `pcc demo`: shows a supervised task in a temporary home and project. */
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')

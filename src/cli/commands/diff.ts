@@ -4,13 +4,11 @@ import { openClient, taskPath } from '../connection/client.ts'
 import { contextOf } from '../context.ts'
 import { diffHeading, diffLines, pageOut, statLines } from './review.ts'
 
-/** `pcc diff`: what an agent changed for a task, wherever it lies by now. */
+/** `pcc diff`: what an agent changed for a task, wherever the change is by now. */
 export function addDiffCommand(program: Command): void {
   program
     .command('diff')
-    .description(
-      'What was changed for a task: in its worktree as it is now, in what was merged, or in what was kept of it.',
-    )
+    .description('Show what was changed for a task: in its worktree, in its merge, or in what was kept of it.')
     .argument('<task>', 'id, or a unique beginning of it')
     .option('--stat', 'only which files, and how many lines')
     .option('--json', 'print JSON')
@@ -18,12 +16,12 @@ export function addDiffCommand(program: Command): void {
       const context = await contextOf(command)
       const { json, out, terminal } = context
       const client = await openClient(context.paths, context)
-      const found = await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff${stat ? '?stat=true' : ''}`)
-      if (json) return out(JSON.stringify(found, null, 2))
-      if (found.files.length === 0) context.note(`Nothing was changed for ${found.task}.`)
-      // What is piped on is the diff byte for byte, so that `git apply` understands it, and nothing else.
-      if (!process.stdout.isTTY && !stat && !found.cut) return void process.stdout.write(found.diff ?? '')
-      const lines = stat || found.cut ? statLines(found, terminal) : diffLines(found, terminal)
-      await pageOut([diffHeading(found, terminal), '', ...lines], context)
+      const diff = await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff${stat ? '?stat=true' : ''}`)
+      if (json) return out(JSON.stringify(diff, null, 2))
+      if (diff.files.length === 0) context.note(`Nothing was changed for ${diff.task}.`)
+      // A pipe gets exactly the bytes of the diff, so that `git apply` understands it.
+      if (!process.stdout.isTTY && !stat && !diff.cut) return void process.stdout.write(diff.diff ?? '')
+      const lines = stat || diff.cut ? statLines(diff, terminal) : diffLines(diff, terminal)
+      await pageOut([diffHeading(diff, terminal), '', ...lines], context)
     })
 }

@@ -19,7 +19,7 @@ import { counted } from '../render/format.ts'
 import { neutral, type Terminal, type Tone } from '../render/text.ts'
 import { sessionEnvironment } from '../session-env.ts'
 
-/** What one look came to. `mend` says what to do about it; a warning may be lived with. */
+/** The result of one check. `mend` says how to repair it; a warning may be left as it is. */
 export interface DoctorFinding {
   area: string
   level: 'ok' | 'warning' | 'problem'
@@ -32,15 +32,15 @@ export interface DoctorContext {
   paths: AppPaths
   env: Record<string, string | undefined>
   now: number
-  /** The settings, where they can be read. */
+  /** The settings, if they can be read. */
   config: Config | undefined
-  /** The daemon, where one answers. */
+  /** The daemon, if one answers. */
   client: Client | undefined
-  /** One that is there and gives no answer. */
+  /** The error of a daemon that runs but does not answer. */
   silent: AppError | undefined
 }
 
-export type DoctorCheck = (patient: DoctorContext) => DoctorFinding[] | Promise<DoctorFinding[]>
+export type DoctorCheck = (context: DoctorContext) => DoctorFinding[] | Promise<DoctorFinding[]>
 
 export const ok = (area: string, says: string): DoctorFinding => ({ area, level: 'ok', says })
 export const warning = (area: string, says: string, mend: string): DoctorFinding => ({
@@ -56,24 +56,24 @@ export const problem = (area: string, says: string, mend: string): DoctorFinding
   mend,
 })
 
-const LOOKS: Record<DoctorFinding['level'], { sign: string; tone: Tone }> = {
+const LEVEL_STYLES: Record<DoctorFinding['level'], { sign: string; tone: Tone }> = {
   ok: { sign: '✓', tone: 'green' },
   warning: { sign: '!', tone: 'yellow' },
   problem: { sign: '✗', tone: 'red' },
 }
 
-/** One line for each finding, and under what is not well how to mend it. */
+/** One line for each finding, followed by how to repair it if something is wrong. */
 export function findingLines(findings: DoctorFinding[], { paint }: Terminal): string[] {
   const width = Math.max(...findings.map(({ area }) => area.length))
   const lines = findings.flatMap(({ area, level, says, mend }) => {
-    const { sign, tone } = LOOKS[level]
+    const { sign, tone } = LEVEL_STYLES[level]
     const line = `${paint(tone, sign)} ${area.padEnd(width)}  ${neutral(says)}`
     return mend === undefined ? [line] : [line, `${' '.repeat(width + 4)}${paint('dim', `→ ${neutral(mend)}`)}`]
   })
   return [...lines, '', summary(findings)]
 }
 
-/** What a repair came to. */
+/** Describes the result of a repair. */
 export function rebuiltLines({ kept, rows, dropped }: RebuildResult): string[] {
   const lost = Object.entries(dropped).map(([table, count]) => `${count} of ${table}`)
   return [
@@ -85,112 +85,108 @@ export function rebuiltLines({ kept, rows, dropped }: RebuildResult): string[] {
 }
 
 function summary(findings: DoctorFinding[]): string {
-  const of = (level: DoctorFinding['level']) => findings.filter(finding => finding.level === level).length
-  if (of('problem') > 0) return `${counted(of('problem'), 'problem')}, ${counted(of('warning'), 'warning')}.`
-  return of('warning') > 0 ? `No problem, ${counted(of('warning'), 'warning')}.` : 'All is well.'
+  const count = (level: DoctorFinding['level']) => findings.filter(finding => finding.level === level).length
+  if (count('problem') > 0) return `${counted(count('problem'), 'problem')}, ${counted(count('warning'), 'warning')}.`
+  return count('warning') > 0 ? `No problem, ${counted(count('warning'), 'warning')}.` : 'All is well.'
 }
 
 const run = promisify(execFile)
 
-/** Programs answer within milliseconds; the agent starts a whole runtime. */
-const PATIENCE_MS = 20_000
+/** Most programs answer within milliseconds, but the agent starts a whole runtime. */
+const PROGRAM_TIMEOUT_MS = 20_000
 
-export const checkPrograms: DoctorCheck = async patient => [
+export const checkPrograms: DoctorCheck = async context => [
   ok('pcc', `version ${programVersion()}, Node ${process.versions.node}`),
-  await tool('git', ['--version'], patient, {
-    need: problem('git', 'git is not on your PATH', 'Install git: projects and checkpoints need it.'),
+  await checkTool('git', ['--version'], context, {
+    missing: problem('git', 'git is not on your PATH', 'Install git: projects and checkpoints need it.'),
   }),
-  await tool('tmux', ['-V'], patient, {
-    need: warning(
-      'tmux',
-      'tmux is not on your PATH',
-      'Install it if you want sessions that live in a terminal of their own.',
-    ),
+  await checkTool('tmux', ['-V'], context, {
+    missing: warning('tmux', 'tmux is not on your PATH', 'Install it if you want sessions in their own terminal.'),
   }),
-  ...(await agent(patient)),
+  ...(await checkAgent(context)),
 ]
 
-async function tool(
+async function checkTool(
   name: string,
   args: string[],
   { env }: DoctorContext,
-  { need }: { need: DoctorFinding },
+  { missing }: { missing: DoctorFinding },
 ): Promise<DoctorFinding> {
-  if (!findProgram(name, env)) return need
+  if (!findProgram(name, env)) return missing
   try {
-    const { stdout } = await run(name, args, { timeout: PATIENCE_MS, env: process.env })
+    const { stdout } = await run(name, args, { timeout: PROGRAM_TIMEOUT_MS, env: process.env })
     return ok(name, stdout.trim().split('\n')[0] ?? '')
   } catch (error) {
-    return problem(name, `it does not run: ${firstLine(error)}`, `Install ${name} anew.`)
+    return problem(name, `it does not run: ${firstLineOf(error)}`, `Install ${name} again.`)
   }
 }
 
-/** The agent as sessions start it: the program of the settings, in the environment that reaches it. */
-async function agent(patient: DoctorContext): Promise<DoctorFinding[]> {
-  const { paths, env, config } = patient
+/** Checks the agent as a session starts it: the configured program, in the environment that a session gives it. */
+async function checkAgent(context: DoctorContext): Promise<DoctorFinding[]> {
+  const { paths, env, config } = context
   let program: string
   try {
     program = config?.agents.path ?? (await import('../../agents/claude/options.ts')).bundledProgram()
   } catch (error) {
-    return [problem('agent', firstLine(error), 'Install pcc again: npm i -g perpetualcc')]
+    return [problem('agent', firstLineOf(error), 'Install pcc again: npm i -g perpetualcc')]
   }
-  // Settings that cannot be read are told elsewhere; without them the standard list holds.
+  // Unreadable settings are reported by `checkConfig`; the standard list of variables is used then.
   const agentEnv = await sessionEnvironment({ paths, env, project: process.cwd() }).catch(() =>
     agentEnvironment(env, STANDARD_AGENT_ENV),
   )
   try {
-    const { stdout } = await run(program, ['--version'], { timeout: PATIENCE_MS, env: agentEnv })
-    return [ok('agent', `${stdout.trim()} at ${program}`), await login(program, agentEnv)]
+    const { stdout } = await run(program, ['--version'], { timeout: PROGRAM_TIMEOUT_MS, env: agentEnv })
+    return [ok('agent', `${stdout.trim()} at ${program}`), await checkLogin(program, agentEnv)]
   } catch (error) {
     return [
-      problem('agent', `${program} does not run: ${firstLine(error)}`, 'Correct agents.path, or install pcc again.'),
+      problem('agent', `${program} does not run: ${firstLineOf(error)}`, 'Correct agents.path, or install pcc again.'),
     ]
   }
 }
 
-/** Only whether there is a login, by the agent's own word; no key is looked at. */
-async function login(program: string, env: Record<string, string>): Promise<DoctorFinding> {
-  const none = problem(
+/** Asks the agent itself whether it is logged in; no key is read. */
+async function checkLogin(program: string, env: Record<string, string>): Promise<DoctorFinding> {
+  const loggedOut = problem(
     'login',
     'the agent is not logged in',
     'Log in with: pcc agents login (or set ANTHROPIC_API_KEY)',
   )
   try {
-    const { stdout } = await run(program, ['auth', 'status', '--json'], { timeout: PATIENCE_MS, env })
+    const { stdout } = await run(program, ['auth', 'status', '--json'], { timeout: PROGRAM_TIMEOUT_MS, env })
     const { loggedIn, authMethod } = JSON.parse(stdout) as { loggedIn?: boolean; authMethod?: string }
-    return loggedIn ? ok('login', `logged in (${authMethod ?? 'by a way it does not tell'})`) : none
+    return loggedIn ? ok('login', `logged in (${authMethod ?? 'by an unknown method'})`) : loggedOut
   } catch (error) {
-    // It says "not logged in" with exit code 1, and its words are in the error then.
-    const said = (error as { stdout?: string }).stdout ?? ''
-    if (said.includes('"loggedIn"')) return none
+    // "Not logged in" comes with exit code 1; the output is in the error then.
+    const stdout = (error as { stdout?: string }).stdout ?? ''
+    if (stdout.includes('"loggedIn"')) return loggedOut
     return warning(
       'login',
-      `the agent does not say whether it is logged in: ${firstLine(error)}`,
+      `the agent does not say whether it is logged in: ${firstLineOf(error)}`,
       'Try: pcc agents login',
     )
   }
 }
 
-function firstLine(error: unknown): string {
+function firstLineOf(error: unknown): string {
   return messageOf(error).split('\n')[0] ?? ''
 }
 
-export const checkSettings: DoctorCheck = async patient => [
-  ...(await config(patient)),
-  ...notifications(patient),
-  isolation(patient),
-  await sandbox(patient),
+export const checkSettings: DoctorCheck = async context => [
+  ...(await checkConfig(context)),
+  ...checkNotifications(context),
+  describeIsolation(context),
+  await checkSandbox(context),
 ]
 
-async function config({ paths, env }: DoctorContext): Promise<DoctorFinding[]> {
+async function checkConfig({ paths, env }: DoctorContext): Promise<DoctorFinding[]> {
   try {
     const { values } = await loadConfig({ paths, env })
     const mode = statSync(paths.configFile, { throwIfNoEntry: false })?.mode
-    if (mode === undefined) return [ok('config', 'no file of your own; the defaults hold')]
-    const written = SETTING_KEYS.filter(key => settingOf(key).secret && values[key] !== undefined)
-    const bare = written.filter(key => !String(values[key]).startsWith('env:'))
-    if (bare.length > 0 && (mode & 0o077) !== 0) {
-      const says = `${paths.configFile} holds ${bare.join(', ')} and others can read it`
+    if (mode === undefined) return [ok('config', 'no config file; the defaults apply')]
+    const secrets = SETTING_KEYS.filter(key => settingOf(key).secret && values[key] !== undefined)
+    const inPlainText = secrets.filter(key => !String(values[key]).startsWith('env:'))
+    if (inPlainText.length > 0 && (mode & 0o077) !== 0) {
+      const says = `${paths.configFile} holds ${inPlainText.join(', ')} and others can read it`
       return [warning('config', says, `Close it: chmod 600 ${paths.configFile}`)]
     }
     return [ok('config', `${paths.configFile} is valid`)]
@@ -200,7 +196,7 @@ async function config({ paths, env }: DoctorContext): Promise<DoctorFinding[]> {
   }
 }
 
-function notifications({ config, env }: DoctorContext): DoctorFinding[] {
+function checkNotifications({ config, env }: DoctorContext): DoctorFinding[] {
   if (!config) return []
   const { channels, problems } = setUpOf(config.notifications, env)
   const broken = problems.map(({ channel, problem: what }) =>
@@ -210,48 +206,52 @@ function notifications({ config, env }: DoctorContext): DoctorFinding[] {
   return [...broken, ok('notifications', working)]
 }
 
-/** What the promise "no process is left" rests on here. */
-function isolation({ config }: DoctorContext): DoctorFinding {
+/** Says how pcc makes sure on this machine that no process of an agent is left. */
+function describeIsolation({ config }: DoctorContext): DoctorFinding {
   const level = isolationLevel(config?.agents.isolation)
   if (level === 'namespace') return ok('isolation', 'agents run in a PID namespace: nothing they start can escape')
   const says =
-    'agents are found by a marker: only a process that both loses its parent and drops all it inherited escapes'
+    'the processes of agents are found by a marker: only one that both loses its parent and drops all it inherited escapes'
   return ok('isolation', says)
 }
 
-/** What stands around an agent that is not held to every call. */
-async function sandbox({ config, env }: DoctorContext): Promise<DoctorFinding> {
+/** Checks the sandbox for agents whose calls are not all gated. */
+async function checkSandbox({ config, env }: DoctorContext): Promise<DoctorFinding> {
   const mode = config?.agents.sandbox ?? 'auto'
   if (mode === 'off') return ok('sandbox', 'switched off: agents that are not held to every call run without one')
-  const found = await findBubblewrap(env)
-  if ('program' in found)
-    return ok('sandbox', `bubblewrap ${found.version}: agents that are not held to every call run in it`)
-  if (mode === 'required') return problem('sandbox', `required, and ${found.problem}`, found.install)
+  const bubblewrap = await findBubblewrap(env)
+  if ('program' in bubblewrap)
+    return ok('sandbox', `bubblewrap ${bubblewrap.version}: agents that are not held to every call run in it`)
+  if (mode === 'required') return problem('sandbox', `required, and ${bubblewrap.problem}`, bubblewrap.install)
   return ok(
     'sandbox',
-    `none, ${found.problem}: it is only for agents that are not held to every call. ${found.install}`,
+    `none, ${bubblewrap.problem}: it is only for agents that are not held to every call. ${bubblewrap.install}`,
   )
 }
 
 const MB = 1024 * 1024
 
-export const checkFiles: DoctorCheck = patient => [...disk(patient), ...modes(patient), socket(patient)]
+export const checkFiles: DoctorCheck = context => [
+  ...checkDisk(context),
+  ...checkModes(context),
+  describeSocket(context),
+]
 
-/** The nearest directory there is: before the first start there is none of ours. */
-function disk({ paths, config }: DoctorContext): DoctorFinding[] {
+/** Checks the data directory, or the home before there is one. Before the first start neither exists. */
+function checkDisk({ paths, config }: DoctorContext): DoctorFinding[] {
   const dir = [paths.data, paths.home].find(path => existsSync(path))
-  if (!dir) return [ok('disk', `${paths.home} is made at the first start`)]
+  if (!dir) return [ok('disk', `${paths.home} is created at the first start`)]
   const { state, reason } = readDiskReport(dir, config?.data.min_free_mb ?? defaultValues()['data.min_free_mb'])
   if (state === 'ok') return [ok('disk', `${Math.floor(readFreeBytes(dir) / MB)} MB free in ${dir}`)]
   const mend =
     state === 'full'
-      ? 'Free some space; what waits for it goes on by itself.'
+      ? 'Free some space; work that waits for it goes on by itself.'
       : 'Make it writable for you, or name another directory with --data-dir or data.directory.'
   return [problem('disk', reason, mend)]
 }
 
-/** Who else could read the token, the kept environments, the database. */
-function modes({ paths }: DoctorContext): DoctorFinding[] {
+/** Checks whether another user could read the token, the stored environments or the database. */
+function checkModes({ paths }: DoctorContext): DoctorFinding[] {
   const secrets = join(paths.run, 'secrets')
   const kept = existsSync(secrets) ? readdirSync(secrets).map(name => join(secrets, name)) : []
   const ours = [paths.run, paths.logs, paths.tokenFile, paths.database, paths.trustFile, ...kept]
@@ -266,7 +266,7 @@ function modes({ paths }: DoctorContext): DoctorFinding[] {
   return findings.length > 0 ? findings : [ok('permissions', 'only you can read what is kept')]
 }
 
-function socket({ paths: { socket: path, run } }: DoctorContext): DoctorFinding {
-  const isElsewhere = !path.startsWith(run)
-  return ok('socket', isElsewhere ? `${path} (the path of your home is too long for one inside of it)` : path)
+function describeSocket({ paths: { socket: path, run } }: DoctorContext): DoctorFinding {
+  const isOutsideHome = !path.startsWith(run)
+  return ok('socket', isOutsideHome ? `${path} (the path of your home is too long for one inside of it)` : path)
 }

@@ -7,14 +7,14 @@ import type { Reason } from '../../domain/assessment.ts'
 import { type Classifier, openClassifier } from '../../policy/classify/classify.ts'
 import { judgeCall, type ProjectPolicy } from './explain-call.ts'
 
-/** A command of 1 MB with every character escaped, and some room. */
-const MAX_LINE = 16 * 1024 * 1024
-/** Answers are written once there is so much of them, or nothing more to read at once. */
+/** Room for a command of 1 MB with every character escaped. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024
+/** Answers are written when this many characters are collected, or at the end of each chunk. */
 const WRITE_AT = 64 * 1024
-/** Projects whose settings are remembered; a batch that names more reads some again. */
+/** How many projects' policies are cached; a batch that names more loads some again. */
 const MAX_PROJECTS = 64
 
-/** The highest come first; a hostile command can have thousands. */
+/** The reasons of the highest risk come first; a hostile command can have thousands. */
 const MAX_REASONS = 50
 
 const Id = z.union([z.string(), z.number(), z.null()])
@@ -30,25 +30,25 @@ type Row = z.infer<typeof Row>
 export interface BatchDeps {
   input: AsyncIterable<Buffer>
   output: Writable
-  /** Where a line does not say. */
+  /** The project of a line that names none. */
   project: string
   home: string
   policyFor(project: string): Promise<ProjectPolicy>
 }
 
-/** One verdict a line, in order, as if nobody were there to be asked. It holds no more than a line and the answers of one chunk. */
+/** Writes one verdict for each line, in order, as if nobody were there to ask. Memory holds at most one line and the answers of one chunk. */
 export async function runBatch({ input, output, project, home, policyFor }: BatchDeps): Promise<void> {
   using classifier = openClassifier()
-  const policies = remembering(policyFor)
+  const policies = cachePolicies(policyFor)
   let answers = ''
   const flush = async () => {
     const text = answers
     answers = ''
     if (text !== '' && !output.write(text)) await once(output, 'drain')
   }
-  for await (const lines of splitLines(input, MAX_LINE)) {
+  for await (const lines of splitLines(input, MAX_LINE_BYTES)) {
     for (const line of lines) {
-      const answer = await answerTo(line, { classifier, policies, project, home })
+      const answer = await answerLine(line, { classifier, policies, project, home })
       if (answer !== undefined) answers += `${JSON.stringify(answer)}\n`
       if (answers.length > WRITE_AT) await flush()
     }
@@ -63,23 +63,23 @@ interface BatchContext {
   home: string
 }
 
-async function answerTo(line: BatchLine, desk: BatchContext): Promise<object | undefined> {
+async function answerLine(line: BatchLine, context: BatchContext): Promise<object | undefined> {
   if ('tooLong' in line)
-    return refusal(null, 'line_too_long', `the line has ${line.tooLong} bytes, more than ${MAX_LINE}`)
+    return refusal(null, 'line_too_long', `the line has ${line.tooLong} bytes, more than ${MAX_LINE_BYTES}`)
   const text = line.bytes.toString('utf8').replace(/^\uFEFF/, '')
   if (text.trim() === '') return undefined
   const read = readRow(text)
   if ('error' in read) return read
-  // What was put in place of the broken bytes is not what would run.
+  // Decoding replaced the invalid bytes, so the text is not what would run.
   if (!isText(line.bytes)) return refusal(read.row.id, 'not_utf8', 'the line is not text in UTF-8')
   try {
-    return await judged(read.row, desk)
+    return await judgeRow(read.row, context)
   } catch (thrown) {
     return refusal(read.row.id, 'failed', messageOf(thrown))
   }
 }
 
-async function judged(row: Row, { classifier, policies, project, home }: BatchContext): Promise<object> {
+async function judgeRow(row: Row, { classifier, policies, project, home }: BatchContext): Promise<object> {
   const { id, tool, input } = row
   const call = { tool, input, project: resolve(row.project ?? project), home: resolve(row.home ?? home) }
   const policy = await policies(call.project)
@@ -90,7 +90,7 @@ async function judged(row: Row, { classifier, policies, project, home }: BatchCo
     risk,
     verdict,
     confidence,
-    reasons: assessment.reasons.slice(0, MAX_REASONS).map(brief),
+    reasons: assessment.reasons.slice(0, MAX_REASONS).map(shortenReason),
     by,
     ...(rule !== undefined && { rule }),
   }
@@ -108,8 +108,8 @@ function readRow(text: string): { row: Row } | { error: object } {
   const id = Id.safeParse((value as { id?: unknown } | null)?.id)
   const [issue] = row.error.issues
   const where = issue?.path.join('.') ?? ''
-  const words = (issue?.message ?? 'not valid').replace(/^Invalid input: /, '')
-  return refusal(id.success ? id.data : null, 'not_valid', where === '' ? words : `${where}: ${words}`)
+  const problem = (issue?.message ?? 'not valid').replace(/^Invalid input: /, '')
+  return refusal(id.success ? id.data : null, 'not_valid', where === '' ? problem : `${where}: ${problem}`)
 }
 
 function refusal(
@@ -120,8 +120,8 @@ function refusal(
   return { id, error: { code, message: shorten(message) } }
 }
 
-/** Texts name words of the command, which may be as long as the command. */
-function brief({ code, risk, text, at }: Reason): object {
+/** A reason quotes words of the command, which may be as long as the command. */
+function shortenReason({ code, risk, text, at }: Reason): object {
   return { code, risk, text: shorten(text), ...(at && { at }) }
 }
 
@@ -129,44 +129,44 @@ function shorten(text: string): string {
   return text.length > 400 ? `${text.slice(0, 399)}…` : text
 }
 
-const strict = new TextDecoder('utf-8', { fatal: true })
+const strictDecoder = new TextDecoder('utf-8', { fatal: true })
 
 function isText(bytes: Buffer): boolean {
   try {
-    strict.decode(bytes)
+    strictDecoder.decode(bytes)
     return true
   } catch {
     return false
   }
 }
 
-function remembering(policyFor: BatchDeps['policyFor']): BatchDeps['policyFor'] {
-  const known = new Map<string, Promise<ProjectPolicy>>()
+function cachePolicies(policyFor: BatchDeps['policyFor']): BatchDeps['policyFor'] {
+  const cache = new Map<string, Promise<ProjectPolicy>>()
   return project => {
-    const policy = known.get(project) ?? policyFor(project)
-    if (!known.has(project)) {
-      const [oldest] = known.keys()
-      if (known.size >= MAX_PROJECTS && oldest !== undefined) known.delete(oldest)
-      known.set(project, policy)
+    const policy = cache.get(project) ?? policyFor(project)
+    if (!cache.has(project)) {
+      const [oldest] = cache.keys()
+      if (cache.size >= MAX_PROJECTS && oldest !== undefined) cache.delete(oldest)
+      cache.set(project, policy)
     }
     return policy
   }
 }
 
-/** A line as bytes, or how long one was that is too long to be kept. */
+/** The bytes of a line, or only the length of a line that is too long to keep. */
 type BatchLine = { bytes: Buffer } | { tooLong: number }
 
-/** The lines of a stream, one chunk's worth at a time. At most one unfinished line is held, and of that no more than `most` bytes. */
-async function* splitLines(stream: AsyncIterable<Buffer>, most: number): AsyncGenerator<BatchLine[]> {
+/** Yields the lines that end in each chunk. At most one unfinished line is held, and no more than `maxBytes` of it. */
+async function* splitLines(stream: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<BatchLine[]> {
   let held: Buffer[] = []
   let length = 0
-  const take = (part: Buffer): void => {
+  const append = (part: Buffer): void => {
     length += part.length
-    if (length > most) held = []
+    if (length > maxBytes) held = []
     else held.push(part)
   }
   const finish = (): BatchLine => {
-    const line = length > most ? { tooLong: length } : { bytes: Buffer.concat(held) }
+    const line = length > maxBytes ? { tooLong: length } : { bytes: Buffer.concat(held) }
     held = []
     length = 0
     return line
@@ -175,11 +175,11 @@ async function* splitLines(stream: AsyncIterable<Buffer>, most: number): AsyncGe
     const lines: BatchLine[] = []
     let from = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      take(chunk.subarray(from, end))
+      append(chunk.subarray(from, end))
       lines.push(finish())
       from = end + 1
     }
-    if (from < chunk.length) take(chunk.subarray(from))
+    if (from < chunk.length) append(chunk.subarray(from))
     if (lines.length > 0) yield lines
   }
   if (length > 0) yield [finish()]

@@ -18,7 +18,7 @@ import { openRememberedAnswers, type RememberedAnswers } from '../../store/offli
 import type { CommandContext } from '../context.ts'
 import { neutral, type Tone } from '../render/text.ts'
 
-/** Prints what a call is made of, with the risk of each piece, what decided and what would change it. */
+/** Prints the pieces of a call with the risk of each, the verdict, what decided it and what would change it. */
 export async function explainCall(
   call: ExplainedCall,
   { paths, env, terminal, json, out, note }: CommandContext,
@@ -30,49 +30,49 @@ export async function explainCall(
   const { decision: atTerminal } = await judgeCall(call, { classifier, policy, attached: true })
   const facts = { call, assessment, decision, policy, remembered }
   const decider = deciderOf(facts)
-  const changes = waysToChange(facts)
+  const changes = listChanges(facts)
   if (policy.problem) note(`${policy.problem.message}. ${policy.problem.next}`)
   if (json) {
     const { risk, verdict, confidence, by, reason } = decision
     const { tool, project } = call
     const { reasons, pieces, normalised } = assessment
     const attached = { verdict: atTerminal.verdict, by: atTerminal.by }
-    const page = { tool, project, normalised, risk, verdict, confidence, by, reason, decided: decider, attached }
-    out(JSON.stringify({ ...page, would_change: changes, reasons, pieces }, null, 2))
+    const summary = { tool, project, normalised, risk, verdict, confidence, by, reason, decided: decider, attached }
+    out(JSON.stringify({ ...summary, would_change: changes, reasons, pieces }, null, 2))
     return
   }
   const { paint } = terminal
   for (const line of explainTree(assessment)) out(paintRisk(line, paint))
   out('')
-  out(`${paint('bold', 'Risk:')}      ${paint(TONES[decision.risk] ?? 'bold', decision.risk)}`)
-  out(`${paint('bold', 'Verdict:')}   ${verdictLine(decision, atTerminal)}`)
+  out(`${paint('bold', 'Risk:')}      ${paint(RISK_TONES[decision.risk] ?? 'bold', decision.risk)}`)
+  out(`${paint('bold', 'Verdict:')}   ${describeVerdict(decision, atTerminal)}`)
   out(`${paint('bold', 'Decided:')}   ${neutral(decider)}`)
   out(`${paint('bold', 'Reason:')}    ${neutral(decision.reason)}`)
   out(paint('bold', 'What would change it:'))
   for (const change of changes) out(`  - ${neutral(change)}`)
 }
 
-const TONES: Record<string, Tone> = { LOW: 'green', MEDIUM: 'yellow', HIGH: 'red' }
-const WORDS = { allow: 'allowed', deny: 'denied', ask: 'a person is asked' }
+const RISK_TONES: Record<string, Tone> = { LOW: 'green', MEDIUM: 'yellow', HIGH: 'red' }
+const VERDICT_TEXT = { allow: 'allowed', deny: 'denied', ask: 'a person is asked' }
 
-type Verdict = keyof typeof WORDS
+type Verdict = keyof typeof VERDICT_TEXT
 
-function verdictLine(
+function describeVerdict(
   { verdict, confidence }: { verdict: Verdict; confidence: number },
   attached: { verdict: Verdict },
 ) {
-  const sure = verdict === 'ask' ? '' : ` (confidence ${confidence})`
-  if (attached.verdict === verdict) return `${WORDS[verdict]}${sure}`
-  return `${WORDS[verdict]} with nobody there; ${WORDS[attached.verdict]} at an attached terminal`
+  const confidenceText = verdict === 'ask' ? '' : ` (confidence ${confidence})`
+  if (attached.verdict === verdict) return `${VERDICT_TEXT[verdict]}${confidenceText}`
+  return `${VERDICT_TEXT[verdict]} with nobody there; ${VERDICT_TEXT[attached.verdict]} at an attached terminal`
 }
 
 function paintRisk(line: string, paint: (tone: Tone, text: string) => string): string {
   return line.replace(/^( *(?:- )?)(LOW|MEDIUM|HIGH)\b/, (_, indent: string, risk: string) => {
-    return indent + paint(TONES[risk] ?? 'bold', risk)
+    return indent + paint(RISK_TONES[risk] ?? 'bold', risk)
   })
 }
 
-/** A tool call that is only talked about. */
+/** A tool call that is judged but not run. */
 interface ExplainedCall {
   tool: string
   input: unknown
@@ -83,22 +83,22 @@ interface ExplainedCall {
 export interface JudgeCallDeps {
   classifier: Classifier
   policy: ProjectPolicy
-  /** Whether somebody is there to be asked. */
+  /** Whether a person is there to ask. */
   attached: boolean
-  /** Rules after those of the files. */
+  /** Rules that come after those of the files. */
   moreRules?: (assessment: Assessment) => readonly PolicyRule[]
-  /** In place of what people answered before. */
+  /** Replaces the lookup of remembered answers. */
   precedent?: DecisionContext['precedent']
 }
 
 export interface JudgedCall {
   assessment: Assessment
   decision: Decision
-  /** What a person answered before, where it was looked up. */
+  /** What a person answered before, if it was looked up. */
   remembered?: PrecedentAdvice | undefined
 }
 
-/** What would become of a call. Nothing is run and nothing is remembered. */
+/** Decides about a call as a session would. Nothing is run and nothing is remembered. */
 export async function judgeCall(
   call: ExplainedCall,
   { classifier, policy, attached, moreRules, precedent }: JudgeCallDeps,
@@ -108,8 +108,8 @@ export async function judgeCall(
   const { safeDirectories, settings, rules } = policy
   const assessment = await classifier.classify({ tool, input, project, home, safeDirectories })
   let remembered: PrecedentAdvice | undefined
-  const recall = async (asked: Assessment) => {
-    remembered = await findPrecedent(policy.answers, { project, tool, assessment: asked, memory: policy.memory })
+  const recall = async (question: Assessment) => {
+    remembered = await findPrecedent(policy.answers, { project, tool, assessment: question, memory: policy.memory })
     return remembered
   }
   const decision = await decide(
@@ -122,13 +122,13 @@ export async function judgeCall(
       precedent: precedent ?? recall,
       attached,
     },
-    NEVER,
+    NEVER_ABORTED,
   )
   return { assessment, decision, remembered }
 }
 
-/** The rule brain answers at once: there is nothing to break off. */
-const NEVER = new AbortController().signal
+/** The rule brain answers at once, so there is nothing to abort. */
+const NEVER_ABORTED = new AbortController().signal
 
 export interface VerdictFacts {
   call: ExplainedCall
@@ -138,44 +138,46 @@ export interface VerdictFacts {
   remembered?: PrecedentAdvice | undefined
 }
 
-/** What decided, with the place where it is written. */
+/** Says what decided, and where that is written. */
 export function deciderOf({ decision, policy, remembered }: VerdictFacts): string {
   const { by, rule, risk, confidence } = decision
   if (rule?.startsWith('blocked ')) return 'permissions.blocked_commands, which nothing overrides'
   if (by === 'rule') {
-    const where = writtenAt(rule, policy)
-    return where ? `the rule "${rule}" (${where.file}:${where.line})` : 'a rules file is wrong, so everything asks'
+    const written = findWrittenRule(rule, policy)
+    return written
+      ? `the rule "${rule}" (${written.file}:${written.line})`
+      : 'a rules file is wrong, so everything asks'
   }
   if (by === 'precedent' && remembered) {
     const who = remembered.by === 'human' ? 'you' : remembered.by
     return `${who} answered this on ${remembered.day}: ${remembered.approve ? 'approve' : 'deny'}`
   }
   if (by === 'brain' && decision.verdict === 'allow')
-    return `the rule brain, sure to ${confidence} of the ${policy.settings.threshold} that are needed`
+    return `the rule brain, with confidence ${confidence} where ${policy.settings.threshold} is needed`
   if (by === 'brain') return 'the rule brain is not sure, so a person is asked'
   if (risk === 'LOW') return policy.settings.autoApproveLow ? 'LOW risk is allowed' : 'LOW risk is asked about here'
   return `${risk} risk, and no rule says otherwise`
 }
 
-/** The ways to another verdict, each as something that can be typed on one line. */
-function waysToChange(facts: VerdictFacts): string[] {
-  const ways = listWays(facts).filter(way => !UNTYPABLE.test(way))
-  return ways.length > 0 ? ways : ['your answer when it is asked']
+/** Ways to get another verdict, each of which can be typed on one line. */
+function listChanges(facts: VerdictFacts): string[] {
+  const changes = proposeChanges(facts).filter(change => !UNTYPABLE.test(change))
+  return changes.length > 0 ? changes : ['your answer when it is asked']
 }
 
-/** No rule can hold what cannot be seen, several lines included. */
+/** Invisible characters, line breaks included: no rule can hold them. */
 const UNTYPABLE = /[\p{Cc}\p{Cf}\p{Cs}]/u
 
-function listWays(facts: VerdictFacts): string[] {
+function proposeChanges(facts: VerdictFacts): string[] {
   const { decision, policy, assessment } = facts
   const { verdict, by, risk, rule } = decision
   if (rule?.startsWith('blocked '))
     return [`take ${JSON.stringify(rule.slice('blocked '.length))} out of the setting permissions.blocked_commands`]
-  if (by === 'rule') return ofRule(facts)
+  if (by === 'rule') return proposeRuleChanges(facts)
   if (verdict === 'allow')
     return [
-      `to be asked: ${adding('ask', facts)}`,
-      `to forbid it: ${adding('deny', facts)}`,
+      `to be asked: ${addRuleCommand('ask', facts)}`,
+      `to forbid it: ${addRuleCommand('deny', facts)}`,
       ...(risk === 'LOW'
         ? ['to be asked about everything LOW: pcc config set permissions.auto_approve_low_risk false']
         : []),
@@ -185,38 +187,39 @@ function listWays(facts: VerdictFacts): string[] {
     ]
   if (risk === 'HIGH')
     return [
-      ...(exactRuleWorks(facts) ? [`a rule for exactly this, no wider: ${adding('allow', facts)}`] : []),
+      ...(canHaveExactRule(facts) ? [`a rule for exactly this, no wider: ${addRuleCommand('allow', facts)}`] : []),
       ...(policy.settings.unattendedHigh === 'deny'
         ? ['to be asked later and not refused at once: pcc config set permissions.unattended_high wait']
         : []),
       `another way to the same end: ${suggestAlternative(assessment)}`,
     ]
   return [
-    `to allow it: ${adding('allow', facts)}`,
+    `to allow it: ${addRuleCommand('allow', facts)}`,
     ...(risk === 'LOW' ? ['to allow all LOW risk: pcc config set permissions.auto_approve_low_risk true'] : []),
   ]
 }
 
-function ofRule({ decision, policy }: VerdictFacts): string[] {
-  const where = writtenAt(decision.rule, policy)
-  if (!where) return [policy.problem ? `correct ${policy.problem.message}` : 'correct the rules file']
-  const flag = where.file === policy.userFile ? '' : ' --project'
-  const later = decision.verdict === 'deny' ? 'nothing else: a deny is final' : 'a later rule that matches as well'
-  return [`without the rule: pcc rules remove ${where.number}${flag}`, later]
+function proposeRuleChanges({ decision, policy }: VerdictFacts): string[] {
+  const written = findWrittenRule(decision.rule, policy)
+  if (!written) return [policy.problem ? `correct ${policy.problem.message}` : 'correct the rules file']
+  const flag = written.file === policy.userFile ? '' : ' --project'
+  const alternative =
+    decision.verdict === 'deny' ? 'nothing else: a deny is final' : 'a later rule that matches as well'
+  return [`without the rule: pcc rules remove ${written.number}${flag}`, alternative]
 }
 
-function writtenAt(rule: string | undefined, { rules }: ProjectPolicy) {
+function findWrittenRule(rule: string | undefined, { rules }: ProjectPolicy) {
   return rules.written.findLast(each => describeRule(each.rule) === rule)
 }
 
-/** A wildcard has no meaning in a rule for one exact request. */
-function exactRuleWorks({ call, assessment }: VerdictFacts): boolean {
-  const match = matchFor(call, assessment)
+/** A rule for one exact request cannot contain a wildcard. */
+function canHaveExactRule({ call, assessment }: VerdictFacts): boolean {
+  const match = findMatch(call, assessment)
   return match !== undefined && !match.includes('*')
 }
 
-function adding(effect: PolicyRule['effect'], { call, assessment }: VerdictFacts): string {
-  const match = matchFor(call, assessment)
+function addRuleCommand(effect: PolicyRule['effect'], { call, assessment }: VerdictFacts): string {
+  const match = findMatch(call, assessment)
   return [
     'pcc rules add',
     effect,
@@ -225,7 +228,7 @@ function adding(effect: PolicyRule['effect'], { call, assessment }: VerdictFacts
   ].join(' ')
 }
 
-function matchFor({ tool }: ExplainedCall, { normalised }: Assessment): string | undefined {
+function findMatch({ tool }: ExplainedCall, { normalised }: Assessment): string | undefined {
   const space = normalised.indexOf(' ')
   return normalised === tool || space === -1 ? undefined : normalised.slice(space + 1)
 }
@@ -234,11 +237,11 @@ export interface ProjectPolicy {
   settings: Pick<DecisionContext, 'blocked' | 'autoApproveLow' | 'threshold' | 'unattendedHigh'>
   safeDirectories: readonly string[]
   rules: LoadedRules
-  /** Where the person's own rules are written. */
+  /** The file of the user's own rules. */
   userFile: string
-  /** What people answered before. */
+  /** Answers that people gave before. */
   answers: Pick<RememberedAnswers, 'find'>
-  /** How far those count. */
+  /** How much weight those answers have. */
   memory: MemorySettings
   problem?: AppError
 }
@@ -246,24 +249,24 @@ export interface ProjectPolicy {
 export interface PolicyLocation {
   paths: AppPaths
   env: Record<string, string | undefined>
-  /** One that does not exist has no settings of its own: the person's count. */
+  /** A directory that does not exist has no settings of its own: the user's apply. */
   project: string
-  /** In place of the person's own rules file. */
+  /** Used instead of the user's own rules file. */
   userFile?: string | undefined
-  /** What people answered before; without it nothing was. */
+  /** Answers that people gave before; absent means none. */
   answers?: RememberedAnswers
 }
 
 const NO_ANSWERS = { find: async () => undefined }
 
-/** The settings and rules that are in force in a project, as a session there would have them. */
-export async function loadProjectPolicy(place: PolicyLocation): Promise<ProjectPolicy> {
-  const { paths, env, project, userFile, answers = NO_ANSWERS } = place
-  const there = await stat(project).catch(() => undefined)
-  const trusted = there?.isDirectory() ? trustedFile(await trustStatus(paths, project)) : () => false
-  const at = there?.isDirectory() ? { project } : {}
-  const { config } = await loadConfig({ paths, env, trusted, ...at })
-  const rules = await loadRules({ paths, trusted, userFile, ...at })
+/** Loads the settings and rules that are in force in a project, as a session there would have them. */
+export async function loadProjectPolicy(location: PolicyLocation): Promise<ProjectPolicy> {
+  const { paths, env, project, userFile, answers = NO_ANSWERS } = location
+  const isDirectory = (await stat(project).catch(() => undefined))?.isDirectory() === true
+  const trusted = isDirectory ? trustedFile(await trustStatus(paths, project)) : () => false
+  const inProject = isDirectory ? { project } : {}
+  const { config } = await loadConfig({ paths, env, trusted, ...inProject })
+  const rules = await loadRules({ paths, trusted, userFile, ...inProject })
   const { permissions, brain } = config
   return {
     settings: {

@@ -11,13 +11,13 @@ interface ExplainOptions {
   batch?: boolean
 }
 
-/** `pcc explain`: what the policy makes of a call, and why. Nothing is run and no daemon is needed. */
+/** `pcc explain`: what the policy decides about a call, and why. Nothing is run and no daemon is needed. */
 export function addExplainCommand(program: Command): void {
   program
     .command('explain')
-    .description('Show what the policy makes of a command or another tool call, and why. Nothing is run.')
+    .description('Show what the policy decides about a command or another tool call, and why. Nothing is run.')
     .argument('[command]', 'a shell command, as one word')
-    .option('--tool <name>', 'another tool than Bash: Read, Write, WebFetch, mcp__server__tool …')
+    .option('--tool <name>', 'a tool other than Bash: Read, Write, WebFetch, mcp__server__tool …')
     .option('--path <path>', 'the file that the tool is called with')
     .option('--input <json>', 'the whole input of the tool, as JSON')
     .option('--project <dir>', 'as seen from this project', '.')
@@ -26,7 +26,7 @@ export function addExplainCommand(program: Command): void {
     .action(async (text: string | undefined, options: ExplainOptions, command: Command) => {
       const context = await contextOf(command)
       if (options.batch) return explainBatch(context, text, options)
-      const call = { ...callFrom(text, options), project: resolve(options.project), home: homeOf(context) }
+      const call = { ...readCall(text, options), project: resolve(options.project), home: findHome(context) }
       const { explainCall } = await import('./explain-call.ts')
       await explainCall(call, context)
     })
@@ -35,32 +35,34 @@ export function addExplainCommand(program: Command): void {
 async function explainBatch(context: CommandContext, text: string | undefined, options: ExplainOptions): Promise<void> {
   if (text !== undefined || options.tool || options.path || options.input)
     throw usage('--batch reads its calls from stdin and takes no other')
-  const { runBatch } = await import('./explain-batch.ts')
-  const { loadProjectPolicy } = await import('./explain-call.ts')
+  const [{ runBatch }, { loadProjectPolicy }, { openRememberedAnswers }] = await Promise.all([
+    import('./explain-batch.ts'),
+    import('./explain-call.ts'),
+    import('../../store/offline-reads.ts'),
+  ])
   const { paths, env } = context
-  const { openRememberedAnswers } = await import('../../store/offline-reads.ts')
   const project = resolve(options.project)
   using answers = openRememberedAnswers(paths.database)
-  // A config or rules file that is wrong is told once, at the start; each line then has the verdict that follows from it.
-  const own = await loadProjectPolicy({ paths, env, project, answers })
-  if (own.problem) context.note(`${own.problem.message}. ${own.problem.next}`)
+  // An invalid rules file is reported once, at the start; the verdict of each line then follows from that.
+  const policy = await loadProjectPolicy({ paths, env, project, answers })
+  if (policy.problem) context.note(`${policy.problem.message}. ${policy.problem.next}`)
   await runBatch({
     input: process.stdin,
     output: process.stdout,
     project,
-    home: homeOf(context),
-    policyFor: each => loadProjectPolicy({ paths, env, project: each, answers }),
+    home: findHome(context),
+    policyFor: path => loadProjectPolicy({ paths, env, project: path, answers }),
   })
 }
 
-/** The fields in which tools name their file. */
+/** The input field in which each tool names its file; `file_path` for the others. */
 const PATH_FIELDS: Record<string, string> = { Glob: 'path', Grep: 'path', LS: 'path', NotebookEdit: 'notebook_path' }
 
-function callFrom(text: string | undefined, { tool, path, input }: ExplainOptions): { tool: string; input: unknown } {
-  const given = [text, path, input].filter(each => each !== undefined).length
-  if (given > 1) throw usage('give one of a command, --path and --input')
+function readCall(text: string | undefined, { tool, path, input }: ExplainOptions): { tool: string; input: unknown } {
+  const count = [text, path, input].filter(value => value !== undefined).length
+  if (count > 1) throw usage('give one of a command, --path and --input')
   const name = tool ?? 'Bash'
-  if (input !== undefined) return { tool: name, input: parsed(input) }
+  if (input !== undefined) return { tool: name, input: parseInput(input) }
   if (path !== undefined) {
     if (tool === undefined) throw usage('--path needs --tool: Read, Write, Edit …')
     return { tool: name, input: { [PATH_FIELDS[name] ?? 'file_path']: path } }
@@ -69,15 +71,15 @@ function callFrom(text: string | undefined, { tool, path, input }: ExplainOption
   return { tool: name, input: text === undefined ? {} : { command: text } }
 }
 
-function parsed(json: string): unknown {
+function parseInput(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch {
-    throw usage('--input is no JSON')
+    throw usage('--input is not valid JSON')
   }
 }
 
-function homeOf({ env, paths }: CommandContext): string {
+function findHome({ env, paths }: CommandContext): string {
   return env['HOME'] || paths.home
 }
 

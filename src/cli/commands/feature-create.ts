@@ -34,10 +34,10 @@ export interface CreateFlags {
   project?: string
 }
 
-const HALTED = 1
-const NOT_READY = 0
+const EXIT_HALTED = 1
+const EXIT_NOT_READY = 0
 
-/** The body of `pcc feature create`: from wherever the feature is to where it is to stop. Returns the exit code. */
+/** The body of `pcc feature create`: runs the phases from the current one to the one after which to stop. Returns the exit code. */
 export async function createFeature(name: string, flags: CreateFlags, context: CommandContext): Promise<number> {
   const parsed = FeatureName.safeParse(name)
   if (!parsed.success) {
@@ -48,38 +48,38 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
   const from = flags.from === undefined ? undefined : await readSource(flags.from)
   const client = await openClient(context.paths, context)
   const interactive = isInteractive(context) && !flags.detach
-  const there = await featureIfThere(client, { project, name })
-  if (!interactive && flags.ai && from === undefined) refuseInterview(there, { project, name })
-  const asksBetween = interactive && !flags.yes && flags.until === undefined
-  const request = await requestOf({ name, project, from, flags, context })
-  const until = flags.until ?? (asksBetween ? nextStop(there) : 'tasks')
+  const existing = await findFeature(client, { project, name })
+  if (!interactive && flags.ai && from === undefined) refuseInterview(existing, { project, name })
+  const asksBetweenPhases = interactive && !flags.yes && flags.until === undefined
+  const request = await buildRequest({ name, project, from, flags, context })
+  const until = flags.until ?? (asksBetweenPhases ? nextStop(existing) : 'tasks')
   let feature = await client.request<FeatureView>('POST', '/features', {
     ...request,
     until,
     ...(interactive && { attach: true }),
   })
   if (!context.json && !context.quiet) featureHeadLines(feature, { interactive }).forEach(context.out)
-  if (flags.detach) return reportFeature(feature, context, NOT_READY)
+  if (flags.detach) return reportFeature(feature, context, EXIT_NOT_READY)
   for (;;) {
     if (feature.session) {
       const code = await watchPhase(feature.session.id, { client, context })
       feature = await client.request<FeatureView>('GET', featurePath(feature))
-      // The next phase has begun by itself, or this one is not over: it was left, it waits, it failed.
-      const isOver = feature.session?.status === 'completed' || feature.session === null
-      if (!isOver && feature.problem === null && code === 0) continue
-      if (!isOver) return reportFeature(feature, context, code || HALTED)
+      // Otherwise the next phase has begun by itself, or this one is not over: the person left, or it waits or failed.
+      const isPhaseOver = feature.session?.status === 'completed' || feature.session === null
+      if (!isPhaseOver && feature.problem === null && code === 0) continue
+      if (!isPhaseOver) return reportFeature(feature, context, code || EXIT_HALTED)
     }
-    if (feature.phase === 'ready' || feature.problem !== null || !asksBetween)
-      return reportFeature(feature, context, feature.problem === null ? 0 : HALTED)
-    const go = await askNext(feature, { context, edit: path => openInEditor(path, context) })
-    if (!go) return reportFeature(feature, context, NOT_READY)
+    if (feature.phase === 'ready' || feature.problem !== null || !asksBetweenPhases)
+      return reportFeature(feature, context, feature.problem === null ? 0 : EXIT_HALTED)
+    const goesOn = await askToGoOn(feature, { context, edit: path => openInEditor(path, context) })
+    if (!goesOn) return reportFeature(feature, context, EXIT_NOT_READY)
     const { env } = request
-    const more = { project, env, attach: true, until: nextStop(feature) }
-    feature = await client.request<FeatureView>('POST', featurePath(feature, 'go-on'), more)
+    const body = { project, env, attach: true, until: nextStop(feature) }
+    feature = await client.request<FeatureView>('POST', featurePath(feature, 'go-on'), body)
   }
 }
 
-/** The end of the phase that it is at. */
+/** The end of the current phase. */
 function nextStop(feature: FeatureView | undefined): FeatureUntil {
   if (feature?.phase === 'plan') return 'plan'
   return feature?.phase === 'tasks' ? 'tasks' : 'spec'
@@ -91,27 +91,27 @@ function reportFeature(feature: FeatureView, { json, out, terminal }: CommandCon
   return code
 }
 
-/** Nobody can be interviewed where there is no terminal, unless that is over, or what it is for is written already. */
-function refuseInterview(there: FeatureView | undefined, home: { project: string; name: string }): void {
-  const isOver = there !== undefined && there.phase !== 'interview'
-  const isWritten = DOCUMENTS.some(kind => existsSync(documentPath(home, kind)))
-  if (!isOver && !isWritten) throw new AppError('interview_needs_terminal', { name: home.name })
+/** Throws if the feature still needs its interview, which needs a terminal. It does not if it is past that phase or has a document. */
+function refuseInterview(existing: FeatureView | undefined, key: { project: string; name: string }): void {
+  const isInterviewed = existing !== undefined && existing.phase !== 'interview'
+  const isWritten = DOCUMENTS.some(kind => existsSync(documentPath(key, kind)))
+  if (!isInterviewed && !isWritten) throw new AppError('interview_needs_terminal', { name: key.name })
 }
 
-async function featureIfThere(
+async function findFeature(
   client: Client,
   { project, name }: { project: string; name: string },
 ): Promise<FeatureView | undefined> {
   try {
-    const found = await client.request<FeatureView>('GET', featurePath({ project, name }))
-    return found.id === null ? undefined : found
+    const feature = await client.request<FeatureView>('GET', featurePath({ project, name }))
+    return feature.id === null ? undefined : feature
   } catch (error) {
     if (error instanceof RemoteError && error.code === 'feature_unknown') return undefined
     throw error
   }
 }
 
-interface Wanted {
+interface RequestOptions {
   name: string
   project: string
   from: string | undefined
@@ -119,7 +119,13 @@ interface Wanted {
   context: CommandContext
 }
 
-async function requestOf({ name, project, from, flags, context }: Wanted): Promise<Omit<CreateFeature, 'until'>> {
+async function buildRequest({
+  name,
+  project,
+  from,
+  flags,
+  context,
+}: RequestOptions): Promise<Omit<CreateFeature, 'until'>> {
   const caller = { paths: context.paths, env: context.env, project, agent: flags.agent }
   const { config, settings } = callerSettings(context.paths, context.env)
   return {
@@ -132,20 +138,20 @@ async function requestOf({ name, project, from, flags, context }: Wanted): Promi
   }
 }
 
-interface Asking {
+interface AskOptions {
   context: CommandContext
   edit(path: string): Promise<void>
 }
 
-/** Lets a person read and edit what was written before the next phase begins. False where they leave it for later. */
-async function askNext(feature: FeatureView, { context, edit }: Asking): Promise<boolean> {
+/** Lets the person read and edit the document before the next phase begins. Returns `false` if they leave it for later. */
+async function askToGoOn(feature: FeatureView, { context, edit }: AskOptions): Promise<boolean> {
   const isPlan = feature.phase === 'tasks'
   const path = isPlan ? feature.plan.path : feature.spec.path
   const shown = shownPath(path, process.cwd(), context.env['HOME'])
   context.out(`The ${isPlan ? 'plan' : 'spec'} is written: ${shown}`)
-  context.out('It is yours: every line that you change in it counts from here on.')
+  context.out('It is yours: every change that you make in it counts from here on.')
   for (;;) {
-    const answer = await oneLine(
+    const answer = await readLine(
       `[Enter] ${isPlan ? 'make the tasks' : 'plan it'}  [e] edit  [q] leave it for later  > `,
     )
     if (answer === undefined || /^q/i.test(answer)) return false
@@ -154,54 +160,54 @@ async function askNext(feature: FeatureView, { context, edit }: Asking): Promise
   }
 }
 
-/** Nothing when the input ended, or at Ctrl+C. */
-async function oneLine(question: string): Promise<string | undefined> {
+/** Returns `undefined` at the end of the input or at Ctrl+C. */
+async function readLine(question: string): Promise<string | undefined> {
   const lines = createInterface({ input: process.stdin, output: process.stdout })
-  const gone = new Promise<undefined>(done => lines.once('close', () => done(undefined)))
+  const closed = new Promise<undefined>(done => lines.once('close', () => done(undefined)))
   try {
-    return await Promise.race([lines.question(question).then(text => text.trim()), gone])
+    return await Promise.race([lines.question(question).then(text => text.trim()), closed])
   } finally {
     lines.close()
   }
 }
 
-/** What a person wrote down, from a file or from standard input. */
+/** Reads the source text from a file or from standard input. */
 async function readSource(path: string): Promise<string> {
   const refused = (problem: string) => new AppError('feature_file', { path, problem })
-  let found: string
+  let source: string
   try {
-    found = path === '-' ? await text(process.stdin) : decoded(readFileSync(path))
+    source = path === '-' ? await text(process.stdin) : decodeText(readFileSync(path))
   } catch (error) {
     throw refused(messageOf(error))
   }
-  if (found.trim() === '') throw refused('it is empty')
-  if (found.length > MAX_DOCUMENT) throw refused(`it is longer than ${MAX_DOCUMENT.toLocaleString('en')} characters`)
-  return found
+  if (source.trim() === '') throw refused('it is empty')
+  if (source.length > MAX_DOCUMENT) throw refused(`it is longer than ${MAX_DOCUMENT.toLocaleString('en')} characters`)
+  return source
 }
 
-function decoded(bytes: Buffer): string {
-  const found = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  if (found.includes('\0')) throw new Error('it is not text')
-  return found
+function decodeText(bytes: Buffer): string {
+  const decoded = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  if (decoded.includes('\0')) throw new Error('it is not text')
+  return decoded
 }
 
-/** Stays until the session of a phase stands still: shown and answered here, or in silence where JSON is wanted. */
+/** Waits until the session of a phase stops. It is shown and answered here, or followed silently for `--json`. */
 async function watchPhase(
   session: string,
   { client, context }: { client: Client; context: CommandContext },
 ): Promise<number> {
   if (!context.json) return attach(session, context)
   const path = `/sessions/${session}`
-  // It may have ended before and gone on, or do so at its time: only an end that is still to come counts, and that stays.
+  // The session may have ended and been resumed, or may resume by itself: only a future end that lasts counts.
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}/events?tail=1`)
   const now = await client.request<SessionView>('GET', path)
   if (!isOver(now) || now.resumes_at !== null) {
-    const over = new AbortController()
+    const done = new AbortController()
     const after = events.at(-1)?.id ?? 0
-    for await (const event of followSession(client, { session, after, attach: false, signal: over.signal })) {
+    for await (const event of followSession(client, { session, after, attach: false, signal: done.signal })) {
       if (event.kind === 'session.ended' && !resumesByItself(event)) break
     }
-    over.abort()
+    done.abort()
   }
   return exitCodeFor(await client.request<SessionView>('GET', path))
 }

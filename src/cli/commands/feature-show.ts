@@ -25,12 +25,12 @@ export async function listFeatures(project = '.', context: CommandContext): Prom
 /** `pcc feature show` */
 export async function showFeature(name: string, project = '.', context: CommandContext): Promise<void> {
   const client = await openClient(context.paths, context)
-  const home = { project: resolve(project), name }
-  const feature = await client.request<FeatureView>('GET', featurePath(home))
+  const key = { project: resolve(project), name }
+  const feature = await client.request<FeatureView>('GET', featurePath(key))
   const query = `project=${encodeURIComponent(feature.project)}&feature=${encodeURIComponent(name)}`
   const { tasks } = await client.request<{ tasks: TaskView[] }>('GET', `/tasks?${query}`)
-  const below = tasks.length === 0 ? [] : ['', ...taskLines(tasks, context.terminal)]
-  print({ ...feature, task_list: tasks }, () => [...featurePage(feature, context.terminal), ...below], context)
+  const taskSection = tasks.length === 0 ? [] : ['', ...taskLines(tasks, context.terminal)]
+  print({ ...feature, task_list: tasks }, () => [...featurePage(feature, context.terminal), ...taskSection], context)
 }
 
 interface DeleteFlags {
@@ -43,13 +43,13 @@ interface DeleteFlags {
 /** `pcc feature delete` */
 export async function deleteFeature(name: string, flags: DeleteFlags, context: CommandContext): Promise<void> {
   const client = await openClient(context.paths, context)
-  const home = { project: resolve(flags.project ?? '.'), name }
-  const feature = await client.request<FeatureView>('GET', featurePath(home))
-  const also = [...(flags.files ? ['its files'] : []), ...(flags.tasks ? ['its tasks'] : [])]
-  const what = [`the feature ${name}`, ...also].join(' with ').replace(' with its tasks', ' and its tasks')
+  const key = { project: resolve(flags.project ?? '.'), name }
+  const feature = await client.request<FeatureView>('GET', featurePath(key))
+  const extras = [...(flags.files ? ['its files'] : []), ...(flags.tasks ? ['its tasks'] : [])]
+  const what = [`the feature ${name}`, ...extras].join(' with ').replace(' with its tasks', ' and its tasks')
   await confirm({ action: `Deleting ${what}`, question: `Delete ${what}?`, yes: flags.yes === true })
-  const more = `${flags.files ? '&files=true' : ''}${flags.tasks ? '&tasks=true' : ''}`
-  await client.request('DELETE', `${featurePath(home)}${more}`)
+  const query = `${flags.files ? '&files=true' : ''}${flags.tasks ? '&tasks=true' : ''}`
+  await client.request('DELETE', `${featurePath(key)}${query}`)
   const kept = feature.spec.exists && !flags.files ? [`Its files are left: ${feature.spec.path}`] : []
   print({ deleted: name }, () => [`Deleted ${what}.`, ...kept], context)
 }
@@ -58,7 +58,7 @@ function print(answer: unknown, lines: () => string[], { json, out }: CommandCon
   for (const line of json ? [JSON.stringify(answer, null, 2)] : lines()) out(line)
 }
 
-/** `pcc feature edit`: the file in the person's editor, or its path where there is no terminal. */
+/** `pcc feature edit`: opens the file in the person's editor, or prints its path if there is no terminal. */
 export async function editFeature(
   name: string,
   { project = '.', kind }: { project?: string | undefined; kind: DocumentKind },
@@ -72,47 +72,49 @@ export async function editFeature(
   context.out(context.json ? JSON.stringify({ path }) : path)
 }
 
-/** Opens a file in the person's editor and waits until that is closed. */
+/** Opens a file in the person's editor and waits until the editor exits. */
 export async function openInEditor(path: string, { env }: Pick<CommandContext, 'env'>): Promise<void> {
   const editor = env['VISUAL'] || env['EDITOR'] || 'vi'
-  // As everybody does it: the setting may hold options.
+  // Through a shell, as is usual: the variable may hold options.
   const child = spawn('/bin/sh', ['-c', `${editor} ${quoteForShell(path)}`], { stdio: 'inherit' })
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new AppError('feature_file', { path, problem: `the editor (${editor}) ended with ${code}` })
 }
 
-const PHASES: Record<FeaturePhase, { words: string; next: string }> = {
-  interview: { words: 'interview', next: 'the interview' },
-  spec: { words: 'writing the spec', next: 'the spec' },
-  plan: { words: 'planning', next: 'the plan' },
-  tasks: { words: 'making tasks', next: 'the tasks' },
-  ready: { words: 'ready', next: '' },
+const PHASES: Record<FeaturePhase, { text: string; next: string }> = {
+  interview: { text: 'interview', next: 'the interview' },
+  spec: { text: 'writing the spec', next: 'the spec' },
+  plan: { text: 'planning', next: 'the plan' },
+  tasks: { text: 'making tasks', next: 'the tasks' },
+  ready: { text: 'ready', next: '' },
 }
 
 /** `● planning`, `○ next: the plan`, `✗ halted: …`, `✓ ready`. */
-function phaseText({ phase, session, problem }: FeatureView): { text: string; tone: Tone } {
+function describePhase({ phase, session, problem }: FeatureView): { text: string; tone: Tone } {
   if (phase === 'ready') return { text: '✓ ready', tone: 'green' }
   if (problem !== null) return { text: `✗ halted at ${PHASES[phase].next}`, tone: 'red' }
   if (!session) return { text: `○ next: ${PHASES[phase].next}`, tone: 'cyan' }
-  if (session.status === 'waiting_input') return { text: `⏳ ${PHASES[phase].words}: waits for you`, tone: 'yellow' }
-  const waits = session.status === 'rate_limited' || session.status === 'paused'
-  return waits
-    ? { text: `⏳ ${PHASES[phase].words}: ${session.status.replace('_', ' ')}`, tone: 'yellow' }
-    : { text: `● ${PHASES[phase].words}`, tone: 'green' }
+  if (session.status === 'waiting_input') return { text: `⏳ ${PHASES[phase].text}: waits for you`, tone: 'yellow' }
+  const isWaiting = session.status === 'rate_limited' || session.status === 'paused'
+  return isWaiting
+    ? { text: `⏳ ${PHASES[phase].text}: ${session.status.replace('_', ' ')}`, tone: 'yellow' }
+    : { text: `● ${PHASES[phase].text}`, tone: 'green' }
 }
 
-/** What is shown before the work begins. */
+/** Shown before the work begins. */
 export function featureHeadLines(feature: FeatureView, { interactive }: { interactive: boolean }): string[] {
   const { name, phase, session } = feature
   if (phase === 'ready' || !session) return []
-  const asks = interactive && phase === 'interview'
+  const isInterview = interactive && phase === 'interview'
   return [
-    `Feature ${neutral(name)}: ${PHASES[phase].words} (${session.id})`,
-    ...(asks ? ['Answer what you are asked. "done" as an answer ends the interview; Ctrl+C leaves it for later.'] : []),
+    `Feature ${neutral(name)}: ${PHASES[phase].text} (${session.id})`,
+    ...(isInterview
+      ? ['Answer what you are asked. "done" as an answer ends the interview; Ctrl+C leaves it for later.']
+      : []),
   ]
 }
 
-/** What is shown when it has its tasks. */
+/** Shown when the feature has its tasks. */
 export function readyLines({ name, tasks }: FeatureView): string[] {
   const count = Object.values(tasks).reduce((sum, each) => sum + each, 0)
   return [
@@ -122,18 +124,18 @@ export function readyLines({ name, tasks }: FeatureView): string[] {
   ]
 }
 
-/** Where it stands, and how it goes on. */
+/** The state of the feature, and how to go on with it. */
 export function phaseLines(feature: FeatureView, { paint }: Terminal): string[] {
-  const { text, tone } = phaseText(feature)
+  const { text, tone } = describePhase(feature)
   const { name, problem } = feature
   return [
     `Feature ${neutral(name)}: ${paint(tone, text)}`,
     ...(problem === null ? [] : problem.split('\n').map(line => `  ${neutral(line)}`)),
-    ...goOnLines(feature),
+    ...nextStepLines(feature),
   ]
 }
 
-function goOnLines({ name, session, phase, problem }: FeatureView): string[] {
+function nextStepLines({ name, session, phase, problem }: FeatureView): string[] {
   if (phase === 'ready') return [`Work through it with: pcc run ${name}`]
   if (session?.status === 'waiting_input') return [`Answer it with: pcc feature create ${name} (or pcc pending)`]
   if (session?.status === 'rate_limited' && problem === null) return ['It goes on by itself when the limit is over.']
@@ -141,11 +143,11 @@ function goOnLines({ name, session, phase, problem }: FeatureView): string[] {
   return [`Go on with: pcc feature create ${name}`]
 }
 
-/** `pcc feature list`: one line each. */
+/** The lines of `pcc feature list`, one for each feature. */
 function featureLines(features: readonly FeatureView[], terminal: Terminal): string[] {
   if (features.length === 0) return ['No features yet. Begin one with: pcc feature create <name>']
   const names = features.map(({ name }) => firstLine(name))
-  const states = features.map(feature => phaseText(feature))
+  const states = features.map(feature => describePhase(feature))
   const [nameWidth, stateWidth] = [widest(names), widest(states.map(({ text }) => text))]
   return features.map((feature, index) => {
     const state = states[index] ?? { text: '', tone: 'dim' as const }
@@ -159,11 +161,11 @@ function featureLines(features: readonly FeatureView[], terminal: Terminal): str
 /** `pcc feature show`, without its tasks. */
 function featurePage(feature: FeatureView, terminal: Terminal): string[] {
   const { id, name, project, spec, plan, tasks } = feature
-  const file = ({ path, exists }: FeatureView['spec']) => (exists ? path : `${path} (not there yet)`)
+  const describeFile = ({ path, exists }: FeatureView['spec']) => (exists ? path : `${path} (not written yet)`)
   return [
     `${terminal.paint('bold', firstLine(name))}${id === null ? '' : ` (${id})`} in ${project}`,
-    `Spec:  ${file(spec)}`,
-    `Plan:  ${file(plan)}`,
+    `Spec:  ${describeFile(spec)}`,
+    `Plan:  ${describeFile(plan)}`,
     `Tasks: ${countsText({ tasks, unverified: 0 })}`,
     ...phaseLines(feature, terminal),
   ]

@@ -18,45 +18,45 @@ import { refuseInSession } from '../options.ts'
 import { neutral, pad, type Terminal, type Tone } from '../render/text.ts'
 import { projectPath } from './init/init-project.ts'
 
-/** Shows the gates of a project, and what they saw of a task. */
+/** Shows the gates of a project and, for a task, their results. */
 export async function listGates(target: string, context: CommandContext): Promise<void> {
-  const { project, task } = await gateTarget(target, context)
+  const { project, task } = await findTarget(target, context)
   const loaded = await loadSettings({ ...context, project })
   const gates = readGateSettings(loaded.config)
   const profile = PROFILES[gates.profile]
-  // What the project's file says and nobody has agreed to yet.
-  const proposed = readGateSettings((await loadConfig({ ...context, project, trusted: () => true })).config)
+  // The project's file as if it were trusted: this shows commands that nobody has agreed to yet.
+  const untrusted = readGateSettings((await loadConfig({ ...context, project, trusted: () => true })).config)
   const rows = GATE_COMMANDS.map(gate => ({
     gate,
     command: gates.commands[gate] ?? null,
-    waits_for_trust: gates.commands[gate] === undefined ? (proposed.commands[gate] ?? null) : null,
+    waits_for_trust: gates.commands[gate] === undefined ? (untrusted.commands[gate] ?? null) : null,
     in_profile: profile.commands.includes(gate),
     origin: loaded.origin(`gates.${gate}`),
   }))
   if (context.json) {
     const { rounds, timeoutMs, verifier } = gates
-    const more = { rounds, timeout_seconds: timeoutMs / 1000, verifier, task: task ?? null }
-    context.out(JSON.stringify({ project, profile: gates.profile, gates: rows, ...more }, null, 2))
+    const limits = { rounds, timeout_seconds: timeoutMs / 1000, verifier, task: task ?? null }
+    context.out(JSON.stringify({ project, profile: gates.profile, gates: rows, ...limits }, null, 2))
     return
   }
   const { paint } = context.terminal
   context.out(`${neutral(project)}: profile ${gates.profile}`)
   for (const { gate, command, waits_for_trust, in_profile } of rows) {
-    const said =
+    const text =
       command !== null
         ? `${neutral(command)}${in_profile ? '' : paint('dim', `  not in profile ${gates.profile}`)}`
         : waits_for_trust !== null
-          ? `${neutral(waits_for_trust)}  ${paint('yellow', 'waits for your: pcc trust')}`
+          ? `${neutral(waits_for_trust)}  ${paint('yellow', 'needs your agreement: pcc trust')}`
           : paint('dim', 'not set')
-    context.out(`  ${pad(gate, 10)} ${said}`)
+    context.out(`  ${pad(gate, 10)} ${text}`)
   }
   if (rows.every(({ command, waits_for_trust }) => command === null && waits_for_trust === null))
     context.out('No command is set: nothing proves that a task is done. Find them with: pcc gates detect')
   if (!task) return
   context.out('')
   context.out(`${task.id} ${neutral(task.title)}`)
-  if (task.evidence.length === 0) context.out('  No gate has looked at it yet.')
-  for (const check of task.evidence) for (const line of checkLine(check, context.terminal)) context.out(line)
+  if (task.evidence.length === 0) context.out('  No gate has checked it yet.')
+  for (const result of task.evidence) for (const line of resultLines(result, context.terminal)) context.out(line)
 }
 
 export interface RunGates {
@@ -66,45 +66,46 @@ export interface RunGates {
   context: CommandContext
 }
 
-/** Runs the commands of the gates and shows how they do; leaves with 1 where one failed. Ctrl-C ends what runs. */
+/** Runs the commands of the gates and shows the results; exits with 1 if one failed. Ctrl+C ends the running command. */
 export async function runGates({ target, only = [], profile, context }: RunGates): Promise<void> {
-  const { project, directory, task } = await gateTarget(target, context)
+  const { project, directory, task } = await findTarget(target, context)
   const loaded = await loadSettings({ ...context, project })
   const gates = { ...readGateSettings(loaded.config), ...(profile && { profile }) }
-  const waiting = loaded.untrusted.filter(key => key.startsWith('gates.'))
-  if (waiting.length > 0) context.note(`Left out until you agree to them with pcc trust: ${waiting.join(', ')}`)
+  const unconfirmed = loaded.untrusted.filter(key => key.startsWith('gates.'))
+  if (unconfirmed.length > 0) context.note(`Left out until you agree to them with pcc trust: ${unconfirmed.join(', ')}`)
   const stop = new AbortController()
   const interrupt = () => stop.abort()
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
   try {
-    const seen = await tryGates({
+    const results = await tryGates({
       ...{ directory, gates, only, env: context.env, isolation: loaded.config.agents.isolation, signal: stop.signal },
       onBegin: (gate, command) => context.note(`${gate}: ${command} …`),
-      onEnd: check => {
+      onEnd: result => {
         if (context.json) return
-        for (const line of checkLine(check, context.terminal)) context.out(line)
-        if (check.status !== 'passed') context.out(check.output.trimEnd().replaceAll(/^/gm, '      '))
+        for (const line of resultLines(result, context.terminal)) context.out(line)
+        if (result.status !== 'passed') context.out(result.output.trimEnd().replaceAll(/^/gm, '      '))
       },
     })
-    if (seen.length === 0 && !stop.signal.aborted) throw new AppError('gates_none', { project })
-    if (context.json) context.out(JSON.stringify({ project, directory, task: task?.id ?? null, checks: seen }, null, 2))
+    if (results.length === 0 && !stop.signal.aborted) throw new AppError('gates_none', { project })
+    if (context.json)
+      context.out(JSON.stringify({ project, directory, task: task?.id ?? null, checks: results }, null, 2))
     if (stop.signal.aborted) throw new ExitCode(130)
-    if (seen.some(({ status }) => status !== 'passed' && status !== 'flaky')) throw new ExitCode(1)
+    if (results.some(({ status }) => status !== 'passed' && status !== 'flaky')) throw new ExitCode(1)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
   }
 }
 
-/** What is meant: a directory, or a task with where it works. */
+/** A project directory, or a task with the directory in which it works. */
 export interface GateTarget {
   project: string
-  /** Where commands run. */
+  /** The directory in which commands run. */
   directory: string
   task?: TaskGates | undefined
 }
 
-/** Finds what was named. Only a task is asked of the daemon; a directory stands for itself. */
-async function gateTarget(target: string, context: CommandContext): Promise<GateTarget> {
+/** Resolves a name to a directory, or else asks the daemon for a task of that name. */
+async function findTarget(target: string, context: CommandContext): Promise<GateTarget> {
   const path = resolve(target)
   if (existsSync(path)) return { project: realpathSync(path), directory: realpathSync(path) }
   const { openClient } = await import('../connection/client.ts')
@@ -113,7 +114,10 @@ async function gateTarget(target: string, context: CommandContext): Promise<Gate
   return { project: task.project, directory: task.directory, task }
 }
 
-type Shown = Pick<Evidence, 'gate' | 'status' | 'command' | 'exit' | 'duration_ms' | 'findings' | 'tests' | 'cached'>
+type ShownResult = Pick<
+  Evidence,
+  'gate' | 'status' | 'command' | 'exit' | 'duration_ms' | 'findings' | 'tests' | 'cached'
+>
 
 const MARKS: Record<GateStatus, [mark: string, tone: Tone]> = {
   passed: ['✓', 'green'],
@@ -123,32 +127,32 @@ const MARKS: Record<GateStatus, [mark: string, tone: Tone]> = {
   broken: ['!', 'red'],
 }
 
-const MOST_FINDINGS = 10
+const MAX_FINDINGS = 10
 
-/** One gate: how it ended, what it ran and what it found. */
-function checkLine(check: Shown, { paint }: Terminal): string[] {
-  const [mark, tone] = MARKS[check.status]
+/** The result of one gate: its status, its command and its findings. */
+function resultLines(result: ShownResult, { paint }: Terminal): string[] {
+  const [mark, tone] = MARKS[result.status]
   const facts = [
-    check.status,
-    ...(check.command === null ? [] : [neutral(check.command)]),
-    ...(check.exit === null || check.exit === 0 ? [] : [`exit ${check.exit}`]),
-    ...(check.command === null ? [] : [check.tests === null ? 'whole command only' : counted(check.tests)]),
-    ...(check.cached
-      ? ['known from before']
-      : check.duration_ms > 0
-        ? [`${(check.duration_ms / 1000).toFixed(1)} s`]
+    result.status,
+    ...(result.command === null ? [] : [neutral(result.command)]),
+    ...(result.exit === null || result.exit === 0 ? [] : [`exit ${result.exit}`]),
+    ...(result.command === null ? [] : [result.tests === null ? 'whole command only' : countTests(result.tests)]),
+    ...(result.cached
+      ? ['from an earlier run']
+      : result.duration_ms > 0
+        ? [`${(result.duration_ms / 1000).toFixed(1)} s`]
         : []),
   ]
-  const shown = check.findings.slice(0, MOST_FINDINGS).map(({ text, weight, file, line }) => {
+  const shown = result.findings.slice(0, MAX_FINDINGS).map(({ text, weight, file, line }) => {
     const where = file === undefined || text.includes(file) ? '' : ` (${file}${line === undefined ? '' : `:${line}`})`
     return `      ${paint(weight === 'block' ? 'red' : 'dim', neutral(`${text}${where}`))}`
   })
-  const rest = check.findings.length - shown.length
+  const rest = result.findings.length - shown.length
   const more = rest > 0 ? [`      and ${rest} more`] : []
-  return [`  ${paint(tone, mark)} ${pad(check.gate, 12)} ${facts.join('  ')}`, ...shown, ...more]
+  return [`  ${paint(tone, mark)} ${pad(result.gate, 12)} ${facts.join('  ')}`, ...shown, ...more]
 }
 
-function counted(tests: NonNullable<Shown['tests']>): string {
+function countTests(tests: NonNullable<ShownResult['tests']>): string {
   const failed = tests.filter(({ status }) => status === 'failed').length
   return `${tests.length} test${tests.length === 1 ? '' : 's'}${failed > 0 ? `, ${failed} failed` : ''}`
 }
@@ -159,55 +163,56 @@ export interface DetectGates {
   context: CommandContext
 }
 
-/** What becomes of a command that was found. */
+/** What is done with a command that was found. */
 type Outcome = 'written' | 'proposed' | 'set already' | 'left out'
 
-/** Finds the commands that could be gates, and writes those that are not set yet where that is asked for. */
+/** Finds commands that could be gates, and with `write` sets those that are not set yet. */
 export async function detectGates({ path, write, context }: DetectGates): Promise<void> {
   if (write) refuseInSession(context.env, 'gates detect --write')
   const project = projectPath(path, { env: context.env, force: true })
   const facts = await detectProject(openProjectReader(project), project)
   const home = context.env['HOME'] ?? '/'
   const file = (await findProjectFile(project, home)) ?? join(project, '.perpetualcc.toml')
-  const held = (await readConfigFile(file, home))?.values ?? {}
+  const current = (await readConfigFile(file, home))?.values ?? {}
   const rows = proposeGateCommands(facts.commands).map(proposal => {
-    const before = held[`gates.${proposal.gate}`]
-    return { ...proposal, outcome: outcomeOf(proposal, before, write), ...(before !== undefined && { before }) }
+    const before = current[`gates.${proposal.gate}`]
+    return { ...proposal, outcome: decideOutcome(proposal, before, write), ...(before !== undefined && { before }) }
   })
-  const news = rows.filter(({ outcome }) => outcome === 'written')
-  if (news.length > 0) add(file, news, home)
+  const added = rows.filter(({ outcome }) => outcome === 'written')
+  if (added.length > 0) writeGates(file, added, home)
   if (context.json) return context.out(JSON.stringify({ project, file, gates: rows }, null, 2))
-  for (const line of page(rows, context)) context.out(line)
+  for (const line of proposalLines(rows, context)) context.out(line)
   if (rows.length === 0)
     return context.out(
       'No command that builds or checks this project was found. Set one with [gates] in .perpetualcc.toml',
     )
   const where = path === '.' ? '' : ` ${quoteForShell(path)}`
-  if (news.length > 0)
+  if (added.length > 0)
     return context.out(`Written to ${neutral(file)}. Look at them, then agree to them with: pcc trust${where}`)
-  if (write) return context.out(`Nothing to write: ${nothingWords(rows)}. ${neutral(file)} was left as it is.`)
+  if (write)
+    return context.out(`Nothing to write: ${describeNothingWritten(rows)}. ${neutral(file)} was left as it is.`)
   if (rows.some(({ outcome }) => outcome === 'proposed'))
     context.out(`Write them with: pcc gates detect${where} --write`)
 }
 
-function nothingWords(rows: readonly { outcome: Outcome }[]): string {
+function describeNothingWritten(rows: readonly { outcome: Outcome }[]): string {
   const leftOut = rows.filter(({ outcome }) => outcome === 'left out').length
   if (leftOut === 0) return 'all of them are set already'
   const which =
     leftOut === rows.length
       ? 'all of them are'
       : `the rest is set already, and ${leftOut} ${leftOut === 1 ? 'is' : 'are'}`
-  return `${which} left out for the reason beside them`
+  return `${which} left out for the reason given`
 }
 
-function outcomeOf({ caution }: GateProposal, before: unknown, write: boolean): Outcome {
+function decideOutcome({ caution }: GateProposal, before: unknown, write: boolean): Outcome {
   if (before !== undefined) return 'set already'
   if (caution !== undefined) return 'left out'
   return write ? 'written' : 'proposed'
 }
 
-/** Adds them to a project's file and nothing else in it; the whole is read back before it takes the file's place. */
-function add(file: string, rows: readonly GateProposal[], home: string): void {
+/** Sets only these gates in a project's file; the new text is checked before it replaces the file. */
+function writeGates(file: string, rows: readonly GateProposal[], home: string): void {
   let text = existsSync(file) ? readFileSync(file, 'utf8') : 'version = 1\n'
   for (const { gate, run } of rows) {
     const after = setInToml(text, ['gates', gate], run)
@@ -219,7 +224,7 @@ function add(file: string, rows: readonly GateProposal[], home: string): void {
   replaceFile(file, text, mode & 0o777)
 }
 
-function page(
+function proposalLines(
   rows: readonly (GateProposal & { outcome: Outcome; before?: unknown })[],
   { terminal }: CommandContext,
 ): string[] {

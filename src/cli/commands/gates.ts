@@ -1,17 +1,13 @@
 import { type Command, Option } from 'commander'
 import { contextOf } from '../context.ts'
 
-const PROJECT = 'the project directory'
-
-/** `pcc gates`: what is checked before a task is done. What it does is imported on use. */
+/** `pcc gates`: what is checked before a task is done. The code of each subcommand is imported on use. */
 export function addGatesCommand(program: Command): void {
-  const gates = program
-    .command('gates')
-    .description('What is checked before a task is done, by us and on a named tree.')
+  const gates = program.command('gates').description('Show and run the checks that pcc makes before a task is done.')
 
   gates
     .command('list', { isDefault: true })
-    .description('The gates of a project; with a task, what they saw of it.')
+    .description('List the gates of a project; for a task also their results.')
     .argument('[target]', 'a project directory or a task', '.')
     .option('--json', 'print JSON')
     .action(async (target: string, _options: object, command: Command) => {
@@ -21,8 +17,8 @@ export function addGatesCommand(program: Command): void {
   gates
     .command('detect')
     .description('Find the commands that build and check a project; --write puts them into its .perpetualcc.toml.')
-    .argument('[path]', PROJECT, '.')
-    .option('--write', 'write those that are not set yet; they count after pcc trust')
+    .argument('[path]', 'the project directory', '.')
+    .option('--write', 'write those that are not set yet; they apply after pcc trust')
     .option('--json', 'print JSON')
     .action(async (path: string, options: { write?: true }, command: Command) => {
       const write = options.write === true
@@ -31,10 +27,10 @@ export function addGatesCommand(program: Command): void {
 
   gates
     .command('run')
-    .description('Run the commands of the gates now, in a project or where a task works, and show how they do.')
+    .description('Run the commands of the gates now, in a project or in the directory of a task, and show the results.')
     .argument('[target]', 'a project directory or a task', '.')
     .addOption(new Option('--only <gates...>', 'only these').choices(['build', 'typecheck', 'lint', 'test']))
-    .addOption(new Option('--profile <profile>', 'another profile').choices(['quick', 'standard', 'deep']))
+    .addOption(new Option('--profile <profile>', 'use this profile').choices(['quick', 'standard', 'deep']))
     .option('--json', 'print JSON')
     .action(async (target: string, options: object, command: Command) => {
       await (await import('./gates-run.ts')).runGates({ target, ...options, context: await contextOf(command) })

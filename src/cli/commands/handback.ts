@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { contextOf, ExitCode } from '../context.ts'
 import { handOver } from './takeover.ts'
 
-/** `pcc handback`: pcc goes on with the session. */
+/** `pcc handback`: gives a session that a person took over back to pcc. */
 export function addHandbackCommand(program: Command): void {
   program
     .command('handback')
-    .description('Give a terminal back that you took: pcc goes on with the session.')
+    .description('Give back a terminal that you took over: pcc goes on with the session.')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a task')
     .option('--json', 'print JSON')
     .action(async (ref: string, _options: unknown, command: Command) => {

@@ -17,78 +17,78 @@ interface JournalOptions {
   all?: true
 }
 
-/** `pcc journal`: what became of every attempt, by run, task, time and words. */
+/** `pcc journal`: the result of every attempt, by run, task, time and words. */
 export function addJournalCommand(program: Command): void {
   program
     .command('journal')
-    .description('What became of every attempt of your runs: newest first, or the best match for some words.')
+    .description('Show the result of every attempt of your runs: newest first, or the best match for some words.')
     .argument('[words...]', 'only entries with all of these, in title, notes, reason or files')
-    .option('--run <run>', 'only of this run')
-    .option('--task <task>', 'only of this task')
+    .option('--run <run>', 'only entries of this run')
+    .option('--task <task>', 'only entries of this task')
     .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
       parseSince(text, ownZone(), Date.now()),
     )
-    .option('--limit <n>', 'at most so many', limit, 20)
+    .option('--limit <n>', 'show at most n entries', parseLimit, 20)
     .option('--project <path>', 'the project directory (default: this one)')
-    .option('--all', 'of all projects')
+    .option('--all', 'entries of all projects')
     .option('--json', 'print JSON')
     .action(async (typed: string[], options: JournalOptions, command: Command) => {
       const { json, out, terminal, ...context } = await contextOf(command)
-      const { run, task, since, limit: most, project, all } = options
+      const { run, task, since, limit, project, all } = options
       const words = typed.join(' ').trim()
-      // A run or a task says by itself where it belongs.
-      const anywhere = all === true || ((run ?? task) !== undefined && project === undefined)
+      // A run or a task already determines its project.
+      const inAnyProject = all === true || ((run ?? task) !== undefined && project === undefined)
       const query = new URLSearchParams({
-        ...(anywhere ? {} : { project: resolve(project ?? '.') }),
+        ...(inAnyProject ? {} : { project: resolve(project ?? '.') }),
         ...(run !== undefined && { run: run.toLowerCase() }),
         ...(task !== undefined && { task }),
         ...(words !== '' && { words }),
         ...(since !== undefined && { since: String(since) }),
-        limit: String(most),
+        limit: String(limit),
       })
       const client = await openClient(context.paths, context)
       const page = await client.request<JournalPage>('GET', `/journal?${query}`)
       if (json) return out(JSON.stringify(page, null, 2))
-      const asked = { words, all: all === true, now: Date.now() }
-      for (const line of journalLines(page, terminal, asked)) out(line)
+      const search = { words, all: all === true, now: Date.now() }
+      for (const line of journalLines(page, terminal, search)) out(line)
     })
 }
 
-function limit(text: string): number {
+function parseLimit(text: string): number {
   if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > 1_000)
     throw new InvalidArgumentError('It must be a number from 1 to 1000.')
   return Number(text)
 }
 
-const LOOKS: Record<JournalEntry['outcome'], { glyph: string; tone: Tone }> = {
+const OUTCOME_STYLES: Record<JournalEntry['outcome'], { glyph: string; tone: Tone }> = {
   done: { glyph: '✓', tone: 'green' },
   failed: { glyph: '✗', tone: 'red' },
   interrupted: { glyph: '■', tone: 'yellow' },
 }
 
 const INDENT = 2
-/** Lines are for reading: wider ones are not, whatever the terminal has. */
-const WIDEST = 100
-/** Of the notes and of the reason of one entry; --json has all. */
+/** Wider lines are hard to read, however wide the terminal is. */
+const MAX_WIDTH = 100
+/** How many lines of the notes and of the reason of an entry are shown; `--json` has all. */
 const LINES_SHOWN = 6
 const FILES_SHOWN = 4
 
 export interface JournalSearch {
   words: string
-  /** Of several projects: each entry says which. */
+  /** Entries of several projects are shown, so each names its own. */
   all: boolean
   now: number
 }
 
-/** `pcc journal`: entry by entry, those of one run under its name. */
-export function journalLines({ entries, total }: JournalPage, terminal: Terminal, asked: JournalSearch): string[] {
-  if (entries.length === 0) return [nothing(asked)]
+/** The page of `pcc journal`: the entries, those of one run under its name. */
+export function journalLines({ entries, total }: JournalPage, terminal: Terminal, search: JournalSearch): string[] {
+  if (entries.length === 0) return [describeNoEntries(search)]
   let run: string | undefined
   const lines = entries.flatMap(entry => {
-    // A search mixes the runs: there each entry says its own.
-    const isNew = asked.words === '' && entry.run_id !== run
+    // A search mixes runs, so each entry names its own.
+    const isNewRun = search.words === '' && entry.run_id !== run
     run = entry.run_id
-    return [...(isNew ? [runLine(entry, terminal, asked)] : []), ...entryLines(entry, terminal, asked), '']
+    return [...(isNewRun ? [runLine(entry, terminal, search)] : []), ...entryLines(entry, terminal, search), '']
   })
   const more = total - entries.length
   const rest =
@@ -96,42 +96,42 @@ export function journalLines({ entries, total }: JournalPage, terminal: Terminal
   return [...lines.slice(0, -1), ...(rest.length > 0 ? ['', ...rest] : [])]
 }
 
-function nothing({ words, all }: JournalSearch): string {
-  if (words !== '') return `Nothing in the journal has to do with "${neutral(words)}".`
+function describeNoEntries({ words, all }: JournalSearch): string {
+  if (words !== '') return `Nothing in the journal matches "${neutral(words)}".`
   const where = all ? '' : ' of this project'
-  return `Nothing is in the journal${where} yet: every attempt of a run is written down when it ends. Begin one with: pcc run .`
+  return `Nothing is in the journal${where} yet: every attempt of a run is recorded when it ends. Begin one with: pcc run .`
 }
 
 function runLine({ run_id, project }: JournalEntry, { paint }: Terminal, { all }: JournalSearch): string {
   return paint('bold', `Run ${run_id}${all ? ` of ${firstLine(basename(project))}` : ''}`)
 }
 
-function entryLines(entry: JournalEntry, terminal: Terminal, asked: JournalSearch): string[] {
+function entryLines(entry: JournalEntry, terminal: Terminal, search: JournalSearch): string[] {
   const { paint } = terminal
-  const width = Math.min(terminal.width, WIDEST)
-  const { glyph, tone } = LOOKS[entry.outcome]
-  const facts = factsOf(entry, asked)
+  const width = Math.min(terminal.width, MAX_WIDTH)
+  const { glyph, tone } = OUTCOME_STYLES[entry.outcome]
+  const facts = describeFacts(entry, search)
   const head = `${entry.task_id} ${firstLine(entry.title)}${entry.number > 1 ? ` (attempt ${entry.number})` : ''}`
   const room = width - INDENT - widthOf(facts) - 2
   const isOneLine = widthOf(head) <= room
   return [
     `${paint(tone, glyph)} ${isOneLine ? head : cut(head, width - INDENT)}${isOneLine ? `  ${paint('dim', facts)}` : ''}`,
-    ...(isOneLine ? [] : [paint('dim', indented(facts))]),
+    ...(isOneLine ? [] : [paint('dim', indent(facts))]),
     ...(entry.reason && entry.outcome !== 'done' ? textLines(entry.reason, width).map(line => paint(tone, line)) : []),
-    ...filesLine(entry, width, paint),
+    ...fileLines(entry, width, paint),
     ...(entry.notes ? textLines(entry.notes, width) : []),
   ]
 }
 
 /** `2h ago, took 3m 12s, $0.42, sonnet` */
-function factsOf(
+function describeFacts(
   { ended_at, duration_ms, cost_usd, agents, model, run_id, iteration, project }: JournalEntry,
-  asked: JournalSearch,
+  search: JournalSearch,
 ): string {
   const place =
-    asked.words === '' ? [] : [`${run_id} #${iteration}${asked.all ? ` of ${firstLine(basename(project))}` : ''}`]
+    search.words === '' ? [] : [`${run_id} #${iteration}${search.all ? ` of ${firstLine(basename(project))}` : ''}`]
   const shown = [
-    ago(asked.now - ended_at),
+    ago(search.now - ended_at),
     duration(duration_ms),
     money(cost_usd),
     ...(agents.join() === 'claude' || agents.length === 0 ? [] : [firstLine(agents.join(', then '))]),
@@ -141,11 +141,11 @@ function factsOf(
   return shown.join(' · ')
 }
 
-function filesLine({ files, files_more }: JournalEntry, width: number, paint: Terminal['paint']): string[] {
+function fileLines({ files, files_more }: JournalEntry, width: number, paint: Terminal['paint']): string[] {
   if (files.length === 0) return []
   const shown = files.slice(0, FILES_SHOWN).map(firstLine).join(', ')
   const more = files.length - FILES_SHOWN + files_more
-  return [paint('cyan', indented(cut(`${shown}${more > 0 ? ` and ${more} more` : ''}`, width - INDENT)))]
+  return [paint('cyan', indent(cut(`${shown}${more > 0 ? ` and ${more} more` : ''}`, width - INDENT)))]
 }
 
 function textLines(text: string, width: number): string[] {
@@ -155,9 +155,9 @@ function textLines(text: string, width: number): string[] {
       .trim(),
     width - INDENT,
   )
-  return [...lines.slice(0, LINES_SHOWN), ...(lines.length > LINES_SHOWN ? ['…'] : [])].map(indented)
+  return [...lines.slice(0, LINES_SHOWN), ...(lines.length > LINES_SHOWN ? ['…'] : [])].map(indent)
 }
 
-function indented(line: string): string {
+function indent(line: string): string {
   return ' '.repeat(INDENT) + line
 }

@@ -22,11 +22,11 @@ export async function showList(options: SessionListOptions, { get, terminal, out
   if (options.status) await checkStatuses(options.status)
   const query = [
     ...(options.status ? [`status=${encodeURIComponent(options.status)}`] : []),
-    ...(options.project ? [`project=${encodeURIComponent(absolute(options.project))}`] : []),
+    ...(options.project ? [`project=${encodeURIComponent(resolvePath(options.project))}`] : []),
   ].join('&')
-  // Asked first, then loaded while the daemon answers.
-  const asked = get(`/sessions${query && `?${query}`}`) as Promise<{ sessions: SessionView[]; decisions?: number }>
-  const [{ sessions, decisions }, table] = await Promise.all([asked, options.json || import('../render/list-table.ts')])
+  // The request goes out first; the table is loaded while the daemon answers.
+  const reply = get(`/sessions${query && `?${query}`}`) as Promise<{ sessions: SessionView[]; decisions?: number }>
+  const [{ sessions, decisions }, table] = await Promise.all([reply, options.json || import('../render/list-table.ts')])
   if (table === true) return out(JSON.stringify({ sessions }, null, 2))
   if (sessions.length === 0) return out(emptyList(options))
   for (const line of table.listTable(sessions, terminal, Date.now())) out(line)
@@ -55,13 +55,13 @@ export function addListCommand(program: Command): void {
     })
 }
 
-async function checkStatuses(given: string): Promise<void> {
+async function checkStatuses(statuses: string): Promise<void> {
   const { STATUS_WORDS } = await import('../render/format.ts')
   const known = ['running', ...Object.keys(STATUS_WORDS)]
-  const wrong = given.split(',').find(name => !known.includes(name.trim()))
-  if (wrong === undefined) return
+  const unknown = statuses.split(',').find(name => !known.includes(name.trim()))
+  if (unknown === undefined) return
   const { AppError } = await import('../../base/errors.ts')
-  throw new AppError('usage', { problem: `there is no status "${wrong}": ${known.join(', ')}`, command: 'list' })
+  throw new AppError('usage', { problem: `there is no status "${unknown}": ${known.join(', ')}`, command: 'list' })
 }
 
 function emptyList({ status, project }: SessionListOptions): string {
@@ -70,6 +70,6 @@ function emptyList({ status, project }: SessionListOptions): string {
     : 'No sessions yet. Start one with: pcc start . --task "…"'
 }
 
-function absolute(path: string): string {
+function resolvePath(path: string): string {
   return process.getBuiltinModule('node:path').resolve(path)
 }

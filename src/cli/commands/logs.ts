@@ -22,36 +22,36 @@ export function addLogsCommand(program: Command): void {
     .command('logs')
     .description('Show what happened in a session.')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
-    .option('--tail <n>', 'the last n entries', count, 50)
-    .option('-f, --follow', 'go on as things happen')
+    .option('--tail <n>', 'the last n entries', parseCount, 50)
+    .option('-f, --follow', 'keep printing events as they happen')
     .addOption(new Option('--level <level>', 'this level and above').choices(LEVELS).default('info'))
     .option('--json', 'print events as JSON lines')
     .action(async (ref: string, options: LogsOptions, command: Command) => {
-      await logs(ref, options, await contextOf(command))
+      await showLogs(ref, options, await contextOf(command))
     })
 }
 
-async function logs(ref: string, { tail, follow, level }: LogsOptions, context: CommandContext): Promise<void> {
+async function showLogs(ref: string, { tail, follow, level }: LogsOptions, context: CommandContext): Promise<void> {
   const { terminal, json, out } = context
   const client = await openClient(context.paths, context)
   const run = await findRun(ref, client, `?attempts=${tail}`)
   if (run) return (await import('./run/control.ts')).logRun(run, { client, context, follow: follow === true })
   const session = await client.request<SessionView>('GET', await sessionPath(ref))
-  const debug = level === 'debug'
+  const isDebug = level === 'debug'
   const draw = eventLines({
     terminal,
     project: session.project,
     agent: session.agent,
-    verbose: debug || context.verbose,
-    whole: debug,
+    verbose: isDebug || context.verbose,
+    whole: isDebug,
   })
   const passes = levelFilter(level)
-  // All of them are drawn, also what is not shown: later ones are drawn by what earlier ones said.
-  const show = (event: StoredEvent, wanted: boolean) => {
+  // Every event is drawn, even one that is not shown: how a later event is drawn depends on earlier ones.
+  const show = (event: StoredEvent, isShown: boolean) => {
     const lines = draw(event)
-    if (wanted) for (const line of json ? [JSON.stringify(event)] : lines) out(line)
+    if (isShown) for (const line of json ? [JSON.stringify(event)] : lines) out(line)
   }
-  const events = await lastEvents(client, session.id, { tail, level })
+  const events = await readLastEvents(client, session.id, { tail, level })
   const matching = events.filter(passes)
   const shown = new Set(tail ? matching.slice(-tail) : [])
   for (const event of events) show(event, shown.has(event))
@@ -70,21 +70,21 @@ async function logs(ref: string, { tail, follow, level }: LogsOptions, context: 
   }
 }
 
-/** What the daemon gives at once. */
-const MOST = 100_000
+/** The most events that the daemon returns at once. */
+const MAX_EVENTS = 100_000
 
-/** Asks for more until there are enough of the level: how important an event is, only its body says. */
-async function lastEvents(client: Client, id: string, { tail, level }: { tail: number; level: Level }) {
-  for (let asked = Math.max(tail, 1) * 4; ; asked *= 4) {
-    asked = Math.min(asked, MOST)
-    const path = `/sessions/${id}/events?tail=${asked}`
+/** Asks for more events until enough have the level: only an event's body says how important it is. */
+async function readLastEvents(client: Client, id: string, { tail, level }: { tail: number; level: Level }) {
+  for (let count = Math.max(tail, 1) * 4; ; count *= 4) {
+    count = Math.min(count, MAX_EVENTS)
+    const path = `/sessions/${id}/events?tail=${count}`
     const { events } = await client.request<{ events: StoredEvent[] }>('GET', path)
     const matching = events.filter(levelFilter(level))
-    if (matching.length >= tail || events.length < asked || asked === MOST) return events
+    if (matching.length >= tail || events.length < count || count === MAX_EVENTS) return events
   }
 }
 
-function count(value: string): number {
+function parseCount(value: string): number {
   if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(value)
 }
@@ -92,7 +92,7 @@ function count(value: string): number {
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 type Level = (typeof LEVELS)[number]
 
-/** How much a person who reads logs wants to hear of an event. */
+/** How important an event is to a person who reads logs. */
 function levelOf(event: StoredEvent, refused: Set<string>): Level {
   switch (event.kind) {
     case 'agent.thought':
@@ -102,7 +102,7 @@ function levelOf(event: StoredEvent, refused: Set<string>): Level {
     case 'agent.compacted':
       return 'debug'
     case 'tool.finished':
-      // A refusal is told when it is decided, and is no error.
+      // A refusal is shown when it is decided, and is not an error.
       if (event.body.ok || refused.has(event.body.call_id)) return 'debug'
       return isHookRefusal(event.body.output) ? 'warn' : 'error'
     case 'permission.decided':
@@ -130,7 +130,7 @@ function levelOf(event: StoredEvent, refused: Set<string>): Level {
   }
 }
 
-/** Tells of each event, given in their order, whether it is at least as important as a level. */
+/** Returns a filter for events of a level or above. It must be given the events in order. */
 export function levelFilter(level: Level): (event: StoredEvent) => boolean {
   const refused = new Set<string>()
   return event => {

@@ -15,19 +15,19 @@ import type { CommandContext } from '../context.ts'
 import { remoteError } from '../errors.ts'
 
 /**
- * A thin server: each request goes to the daemon with the capability of the session, which checks and does it. Standard output is the
- * protocol's alone. Resolves when the agent has closed its end.
+ * A thin MCP server: it passes each request to the daemon with the capability of the session, and the daemon checks and
+ * performs it. Only the protocol may use standard output. Resolves when the agent has closed its end.
  */
-export async function serveTools(door: ToolEndpoint): Promise<void> {
-  const list = () => callDaemon<{ tools: AgentToolName[] }>({ ...door, method: 'GET', path: '/agent/tools' })
-  // What opens nothing is said before an agent is told that there are tools.
+export async function serveTools(endpoint: ToolEndpoint): Promise<void> {
+  const list = () => callDaemon<{ tools: AgentToolName[] }>({ ...endpoint, method: 'GET', path: '/agent/tools' })
+  // A capability that is not valid fails here, before the agent learns of any tools.
   await list()
   const server = new Server({ name: OWN_SERVER, version: programVersion() }, { capabilities: { tools: {} } })
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: (await list()).tools.map(described) }))
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({ tools: (await list()).tools.map(describeTool) }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const name = AgentToolName.safeParse(params.name).data
     const call = {
-      ...door,
+      ...endpoint,
       method: 'POST' as const,
       path: `/agent/tools/${name}`,
       body: params.arguments ?? {},
@@ -36,16 +36,16 @@ export async function serveTools(door: ToolEndpoint): Promise<void> {
     const reply = name ? await callDaemon<ToolReply>(call).catch(notDone) : notDone('there is no such tool')
     return { content: [{ type: 'text' as const, text: reply.text }], isError: !reply.ok }
   })
-  const over = new Promise<void>(resolve => {
+  const closed = new Promise<void>(resolve => {
     process.stdin.once('end', resolve)
     process.stdin.once('close', resolve)
   })
   await server.connect(new StdioServerTransport())
-  await over
+  await closed
   await server.close()
 }
 
-function described(name: AgentToolName): Tool {
+function describeTool(name: AgentToolName): Tool {
   const { description, shape } = AGENT_TOOLS[name]
   return { name, description, inputSchema: z.toJSONSchema(z.object(shape), { io: 'input' }) as Tool['inputSchema'] }
 }
@@ -54,36 +54,40 @@ function notDone(error: unknown): ToolReply {
   return { ok: false, text: `Not done: ${messageOf(error)}` }
 }
 
-/** The variable by which an agent that somebody starts by themselves is given its capability. */
+/** The variable that gives a capability to an agent which pcc did not start. */
 const VARIABLE = 'PCC_TOOLS'
 
 const EndpointFile = z.object({ socket: z.string(), token: z.string() })
 
-/** Where an agent that pcc has started finds the tools of its session. */
+/** Reads the endpoint from the session's folder, for an agent that pcc has started. */
 export async function readToolEndpoint(folder: string): Promise<ToolEndpoint> {
   try {
     const { socket, token } = EndpointFile.parse(JSON.parse(await readFile(join(folder, 'tools.json'), 'utf8')))
     return { socket, capability: token }
   } catch (error) {
-    throw new AppError('no_tools', { problem: `${folder} is none of a session at work (${messageOf(error)})` }, error)
+    throw new AppError(
+      'no_tools',
+      { problem: `${folder} is not the folder of a running session (${messageOf(error)})` },
+      error,
+    )
   }
 }
 
-/** Where they are for whoever is given a capability, or asks for one at their own terminal. */
-export async function toolEndpointFor(session: string | undefined, context: CommandContext): Promise<ToolEndpoint> {
-  const capability = session === undefined ? context.env[VARIABLE] : await capabilityFor(session, context)
+/** The endpoint for a capability from the environment, or for a person who names a session at their own terminal. */
+export async function findToolEndpoint(session: string | undefined, context: CommandContext): Promise<ToolEndpoint> {
+  const capability = session === undefined ? context.env[VARIABLE] : await requestCapability(session, context)
   if (!capability) throw new AppError('no_tools', { problem: `neither --session nor ${VARIABLE} names one` })
   return { socket: context.paths.socket, capability }
 }
 
-/** A person at their own terminal may look at the tools of any session. */
-async function capabilityFor(session: string, context: CommandContext): Promise<string> {
+/** A person at their own terminal may use the tools of any session. */
+async function requestCapability(session: string, context: CommandContext): Promise<string> {
   const client = await openClient(context.paths, context)
   const path = `${await sessionPath(session)}/capability`
   return (await client.request<{ capability: string }>('POST', path, {})).capability
 }
 
-/** Where the tools of a session are called, and what opens it. */
+/** The socket on which the tools of a session are called, and the capability that permits it. */
 interface ToolEndpoint {
   socket: string
   capability: string
@@ -93,15 +97,15 @@ interface DaemonCall extends ToolEndpoint {
   method: 'GET' | 'POST'
   path: string
   body?: unknown
-  /** Whoever calls waits no longer: what is asked of a person is called off. */
+  /** Aborted when the caller no longer waits: a question to a person is then withdrawn. */
   signal?: AbortSignal
 }
 
-/** Asks the daemon in the name of one session. A daemon that is down is not started: it is what started us. */
+/** Calls the daemon on behalf of one session. A daemon that is down is not started, as it is the one that started us. */
 export async function callDaemon<T>({ socket, capability, method, path, body, signal }: DaemonCall): Promise<T> {
   const payload = body === undefined ? undefined : JSON.stringify(body)
   const { status, answer } = await new Promise<{ status: number; answer: unknown }>((resolve, reject) => {
-    const gone = (error: unknown) =>
+    const fail = (error: unknown) =>
       reject(new AppError('no_tools', { problem: `the daemon is gone (${messageOf(error)})` }))
     const request = httpRequest({
       socketPath: socket,
@@ -116,9 +120,9 @@ export async function callDaemon<T>({ socket, capability, method, path, body, si
       },
     })
     request.once('response', reply =>
-      json(reply).then(found => resolve({ status: reply.statusCode ?? 500, answer: found }), gone),
+      json(reply).then(content => resolve({ status: reply.statusCode ?? 500, answer: content }), fail),
     )
-    request.once('error', gone)
+    request.once('error', fail)
     request.end(payload)
   })
   if (status >= 400) throw remoteError(answer)

@@ -5,38 +5,40 @@ import { NOTES_FOLDER, type NotesRead, readNotes } from '../../knowledge/read-no
 import { ago } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, widthOf, wrap } from '../render/text.ts'
 
-/** Lines are for reading: wider ones are not, whatever the terminal has. */
-const WIDEST = 100
+/** Wider lines are hard to read, however wide the terminal is. */
+const MAX_WIDTH = 100
 
 export interface ListedNotes {
   notes: readonly Note[]
-  /** What was looked for; empty where all are listed. */
+  /** The words or tags that were searched for; empty if all notes are listed. */
   words: string
   now: number
 }
 
-/** One line a note: title, tags, who wrote it and when; below it how the text begins. */
+/** For each note its title, author and time, then its file and tags, then how its text begins. */
 export function noteLines({ notes, words, now }: ListedNotes, { paint, width }: Terminal): string[] {
-  if (notes.length === 0) return [words === '' ? NOTHING : `No note has to do with "${neutral(words)}".`]
-  const most = Math.min(width, WIDEST)
+  if (notes.length === 0) return [words === '' ? NO_NOTES : `No note matches "${neutral(words)}".`]
+  const lineWidth = Math.min(width, MAX_WIDTH)
   return notes.flatMap((note, index) => {
     const tags = note.tags.map(tag => `#${firstLine(tag)}`).join(' ')
-    const by = whoAndWhen(note, now)
-    const title = cut(firstLine(note.title), Math.max(20, most - widthOf(by) - 2))
-    const gap = Math.max(2, most - widthOf(title) - widthOf(by))
+    const origin = describeOrigin(note, now)
+    const title = cut(firstLine(note.title), Math.max(20, lineWidth - widthOf(origin) - 2))
+    const gap = Math.max(2, lineWidth - widthOf(title) - widthOf(origin))
     const isWide = Number.isFinite(width)
     return [
       ...(index === 0 ? [] : ['']),
-      `${paint('bold', isWide ? pad(title, widthOf(title) + gap) : `${title}  `)}${paint('dim', by)}`,
-      `  ${paint('dim', firstLine(note.file))}${tags === '' ? '' : `  ${paint('cyan', cut(tags, Math.max(10, most - widthOf(note.file) - 4)))}`}`,
-      ...wrap(inline(note), most - 2)
+      `${paint('bold', isWide ? pad(title, widthOf(title) + gap) : `${title}  `)}${paint('dim', origin)}`,
+      `  ${paint('dim', firstLine(note.file))}${tags === '' ? '' : `  ${paint('cyan', cut(tags, Math.max(10, lineWidth - widthOf(note.file) - 4)))}`}`,
+      ...wrap(flattenBody(note), lineWidth - 2)
         .slice(0, 2)
-        .map((line, at, lines) => `  ${line}${at === 1 && lines.length === 2 && isLonger(note, most) ? ' …' : ''}`),
+        .map(
+          (line, at, lines) => `  ${line}${at === 1 && lines.length === 2 && isLonger(note, lineWidth) ? ' …' : ''}`,
+        ),
     ]
   })
 }
 
-const NOTHING = 'No notes yet. Write one down with: pcc notes add "a title" "what is worth knowing" --tags one,two'
+const NO_NOTES = 'No notes yet. Write one with: pcc notes add "a title" "what is worth knowing" --tags one,two'
 
 /** A note in full. */
 export function notePage(note: Note, { paint, width }: Terminal, now: number): string[] {
@@ -44,19 +46,19 @@ export function notePage(note: Note, { paint, width }: Terminal, now: number): s
   const facts = [
     ...(tags.length > 0 ? [tags.map(tag => `#${firstLine(tag)}`).join(' ')] : []),
     ...(feature === undefined ? [] : [`feature ${firstLine(feature)}`]),
-    whoAndWhen(note, now),
+    describeOrigin(note, now),
     firstLine(join(NOTES_FOLDER, file)),
   ]
-  const most = Math.min(width, WIDEST)
+  const lineWidth = Math.min(width, MAX_WIDTH)
   return [
     paint('bold', firstLine(title)),
-    ...wrap(facts.join(' · '), most).map(line => paint('dim', line)),
+    ...wrap(facts.join(' · '), lineWidth).map(line => paint('dim', line)),
     '',
-    ...wrap(neutral(body), most),
+    ...wrap(neutral(body), lineWidth),
   ]
 }
 
-/** What lies among the notes and is none. */
+/** Files that could not be parsed as notes. */
 export function brokenLines(broken: readonly BrokenNote[], { paint }: Terminal): string[] {
   return broken.map(({ file, problem }) => {
     const name = file === '.' ? NOTES_FOLDER : join(NOTES_FOLDER, file)
@@ -64,56 +66,61 @@ export function brokenLines(broken: readonly BrokenNote[], { paint }: Terminal):
   })
 }
 
-/** The text on one line, headings as sentences. */
-function inline({ body }: Note): string {
+/** The text on one line, with headings as sentences. */
+function flattenBody({ body }: Note): string {
   return neutral(body)
     .replace(/^#+\s+(.*)$/gm, '$1:')
     .replace(/\s+/g, ' ')
 }
 
-function isLonger(note: Note, most: number): boolean {
-  return wrap(inline(note), most - 2).length > 2
+function isLonger(note: Note, lineWidth: number): boolean {
+  return wrap(flattenBody(note), lineWidth - 2).length > 2
 }
 
-function whoAndWhen({ by, task, updated_at, created_at }: Note, now: number): string {
+function describeOrigin({ by, task, updated_at, created_at }: Note, now: number): string {
   const time = Date.parse(updated_at ?? created_at ?? '')
   const who = by === 'agent' ? `agent${task ? ` of ${firstLine(task)}` : ''}` : 'person'
   return Number.isNaN(time) ? who : `${who}, ${ago(now - time)}`
 }
 
-/** The notes of the project that a person means. */
-export function notesIn(project: string | undefined): NotesRead & { project: string } {
+/** Reads the notes of a project, by default of the current directory. */
+export function readProjectNotes(project: string | undefined): NotesRead & { project: string } {
   const path = resolve(project ?? '.')
   return { project: path, ...readNotes(path) }
 }
 
-type Named = { note: Note } | { broken: BrokenNote }
+type FoundNote = { note: Note } | { broken: BrokenNote }
 
-/** The one note, or broken file, that a person names: by its file, its title, or a beginning of either that fits only one. */
-export function noteNamed(ref: string, { notes, broken }: NotesRead): Named {
-  const wanted = fold(ref.replace(/^.*\//, ''))
-  const all: { names: string[]; found: Named }[] = [
-    ...notes.map(note => ({ names: [note.file, bare(note.file), note.title].map(fold), found: { note } })),
+/** Finds the note, or broken file, that a person names by its file, its title, or a unique beginning of either. */
+export function findNote(ref: string, { notes, broken }: NotesRead): FoundNote {
+  const wanted = normalize(ref.replace(/^.*\//, ''))
+  const all: { names: string[]; found: FoundNote }[] = [
+    ...notes.map(note => ({
+      names: [note.file, withoutExtension(note.file), note.title].map(normalize),
+      found: { note },
+    })),
     ...broken
       .filter(({ file }) => file !== '.')
-      .map(each => ({ names: [each.file, bare(each.file)].map(fold), found: { broken: each } })),
+      .map(note => ({ names: [note.file, withoutExtension(note.file)].map(normalize), found: { broken: note } })),
   ]
   const exact = all.filter(({ names }) => names.includes(wanted))
-  const near = exact.length > 0 ? exact : all.filter(({ names }) => names.some(name => name.startsWith(wanted)))
-  const [only, ...others] = wanted === '' ? [] : near
+  const matching = exact.length > 0 ? exact : all.filter(({ names }) => names.some(name => name.startsWith(wanted)))
+  const [only, ...others] = wanted === '' ? [] : matching
   if (!only) throw new AppError('note_unknown', { ref: neutral(ref), folder: NOTES_FOLDER })
   if (others.length > 0) {
-    const matches = near.slice(0, 8).map(({ found }) => neutral('note' in found ? found.note.file : found.broken.file))
+    const matches = matching
+      .slice(0, 8)
+      .map(({ found }) => neutral('note' in found ? found.note.file : found.broken.file))
     throw new AppError('note_ambiguous', { ref: neutral(ref), matches: matches.join(', ') })
   }
   return only.found
 }
 
-function bare(file: string): string {
+function withoutExtension(file: string): string {
   return file.replace(/\.md$/i, '')
 }
 
-function fold(text: string): string {
+function normalize(text: string): string {
   return text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 }
 

@@ -13,81 +13,81 @@ import { type CommandContext, contextOf } from '../context.ts'
 import { confirm, readStandardInput } from '../input.ts'
 import { collect, refuseInSession } from '../options.ts'
 import { neutral } from '../render/text.ts'
-import { brokenLines, noteLines, noteNamed, notePage, notesIn, noteView } from './notes-lines.ts'
+import { brokenLines, findNote, noteLines, notePage, noteView, readProjectNotes } from './notes-lines.ts'
 
-const NOTE = 'its file or its title, or a unique beginning of one'
-const PROJECT = 'the project directory (default: this one)'
+const NOTE_HELP = 'its file or its title, or a unique beginning of one'
+const PROJECT_HELP = 'the project directory (default: this one)'
 
-interface Where {
+interface ProjectOptions {
   project?: string
 }
 
-/** `pcc notes`: what is worth knowing about a project, written down in files of its own. */
+/** `pcc notes`: what is worth knowing about a project, kept as files in it. */
 export function addNotesCommand(program: Command): void {
   const notes = program
     .command('notes')
     .description(
-      'What is worth knowing about a project: .perpetualcc/knowledge/*.md, put before agents whose task it fits.',
+      'See and write what is worth knowing about a project (.perpetualcc/knowledge/*.md); agents get the notes that fit their task.',
     )
 
   notes
     .command('list', { isDefault: true })
-    .description('All notes, and what lies among them and cannot be read.')
-    .option('--tag <tag>', 'only with this tag; may be repeated', collect)
-    .option('--project <path>', PROJECT)
+    .description('List all notes, and the files among them that cannot be read.')
+    .option('--tag <tag>', 'only notes with this tag; may be repeated', collect)
+    .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
-    .action(async ({ tag = [], project }: Where & { tag?: string[] }, command: Command) => {
+    .action(async ({ tag = [], project }: ProjectOptions & { tag?: string[] }, command: Command) => {
       const context = await contextOf(command)
-      const found = notesIn(project)
+      const stored = readProjectNotes(project)
       const wanted = cleanTags(tag)
-      const shown = found.notes.filter(({ tags }) => wanted.every(each => tags.includes(each)))
+      const shown = stored.notes.filter(({ tags }) => wanted.every(name => tags.includes(name)))
       if (context.json)
-        return print(context, { directory: found.directory, notes: shown.map(noteView), broken: found.broken })
+        return print(context, { directory: stored.directory, notes: shown.map(noteView), broken: stored.broken })
       const lines = noteLines({ notes: shown, words: wanted.join(' '), now: Date.now() }, context.terminal)
-      const broken = brokenLines(found.broken, context.terminal)
-      for (const line of [...lines, ...(broken.length > 0 ? [''] : []), ...broken]) context.out(line)
+      const warnings = brokenLines(stored.broken, context.terminal)
+      for (const line of [...lines, ...(warnings.length > 0 ? [''] : []), ...warnings]) context.out(line)
     })
 
   notes
     .command('show')
-    .description('One note in full.')
-    .argument('<note>', NOTE)
-    .option('--project <path>', PROJECT)
+    .description('Show one note in full.')
+    .argument('<note>', NOTE_HELP)
+    .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
-    .action(async (ref: string, { project }: Where, command: Command) => {
+    .action(async (ref: string, { project }: ProjectOptions, command: Command) => {
       const context = await contextOf(command)
-      const named = noteNamed(ref, notesIn(project))
-      if ('broken' in named) return tellBroken(named.broken)
+      const named = findNote(ref, readProjectNotes(project))
+      if ('broken' in named) throw new AppError('note_broken', named.broken)
       if (context.json) return print(context, noteView(named.note))
       for (const line of notePage(named.note, context.terminal, Date.now())) context.out(line)
     })
 
   notes
     .command('search')
-    .description('Notes with all of these words, as beginnings of words, in title, tags or text.')
+    .description('Search notes: title, tags and text must contain words that begin with all of these.')
     .argument('<words...>', 'what to look for')
-    .option('--project <path>', PROJECT)
+    .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
-    .action(async (typed: string[], { project }: Where, command: Command) => {
+    .action(async (typed: string[], { project }: ProjectOptions, command: Command) => {
       const context = await contextOf(command)
-      const found = notesIn(project)
+      const stored = readProjectNotes(project)
       const words = typed.join(' ')
-      const shown = searchNotes(found.notes, words)
+      const shown = searchNotes(stored.notes, words)
       if (context.json)
-        return print(context, { directory: found.directory, notes: shown.map(noteView), broken: found.broken })
+        return print(context, { directory: stored.directory, notes: shown.map(noteView), broken: stored.broken })
       for (const line of noteLines({ notes: shown, words, now: Date.now() }, context.terminal)) context.out(line)
-      for (const line of brokenLines(found.broken, context.terminal)) context.note(line)
+      for (const line of brokenLines(stored.broken, context.terminal)) context.note(line)
     })
 
   notes
     .command('add')
-    .description('Write a note down: in place of one of the same title, or into one with nearly the same tags.')
+    .description('Write a note. It replaces one of the same title, or is added to one with nearly the same tags.')
     .argument('<title>', 'what it says, in a few words')
     .argument('[text]', '- reads it from standard input; without it your editor is opened')
-    .option('-t, --tags <tags>', 'comma-separated; by them it is found for a task', collect)
+    .option('-t, --tags <tags>', 'comma-separated; a note is stored for a task by its tags', collect)
     .option('--feature <name>', 'the feature it is about')
-    .option('--apart', 'a file of its own, whatever its title and tags')
-    .option('--project <path>', PROJECT)
+    .option('--apart', 'always write a new file, whatever its title and tags')
+    .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
     .action(async (title: string, text: string | undefined, options: object, command: Command) =>
       addNote(await contextOf(command), { title, text, ...options }),
@@ -96,27 +96,23 @@ export function addNotesCommand(program: Command): void {
   notes
     .command('edit')
     .description('Open a note in your editor ($VISUAL, $EDITOR); what you change is yours, and no agent replaces it.')
-    .argument('<note>', NOTE)
-    .option('--project <path>', PROJECT)
+    .argument('<note>', NOTE_HELP)
+    .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
-    .action(async (ref: string, { project }: Where, command: Command) =>
+    .action(async (ref: string, { project }: ProjectOptions, command: Command) =>
       editNote(await contextOf(command), { ref, project }),
     )
 
   notes
     .command('rm')
     .description('Delete a note.')
-    .argument('<note>', NOTE)
-    .option('-y, --yes', 'without asking')
-    .option('--project <path>', PROJECT)
+    .argument('<note>', NOTE_HELP)
+    .option('-y, --yes', 'do not ask')
+    .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
-    .action(async (ref: string, { project, yes }: Where & { yes?: true }, command: Command) =>
+    .action(async (ref: string, { project, yes }: ProjectOptions & { yes?: true }, command: Command) =>
       removeNote(await contextOf(command), { ref, project, yes: yes === true }),
     )
-}
-
-function tellBroken(broken: { file: string; problem: string }): never {
-  throw new AppError('note_broken', broken)
 }
 
 function print({ out }: CommandContext, value: unknown): void {
@@ -133,18 +129,18 @@ interface NewNote {
 }
 
 /** `pcc notes add` */
-async function addNote(context: CommandContext, given: NewNote): Promise<void> {
+async function addNote(context: CommandContext, note: NewNote): Promise<void> {
   const { env, json, out, paths } = context
   refuseInSession(env, 'notes add …')
-  const { title, tags = [], feature, apart } = given
-  const body = await bodyOf(given.text, env)
-  const { project } = notesIn(given.project)
+  const { title, tags = [], feature, apart } = note
+  const body = await readBody(note.text, env)
+  const { project } = readProjectNotes(note.project)
   const recorded = recordNote(
-    { title, tags: tags.flatMap(each => each.split(',')), body, ...(feature !== undefined && { feature }) },
+    { title, tags: tags.flatMap(list => list.split(',')), body, ...(feature !== undefined && { feature }) },
     { project, by: 'person', apart, lockFile: notesLock(paths), now: Date.now() },
   )
   if (recorded.did === 'refused') throw new AppError('note_refused', { title: neutral(title), why: recorded.why })
-  out(json ? JSON.stringify(recorded) : wordsFor(recorded))
+  out(json ? JSON.stringify(recorded) : describeResult(recorded))
 }
 
 /** `pcc notes edit` */
@@ -153,15 +149,17 @@ async function editNote(
   { ref, project }: { ref: string; project: string | undefined },
 ): Promise<void> {
   refuseInSession(context.env, 'notes edit …')
-  const found = notesIn(project)
-  const named = noteNamed(ref, found)
+  const stored = readProjectNotes(project)
+  const named = findNote(ref, stored)
   const file = 'note' in named ? named.note.file : named.broken.file
   if ('broken' in named && /link|plain file|larger/.test(named.broken.problem))
     throw new AppError('note_broken', named.broken)
-  openEditor(join(found.directory, file), context.env)
-  const now = noteNamed(file, notesIn(project))
-  if ('broken' in now) throw new AppError('note_broken', { ...now.broken })
-  context.out(context.json ? JSON.stringify(noteView(now.note)) : `Saved: ${neutral(now.note.title)} (${shown(file)})`)
+  openEditor(join(stored.directory, file), context.env)
+  const edited = findNote(file, readProjectNotes(project))
+  if ('broken' in edited) throw new AppError('note_broken', { ...edited.broken })
+  context.out(
+    context.json ? JSON.stringify(noteView(edited.note)) : `Saved: ${neutral(edited.note.title)} (${shownFile(file)})`,
+  )
 }
 
 /** `pcc notes rm` */
@@ -170,52 +168,52 @@ async function removeNote(
   { ref, project, yes }: { ref: string; project: string | undefined; yes: boolean },
 ): Promise<void> {
   refuseInSession(context.env, 'notes rm …')
-  const found = notesIn(project)
-  const named = noteNamed(ref, found)
+  const stored = readProjectNotes(project)
+  const named = findNote(ref, stored)
   const { file, title } = 'note' in named ? named.note : { ...named.broken, title: named.broken.file }
-  await confirm({ action: 'Deleting a note', question: `Delete "${neutral(title)}" (${shown(file)})?`, yes })
-  withFileLock(notesLock(context.paths), () => rmSync(join(found.directory, file)))
-  context.out(context.json ? JSON.stringify({ deleted: join(NOTES_FOLDER, file) }) : `Deleted: ${shown(file)}`)
+  await confirm({ action: 'Deleting a note', question: `Delete "${neutral(title)}" (${shownFile(file)})?`, yes })
+  withFileLock(notesLock(context.paths), () => rmSync(join(stored.directory, file)))
+  context.out(context.json ? JSON.stringify({ deleted: join(NOTES_FOLDER, file) }) : `Deleted: ${shownFile(file)}`)
 }
 
-async function bodyOf(text: string | undefined, env: CommandContext['env']): Promise<string> {
+async function readBody(text: string | undefined, env: CommandContext['env']): Promise<string> {
   if (text === '-') return readStandardInput('notes add')
   if (text !== undefined) return text
   if (!process.stdin.isTTY)
     throw new AppError('usage', { problem: 'Say what is worth knowing, or - to read it', command: 'notes add' })
-  return writtenText(env)
+  return writeInEditor(env)
 }
 
-function wordsFor({ did, file, title }: Exclude<RecordedNote, { did: 'refused' }>): string {
+function describeResult({ did, file, title }: Exclude<RecordedNote, { did: 'refused' }>): string {
   const where = `(${neutral(file)})`
   switch (did) {
     case 'created':
-      return `Written down: ${neutral(title)} ${where}`
+      return `Written: ${neutral(title)} ${where}`
     case 'replaced':
-      return `Written down in place of the one before: ${neutral(title)} ${where}`
+      return `Written; it replaces the previous note: ${neutral(title)} ${where}`
     case 'merged':
       return `Added to a note with nearly the same tags: ${neutral(title)} ${where}. Keep it apart with --apart.`
     case 'known':
-      return `It stands there already: ${neutral(title)} ${where}`
+      return `It is written there already: ${neutral(title)} ${where}`
   }
 }
 
-function shown(file: string): string {
+function shownFile(file: string): string {
   return neutral(join(NOTES_FOLDER, file))
 }
 
-/** Opens a file in the person's editor and waits for its end. */
+/** Opens a file in the person's editor and waits until the editor exits. */
 function openEditor(file: string, env: CommandContext['env']): void {
   const editor = env['VISUAL'] || env['EDITOR'] || 'vi'
-  // An editor may be named with options ("code --wait"): the shell splits it, and gets the file as a word of its own.
-  const ended = spawnSync('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit' })
-  if (ended.error) throw new AppError('editor_failed', { editor, file, problem: ended.error.message })
-  if (ended.status !== 0)
-    throw new AppError('editor_failed', { editor, file, problem: `it ended with ${ended.status ?? ended.signal}` })
+  // An editor may be named with options ("code --wait"): the shell splits it, and gets the file as a separate argument.
+  const result = spawnSync('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit' })
+  if (result.error) throw new AppError('editor_failed', { editor, file, problem: result.error.message })
+  if (result.status !== 0)
+    throw new AppError('editor_failed', { editor, file, problem: `it ended with ${result.status ?? result.signal}` })
 }
 
-/** Lets a person write a text; empty where they wrote nothing. */
-function writtenText(env: CommandContext['env']): string {
+/** Lets the person write a text in their editor; empty if they wrote nothing. */
+function writeInEditor(env: CommandContext['env']): string {
   const directory = mkdtempSync(join(tmpdir(), 'pcc-note-'))
   const file = join(directory, 'note.md')
   try {

@@ -9,13 +9,15 @@ import { isOver, nameOf, resumeCommand } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
 import { pauseRun } from './run/control.ts'
 
-/** `pcc pause`: a session stops after the tool in flight, and goes on when a person says so. */
+/** `pcc pause`: pauses a session after the tool in flight, until a person resumes it. */
 export function addPauseCommand(program: Command): void {
   program
     .command('pause')
-    .description('Pause a session after the tool in flight; one that waits for a limit does not go on by itself then.')
+    .description(
+      'Pause a session after the tool in flight; one that waits for a limit then no longer goes on by itself.',
+    )
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
-    .option('--detach', 'ask for it and return, without waiting for the tool in flight')
+    .option('--detach', 'return at once, without waiting for the tool in flight')
     .option('--json', 'print JSON')
     .action(async (ref: string, { detach }: { detach?: boolean }, command: Command) => {
       throw new ExitCode(await pause(ref, { detach: detach === true, context: await contextOf(command) }))
@@ -40,9 +42,9 @@ async function pause(ref: string, { detach, context }: { detach: boolean; contex
       return 0
     }
     note(pausingLine(session))
-    const ended = await untilOver(client, { session: session.id, after })
+    const ended = await waitUntilOver(client, { session: session.id, after })
     if (!ended) {
-      note('It pauses all the same.')
+      note('The session will pause all the same.')
       return INTERRUPTED
     }
     session = ended
@@ -52,14 +54,14 @@ async function pause(ref: string, { detach, context }: { detach: boolean; contex
   return EXIT_CODES[session.status] ?? 0
 }
 
-/** Left with Ctrl+C. */
+/** The exit code after Ctrl+C. */
 const INTERRUPTED = 130
 
-/** A session that was quicker than the pause: it waits for a person, or failed. Whatever else stands still is as wanted. */
+/** Exit codes for a session that waits for a person or failed before it could pause. Any other state is as wanted. */
 const EXIT_CODES: Partial<Record<SessionView['status'], number>> = { waiting_input: 3, error: 1 }
 
-/** The session when its agent is gone. One that met its limit before it could pause is kept from going on by itself. */
-async function untilOver(
+/** Waits until the agent is gone. A session that met its limit before it could pause is kept from going on by itself. */
+async function waitUntilOver(
   client: Client,
   { session, after }: { session: string; after: number },
 ): Promise<SessionView | undefined> {
@@ -79,34 +81,34 @@ async function untilOver(
   }
 }
 
-/** What a session is doing yet before it pauses. */
+/** Says what a session still waits for before it pauses. */
 export function pausingLine(session: SessionView): string {
   const when =
     session.asks.length > 0 ? `when it has its answer (pcc attach ${session.id})` : 'after the tool in flight'
   return `Session ${nameOf(session)} pauses ${when}.`
 }
 
-/** What became of a session that was to be paused. */
+/** Says how the pause ended. */
 export function pausedLines(session: SessionView, before: SessionView): string[] {
-  const goOn = `Go on with: ${resumeCommand(session)}`
+  const resumeHint = `Go on with: ${resumeCommand(session)}`
   switch (session.status) {
     case 'paused':
       if (before.status === 'paused' && before.resumes_at === null)
-        return [`Session is paused already: ${nameOf(session)}`, goOn]
+        return [`Session is paused already: ${nameOf(session)}`, resumeHint]
       if (before.status === 'rate_limited')
-        return [`Session paused: ${nameOf(session)}`, 'It does not go on by itself when the limit resets.', goOn]
-      return [`Session paused: ${nameOf(session)}`, goOn]
+        return [`Session paused: ${nameOf(session)}`, 'It does not go on by itself when the limit resets.', resumeHint]
+      return [`Session paused: ${nameOf(session)}`, resumeHint]
     case 'completed':
       return [`Session was complete before it could pause: ${nameOf(session)}`]
     case 'waiting_input':
       return [`Session waits for your answer, and does nothing until then: ${nameOf(session)}`, 'See: pcc pending']
     case 'stopped':
-      return [`Session was stopped before it could pause: ${nameOf(session)}`, goOn]
+      return [`Session was stopped before it could pause: ${nameOf(session)}`, resumeHint]
     default:
-      return [`Session failed before it could pause: ${nameOf(session)}`, ...reasonOf(session)]
+      return [`Session failed before it could pause: ${nameOf(session)}`, ...reasonLines(session)]
   }
 }
 
-function reasonOf({ reason }: SessionView): string[] {
+function reasonLines({ reason }: SessionView): string[] {
   return reason === null ? [] : neutral(reason).split('\n')
 }

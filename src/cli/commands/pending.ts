@@ -14,8 +14,8 @@ export function addPendingCommand(program: Command): void {
   program
     .command('pending')
     .description('List what waits for your decision, and what was refused because nobody was there.')
-    .option('--session <session>', 'only of this session: id, unique beginning of an id, or name')
-    .option('--watch', 'show it until Ctrl+C, as it changes')
+    .option('--session <session>', 'only for this session: id, unique beginning of an id, or name')
+    .option('--watch', 'keep showing it, as it changes, until Ctrl+C')
     .option('--json', 'print JSON; with --watch one object a line for each change')
     .action(async ({ session, watch }: PendingOptions, command: Command) => {
       const { paths, json, out, terminal, ...context } = await contextOf(command)
@@ -24,15 +24,19 @@ export function addPendingCommand(program: Command): void {
       const page = async () => {
         const { escalations } = await client.request<{ escalations: ShownEscalation[] }>('GET', `/escalations${query}`)
         if (json) return [JSON.stringify({ escalations }, null, watch ? undefined : 2)]
-        return pendingLines(escalations, { asking: await askingSessions(client, session), terminal, now: Date.now() })
+        return pendingLines(escalations, {
+          asking: await readAskingSessions(client, session),
+          terminal,
+          now: Date.now(),
+        })
       }
       if (watch) return (await import('../live/terminal.ts')).watchPage({ page, json, out })
       for (const line of await page()) out(line)
     })
 }
 
-/** Sessions that wait for an answer. What is asked at a terminal has no number: it is answered where it is asked. */
-async function askingSessions(client: Client, ref: string | undefined): Promise<SessionView[]> {
+/** Reads the sessions that wait for an answer. A question at a terminal has no number and is answered there. */
+async function readAskingSessions(client: Client, ref: string | undefined): Promise<SessionView[]> {
   if (ref === undefined) {
     return (await client.request<{ sessions: SessionView[] }>('GET', '/sessions?status=waiting_input')).sessions
   }

@@ -25,11 +25,11 @@ interface HoldOptions {
   now?: boolean
 }
 
-/** `pcc quota`: how full the accounts are, and a person's hand on them. */
+/** `pcc quota`: shows how full the accounts are, and lets a person hold and release them. */
 export function addQuotaCommand(program: Command): void {
   const quota = program
     .command('quota')
-    .description('Show how full your accounts are, what comes of it, and which sessions wait.')
+    .description('Show how full your accounts are, what follows from it, and which sessions wait.')
     .option('--watch', 'keep showing it until Ctrl+C')
     .option('--json', 'print JSON; with --watch one line for each change')
     .action(async ({ watch }: { watch?: boolean }, command: Command) => {
@@ -40,18 +40,18 @@ export function addQuotaCommand(program: Command): void {
       if (context.json) return context.out(JSON.stringify(view, null, 2))
       for (const line of quotaPage(view, context.terminal)) context.out(line)
     })
-  addSwitch(quota, 'hold', 'Keep sessions from going on by themselves: one, those of an account, or all.')
-  addSwitch(quota, 'release', 'Let them go on again.').option(
+  addHoldCommand(quota, 'hold', 'Keep sessions from going on by themselves: one, those of an account, or all.')
+  addHoldCommand(quota, 'release', 'Let them go on again.').option(
     '--now',
-    'also open what a limit has closed, and try: the limit is over before its time',
+    'also open accounts that a limit has closed, and try them: the limit is over early',
   )
 }
 
-function addSwitch(quota: Command, name: 'hold' | 'release', description: string): Command {
+function addHoldCommand(quota: Command, name: 'hold' | 'release', description: string): Command {
   return quota
     .command(name)
     .description(description)
-    .argument('[session]', 'id, unique beginning of an id, or name; "all" is what holds without it', 'all')
+    .argument('[session]', 'id, unique beginning of an id, or name; "all" is the default', 'all')
     .option('--account <account>', 'all sessions of this account: its id, or a part of its label')
     .option('--json', 'print JSON')
     .action(async (ref: string, { account, now }: HoldOptions, command: Command) => {
@@ -61,23 +61,23 @@ function addSwitch(quota: Command, name: 'hold' | 'release', description: string
       const { paths, json, out, ...context } = await contextOf(command)
       refuseInSession(context.env, `quota ${name}`)
       const client = await openClient(paths, context)
-      const held = name === 'hold'
+      const holds = name === 'hold'
       if (ref !== 'all') {
         const path = await sessionPath(ref)
         const before = await client.request<SessionView>('GET', path)
-        const session = await client.request<SessionView>('POST', `${path}/hold`, { held })
+        const session = await client.request<SessionView>('POST', `${path}/hold`, { held: holds })
         if (json) return out(JSON.stringify(session, null, 2))
-        const did = held || before.held === 'session' ? verb(held) : 'It was not held'
-        return out(`${did}: ${nameOf(session)}`)
+        const outcome = holds || before.held === 'session' ? verb(holds) : 'It was not held'
+        return out(`${outcome}: ${nameOf(session)}`)
       }
       const body = { ...(account !== undefined && { account }), ...(now && { now }) }
       const before = await client.request<QuotaView>('GET', '/quota')
       const view = await client.request<QuotaView>('POST', `/quota/${name}`, body)
       if (json) return out(JSON.stringify(view, null, 2))
-      const did = held || now || isHeld(before, account) ? verb(held) : 'Nothing was held'
-      out(`${did}: ${account === undefined ? 'all accounts' : firstLine(account)}`)
-      const undo = account === undefined ? '' : ` --account ${firstLine(account)}`
-      if (held) return out(`Let it go with: pcc quota release${undo}`)
+      const outcome = holds || now || isHeld(before, account) ? verb(holds) : 'Nothing was held'
+      out(`${outcome}: ${account === undefined ? 'all accounts' : firstLine(account)}`)
+      const flag = account === undefined ? '' : ` --account ${firstLine(account)}`
+      if (holds) return out(`Let it go with: pcc quota release${flag}`)
       for (const line of releaseLines(view, account)) out(line)
     })
 }
@@ -86,18 +86,18 @@ function isHeld({ hold, accounts }: QuotaView, account: string | undefined): boo
   return account === undefined ? hold !== null : accountsMeant(account, accounts).some(({ gate }) => gate?.held)
 }
 
-function verb(held: boolean): string {
-  return held ? 'Held' : 'Released'
+function verb(holds: boolean): string {
+  return holds ? 'Held' : 'Released'
 }
 
-const EVERY_MS = 2_000
+const POLL_MS = 2_000
 
-/** Shows the page in place until Ctrl+C; where nobody looks, it is printed again when it says something else. */
+/** Redraws the page in place until Ctrl+C; without a terminal it is printed again whenever it changes. */
 async function watchQuota(client: DaemonConnection, { json, terminal, out }: CommandContext): Promise<void> {
   const leave = new AbortController()
   const interrupted = once(process, 'SIGINT', { signal: leave.signal }).then(
     () => leave.abort(),
-    () => undefined, // left another way
+    () => undefined, // the loop ended for another reason
   )
   const screen = openScreen(process.stdout)
   let last = ''
@@ -110,7 +110,7 @@ async function watchQuota(client: DaemonConnection, { json, terminal, out }: Com
       else if (page !== last && process.stdout.isTTY) screen.pin(page.split('\n'))
       else if (page !== last) screen.print([...(last === '' ? [] : ['']), ...page.split('\n')])
       last = page
-      await sleep(EVERY_MS, undefined, { signal: leave.signal }).catch(() => undefined) // Ctrl+C ends the wait
+      await sleep(POLL_MS, undefined, { signal: leave.signal }).catch(() => undefined) // Ctrl+C ends the wait
     }
   } finally {
     leave.abort()
@@ -123,14 +123,14 @@ type ShownWindow = Account['windows'][number]
 
 const NAME_WIDTH = 13
 const INDENT = 2
-const WIDEST_BAR = 30
-const NARROWEST_BAR = 8
-/** What stands beside a bar: percent, reset and source. */
-const BESIDE_BAR = 48
-/** More are counted, not listed. */
+const MAX_BAR_WIDTH = 30
+const MIN_BAR_WIDTH = 8
+/** The columns beside a bar: percent, reset and source. */
+const BESIDE_BAR_WIDTH = 48
+/** Further sessions are counted, not listed. */
 const SESSIONS_SHOWN = 8
 
-const TONES: Record<QuotaLevel, Tone> = {
+const LEVEL_TONES: Record<QuotaLevel, Tone> = {
   unknown: 'dim',
   ok: 'green',
   notice: 'cyan',
@@ -144,7 +144,7 @@ const SOURCES: Record<QuotaWindow['source'], string> = {
   estimate: 'our own estimate',
 }
 
-const LEVEL_WORDS: Record<QuotaLevel, string | undefined> = {
+const LEVEL_TEXT: Record<QuotaLevel, string | undefined> = {
   unknown: 'So nothing is held back.',
   ok: undefined,
   notice: 'Half as many sessions start at once.',
@@ -152,7 +152,7 @@ const LEVEL_WORDS: Record<QuotaLevel, string | undefined> = {
   critical: 'No session starts until it eases.',
 }
 
-/** The vendor has told nothing: what a guess comes to is no reason for alarm. */
+/** Shown if the vendor has reported nothing: an estimate is no reason for alarm. */
 const ONLY_ESTIMATED =
   'unknown. This is an estimate by quota.max_tokens_per_hour; it holds nothing back (quota.gate_on_estimate).'
 
@@ -167,100 +167,103 @@ export function quotaPage(view: QuotaView, terminal: Terminal): string[] {
   return [...hold, ...release, ...pages.flatMap((lines, index) => (index === 0 ? lines : ['', ...lines]))]
 }
 
-interface Page {
+interface PageContext {
   at: number
   terminal: Terminal
 }
 
-function accountLines(account: Account, page: Page): string[] {
+function accountLines(account: Account, page: PageContext): string[] {
   const { terminal, at } = page
   const title = `${terminal.paint('bold', firstLine(account.label))} ${terminal.paint('dim', `(${account.account.slice(0, 6)})`)}`
   return [
     title,
     ...account.windows.flatMap(window => windowLines(window, account, page)),
     ...account.past.map(({ window, resets_at }) =>
-      named(windowName(window), terminal.paint('dim', `reset ${wakeTime(resets_at ?? at, at)}, nothing told since`)),
+      formatRow(
+        windowName(window),
+        terminal.paint('dim', `reset ${wakeTime(resets_at ?? at, at)}, nothing told since`),
+      ),
     ),
-    ...account.notes.flatMap(text => wrapped('', neutral(text), { terminal, tone: 'dim' })),
+    ...account.notes.flatMap(text => formatWrapped('', neutral(text), { terminal, tone: 'dim' })),
     ...levelLines(account, page),
     ...gateLines(account, page),
     ...waitingLines(account.waiting, page),
   ]
 }
 
-function windowLines(window: ShownWindow, { level }: Account, { terminal, at }: Page): string[] {
-  const isIdle = window.source === 'estimate' && level === 'unknown'
-  const tone = isIdle ? 'dim' : TONES[window.level]
+function windowLines(window: ShownWindow, { level }: Account, { terminal, at }: PageContext): string[] {
+  const isIgnored = window.source === 'estimate' && level === 'unknown'
+  const tone = isIgnored ? 'dim' : LEVEL_TONES[window.level]
   const percent = `${Math.round(window.utilization * 100)}%`.padStart(4)
   const reset = window.resets_at === null ? '' : `  resets ${wakeTime(window.resets_at, at)}`
   const age = window.source === 'estimate' ? '' : `, ${ago(at - window.at)}`
   const source = terminal.paint('dim', `  ${SOURCES[window.source]}${age}`)
-  const bar = terminal.paint(tone, barOf(window.utilization, terminal.width))
-  const words = forecastWords(window.forecast, at)
+  const bar = terminal.paint(tone, drawBar(window.utilization, terminal.width))
+  const forecast = describeForecast(window.forecast, at)
   return [
-    named(windowName(window.window), `${bar} ${percent}${reset}${source}`),
-    ...(words === undefined ? [] : [named('', terminal.paint('dim', words))]),
+    formatRow(windowName(window.window), `${bar} ${percent}${reset}${source}`),
+    ...(forecast === undefined ? [] : [formatRow('', terminal.paint('dim', forecast))]),
   ]
 }
 
-/** Filled from the left; anything used shows, and only what is full is filled to the end. */
-function barOf(used: number, width: number): string {
-  const room = Math.max(NARROWEST_BAR, Math.min(WIDEST_BAR, width - INDENT - NAME_WIDTH - BESIDE_BAR))
+/** Filled from the left. Any use fills at least one cell; only a full window fills the last one. */
+function drawBar(used: number, width: number): string {
+  const room = Math.max(MIN_BAR_WIDTH, Math.min(MAX_BAR_WIDTH, width - INDENT - NAME_WIDTH - BESIDE_BAR_WIDTH))
   const share = Math.max(0, Math.min(1, used))
   const filled = share >= 1 ? room : Math.min(room - 1, Math.ceil(share * room))
   return '█'.repeat(filled) + '░'.repeat(room - filled)
 }
 
-/** `at this pace full at 16:40`: what comes of it. */
-function forecastWords(forecast: QuotaForecast | null, now: number): string | undefined {
+/** As in `at this pace full at 16:40`. */
+function describeForecast(forecast: QuotaForecast | null, now: number): string | undefined {
   if (!forecast) return undefined
   const { full_at, at_reset, per_hour } = forecast
   const pace = `${(per_hour * 100).toFixed(per_hour < 0.1 ? 1 : 0)}% an hour`
   if (full_at !== null) return full_at <= now ? 'full' : `at this pace (${pace}) full at ${wakeTime(full_at, now)}`
   if (at_reset !== null) return `at this pace (${pace}) ${Math.round(at_reset * 100)}% used when it resets`
-  return 'nothing used of late'
+  return 'nothing used recently'
 }
 
-function levelLines({ level, warns, windows, eases_at }: Account, { terminal, at }: Page): string[] {
+function levelLines({ level, warns, windows, eases_at }: Account, { terminal, at }: PageContext): string[] {
   const isEstimate = windows.every(({ source }) => source === 'estimate')
   if (level === 'unknown' && isEstimate && warns !== 'ok' && warns !== 'unknown')
-    return wrapped('Level', ONLY_ESTIMATED, { terminal, tone: 'dim' })
-  const words = LEVEL_WORDS[level]
-  if (words === undefined) return []
-  const until = level === 'critical' && eases_at !== null ? ` Looked at again ${wakeTime(eases_at, at)}.` : ''
-  return wrapped('Level', `${level}. ${words}${until}`, { terminal, tone: TONES[level] })
+    return formatWrapped('Level', ONLY_ESTIMATED, { terminal, tone: 'dim' })
+  const text = LEVEL_TEXT[level]
+  if (text === undefined) return []
+  const until = level === 'critical' && eases_at !== null ? ` Checked again ${wakeTime(eases_at, at)}.` : ''
+  return formatWrapped('Level', `${level}. ${text}${until}`, { terminal, tone: LEVEL_TONES[level] })
 }
 
-function gateLines({ gate, account }: Account, { terminal, at }: Page): string[] {
+function gateLines({ gate, account }: Account, { terminal, at }: PageContext): string[] {
   const lines: string[] = []
   const isClosed = gate && gate.closed_until !== null && gate.closed_until > at
   if (isClosed) {
     const why = gate.reason ? `: ${firstLine(gate.reason)}` : ''
     const how = gate.source === 'probe' ? 'no reset is known; tried again' : 'closed until'
     lines.push(
-      ...wrapped('Gate', `${how} ${wakeTime(gate.closed_until ?? at, at)}${why}`, { terminal, tone: 'yellow' }),
+      ...formatWrapped('Gate', `${how} ${wakeTime(gate.closed_until ?? at, at)}${why}`, { terminal, tone: 'yellow' }),
     )
   }
   if (gate?.held) {
     const since = gate.held_at === null ? '' : ` since ${wakeTime(gate.held_at, at)}`
     const text = `held by ${firstLine(gate.held_by ?? 'a person')}${since}; pcc quota release --account ${account.slice(0, 6)}`
-    lines.push(...wrapped(isClosed ? '' : 'Gate', text, { terminal, tone: 'yellow' }))
+    lines.push(...formatWrapped(isClosed ? '' : 'Gate', text, { terminal, tone: 'yellow' }))
   }
-  return lines.length > 0 ? lines : [named('Gate', terminal.paint('green', 'open'))]
+  return lines.length > 0 ? lines : [formatRow('Gate', terminal.paint('green', 'open'))]
 }
 
-function waitingLines(waiting: WaitingSession[], { terminal, at }: Page): string[] {
+function waitingLines(waiting: WaitingSession[], { terminal, at }: PageContext): string[] {
   if (waiting.length === 0) return []
   const shown = waiting.slice(0, SESSIONS_SHOWN)
   const rest = waiting.length - shown.length
   return [
-    named('Waiting', counted(waiting.length, 'session')),
-    ...shown.map(session => named('', waitingWords(session, at))),
-    ...(rest > 0 ? [named('', terminal.paint('dim', `and ${rest} more: pcc list`))] : []),
+    formatRow('Waiting', counted(waiting.length, 'session')),
+    ...shown.map(session => formatRow('', describeWaiting(session, at))),
+    ...(rest > 0 ? [formatRow('', terminal.paint('dim', `and ${rest} more: pcc list`))] : []),
   ]
 }
 
-function waitingWords({ id, name, status, resumes_at, held }: WaitingSession, at: number): string {
+function describeWaiting({ id, name, status, resumes_at, held }: WaitingSession, at: number): string {
   const who = `${id} (${firstLine(name)})`
   if (held) return `${who} is held: pcc quota release ${id}`
   if (resumes_at !== null) return `${who} goes on ${resumes_at <= at ? 'now' : `at ${wakeTime(resumes_at, at)}`}`
@@ -268,23 +271,23 @@ function waitingWords({ id, name, status, resumes_at, held }: WaitingSession, at
   return `${who} ${STATUS_WORDS[status].text.replace(/^\S+ /, '').toLowerCase()}: pcc resume ${id}`
 }
 
-function named(name: string, text: string): string {
+function formatRow(name: string, text: string): string {
   return `${' '.repeat(INDENT)}${pad(name, NAME_WIDTH)}${text}`
 }
 
-function wrapped(name: string, text: string, { terminal, tone }: { terminal: Terminal; tone: Tone }): string[] {
+function formatWrapped(name: string, text: string, { terminal, tone }: { terminal: Terminal; tone: Tone }): string[] {
   const lines = wrap(text, terminal.width - INDENT - NAME_WIDTH)
-  return lines.map((line, index) => named(index === 0 ? name : '', terminal.paint(tone, line)))
+  return lines.map((line, index) => formatRow(index === 0 ? name : '', terminal.paint(tone, line)))
 }
 
-/** What came of `pcc quota release`: who goes on, or what still keeps the accounts closed. */
+/** The result of `pcc quota release`: which sessions go on, or what still keeps the accounts closed. */
 function releaseLines(view: QuotaView, ref: string | undefined): string[] {
   const { tried, hold } = view
-  const held = hold ? ['Nothing goes on while everything is held. Let it go with: pcc quota release'] : []
-  if (tried?.length === 0) return ['No limit keeps it closed, and nobody waits for it.', ...held]
-  if (tried) return [...tried.map(each => triedLine(each, view)), ...held]
+  const holdLines = hold ? ['Nothing goes on while everything is held. Let it go with: pcc quota release'] : []
+  if (tried?.length === 0) return ['No limit keeps it closed, and nobody waits for it.', ...holdLines]
+  if (tried) return [...tried.map(each => triedLine(each, view)), ...holdLines]
   const accounts = ref === undefined ? view.accounts : accountsMeant(ref, view.accounts)
-  return [...accounts.flatMap(account => [...heldLines(account), ...closedLines(account, view.at)]), ...held]
+  return [...accounts.flatMap(account => [...heldLines(account), ...closedLines(account, view.at)]), ...holdLines]
 }
 
 function triedLine({ account, sessions }: TriedAccount, { accounts }: QuotaView): string {
@@ -295,9 +298,11 @@ function triedLine({ account, sessions }: TriedAccount, { accounts }: QuotaView)
   return `${label} is open. Tried now by ${first}.${after}`
 }
 
-/** Let go of all is not let go of one that is held by itself. */
+/** A release of everything does not release an account that is held separately. */
 function heldLines({ account, label, gate }: QuotaView['accounts'][number]): string[] {
-  return gate?.held ? [`${firstLine(label)} is held by itself: pcc quota release --account ${account.slice(0, 6)}`] : []
+  return gate?.held
+    ? [`${firstLine(label)} is held separately: pcc quota release --account ${account.slice(0, 6)}`]
+    : []
 }
 
 function closedLines({ account, label, gate }: QuotaView['accounts'][number], at: number): string[] {

@@ -75,17 +75,17 @@ test('pcc agents doctor says what is wrong and how to get the rest, and fails wh
 test('a login is seen by its file or its variable, and never read', async t => {
   const pcc = pccWith(t, { codex: 'echo 0.166.0', gemini: 'echo 0.61.0' })
   const doctor = async (env = {}) => (await pcc.run(['agents', 'doctor'], { env })).stdout
-  assert.match(await doctor(), /! codex +nothing is seen that it could log in with/)
+  assert.match(await doctor(), /! codex +no login and no API key found/)
   assert.match(await doctor({ OPENAI_API_KEY: 'sk-hush' }), /✓ codex +logs in with OPENAI_API_KEY/)
   assert.doesNotMatch(await doctor({ OPENAI_API_KEY: 'sk-hush' }), /hush/)
   mkdirSync(join(pcc.home, '.codex'))
   writeFileSync(join(pcc.home, '.codex', 'auth.json'), 'not even JSON')
-  assert.match(await doctor(), /✓ codex +logs in with what it keeps in/)
+  assert.match(await doctor(), /✓ codex +logs in with its credentials in/)
   const moved = { GEMINI_CLI_HOME: join(pcc.home, 'moved') }
-  assert.match(await doctor(moved), /! gemini +nothing is seen that it could log in with/)
+  assert.match(await doctor(moved), /! gemini +no login and no API key found/)
   mkdirSync(join(pcc.home, 'moved', '.gemini'), { recursive: true })
   writeFileSync(join(pcc.home, 'moved', '.gemini', 'oauth_creds.json'), '')
-  assert.match(await doctor(moved), /✓ gemini +logs in with what it keeps in .*moved/)
+  assert.match(await doctor(moved), /✓ gemini +logs in with its credentials in .*moved/)
 })
 
 test('an agent of a malformed setting is refused where it is typed', async t => {

@@ -12,7 +12,7 @@ import { pccFor } from '../pcc.ts'
 
 const APPLE: Step = { says: JUDGE_APPLE }
 
-async function world(t: TestContext, kind: ModelKind, steps: [Step, ...Step[]] = [APPLE]) {
+async function setUp(t: TestContext, kind: ModelKind, steps: [Step, ...Step[]] = [APPLE]) {
   const vendor = await openVendor(t, kind, steps)
   const { HOME: _home, ...env } = vendor.env
   const pcc = pccFor(t, env)
@@ -21,14 +21,14 @@ async function world(t: TestContext, kind: ModelKind, steps: [Step, ...Step[]] =
   return { vendor, pcc, configFile, text }
 }
 
-/** Where the vendor is served, as `--url` takes it. */
+/** The address of the vendor, as `--url` takes it. */
 function urlOf({ settings }: Vendor): string {
   const url = settings['brain.gemini.base_url'] ?? settings['brain.ollama.host']
   return url ?? settings['brain.openai_compatible.base_url'] ?? ''
 }
 
 test('gemini is set up with the name of a variable once it has answered, and the key is in no file', async t => {
-  const { vendor, pcc, configFile, text } = await world(t, 'gemini')
+  const { vendor, pcc, configFile, text } = await setUp(t, 'gemini')
   const set = ['config', 'brain', 'gemini', '--url', urlOf(vendor), '--key-env', 'GEMINI_API_KEY']
   const { code, stdout, stderr } = await pcc.run(set)
   assert.deepEqual([code, stderr], [0, ''])
@@ -40,7 +40,7 @@ test('gemini is set up with the name of a variable once it has answered, and the
 })
 
 test('a key that is typed is shown nowhere and kept in a file of mode 600', async t => {
-  const { vendor, pcc, configFile, text } = await world(t, 'gemini')
+  const { vendor, pcc, configFile, text } = await setUp(t, 'gemini')
   const terminal = onTerminal(t, pcc, ['config', 'brain', 'gemini', '--url', urlOf(vendor)], { GEMINI_API_KEY: '' })
   await terminal.see(/API key, or env:NAME/)
   terminal.type(`${KEY}\r`)
@@ -53,7 +53,7 @@ test('a key that is typed is shown nowhere and kept in a file of mode 600', asyn
 })
 
 test('a key can come through standard input', async t => {
-  const { vendor, pcc, text } = await world(t, 'gemini')
+  const { vendor, pcc, text } = await setUp(t, 'gemini')
   const args = [BIN, 'config', 'brain', 'gemini', '--url', urlOf(vendor), '--key-stdin']
   const child = spawn(process.execPath, args, {
     env: { ...pcc.env, GEMINI_API_KEY: '' },
@@ -66,7 +66,7 @@ test('a key can come through standard input', async t => {
 })
 
 test('giving up at the question for the key changes nothing', async t => {
-  const { vendor, pcc, text } = await world(t, 'gemini')
+  const { vendor, pcc, text } = await setUp(t, 'gemini')
   const terminal = onTerminal(t, pcc, ['config', 'brain', 'gemini', '--url', urlOf(vendor)])
   await terminal.see(/API key/)
   terminal.type('\x03')
@@ -75,7 +75,7 @@ test('giving up at the question for the key changes nothing', async t => {
 })
 
 test('a wrong key, a model that is not there and a key that nobody gave change nothing', async t => {
-  const { vendor, pcc, text } = await world(t, 'gemini')
+  const { vendor, pcc, text } = await setUp(t, 'gemini')
   const set = ['config', 'brain', 'gemini', '--url', urlOf(vendor)]
   const wrong = await pcc.run([...set, '--key-env', 'GEMINI_API_KEY'], { env: { GEMINI_API_KEY: 'wrong-key-00000' } })
   assert.equal(wrong.code, 1)
@@ -91,7 +91,7 @@ test('a wrong key, a model that is not there and a key that nobody gave change n
 })
 
 test('a brain that cannot answer the test question is not set up, unless one says --no-test', async t => {
-  const { vendor, pcc, text } = await world(t, 'gemini', [{ status: 429, message: 'Quota exceeded' }])
+  const { vendor, pcc, text } = await setUp(t, 'gemini', [{ status: 429, message: 'Quota exceeded' }])
   const set = ['config', 'brain', 'gemini', '--url', urlOf(vendor), '--key-env', 'GEMINI_API_KEY']
   const refused = await pcc.run(set)
   assert.equal(refused.code, 1)
@@ -104,8 +104,8 @@ test('a brain that cannot answer the test question is not set up, unless one say
   assert.match(text() ?? '', /type = "gemini"/)
 })
 
-test('ollama that does not run, and a model that was not pulled, are told with the remedy', async t => {
-  const { vendor, pcc, text } = await world(t, 'ollama')
+test('ollama that does not run, and a model that was not pulled, are reported with the remedy', async t => {
+  const { vendor, pcc, text } = await setUp(t, 'ollama')
   const absent = await pcc.run(['config', 'brain', 'ollama', '--url', 'http://127.0.0.1:1', '--model', 'llama3.2:1b'])
   assert.match(absent.stderr, /nothing answers at http:\/\/127\.0\.0\.1:1[\s\S]*ollama serve/)
   const set = ['config', 'brain', 'ollama', '--url', urlOf(vendor)]
@@ -119,7 +119,7 @@ test('ollama that does not run, and a model that was not pulled, are told with t
 })
 
 test('the model is chosen from those that ollama has', async t => {
-  const { vendor, pcc, text } = await world(t, 'ollama')
+  const { vendor, pcc, text } = await setUp(t, 'ollama')
   const terminal = onTerminal(t, pcc, ['config', 'brain', 'ollama', '--url', urlOf(vendor)])
   await terminal.see(/Model[\s\S]*llama3\.2:1b/)
   terminal.type('\r')
@@ -129,7 +129,7 @@ test('the model is chosen from those that ollama has', async t => {
 })
 
 test('an endpoint that takes no schema is asked without one from then on', async t => {
-  const { vendor, pcc, text } = await world(t, 'openai-compatible', [
+  const { vendor, pcc, text } = await setUp(t, 'openai-compatible', [
     { status: 400, message: 'response_format json_schema is not supported' },
     APPLE,
   ])
@@ -142,14 +142,14 @@ test('an endpoint that takes no schema is asked without one from then on', async
 })
 
 test('claude needs nothing but its login', async t => {
-  const { pcc, text } = await world(t, 'claude')
+  const { pcc, text } = await setUp(t, 'claude')
   const { code, stdout, stderr } = await pcc.run(['config', 'brain', 'claude', '--json'])
   assert.equal(code, 0, stderr)
   assert.equal(JSON.parse(stdout).test.answer, 'Apple')
   assert.match(text() ?? '', /type = "claude"/)
 })
 
-test('none is the rules alone; what does not go with a kind is refused, and so is an agent', async t => {
+test('none means only rules; options that do not fit a kind are refused, and so is an agent', async t => {
   const pcc = pccFor(t)
   assert.match((await pcc.run(['config', 'brain', 'none'])).stdout, /brain\.type = "none"/)
   for (const args of [

@@ -9,7 +9,7 @@ import { confirm } from '../../../src/cli/input.ts'
 import { SETTING_KEYS } from '../../../src/domain/config/settings.ts'
 import { pccFor } from '../pcc.ts'
 
-function world(t: TestContext, config?: string) {
+function setUp(t: TestContext, config?: string) {
   const pcc = pccFor(t)
   const { configFile } = appPathsFor({ env: pcc.env })
   if (config !== undefined) {
@@ -20,7 +20,7 @@ function world(t: TestContext, config?: string) {
 }
 
 test('set takes the short names of the manual and answers with the full key', async t => {
-  const { run, configFile, text } = world(t)
+  const { run, configFile, text } = setUp(t)
   const { code, stdout, stderr } = await run(['config', 'set', 'confidence_threshold', '0.8'])
   assert.equal(code, 0)
   assert.equal(stdout, `brain.confidence_threshold = 0.8  (in ${configFile})\n`)
@@ -35,18 +35,18 @@ test('set takes the short names of the manual and answers with the full key', as
   assert.match((await run(['config', 'set', 'persist_history', 'true'])).stderr, /not yet in force/)
 })
 
-test('a variable that stands above the file is pointed out when the file is set', async t => {
-  const { run } = world(t)
+test('a variable that overrides the file is pointed out when the file is set', async t => {
+  const { run } = setUp(t)
   const env = { PCC_LOGS_LEVEL: 'warn' }
   assert.match(
     (await run(['config', 'set', 'logs.level', 'debug'], { env })).stderr,
-    /PCC_LOGS_LEVEL is set and stands above/,
+    /PCC_LOGS_LEVEL is set and overrides the file/,
   )
   assert.equal((await run(['config', 'get', 'logs.level'], { env })).stdout, 'logs.level = "warn"\n')
 })
 
 test('a secret is masked wherever it is shown, unless it is asked for; env:NAME is shown', async t => {
-  const { run } = world(t)
+  const { run } = setUp(t)
   const set = await run(['config', 'set', 'brain.gemini.api_key', 'AIza-secret'])
   const shown = [
     set,
@@ -64,7 +64,7 @@ test('a secret is masked wherever it is shown, unless it is asked for; env:NAME 
 })
 
 test('show lists every setting with its origin, and says which are not yet in force', async t => {
-  const { run, home, configFile } = world(t, '# mine\n[logs]\nkeep = 3\n')
+  const { run, home, configFile } = setUp(t, '# mine\n[logs]\nkeep = 3\n')
   writeFileSync(join(home, '.perpetualcc.toml'), '[agents]\nisolation = "namespace"\nenv = ["FOO"]\n')
   const { stdout } = await run(['config', 'show', '--origin'], { env: { PCC_LOGS_LEVEL: 'warn' } })
   const line = (key: string) => stdout.split('\n').find(each => each.startsWith(`${key} `)) ?? ''
@@ -73,7 +73,7 @@ test('show lists every setting with its origin, and says which are not yet in fo
   assert.match(line('agents.isolation'), /"namespace" +~\/\.perpetualcc\.toml:2$/)
   assert.match(
     line('agents.env'),
-    /values: pcc config get agents\.env\) +default +the project wants another: pcc trust$/,
+    /values: pcc config get agents\.env\) +default +the project sets another value: pcc trust$/,
   )
   assert.match(line('knowledge.local_model'), /"nomic-embed-text" +default +not yet in force$/)
 
@@ -99,13 +99,13 @@ test('show lists every setting with its origin, and says which are not yet in fo
 })
 
 test('--data-dir is shown as what it is', async t => {
-  const { run, home } = world(t)
+  const { run, home } = setUp(t)
   const { stdout } = await run(['--data-dir', join(home, 'd'), 'config', 'get', 'data.directory', '--json'])
   assert.deepEqual([JSON.parse(stdout).value, JSON.parse(stdout).origin], [join(home, 'd'), 'flag'])
 })
 
 test('reset without a person or --yes is refused with exit 3 and changes nothing', async t => {
-  const { run, text } = world(t, 'logs.keep = 3\n')
+  const { run, text } = setUp(t, 'logs.keep = 3\n')
   const { code, stderr } = await run(['config', 'reset'])
   assert.equal(code, 3)
   assert.match(stderr, /needs your yes.*\n.*--yes/)
@@ -113,7 +113,7 @@ test('reset without a person or --yes is refused with exit 3 and changes nothing
 })
 
 test('reset --yes keeps the old file beside the new one, for one key or for all', async t => {
-  const { run, text, configFile } = world(t, 'logs.keep = 3\nlogs.level = "warn"\n')
+  const { run, text, configFile } = setUp(t, 'logs.keep = 3\nlogs.level = "warn"\n')
   const one = await run(['config', 'reset', 'logs.keep', '--yes', '--json'])
   assert.equal(readFileSync(JSON.parse(one.stdout).backup, 'utf8'), 'logs.keep = 3\nlogs.level = "warn"\n')
   assert.equal(text(), 'logs.level = "warn"\n')
@@ -123,8 +123,8 @@ test('reset --yes keeps the old file beside the new one, for one key or for all'
   assert.equal(readdirSync(dirname(configFile)).filter(name => name.endsWith('.bak')).length, 2)
 })
 
-test('a broken file is told by every command that reads it, and can still be found and reset', async t => {
-  const { run, configFile, text } = world(t, '[data]\ndirectory = 5\n')
+test('a broken file is reported by every command that reads it, and can still be found and reset', async t => {
+  const { run, configFile, text } = setUp(t, '[data]\ndirectory = 5\n')
   for (const args of [['show'], ['get', 'logs.keep'], ['set', 'logs.keep', '4']]) {
     const { code, stderr } = await run(['config', ...args])
     assert.equal(code, 2, args.join(' '))
@@ -137,12 +137,12 @@ test('a broken file is told by every command that reads it, and can still be fou
 })
 
 test('a file for a newer program is refused with exit 5', async t => {
-  const { run } = world(t, 'version = 9\n')
+  const { run } = setUp(t, 'version = 9\n')
   assert.equal((await run(['config', 'show'])).code, 5)
 })
 
 test('an unknown key, a wrong value and a mistyped subcommand are refused with exit 2', async t => {
-  const { run } = world(t)
+  const { run } = setUp(t)
   assert.match((await run(['config', 'get', 'brain.tpye'])).stderr, /did you mean "brain\.type"\?/)
   assert.match(
     (await run(['config', 'set', 'logs.keep', 'many'])).stderr,
@@ -152,7 +152,7 @@ test('an unknown key, a wrong value and a mistyped subcommand are refused with e
   assert.equal((await run(['config', 'set', 'logs.keep', '0'])).code, 2)
 })
 
-test('a person is asked and only y or yes is a yes', async () => {
+test('only y or yes confirms', async () => {
   const answer = async (text: string | null) => {
     const input = Object.assign(new PassThrough(), { isTTY: true })
     const output = new PassThrough()

@@ -13,7 +13,7 @@ interface Report {
   rebuilt?: { kept: string; rows: Record<string, number> } | null
 }
 
-/** A world whose agent is a small script: only what the doctor asks of it is answered. */
+/** An installation whose agent is a small script that answers only the doctor's questions. */
 function withAgent(t: TestContext, { loggedIn = true } = {}) {
   const pcc = pccFor(t)
   const agent = join(pcc.home, 'claude')
@@ -30,7 +30,7 @@ async function doctor(pcc: Pcc, ...flags: string[]): Promise<Report & { code: nu
   return { ...(JSON.parse(stdout) as Report), code }
 }
 
-function of(report: Report, area: string, level: DoctorFinding['level']): string {
+function findingText(report: Report, area: string, level: DoctorFinding['level']): string {
   return report.findings
     .filter(finding => finding.area === area && finding.level === level)
     .map(({ says, mend }) => `${says} → ${mend ?? ''}`)
@@ -50,19 +50,19 @@ async function damagedStore(file: string): Promise<void> {
   writeFileSync(file, bytes)
 }
 
-test('with everything in order all is well, with and without a daemon, and the exit code says so', async t => {
+test('an installation in order passes, with and without a daemon, with exit code 0', async t => {
   const { pcc } = withAgent(t)
   const before = await doctor(pcc)
   assert.deepEqual([before.code, before.ok], [0, true], JSON.stringify(before.findings))
-  assert.match(of(before, 'agent', 'ok'), /9\.9 \(Claude Code\)/)
-  assert.match(of(before, 'login', 'ok'), /logged in \(api_key\)/)
-  assert.match(of(before, 'isolation', 'ok'), /namespace|marker/)
-  assert.match(of(before, 'sandbox', 'ok'), /bubblewrap|no sandbox/)
+  assert.match(findingText(before, 'agent', 'ok'), /9\.9 \(Claude Code\)/)
+  assert.match(findingText(before, 'login', 'ok'), /logged in \(api_key\)/)
+  assert.match(findingText(before, 'isolation', 'ok'), /namespace|marker/)
+  assert.match(findingText(before, 'sandbox', 'ok'), /bubblewrap|no sandbox/)
   await pcc.run(['daemon', 'start'])
   const during = await pcc.run(['doctor'])
   assert.equal(during.code, 0, during.stdout)
   assert.match(during.stdout, /✓ daemon +it runs \(pid \d+\).*kept by its parent/)
-  assert.match(during.stdout, /✓ watchdog +ends a daemon that stands still for 60 s/)
+  assert.match(during.stdout, /✓ watchdog +ends a daemon that hangs for 60 s/)
   assert.match(during.stdout, /✓ store +.*is sound/)
   assert.match(during.stdout, /\nAll is well\.\n$/)
   const refused = await pcc.run(['doctor', '--repair'])
@@ -81,7 +81,7 @@ test('a damaged store is refused, copied aside and rebuilt; a second repair find
 
   const found = await doctor(pcc)
   assert.equal(found.code, 1)
-  assert.match(of(found, 'store', 'problem'), /is damaged.*pcc doctor --repair/)
+  assert.match(findingText(found, 'store', 'problem'), /is damaged.*pcc doctor --repair/)
   const repaired = await doctor(pcc, '--repair')
   assert.deepEqual([repaired.code, repaired.ok], [0, true], JSON.stringify(repaired.findings))
   assert.ok((repaired.rebuilt?.rows['events'] ?? 0) > 20)
@@ -90,7 +90,7 @@ test('a damaged store is refused, copied aside and rebuilt; a second repair find
   assert.equal(readdirSync(join(paths.data, 'damaged')).length, 1, 'the same file is copied once')
 })
 
-test('whatever is not well is named with what to do about it, and one failure hides no other', async t => {
+test('every problem is named with what to do about it, and one failure hides no other', async t => {
   const { pcc, paths } = withAgent(t, { loggedIn: false })
   for (const dir of [paths.data, paths.run, paths.logs]) mkdirSync(dir, { recursive: true, mode: 0o700 })
   writeFileSync(paths.configFile, '[sessions]\nmax_concurrent = "five"\n')
@@ -106,20 +106,20 @@ test('whatever is not well is named with what to do about it, and one failure hi
   }
   const report = await doctor(pcc)
   assert.deepEqual([report.code, report.ok], [1, false])
-  assert.match(of(report, 'login', 'problem'), /not logged in → .*pcc agents login/)
-  assert.match(of(report, 'config', 'problem'), /config\.toml:2: sessions\.max_concurrent/)
-  assert.match(of(report, 'permissions', 'warning'), /others can read .*token → .*chmod/)
-  assert.match(of(report, 'crashes', 'problem'), /died 10 times in a row .*SIGKILL.* → .*pcc daemon logs/)
+  assert.match(findingText(report, 'login', 'problem'), /not logged in → .*pcc agents login/)
+  assert.match(findingText(report, 'config', 'problem'), /config\.toml:2: sessions\.max_concurrent/)
+  assert.match(findingText(report, 'permissions', 'warning'), /others can read .*token → .*chmod/)
+  assert.match(findingText(report, 'crashes', 'problem'), /died 10 times in a row .*SIGKILL.* → .*pcc daemon logs/)
   const status = await pcc.run(['daemon', 'status'])
   assert.match(status.stdout, /died 10 times in a row and was given up .* ago\. Why: pcc doctor/)
-  assert.match(of(report, 'watchdog', 'warning'), /stood still, in busy file:1/)
-  assert.match(of(report, 'clock', 'warning'), /far ahead of the last thing written/)
-  assert.match(of(report, 'store', 'ok'), /is sound/)
+  assert.match(findingText(report, 'watchdog', 'warning'), /stood still, in busy file:1/)
+  assert.match(findingText(report, 'clock', 'warning'), /far ahead of the last thing written/)
+  assert.match(findingText(report, 'store', 'ok'), /is sound/)
 
-  // A year back: everything that was written lies in the future.
+  // The clock is a year behind, so everything that was written is in the future.
   const db = new (await import('node:sqlite')).DatabaseSync(paths.database)
   db.exec(`insert into events (time, actor, schema_version, subject, kind, body)
     values (${Date.now() + 31_536_000_000}, 'daemon', 1, 'daemon', 'daemon.stopped', '{}')`)
   db.close()
-  assert.match(of(await doctor(pcc), 'clock', 'problem'), /behind the newest thing .* → Set the clock/)
+  assert.match(findingText(await doctor(pcc), 'clock', 'problem'), /behind the newest thing .* → Set the clock/)
 })

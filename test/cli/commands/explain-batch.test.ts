@@ -195,7 +195,7 @@ test('50,000 lines pass through a small heap, one answer each and in order', asy
   assert.equal(next, 50_000)
 })
 
-test("the person's settings and rules decide, and a wrong rules file is told while everything asks", async t => {
+test("the person's settings and rules decide, and an invalid rules file is reported while everything asks", async t => {
   const pcc = pccFor(t)
   mkdirSync(join(pcc.home, 'pcc'))
   const rules = join(pcc.home, 'pcc/rules.toml')

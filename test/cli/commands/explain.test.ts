@@ -33,7 +33,7 @@ test('a command is shown as a tree with the risk of each piece, what decided and
   assert.equal(existsSync(join(pcc.home, 'pcc/run')), false, 'no daemon was started')
 })
 
-test('what it says would change the verdict changes it', async t => {
+test('each proposed change does change the verdict', async t => {
   const pcc = pccFor(t)
   const verdictOf = async (command: string) => {
     const { stdout } = await pcc.run(['explain', '--json', command])
@@ -77,7 +77,7 @@ test('other tools are explained by path or by their whole input, as seen from a 
   assert.equal(await risk('--tool', 'Write', '--path', 'src/a.ts'), 'LOW deny')
 })
 
-test('a call that is not said, or said twice, is refused', async t => {
+test('a call that is missing or given twice is refused', async t => {
   const pcc = pccFor(t)
   const wrong = [
     [],
@@ -110,9 +110,9 @@ test('an answer that is remembered is named with its day, here only, and a rule 
   {
     await using store = await openStore({ file: database })
     const memory = openPrecedents(store, { now: () => Date.UTC(2026, 10, 12) })
-    const said = { project: realpathSync(pcc.home), tool: 'Bash', risk: 'MEDIUM', by: 'human' } as const
-    await memory.remember({ ...said, normalised: 'Bash ln -s a b', verdict: 'allow' })
-    await memory.remember({ ...said, normalised: 'Bash ln -s a c', verdict: 'deny', by: 'ann' })
+    const answer = { project: realpathSync(pcc.home), tool: 'Bash', risk: 'MEDIUM', by: 'human' } as const
+    await memory.remember({ ...answer, normalised: 'Bash ln -s a b', verdict: 'allow' })
+    await memory.remember({ ...answer, normalised: 'Bash ln -s a c', verdict: 'deny', by: 'ann' })
   }
   const approved = await explain('ln -s a b')
   assert.deepEqual([approved['verdict'], approved['by']], ['allow', 'precedent'])

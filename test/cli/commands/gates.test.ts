@@ -60,7 +60,7 @@ test('commands of a project’s file are run after pcc trust and not before', as
   assert.equal(before.code, 3, before.stdout)
   assert.match(before.stderr, /No command counts as a gate/)
   const waiting = await pcc.run(['gates'], { cwd: project })
-  assert.match(waiting.stdout, /build +echo built +waits for your: pcc trust/)
+  assert.match(waiting.stdout, /build +echo built +needs your agreement: pcc trust/)
   await pcc.run(['trust', '--yes'], { cwd: project })
   const after = await pcc.run(['gates', 'run'], { cwd: project })
   assert.equal(after.code, 1)
@@ -89,7 +89,7 @@ test('the gates of a project are listed with where they come from', async t => {
   )
 })
 
-test('with a task they are those of its project, and what they saw of it is shown', async t => {
+test('for a task the gates of its project are listed, with their results for it', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, { 'a.txt': '' })
   writeFileSync(join(project, '.perpetualcc.toml'), 'version = 1\n')
@@ -97,5 +97,5 @@ test('with a task they are those of its project, and what they saw of it is show
   const id = made.task?.id ?? made.id
   const listed = await pcc.run(['gates', 'list', id], { cwd: '/' })
   assert.equal(listed.code, 0, listed.stderr)
-  assert.match(listed.stdout, new RegExp(`${id} Do it\n +No gate has looked at it yet`))
+  assert.match(listed.stdout, new RegExp(`${id} Do it\n +No gate has checked it yet`))
 })

@@ -19,32 +19,32 @@ const CALL = {
   hook_event_name: 'PreToolUse',
 }
 
-test('a call is judged by the daemon, and its word is printed as it is', async t => {
+test('the daemon judges a call, and its reply is printed as it is', async t => {
   const reply = { hookSpecificOutput: { permissionDecision: 'ask' } }
-  const { seat, heard } = await daemonThat(t, async () => reply)
+  const { seat, received } = await daemonThat(t, async () => reply)
   const { code, out } = await hook(['claude', 'PreToolUse', '--seat', seat], { ...CALL, tool_response: 'x'.repeat(99) })
   assert.equal(code, 0)
   assert.deepEqual(JSON.parse(out), reply)
-  assert.deepEqual(heard, [['PreToolUse', CALL]], 'what the daemon need not know is left out')
+  assert.deepEqual(received, [['PreToolUse', CALL]], 'what the daemon need not know is left out')
 })
 
-test('news are told, and nothing is printed', async t => {
-  const { seat, heard } = await daemonThat(t, async () => undefined)
+test('an event without a decision is reported, and nothing is printed', async t => {
+  const { seat, received } = await daemonThat(t, async () => undefined)
   assert.deepEqual(await hook(['claude', 'Stop', '--seat', seat], { last_assistant_message: 'ok' }), {
     code: 0,
     out: '',
     err: '',
   })
-  assert.deepEqual(heard, [['Stop', { last_assistant_message: 'ok' }]])
+  assert.deepEqual(received, [['Stop', { last_assistant_message: 'ok' }]])
 })
 
-test('without a daemon a call is refused, with what a person can do, and noted; news are dropped', async t => {
+test('without a daemon a call is refused, with what a person can do, and recorded; other events are dropped', async t => {
   const seat = seatIn(tempDir(t), { socket: '/nowhere/pcc.sock' })
   const refused = await hook(['claude', 'PreToolUse', '--seat', seat], CALL)
   assert.equal(refused.code, 0)
-  const said = JSON.parse(refused.out).hookSpecificOutput
-  assert.equal(said.permissionDecision, 'deny')
-  assert.match(said.permissionDecisionReason, /daemon of pcc is away.*pcc daemon start/)
+  const output = JSON.parse(refused.out).hookSpecificOutput
+  assert.equal(output.permissionDecision, 'deny')
+  assert.match(output.permissionDecisionReason, /daemon of pcc is away.*pcc daemon start/)
   const asked = await hook(['claude', 'PermissionRequest', '--seat', seat], CALL)
   assert.equal(JSON.parse(asked.out).hookSpecificOutput.decision.behavior, 'deny')
   assert.deepEqual(await hook(['claude', 'Stop', '--seat', seat], {}), { code: 0, out: '', err: '' })
@@ -82,16 +82,16 @@ test('a daemon that says nothing, or nothing that decides, has not allowed the c
   assert.equal((await hook(['claude', 'PermissionRequest', '--seat', seat], CALL)).out, '', 'the person is asked')
 })
 
-test('what cannot be judged is refused: a seat that is gone, junk, and a call of more than 4 MB', async t => {
-  const { seat, heard } = await daemonThat(t, async () => undefined)
+test('a call that cannot be judged is refused: its folder is gone, it is not JSON, or it has more than 4 MB', async t => {
+  const { seat, received } = await daemonThat(t, async () => undefined)
   assert.match((await hook(['claude', 'PreToolUse', '--seat', `${seat}/gone`], CALL)).out, /"deny".*pcc resume/)
   assert.match((await hook(['claude', 'PreToolUse', '--seat', seat], 'no json')).out, /"deny"/)
   const big = { ...CALL, tool_input: { content: 'x'.repeat(4_000_001) } }
   assert.match((await hook(['claude', 'PreToolUse', '--seat', seat], big)).out, /"deny".*too large/)
-  assert.deepEqual(heard, [])
+  assert.deepEqual(received, [])
 })
 
-test('called in another way it says so and refuses', async () => {
+test('wrong arguments print the usage and refuse the call', async () => {
   for (const words of [
     [],
     ['claude'],
@@ -106,21 +106,21 @@ test('called in another way it says so and refuses', async () => {
 
 /** The daemon's own route, with one session behind it. */
 async function daemonThat(t: TestContext, says: () => Promise<HookReply>, dir = tempDir(t)) {
-  const heard: unknown[] = []
-  const desk = new HookRegistry()
-  desk.open('s-000001', {
+  const received: unknown[] = []
+  const registry = new HookRegistry()
+  registry.open('s-000001', {
     token: TOKEN,
     take: async ({ event, input }) => {
-      heard.push([event, input])
+      received.push([event, input])
       return says()
     },
   })
   const app = fastify({ forceCloseConnections: true })
   app.setErrorHandler((error: { http?: number }, _request, reply) => reply.code(error.http ?? 500).send({}))
-  hookRoutes(app, { hooks: desk })
+  hookRoutes(app, { hooks: registry })
   await app.listen({ path: join(dir, 'pcc.sock') })
   t.after(() => app.close())
-  return { heard, dir, seat: seatIn(dir, { socket: join(dir, 'pcc.sock') }) }
+  return { received, dir, seat: seatIn(dir, { socket: join(dir, 'pcc.sock') }) }
 }
 
 function seatIn(dir: string, more: Record<string, unknown>): string {

@@ -6,7 +6,7 @@ import type { JournalEntry } from '../../../src/domain/attempt.ts'
 
 const NOW = new Date('2026-11-15T15:30:00').getTime()
 const plain = terminalOf({}, {})
-const asked = { words: '', all: false, now: NOW }
+const search = { words: '', all: false, now: NOW }
 
 function entry(more: Partial<JournalEntry> = {}): JournalEntry {
   return {
@@ -30,7 +30,7 @@ test('entries stand under their run, with what they did, why they failed, and wh
     entry({ task_id: 't-2', number: 2, outcome: 'failed', reason: 'npm test failed', model: null }),
     entry({ task_id: 't-3', run_id: 'r-2', outcome: 'interrupted' }),
   ]
-  assert.deepEqual(journalLines({ entries, total: 5 }, plain, asked), [
+  assert.deepEqual(journalLines({ entries, total: 5 }, plain, search), [
     'Run r-1',
     '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · sonnet',
     '  a.ts, b.ts, c.ts, d.ts and 3 more',
@@ -47,15 +47,15 @@ test('entries stand under their run, with what they did, why they failed, and wh
   ])
 })
 
-test('what was found by words says its run; nothing found says so', () => {
+test('an entry found by words names its run; an empty result says so', () => {
   const [line] = journalLines({ entries: [entry({ iteration: 4 })], total: 1 }, plain, {
-    ...asked,
+    ...search,
     words: 'x',
     all: true,
   })
   assert.equal(line, '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · sonnet · r-1 #4 of shop')
-  assert.match(journalLines({ entries: [], total: 0 }, plain, { ...asked, words: 'x' })[0] ?? '', /has to do with "x"/)
-  assert.match(journalLines({ entries: [], total: 0 }, plain, asked)[0] ?? '', /pcc run \.$/)
+  assert.match(journalLines({ entries: [], total: 0 }, plain, { ...search, words: 'x' })[0] ?? '', /matches "x"/)
+  assert.match(journalLines({ entries: [], total: 0 }, plain, search)[0] ?? '', /pcc run \.$/)
 })
 
 test('on a narrow terminal no line is too long, and nothing that an agent said moves the cursor', () => {
@@ -67,7 +67,7 @@ test('on a narrow terminal no line is too long, and nothing that an agent said m
   const lines = journalLines(
     { entries: [evil], total: 1 },
     terminalOf({ isTTY: true, columns: 50 }, { NO_COLOR: '1' }),
-    asked,
+    search,
   )
   assert.ok(
     lines.every(line => widthOf(line) <= 50 && !/[\x00-\x1f]/.test(line)),
@@ -77,7 +77,7 @@ test('on a narrow terminal no line is too long, and nothing that an agent said m
 })
 
 test('an entry says who did it, where that was not Claude Code alone', () => {
-  const shown = (agents: string[]) => journalLines({ entries: [entry({ agents })], total: 1 }, plain, asked)[1]
+  const shown = (agents: string[]) => journalLines({ entries: [entry({ agents })], total: 1 }, plain, search)[1]
   assert.equal(shown(['claude', 'codex']), '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · claude, then codex · sonnet')
   assert.equal(shown(['gemini']), '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · gemini · sonnet')
   assert.equal(shown(['claude']), '✓ t-1 Build it  2h ago · 2m 5s · $0.50 · sonnet')

@@ -14,7 +14,7 @@ const row = (task_id: string, more: Partial<Merge>): Omit<Merge, 'id'> => ({
   ...more,
 })
 
-test('a person sees merges and why each stands, calls one off, and is told what cannot be done', async t => {
+test('a person sees merges and why each waits, calls one off, and learns what cannot be done', async t => {
   const pcc = pccFor(t)
   const { database } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(database), { recursive: true })

@@ -10,21 +10,21 @@ test('a person writes notes down, finds, changes and removes them, and no daemon
   const pcc = pccFor(t)
   const cwd = tempDir(t)
   const notes = async (...args: string[]) => pcc.run(['notes', ...args], { cwd })
-  assert.match((await notes()).stdout, /^No notes yet\. Write one down with: pcc notes add /)
+  assert.match((await notes()).stdout, /^No notes yet\. Write one with: pcc notes add /)
   const file = '.perpetualcc/knowledge/totals-are-cents.md'
   assert.equal(
     (await notes('add', 'Totals are cents', 'Integers.', '--tags', 'cart,money')).stdout,
-    `Written down: Totals are cents (${file})\n`,
+    `Written: Totals are cents (${file})\n`,
   )
   assert.match(
     (await notes('add', 'totals are CENTS', 'Never floats.', '--tags', 'cart,money')).stdout,
-    /^Written down in place of the one before/,
+    /^Written; it replaces the previous note/,
   )
   assert.match(
     (await notes('add', 'Tax', 'By country.', '-t', 'money,cart')).stdout,
     /^Added to a note with nearly the same tags: totals are CENTS .*--apart/,
   )
-  assert.match((await notes('add', 'Tax', 'By country.', '-t', 'money,cart', '--apart')).stdout, /^Written down: Tax/)
+  assert.match((await notes('add', 'Tax', 'By country.', '-t', 'money,cart', '--apart')).stdout, /^Written: Tax/)
   const listed = await notes('search', 'never', 'float')
   assert.equal(
     listed.stdout,
@@ -51,26 +51,26 @@ test('a person writes notes down, finds, changes and removes them, and no daemon
   assert.ok(!existsSync(appPathsFor({ env: pcc.env }).socket), 'no daemon was started')
 })
 
-test('what is wrong is said: no such note, several, a broken one, an empty one, and an agent that writes', async t => {
+test('errors are reported: no such note, several, a broken one, an empty one, and an agent that writes', async t => {
   const pcc = pccFor(t)
   const cwd = tempDir(t)
   const folder = join(cwd, '.perpetualcc/knowledge')
   mkdirSync(folder, { recursive: true })
   for (const name of ['one-a', 'one-b']) writeFileSync(join(folder, `${name}.md`), `---\ntitle: ${name}\n---\nx\n`)
   writeFileSync(join(folder, 'bad.md'), 'no front matter')
-  const told = async (...args: string[]) => {
+  const failure = async (...args: string[]) => {
     const { code, stderr } = await pcc.run(['notes', ...args], { cwd })
     assert.equal(code, 2, stderr)
     return stderr
   }
-  assert.match(await told('show', 'nope'), /There is no note "nope"/)
-  assert.match(await told('show', 'one'), /fits several notes: one-a\.md, one-b\.md/)
+  assert.match(await failure('show', 'nope'), /There is no note "nope"/)
+  assert.match(await failure('show', 'one'), /fits several notes: one-a\.md, one-b\.md/)
   assert.match(
-    await told('show', 'bad'),
+    await failure('show', 'bad'),
     /bad\.md is no note: it does not begin with front matter.*\n.*pcc notes edit bad\.md/,
   )
-  assert.match(await told('add', 'x', ' '), /was not written down: it is empty/)
-  assert.match(await told('add', 'x'), /Say what is worth knowing/)
+  assert.match(await failure('add', 'x', ' '), /was not written down: it is empty/)
+  assert.match(await failure('add', 'x'), /Say what is worth knowing/)
   assert.match(
     (await pcc.run(['notes'], { cwd })).stdout,
     /\n\nwarning: \.perpetualcc\/knowledge\/bad\.md is left out: it does not/,

@@ -23,7 +23,7 @@ test('pcc notify test sends on every channel that is set up and says which faile
   assert.deepEqual([one.code, JSON.parse(one.stdout)], [0, { channels: [{ channel: 'ntfy', ok: true }] }])
 })
 
-test('pcc notify test says so where nobody would be told', async t => {
+test('pcc notify test says so if nobody would be notified', async t => {
   const { run } = pccFor(t, { PCC_NOTIFICATIONS_DESKTOP: 'false' })
   const none = await run(['notify', 'test'])
   assert.equal(none.code, 2)

@@ -30,7 +30,7 @@ test('an agent inside a session can neither pause, resume, retry nor stop one', 
   assert.equal((JSON.parse((await pcc.run(['status', 'first', '--json'])).stdout) as SessionView).status, 'paused')
 })
 
-test('what can be neither paused nor resumed says what it is and what to do instead', async t => {
+test('a session that can be neither paused nor resumed is named with what to do instead', async t => {
   const pcc = pccFor(t)
   await seed(pcc, [
     { id: 's-aaaaaa', name: 'done', ended_as: 'completed' },
@@ -53,7 +53,7 @@ test('what can be neither paused nor resumed says what it is and what to do inst
   }
 })
 
-test('one that waits for a limit, or for its next try, is paused at once and waits for a person', async t => {
+test('a session that waits for a limit, or for its next try, is paused at once and waits for a person', async t => {
   const pcc = pccFor(t)
   const waits = { ended_at: NOW, resumes_at: NOW + 3_600_000 }
   await seed(pcc, [
@@ -84,7 +84,7 @@ test('one that waits for a limit, or for its next try, is paused at once and wai
 
 const NAME = 's-abc123 (auth-feature)'
 
-test('a session that was quicker than its pause is told as what it became', () => {
+test('a session that ended before it could pause is reported with its final state', () => {
   const before = session({ status: 'processing' })
   const after = (status: Parameters<typeof session>[0]) => pausedLines(session({ ended_at: NOON, ...status }), before)
   assert.deepEqual(after({ status: 'paused' }), [`Session paused: ${NAME}`, 'Go on with: pcc resume s-abc123'])

@@ -51,7 +51,7 @@ const gate: NonNullable<Account['gate']> = {
   held_at: null,
 }
 
-test('the page shows a bar for each window, its source, its reset and what comes of it', () => {
+test('the page shows a bar for each window, its source, its reset and its forecast', () => {
   const week: Account['windows'][number] = {
     ...fiveHours,
     window: 'seven_day',
@@ -143,7 +143,7 @@ test('a window that has reset since is not shown as full', () => {
   ])
 })
 
-test('a hold on everything stands on top, with the way to let it go', () => {
+test('a hold on everything is shown on top, with the way to release it', () => {
   const lines = page({}, 100, { hold: { by: 'human', at: NOON } })
   assert.deepEqual(lines.slice(0, 2), [
     'Everything is held by human since 2026-01-13 12:00:00.',

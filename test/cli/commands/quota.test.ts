@@ -107,14 +107,14 @@ test('what is held is shown as held, release says when nothing was, and what is 
   await pcc.run(['quota', 'hold', '--account', 'bbbb'])
   assert.match(
     (await pcc.run(['quota', 'release'])).stdout,
-    /^Nothing was held: .*\n.*two\.example.* is held by itself/,
+    /^Nothing was held: .*\n.*two\.example.* is held separately/,
   )
   const over = await pcc.run(['quota', 'hold', 'done'])
   assert.deepEqual([over.code, over.stdout], [2, ''])
   assert.match(over.stderr, /Session s-cccccc is over \(completed\)/)
 })
 
-test('release tells of a limit that keeps an account closed; --now opens it and tries', async t => {
+test('release reports a limit that keeps an account closed; --now opens it and tries', async t => {
   const pcc = pccFor(t)
   await twoAccounts(pcc)
   const now = Date.now()
@@ -146,7 +146,7 @@ test('release tells of a limit that keeps an account closed; --now opens it and 
   assert.match((await pcc.run(['quota', 'hold', '--now'])).stderr, /unknown option '--now'/)
 })
 
-/** As the vendor's refusal leaves it. */
+/** The gate as the vendor's refusal leaves it. */
 async function closeFirst(pcc: Pcc, until: number): Promise<void> {
   await using store = await openStore({ file: appPathsFor({ env: pcc.env }).database })
   const limit = { source: 'event', message: 'full', window: 'seven_day', resetsAt: until } as const

@@ -23,7 +23,7 @@ test('the real agent finds the skills that pcc init wrote, may load one without 
   writeFileSync(join(project, 'go.mod'), 'module x\n')
   const facts = await detectProject(openProjectReader(project), project)
   const things = [{ path: '.perpetualcc.toml', content: settingsText(facts) }, ...skillFiles(facts)]
-  applySteps(project, planSteps(project, { things, ignore: true }))
+  applySteps(project, planSteps(project, { entries: things, ignore: true }))
 
   const { id } = await world.start('check it')
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')

@@ -3,11 +3,11 @@ import { AppError } from '../../../base/errors.ts'
 import { contextOf, isInteractive } from '../../context.ts'
 import { refuseInSession } from '../../options.ts'
 
-/** `pcc inbox`: everything that waits for a person, worked through by keys. */
+/** `pcc inbox`: lets a person work through everything that waits for them, with single keys. */
 export function addInboxCommand(program: Command): void {
   program
     .command('inbox')
-    .description('Work through everything that waits for your decision, by keys, on the whole screen.')
+    .description('Work through everything that waits for your decision, with single keys, in full screen.')
     .action(async (_options: object, command: Command) => {
       const context = await contextOf(command)
       refuseInSession(context.env, 'inbox')

@@ -3,160 +3,165 @@ import type { EscalationView } from '../../../domain/escalation.ts'
 import { RemoteError } from '../../errors.ts'
 import { type AskReply, hasOptionKeys } from '../../live/asks.ts'
 import {
-  answered,
+  currentRow,
   EMPTY_INBOX,
   type Inbox,
   type InboxContents,
-  inSight,
-  moved,
+  keepRefused,
+  moveBy,
   nextPart,
-  partsOf,
   type QuestionPart,
-  refused,
-  rowInSight,
-  skipped,
-  withRows,
+  readQuestions,
+  removeAnswered,
+  showRow,
+  skipCurrent,
+  updateRows,
 } from './state.ts'
 
-/** One key: its name where it has one, else what it types. */
+/** A key: its name if it has one, otherwise the text that it types. */
 export interface InboxKey {
   name: 'up' | 'down' | 'pageUp' | 'pageDown' | 'return' | 'escape' | 'backspace' | 'text'
   text: string
 }
 
-/** What of the row can be seen now. */
+/** Which part of the current row's details is on the screen. */
 export interface ScrollState {
-  /** Its last line is on the screen. */
-  ends: boolean
-  /** Lines of it on the screen. */
+  /** Whether their last line is on the screen. */
+  isAtEnd: boolean
+  /** How many of their lines the screen shows. */
   page: number
-  /** How far it can be scrolled. */
+  /** The largest scroll offset. */
   furthest: number
 }
 
-/** What a key did: the inbox as it is then, an answer to send, or the wish to leave. */
+/** The effect of a key: the new state of the inbox, an answer to send, or the wish to leave. */
 export interface InboxKeyResult {
   inbox: Inbox
   send?: { row: EscalationView; reply: AskReply }
   leave?: true
 }
 
-/** What a key does. Nothing is approved whose end was not on the screen. */
-export function pressInboxKey(inbox: Inbox, key: InboxKey, sight: ScrollState): InboxKeyResult {
+/** Applies a key. Nothing can be approved before its end was on the screen. */
+export function pressInboxKey(inbox: Inbox, key: InboxKey, scrollState: ScrollState): InboxKeyResult {
   if (inbox.sending) return { inbox }
-  const row = rowInSight(inbox)
-  if (inbox.draft && row) return typed(inbox, row, key)
+  const row = currentRow(inbox)
+  if (inbox.draft && row) return typeDraft(inbox, row, key)
   if (key.text.toLowerCase() === 'q') return { inbox, leave: true }
-  if (inbox.gone) return { inbox: key.name === 'text' ? inbox : afterGone(inbox) }
-  if (key.name !== 'text') return turned(inbox, key.name, { row, sight })
+  if (inbox.gone) return { inbox: key.name === 'text' ? inbox : leaveSettledRow(inbox) }
+  if (key.name !== 'text') return navigate(inbox, key.name, { row, scrollState })
   if (!row || !inbox.armed) return { inbox }
-  return answeredBy(key.text.toLowerCase(), { inbox, row, sight })
+  return pressLetter(key.text.toLowerCase(), { inbox, row, scrollState })
 }
 
-function afterGone(inbox: Inbox): Inbox {
-  return inSight({ ...inbox, notice: '' }, inbox.rows[0]?.number, true)
+function leaveSettledRow(inbox: Inbox): Inbox {
+  return showRow({ ...inbox, notice: '' }, inbox.rows[0]?.number, true)
 }
 
-type Turn = Exclude<InboxKey['name'], 'text'>
+type NamedKey = Exclude<InboxKey['name'], 'text'>
 
-function turned(
+function navigate(
   inbox: Inbox,
-  name: Turn,
-  { row, sight }: { row: EscalationView | undefined; sight: ScrollState },
+  name: NamedKey,
+  { row, scrollState }: { row: EscalationView | undefined; scrollState: ScrollState },
 ): InboxKeyResult {
-  const scrolled = (by: number) => ({
-    inbox: { ...inbox, scroll: Math.max(0, Math.min(sight.furthest, inbox.scroll + by)) },
+  const scrollBy = (by: number) => ({
+    inbox: { ...inbox, scroll: Math.max(0, Math.min(scrollState.furthest, inbox.scroll + by)) },
   })
   switch (name) {
     case 'up':
-      return inbox.whole ? scrolled(-1) : { inbox: moved(inbox, -1) }
+      return inbox.fullScreen ? scrollBy(-1) : { inbox: moveBy(inbox, -1) }
     case 'down':
-      return inbox.whole ? scrolled(1) : { inbox: moved(inbox, 1) }
+      return inbox.fullScreen ? scrollBy(1) : { inbox: moveBy(inbox, 1) }
     case 'pageUp':
-      return scrolled(-sight.page)
+      return scrollBy(-scrollState.page)
     case 'pageDown':
-      return scrolled(sight.page)
+      return scrollBy(scrollState.page)
     case 'return': {
       const part = row && nextPart(row, inbox)
       if (row && part?.item.multiSelect && inbox.chosen.length > 0 && inbox.armed) {
-        return said(inbox, row, { part, answer: labels(part, inbox.chosen) })
+        return answerPart(inbox, row, { part, answer: labels(part, inbox.chosen) })
       }
-      return { inbox: row ? { ...inbox, whole: !inbox.whole, scroll: 0 } : inbox }
+      return { inbox: row ? { ...inbox, fullScreen: !inbox.fullScreen, scroll: 0 } : inbox }
     }
     case 'escape':
     case 'backspace':
-      return { inbox: { ...inbox, whole: false, scroll: 0, chosen: [], notice: '' } }
+      return { inbox: { ...inbox, fullScreen: false, scroll: 0, chosen: [], notice: '' } }
   }
 }
 
 interface KeyContext {
   inbox: Inbox
   row: EscalationView
-  sight: ScrollState
+  scrollState: ScrollState
 }
 
-function answeredBy(letter: string, { inbox, row, sight }: KeyContext): InboxKeyResult {
-  if (letter === 's') return { inbox: skipped(inbox) }
-  if (letter === 'd') return sent(inbox, row, { verdict: 'deny' })
+function pressLetter(letter: string, { inbox, row, scrollState }: KeyContext): InboxKeyResult {
+  if (letter === 's') return { inbox: skipCurrent(inbox) }
+  if (letter === 'd') return sendReply(inbox, row, { verdict: 'deny' })
   const part = nextPart(row, inbox)
-  if (row.kind === 'question') return part ? toPart(letter, part, { inbox, row }) : { inbox }
+  if (row.kind === 'question') return part ? pressAnswerKey(letter, part, { inbox, row }) : { inbox }
   if (letter === 't') return { inbox: { ...inbox, draft: { what: 'reason', text: '' }, notice: '' } }
   if (letter !== 'a') return { inbox }
-  if (!sight.ends)
+  if (!scrollState.isAtEnd)
     return { inbox: { ...inbox, notice: 'Read it to its end first: PgDn, or Enter for the whole screen' } }
-  return sent(inbox, row, { verdict: 'allow' })
+  return sendReply(inbox, row, { verdict: 'allow' })
 }
 
-function toPart(letter: string, part: QuestionPart, { inbox, row }: Pick<KeyContext, 'inbox' | 'row'>): InboxKeyResult {
+function pressAnswerKey(
+  letter: string,
+  part: QuestionPart,
+  { inbox, row }: Pick<KeyContext, 'inbox' | 'row'>,
+): InboxKeyResult {
   if (letter === 't') return { inbox: { ...inbox, draft: { what: 'answer', text: '' }, notice: '' } }
   if (letter === 'a') {
-    return part.suggested === undefined ? { inbox } : said(inbox, row, { part, answer: part.suggested })
+    return part.suggested === undefined ? { inbox } : answerPart(inbox, row, { part, answer: part.suggested })
   }
   const index = /^[1-9]$/.test(letter) && hasOptionKeys(part.item) ? Number(letter) - 1 : -1
   const option = part.item.options[index]
   if (!option) return { inbox }
-  if (!part.item.multiSelect) return said(inbox, row, { part, answer: option.label })
+  if (!part.item.multiSelect) return answerPart(inbox, row, { part, answer: option.label })
   const { chosen } = inbox
   const toggled = chosen.includes(index)
-    ? chosen.filter(one => one !== index)
+    ? chosen.filter(each => each !== index)
     : [...chosen, index].sort((a, b) => a - b)
   return { inbox: { ...inbox, chosen: toggled } }
 }
 
-/** Longer answers are refused by the daemon; nobody types that much by hand. */
-const LONGEST = 65_536
+/** The daemon refuses longer answers; nobody types that much by hand. */
+const MAX_LENGTH = 65_536
 
-function typed(inbox: Inbox, row: EscalationView, key: InboxKey): InboxKeyResult {
+function typeDraft(inbox: Inbox, row: EscalationView, key: InboxKey): InboxKeyResult {
   const { what, text } = inbox.draft ?? { what: 'answer', text: '' }
   if (key.name === 'escape') return { inbox: { ...inbox, draft: undefined } }
   if (key.name === 'backspace') {
     return { inbox: { ...inbox, draft: { what, text: Array.from(text).slice(0, -1).join('') } } }
   }
-  if (key.name === 'text') return { inbox: { ...inbox, draft: { what, text: (text + key.text).slice(0, LONGEST) } } }
+  if (key.name === 'text') return { inbox: { ...inbox, draft: { what, text: (text + key.text).slice(0, MAX_LENGTH) } } }
   if (key.name !== 'return') return { inbox }
-  const words = text.trim()
+  const answer = text.trim()
   const closed = { ...inbox, draft: undefined }
-  if (words === '') return { inbox: closed }
-  if (what === 'reason') return sent(closed, row, { verdict: 'deny', reason: words })
+  if (answer === '') return { inbox: closed }
+  if (what === 'reason') return sendReply(closed, row, { verdict: 'deny', reason: answer })
   const part = nextPart(row, inbox)
   if (!part) return { inbox: closed }
   const { options, multiSelect } = part.item
-  if (!hasOptionKeys(part.item)) return said(closed, row, { part, answer: options[Number(words) - 1]?.label ?? words })
-  return said(closed, row, { part, answer: multiSelect ? [...labels(part, inbox.chosen), words] : words })
+  if (!hasOptionKeys(part.item))
+    return answerPart(closed, row, { part, answer: options[Number(answer) - 1]?.label ?? answer })
+  return answerPart(closed, row, { part, answer: multiSelect ? [...labels(part, inbox.chosen), answer] : answer })
 }
 
-/** An answer to one part: the next is asked, or all of them are sent. */
-function said(
+/** Records the answer to one part; after the last part all answers are sent. */
+function answerPart(
   inbox: Inbox,
   row: EscalationView,
   { part, answer }: { part: QuestionPart; answer: string | string[] },
 ): InboxKeyResult {
   const answers = { ...inbox.answers, [part.item.question]: answer }
-  const isLast = partsOf(row).every(({ question }) => answers[question] !== undefined)
-  return isLast ? sent(inbox, row, { answers }) : { inbox: { ...inbox, answers, chosen: [], notice: '' } }
+  const isLast = readQuestions(row).every(({ question }) => answers[question] !== undefined)
+  return isLast ? sendReply(inbox, row, { answers }) : { inbox: { ...inbox, answers, chosen: [], notice: '' } }
 }
 
-function sent(inbox: Inbox, row: EscalationView, reply: AskReply): InboxKeyResult {
+function sendReply(inbox: Inbox, row: EscalationView, reply: AskReply): InboxKeyResult {
   return { inbox: { ...inbox, sending: true, notice: '' }, send: { row, reply } }
 }
 
@@ -165,24 +170,24 @@ function labels({ item }: QuestionPart, chosen: readonly number[]): string[] {
 }
 
 export interface InboxStoreDeps {
-  /** Delivers an answer and says in a line what became of it. */
+  /** Delivers an answer and returns a line that says what came of it. */
   send(row: EscalationView, reply: AskReply): Promise<string>
   leave(): void
 }
 
-/** The inbox as it is, and everything that changes it. It stands outside of what draws it, so that no key meets an old state. */
+/** Holds the state of the inbox and everything that changes it. It is separate from the view, so that no key is applied to an old state. */
 export interface InboxStore {
   inbox(): Inbox
   onChange(listener: () => void): () => void
-  press(key: InboxKey, sight: ScrollState): void
-  show(now: InboxContents): void
+  press(key: InboxKey, scrollState: ScrollState): void
+  show(contents: InboxContents): void
   /** The daemon does not answer. */
   lost(problem: string): void
-  /** From now on keys answer what is in sight. */
+  /** From now on keys answer the current row. */
   arm(): void
 }
 
-/** A desk with nothing on it yet. */
+/** Opens the store with an empty inbox. */
 export function openInboxStore({ send, leave }: InboxStoreDeps): InboxStore {
   let inbox = EMPTY_INBOX
   const listeners = new Set<() => void>()
@@ -192,12 +197,12 @@ export function openInboxStore({ send, leave }: InboxStoreDeps): InboxStore {
     for (const listener of listeners) listener()
   }
   const deliver = async (row: EscalationView, reply: AskReply) => {
-    const close = (notice: string) => set(answered(inbox, row.number, { notice, at: Date.now() }))
+    const close = (notice: string) => set(removeAnswered(inbox, row.number, { notice, at: Date.now() }))
     try {
       close(await send(row, reply))
     } catch (error) {
-      if (error instanceof RemoteError && LATE.has(error.code)) close(messageOf(error))
-      else set(refused(inbox, messageOf(error)))
+      if (error instanceof RemoteError && TOO_LATE.has(error.code)) close(messageOf(error))
+      else set(keepRefused(inbox, messageOf(error)))
     }
   }
   return {
@@ -206,17 +211,17 @@ export function openInboxStore({ send, leave }: InboxStoreDeps): InboxStore {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    press(key, sight) {
-      const pressed = pressInboxKey(inbox, key, sight)
-      set(pressed.inbox)
-      if (pressed.leave) leave()
-      if (pressed.send) void deliver(pressed.send.row, pressed.send.reply)
+    press(key, scrollState) {
+      const result = pressInboxKey(inbox, key, scrollState)
+      set(result.inbox)
+      if (result.leave) leave()
+      if (result.send) void deliver(result.send.row, result.send.reply)
     },
-    show: now => set(withRows(inbox, now)),
+    show: contents => set(updateRows(inbox, contents)),
     lost: problem => set({ ...inbox, offline: `${problem}; trying again` }),
     arm: () => set({ ...inbox, armed: true }),
   }
 }
 
-/** Of two people who answer at once one is late: it is told, and there is nothing left to decide. */
-const LATE: ReadonlySet<string> = new Set(['escalation_answered', 'escalation_withdrawn', 'escalation_unknown'])
+/** Error codes of an answer that came too late: another person was faster, so nothing is left to decide. */
+const TOO_LATE: ReadonlySet<string> = new Set(['escalation_answered', 'escalation_withdrawn', 'escalation_unknown'])

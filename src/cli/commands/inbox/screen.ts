@@ -13,44 +13,44 @@ import { decisionsWait } from '../../render/list-table.ts'
 import { resumeEnvironment } from '../../session-env.ts'
 import { answeredLines, asTyped } from '../respond-lines.ts'
 import { openInboxStore } from './keys.ts'
-import { type InboxContents, partsOf } from './state.ts'
+import { type InboxContents, readQuestions } from './state.ts'
 
-/** The inbox on this terminal, until the person leaves it. What was on the screen before is there again then. */
+/** Shows the inbox on this terminal until the person leaves it. The previous screen is restored then. */
 export async function runInbox(context: CommandContext): Promise<void> {
   const client = await openClient(context.paths, context)
   const ink = await loadInk()
   const [{ createElement }, { InboxView }] = await Promise.all([import('react'), import('./view.ts')])
-  const over = new AbortController()
-  const desk = openInboxStore({
+  const left = new AbortController()
+  const store = openInboxStore({
     send: (row, reply) => deliver(client, context, { row, reply }),
     leave: () => app.unmount(),
   })
-  const app = ink.render(createElement(InboxView, { ink, desk, env: context.env }), {
+  const app = ink.render(createElement(InboxView, { ink, store, env: context.env }), {
     alternateScreen: true,
     interactive: true,
   })
   const feeding = followInbox({
     client,
-    signal: over.signal,
-    show: desk.show,
-    lost: desk.lost,
+    signal: left.signal,
+    show: store.show,
+    lost: store.lost,
   })
   try {
     await app.waitUntilExit()
   } finally {
-    over.abort()
+    left.abort()
     await feeding
   }
-  const { rows, loaded } = desk.inbox()
+  const { rows, loaded } = store.inbox()
   if (loaded) context.out(rows.length === 0 ? 'Nothing waits for you.' : decisionsWait(rows.length))
 }
 
-interface Answered {
+interface AnswerReply {
   escalation: EscalationView
   remembered: boolean
 }
 
-/** Sends an answer; the first and the last line of what `pcc respond` would say tell what became of it. */
+/** Sends an answer and returns the first and the last line that `pcc respond` would print for it. */
 async function deliver(
   client: DaemonConnection,
   { paths, env }: CommandContext,
@@ -58,9 +58,9 @@ async function deliver(
 ): Promise<string> {
   const wasOpen = row.state === 'open'
   // A parked session goes on in the environment of this shell, as it would from `pcc attach`.
-  const own = wasOpen ? { env: await resumeEnvironment({ paths, env, project: row.project }) } : {}
-  const body = { ...asTyped(reply, partsOf(row)), ...own }
-  const answered = await client.request<Answered>('POST', `/escalations/${row.number}/answer`, body)
+  const ownEnv = wasOpen ? { env: await resumeEnvironment({ paths, env, project: row.project }) } : {}
+  const body = { ...asTyped(reply, readQuestions(row)), ...ownEnv }
+  const answered = await client.request<AnswerReply>('POST', `/escalations/${row.number}/answer`, body)
   const lines = answeredLines({ ...answered, wasOpen }, Number.POSITIVE_INFINITY)
   return `${lines[0]}. ${lines.at(-1)?.trim()}`
 }
@@ -68,8 +68,8 @@ async function deliver(
 export interface InboxFeed {
   client: DaemonConnection
   signal: AbortSignal
-  show(now: InboxContents): void
-  /** The daemon does not answer; it is asked again. */
+  show(contents: InboxContents): void
+  /** Called when the daemon does not answer; it is asked again. */
   lost(problem: string): void
 }
 
@@ -85,9 +85,9 @@ const INBOX_EVENTS: ReadonlySet<EventKind> = new Set([
   'session.ended',
 ])
 
-/** Shows what waits for a person as it changes, until the signal. A daemon that goes away and comes back is no end. */
+/** Shows what waits for a person as it changes, until the signal aborts. It survives a restart of the daemon. */
 async function followInbox({ client, signal, show, lost }: InboxFeed): Promise<void> {
-  const look = async () => {
+  const poll = async () => {
     const as_of = Date.now()
     try {
       const [{ escalations: rows }, { sessions }] = await Promise.all([
@@ -101,13 +101,13 @@ async function followInbox({ client, signal, show, lost }: InboxFeed): Promise<v
       return 'missed'
     }
   }
-  // The ages of rows change, and what was refused has no event of its own.
+  // Polled in between too: the ages of rows change, and a refused request has no event of its own.
   await pollOnEvents({
     client,
     signal,
     isTelling: ({ kind }) => INBOX_EVENTS.has(kind),
     everyMs: 2_000,
     apartMs: 150,
-    look,
+    look: poll,
   })
 }

@@ -6,33 +6,33 @@ import type { InboxKey, InboxStore } from './keys.ts'
 
 export interface InboxViewProps {
   ink: Ink
-  desk: InboxStore
+  store: InboxStore
   env: Record<string, string | undefined>
 }
 
-/** Long enough that a key meant for the row before has come, short enough that nobody waits for it. */
+/** Long enough for a key that was meant for the previous row to arrive, short enough that nobody has to wait. */
 const ARM_MS = 400
 
-/** Draws the desk and gives it the keys; drawn again when it changes or the terminal gets another size. */
-export function InboxView({ ink, desk, env }: InboxViewProps): ReactNode {
-  const inbox = useSyncExternalStore(desk.onChange, desk.inbox)
+/** Draws the inbox and passes keys to its store; redrawn when the store changes or the terminal is resized. */
+export function InboxView({ ink, store, env }: InboxViewProps): ReactNode {
+  const inbox = useSyncExternalStore(store.onChange, store.inbox)
   const { columns, rows } = ink.useWindowSize()
-  // One line less than there are: a full screen would scroll.
-  const page = () => ({ terminal: terminalFor(columns, env), height: Math.max(4, rows - 1), now: Date.now() })
+  // One line less than the terminal has: a full screen would scroll.
+  const viewport = () => ({ terminal: terminalFor(columns, env), height: Math.max(4, rows - 1), now: Date.now() })
   ink.useInput((input, key) => {
-    const pressed = pressOf(input, key, desk.inbox().draft !== undefined)
-    for (const one of pressed) desk.press(one, inboxFrame(desk.inbox(), page()).sight)
+    const pressed = readKeys(input, key, store.inbox().draft !== undefined)
+    for (const each of pressed) store.press(each, inboxFrame(store.inbox(), viewport()).scrollState)
   })
   ink.usePaste(text => {
-    if (desk.inbox().draft) desk.press({ name: 'text', text: oneLine(text) }, NO_SIGHT)
+    if (store.inbox().draft) store.press({ name: 'text', text: oneLine(text) }, NOTHING_SEEN)
   })
   const { armed, current, sending } = inbox
   useEffect(() => {
     if (armed || sending || current === undefined) return undefined
-    const timer = setTimeout(desk.arm, ARM_MS)
+    const timer = setTimeout(store.arm, ARM_MS)
     return () => clearTimeout(timer)
-  }, [armed, sending, current, desk])
-  const { lines } = inboxFrame(inbox, page())
+  }, [armed, sending, current, store])
+  const { lines } = inboxFrame(inbox, viewport())
   return createElement(
     ink.Box,
     { flexDirection: 'column' },
@@ -40,19 +40,19 @@ export function InboxView({ ink, desk, env }: InboxViewProps): ReactNode {
   )
 }
 
-/** Below this no line says anything. */
-const NARROWEST = 20
+/** Narrower lines would say nothing. */
+const MIN_WIDTH = 20
 
-const NO_SIGHT = { ends: false, page: 1, furthest: 0 }
+const NOTHING_SEEN = { isAtEnd: false, page: 1, furthest: 0 }
 
 function terminalFor(columns: number, env: InboxViewProps['env']): Terminal {
-  return { ...terminalOf({ isTTY: true, columns }, env), width: Math.max(NARROWEST, columns) }
+  return { ...terminalOf({ isTTY: true, columns }, env), width: Math.max(MIN_WIDTH, columns) }
 }
 
 type InkKey = Parameters<Parameters<Ink['useInput']>[0]>[1]
 
-/** What is typed into a line may come many letters at once; as a command it counts only alone, so that no paste answers anything. */
-function pressOf(input: string, key: InkKey, typing: boolean): InboxKey[] {
+/** Text for a draft may arrive many letters at once. A command key is accepted only alone, so that a paste never answers anything. */
+function readKeys(input: string, key: InkKey, typing: boolean): InboxKey[] {
   if (key.upArrow || (!typing && input === 'k')) return [{ name: 'up', text: '' }]
   if (key.downArrow || (!typing && input === 'j')) return [{ name: 'down', text: '' }]
   if (key.pageUp) return [{ name: 'pageUp', text: '' }]

@@ -6,8 +6,8 @@ import type { DaemonConnection } from '../../connection/connection.ts'
 import { readRequirements } from '../../requirements.ts'
 import type { TakenTasks } from './page.ts'
 
-/** What a file of requirements asks for, checked before anything is written. */
-export async function tasksIn(path: string): Promise<ImportedTask[]> {
+/** Reads the open tasks of a requirements file, before anything is written. */
+export async function readTasks(path: string): Promise<ImportedTask[]> {
   const text = readRequirements(path)
   const parsed = await parseRequirements(path, text)
   const tasks = importedFromRequirements({ path, text, parsed })
@@ -15,36 +15,36 @@ export async function tasksIn(path: string): Promise<ImportedTask[]> {
   return tasks
 }
 
-/** The one whose parts the others are. */
-export function aboveAll(tasks: readonly ImportedTask[]): ImportedTask | undefined {
+/** The parent of the other tasks, if there is one. */
+export function findParent(tasks: readonly ImportedTask[]): ImportedTask | undefined {
   return tasks.find(({ id }) => tasks.some(({ parent }) => parent === id))
 }
 
-/** Takes the tasks of a file into a project, those that are there already, by their title, left as they are. */
-export async function importNew(
+/** Imports the tasks of a file into a project; tasks whose title exists already are left as they are. */
+export async function importNewTasks(
   tasks: readonly ImportedTask[],
   project: string,
   client: DaemonConnection,
 ): Promise<Pick<TakenTasks, 'added' | 'known' | 'above'>> {
   const query = `/tasks?project=${encodeURIComponent(project)}`
-  const there = (await client.request<{ tasks: TaskView[] }>('GET', query)).tasks
-  const byTitle = new Map(there.map(({ id, title }) => [title, { id, title }]))
-  const idOf = new Map(tasks.flatMap(({ id, title }) => (id === undefined ? [] : [[id, byTitle.get(title)?.id ?? id]])))
+  const existing = (await client.request<{ tasks: TaskView[] }>('GET', query)).tasks
+  const byTitle = new Map(existing.map(({ id, title }) => [title, { id, title }]))
+  const ids = new Map(tasks.flatMap(({ id, title }) => (id === undefined ? [] : [[id, byTitle.get(title)?.id ?? id]])))
   const fresh = tasks
     .filter(({ title }) => !byTitle.has(title))
     .map(task => ({
       ...task,
-      ...(task.after && { after: task.after.map(id => idOf.get(id) ?? id) }),
-      ...(task.parent !== undefined && { parent: idOf.get(task.parent) ?? task.parent }),
+      ...(task.after && { after: task.after.map(id => ids.get(id) ?? id) }),
+      ...(task.parent !== undefined && { parent: ids.get(task.parent) ?? task.parent }),
     }))
-  const added = fresh.length === 0 ? [] : await imported(fresh, project, client)
-  const holder = aboveAll(tasks)
-  const above = holder && (byTitle.get(holder.title) ?? added.find(({ title }) => title === holder.title))
+  const added = fresh.length === 0 ? [] : await importTasks(fresh, project, client)
+  const parent = findParent(tasks)
+  const above = parent && (byTitle.get(parent.title) ?? added.find(({ title }) => title === parent.title))
   const parts = added.filter(({ id }) => id !== above?.id)
-  const count = tasks.length - (holder ? 1 : 0)
+  const count = tasks.length - (parent ? 1 : 0)
   return { added: parts, known: count - parts.length, above: above ?? null }
 }
 
-async function imported(tasks: ImportedTask[], project: string, client: DaemonConnection): Promise<TaskMention[]> {
+async function importTasks(tasks: ImportedTask[], project: string, client: DaemonConnection): Promise<TaskMention[]> {
   return (await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', { project, tasks })).tasks
 }

@@ -13,7 +13,7 @@ import { applySteps, type InitStep, planSteps } from './files.ts'
 import { type InitOutcome, initEnd, initPage, outcomeJson, type TakenTasks } from './page.ts'
 import { FOLDER_README, FOLDERS, settingsText, skillFiles } from './texts.ts'
 
-/** What `pcc init` takes. */
+/** The options of `pcc init`. */
 export interface InitOptions {
   requirements?: string
   skipIndex?: true
@@ -27,49 +27,47 @@ export interface InitCall {
   context: CommandContext
 }
 
-/** Looks at a project, writes what is missing, takes the tasks of a file, and says what it did and what comes next. */
+/** Examines a project, writes what is missing, imports the tasks of a file, and says what it did and what comes next. */
 export async function initProject({ path, options, context }: InitCall): Promise<void> {
   refuseInSession(context.env, 'init …')
   const project = projectPath(path, { env: context.env, force: options.force === true })
-  // A file of requirements that is wrong is refused before anything is written.
-  const wanted = await wantedTasks(options.requirements)
-  const facts = await showProgress('Looking through the project', context, () =>
+  // An invalid requirements file is refused before anything is written.
+  const wanted = await readWantedTasks(options.requirements)
+  const facts = await showProgress('Examining the project', context, () =>
     detectProject(openProjectReader(project), project),
   )
-  const settings = await lookAtSettings(project, facts, context.env['HOME'])
-  const steps = stepsFor(project, facts, settings.above)
+  const settings = await checkSettings(project, facts, context.env['HOME'])
+  const steps = planProject(project, facts, settings.above)
   const dryRun = options.dryRun === true
   if (!dryRun) applySteps(project, steps)
 
   const remarks = [
     ...settings.remarks,
-    ...remarksOn(facts, { skipIndex: options.skipIndex === true }),
-    ...gatesRemark(facts, steps),
+    ...factRemarks(facts, { skipIndex: options.skipIndex === true }),
+    ...gateRemarks(facts, steps),
   ]
   const outcome: InitOutcome = { project, given: path, dryRun, facts, steps, remarks }
   if (!context.json) print(context, initPage(outcome, context.terminal))
-  const tasks = wanted && (await takeTasks(wanted, { project, dryRun, context }))
+  const tasks = wanted && (await importTasks(wanted, { project, dryRun, context }))
   if (context.json) print(context, [JSON.stringify(outcomeJson(outcome, tasks), null, 2)])
   else print(context, initEnd(outcome, tasks, context.terminal))
 }
 
-function stepsFor(project: string, facts: ProjectFacts, above: string | undefined): InitStep[] {
+function planProject(project: string, facts: ProjectFacts, above: string | undefined): InitStep[] {
   const settings = { path: '.perpetualcc.toml', content: settingsText(facts) }
-  const held: InitStep[] =
-    above === undefined ? [] : [{ path: settings.path, does: 'leave', why: `${above} holds here` }]
-  const things = [...(above === undefined ? [settings] : []), FOLDER_README, ...FOLDERS, ...skillFiles(facts)]
-  return [...held, ...planSteps(project, { things, ignore: facts.git !== undefined })]
+  const leftSettings: InitStep[] =
+    above === undefined ? [] : [{ path: settings.path, does: 'leave', why: `${above} applies here` }]
+  const entries = [...(above === undefined ? [settings] : []), FOLDER_README, ...FOLDERS, ...skillFiles(facts)]
+  return [...leftSettings, ...planSteps(project, { entries, ignore: facts.git !== undefined })]
 }
 
-/** Only when they were written just now: whoever has agreed needs not be told again. */
-function gatesRemark({ commands }: ProjectFacts, steps: readonly InitStep[]): string[] {
+/** Only if the gates were written just now: somebody who has agreed to them need not be reminded. */
+function gateRemarks({ commands }: ProjectFacts, steps: readonly InitStep[]): string[] {
   const isNew = steps.some(({ path, does }) => path === '.perpetualcc.toml' && does === 'create')
   const gates = proposeGateCommands(commands).filter(({ caution }) => caution === undefined)
   if (!isNew || gates.length === 0) return []
   const names = gates.map(({ gate }) => gate).join(', ')
-  return [
-    `The gates in .perpetualcc.toml (${names}) run code of this project: look at them, then agree with pcc trust.`,
-  ]
+  return [`The gates in .perpetualcc.toml (${names}) run code of this project: check them, then agree with pcc trust.`]
 }
 
 interface WantedTasks {
@@ -77,28 +75,31 @@ interface WantedTasks {
   tasks: ImportedTask[]
 }
 
-async function wantedTasks(file: string | undefined): Promise<WantedTasks | undefined> {
+async function readWantedTasks(file: string | undefined): Promise<WantedTasks | undefined> {
   if (file === undefined) return undefined
-  const { tasksIn } = await import('./import-tasks.ts')
-  return { file, tasks: await tasksIn(file) }
+  const { readTasks } = await import('./import-tasks.ts')
+  return { file, tasks: await readTasks(file) }
 }
 
-interface Where {
+interface ImportTarget {
   project: string
   dryRun: boolean
   context: CommandContext
 }
 
-async function takeTasks({ file, tasks }: WantedTasks, { project, dryRun, context }: Where): Promise<TakenTasks> {
-  const [{ aboveAll, importNew }, { openClient }] = await Promise.all([
+async function importTasks(
+  { file, tasks }: WantedTasks,
+  { project, dryRun, context }: ImportTarget,
+): Promise<TakenTasks> {
+  const [{ findParent, importNewTasks }, { openClient }] = await Promise.all([
     import('./import-tasks.ts'),
     import('../../connection/client.ts'),
   ])
-  const counted = { file, count: tasks.length - (aboveAll(tasks) ? 1 : 0) }
-  if (dryRun) return { ...counted, added: [], known: 0, above: null }
-  return showProgress('Taking the tasks', context, async () => {
+  const source = { file, count: tasks.length - (findParent(tasks) ? 1 : 0) }
+  if (dryRun) return { ...source, added: [], known: 0, above: null }
+  return showProgress('Importing the tasks', context, async () => {
     const client = await openClient(context.paths, context)
-    return { ...counted, ...(await importNew(tasks, project, client)) }
+    return { ...source, ...(await importNewTasks(tasks, project, client)) }
   })
 }
 
@@ -106,10 +107,10 @@ function print({ out }: CommandContext, lines: string[]): void {
   for (const line of lines) out(line)
 }
 
-/** Says what takes its time while it does, on a terminal only, and takes the line away again. */
-async function showProgress<T>(words: string, { json, quiet }: CommandContext, work: () => Promise<T>): Promise<T> {
+/** Shows a line while the work runs, on a terminal only, and removes it afterwards. */
+async function showProgress<T>(text: string, { json, quiet }: CommandContext, work: () => Promise<T>): Promise<T> {
   const isShown = process.stderr.isTTY === true && !json && !quiet
-  if (isShown) process.stderr.write(`${words} …`)
+  if (isShown) process.stderr.write(`${text} …`)
   try {
     return await work()
   } finally {
@@ -117,18 +118,18 @@ async function showProgress<T>(words: string, { json, quiet }: CommandContext, w
   }
 }
 
-/** The real directory that is meant. A home directory, what holds one and the root are refused unless that was asked for. */
+/** The real path of the project. The home directory, any directory that contains it, and the root are refused unless forced. */
 export function projectPath(
   path: string,
   { env, force }: { env: Record<string, string | undefined>; force: boolean },
 ): string {
   const given = resolve(path)
-  const found = statSync(given, { throwIfNoEntry: false })
-  if (!found) throw new AppError('project_missing', { path: given })
-  if (!found.isDirectory()) throw new AppError('project_not_directory', { path: given })
+  const stats = statSync(given, { throwIfNoEntry: false })
+  if (!stats) throw new AppError('project_missing', { path: given })
+  if (!stats.isDirectory()) throw new AppError('project_not_directory', { path: given })
   const project = realpathSync(given)
   if (force) return project
-  const home = realOf(env['HOME'] || homedir())
+  const home = resolveHome(env['HOME'] || homedir())
   if (project === home) throw new AppError('project_too_wide', { path: project, what: 'your home directory' })
   if (project === sep || home.startsWith(project + sep)) {
     throw new AppError('project_too_wide', { path: project, what: 'a directory that holds your home directory' })
@@ -136,23 +137,23 @@ export function projectPath(
   return project
 }
 
-function realOf(path: string): string {
+function resolveHome(path: string): string {
   try {
     return realpathSync(path)
   } catch {
-    return resolve(path) // a home that does not exist holds nothing
+    return resolve(path) // a home that does not exist contains no project
   }
 }
 
-/** Where a project's settings come from before `pcc init`. */
+/** The settings that a project has before `pcc init`. */
 export interface SettingsRemarks {
-  /** The file of its own checkout above it that holds already. */
+  /** A settings file further up in the same checkout, which applies already. */
   above?: string
   remarks: string[]
 }
 
-/** Looks at the settings files that are there: one that is wrong is named, one above is not to be hidden by accident. */
-async function lookAtSettings(
+/** Checks the existing settings files: an invalid one is reported, and one further up must not be hidden by accident. */
+async function checkSettings(
   project: string,
   { git }: ProjectFacts,
   home = process.env['HOME'] || homedir(),
@@ -161,27 +162,29 @@ async function lookAtSettings(
   if (nearest === undefined) return { remarks: [] }
   const remarks = await readConfigFile(nearest, home).then(
     () => [],
-    (error: unknown) => [`${messageOf(error)} It is left as it is, and no session starts here until it is mended.`],
+    (error: unknown) => [`${messageOf(error)} It is left as it is, and no session starts here until it is corrected.`],
   )
   if (nearest === join(project, '.perpetualcc.toml')) return { remarks }
-  const isOfCheckout = git !== undefined && `${dirname(nearest)}${sep}`.startsWith(`${git.top}${sep}`)
-  if (isOfCheckout) return { above: nearest, remarks }
-  return { remarks: [...remarks, `From now on the settings of this project count here, and ${nearest} does not.`] }
+  const isInCheckout = git !== undefined && `${dirname(nearest)}${sep}`.startsWith(`${git.top}${sep}`)
+  if (isInCheckout) return { above: nearest, remarks }
+  return { remarks: [...remarks, `From now on the project's own settings apply here, and ${nearest} does not.`] }
 }
 
-/** What a person should know beside what was done. */
-function remarksOn({ git, problems, is_cut }: ProjectFacts, { skipIndex }: { skipIndex: boolean }): string[] {
+/** What a person should know besides what was done. */
+function factRemarks({ git, problems, is_cut }: ProjectFacts, { skipIndex }: { skipIndex: boolean }): string[] {
   return [
     ...(git === undefined
       ? [
-          'This is not a git repository: what agents change cannot be looked at or taken back. After git init, run pcc init again.',
+          'This is not a git repository: changes by agents cannot be reviewed or undone. After git init, run pcc init again.',
         ]
       : []),
-    ...(is_cut ? ['The project is larger than what was looked at: the deepest folders were left out.'] : []),
-    ...problems.slice(0, MOST).map(({ file, problem }) => `${file} could not be understood: ${problem}`),
-    ...(problems.length > MOST ? [`${problems.length - MOST} more files could not be understood.`] : []),
+    ...(is_cut ? ['The project is too large to be examined in full: the deepest folders were left out.'] : []),
+    ...problems.slice(0, MAX_PROBLEMS).map(({ file, problem }) => `${file} could not be understood: ${problem}`),
+    ...(problems.length > MAX_PROBLEMS
+      ? [`${problems.length - MAX_PROBLEMS} more files could not be understood.`]
+      : []),
     ...(skipIndex ? ['There is nothing to skip: this version of pcc has no index of the code yet.'] : []),
   ]
 }
 
-const MOST = 8
+const MAX_PROBLEMS = 8

@@ -2,15 +2,15 @@ import type { Command } from 'commander'
 import { contextOf } from '../../context.ts'
 import type { InitOptions } from './init-project.ts'
 
-/** `pcc init [path]`. What it does is imported on use. */
+/** `pcc init [path]`. Its code is imported on use. */
 export function addInitCommand(program: Command): void {
   program
     .command('init')
     .description(
-      'Set a project up for pcc: recognise it, write settings, skills and git-ignore lines. What is there already is kept.',
+      'Set a project up for pcc: recognise it, write settings, skills and git-ignore lines. Existing files are kept.',
     )
     .argument('[path]', 'the project directory', '.')
-    .option('--requirements <file>', 'take the tasks of this file too (Markdown, YAML or text)')
+    .option('--requirements <file>', 'also import the tasks of this file (Markdown, YAML or text)')
     .option('--skip-index', 'do not index the code (this version has no index yet)')
     .option('--dry-run', 'only show what would be done')
     .option('--force', 'also in your home directory or at the root')

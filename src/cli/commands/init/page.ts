@@ -6,14 +6,15 @@ import {
   type ProjectUnit,
 } from '../../../domain/project-facts.ts'
 import type { TaskMention } from '../../../domain/task-requests.ts'
+import { counted } from '../../render/format.ts'
 import { cut, neutral, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
 import type { InitStep } from './files.ts'
 
 /** What `pcc init` found and did. */
 export interface InitOutcome {
-  /** Real path. */
+  /** The real path. */
   project: string
-  /** As it was typed, for the next command. */
+  /** The path as typed, for the next command. */
   given: string
   dryRun: boolean
   facts: ProjectFacts
@@ -21,19 +22,19 @@ export interface InitOutcome {
   remarks: string[]
 }
 
-/** What became of a file of requirements. */
+/** The result of importing a requirements file. */
 export interface TakenTasks {
   file: string
-  /** How many it has that are open. */
+  /** How many open tasks the file has. */
   count: number
   added: TaskMention[]
-  /** Those that were there already. */
+  /** How many of them existed already. */
   known: number
-  /** The task that holds what the file says besides them. */
+  /** The parent task, which holds the rest of the file's text. */
   above: Pick<TaskMention, 'id' | 'title'> | null
 }
 
-/** The shape of `--json`. */
+/** The output of `--json`. */
 export function outcomeJson(
   { project, given, dryRun, facts, steps, remarks }: InitOutcome,
   tasks: TakenTasks | undefined,
@@ -51,22 +52,22 @@ export function outcomeJson(
 
 const OUTCOMES = { create: 'created', change: 'changed', keep: 'kept', leave: 'left' } as const
 
-/** What a person most likely wants to type now. */
+/** The commands that a person most likely wants to type next. */
 function nextCommands(given: string, tasks: TakenTasks | undefined): string[] {
-  // A bare word could be the name of a feature.
+  // A bare word could be taken for the name of a feature.
   const path = given === '.' || given.includes('/') ? given : `./${given}`
   const start = `pcc start ${quoteForShell(path)} --task "Your task here"`
   return tasks ? [`pcc run ${quoteForShell(path)} --dry-run`, `pcc run ${quoteForShell(path)}`] : [start]
 }
 
-/** What was found and what was done with which file. */
+/** What was found, and what was done with each file. */
 export function initPage(outcome: InitOutcome, terminal: Terminal): string[] {
   const { facts, steps, remarks, dryRun } = outcome
   const tick = terminal.paint('green', '✓')
   const names = facts.languages.slice(0, 4).map(({ name }) => name)
   const branch = facts.git?.default_branch
   return [
-    `${tick} Looked through the project: ${counted(facts.files, 'file')}${facts.is_cut ? ' and more' : ''}${names.length > 0 ? `, ${names.join(', ')}` : ''}`,
+    `${tick} Examined the project: ${counted(facts.files, 'file')}${facts.is_cut ? ' and more' : ''}${names.length > 0 ? `, ${names.join(', ')}` : ''}`,
     ...(facts.units.length > 0 ? unitLines(facts.units).map(text => `${tick} ${text}`) : [NO_UNIT]),
     ...(branch === undefined ? [] : [`${tick} Default branch ${branch}, by ${facts.git?.branch_from}`]),
     ...commandLines(facts.commands, terminal),
@@ -83,28 +84,27 @@ export function initEnd(
   tasks: TakenTasks | undefined,
   terminal: Terminal,
 ): string[] {
-  const isNews = steps.some(({ does }) => does === 'create' || does === 'change')
-  const said = dryRun
+  const hasChanges = steps.some(({ does }) => does === 'create' || does === 'change')
+  const result = dryRun
     ? 'Nothing was changed: this only shows what would be done.'
-    : isNews
+    : hasChanges
       ? 'The project is set up.'
       : 'The project was set up already; nothing was changed.'
-  const lines = [...(tasks ? [taskLine(tasks, dryRun)] : []), said]
+  const lines = [...(tasks ? [taskLine(tasks, dryRun)] : []), result]
   if (dryRun) return lines
   return [...lines, 'Next:', ...nextCommands(given, tasks).map(each => `  ${terminal.paint('cyan', each)}`)]
 }
 
 function taskLine({ file, count, added, known, above }: TakenTasks, dryRun: boolean): string {
   const name = neutral(file)
-  if (dryRun)
-    return `${counted(count, 'task')} of ${name} would be taken; those that are there already are not doubled.`
-  const before = known > 0 ? `, ${known} ${known === 1 ? 'was' : 'were'} there already` : ''
-  const rest = above ? `; what it says besides them is ${above.id}` : ''
-  return `Took ${counted(added.length, 'task')} of ${name}${before}${rest}. See them with: pcc task tree`
+  if (dryRun) return `${counted(count, 'task')} of ${name} would be imported, except those that exist already.`
+  const before = known > 0 ? `, ${known} existed already` : ''
+  const rest = above ? `; the rest of its text is in ${above.id}` : ''
+  return `Imported ${counted(added.length, 'task')} of ${name}${before}${rest}. See them with: pcc task tree`
 }
 
 const NO_UNIT =
-  '  No build file that pcc knows: how it is built and tested is yours to write into the skill check-your-work'
+  '  No build file that pcc knows: please describe how it is built and tested in the skill check-your-work'
 
 function unitLines(units: readonly ProjectUnit[]): string[] {
   return units.map(({ directory, manager, manager_from, members }) => {
@@ -123,7 +123,7 @@ function commandLines(commands: readonly ProjectCommand[], terminal: Terminal): 
   const [kinds, runs] = [Math.max(...COMMAND_KINDS.map(widthOf)), Math.max(0, ...rows.map(({ run }) => widthOf(run)))]
   const room = terminal.width - kinds - runs - 6
   return rows.flatMap(({ kind, run, from, caution }) => {
-    const source = room < LEAST_ROOM ? '' : `  ${terminal.paint('dim', cut(from, room))}`
+    const source = room < MIN_SOURCE_WIDTH ? '' : `  ${terminal.paint('dim', cut(from, room))}`
     const line = `  ${pad(kind, kinds)}  ${source === '' ? run : pad(run, runs)}${source}`
     return caution === undefined
       ? [line]
@@ -131,8 +131,8 @@ function commandLines(commands: readonly ProjectCommand[], terminal: Terminal): 
   })
 }
 
-/** Columns below which where a command comes from is not worth a cut word. */
-const LEAST_ROOM = 12
+/** With fewer columns, the source of a command is left out. */
+const MIN_SOURCE_WIDTH = 12
 
 const TONES: Record<InitStep['does'], Tone> = { create: 'green', change: 'cyan', keep: 'dim', leave: 'yellow' }
 const PLANNED: Record<InitStep['does'], string> = {
@@ -146,11 +146,7 @@ function stepLine(
   { path, does, why }: InitStep,
   { terminal, dryRun }: { terminal: Terminal; dryRun: boolean },
 ): string {
-  const words = dryRun ? pad(PLANNED[does], 12) : pad(OUTCOMES[does], 7)
+  const outcome = dryRun ? pad(PLANNED[does], 12) : pad(OUTCOMES[does], 7)
   const reason = why === undefined ? '' : terminal.paint('dim', `  ${neutral(why)}`)
-  return `  ${terminal.paint(TONES[does], words)}  ${neutral(path)}${reason}`
-}
-
-function counted(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`
+  return `  ${terminal.paint(TONES[does], outcome)}  ${neutral(path)}${reason}`
 }

@@ -8,12 +8,12 @@ import {
 } from '../../../domain/project-facts.ts'
 import { proposeGateCommands } from '../../../workspace/detect/detect-project.ts'
 import { neutral } from '../../render/text.ts'
-import { stamped, type WantedFile } from './files.ts'
+import { addStamp, type WantedFile } from './files.ts'
 
-/** The text of a new `.perpetualcc.toml`: what was found, and the settings that a project most likely wants, as comments. */
+/** The text of a new `.perpetualcc.toml`: what was found, and the most likely settings of a project, as comments. */
 export function settingsText(facts: ProjectFacts): string {
-  const parts = [HEAD, found(facts), commands(facts.commands), permissions(facts), SPENDING]
-  return stamped(`${parts.filter(Boolean).join('\n\n')}\n\n`, 'toml')
+  const parts = [HEAD, foundSection(facts), commandSection(facts.commands), permissionSection(facts), SPENDING]
+  return addStamp(`${parts.filter(Boolean).join('\n\n')}\n\n`, 'toml')
 }
 
 const HEAD = `# Settings of this project for pcc. What each does: pcc config show, and docs/config.md of pcc.
@@ -24,22 +24,22 @@ const HEAD = `# Settings of this project for pcc. What each does: pcc config sho
 
 version = 1`
 
-/** No numbers that change daily: a file that is brought up to date for nothing is noise in somebody's commit. */
-function found({ languages, units, git }: ProjectFacts): string {
-  const most = languages.slice(0, 3).map(({ name }) => name)
+/** Holds no numbers that change daily: a pointless update of the file would be noise in somebody's commit. */
+function foundSection({ languages, units, git }: ProjectFacts): string {
+  const names = languages.slice(0, 3).map(({ name }) => name)
   const managers = units.map(({ directory, manager, manager_from }) => {
     const where = directory === '.' ? '' : ` in ${oneLine(directory)}`
     return `${manager}${where}, by ${oneLine(manager_from)}`
   })
   const lines = [
-    ...(most.length > 0 ? [`languages  ${most.join(', ')}`] : []),
+    ...(names.length > 0 ? [`languages  ${names.join(', ')}`] : []),
     ...managers.map((text, index) => `${index === 0 ? 'built by ' : '         '}  ${text}`),
     ...(git?.default_branch === undefined ? [] : [`branch     ${git.default_branch}, by ${git.branch_from}`]),
   ]
   return lines.length === 0 ? '' : ['# What pcc init found here:', ...lines.map(line => `#   ${line}`)].join('\n')
 }
 
-function commands(all: readonly ProjectCommand[]): string {
+function commandSection(all: readonly ProjectCommand[]): string {
   const gates = proposeGateCommands(all)
   const others = all.filter(({ kind }) => !gates.some(({ gate }) => gate === kind))
   if (gates.length === 0 && others.length === 0) return NO_COMMANDS
@@ -65,7 +65,7 @@ const NO_GATES = '# No command that builds, checks or tests this project was fou
 const NO_COMMANDS = `# No command that builds, checks or tests this project was found. If there is one, write it into
 # .claude/skills/check-your-work/SKILL.md, where agents look for it.`
 
-function permissions({ source_directories: own }: ProjectFacts): string {
+function permissionSection({ source_directories: own }: ProjectFacts): string {
   const { 'permissions.safe_directories': standard, 'permissions.blocked_commands': blocked } = defaultValues()
   const wider = own.filter(name => !standard.includes(name)).map(oneLine)
   const list = formatToml(own.length > 0 ? own.map(oneLine) : standard)
@@ -93,18 +93,18 @@ const SPENDING = `# [budgets.task]
 # How many sessions of this project may run at once.
 # max_concurrent = 2`
 
-/** The skills that a project begins with. They hold text only: none sets anything up or runs anything by itself. */
+/** The skills that a project begins with. They are text only: none of them sets up or runs anything by itself. */
 export function skillFiles(facts: ProjectFacts): WantedFile[] {
   return [
-    skill('check-your-work', CHECK_ABOUT, checkYourWork(facts.commands)),
-    skill('project-notes', NOTES_ABOUT, NOTES),
-    skill('plan-tasks', PLAN_ABOUT, PLAN),
+    skillFile('check-your-work', CHECK_ABOUT, checkYourWork(facts.commands)),
+    skillFile('project-notes', NOTES_ABOUT, NOTES),
+    skillFile('plan-tasks', PLAN_ABOUT, PLAN),
   ]
 }
 
-function skill(name: string, about: string, body: string): WantedFile {
+function skillFile(name: string, about: string, body: string): WantedFile {
   const text = `---\nname: ${name}\ndescription: ${about}\n---\n\n${body}\n\n`
-  return { path: `.claude/skills/${name}/SKILL.md`, content: stamped(text, 'markdown') }
+  return { path: `.claude/skills/${name}/SKILL.md`, content: addStamp(text, 'markdown') }
 }
 
 const CHECK_ABOUT =
@@ -114,7 +114,7 @@ function checkYourWork(commands: readonly ProjectCommand[]): string {
   return [
     '# Check your work',
     'A claim that something is done is checked by others afterwards. Check it first, and after your last change:',
-    listOf(commands),
+    commandTable(commands),
     `- Run what belongs to what you changed while you work, and everything once at the end.
 - A check that fails is a result. Mend the cause; do not skip, delete or weaken the test, and do not switch off the rule.
 - A check that failed before you began is not yours to hide: say which one, and show that it failed before.
@@ -132,15 +132,15 @@ const TITLES: Record<CommandKind, string> = {
   test: 'Test',
 }
 
-function listOf(commands: readonly ProjectCommand[]): string {
+function commandTable(commands: readonly ProjectCommand[]): string {
   if (commands.length === 0) {
     return 'No command was found when this file was written. Look for one in the README and in the build files before you invent one.'
   }
-  const rows = COMMAND_KINDS.flatMap(kind => commands.filter(command => command.kind === kind)).map(rowOf)
+  const rows = COMMAND_KINDS.flatMap(kind => commands.filter(command => command.kind === kind)).map(commandRow)
   return ['| what | command | where |', '|---|---|---|', ...rows].join('\n')
 }
 
-function rowOf({ kind, run, directory, caution }: ProjectCommand): string {
+function commandRow({ kind, run, directory, caution }: ProjectCommand): string {
   const where = directory === '.' ? 'the project’s directory' : `\`${oneLine(directory).replace(/[`|]/g, '')}\``
   return `| ${TITLES[kind]} | \`${run}\`${caution === undefined ? '' : ` (careful: ${caution})`} | ${where} |`
 }
@@ -183,13 +183,13 @@ Write them as a check-list, the first to be done first:
 Put what holds for all of them above the list, once: preferences, constraints, what must not be touched. When the work is
 larger than about twenty tasks, plan the first part and say what remains.`
 
-/** Folders that a project begins with, though there is nothing in them yet. */
+/** Folders that a project begins with; they are empty at first. */
 export const FOLDERS = ['.perpetualcc/features', '.perpetualcc/knowledge']
 
-/** What says to a person who finds the folder what it is. */
+/** Tells a person who finds the folder what it is. */
 export const FOLDER_README: WantedFile = {
   path: '.perpetualcc/README.md',
-  content: stamped(
+  content: addStamp(
     `# .perpetualcc
 
 This folder belongs to pcc, which has coding agents work on this project under supervision.
@@ -208,7 +208,7 @@ Settings of the project stand in \`.perpetualcc.toml\` beside this folder.
   ),
 }
 
-/** A name of a repository as it may stand in a comment: on one line, of a bearable length, and ending no comment. */
+/** Makes a name from the repository safe for a comment: one line, at most 120 characters, and not ending an HTML comment. */
 function oneLine(text: string): string {
   const plain = neutral(text).replace(/\s+/g, ' ').replaceAll('-->', '—>')
   return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inboxFrame } from '../../../../src/cli/commands/inbox/frame.ts'
-import { EMPTY_INBOX, type Inbox, withRows } from '../../../../src/cli/commands/inbox/state.ts'
+import { EMPTY_INBOX, type Inbox, updateRows } from '../../../../src/cli/commands/inbox/state.ts'
 import { widthOf } from '../../../../src/cli/render/text.ts'
 import type { EscalationView } from '../../../../src/domain/escalation.ts'
 import { plain } from '../../render/sample.ts'
@@ -11,8 +11,8 @@ test('a frame fits every terminal, whatever is asked', () => {
   const long = row({ normalised: `Bash ${'echo 你好 '.repeat(200)}`, number: 7 })
   for (const columns of [20, 40, 80, 200]) {
     for (const height of [4, 10, 24, 60]) {
-      for (const whole of [false, true]) {
-        const { lines } = draw({ ...showing([long, ...many(30)]), whole }, columns, height)
+      for (const fullScreen of [false, true]) {
+        const { lines } = draw({ ...showing([long, ...many(30)]), fullScreen }, columns, height)
         assert.ok(lines.length <= height, `${lines.length} lines on ${height}`)
         assert.ok(
           lines.every(line => widthOf(line) <= columns),
@@ -23,25 +23,25 @@ test('a frame fits every terminal, whatever is asked', () => {
   }
 })
 
-test('the end of a row is in sight only when its last line is drawn', () => {
+test('the end of a row is seen only when its last line is drawn', () => {
   const long = showing([row({ normalised: `Bash ${'word '.repeat(600)}END-OF-COMMAND`, task: 'the last line' })])
   const first = draw(long, 80, 24)
-  assert.equal(first.sight.ends, false)
+  assert.equal(first.scrollState.isAtEnd, false)
   assert.doesNotMatch(first.lines.join('\n'), /the last line/)
   assert.match(first.lines.join('\n'), /─ \d+ more lines: PgDn ─/)
   const last = draw({ ...long, scroll: 1_000 }, 80, 24)
-  assert.equal(last.sight.ends, true)
+  assert.equal(last.scrollState.isAtEnd, true)
   assert.match(last.lines.join('\n'), /END-OF-COMMAND(.|\n)*the last line/)
-  assert.equal(draw(showing([row({})]), 80, 24).sight.ends, true)
+  assert.equal(draw(showing([row({})]), 80, 24).scrollState.isAtEnd, true)
   const low = { ...showing([row({ task: 'the last line' })]), notice: 'x '.repeat(90), scroll: 1_000 }
-  assert.equal(draw(low, 20, 4).sight.ends, false, 'where there is no room for it, nothing was seen')
+  assert.equal(draw(low, 20, 4).scrollState.isAtEnd, false, 'where there is no room for it, nothing was seen')
   for (let height = 4; height < 24; height++) {
-    const { lines, sight } = draw(low, 20, height)
-    assert.equal(sight.ends, /the last line/.test(lines.join('\n')), `at ${height} lines`)
+    const { lines, scrollState } = draw(low, 20, height)
+    assert.equal(scrollState.isAtEnd, /the last line/.test(lines.join('\n')), `at ${height} lines`)
   }
 })
 
-test('a question shows its options, what the brain says and the keys that count', () => {
+test('a question shows its options, what the brain says and the active keys', () => {
   const suggestion = { answer: ['7 days'], confidence: 0.72, by: 'rules', reasoning: 'short is safer' }
   const asked = row({
     kind: 'question',
@@ -57,7 +57,7 @@ test('a question shows its options, what the brain says and the keys that count'
   assert.doesNotMatch(draw({ ...showing([asked]), armed: false }, 100, 30).lines.join('\n'), /\[A\]ccept/)
 })
 
-test('Enter is told to do what it does: the end of a choice once something is marked, else the whole screen', () => {
+test('the footer says what Enter does: it ends a choice once something is marked, else it shows the whole screen', () => {
   const input = { questions: [question('Which?', ['red', 'blue'], { multiSelect: true })] }
   const asked = showing([row({ kind: 'question', state: 'open', input })])
   const keys = (chosen: number[]) =>
@@ -86,7 +86,7 @@ test('nothing that an agent wrote can move the cursor', () => {
   }
 })
 
-test('a thousand rows are a window around the one in sight', () => {
+test('a thousand rows are a window around the current one', () => {
   const text = draw({ ...showing(many(1_000)), current: 500 }, 100, 30).lines.join('\n')
   assert.match(text, /Inbox: 1000 were refused/)
   assert.match(text, /\n› +500 /)
@@ -98,7 +98,7 @@ function draw(inbox: Inbox, width: number, height: number) {
 }
 
 function showing(rows: EscalationView[]): Inbox {
-  return { ...withRows(EMPTY_INBOX, { rows, asking: [], as_of: 1 }), armed: true }
+  return { ...updateRows(EMPTY_INBOX, { rows, asking: [], as_of: 1 }), armed: true }
 }
 
 function many(count: number): EscalationView[] {

@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type InboxKey, type InboxKeyResult, pressInboxKey } from '../../../../src/cli/commands/inbox/keys.ts'
-import { answered, EMPTY_INBOX, type Inbox, refused, withRows } from '../../../../src/cli/commands/inbox/state.ts'
+import {
+  EMPTY_INBOX,
+  type Inbox,
+  keepRefused,
+  removeAnswered,
+  updateRows,
+} from '../../../../src/cli/commands/inbox/state.ts'
 import type { EscalationView } from '../../../../src/domain/escalation.ts'
 import { question, row } from './waiting.ts'
 
-const SEEN = { ends: true, page: 10, furthest: 0 }
-const NOT_SEEN = { ends: false, page: 4, furthest: 6 }
+const SEEN = { isAtEnd: true, page: 10, furthest: 0 }
+const NOT_SEEN = { isAtEnd: false, page: 4, furthest: 6 }
 const NAMED = new Set(['up', 'down', 'pageUp', 'pageDown', 'return', 'escape', 'backspace'])
 
 test('nothing is approved whose end was not on the screen, but it can be denied', () => {
@@ -18,36 +24,36 @@ test('nothing is approved whose end was not on the screen, but it can be denied'
   assert.deepEqual(pressInboxKey(inbox, key('d'), NOT_SEEN).send?.reply, { verdict: 'deny' })
 })
 
-test('after an answer the next row is in sight, and a second press of the same key does not answer it', () => {
+test('after an answer the next row is current, and a second press of the same key does not answer it', () => {
   const rows = [1, 2, 3].map(number => row({ number }))
   const sent = pressInboxKey(showing(rows), key('a'), SEEN)
   assert.equal(sent.send?.row.number, 1)
   assert.equal(pressInboxKey(sent.inbox, key('a'), SEEN).send, undefined, 'while it is on its way')
-  const next = answered(sent.inbox, 1, { notice: 'done', at: 5 })
+  const next = removeAnswered(sent.inbox, 1, { notice: 'done', at: 5 })
   assert.equal(next.current, 2)
   assert.equal(pressInboxKey(next, key('a'), SEEN).send, undefined, 'right after it')
   assert.equal(pressInboxKey({ ...next, armed: true }, key('a'), SEEN).send?.row.number, 2)
-  const late = withRows(next, { rows, asking: [], as_of: 4 })
+  const late = updateRows(next, { rows, asking: [], as_of: 4 })
   assert.deepEqual(numbers(late), [2, 3], 'a list asked for before the answer does not bring it back')
   assert.deepEqual(
-    numbers(withRows(next, { rows, asking: [], as_of: 6 })),
+    numbers(updateRows(next, { rows, asking: [], as_of: 6 })),
     [1, 2, 3],
     'one that was asked again is there',
   )
 })
 
-test('what is settled elsewhere while it is in sight stays until the person goes on; what was being typed goes nowhere', () => {
+test('what is settled elsewhere while it is current stays until the person goes on; what was being typed goes nowhere', () => {
   const typing = keys(showing([row({ number: 1 }), row({ number: 2 })]), ['t', 'because ']).inbox
-  const gone = withRows(typing, { rows: [row({ number: 2 })], asking: [], as_of: 9 })
+  const gone = updateRows(typing, { rows: [row({ number: 2 })], asking: [], as_of: 9 })
   for (const one of ['a', 'd', 's', 't']) assert.deepEqual(pressInboxKey(gone, key(one), SEEN), { inbox: gone })
   const next = pressInboxKey(gone, key('return'), SEEN)
   assert.equal(next.send, undefined)
   assert.equal(next.inbox.current, 2)
 })
 
-test('a row that comes first does not take the place of the one in sight', () => {
+test('a row that comes first does not take the place of the current one', () => {
   const inbox = showing([row({ number: 2 })])
-  const more = withRows(inbox, { rows: [row({ number: 5, priority: 9 }), row({ number: 2 })], asking: [], as_of: 9 })
+  const more = updateRows(inbox, { rows: [row({ number: 5, priority: 9 }), row({ number: 2 })], asking: [], as_of: 9 })
   assert.equal(pressInboxKey(more, key('a'), SEEN).send?.row.number, 2)
   assert.equal(pressInboxKey(keys(more, ['up']).inbox, key('a'), SEEN).send?.row.number, 5)
 })
@@ -78,7 +84,7 @@ test('several parts are asked one after the other, and several options are chose
   })
   const half = keys(inbox, ['a'])
   assert.equal(half.send, undefined)
-  assert.deepEqual(refused(half.inbox, 'no').answers, {}, 'after a refusal all parts are asked again')
+  assert.deepEqual(keepRefused(half.inbox, 'no').answers, {}, 'after a refusal all parts are asked again')
 })
 
 test('more than nine options are typed by number', () => {
@@ -95,24 +101,24 @@ test('what is skipped comes last, also when the list is read again', () => {
   const rows = [1, 2, 3].map(number => row({ number }))
   const { inbox } = keys(showing(rows), ['s'])
   assert.equal(inbox.current, 2)
-  assert.deepEqual(numbers(withRows(inbox, { rows, asking: [], as_of: 9 })), [2, 3, 1])
+  assert.deepEqual(numbers(updateRows(inbox, { rows, asking: [], as_of: 9 })), [2, 3, 1])
 })
 
 test('Enter gives a row the whole screen, where arrows scroll; Escape goes back', () => {
   const whole = pressInboxKey(showing([row({ number: 1 }), row({ number: 2 })]), key('return'), NOT_SEEN).inbox
-  assert.equal(whole.whole, true)
+  assert.equal(whole.fullScreen, true)
   const down = pressInboxKey(whole, key('down'), NOT_SEEN).inbox
   assert.deepEqual([down.current, down.scroll], [1, 1])
   assert.equal(pressInboxKey(down, key('pageDown'), NOT_SEEN).inbox.scroll, 5)
   assert.equal(pressInboxKey({ ...down, scroll: 5 }, key('pageDown'), NOT_SEEN).inbox.scroll, 6, 'not beyond its end')
   assert.equal(pressInboxKey(down, key('pageUp'), NOT_SEEN).inbox.scroll, 0)
   const back = pressInboxKey(down, key('escape'), NOT_SEEN).inbox
-  assert.deepEqual([back.whole, back.scroll], [false, 0])
+  assert.deepEqual([back.fullScreen, back.scroll], [false, 0])
   assert.equal(pressInboxKey(back, key('down'), NOT_SEEN).inbox.current, 2)
 })
 
 function showing(rows: EscalationView[]): Inbox {
-  return { ...withRows(EMPTY_INBOX, { rows, asking: [], as_of: 1 }), armed: true }
+  return { ...updateRows(EMPTY_INBOX, { rows, asking: [], as_of: 1 }), armed: true }
 }
 
 function questionRow(questions: object[], answer: (string | string[])[]): EscalationView {

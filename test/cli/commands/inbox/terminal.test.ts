@@ -94,7 +94,7 @@ test('another size of the terminal, and no colour, change nothing but the looks'
   assert.equal(await coloured.exit, 0)
 })
 
-test('a daemon that goes away is told, and the list is there again when it is back', async t => {
+test('a daemon that goes away is reported, and the list is shown again when it is back', async t => {
   const pcc = pccFor(t)
   await seed(pcc, [{}])
   await recordRefused(pcc, [{ normalised: 'Bash ln -s a b' }])

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
+  addStamp,
   applySteps,
   IGNORE_LINES,
   isUntouched,
   planSteps,
-  stamped,
   withIgnoreLines,
 } from '../../../../src/cli/commands/init/files.ts'
 import { FOLDER_README, FOLDERS, settingsText, skillFiles } from '../../../../src/cli/commands/init/texts.ts'
@@ -44,7 +44,7 @@ test('what was written is known as untouched, with either line ending, and as so
       fc.string().map(text => `${text}\n`),
       fc.constantFrom('toml' as const, 'markdown' as const),
       (text, form) => {
-        const written = stamped(text.replaceAll('\r', ''), form)
+        const written = addStamp(text.replaceAll('\r', ''), form)
         assert.equal(isUntouched(written), true)
         assert.equal(isUntouched(written.replaceAll('\n', '\r\n')), true)
         assert.equal(isUntouched(`x${written}`), false)
@@ -73,9 +73,9 @@ test('lines for git are appended once, and every byte of a person’s stays', ()
   )
 })
 
-test('a person who took one of the lines out, or leaves out the whole folder, is left alone and told', () => {
+test('a .gitignore from which a person removed a line, or which ignores the whole folder, is kept, and that is said', () => {
   const own = `${IGNORE_LINES.filter(line => !line.includes('features')).join('\n')}\n`
-  assert.match((withIgnoreLines(own) as { kept: string }).kept, /not in it: !\/\.perpetualcc\/features\//)
+  assert.match((withIgnoreLines(own) as { kept: string }).kept, /missing: !\/\.perpetualcc\/features\//)
   assert.match((withIgnoreLines('.perpetualcc/\n') as { kept: string }).kept, /features and notes too/)
 })
 
@@ -85,13 +85,13 @@ test('a second time changes nothing, whatever lay there before', async t => {
   await fc.assert(
     fc.asyncProperty(fc.dictionary(fc.constantFrom(...names), file, { noNullPrototype: true }), async before => {
       const project = projectOf(t, before)
-      applySteps(project, planSteps(project, { things: things(), ignore: true }))
+      applySteps(project, planSteps(project, { entries: things(), ignore: true }))
       const after = everythingIn(project)
       for (const [name, text] of Object.entries(before)) {
         assert.ok(after[name]?.startsWith(text), `${name} begins with what it was`)
         if (name !== '.gitignore') assert.equal(after[name], text)
       }
-      const again = planSteps(project, { things: things(), ignore: true })
+      const again = planSteps(project, { entries: things(), ignore: true })
       assert.deepEqual(
         again.filter(({ does }) => does !== 'keep'),
         [],
@@ -105,21 +105,21 @@ test('a second time changes nothing, whatever lay there before', async t => {
 
 test('what nobody has changed is brought up to date, in its own line endings and mode; what somebody has is kept', t => {
   const project = tempDir(t)
-  applySteps(project, planSteps(project, { things: things(), ignore: false }))
+  applySteps(project, planSteps(project, { entries: things(), ignore: false }))
   const skill = join(project, '.claude/skills/check-your-work/SKILL.md')
   const settings = join(project, '.perpetualcc.toml')
   writeFileSync(skill, readFileSync(skill, 'utf8').replaceAll('\n', '\r\n'))
   chmodSync(skill, 0o640)
   writeFileSync(settings, `${readFileSync(settings, 'utf8')}# mine\n`)
   const command = { kind: 'test', run: 'npm test', directory: '.', from: 'package.json', declared: true } as const
-  const steps = planSteps(project, { things: things({ ...NOTHING, commands: [command] }), ignore: false })
+  const steps = planSteps(project, { entries: things({ ...NOTHING, commands: [command] }), ignore: false })
   assert.deepEqual(
     steps
       .filter(({ does, why }) => does !== 'keep' || why !== undefined)
       .map(({ path, does, why }) => [path, does, why]),
     [
       ['.perpetualcc.toml', 'keep', 'it is yours'],
-      ['.claude/skills/check-your-work/SKILL.md', 'change', 'nobody had changed it, and there is news'],
+      ['.claude/skills/check-your-work/SKILL.md', 'change', 'nobody had changed it, and there is a new version'],
     ],
   )
   applySteps(project, steps)
@@ -137,7 +137,7 @@ test('nothing is written through a link that leads out of the project, or nowher
   writeFileSync(join(elsewhere, 'ignore'), 'x\n')
   symlinkSync(join(elsewhere, 'ignore'), join(project, '.gitignore'))
   writeFileSync(join(project, '.perpetualcc'), 'a file')
-  const steps = planSteps(project, { things: things(), ignore: true })
+  const steps = planSteps(project, { entries: things(), ignore: true })
   assert.deepEqual([...new Set(steps.map(({ does }) => does))], ['leave'])
   applySteps(project, steps)
   assert.deepEqual(readdirSync(elsewhere), ['ignore'])
@@ -155,7 +155,7 @@ test('a folder that is a link inside the project is followed; a .gitignore that 
   symlinkSync('tools/claude', join(project, '.claude'))
   writeFileSync(join(project, 'ignored'), 'x\n')
   symlinkSync('ignored', join(project, '.gitignore'))
-  const steps = planSteps(project, { things: things(), ignore: true })
+  const steps = planSteps(project, { entries: things(), ignore: true })
   applySteps(project, steps)
   assert.ok(statSync(join(project, 'tools/claude/skills/plan-tasks/SKILL.md')).isFile())
   assert.deepEqual(steps.at(-1), { path: '.gitignore', does: 'leave', why: 'git does not follow it: it is a link' })
@@ -165,7 +165,7 @@ test('a folder that is a link inside the project is followed; a .gitignore that 
 test('a pipe that has the name of one of our files keeps nobody waiting, and stays', t => {
   const project = tempDir(t)
   execFileSync('mkfifo', [join(project, '.gitignore'), join(project, '.perpetualcc.toml')])
-  const steps = planSteps(project, { things: things(), ignore: true })
+  const steps = planSteps(project, { entries: things(), ignore: true })
   assert.deepEqual(
     steps.filter(({ does }) => does === 'leave').map(({ path, why }) => [path, why]),
     [
@@ -177,8 +177,8 @@ test('a pipe that has the name of one of our files keeps nobody waiting, and sta
 
 test('when one of them fails, all that was done before it is undone', t => {
   const project = projectOf(t, { '.gitignore': 'x\n' })
-  const steps = planSteps(project, { things: things(), ignore: true })
-  // Somebody is faster than we are.
+  const steps = planSteps(project, { entries: things(), ignore: true })
+  // Somebody else creates the file first.
   mkdirSync(join(project, '.claude/skills/plan-tasks/SKILL.md'), { recursive: true })
   const before = everythingIn(project)
   const [ignore, ...others] = steps.toReversed()

@@ -22,7 +22,7 @@ test('pcc init recognises a project, says what it wrote and what comes next; a s
   git(project, 'init', '-q', '-b', 'main')
   const first = await pcc.run(['init'], { cwd: project })
   assert.equal(first.code, 0, first.stderr)
-  assert.match(first.stdout, /Looked through the project: 3 files, TypeScript\n/)
+  assert.match(first.stdout, /Examined the project: 3 files, TypeScript\n/)
   assert.match(first.stdout, /yarn, by yarn\.lock/)
   assert.match(first.stdout, /Default branch main/)
   assert.match(first.stdout, /test +yarn test +package\.json: scripts\.test/)
@@ -96,18 +96,18 @@ test('a home directory, what holds it and the root are refused unless --force as
   assert.equal(existsSync(join(pcc.home, '.perpetualcc.toml')), true)
 })
 
-test('what is no directory, and one that cannot be written to, are told in one sentence', async t => {
+test('a path that is not a directory, and one that is not writable, are reported in one sentence', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, { file: '' })
   assert.match((await pcc.run(['init', join(project, 'gone')])).stderr, /does not exist/)
   assert.match((await pcc.run(['init', join(project, 'file')])).stderr, /is not a directory/)
-  // Nobody can make a file here, root included.
+  // Nobody, not even root, can create a file here.
   const { code, stderr } = await pcc.run(['init', '/proc/sys/kernel'])
   assert.equal(code, 1)
   assert.match(stderr, /Nothing can be written in \/proc\/sys\/kernel: .*Nothing was changed/)
 })
 
-test('the tasks of a file are taken once, what it says besides them above them; a wrong file stops everything before it begins', async t => {
+test('the tasks of a file are imported once, under a task with the rest of its text; an invalid file stops everything before it begins', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, {
     'wrong.yaml': 'tasks:\n  - id: a\n    description: x\n    depends_on: [nobody]\n',
@@ -120,7 +120,7 @@ test('the tasks of a file are taken once, what it says besides them above them; 
   const take = () => pcc.run(['init', project, '--requirements', join(project, 'list.md')])
   const first = await take()
   assert.equal(first.code, 0, first.stderr)
-  assert.match(first.stdout, /Took 2 tasks of .*list\.md; what it says besides them is t-[0-9a-f]{6}\. See them/)
+  assert.match(first.stdout, /Imported 2 tasks of .*list\.md; the rest of its text is in t-[0-9a-f]{6}\. See them/)
   assert.match(first.stdout, /pcc run \S+ --dry-run/)
   const list = async () =>
     (JSON.parse((await pcc.run(['task', 'list', '--project', project, '--json'])).stdout) as { tasks: TaskView[] })
@@ -133,17 +133,17 @@ test('the tasks of a file are taken once, what it says besides them above them; 
     ['Build the API', 'Write the docs'],
   )
   writeFileSync(join(project, 'list.md'), `${readFileSync(join(project, 'list.md'), 'utf8')}- [ ] Ship it\n`)
-  assert.match((await take()).stdout, /Took 1 task of .*list\.md, 2 were there already/)
+  assert.match((await take()).stdout, /Imported 1 task of .*list\.md, 2 existed already/)
   assert.equal((await list()).find(({ title }) => title === 'Ship it')?.parent_id, parent?.id)
-  assert.match((await take()).stdout, /Took 0 tasks of .*list\.md, 3 were there already/)
+  assert.match((await take()).stdout, /Imported 0 tasks of .*list\.md, 3 existed already/)
 })
 
-test('settings above in the same checkout hold on, and settings that are wrong are named and kept', async t => {
+test('settings further up in the same checkout stay in force, and invalid settings are named and kept', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, { 'app/x.ts': '', '.perpetualcc.toml': '[sessions]\nmax_concurrent = "five"\n' })
   git(project, 'init', '-q')
   const below = await pcc.run(['init', join(project, 'app')])
-  assert.match(below.stdout, /left +\.perpetualcc\.toml .*holds here/)
+  assert.match(below.stdout, /left +\.perpetualcc\.toml .*applies here/)
   assert.equal(existsSync(join(project, 'app/.perpetualcc.toml')), false)
   assert.equal(existsSync(join(project, 'app/.perpetualcc/features')), true)
   const at = await pcc.run(['init', project])
