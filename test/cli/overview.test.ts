@@ -15,7 +15,7 @@ test('pcc alone tells what sessions do, when the next goes on, and what needs th
   assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
   const calm = (await pcc.run([])).stdout
   assert.match(calm, /^2 sessions are open, 3 in all: 1 waits for a limit, 1 is paused; nothing needs you\.\n/)
-  assert.match(calm, /\nThe next goes on by itself at .*\d\d:\d\d\.\n/)
+  assert.match(calm, /\nThe next session goes on by itself at .*\d\d:\d\d\.\n/)
   assert.doesNotMatch(calm, /pcc inbox/)
 
   await recordRefused(
