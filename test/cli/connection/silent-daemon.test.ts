@@ -18,11 +18,11 @@ test('a daemon that was stopped is told with its number and what helps, and nobo
   // As a process that got SIGSTOP: the kernel takes the connection, and nobody ever reads from it.
   const server = createServer(connection => t.after(() => connection.destroy())).listen(paths.socket)
   t.after(() => server.close())
-  const silent = await findClient(paths, { patienceMs: 50 }).catch((error: unknown) => error)
+  const silent = await findClient(paths, { timeoutMs: 50 }).catch((error: unknown) => error)
   assert.ok(silent instanceof AppError)
   assert.equal(silent.code, 'daemon_silent')
   assert.match(silent.next, new RegExp(`kill -CONT ${process.pid}`))
-  const start = rawConnection(paths, { quiet: true, patienceMs: 50 }).request('POST', '/sessions', {})
+  const start = rawConnection(paths, { quiet: true, timeoutMs: 50 }).request('POST', '/sessions', {})
   await assert.rejects(
     start,
     { code: 'daemon_silent' },

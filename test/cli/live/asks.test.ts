@@ -21,20 +21,20 @@ function put(desk: AskQueue, id: string): void {
 
 /** A desk whose person answers when the test says so. */
 function deskOf() {
-  const asked: { id: string; moment: AskContext; answer(reply: AskReply | undefined): void }[] = []
+  const asked: { id: string; context: AskContext; answer(reply: AskReply | undefined): void }[] = []
   const pinned: (string[] | undefined)[] = []
   const posted: [string, AskReply][] = []
   const desk = openAskQueue({
     person: {
-      answer: (ask, moment) =>
+      answer: (ask, context) =>
         new Promise(answer => {
-          asked.push({ id: ask.ask_id, moment, answer })
-          moment.signal.addEventListener('abort', () => answer(undefined))
+          asked.push({ id: ask.ask_id, context, answer })
+          context.signal.addEventListener('abort', () => answer(undefined))
         }),
     },
     pin: lines => pinned.push(lines),
     post: async (id, reply) => void posted.push([id, reply]),
-    tell: error => assert.fail(String(error)),
+    reportFailure: error => assert.fail(String(error)),
   })
   return { desk, asked, pinned, posted }
 }
@@ -69,10 +69,10 @@ test('what somebody else settles is let go at once, and one that still waits is 
   const { desk, asked, pinned, posted } = deskOf()
   put(desk, 'a')
   put(desk, 'b')
-  desk.see(decided({ call_id: 'call-b' }), [])
+  desk.apply(decided({ call_id: 'call-b' }), [])
   assert.deepEqual(pinned.at(-1), ['wanted a'])
   put(desk, 'c')
-  desk.see(decided({ call_id: 'call-a' }), [])
+  desk.apply(decided({ call_id: 'call-a' }), [])
   assert.equal(pinned.at(-1), undefined, 'before anything else is printed')
   await settled()
   assert.deepEqual(
@@ -87,7 +87,7 @@ test('what somebody else settles is let go at once, and one that still waits is 
 test('parts of an answer are shown under what is asked', async () => {
   const { desk, asked, pinned } = deskOf()
   put(desk, 'a')
-  asked[0]?.moment.echo('(1 of 2) > blue')
+  asked[0]?.context.echo('(1 of 2) > blue')
   assert.deepEqual(pinned.at(-1), ['wanted a', '(1 of 2) > blue'])
   await desk[Symbol.asyncDispose]()
 })
@@ -105,14 +105,14 @@ test('what nobody answered in time stays before the person, who answers it as be
   const { desk, asked, posted } = deskOf()
   put(desk, 'a')
   put(desk, 'b')
-  desk.see(parked('a'), [])
-  assert.equal(desk.waits(), true)
-  desk.see(ended('waiting_input'), [])
-  assert.equal(asked[0]?.moment.signal.aborted, false)
+  desk.apply(parked('a'), [])
+  assert.equal(desk.hasParked(), true)
+  desk.apply(ended('waiting_input'), [])
+  assert.equal(asked[0]?.context.signal.aborted, false)
   asked[0]?.answer({ verdict: 'allow' })
   await settled()
   assert.deepEqual(posted, [['a', { verdict: 'allow' }]])
-  assert.deepEqual([desk.waits(), asked.length], [false, 1], 'b went with its agent')
+  assert.deepEqual([desk.hasParked(), asked.length], [false, 1], 'b went with its agent')
   await desk[Symbol.asyncDispose]()
 })
 
@@ -120,9 +120,9 @@ test('what waits without an agent is let go when its session is stopped or the c
   for (const over of [ended('stopped'), decided({ call_id: 'call-a' })]) {
     const { desk, asked } = deskOf()
     put(desk, 'a')
-    desk.see(parked('a'), [])
-    desk.see(over, [])
-    assert.deepEqual([asked[0]?.moment.signal.aborted, desk.waits()], [true, false], over.kind)
+    desk.apply(parked('a'), [])
+    desk.apply(over, [])
+    assert.deepEqual([asked[0]?.context.signal.aborted, desk.hasParked()], [true, false], over.kind)
     await desk[Symbol.asyncDispose]()
   }
 })
@@ -136,11 +136,11 @@ test('an answer that is not taken is asked for again where the session waits wit
     post: async () => {
       throw new RemoteError({ error: { code: 'account_differs', message: 'another login', next: '' } })
     },
-    tell: error => told.push(error),
+    reportFailure: error => told.push(error),
   })
   put(desk, 'a')
-  desk.see(parked('a'), [])
+  desk.apply(parked('a'), [])
   asked[0]?.({ verdict: 'allow' })
   await settled()
-  assert.deepEqual([told.length, asked.length, desk.waits()], [1, 2, true])
+  assert.deepEqual([told.length, asked.length, desk.hasParked()], [1, 2, true])
 })

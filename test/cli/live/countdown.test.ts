@@ -18,7 +18,7 @@ function onScreen(t: TestContext, { ticks }: { ticks: boolean }) {
       prompt: (line: string | undefined) => void prompts.push(line),
     },
     id: 's-1',
-    look: async () => {
+    fetchSession: async () => {
       shown.looks++
       return session({ status: 'rate_limited', resumes_at: shown.resumes_at, ended_at: NOON })
     },
@@ -41,7 +41,7 @@ test('what is left is shown as a clock shows it', () => {
 
 test('on a terminal the time ticks in place until the session goes on', t => {
   const { clock, prompts, printed, tick } = onScreen(t, { ticks: true })
-  clock.see(waits)
+  clock.apply(waits)
   assert.equal(prompts.at(-1), 'Resuming in 02:00')
   tick(1000)
   assert.equal(prompts.at(-1), 'Resuming in 01:59')
@@ -51,7 +51,7 @@ test('on a terminal the time ticks in place until the session goes on', t => {
   assert.equal(prompts.at(-1), 'Resuming...')
   tick(12_000)
   assert.equal(prompts.at(-1), 'Waits for its turn; why: pcc quota')
-  clock.see(resumed)
+  clock.apply(resumed)
   assert.equal(prompts.at(-1), undefined)
   const drawn = prompts.length
   tick(10_000)
@@ -61,7 +61,7 @@ test('on a terminal the time ticks in place until the session goes on', t => {
 
 test('where nothing can tick, a line is printed for each change', async t => {
   const { clock, printed, prompts, shown, tick } = onScreen(t, { ticks: false })
-  clock.see(waits)
+  clock.apply(waits)
   tick(15_000)
   await turn()
   assert.deepEqual(printed, ['Resuming in 02:00'])
@@ -74,7 +74,7 @@ test('where nothing can tick, a line is printed for each change', async t => {
 
 test('a hold that comes meanwhile is shown with the way to let it go, and taken back when it is let go', async t => {
   const { clock, prompts, shown, tick } = onScreen(t, { ticks: true })
-  clock.see(waits)
+  clock.apply(waits)
   shown.resumes_at = null
   tick(15_000)
   await turn()
@@ -87,10 +87,10 @@ test('a hold that comes meanwhile is shown with the way to let it go, and taken 
 
 test('an answer that comes after the session went on changes nothing', async t => {
   const { clock, prompts, shown, tick } = onScreen(t, { ticks: true })
-  clock.see(waits)
+  clock.apply(waits)
   shown.resumes_at = null
   tick(15_000)
-  clock.see(resumed)
+  clock.apply(resumed)
   await turn()
   assert.equal(prompts.at(-1), undefined)
 })

@@ -28,9 +28,9 @@ export async function showBoard(
       client,
       run: run.id,
       signal: left.signal,
-      closely: true,
+      detailed: true,
       show: desk.show,
-      lost: desk.lost,
+      onLost: desk.lost,
     })
   } finally {
     for (const signal of signals) process.off(signal, leave)

@@ -57,8 +57,8 @@ async function follow(run: RunDetail, { client, context }: WatchRunDeps): Promis
     for (const line of lines) out(line)
     before = now
   }
-  const lost = () => note('The daemon does not answer; trying again')
-  return untilLeft(signal => followRun({ client, run: run.id, signal, closely: false, show, lost }))
+  const onLost = () => note('The daemon does not answer; trying again')
+  return untilLeft(signal => followRun({ client, run: run.id, signal, detailed: false, show, onLost }))
 }
 
 type ReportedOutcomes = Map<number, AttemptView['outcome']>

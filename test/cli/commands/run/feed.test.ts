@@ -26,10 +26,10 @@ function daemon(kinds: EventKind[]) {
   return { client, told }
 }
 
-async function looks(kinds: EventKind[], closely: boolean): Promise<number> {
+async function looks(kinds: EventKind[], detailed: boolean): Promise<number> {
   const { client, told } = daemon(kinds)
   const signal = AbortSignal.timeout(kinds.length * 200 + 700)
-  await followRun({ client, run: 'r-1', signal, closely, show: () => undefined, lost: () => undefined })
+  await followRun({ client, run: 'r-1', signal, detailed, show: () => undefined, onLost: () => undefined })
   return told.looks
 }
 
