@@ -2,7 +2,7 @@ import type { AnswerAsk, OpenAsk } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 import { RemoteError } from '../errors.ts'
-import { nameOfAsk } from '../render/ask-lines.ts'
+import { describeAsk } from '../render/ask-lines.ts'
 import { cut, INDENT } from '../render/text.ts'
 
 /** An answer, without the id of the ask. */
@@ -140,7 +140,7 @@ function waitingLine(behind: QueuedAsk[]): string[] {
   const [next] = behind
   if (!next) return []
   const count = behind.length === 1 ? '1 more waits' : `${behind.length} more wait`
-  return [`${' '.repeat(INDENT)}(${count}: ${nameOfAsk(next.ask)}${behind.length > 1 ? ', …' : ''})`]
+  return [`${' '.repeat(INDENT)}(${count}: ${describeAsk(next.ask)}${behind.length > 1 ? ', …' : ''})`]
 }
 
 /** When two people answer at the same time, the later answer is rejected, which is not an error. */
@@ -160,7 +160,7 @@ const SHORTEST_NAME = 12
 export function permissionPrompt(ask: OpenAsk, width: number): string {
   const keys = permissionKeys(ask)
   const room = Math.max(SHORTEST_NAME, width - keys.length - 2)
-  return `${cut(nameOfAsk(ask), room)}  ${keys}`
+  return `${cut(describeAsk(ask), room)}  ${keys}`
 }
 
 /** The prompt after `t`. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listTable } from '../../../src/cli/render/list-table.ts'
 import { sessionPage, startHeader } from '../../../src/cli/render/session-page.ts'
-import { summaryLines, summaryOf } from '../../../src/cli/render/summary.ts'
+import { summaryLines, summarise } from '../../../src/cli/render/summary.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import { decided, event, NOON, plain, queued, session } from './sample.ts'
@@ -78,7 +78,7 @@ test('a limited session says when it goes on by itself, or how a person makes it
     resumes_at: NOON + 3_600_000,
   })
   const page = (shown: SessionView) => sessionPage(shown, { terminal: plain(), now: NOON, cwd: '/', home: undefined })
-  const closing = (shown: SessionView) => summaryLines(shown, summaryOf([]), plain()).join('\n')
+  const closing = (shown: SessionView) => summaryLines(shown, summarise([]), plain()).join('\n')
   assert.ok(page(limited).includes('Resumes:     by itself at 13:00'), page(limited).join('\n'))
   assert.doesNotMatch(page(limited).join('\n'), /Go on:/)
   const ahead = closing({ ...limited, resumes_at: Date.now() + 3_600_000 })
@@ -220,7 +220,7 @@ test('the box of a new session is closed on every line, at any width', () => {
 test('the summary says what was done, decided and refused, and by whom', () => {
   const finished = (call_id: string, tool: string, target: string, ok = true) =>
     event('tool.finished', { call_id, tool, target, ok, output: '' })
-  const summary = summaryOf([
+  const summary = summarise([
     decided({ call_id: '1' }),
     finished('1', 'Write', 'src/x.ts'),
     decided({ call_id: '2', tool: 'Edit', target: 'src/y.ts' }),
@@ -257,8 +257,8 @@ test('the summary says what was done, decided and refused, and by whom', () => {
 test('only what was allowed counts as done, and what was cut off is told as such', () => {
   const finished = (call_id: string, tool: string, target: string, ok = true) =>
     event('tool.finished', { call_id, tool, target, ok, output: '' })
-  const closing = (events: Parameters<typeof summaryOf>[0]) =>
-    summaryLines(session({ status: 'error', ended_at: NOON }), summaryOf(events), plain())
+  const closing = (events: Parameters<typeof summarise>[0]) =>
+    summaryLines(session({ status: 'error', ended_at: NOON }), summarise(events), plain())
   const unjudged = closing([finished('1', 'Bash', 'an input that was not valid', false)])
   assert.ok(unjudged.includes('Done:        nothing was written or run'), unjudged.join('\n'))
   assert.ok(unjudged.includes('Decided:     0 tools allowed (0 auto, 0 human)'))
