@@ -72,7 +72,7 @@ test('under the same rules nothing changes: what a person was asked would be ask
   )
 })
 
-test('changed rules show what would end otherwise and by which rule; nothing is run or written', async t => {
+test('changed rules show what would be decided differently and by which rule; nothing is run or written', async t => {
   const pcc = await recorded(t, HISTORY)
   const database = join(pcc.home, 'pcc/data/perpetualcc.db')
   const hash = () => createHash('sha256').update(readFileSync(database)).digest('hex')
@@ -92,7 +92,7 @@ test('changed rules show what would end otherwise and by which rule; nothing is 
   )
   const { stdout } = await pcc.run(['rules', 'test', '--replay'])
   assert.match(stdout, /s-aaaaaa {2}Bash npm test +allow → deny +deny Bash npm \*\n/)
-  assert.match(stdout, /7 requests of the last 7d 0h decided again: 3 would end otherwise\. Nothing was run\.\n$/)
+  assert.match(stdout, /7 requests of the last 7d 0h decided again: 3 would be decided differently\. Nothing was run\.\n$/)
   assert.equal(hash(), before)
 })
 
