@@ -64,7 +64,7 @@ export async function readStandardInput(command: string): Promise<string> {
   }
 }
 
-export interface WantedTextOptions {
+export interface RequestTextOptions {
   /** The argument; `-` reads standard input. */
   text: string | undefined
   file: string | undefined
@@ -75,17 +75,17 @@ export interface WantedTextOptions {
 }
 
 /** Reads what a person wants done: from an argument, a file, standard input, or a prompt. */
-export async function wantedText({ text, file, command, ask }: WantedTextOptions): Promise<string> {
+export async function readRequestText({ text, file, command, ask }: RequestTextOptions): Promise<string> {
   if (text !== undefined && file !== undefined)
     throw new AppError('usage', { problem: 'give the text as an argument or in a file, not both', command })
-  const wanted = (await readText()).trim()
-  if (wanted === '') throw new AppError('usage', { problem: 'the text is empty', command })
-  if (wanted.length > LONGEST_TEXT)
+  const request = (await readText()).trim()
+  if (request === '') throw new AppError('usage', { problem: 'the text is empty', command })
+  if (request.length > LONGEST_TEXT)
     throw new AppError('usage', {
       problem: `the text is longer than ${LONGEST_TEXT} characters: name files instead`,
       command,
     })
-  return wanted
+  return request
 
   async function readText(): Promise<string> {
     if (file !== undefined && file !== '-') return readTextFile(file)

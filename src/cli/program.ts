@@ -29,7 +29,11 @@ async function buildProgram(argv: string[]): Promise<Command> {
   const program = new Command('pcc')
     .description('Keeps AI coding agents working around the clock, safely.')
     .option('--config <path>', 'config file (default: ~/.perpetualcc/config.toml)', parsePath)
-    .option('--data-dir <path>', 'data directory; another one is another daemon (default: ~/.perpetualcc/data)', parsePath)
+    .option(
+      '--data-dir <path>',
+      'data directory; another one is another daemon (default: ~/.perpetualcc/data)',
+      parsePath,
+    )
     .option('--verbose', 'say more')
     .option('--quiet', 'say less')
     .version(programVersion(), '-V, --version', 'show the version')

@@ -86,7 +86,10 @@ function runItem({ id, target, outcome, reason }: Report['runs'][number], projec
   return `<li><span class="id">${text(id)}</span> ${text(firstLine(fullTarget(projectName, target)))}: ${state}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
 }
 
-function notBegunItem({ schedule_id, target, due_at, reason }: Report['not_begun'][number], projectName: string): string {
+function notBegunItem(
+  { schedule_id, target, due_at, reason }: Report['not_begun'][number],
+  projectName: string,
+): string {
   const run = `${firstLine(fullTarget(projectName, target))}, ${format.dayTime(due_at)}`
   return `<li><span class="id">${text(schedule_id)}</span> ${text(run)}<p class="note">${text(firstLine(reason))}</p></li>`
 }

@@ -101,7 +101,10 @@ async function locateRules({ paths }: CommandContext, { project }: RuleScope) {
   const here = process.cwd()
   const file = project ? ((await findProjectRules(paths, here)) ?? projectRulesFile(here)) : userRulesFile(paths)
   if (project && file === userRulesFile(paths))
-    throw new AppError('usage', { problem: 'the rules in this directory are your own; leave --project out', command: 'rules' })
+    throw new AppError('usage', {
+      problem: 'the rules in this directory are your own; leave --project out',
+      command: 'rules',
+    })
   return { file, lockFile: join(paths.home, 'rules.lock') }
 }
 
@@ -136,7 +139,10 @@ export function checkTool(tool: string): string | undefined {
     KNOWN_TOOLS.map(name => ({ form: name.toLowerCase(), means: name })),
   )
   if (nearest !== undefined)
-    throw new AppError('usage', { problem: `there is no tool "${tool}"; did you mean ${nearest}?`, command: 'rules add' })
+    throw new AppError('usage', {
+      problem: `there is no tool "${tool}"; did you mean ${nearest}?`,
+      command: 'rules add',
+    })
   return `${tool} is no tool that pcc knows: if there is none of this name, the rule never counts.`
 }
 

@@ -27,7 +27,9 @@ export async function startDaemon(paths: AppPaths, env: Env): Promise<'ready' | 
   const errors = openErrorFile(errFile, paths.data)
   const sizeBefore = fstatSync(errors).size
   const daemonCommand = [process.execPath, BIN, '--config', paths.configFile, '--data-dir', paths.data, 'daemon', 'run']
-  const { command, args } = (await wantsParent(paths, env)) ? wrapInParent(daemonCommand, paths) : splitCommand(daemonCommand)
+  const { command, args } = (await wantsParent(paths, env))
+    ? wrapInParent(daemonCommand, paths)
+    : splitCommand(daemonCommand)
   const child = spawn(command, args, {
     cwd: '/',
     detached: true,

@@ -153,7 +153,8 @@ export async function watchSession(
     post: async (ask_id, reply) => {
       await client.request('POST', path, { ask_id, by: 'human', ...reply, env: watch.env })
     },
-    reportFailure: error => screen.print([terminal.paint('red', `The answer was not taken: ${neutral(String(error))}`)]),
+    reportFailure: error =>
+      screen.print([terminal.paint('red', `The answer was not taken: ${neutral(String(error))}`)]),
   })
   if (person) for (const asked of watch.open ?? []) asks.put(asked)
   using countdown = openCountdown({

@@ -40,7 +40,11 @@ function otherReasons({ reason, reasons = [] }: Permission): string[] {
 }
 
 /** The input of the request. Only for Bash is `command` everything there is to see; another tool may have more fields. */
-function requestLines({ tool, target }: Permission, input: Record<string, unknown> | undefined, width: number): string[] {
+function requestLines(
+  { tool, target }: Permission,
+  input: Record<string, unknown> | undefined,
+  width: number,
+): string[] {
   const command = input?.['command']
   if (tool === 'Bash' && typeof command === 'string') return wrap(neutral(command), width)
   if (!input || Object.keys(input).length === 0) return wrap(neutral(target), width)

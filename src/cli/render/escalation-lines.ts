@@ -182,7 +182,8 @@ function needsSeveralLines(row: AskedQuestion): boolean {
 /** All questions with their numbered options, wrapped and safe to print. */
 function questionLines(row: AskedQuestion, width: number): string[] {
   const questions = readQuestions(row)
-  if (questions.length === 0) return wrap(`${neutral(row.target)} (too long to show here: answer with pcc attach)`, width)
+  if (questions.length === 0)
+    return wrap(`${neutral(row.target)} (too long to show here: answer with pcc attach)`, width)
   return questions.flatMap(({ question, options, multiSelect }) => [
     ...wrap(`${neutral(question)}${multiSelect ? ' (several may be chosen: 1,2)' : ''}`, width),
     ...options.flatMap(({ label, description }, index) => {

@@ -259,7 +259,8 @@ function answerReasonLines(
   { width, paint }: Terminal,
 ): string[] {
   if (!reasoning) return []
-  const confidenceText = by === 'memory' || confidence === undefined ? '' : ` (confidence: ${Math.round(confidence * 100)}%)`
+  const confidenceText =
+    by === 'memory' || confidence === undefined ? '' : ` (confidence: ${Math.round(confidence * 100)}%)`
   return wrap(`${neutral(reasoning)}${confidenceText}`, width - INDENT - 2).map(line => paint('dim', `  ${line}`))
 }
 

@@ -92,7 +92,10 @@ test('changed rules show what would be decided differently and by which rule; no
   )
   const { stdout } = await pcc.run(['rules', 'test', '--replay'])
   assert.match(stdout, /s-aaaaaa {2}Bash npm test +allow → deny +deny Bash npm \*\n/)
-  assert.match(stdout, /7 requests of the last 7d 0h decided again: 3 would be decided differently\. Nothing was run\.\n$/)
+  assert.match(
+    stdout,
+    /7 requests of the last 7d 0h decided again: 3 would be decided differently\. Nothing was run\.\n$/,
+  )
   assert.equal(hash(), before)
 })
 

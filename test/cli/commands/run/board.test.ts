@@ -14,9 +14,12 @@ const CTRL_C: Partial<BoardKey> = { name: 'interrupt' }
 const ENTER: Partial<BoardKey> = { name: 'return' }
 const ESCAPE: Partial<BoardKey> = { name: 'escape' }
 
-/** The board after keys, each a tenth of a second after the one before, and the last wish. */
-function after(board: Board, ...keys: (string | Partial<BoardKey>)[]): { board: Board; wish: BoardAction | undefined } {
-  let [current, wish, at]: [Board, BoardAction | undefined, number] = [board, undefined, NOW]
+/** The board after keys, each a tenth of a second after the one before, and the last action. */
+function after(
+  board: Board,
+  ...keys: (string | Partial<BoardKey>)[]
+): { board: Board; action: BoardAction | undefined } {
+  let [current, action, at]: [Board, BoardAction | undefined, number] = [board, undefined, NOW]
   for (const key of keys) {
     at += 100
     const typed: BoardKey =
@@ -24,9 +27,9 @@ function after(board: Board, ...keys: (string | Partial<BoardKey>)[]): { board: 
     at = typed.at
     const pressed = pressBoardKey(current, typed)
     current = pressed.board
-    wish = pressed.wish
+    action = pressed.action
   }
-  return { board: current, wish }
+  return { board: current, action }
 }
 
 const WAY: [string, (string | Partial<BoardKey>)[], BoardAction | undefined, Board['mode']][] = [
@@ -59,18 +62,18 @@ const WAY: [string, (string | Partial<BoardKey>)[], BoardAction | undefined, Boa
 ]
 
 test('what the keys of the board do, row by row', () => {
-  for (const [what, keys, wish, mode] of WAY) {
+  for (const [what, keys, action, mode] of WAY) {
     const reached = after(openBoard(someRun()), ...keys)
-    assert.deepEqual([reached.wish, reached.board.mode], [wish, mode], what)
+    assert.deepEqual([reached.action, reached.board.mode], [action, mode], what)
   }
 })
 
 test('where several tasks are open one says which is meant; where none is, there is nobody to tell', () => {
   const two = [someAttempt(), someAttempt({ task_id: 't-000002', iteration: 2 })]
   const picked = after(openBoard(someRun({ attempts: two })), CTRL_C, 'g', '9', '2', 'go', { name: 'end' })
-  assert.deepEqual(picked.wish, { do: 'guide', task: 't-000002', text: 'go' })
+  assert.deepEqual(picked.action, { do: 'guide', task: 't-000002', text: 'go' })
   const none = after(openBoard(someRun({ attempts: [overAttempt('done')] })), CTRL_C, 'g')
-  assert.deepEqual([none.board.mode, none.board.notice], ['watch', 'No task is at work that could be told something'])
+  assert.deepEqual([none.board.mode, none.board.notice], ['watch', 'No task is at work that could get guidance'])
 })
 
 test('the board shows what is at work with its last line, what was done, the counts, cost, quota and time left', () => {
