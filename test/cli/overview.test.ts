@@ -4,7 +4,7 @@ import { recordRefused } from './commands/inbox/waiting.ts'
 import { pccFor } from './pcc.ts'
 import { seed } from './seeded.ts'
 
-test('pcc alone tells what sessions do, when the next goes on, and what needs the person', async t => {
+test('pcc without a command shows what sessions do, when the next goes on, and what needs the person', async t => {
   const pcc = pccFor(t)
   const resumes_at = Date.now() + 3_600_000
   await seed(pcc, [
