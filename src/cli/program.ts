@@ -92,8 +92,8 @@ function replaceHelpCommand(argv: string[]): string[] {
 
 /** The message for a command that was called without the subcommand that it needs. */
 function describeMissingSubcommand(program: Command, name: string | undefined): string {
-  const words = program.commands.find(command => command.name() === name)?.commands.map(child => child.name()) ?? []
-  const list = words.length > 1 ? `${words.slice(0, -1).join(', ')} or ${words.at(-1)}` : words.join()
+  const names = program.commands.find(command => command.name() === name)?.commands.map(child => child.name()) ?? []
+  const list = names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names.join()
   return `pcc ${name} needs to know what: ${list}`
 }
 

@@ -98,8 +98,9 @@ export async function deleteRule(context: CommandContext, number: number, scope:
 
 /** The rules file to edit and its lock. */
 async function locateRules({ paths }: CommandContext, { project }: RuleScope) {
-  const here = process.cwd()
-  const file = project ? ((await findProjectRules(paths, here)) ?? projectRulesFile(here)) : userRulesFile(paths)
+  const directory = process.cwd()
+  const projectFile = async () => (await findProjectRules(paths, directory)) ?? projectRulesFile(directory)
+  const file = project ? await projectFile() : userRulesFile(paths)
   if (project && file === userRulesFile(paths))
     throw new AppError('usage', {
       problem: 'the rules in this directory are your own; leave --project out',
@@ -195,8 +196,8 @@ export async function replay(
     policies.set(project, policy)
     return policy
   }
-  const here = await policyFor(process.cwd())
-  if (here.problem) note(`${here.problem.message}. ${here.problem.next}`)
+  const { problem } = await policyFor(process.cwd())
+  if (problem) note(`${problem.message}. ${problem.next}`)
 
   using classifier = openClassifier()
   const counts = { requests: 0, changed: 0 }

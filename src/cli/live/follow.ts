@@ -121,7 +121,7 @@ export async function followRun(feed: RunFeed): Promise<RunDetail | undefined> {
   const { client, run, signal, detailed, show, onLost } = feed
   let missed = 0
   let ended: RunDetail | undefined
-  const look = async () => {
+  const poll = async () => {
     try {
       const now = await client.request<RunDetail>('GET', `/runs/${run}`)
       missed = 0
@@ -139,7 +139,7 @@ export async function followRun(feed: RunFeed): Promise<RunDetail | undefined> {
   }
   const isTelling = ({ kind }: StoredEvent) => !IGNORED.test(kind) && (detailed || !AGENT_STEP.test(kind))
   // Every five seconds even without events, because clocks and quota change without any.
-  await pollOnEvents({ client, signal, isTelling, everyMs: 5_000, apartMs: 120, look })
+  await pollOnEvents({ client, signal, isTelling, everyMs: 5_000, apartMs: 120, look: poll })
   return ended
 }
 

@@ -131,8 +131,8 @@ export interface WatchOptions {
 }
 
 /**
- * Shows a session live and puts its asks to the person until the session ends for good; one that goes on by itself is waited
- * for. Returns `undefined` when the watching ended first.
+ * Shows a session live and puts its asks to the person until the session ends for good. A session that goes on by itself is
+ * waited for. Returns `undefined` when the watching ended first.
  */
 export async function watchSession(
   watch: WatchOptions,

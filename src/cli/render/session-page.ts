@@ -159,12 +159,12 @@ function queueLines(session: SessionView, { terminal, now }: PageOptions): strin
 
 /** The id, which `--after` takes, and whatever differs from the default. */
 function taskDetail({ id, state, priority, reason, after, wakes_at }: TaskView, now: number): string {
-  const words = [
+  const details = [
     ...(priority === 0 ? [] : [`priority ${priority}`]),
     ...(state === 'blocked' && reason === null ? [`after ${after.join(', ')}`] : []),
     ...(state === 'waiting' ? [wakes_at === null ? 'waits' : `waits until ${wakeTime(wakes_at, now)}`] : []),
   ]
-  return ` (${[id, ...words].join(', ')})`
+  return ` (${[id, ...details].join(', ')})`
 }
 
 function autoAndHuman({ auto, human }: { auto: number; human: number }): string {

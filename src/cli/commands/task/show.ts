@@ -111,7 +111,7 @@ export function mentionLines(heading: string, tasks: TaskMention[], { paint }: T
   return [`${heading}:${lines.length === 0 ? ' nothing' : ''}`, ...lines]
 }
 
-/** One line for each thing that happened to a task. */
+/** One line for each event of a task. */
 function logLines(events: StoredEvent[], { paint }: Terminal): string[] {
   return events.map(event => `${paint('dim', dateTime(event.time))}  ${describeEvent(event)}`)
 }
