@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type AppPaths, appPathsFor, dataDirectoryHint } from '../base/app-paths.ts'
 import { type Terminal, terminalOf } from './render/text.ts'
 
-/** What every command body gets: where things lie, what the person's terminal can show, how to print. */
+/** What every command gets: the paths, what the terminal can show, and how to print. */
 export interface CommandContext {
   paths: AppPaths
   env: Record<string, string | undefined>
@@ -10,13 +10,13 @@ export interface CommandContext {
   verbose: boolean
   quiet: boolean
   terminal: Terminal
-  /** A line of what was asked for. */
+  /** Prints a line of the command's result. */
   out(line: string): void
-  /** A line of progress or a remark; `--quiet` drops it. */
+  /** Prints a line of progress or a remark; `--quiet` drops it. */
   note(line: string): void
 }
 
-/** Leaves with a code that is no error: a session that was stopped, a wait for a person. */
+/** Ends the command with an exit code that is not an error: a session was stopped, or waits for a person. */
 export class ExitCode extends Error {
   readonly code: number
 
@@ -34,17 +34,17 @@ interface GlobalOptions {
   json?: boolean
 }
 
-/** The context of a command, from its own and the global options. */
+/** Builds the context of a command from its own and the global options. */
 export function contextOf(command: Command): Promise<CommandContext> {
   return contextFrom(command.optsWithGlobals<GlobalOptions>())
 }
 
-/** The context from options that are read already. */
+/** Builds the context from options that have been parsed already. */
 export async function contextFrom(options: GlobalOptions): Promise<CommandContext> {
   const { env } = process
   const quiet = options.quiet === true
   return {
-    paths: await placesWith({ env, configFile: options.config, dataDir: options.dataDir }),
+    paths: await resolvePaths({ env, configFile: options.config, dataDir: options.dataDir }),
     env,
     json: options.json === true,
     verbose: options.verbose === true,
@@ -57,24 +57,24 @@ export async function contextFrom(options: GlobalOptions): Promise<CommandContex
   }
 }
 
-/** Reads the config file only when it can move the data directory, or must be refused. */
-async function placesWith(options: Parameters<typeof appPathsFor>[0]): Promise<AppPaths> {
+/** The config file is read only when it may move the data directory or must be rejected. */
+async function resolvePaths(options: Parameters<typeof appPathsFor>[0]): Promise<AppPaths> {
   const paths = appPathsFor(options)
   if (dataDirectoryHint(paths, options.env) === 'default') return paths
   const { resolvePlaces } = await import('../domain/config/load.ts')
   return resolvePlaces(options)
 }
 
-/** Whether somebody sits at this terminal who can be asked. */
+/** Whether a person at this terminal can be asked. */
 export function isInteractive({ json }: Pick<CommandContext, 'json'>): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true && !json
 }
 
-/** One command as the table knows it. */
+/** One row of the table of commands. */
 export interface CommandRow {
   name: string
   group: string
   summary: string
-  /** Imports the command's file and adds it. Only the command that is called is imported. */
+  /** Imports the command's file and adds the command. Only the file of the command that is called is imported. */
   add(program: Command): Promise<void>
 }

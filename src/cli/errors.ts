@@ -2,7 +2,7 @@ import { AppError, ERRORS, type ErrorCode, messageOf } from '../base/errors.ts'
 import type { ErrorReply } from '../domain/api.ts'
 import { terminalOf } from './render/text.ts'
 
-/** An error that the daemon answered with: its words are printed as they came. */
+/** An error that the daemon answered with. Its message is printed unchanged. */
 export class RemoteError extends Error {
   readonly code: string
   readonly next: string
@@ -15,16 +15,16 @@ export class RemoteError extends Error {
   }
 }
 
-/** The error in a reply; one that has no known shape is told as it is. */
+/** Turns an error reply into an error. A reply of unknown shape is quoted in an internal error. */
 export function remoteError(body: unknown): Error {
   const error = (body as Partial<ErrorReply> | null)?.error
   if (typeof error?.code === 'string' && typeof error.message === 'string') return new RemoteError({ error })
   return new AppError('internal', { problem: `the daemon answered ${JSON.stringify(body).slice(0, 200)}` })
 }
 
-/** Prints an error for a person, or as one JSON object, always on stderr; the exit code to leave with is returned. */
+/** Prints an error on stderr, as text or as one JSON object, and returns the exit code. */
 export function reportError(thrown: unknown, { json, verbose }: { json: boolean; verbose: boolean }): number {
-  const error = facts(thrown)
+  const error = describeError(thrown)
   if (json) {
     const { code, message, next } = error
     process.stderr.write(`${JSON.stringify({ error: { code, message, next } })}\n`)
@@ -36,7 +36,7 @@ export function reportError(thrown: unknown, { json, verbose }: { json: boolean;
   return error.exit
 }
 
-/** Says that the daemon is of another version; the command goes on. */
+/** Warns that the running daemon has another version. The command continues. */
 export function warnOfVersion(running: string, own: string): void {
   const { paint } = terminalOf(process.stderr, process.env)
   process.stderr.write(
@@ -44,11 +44,11 @@ export function warnOfVersion(running: string, own: string): void {
   )
 }
 
-function facts(thrown: unknown): { code: string; message: string; next: string; exit: number } {
+function describeError(thrown: unknown): { code: string; message: string; next: string; exit: number } {
   if (thrown instanceof AppError) return thrown
   if (thrown instanceof RemoteError) {
-    const known = Object.hasOwn(ERRORS, thrown.code) ? ERRORS[thrown.code as ErrorCode].exit : 1
-    return { code: thrown.code, message: thrown.message, next: thrown.next, exit: known }
+    const exit = Object.hasOwn(ERRORS, thrown.code) ? ERRORS[thrown.code as ErrorCode].exit : 1
+    return { code: thrown.code, message: thrown.message, next: thrown.next, exit }
   }
   return new AppError('internal', { problem: messageOf(thrown) })
 }

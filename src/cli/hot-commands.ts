@@ -4,9 +4,9 @@ import { showList } from './commands/list.ts'
 import { ANSWER_MS, rawRequest } from './connection/raw-request.ts'
 import { terminalOf } from './render/text.ts'
 
-type Kinds = Record<string, 'value' | 'switch'>
+type FlagKinds = Record<string, 'value' | 'switch'>
 
-/** The few commands that must start in milliseconds, and every flag they know. */
+/** The few commands that must start within milliseconds, and every flag they accept. */
 export const HOT_FLAGS = {
   list: { '--status': 'value', '--project': 'value', '--json': 'switch' },
   status: { '--show-history': 'switch', '--show-decisions': 'switch', '--json': 'switch' },
@@ -47,10 +47,10 @@ export const HOT_FLAGS = {
     '--record': 'value',
     '--json': 'switch',
   },
-} as const satisfies Record<string, Kinds>
+} as const satisfies Record<string, FlagKinds>
 
-/** Options of every command; they stand before or after its name. */
-const GLOBAL_FLAGS: Kinds = {
+/** Options of every command; they may come before or after its name. */
+const GLOBAL_FLAGS: FlagKinds = {
   '--config': 'value',
   '--data-dir': 'value',
   '--verbose': 'switch',
@@ -65,7 +65,7 @@ export interface HotCall {
   flags: Record<string, string | true>
 }
 
-/** Reads the arguments of a hot command. Whatever is not plainly right is left to commander, which explains it. */
+/** Parses the arguments of a hot command. Anything that is not clearly valid is left to commander, which explains the problem. */
 export function readHotCall(argv: string[]): HotCall | undefined {
   const words: string[] = []
   const flags: HotCall['flags'] = {}
@@ -76,27 +76,27 @@ export function readHotCall(argv: string[]): HotCall | undefined {
       continue
     }
     const [name = '', inline] = splitOnce(arg)
-    const kind = kindOf(name, words[0])
+    const kind = findFlagKind(name, words[0])
     const value = inline ?? (kind === 'value' ? argv[++index] : undefined)
     if (kind === 'switch' ? value !== undefined : !kind || !value || value.startsWith('-')) return undefined
-    // Said twice: some add up and some replace, which commander knows.
+    // A repeated flag: some add up and others replace; commander knows which.
     if (Object.hasOwn(flags, name)) return undefined
     flags[name] = value ?? true
   }
   const [command, operand = ''] = words
-  if (!isHot(command) || words.length !== OPERANDS[command] + 1) return undefined
+  if (!isHotCommand(command) || words.length !== OPERANDS[command] + 1) return undefined
   if (command === 'task' && operand !== 'list') return undefined
   return { command, operand, flags }
 }
 
-/** Before the command's name only the options of every command are known. */
-function kindOf(name: string, command: string | undefined): Kinds[string] | undefined {
-  const own: Kinds = isHot(command) ? HOT_FLAGS[command] : {}
-  const all: Kinds = { ...GLOBAL_FLAGS, ...own }
+/** Before the command's name only the global options are accepted. */
+function findFlagKind(name: string, command: string | undefined): FlagKinds[string] | undefined {
+  const own: FlagKinds = isHotCommand(command) ? HOT_FLAGS[command] : {}
+  const all: FlagKinds = { ...GLOBAL_FLAGS, ...own }
   return Object.hasOwn(all, name) ? all[name] : undefined
 }
 
-function isHot(word: string | undefined): word is keyof typeof HOT_FLAGS {
+function isHotCommand(word: string | undefined): word is keyof typeof HOT_FLAGS {
   return word !== undefined && Object.hasOwn(HOT_FLAGS, word)
 }
 
@@ -105,44 +105,47 @@ function splitOnce(arg: string): [string, string | undefined] {
   return at < 0 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)]
 }
 
-/** Answers a hot command from a running daemon with an exit code. Nobody answers: nothing, and the long way must start one. */
+/**
+ * Runs a hot command against a running daemon and returns the exit code. Returns `undefined` when no daemon answers: the
+ * slow path then starts one.
+ */
 export async function runHotCommand({ command, operand, flags }: HotCall): Promise<number | undefined> {
   const { env } = process
-  const [configFile, dataDir] = [text(flags['--config']), text(flags['--data-dir'])]
+  const [configFile, dataDir] = [stringValue(flags['--config']), stringValue(flags['--data-dir'])]
   const paths = appPathsFor({ env, configFile, dataDir })
   if (dataDirectoryHint(paths, env) === 'look') return undefined
   const lines: string[] = []
-  const ask = async (path: string, take?: (piece: Buffer) => void) => {
+  const fetchBytes = async (path: string, take?: (piece: Buffer) => void) => {
     const reply = await rawRequest({ socket: paths.socket, tokenFile: paths.tokenFile, path, ...(take && { take }) })
-    if (!reply) throw new NoAnswer()
+    if (!reply) throw new DaemonNotAnswering()
     if (reply.status >= 400) throw (await import('./errors.ts')).remoteError(JSON.parse(reply.bytes.toString()))
     await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
     return reply.bytes
   }
-  const shown = {
+  const access = {
     terminal: terminalOf(process.stdout, env),
     out: (line: string) => lines.push(line),
-    body: (path: string) => ask(path),
+    body: (path: string) => fetchBytes(path),
     pass: async (path: string) => {
-      const rest = await ask(path, piece => process.stdout.write(piece))
+      const rest = await fetchBytes(path, piece => process.stdout.write(piece))
       process.stdout.write(`${rest}\n`)
     },
-    get: async (path: string): Promise<unknown> => JSON.parse((await shown.body(path)).toString()),
+    get: async (path: string): Promise<unknown> => JSON.parse((await access.body(path)).toString()),
   }
   const json = flags['--json'] === true
   try {
     if (command === 'list') {
-      await showList({ status: text(flags['--status']), project: text(flags['--project']), json }, shown)
+      await showList({ status: stringValue(flags['--status']), project: stringValue(flags['--project']), json }, access)
     } else if (command === 'task') {
       const { showTasks } = await import('./commands/task/list.ts')
-      await showTasks(taskListOptions(flags), shown)
+      await showTasks(taskListOptions(flags), access)
     } else {
       const [showHistory, showDecisions] = [flags['--show-history'] === true, flags['--show-decisions'] === true]
       const { showStatus } = await import('./commands/status.ts')
-      await showStatus({ ref: operand, showHistory, showDecisions, json }, shown)
+      await showStatus({ ref: operand, showHistory, showDecisions, json }, access)
     }
   } catch (error) {
-    if (error instanceof NoAnswer) return undefined
+    if (error instanceof DaemonNotAnswering) return undefined
     if ((error as NodeJS.ErrnoException).code === 'ETIMEDOUT')
       throw (await import('./connection/start-daemon.ts')).silentDaemonError(paths, ANSWER_MS)
     throw error
@@ -151,9 +154,9 @@ export async function runHotCommand({ command, operand, flags }: HotCall): Promi
   return 0
 }
 
-class NoAnswer extends Error {}
+class DaemonNotAnswering extends Error {}
 
-/** After an update the old daemon still runs: it answers, but the person should know. */
+/** Warns when the daemon's version differs: after an update the old daemon still runs and answers. */
 export async function compareVersions(running: string | undefined, quiet: boolean): Promise<void> {
   if (running === undefined || quiet) return
   const own = programVersion()
@@ -162,17 +165,17 @@ export async function compareVersions(running: string | undefined, quiet: boolea
 
 function taskListOptions(flags: HotCall['flags']) {
   return {
-    project: text(flags['--project']),
+    project: stringValue(flags['--project']),
     all: flags['--all'] === true,
-    feature: text(flags['--feature']),
-    state: text(flags['--state']),
+    feature: stringValue(flags['--feature']),
+    state: stringValue(flags['--state']),
     ready: flags['--ready'] === true ? true : undefined,
-    label: text(flags['--label']),
-    text: text(flags['--text']),
+    label: stringValue(flags['--label']),
+    text: stringValue(flags['--text']),
     json: flags['--json'] === true,
   }
 }
 
-function text(value: string | true | undefined): string | undefined {
+function stringValue(value: string | true | undefined): string | undefined {
   return value === true ? undefined : value
 }

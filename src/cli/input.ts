@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { AppError, messageOf } from '../base/errors.ts'
 
 export interface ConfirmOptions {
-  /** `Resetting the settings`: begins the sentence of the refusal. */
+  /** The subject of the error message when the answer is no: `Resetting the settings`. */
   action: string
   question: string
   /** `--yes` */
@@ -18,54 +18,54 @@ export async function confirm({ action, question, yes, ...streams }: ConfirmOpti
   const input = streams.input ?? process.stdin
   if (!input.isTTY) throw new AppError('confirmation_needed', { action })
   const lines = createInterface({ input, output: streams.output ?? process.stderr })
-  const gone = new Promise<string>(done => lines.once('close', () => done('')))
+  const inputClosed = new Promise<string>(resolve => lines.once('close', () => resolve('')))
   try {
-    const answer = await Promise.race([lines.question(`${question} [y/N] `), gone])
+    const answer = await Promise.race([lines.question(`${question} [y/N] `), inputClosed])
     if (!/^y(es)?$/i.test(answer.trim())) throw new AppError('not_confirmed', { action })
   } finally {
     lines.close()
   }
 }
 
-/** Who is asked for what was not given on the command line. */
+/** Asks for values that were not given on the command line. */
 export interface Prompter {
-  /** Nothing of what is typed is shown. Empty where nothing was typed. */
+  /** Does not show what is typed. Returns an empty string when nothing was typed. */
   secret(question: string): Promise<string>
   text(question: string, example: string): Promise<string>
   choose(question: string, choices: string[]): Promise<string>
 }
 
-/** The person at this terminal. Ctrl+C and Escape give up, and nothing was changed. */
+/** Asks the person at this terminal. Ctrl+C and Escape cancel, and nothing is changed. */
 export async function openPrompter(action: string): Promise<Prompter> {
   const { autocomplete, isCancel, password, text } = await import('@clack/prompts')
   const output = process.stderr
-  const answered = (said: string | symbol | undefined): string => {
-    if (isCancel(said)) throw new AppError('not_confirmed', { action })
-    return String(said ?? '').trim()
+  const readAnswer = (answer: string | symbol | undefined): string => {
+    if (isCancel(answer)) throw new AppError('not_confirmed', { action })
+    return String(answer ?? '').trim()
   }
   return {
-    secret: async question => answered(await password({ message: question, output })),
-    text: async (question, example) => answered(await text({ message: question, placeholder: example, output })),
+    secret: async question => readAnswer(await password({ message: question, output })),
+    text: async (question, example) => readAnswer(await text({ message: question, placeholder: example, output })),
     async choose(question, choices) {
       const options = choices.map(value => ({ value, label: value }))
-      return answered(await autocomplete({ message: question, options, maxItems: 10, output }))
+      return readAnswer(await autocomplete({ message: question, options, maxItems: 10, output }))
     },
   }
 }
 
-/** What comes on standard input; what is not text is refused before it is half understood. */
+/** Reads all of standard input. Input that is not UTF-8 is rejected as a whole. */
 export async function readStandardInput(command: string): Promise<string> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
   } catch {
-    throw new AppError('usage', { problem: 'what came on standard input is not text in UTF-8', command })
+    throw new AppError('usage', { problem: 'standard input is not UTF-8 text', command })
   }
 }
 
-export interface WantedTextOptions {
-  /** As an argument; `-` is standard input. */
+export interface RequestTextOptions {
+  /** The argument; `-` reads standard input. */
   text: string | undefined
   file: string | undefined
   /** `task create` */
@@ -74,20 +74,20 @@ export interface WantedTextOptions {
   ask(): Promise<string>
 }
 
-/** What somebody wants, in their words: an argument, a file, what comes on standard input, or what they type when they are asked. */
-export async function wantedText({ text, file, command, ask }: WantedTextOptions): Promise<string> {
+/** Reads what a person wants done: from an argument, a file, standard input, or a prompt. */
+export async function readRequestText({ text, file, command, ask }: RequestTextOptions): Promise<string> {
   if (text !== undefined && file !== undefined)
-    throw new AppError('usage', { problem: 'say it as an argument or in a file, not both', command })
-  const wanted = (await given()).trim()
-  if (wanted === '') throw new AppError('usage', { problem: 'it is not said what is wanted', command })
-  if (wanted.length > LONGEST_TEXT)
+    throw new AppError('usage', { problem: 'give the text as an argument or in a file, not both', command })
+  const request = (await readText()).trim()
+  if (request === '') throw new AppError('usage', { problem: 'the text is empty', command })
+  if (request.length > LONGEST_TEXT)
     throw new AppError('usage', {
-      problem: `it is longer than ${LONGEST_TEXT} characters: name files instead`,
+      problem: `the text is longer than ${LONGEST_TEXT} characters: name files instead`,
       command,
     })
-  return wanted
+  return request
 
-  async function given(): Promise<string> {
+  async function readText(): Promise<string> {
     if (file !== undefined && file !== '-') return readTextFile(file)
     if (text !== undefined && text !== '-') return text
     if (text === undefined && file === undefined && process.stdin.isTTY) return ask()
@@ -99,8 +99,8 @@ const LONGEST_TEXT = 100_000
 
 function readTextFile(path: string): string {
   try {
-    const found = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
-    if (!found.includes('\0')) return found
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path))
+    if (!text.includes('\0')) return text
   } catch (error) {
     if (!(error instanceof TypeError))
       throw new AppError('tasks_unreadable', { path, problem: messageOf(error) }, error)

@@ -6,15 +6,15 @@ import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
 export interface SettingsFor {
   paths: AppPaths
   env: Record<string, string | undefined>
-  /** The project's directory: its own file may set names too, as far as it is trusted. */
+  /** The project's directory. Its own settings file counts as far as it is trusted. */
   project: string
-  /** `--agent`, where it was said. */
+  /** The value of `--agent`, if it was given. */
   agent?: string | undefined
 }
 
 /**
- * The settings in force for a project, as the daemon will read them: what is trusted in its file counts. A project that is
- * gone has no file; that it is gone is said by whoever needs it.
+ * Loads the settings in force for a project as the daemon will read them: of the project's own file only the trusted part
+ * counts. A directory that does not exist has no file; the code that needs the directory reports that it is missing.
  */
 export async function loadSettings({ paths, env, project }: SettingsFor): Promise<LoadedConfig> {
   if (!existsSync(project)) return loadConfig({ paths, env })

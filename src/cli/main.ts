@@ -1,16 +1,17 @@
 import { type HotCall, readHotCall, runHotCommand } from './hot-commands.ts'
 
 /**
- * Everything starts here. A hot command (`list`, `status`, `start`) goes the short way: no commander, no zod, no HTTP library
- * (each of them doubles the start-up). All else, and whatever the short way cannot answer, goes through `program.ts`.
+ * The entry point. A hot command (see `HOT_FLAGS`) takes a fast path: no commander, no zod, no HTTP library (each of them
+ * doubles the start-up time). Everything else, and whatever the fast path cannot answer, goes through `program.ts`.
  */
 const argv = process.argv.slice(2)
 
-// `pcc list | head`: the reader has had enough, which is no error. Whoever must clean up first listens as well.
+// `pcc list | head`: the reader closes the pipe early, which is not an error. A command that must clean up first adds its
+// own listener, and this one then does not exit.
 process.stdout.once('error', (error: NodeJS.ErrnoException) => {
-  const alone = process.stdout.listenerCount('error') === 0
-  process.stdout.on('error', () => {}) // the first one says it all
-  if (alone) void leave(error)
+  const isOnlyListener = process.stdout.listenerCount('error') === 0
+  process.stdout.on('error', () => {}) // later errors add nothing to the first
+  if (isOnlyListener) void exitAfterOutputError(error)
 })
 
 try {
@@ -21,21 +22,21 @@ try {
 }
 
 async function runForPerson(): Promise<number> {
-  const hot = readHotCall(argv)
-  return (hot && (await runShort(hot))) ?? (await (await import('./program.ts')).runProgram(argv))
+  const hotCall = readHotCall(argv)
+  return (hotCall && (await runFast(hotCall))) ?? (await (await import('./program.ts')).runProgram(argv))
 }
 
-/** Called by agents for each of their events: nothing else is loaded. */
-async function runForAgent(words: string[]): Promise<number> {
-  return (await import('./commands/hook.ts')).runHook(words)
+/** Agents call `pcc hook` for each of their events, so nothing else is loaded. */
+async function runForAgent(args: string[]): Promise<number> {
+  return (await import('./commands/hook.ts')).runHook(args)
 }
 
-async function runShort(call: HotCall): Promise<number | undefined> {
+async function runFast(call: HotCall): Promise<number | undefined> {
   if (call.command === 'start') return (await import('./commands/start-session.ts')).runHotStart(call)
   return runHotCommand(call)
 }
 
-async function leave(error: NodeJS.ErrnoException): Promise<never> {
+async function exitAfterOutputError(error: NodeJS.ErrnoException): Promise<never> {
   if (error.code === 'EPIPE') process.exit()
   const [{ reportError }, { AppError }] = await Promise.all([import('./errors.ts'), import('../base/errors.ts')])
   process.exit(reportError(new AppError('output_failed', { problem: error.message }), { json: false, verbose: false }))

@@ -5,22 +5,22 @@ import { type BudgetLimits, parseBudget } from '../domain/budget.ts'
 import { readStandardInput } from './input.ts'
 
 /**
- * Refuses what only a person may decide where it is run inside a session. The policy refuses agents every such `pcc` they
- * spell out; this is for the one that a script of theirs runs without knowing.
+ * Refuses a command that only a person may run when it runs inside a session. The policy already refuses every such `pcc`
+ * command that an agent spells out; this catches one that a script of the agent runs.
  */
 export function refuseInSession(env: Record<string, string | undefined>, command: string): void {
   if (env[sessionMarker('').name] !== undefined) throw new AppError('agent_answers', { command })
 }
 
-/** `--budget` as commander reads it: what is wrong with it is said in a sentence. */
+/** Parses `--budget` for commander; a problem is reported as a sentence. */
 export function budgetOption(text: string): BudgetLimits {
-  const read = parseBudget(text)
-  if ('problem' in read)
-    throw new InvalidArgumentError(`${read.problem.charAt(0).toUpperCase()}${read.problem.slice(1)}.`)
-  return read.limits
+  const parsed = parseBudget(text)
+  if ('problem' in parsed)
+    throw new InvalidArgumentError(`${parsed.problem.charAt(0).toUpperCase()}${parsed.problem.slice(1)}.`)
+  return parsed.limits
 }
 
-/** What `pcc task add` and `update` both take. */
+/** The options that `pcc task add` and `pcc task update` share. */
 export interface TaskFieldOptions {
   description?: string
   priority?: number
@@ -32,20 +32,20 @@ export interface TaskFieldOptions {
   budget?: BudgetLimits
 }
 
-/** Adds the options that say something of a task. */
+/** Adds the options that set the fields of a task. */
 export function addTaskFields(command: Command): Command {
   return command
-    .option('-d, --description <text>', 'the whole of it; - reads it from standard input')
-    .option('-p, --priority <n>', 'higher is taken sooner (default: 0)', wholeNumber)
+    .option('-d, --description <text>', 'the full description; - reads it from standard input')
+    .option('-p, --priority <n>', 'higher is taken sooner (default: 0)', parseInteger)
     .option('--type <word>', 'kind of work (default: task)')
     .option('-l, --label <word>', 'a label; may be repeated', collect)
     .option('--accept <criterion>', 'what must hold when it is done; may be repeated', collect)
     .option('--paths <pattern>', 'what it will touch, as in src/api or docs/*.md; may be repeated', collect)
-    .option('--max-retries <n>', 'tries again after a failure (default: 3)', count)
+    .option('--max-retries <n>', 'tries again after a failure (default: 3)', parseCount)
     .option('--budget <amounts>', 'the most it may spend: "5 usd, 2h"', budgetOption)
 }
 
-/** The fields as the API takes them. */
+/** Converts the options to the fields of the API. */
 export async function readTaskFields(options: TaskFieldOptions, command: string): Promise<object> {
   const { description, priority, type, label, accept, paths, maxRetries, budget } = options
   const text = description === '-' ? await readStandardInput(command) : description
@@ -61,17 +61,17 @@ export async function readTaskFields(options: TaskFieldOptions, command: string)
   }
 }
 
-/** An option that may be given several times. */
-export function collect(value: string, before: string[] = []): string[] {
-  return [...before, value]
+/** Collects the values of an option that may be repeated. */
+export function collect(value: string, previous: string[] = []): string[] {
+  return [...previous, value]
 }
 
-function wholeNumber(text: string): number {
+function parseInteger(text: string): number {
   if (!/^[+-]?\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
   return Number(text)
 }
 
-function count(text: string): number {
+function parseCount(text: string): number {
   if (!/^\d{1,3}$/.test(text) || Number(text) > 100)
     throw new InvalidArgumentError('It must be a number from 0 to 100.')
   return Number(text)

@@ -8,7 +8,7 @@ import { wakeTime } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
 import type { Terminal } from './render/text.ts'
 
-/** `pcc` alone: how things stand, what needs the person, then what can be done. It starts nothing. */
+/** Prints what `pcc` without a command shows: the state of the sessions, what needs the person, and the help. Starts no daemon. */
 export async function overview(program: Command): Promise<void> {
   const { paths, terminal, out } = await contextOf(program)
   const client = await findClient(paths)
@@ -27,18 +27,18 @@ async function stateLines(client: DaemonConnection, terminal: Terminal): Promise
     import('./render/escalation-lines.ts'),
   ])
   const now = Date.now()
-  const open = sessions.filter(({ status }) => status in OPEN)
-  const needs = needsYouLines({ rows, sessions }, terminal, now)
+  const open = sessions.filter(({ status }) => status in OPEN_STATUSES)
+  const needsPerson = needsYouLines({ rows, sessions }, terminal, now)
   return [
-    `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all${countsOf(open)}; ${needs.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
+    `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all${describeCounts(open)}; ${needsPerson.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
     ...(open.length > 0 ? listTable(open, terminal, now) : []),
-    ...nextLine(open, now),
-    ...needs,
+    ...nextResumeLine(open, now),
+    ...needsPerson,
   ]
 }
 
-/** What sessions do that are not over, in the order in which it is told. */
-const OPEN: Partial<Record<SessionStatus, [one: string, more: string]>> = {
+/** What sessions that are not over are doing, in the order of the output. */
+const OPEN_STATUSES: Partial<Record<SessionStatus, [one: string, more: string]>> = {
   processing: ['works', 'work'],
   waiting_input: ['waits for you', 'wait for you'],
   rate_limited: ['waits for a limit', 'wait for a limit'],
@@ -46,15 +46,15 @@ const OPEN: Partial<Record<SessionStatus, [one: string, more: string]>> = {
   idle: ['has not begun', 'have not begun'],
 }
 
-function countsOf(open: SessionView[]): string {
-  const counts = Object.entries(OPEN).flatMap(([status, [one, more]]) => {
+function describeCounts(open: SessionView[]): string {
+  const counts = Object.entries(OPEN_STATUSES).flatMap(([status, [one, more]]) => {
     const count = open.filter(session => session.status === status).length
     return count === 0 ? [] : [`${count} ${count === 1 ? one : more}`]
   })
   return counts.length === 0 ? '' : `: ${counts.join(', ')}`
 }
 
-function nextLine(open: SessionView[], now: number): string[] {
+function nextResumeLine(open: SessionView[], now: number): string[] {
   const times = open.flatMap(({ resumes_at }) => resumes_at ?? []).filter(time => time > now)
-  return times.length === 0 ? [] : [`The next goes on by itself at ${wakeTime(Math.min(...times), now)}.`]
+  return times.length === 0 ? [] : [`The next session goes on by itself at ${wakeTime(Math.min(...times), now)}.`]
 }

@@ -4,9 +4,9 @@ import { programVersion } from '../base/program.ts'
 import { ExitCode } from './context.ts'
 import { COMMANDS } from './table.ts'
 
-/** Everything that is not a hot command: parsed by commander, which refuses what it does not know. */
-export async function runProgram(typed: string[]): Promise<number> {
-  const argv = withoutHelpWord(typed)
+/** Runs any command through commander, which rejects unknown commands and options. */
+export async function runProgram(args: string[]): Promise<number> {
+  const argv = replaceHelpCommand(args)
   const program = await buildProgram(argv)
   try {
     await program.parseAsync(argv, { from: 'user' })
@@ -15,21 +15,25 @@ export async function runProgram(typed: string[]): Promise<number> {
     if (error instanceof ExitCode) return error.code
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode === 0) return 0
-    const command = nameIn(argv)
-    const called = calledIn(program, argv)
+    const command = findCommandName(argv)
     if (error.code === 'commander.help')
-      throw new AppError('usage', { problem: missingWord(program, command), command: command ?? '' })
-    if (!COMMANDS.some(row => row.name === command)) throw new AppError('command_unknown', { problem: wordsOf(error) })
-    throw new AppError('usage', { problem: wordsOf(error), command: called })
+      throw new AppError('usage', { problem: describeMissingSubcommand(program, command), command: command ?? '' })
+    const problem = plainMessage(error)
+    if (!COMMANDS.some(row => row.name === command)) throw new AppError('command_unknown', { problem })
+    throw new AppError('usage', { problem, command: findCommandPath(program, argv) })
   }
 }
 
-/** The program with its commands; those that are not called are only names. */
+/** Builds the program. Only the command that is called is loaded; the others are only names for the help. */
 async function buildProgram(argv: string[]): Promise<Command> {
   const program = new Command('pcc')
     .description('Keeps AI coding agents working around the clock, safely.')
-    .option('--config <path>', 'config file (default: ~/.perpetualcc/config.toml)', path)
-    .option('--data-dir <path>', 'data directory; another one is another daemon (default: ~/.perpetualcc/data)', path)
+    .option('--config <path>', 'config file (default: ~/.perpetualcc/config.toml)', parsePath)
+    .option(
+      '--data-dir <path>',
+      'data directory; another one is another daemon (default: ~/.perpetualcc/data)',
+      parsePath,
+    )
     .option('--verbose', 'say more')
     .option('--quiet', 'say less')
     .version(programVersion(), '-V, --version', 'show the version')
@@ -37,8 +41,8 @@ async function buildProgram(argv: string[]): Promise<Command> {
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {}, outputError: () => {} })
-  const called = nameIn(argv)
-  // Only without a command: commander would otherwise take an unknown one for an argument of this.
+  const called = findCommandName(argv)
+  // Only without a command: commander would otherwise take an unknown command for an argument of this action.
   if (called === undefined) program.action(async () => (await import('./overview.ts')).overview(program))
   for (const row of COMMANDS) {
     if (row.name === called) await row.add(program)
@@ -48,14 +52,14 @@ async function buildProgram(argv: string[]): Promise<Command> {
   return program
 }
 
-/** `--data-dir "$UNSET"` must not quietly be the usual place. */
-function path(value: string): string {
+/** `--data-dir "$UNSET"` must not silently mean the default directory. */
+function parsePath(value: string): string {
   if (value === '') throw new InvalidArgumentError('It is empty; name a path, or leave the option out.')
   return value
 }
 
-/** The first word that is no option and no option's value. */
-function nameIn(argv: string[]): string | undefined {
+/** The first word that is neither an option nor the value of one. */
+function findCommandName(argv: string[]): string | undefined {
   for (let index = 0; index < argv.length; index++) {
     const arg = argv[index] ?? ''
     if (arg === '--config' || arg === '--data-dir') index++
@@ -64,13 +68,13 @@ function nameIn(argv: string[]): string | undefined {
   return undefined
 }
 
-/** `rules add`: the words that name a command, as deep as they do; its help is the one that helps. */
-function calledIn(program: Command, argv: string[]): string {
-  const name = nameIn(argv) ?? ''
+/** The command with its subcommands, as in `rules add`: the error points to the help of the innermost one. */
+function findCommandPath(program: Command, argv: string[]): string {
+  const name = findCommandName(argv) ?? ''
   const names = [name]
-  let command = program.commands.find(each => each.name() === name)
+  let command = program.commands.find(candidate => candidate.name() === name)
   for (const word of argv.slice(argv.indexOf(name) + 1)) {
-    const child = command?.commands.find(each => each.name() === word)
+    const child = command?.commands.find(candidate => candidate.name() === word)
     if (!child) continue
     names.push(word)
     command = child
@@ -78,23 +82,23 @@ function calledIn(program: Command, argv: string[]): string {
   return names.join(' ')
 }
 
-/** `pcc help start` is `pcc start --help`; a command that is not there is refused as if it were called. */
-function withoutHelpWord(argv: string[]): string[] {
-  if (nameIn(argv) !== 'help') return argv
+/** Turns `pcc help start` into `pcc start --help`; an unknown command is rejected as if it were called. */
+function replaceHelpCommand(argv: string[]): string[] {
+  if (findCommandName(argv) !== 'help') return argv
   const rest = argv.filter((_, index) => index !== argv.indexOf('help'))
-  const about = nameIn(rest)
-  return about === undefined || COMMANDS.some(row => row.name === about) ? [...rest, '--help'] : rest
+  const topic = findCommandName(rest)
+  return topic === undefined || COMMANDS.some(row => row.name === topic) ? [...rest, '--help'] : rest
 }
 
-/** A command that is only a heading was called alone. */
-function missingWord(program: Command, name: string | undefined): string {
-  const words = program.commands.find(command => command.name() === name)?.commands.map(child => child.name()) ?? []
-  const list = words.length > 1 ? `${words.slice(0, -1).join(', ')} or ${words.at(-1)}` : words.join()
+/** The message for a command that was called without the subcommand that it needs. */
+function describeMissingSubcommand(program: Command, name: string | undefined): string {
+  const names = program.commands.find(command => command.name() === name)?.commands.map(child => child.name()) ?? []
+  const list = names.length > 1 ? `${names.slice(0, -1).join(', ')} or ${names.at(-1)}` : names.join()
   return `pcc ${name} needs to know what: ${list}`
 }
 
-/** Commander's words without its heading: `unknown option '--tsk' (did you mean --task?)`. */
-function wordsOf(error: CommanderError): string {
+/** Commander's message without its `error:` prefix: `unknown option '--tsk' (did you mean --task?)`. */
+function plainMessage(error: CommanderError): string {
   return error.message
     .replace(/^error: /, '')
     .replace(/\n\(Did/, ' (did')

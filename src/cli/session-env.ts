@@ -8,29 +8,31 @@ const { dirname, join } = process.getBuiltinModule('node:path')
 
 type Env = Record<string, string | undefined>
 
-/** The part of the caller's environment that travels to the agent with a request: of another vendor's keys none. */
+/** The part of the caller's environment that is sent for the agent with a request. Keys of other vendors are left out. */
 export async function sessionEnvironment(session: SettingsFor): Promise<Record<string, string>> {
-  return agentEnvironment(session.env, await wantedPatterns(session))
+  return agentEnvironment(session.env, await patternsForAgents(session))
 }
 
 /**
- * The same for a session that is there already, with the keys of its brains. Which agent it has the daemon knows, and cuts it down to
- * what is that one's.
+ * The same for an existing session, with the keys of its brains. The daemon knows the agent of the session and keeps only the
+ * variables of that agent.
  */
 export async function resumeEnvironment(session: SettingsFor): Promise<Record<string, string>> {
-  const [patterns, { patternsOfAll }] = await Promise.all([configured(session), import('../domain/vendors.ts')])
+  const [patterns, { patternsOfAll }] = await Promise.all([configuredPatterns(session), import('../domain/vendors.ts')])
   return { ...agentEnvironment(session.env, patternsOfAll(patterns)), ...(await brainKeys(session)) }
 }
 
-/** The caller's own settings, for the session that is to run under them: its config file and its variables. */
+/** The caller's own settings, which the new session runs under: the config file and the `PCC_*` variables. */
 export function callerSettings(paths: AppPaths, env: Env): Pick<StartSession, 'config' | 'settings'> {
-  const named = Object.entries(env).filter((entry): entry is [string, string] => isSettingLike(entry[0]) && !!entry[1])
-  return { config: mayHaveFile(paths) ? paths.configFile : null, settings: Object.fromEntries(named) }
+  const settings = Object.entries(env).filter(
+    (entry): entry is [string, string] => isSettingVariable(entry[0]) && !!entry[1],
+  )
+  return { config: mayHaveConfigFile(paths) ? paths.configFile : null, settings: Object.fromEntries(settings) }
 }
 
-/** The keys of brains that the settings only name, with their values; they are for the daemon and never for an agent. */
+/** The values of the brain keys that the settings only name. They are for the daemon and never reach an agent. */
 export async function brainKeys(session: SettingsFor): Promise<Record<string, string>> {
-  if (!mayBeSet(session)) return {}
+  if (!mayHaveSettings(session)) return {}
   const [{ loadSettings }, { namedKeys }] = await Promise.all([
     import('./load-settings.ts'),
     import('../domain/config/layers.ts'),
@@ -38,56 +40,56 @@ export async function brainKeys(session: SettingsFor): Promise<Record<string, st
   return namedKeys((await loadSettings(session)).values, session.env)
 }
 
-async function wantedPatterns(session: SettingsFor): Promise<readonly string[]> {
-  if (session.agent === undefined && !mayBeSet(session)) return STANDARD_AGENT_ENV
+async function patternsForAgents(session: SettingsFor): Promise<readonly string[]> {
+  if (session.agent === undefined && !mayHaveSettings(session)) return STANDARD_AGENT_ENV
   const [{ loadSettings }, { chooseAgent }, { patternsFor }] = await Promise.all([
     import('./load-settings.ts'),
     import('../domain/choose-agent.ts'),
     import('../domain/vendors.ts'),
   ])
   const { config, origin } = await loadSettings(session)
-  const kindOf = (text: string, by: string) =>
-    chooseAgent({ text, origin: by, custom: config.agents.custom, directory: session.project }).kind
+  const agentKind = (text: string, source: string) =>
+    chooseAgent({ text, origin: source, custom: config.agents.custom, directory: session.project }).kind
   const second = config.gates.second_opinion
   const kinds = [
     session.agent === undefined
-      ? kindOf(config.agent.command, origin('agent.command'))
-      : kindOf(session.agent, '--agent'),
-    ...(second === 'off' ? [] : [kindOf(second, origin('gates.second_opinion'))]),
-    ...config.failover.agents.map(text => kindOf(text, origin('failover.agents'))),
-    ...config.failover.labels.map(pair => kindOf(pair.slice(pair.indexOf('=') + 1), origin('failover.labels'))),
+      ? agentKind(config.agent.command, origin('agent.command'))
+      : agentKind(session.agent, '--agent'),
+    ...(second === 'off' ? [] : [agentKind(second, origin('gates.second_opinion'))]),
+    ...config.failover.agents.map(text => agentKind(text, origin('failover.agents'))),
+    ...config.failover.labels.map(pair => agentKind(pair.slice(pair.indexOf('=') + 1), origin('failover.labels'))),
   ]
   return kinds.flatMap(kind => patternsFor(kind, config.agents.env))
 }
 
-async function configured(session: SettingsFor): Promise<readonly string[]> {
-  if (!mayBeSet(session)) return STANDARD_AGENT_ENV
+async function configuredPatterns(session: SettingsFor): Promise<readonly string[]> {
+  if (!mayHaveSettings(session)) return STANDARD_AGENT_ENV
   const { loadSettings } = await import('./load-settings.ts')
   return (await loadSettings(session)).config.agents.env
 }
 
-/** Settings are read only where there can be any: no config file, and no variable that could be a setting, is the standard. */
-function mayBeSet({ paths, env, project }: SettingsFor): boolean {
-  return mayHaveFile(paths) || hasProjectFile(project) || Object.keys(env).some(isSettingLike)
+/** Whether any setting can exist. With no config file and no variable that could be a setting, the defaults apply unread. */
+function mayHaveSettings({ paths, env, project }: SettingsFor): boolean {
+  return mayHaveConfigFile(paths) || hasProjectFile(project) || Object.keys(env).some(isSettingVariable)
 }
 
-/** One that was named and is not there is refused by whoever reads it. */
-function mayHaveFile({ home, configFile }: AppPaths): boolean {
+/** A config file that was named but does not exist counts too: reading it reports the error. */
+function mayHaveConfigFile({ home, configFile }: AppPaths): boolean {
   return configFile !== join(home, 'config.toml') || !isAbsent(configFile)
 }
 
-/** Looked for up to the root: finding one that does not count only costs the time to read it. */
+/** Searches up to the root directory: a file that turns out not to count only costs the time to read it. */
 function hasProjectFile(directory: string): boolean {
   const parent = dirname(directory)
   return !isAbsent(join(directory, '.perpetualcc.toml')) || (parent !== directory && hasProjectFile(parent))
 }
 
-/** A setting's variable has a section and a name, two words at least, but for the short ones: PCC_HOME and PCC_CONFIG are none. */
-function isSettingLike(name: string): boolean {
+/** The variable of a setting has a section and a name, except for a few short ones. PCC_HOME and PCC_CONFIG are not settings. */
+function isSettingVariable(name: string): boolean {
   return /^PCC_[^_]*_/.test(name) || /^PCC_(LIMIT|MODEL|AGENT|PARALLEL)$/.test(name)
 }
 
-/** One that cannot be looked at is there: reading it tells what is wrong. */
+/** A file that cannot be checked counts as present: reading it reports what is wrong. */
 function isAbsent(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) === undefined

@@ -8,7 +8,7 @@ const KNOW = 'Know:'
 const SET_UP = 'Set up:'
 const TRY = 'Try:'
 
-/** Every command there is, in the order of the help. */
+/** All commands, in the order of the help. */
 export const COMMANDS: CommandRow[] = [
   {
     name: 'init',

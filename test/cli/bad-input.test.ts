@@ -10,7 +10,7 @@ import { appPathsFor } from '../../src/base/app-paths.ts'
 import { BIN } from '../support/program.ts'
 import { type Pcc, pccFor } from './pcc.ts'
 
-/** What a command refuses, without having started anything. */
+/** Runs a command that must be refused without starting a daemon, and returns its stderr. */
 async function refusal(pcc: Pcc, args: string[]): Promise<string> {
   const { code, stdout, stderr } = await pcc.run(args)
   assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
@@ -59,7 +59,7 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
   assert.match(await refusal(pcc, ['completion', 'tcsh']), /Allowed choices are bash, zsh, fish/)
 })
 
-test('a command that is only a heading says what can stand behind it', async t => {
+test('a command that needs a subcommand lists its subcommands', async t => {
   const pcc = pccFor(t)
   assert.equal(
     await refusal(pcc, ['config']),
@@ -69,7 +69,7 @@ test('a command that is only a heading says what can stand behind it', async t =
   assert.match(await refusal(pcc, ['agents']), /needs to know what: /)
 })
 
-test('a session that cannot be one is refused in words', async t => {
+test('a reference that cannot be a session is refused as an unknown session', async t => {
   const pcc = pccFor(t)
   await pcc.run(['daemon', 'start'])
   for (const command of ['status', 'attach', 'logs', 'pause', 'resume', 'retry', 'stop']) {
@@ -81,7 +81,7 @@ test('a session that cannot be one is refused in words', async t => {
   }
 })
 
-test('a full disk under the output is told in words', async t => {
+test('output to a full disk is reported as an error', async t => {
   const pcc = pccFor(t)
   await using full = await open('/dev/full', 'w')
   const child = spawn(process.execPath, [BIN, '--help'], { env: pcc.env, stdio: ['ignore', full.fd, 'pipe'] })
@@ -121,7 +121,7 @@ test('a requirements file that cannot be read, is not text or is empty is refuse
   assert.match(await start(put('empty.md', ' \n')), /empty\.md is empty\./)
 })
 
-test('a requirements file that is wrong, goes round in a circle or is done is refused before a daemon is started', async t => {
+test('a requirements file that is invalid, has a dependency cycle or is done is refused before a daemon is started', async t => {
   const pcc = pccFor(t)
   const start = (name: string, content: string) => {
     writeFileSync(join(pcc.home, name), content)
@@ -138,7 +138,7 @@ test('a requirements file that is wrong, goes round in a circle or is done is re
   assert.equal(existsSync(socket), false)
 })
 
-test('a wrong config file is refused with its line and key, and is left as it was', async t => {
+test('an invalid config file is refused with its line and key, and is not changed', async t => {
   const pcc = pccFor(t)
   const { configFile } = appPathsFor({ env: pcc.env })
   const wrong = '[sessions]\nmax_concurrent = "many"\n'
@@ -146,12 +146,12 @@ test('a wrong config file is refused with its line and key, and is left as it wa
   writeFileSync(configFile, wrong)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x']), /config\.toml:2: sessions\.max_concurrent: /)
   const listed = await pcc.run(['list'])
-  assert.equal(listed.code, 2, 'the daemon refuses it too, and its words arrive')
+  assert.equal(listed.code, 2, 'the daemon refuses it too, and its message is shown')
   assert.match(listed.stderr, /config\.toml:2: sessions\.max_concurrent: /)
   assert.equal(readFileSync(configFile, 'utf8'), wrong)
 })
 
-test('something else in the place of the socket is left alone and named', async t => {
+test('a file at the path of the socket is left alone and named in the error', async t => {
   const pcc = pccFor(t)
   const { socket } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(socket), { recursive: true })

@@ -19,7 +19,7 @@ test('every row of the table adds the command it names, with a description', asy
   }
 })
 
-test('pcc alone says how things stand and what can be done, and starts nothing', async t => {
+test('pcc without a command shows the state and the help, and starts no daemon', async t => {
   const pcc = pccFor(t)
   const { code, stdout } = await pcc.run([])
   assert.equal(code, 0)
@@ -29,7 +29,7 @@ test('pcc alone says how things stand and what can be done, and starts nothing',
   assert.equal((await pcc.run(['daemon', 'status'])).code, 1)
 })
 
-test('the version and the help of a command go to stdout, also behind the command', async t => {
+test('the version and the help go to stdout, also when the flag follows a command', async t => {
   const pcc = pccFor(t)
   for (const args of [['--version'], ['-V'], ['list', '--version']]) {
     assert.deepEqual(await pcc.run(args), { code: 0, stdout: `${manifest.version}\n`, stderr: '' })
@@ -65,7 +65,7 @@ test('the version and the help of a command go to stdout, also behind the comman
   }
 })
 
-test('a reader that has had enough is no error', async t => {
+test('a reader that closes the pipe early is not an error', async t => {
   const pcc = pccFor(t)
   const child = pcc.spawn(['--help'])
   child.stdout?.destroy()

@@ -4,7 +4,7 @@ import { readHotCall } from '../../src/cli/hot-commands.ts'
 
 const read = (line: string) => readHotCall(line.split(' ').filter(Boolean))
 
-test('a hot command is read with its flags, wherever they stand', () => {
+test('a hot command is parsed with its flags, wherever they are', () => {
   assert.deepEqual(read('list'), { command: 'list', operand: '', flags: {} })
   assert.deepEqual(read('list --json --status running'), {
     command: 'list',
@@ -18,7 +18,7 @@ test('a hot command is read with its flags, wherever they stand', () => {
   })
 })
 
-test('whatever is not plainly right is left to the long way, which explains it', () => {
+test('a call that is not clearly valid is left to commander, which explains the problem', () => {
   for (const line of [
     '',
     'lst',

@@ -9,7 +9,7 @@ import { type Pcc, pccFor } from './pcc.ts'
 const ROOT = new URL('../../', import.meta.url).href
 const PRELOAD = fileURLToPath(new URL('./list-modules.ts', import.meta.url))
 
-async function modulesOf(pcc: Pcc, args: string[], exit = 0): Promise<{ ours: string[]; builtins: string[] }> {
+async function loadedModules(pcc: Pcc, args: string[], exit = 0): Promise<{ ours: string[]; builtins: string[] }> {
   const file = join(pcc.home, `modules-${args.join('-')}.json`)
   const { code, stderr } = await pcc.run(args, {
     bin: SOURCE_BIN,
@@ -24,7 +24,7 @@ async function modulesOf(pcc: Pcc, args: string[], exit = 0): Promise<{ ours: st
 test('a hot command imports exactly these few files, and neither commander, zod nor an HTTP library', async t => {
   const pcc = pccFor(t)
   assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
-  const { ours, builtins } = await modulesOf(pcc, ['list'])
+  const { ours, builtins } = await loadedModules(pcc, ['list'])
   assert.deepEqual(ours.filter(path => path !== 'test/cli/list-modules.ts').sort(), [
     'bin/pcc.js',
     'src/base/app-paths.ts',
@@ -41,18 +41,18 @@ test('a hot command imports exactly these few files, and neither commander, zod 
   const heavy = builtins.filter(name => /NativeModule (_?http|https|tls|_tls|http2|child_process|readline)/.test(name))
   assert.deepEqual(heavy, [])
 
-  const slow = await modulesOf(pcc, ['daemon', 'status'])
+  const slow = await loadedModules(pcc, ['daemon', 'status'])
   assert.ok(
     slow.ours.some(path => path.includes('node_modules/commander')) && slow.builtins.includes('NativeModule http'),
     'a command that is not hot shows that the check can see them',
   )
 })
 
-test('what draws full screens is read by the inbox alone', async t => {
+test('the code that draws full screens is not loaded by other commands', async t => {
   const pcc = pccFor(t)
   assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
   for (const args of [[], ['pending'], ['inbox', '--help']]) {
-    const { ours } = await modulesOf(pcc, args)
+    const { ours } = await loadedModules(pcc, args)
     assert.deepEqual(
       ours.filter(path => /node_modules\/(ink|react|yoga-layout)/.test(path)),
       [],
@@ -60,9 +60,9 @@ test('what draws full screens is read by the inbox alone', async t => {
   }
 })
 
-test('start goes without commander, zod and an HTTP library as well', async t => {
+test('start loads neither commander, zod nor an HTTP library', async t => {
   const pcc = pccFor(t)
-  const { ours, builtins } = await modulesOf(pcc, ['start', 'nowhere', '--task', 'x'], 2)
+  const { ours, builtins } = await loadedModules(pcc, ['start', 'nowhere', '--task', 'x'], 2)
   assert.ok(ours.includes('src/cli/commands/start-session.ts') && ours.includes('src/cli/connection/raw-connection.ts'))
   assert.deepEqual(
     ours.filter(path => path.includes('node_modules')),

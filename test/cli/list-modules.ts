@@ -1,4 +1,4 @@
-// Preloaded with --import: tells on exit which modules a command loaded, its own files and Node's.
+// Preloaded with --import: on exit it writes down which modules a command loaded, our own files and Node's.
 import { appendFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 

@@ -4,7 +4,7 @@ import { recordRefused } from './commands/inbox/waiting.ts'
 import { pccFor } from './pcc.ts'
 import { seed } from './seeded.ts'
 
-test('pcc alone tells what sessions do, when the next goes on, and what needs the person', async t => {
+test('pcc without a command shows what sessions do, when the next goes on, and what needs the person', async t => {
   const pcc = pccFor(t)
   const resumes_at = Date.now() + 3_600_000
   await seed(pcc, [
@@ -15,7 +15,7 @@ test('pcc alone tells what sessions do, when the next goes on, and what needs th
   assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
   const calm = (await pcc.run([])).stdout
   assert.match(calm, /^2 sessions are open, 3 in all: 1 waits for a limit, 1 is paused; nothing needs you\.\n/)
-  assert.match(calm, /\nThe next goes on by itself at .*\d\d:\d\d\.\n/)
+  assert.match(calm, /\nThe next session goes on by itself at .*\d\d:\d\d\.\n/)
   assert.doesNotMatch(calm, /pcc inbox/)
 
   await recordRefused(

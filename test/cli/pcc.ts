@@ -19,7 +19,7 @@ export interface Pcc {
   env: Record<string, string>
   /** Runs `pcc` with these arguments to its end. */
   run(args: string[], options?: RunOptions): Promise<Outcome>
-  /** Starts it and leaves it running; ended with the test. */
+  /** Starts `pcc` and leaves it running until the test ends. */
   spawn(args: string[], options?: RunOptions): ChildProcess
 }
 
@@ -27,15 +27,15 @@ export interface RunOptions {
   env?: Record<string, string> | undefined
   cwd?: string | undefined
   nodeArgs?: string[]
-  /** Another `pcc` than the usual one. */
+  /** A `pcc` other than the default one. */
   bin?: string
 }
 
 /** A `pcc` with a home of its own; its daemon is stopped when the test ends. */
 export function pccFor(t: Ending, extra: Record<string, string> = {}): Pcc {
   const home = mkdtempSync(join(tmpdir(), 'pcc-cli-'))
-  const marked = process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}
-  const env = { ...bareEnv(home), PCC_HOME: join(home, 'pcc'), ...marked, ...extra }
+  const runMarker = process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}
+  const env = { ...bareEnv(home), PCC_HOME: join(home, 'pcc'), ...runMarker, ...extra }
   const start = (args: string[], options: RunOptions = {}) =>
     spawn(process.execPath, [...(options.nodeArgs ?? []), options.bin ?? BIN, ...args], {
       cwd: options.cwd ?? home,

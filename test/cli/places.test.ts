@@ -5,23 +5,23 @@ import { test } from 'node:test'
 import { gitProject } from '../support/world.ts'
 import { pccFor } from './pcc.ts'
 
-test('a config file that was named and is not there is refused by every command, with and without a daemon', async t => {
+test('every command refuses a named config file that does not exist, with and without a daemon', async t => {
   const pcc = pccFor(t)
-  const refused = async (args: string[], env: Record<string, string> = {}) => {
+  const assertRefused = async (args: string[], env: Record<string, string> = {}) => {
     const { code, stderr } = await pcc.run(args, { env })
     assert.equal(code, 2, `${args}: ${stderr}`)
     assert.match(stderr, /nope\.toml cannot be read: it does not exist/)
   }
-  await refused(['--config', 'nope.toml', 'list'])
+  await assertRefused(['--config', 'nope.toml', 'list'])
   assert.equal((await pcc.run(['list'])).code, 0)
-  await refused(['--config', 'nope.toml', 'list'])
-  await refused(['list', '--data-dir', join(pcc.home, 'pcc', 'data')], { PCC_CONFIG: '/nowhere/nope.toml' })
-  await refused(['status', 'x', '--config', 'nope.toml'])
-  await refused(['start', gitProject(t), '--task', 'x', '--config', 'nope.toml'])
-  await refused(['config', 'show', '--config', 'nope.toml'])
+  await assertRefused(['--config', 'nope.toml', 'list'])
+  await assertRefused(['list', '--data-dir', join(pcc.home, 'pcc', 'data')], { PCC_CONFIG: '/nowhere/nope.toml' })
+  await assertRefused(['status', 'x', '--config', 'nope.toml'])
+  await assertRefused(['start', gitProject(t), '--task', 'x', '--config', 'nope.toml'])
+  await assertRefused(['config', 'show', '--config', 'nope.toml'])
 })
 
-test('an empty path for the config file or the data directory is refused: it is a variable that was not set', async t => {
+test('an empty path for the config file or the data directory is refused, because it comes from an unset variable', async t => {
   const pcc = pccFor(t)
   for (const option of ['--data-dir', '--config']) {
     for (const args of [
@@ -37,20 +37,20 @@ test('an empty path for the config file or the data directory is refused: it is 
   }
 })
 
-test('a variable that was meant to be a setting is refused where a session is started', async t => {
+test('a misspelt setting variable is refused when a session is started', async t => {
   const pcc = pccFor(t, { PCC_SESSION_MAX_CONCURRENT: '2' })
   const { code, stderr } = await pcc.run(['start', gitProject(t), '--task', 'x', '--detach'])
   assert.equal(code, 2)
   assert.match(stderr, /PCC_SESSION_MAX_CONCURRENT: .*did you mean "sessions\.max_concurrent"/)
 })
 
-test('a home that depends on where one stands is refused', async t => {
+test('a relative PCC_HOME is refused', async t => {
   const { code, stderr } = await pccFor(t).run(['list'], { env: { PCC_HOME: 'here' } })
   assert.equal(code, 2)
   assert.match(stderr, /PCC_HOME: expected an absolute path, found "here"/)
 })
 
-test('a data directory that is a file, and a database that is none, are named with what helps', async t => {
+test('a data directory that is a file, and a file that is not a database, are named with what to do', async t => {
   const pcc = pccFor(t)
   const file = join(pcc.home, 'plain')
   writeFileSync(file, 'x')

@@ -6,22 +6,22 @@ import { openStore } from '../../src/store/open.ts'
 import type { SessionRow } from '../../src/store/tables.ts'
 import type { Pcc } from './pcc.ts'
 
-/** Puts sessions that are over, and their events, into the store before a daemon looks at it. */
+/** Writes ended sessions and their events to the store before a daemon opens it. */
 export async function seed(pcc: Pcc, rows: Partial<SessionRow>[], events: NewEvent[] = []): Promise<void> {
   const { database } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(database), { recursive: true })
   await using store = await openStore({ file: database })
-  for (const row of rows) await store.sessions.insert(wholeRow(row))
+  for (const row of rows) await store.sessions.insert(completeRow(row))
   await store.append(events)
 }
 
-/** The events of the store, read without a daemon. */
+/** Reads events from the store without a daemon. */
 export async function storedEvents(pcc: Pcc, subject: string) {
   await using store = await openStore({ file: appPathsFor({ env: pcc.env }).database })
   return await store.events({ subject })
 }
 
-function wholeRow(row: Partial<SessionRow>): SessionRow {
+function completeRow(row: Partial<SessionRow>): SessionRow {
   return {
     id: 's-aaaaaa',
     name: 'first',

@@ -15,7 +15,7 @@ const CALLER = {
   NODE_OPTIONS: '-r x',
 }
 
-test('without settings the standard names travel and nothing else', async t => {
+test('without settings only the standard variables are sent', async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
   assert.deepEqual(await sessionEnvironment({ paths: appPathsFor({ env }), env, project }), {
     HOME: '/h',
@@ -23,7 +23,7 @@ test('without settings the standard names travel and nothing else', async t => {
   })
 })
 
-test('a file and a variable that set the names are heeded, and a wrong one is refused', async t => {
+test('a config file or a variable can set which names are sent, and an invalid one is refused', async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
   const paths = appPathsFor({ env })
   mkdirSync(dirname(paths.configFile), { recursive: true })
@@ -41,7 +41,7 @@ test('a file and a variable that set the names are heeded, and a wrong one is re
   await assert.rejects(sessionEnvironment({ paths, env, project }), /config.toml/)
 })
 
-test('a config file that was named and is not there is refused', async t => {
+test('a named config file that does not exist is refused', async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
   await assert.rejects(
     sessionEnvironment({ paths: appPathsFor({ env, configFile: '/nowhere.toml' }), env, project }),
@@ -59,7 +59,7 @@ test("a trusted project's file can add names, one that is not trusted cannot", a
   assert.deepEqual(trusted, { HOME: '/h', ANTHROPIC_API_KEY: 'k', MY_TOKEN: 'secret' })
 })
 
-test('what a shell sets travels with a session: its config file and its variables, no others', t => {
+test('the config file and the setting variables of a shell are sent with a session, and no other variables', t => {
   const home = tempDir(t)
   const env = { PCC_HOME: home, PCC_SESSIONS_MAX_CONCURRENT: '2', PATH: '/bin', PCC_LOGS_LEVEL: '' }
   const settings = { PCC_SESSIONS_MAX_CONCURRENT: '2' }
@@ -68,7 +68,7 @@ test('what a shell sets travels with a session: its config file and its variable
   assert.deepEqual(callerSettings(paths, env), { config: '/some/other.toml', settings })
 })
 
-test("a brain's key that the settings only name travels as a setting, and not to the agent", async t => {
+test("a brain's key that the settings only name is sent as a setting, and not to the agent", async t => {
   const [env, project] = [{ ...CALLER, PCC_HOME: tempDir(t) }, tempDir(t)]
   const paths = appPathsFor({ env })
   assert.deepEqual(await brainKeys({ paths, env, project }), {})

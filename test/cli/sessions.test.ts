@@ -4,7 +4,7 @@ import type { EventOf, NewEvent, StoredEvent } from '../../src/domain/event.ts'
 import { pccFor } from './pcc.ts'
 import { seed } from './seeded.ts'
 
-const said = (subject: string, text: string): NewEvent => ({
+const agentSaid = (subject: string, text: string): NewEvent => ({
   actor: 'agent',
   subject,
   kind: 'agent.said',
@@ -28,17 +28,17 @@ const denied: NewEvent = {
   },
 }
 
-test('sessions are listed, filtered and shown, by the short way and by the long one alike', async t => {
+test('sessions are listed, filtered and shown alike by the fast path and by commander', async t => {
   const pcc = pccFor(t)
   await seed(
     pcc,
     [
       { id: 's-aaaaaa', name: 'first' },
       { id: 's-aabbbb', name: 'second', ended_as: 'error', status_reason: 'it broke', project: '/nowhere/other' },
-      // Its daemon died before it did what a person had asked for.
+      // Its daemon died before it carried out the pause that a person had asked for.
       { id: 's-cccccc', name: 'third', state: 'running', ended_as: null, ended_at: null, intent: 'pause' },
     ],
-    [said('s-aaaaaa', 'Hello from the agent'), denied],
+    [agentSaid('s-aaaaaa', 'Hello from the agent'), denied],
   )
   const long = await pcc.run(['list'])
   const short = await pcc.run(['list'])
@@ -67,7 +67,7 @@ test('sessions are listed, filtered and shown, by the short way and by the long 
   assert.deepEqual([json.id, json.status, json.decisions.length], ['s-aaaaaa', 'completed', 1])
 })
 
-test('a session that is not there, or could be several, is refused with what to do', async t => {
+test('an unknown or ambiguous session is refused with what to do', async t => {
   const pcc = pccFor(t)
   await seed(pcc, [{ id: 's-aaaaaa' }, { id: 's-aabbbb', name: 'second' }])
   for (const command of ['status', 'attach', 'logs', 'pause', 'resume', 'retry', 'stop']) {
@@ -87,9 +87,9 @@ test('a session that is not there, or could be several, is refused with what to 
   assert.match(over.stderr, /pcc resume s-aaaaaa, or give it something new: pcc add s-aaaaaa/)
 })
 
-test('attaching to a session that is over shows its last events and its summary, and exits as it ended', async t => {
+test('attaching to an ended session shows its last events and its summary, and exits with the code of its end', async t => {
   const pcc = pccFor(t)
-  await seed(pcc, [{ ended_as: 'stopped' }], [said('s-aaaaaa', 'Last words'), denied])
+  await seed(pcc, [{ ended_as: 'stopped' }], [agentSaid('s-aaaaaa', 'Last words'), denied])
   const { code, stdout } = await pcc.run(['attach', 'first'])
   assert.equal(code, 130)
   assert.match(stdout, /^Attached to session s-aaaaaa \(first\)\n─+\n/)
@@ -98,10 +98,10 @@ test('attaching to a session that is over shows its last events and its summary,
   assert.match(stdout, /Go on:\s+pcc resume s-aaaaaa/)
 })
 
-test('the log of a session whose daemon died ends with what became of it', async t => {
+test('the log of a session whose daemon died ends with its outcome', async t => {
   const pcc = pccFor(t)
   const died = { state: 'running', ended_as: null, ended_at: null, intent: 'pause' } as const
-  await seed(pcc, [died], [said('s-aaaaaa', 'Last words')])
+  await seed(pcc, [died], [agentSaid('s-aaaaaa', 'Last words')])
   const interrupted =
     /Claude: Last words\n\[.*\] Session paused\. paused by a person; go on with: pcc resume s-aaaaaa\n$/
   assert.match((await pcc.run(['logs', 'first'])).stdout, interrupted)
@@ -111,12 +111,12 @@ test('the log of a session whose daemon died ends with what became of it', async
     attached,
     /Last words\n\[.*\] Session paused\.\n(.|\n)*Status: +⏸ Paused: paused by a person; go on with/,
   )
-  assert.equal(attached.match(/pcc resume s-aaaaaa/g)?.length, 1, 'said once')
+  assert.equal(attached.match(/pcc resume s-aaaaaa/g)?.length, 1, 'shown once')
 })
 
 test('logs show the last entries of a level and above', async t => {
   const pcc = pccFor(t)
-  const many = Array.from({ length: 60 }, (_, index) => said('s-aaaaaa', `line ${index + 1}`))
+  const many = Array.from({ length: 60 }, (_, index) => agentSaid('s-aaaaaa', `line ${index + 1}`))
   await seed(pcc, [{}], [denied, ...many])
   const standard = (await pcc.run(['logs', 'first'])).stdout.trimEnd().split('\n')
   assert.equal(standard.length, 50)

@@ -3,16 +3,16 @@ import type { Report, ReportedTask } from '../../domain/report.ts'
 import { counted, duration, fullCount, money, shortCount } from '../render/format.ts'
 import { firstLine } from '../render/text.ts'
 
-/** `Sat 14 Nov 22:00`, by the clock of this machine. */
-export function dayTime(moment: number): string {
-  const date = new Date(moment)
-  const of = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', options).format(date)
-  return `${of({ weekday: 'short' })} ${of({ day: 'numeric' })} ${of({ month: 'short' })} ${of({ hour: '2-digit', minute: '2-digit' })}`
+/** `Sat 14 Nov 22:00` in local time. */
+export function dayTime(time: number): string {
+  const date = new Date(time)
+  const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat('en-GB', options).format(date)
+  return `${format({ weekday: 'short' })} ${format({ day: 'numeric' })} ${format({ month: 'short' })} ${format({ hour: '2-digit', minute: '2-digit' })}`
 }
 
 /** `22:41` */
-export function hourMinute(moment: number): string {
-  return dayTime(moment).slice(-5)
+export function hourMinute(time: number): string {
+  return dayTime(time).slice(-5)
 }
 
 /** `Sat 14 Nov 22:00 to Sun 15 Nov 07:02 (9h 2m)` */
@@ -20,28 +20,29 @@ export function spanText({ since, until }: Pick<Report, 'since' | 'until'>): str
   return `${dayTime(since)} to ${dayTime(until)} (${duration(until - since)})`
 }
 
-/** Whether there is anything to tell but what waits. */
+/** Whether the report has nothing except what waits for the person. */
 export function isEmpty({ done, failed, unfinished, spent, runs, not_begun }: Report): boolean {
   return done.length + failed.length + unfinished.length + runs.length + not_begun.length === 0 && spent.sessions === 0
 }
 
-/** Names the project of something, where the report is about several. */
-export function placeIn({ done, failed, unfinished, runs, not_begun }: Report): (of: { project: string }) => string {
-  const all = new Set([...done, ...failed, ...unfinished, ...runs, ...not_begun].map(({ project }) => project))
-  return ({ project }) => (all.size > 1 ? basename(project) : '')
+/** Returns a function that names the project of an item; the name is empty when the report is about one project only. */
+export function projectNamer(report: Report): (item: { project: string }) => string {
+  const { done, failed, unfinished, runs, not_begun } = report
+  const projects = new Set([...done, ...failed, ...unfinished, ...runs, ...not_begun].map(({ project }) => project))
+  return ({ project }) => (projects.size > 1 ? basename(project) : '')
 }
 
-/** `24m 10s · 2 attempts · unverified`, behind the project where that must be said. */
-export function taskFacts({ worked_ms, attempts, verification }: ReportedTask, place: string): string {
+/** `24m 10s · 2 attempts · unverified`, after the name of the project if there is one. */
+export function taskFacts({ worked_ms, attempts, verification }: ReportedTask, projectName: string): string {
   return [
-    ...(place === '' ? [] : [firstLine(place)]),
+    ...(projectName === '' ? [] : [firstLine(projectName)]),
     ...(worked_ms > 0 ? [duration(worked_ms)] : []),
     ...(attempts > 1 ? [counted(attempts, 'attempt')] : []),
     ...(verification === null ? [] : [verification]),
   ].join(' · ')
 }
 
-/** `$4.21 · 120K tokens read, 30K written · 230 turns · …` */
+/** `$4.21 · 120K tokens in, 30K out · 230 turns · …` */
 export function spentText({ spent }: Pick<Report, 'spent'>): string {
   return [
     money(spent.cost_usd),
@@ -53,21 +54,21 @@ export function spentText({ spent }: Pick<Report, 'spent'>): string {
   ].join(' · ')
 }
 
-/** How full the accounts are now, a line each. */
+/** How full the accounts are now, one line for each. */
 export function quotaLines({ quota, until }: Pick<Report, 'quota' | 'until'>): string[] {
   return quota.flatMap(({ account, windows }) => {
-    const told = windows.map(({ window, utilization, resets_at, source }) => {
+    const usages = windows.map(({ window, utilization, resets_at, source }) => {
       const resets =
         resets_at === null || resets_at < until
           ? ''
           : ` until ${resets_at - until < 20 * 3_600_000 ? hourMinute(resets_at) : dayTime(resets_at)}`
       return `${window.replaceAll('_', ' ')} ${Math.round(utilization * 100)} %${resets}${source === 'vendor' ? '' : ` (${source})`}`
     })
-    return told.length === 0 ? [] : [`${account}: ${told.join(', ')}`]
+    return usages.length === 0 ? [] : [`${account}: ${usages.join(', ')}`]
   })
 }
 
-/** `2 limits met, 1h 12m waited`; nothing where none was. */
+/** `2 limits met, 1h 12m waited`; `undefined` when there was no limit. */
 export function limitsText({ limits }: Pick<Report, 'limits'>): string | undefined {
   if (limits.hits === 0 && limits.waited_ms === 0) return undefined
   return `${counted(limits.hits, 'limit')} met, ${duration(limits.waited_ms)} waited`
@@ -76,6 +77,6 @@ export function limitsText({ limits }: Pick<Report, 'limits'>): string | undefin
 /** `398 calls allowed, 4 refused, 2 questions answered; you decided 1` */
 export function decisionsText({ decisions }: Pick<Report, 'decisions'>): string {
   const { allowed, refused, answered, by_you } = decisions
-  const alone = `${counted(allowed, 'call')} allowed, ${refused} refused, ${counted(answered, 'question')} answered`
-  return `${alone}; you decided ${by_you}`
+  const counts = `${counted(allowed, 'call')} allowed, ${refused} refused, ${counted(answered, 'question')} answered`
+  return `${counts}; you decided ${by_you}`
 }

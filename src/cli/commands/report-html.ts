@@ -2,21 +2,20 @@ import { basename } from 'node:path'
 import type { Report, ReportedPeriod, ReportedTask } from '../../domain/report.ts'
 import { duration, money } from '../render/format.ts'
 import { cut, firstLine, neutral } from '../render/text.ts'
-import * as words from './report-format.ts'
-import { hourMinute } from './report-format.ts'
+import * as format from './report-format.ts'
 import { drawSvg, escapeXml } from './task/graph.ts'
 
-/** One file that says everything, opens without a network and runs no code. */
+/** The report as one HTML file that needs no network and runs no code. */
 export function reportHtml(report: Report): string {
   const { done, failed, unfinished, waiting, spent, project } = report
   const title = project === null ? 'Report' : `Report · ${basename(project)}`
-  const bars = timeline(report)
-  const place = words.placeIn(report)
+  const timeline = drawTimeline(report)
+  const projectName = format.projectNamer(report)
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
 <title>${text(title)}</title><style>${STYLE}</style></head><body><main>
-<h1>${text(title)}</h1><p class="span">${text(words.spanText(report))}</p>
+<h1>${text(title)}</h1><p class="span">${text(format.spanText(report))}</p>
 <div class="tiles">
 ${tile('done', done.length, 'done', 'green')}
 ${tile('failed', failed.length, 'failed', failed.length > 0 ? 'red' : '')}
@@ -25,30 +24,30 @@ ${tile('waiting', waiting.length, waiting.length === 1 ? 'waits for you' : 'wait
 ${tile('cost', money(spent.cost_usd), 'spent', '')}
 ${tile('worked', duration(spent.worked_ms), 'of work', '')}
 </div>
-${words.isEmpty(report) ? '<p>Nothing was worked on.</p>' : ''}
+${format.isEmpty(report) ? '<p>Nothing was worked on.</p>' : ''}
 ${section('Waiting for you', waiting.map(waitingItem))}
 ${section(
   'Done',
-  done.map(task => taskItem(task, place(task), false)),
+  done.map(task => taskItem(task, projectName(task), false)),
 )}
 ${section(
   'Failed',
-  failed.map(task => taskItem(task, place(task), true)),
+  failed.map(task => taskItem(task, projectName(task), true)),
 )}
 ${section(
   'Not finished',
-  unfinished.map(task => taskItem(task, place(task), true)),
+  unfinished.map(task => taskItem(task, projectName(task), true)),
 )}
-${bars === '' ? '' : `<h2>When</h2><div class="time" id="timeline">${bars}</div>`}
+${timeline === '' ? '' : `<h2>When</h2><div class="time" id="timeline">${timeline}</div>`}
 ${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div class="picture" id="graph">${drawSvg(report.graph)}</div>`}
 ${section(
   'Spent',
-  [words.spentText(report), ...words.quotaLines(report), ...(words.limitsText(report)?.split('\n') ?? [])].map(
+  [format.spentText(report), ...format.quotaLines(report), ...(format.limitsText(report)?.split('\n') ?? [])].map(
     line => `<li>${text(line)}</li>`,
   ),
 )}
-${section('Decided for you', [`<li>${text(words.decisionsText(report))}</li>`, ...report.decisions.shown.map(decisionItem)])}
-${section('Runs', [...report.runs.map(run => runItem(run, place(run))), ...report.not_begun.map(run => notBegunItem(run, place(run)))])}
+${section('Decided for you', [`<li>${text(format.decisionsText(report))}</li>`, ...report.decisions.shown.map(decisionItem)])}
+${section('Runs', [...report.runs.map(run => runItem(run, projectName(run))), ...report.not_begun.map(run => notBegunItem(run, projectName(run)))])}
 <footer>Made by pcc from its event log.</footer>
 </main></body></html>
 `
@@ -62,38 +61,41 @@ function section(title: string, items: string[]): string {
   return items.length === 0 ? '' : `<h2>${title}</h2><ul>${items.join('\n')}</ul>`
 }
 
-function taskItem(task: ReportedTask, place: string, withNote: boolean): string {
+function taskItem(task: ReportedTask, projectName: string, withNote: boolean): string {
   const note = withNote && task.note !== null ? `<p class="note">${text(task.note.slice(0, 600))}</p>` : ''
   const commits = task.commits.map(
     ({ hash, subject }) => `<p class="note"><code>${hash.slice(0, 8)}</code> ${text(firstLine(subject))}</p>`,
   )
-  const facts = words.taskFacts(task, place)
+  const facts = format.taskFacts(task, projectName)
   return `<li><span class="facts">${text(facts)}</span>${text(firstLine(task.title))} <span class="id">${text(task.id)}</span>${note}${commits.join('')}</li>`
 }
 
-function waitingItem({ text: said, next, since }: Report['waiting'][number]): string {
-  const when = since === null ? '' : `<span class="facts">since ${text(words.dayTime(since))}</span>`
-  return `<li>${when}${text(firstLine(said))}<br><code class="next">${text(next)}</code></li>`
+function waitingItem({ text: reason, next, since }: Report['waiting'][number]): string {
+  const when = since === null ? '' : `<span class="facts">since ${text(format.dayTime(since))}</span>`
+  return `<li>${when}${text(firstLine(reason))}<br><code class="next">${text(next)}</code></li>`
 }
 
 function decisionItem({ at, what, verdict, by, why }: Report['decisions']['shown'][number]): string {
   const tone = verdict === 'refused' ? 'red' : 'green'
   const reason = why === '' ? '' : `<p class="note">${text(by)}: ${text(firstLine(why))}</p>`
-  return `<li><span class="soft">${words.hourMinute(at)}</span> <span class="${tone}">${verdict}</span> <code>${text(firstLine(what).slice(0, 300))}</code>${reason}</li>`
+  return `<li><span class="soft">${format.hourMinute(at)}</span> <span class="${tone}">${verdict}</span> <code>${text(firstLine(what).slice(0, 300))}</code>${reason}</li>`
 }
 
-function runItem({ id, target, outcome, reason }: Report['runs'][number], place: string): string {
-  const how = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
-  return `<li><span class="id">${text(id)}</span> ${text(firstLine(where(place, target)))}: ${how}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
+function runItem({ id, target, outcome, reason }: Report['runs'][number], projectName: string): string {
+  const state = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
+  return `<li><span class="id">${text(id)}</span> ${text(firstLine(fullTarget(projectName, target)))}: ${state}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
 }
 
-function notBegunItem({ schedule_id, target, due_at, reason }: Report['not_begun'][number], place: string): string {
-  const what = `${firstLine(where(place, target))}, ${words.dayTime(due_at)}`
-  return `<li><span class="id">${text(schedule_id)}</span> ${text(what)}<p class="note">${text(firstLine(reason))}</p></li>`
+function notBegunItem(
+  { schedule_id, target, due_at, reason }: Report['not_begun'][number],
+  projectName: string,
+): string {
+  const run = `${firstLine(fullTarget(projectName, target))}, ${format.dayTime(due_at)}`
+  return `<li><span class="id">${text(schedule_id)}</span> ${text(run)}<p class="note">${text(firstLine(reason))}</p></li>`
 }
 
-function where(place: string, target: string): string {
-  return place === '' ? target : `${place}, ${target}`
+function fullTarget(projectName: string, target: string): string {
+  return projectName === '' ? target : `${projectName}, ${target}`
 }
 
 function text(value: string): string {
@@ -101,16 +103,16 @@ function text(value: string): string {
 }
 
 const WIDTH = 920
-const NAMES = 250
-const ROW = 24
-const BAR = 14
-const AXIS = 24
-/** About as many letters as stand before a bar. */
-const LETTERS = 34
-/** More rows are no picture any more. */
+const NAMES_WIDTH = 250
+const ROW_HEIGHT = 24
+const BAR_HEIGHT = 14
+const AXIS_HEIGHT = 24
+/** About as many letters as fit before the bars. */
+const TITLE_LETTERS = 34
+/** A picture with more rows is unreadable. */
 const MOST_ROWS = 120
-/** Also what took a second must be seen. */
-const LEAST = 3
+/** Even an attempt of one second must be visible. */
+const LEAST_BAR_WIDTH = 3
 
 const COLOURS: Record<ReportedPeriod['as'], string> = {
   done: 'var(--green)',
@@ -121,44 +123,44 @@ const COLOURS: Record<ReportedPeriod['as'], string> = {
 }
 
 const HOUR_MS = 3_600_000
-const STEPS = [1 / 60, 1 / 12, 1 / 4, 1, 2, 6, 12, 24].map(hours => hours * HOUR_MS)
+const TICK_STEPS = [1 / 60, 1 / 12, 1 / 4, 1, 2, 6, 12, 24].map(hours => hours * HOUR_MS)
 
-/** Who worked on what, when: a row for each task, a bar for each attempt, from the first to the last. */
-function timeline({ timeline: stretches }: Pick<Report, 'timeline'>): string {
-  if (stretches.length === 0) return ''
-  const rows = [...Map.groupBy(stretches, ({ task_id }) => task_id).values()].slice(0, MOST_ROWS)
-  const from = Math.min(...stretches.map(stretch => stretch.from))
-  const to = Math.max(...stretches.map(stretch => stretch.to), from + 1000)
-  const x = (moment: number) => NAMES + ((moment - from) / (to - from)) * (WIDTH - NAMES - 10)
-  const height = AXIS + rows.length * ROW + 6
-  const ticks = ticksIn(from, to).map(moment => {
-    const at = x(moment).toFixed(1)
-    return `<line x1="${at}" y1="${AXIS - 4}" x2="${at}" y2="${height}"/><text class="tick" x="${at}" y="14" text-anchor="middle">${hourMinute(moment)}</text>`
+/** The timeline as SVG: a row for each task and a bar for each attempt. */
+function drawTimeline({ timeline: periods }: Pick<Report, 'timeline'>): string {
+  if (periods.length === 0) return ''
+  const rows = [...Map.groupBy(periods, ({ task_id }) => task_id).values()].slice(0, MOST_ROWS)
+  const from = Math.min(...periods.map(period => period.from))
+  const to = Math.max(...periods.map(period => period.to), from + 1000)
+  const x = (time: number) => NAMES_WIDTH + ((time - from) / (to - from)) * (WIDTH - NAMES_WIDTH - 10)
+  const height = AXIS_HEIGHT + rows.length * ROW_HEIGHT + 6
+  const ticks = chooseTicks(from, to).map(time => {
+    const at = x(time).toFixed(1)
+    return `<line x1="${at}" y1="${AXIS_HEIGHT - 4}" x2="${at}" y2="${height}"/><text class="tick" x="${at}" y="14" text-anchor="middle">${format.hourMinute(time)}</text>`
   })
-  const bars = rows.flatMap((row, index) => rowOf(row, AXIS + index * ROW, x))
+  const bars = rows.flatMap((row, index) => drawRow(row, AXIS_HEIGHT + index * ROW_HEIGHT, x))
   return `<svg role="img" aria-label="timeline" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">${ticks.join('')}${bars.join('')}</svg>`
 }
 
-function rowOf(row: ReportedPeriod[], y: number, x: (moment: number) => number): string[] {
+function drawRow(row: ReportedPeriod[], y: number, x: (time: number) => number): string[] {
   const title = firstLine(row[0]?.title ?? '')
   const bars = row.map(({ from, to, as }) => {
-    const told = `${title}: ${as}, ${hourMinute(from)} to ${hourMinute(to)} (${duration(to - from)})`
-    const wide = Math.max(LEAST, x(to) - x(from)).toFixed(1)
-    return `<rect x="${x(from).toFixed(1)}" y="${y + 5}" width="${wide}" height="${BAR}" rx="3" fill="${COLOURS[as]}"><title>${escapeXml(told)}</title></rect>`
+    const tooltip = `${title}: ${as}, ${format.hourMinute(from)} to ${format.hourMinute(to)} (${duration(to - from)})`
+    const width = Math.max(LEAST_BAR_WIDTH, x(to) - x(from)).toFixed(1)
+    return `<rect x="${x(from).toFixed(1)}" y="${y + 5}" width="${width}" height="${BAR_HEIGHT}" rx="3" fill="${COLOURS[as]}"><title>${escapeXml(tooltip)}</title></rect>`
   })
-  return [`<text x="0" y="${y + 16}">${escapeXml(cut(title, LETTERS))}</text>`, ...bars]
+  return [`<text x="0" y="${y + 16}">${escapeXml(cut(title, TITLE_LETTERS))}</text>`, ...bars]
 }
 
-/** Whole hours, or parts of one, at most a dozen. */
-function ticksIn(from: number, to: number): number[] {
-  const step = STEPS.find(each => (to - from) / each <= 12) ?? 24 * HOUR_MS
-  // By the wall clock: a zone may be half an hour off.
+/** At most about a dozen ticks, at round times of the clock. */
+function chooseTicks(from: number, to: number): number[] {
+  const step = TICK_STEPS.find(candidate => (to - from) / candidate <= 12) ?? 24 * HOUR_MS
+  // By the local clock: a time zone may be half an hour off.
   const offset = new Date(from).getTimezoneOffset() * 60_000
   const first = Math.ceil((from - offset) / step) * step + offset
   return Array.from({ length: Math.max(0, Math.floor((to - first) / step) + 1) }, (_, index) => first + index * step)
 }
 
-/** Colours of both themes and the few shapes of the page. It must look the same without a network. */
+/** The colours of both themes and the layout of the page, inline because the page must look the same without a network. */
 const STYLE = `
 :root{--ink:#1c2024;--soft:#60646c;--line:#e2e4e9;--paper:#fff;--card:#f7f8fa;--green:#18794e;--red:#c62a2f;--amber:#ad5700;--blue:#0b68cb}
 @media (prefers-color-scheme:dark){:root{--ink:#ecedee;--soft:#9ba1a6;--line:#2b2f31;--paper:#151718;--card:#1a1d1e;--green:#4cc38a;--red:#ff6369;--amber:#f1a10d;--blue:#52a9ff}}

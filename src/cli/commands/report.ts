@@ -10,16 +10,16 @@ import { openClient } from '../connection/client.ts'
 import { contextOf } from '../context.ts'
 import { money } from '../render/format.ts'
 import { cut, firstLine, neutral, type Terminal, type Tone } from '../render/text.ts'
-import * as words from './report-format.ts'
+import * as format from './report-format.ts'
 
-interface Typed {
+interface ReportOptions {
   since?: string
   until?: string
   project?: string
   html?: string
 }
 
-/** `pcc report`: what happened while nobody looked. */
+/** `pcc report`: what happened while nobody was watching. */
 export function addReportCommand(program: Command): void {
   program
     .command('report')
@@ -27,11 +27,11 @@ export function addReportCommand(program: Command): void {
       'Tell what was done, what failed and why, what waits for you, what was spent and what was decided for you.',
     )
     .option('--since <time>', 'from when: "22:00", "yesterday 18:00", "mon 22:00", "8h" (default: report.since)')
-    .option('--until <time>', 'until when, said in the same ways (default: now)')
+    .option('--until <time>', 'until when, in the same forms (default: now)')
     .option('--project <path>', 'only of this project')
     .option('--html <file>', 'write a page for the browser, with a picture of the tasks and a timeline')
     .option('--json', 'print JSON')
-    .action(async ({ since, until, project, html }: Typed, command: Command) => {
+    .action(async ({ since, until, project, html }: ReportOptions, command: Command) => {
       const context = await contextOf(command)
       const { json, quiet, out, terminal } = context
       const client = await openClient(context.paths, context)
@@ -51,54 +51,55 @@ export function addReportCommand(program: Command): void {
     })
 }
 
-/** What is there and is no plain file (a pipe, `/dev/stdout`) is written to; a file in its place would not be what it was. */
+/** An existing path that is not a regular file (a pipe, `/dev/stdout`) is written to, because it must not be replaced by a file. */
 function writePage(file: string, page: string): void {
-  const problem = (what: string) => new AppError('usage', { problem: `--html "${file}": ${what}`, command: 'report' })
+  const usageError = (problem: string) =>
+    new AppError('usage', { problem: `--html "${file}": ${problem}`, command: 'report' })
   const path = resolve(file)
   try {
-    const there = statSync(path, { throwIfNoEntry: false })
-    if (there?.isDirectory()) throw problem('it is a folder; name a file in it')
-    if (there && !there.isFile()) writeFileSync(path, page)
+    const existing = statSync(path, { throwIfNoEntry: false })
+    if (existing?.isDirectory()) throw usageError('it is a folder; name a file in it')
+    if (existing && !existing.isFile()) writeFileSync(path, page)
     else replaceFile(path, page, 0o600)
   } catch (error) {
-    throw error instanceof AppError ? error : problem(messageOf(error))
+    throw error instanceof AppError ? error : usageError(messageOf(error))
   }
 }
 
-/** Of decisions that were taken, so many are shown here; the page in a browser has more. */
-const DECISIONS = 8
+/** The most decisions that are shown here; the HTML page has more. */
+const MOST_DECISIONS = 8
 
-/** `pcc report`: what a person reads with the first coffee. What needs them stands before what was spent. */
+/** The report on the terminal. What needs the person comes before what was spent. */
 export function reportPage(report: Report, terminal: Terminal): string[] {
   const { paint } = terminal
-  const only = report.project === null ? '' : ` · ${neutral(report.project)}`
-  const place = words.placeIn(report)
-  const head = paint('bold', `Report · ${words.spanText(report)}${only}`)
-  if (words.isEmpty(report)) return [head, '', 'Nothing was worked on.', ...waitingLines(report, terminal)]
+  const scope = report.project === null ? '' : ` · ${neutral(report.project)}`
+  const projectName = format.projectNamer(report)
+  const head = paint('bold', `Report · ${format.spanText(report)}${scope}`)
+  if (format.isEmpty(report)) return [head, '', 'Nothing was worked on.', ...waitingLines(report, terminal)]
   return [
     head,
     '',
     countsLine(report, terminal),
     ...section(
       'Done',
-      report.done.flatMap(task => taskLines(task, { glyph: '✓', tone: 'green', terminal, place })),
+      report.done.flatMap(task => taskLines(task, { glyph: '✓', tone: 'green', terminal, projectName })),
       terminal,
     ),
     ...section(
       'Failed',
-      report.failed.flatMap(task => taskLines(task, { glyph: '✗', tone: 'red', terminal, place })),
+      report.failed.flatMap(task => taskLines(task, { glyph: '✗', tone: 'red', terminal, projectName })),
       terminal,
     ),
     ...section(
       'Not finished',
-      report.unfinished.flatMap(task => taskLines(task, { glyph: '●', tone: 'yellow', terminal, place })),
+      report.unfinished.flatMap(task => taskLines(task, { glyph: '●', tone: 'yellow', terminal, projectName })),
       terminal,
     ),
     ...waitingLines(report, terminal),
-    ...section('Spent', [words.spentText(report), ...words.quotaLines(report).map(neutral)], terminal),
+    ...section('Spent', [format.spentText(report), ...format.quotaLines(report).map(neutral)], terminal),
     ...section(
       'Limits',
-      [words.limitsText(report)].flatMap(text => text ?? []),
+      [format.limitsText(report)].flatMap(text => text ?? []),
       terminal,
     ),
     ...section('Decided for you', decisionLines(report, terminal), terminal),
@@ -113,23 +114,23 @@ function countsLine({ done, failed, unfinished, waiting, spent }: Report, { pain
     [unfinished.length, '● not finished', 'yellow'],
     [waiting.length, '? waiting for you', 'yellow'],
   ]
-  const told = counts.flatMap(([count, text, tone]) => {
+  const texts = counts.flatMap(([count, text, tone]) => {
     const [glyph = '', ...rest] = text.split(' ')
     return count === 0 ? [] : [paint(tone, `${glyph} ${count} ${rest.join(' ')}`)]
   })
-  return [...told, money(spent.cost_usd)].join('   ')
+  return [...texts, money(spent.cost_usd)].join('   ')
 }
 
 function taskLines(
   task: ReportedTask,
-  look: { glyph: string; tone: Tone; terminal: Terminal; place: ReturnType<typeof words.placeIn> },
+  style: { glyph: string; tone: Tone; terminal: Terminal; projectName: ReturnType<typeof format.projectNamer> },
 ): string[] {
-  const { paint, width } = look.terminal
-  const facts = words.taskFacts(task, look.place(task))
+  const { paint, width } = style.terminal
+  const facts = format.taskFacts(task, style.projectName(task))
   const title = `${task.id} ${firstLine(task.title)}`
-  const note = look.tone === 'green' ? null : task.note
+  const note = style.tone === 'green' ? null : task.note
   return [
-    `${paint(look.tone, look.glyph)} ${cut(title, width - 30)}${facts === '' ? '' : paint('dim', `  ${facts}`)}`,
+    `${paint(style.tone, style.glyph)} ${cut(title, width - 30)}${facts === '' ? '' : paint('dim', `  ${facts}`)}`,
     ...(note === null ? [] : [cut(`    ${firstLine(note)}`, width - 2)]),
     ...task.commits.map(({ hash, subject }) =>
       paint('dim', cut(`    ${hash.slice(0, 8)} ${firstLine(subject)}`, width - 2)),
@@ -147,14 +148,14 @@ function waitingLines({ waiting }: Report, terminal: Terminal): string[] {
 
 function decisionLines(report: Report, { paint, width }: Terminal): string[] {
   const { shown } = report.decisions
-  const lines = shown.slice(0, DECISIONS).map(({ at, what, verdict, by, why }) => {
+  const lines = shown.slice(0, MOST_DECISIONS).map(({ at, what, verdict, by, why }) => {
     const tone: Tone = verdict === 'refused' ? 'red' : 'green'
     const reason = why === '' ? '' : paint('dim', ` ${neutral(by)}: ${firstLine(why)}`)
-    return `${paint('dim', words.hourMinute(at))} ${paint(tone, verdict)} ${cut(firstLine(what), Math.max(20, width - 60))}${reason}`
+    return `${paint('dim', format.hourMinute(at))} ${paint(tone, verdict)} ${cut(firstLine(what), Math.max(20, width - 60))}${reason}`
   })
   const more = shown.length - lines.length
   return [
-    words.decisionsText(report),
+    format.decisionsText(report),
     ...lines,
     ...(more > 0 ? [paint('dim', `… and ${more} more: pcc report --html report.html`)] : []),
   ]
@@ -162,23 +163,23 @@ function decisionLines(report: Report, { paint, width }: Terminal): string[] {
 
 function runLines(report: Report, { width }: Terminal): string[] {
   const { runs, not_begun } = report
-  const where = whereIn(report)
+  const describeTarget = targetDescriber(report)
   const begun = runs.map(({ id, outcome, reason, ...run }) => {
-    const how = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
-    return cut(`${id} ${where(run)}: ${how}${reason === null ? '' : `, ${firstLine(reason)}`}`, width - 2)
+    const state = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
+    return cut(`${id} ${describeTarget(run)}: ${state}${reason === null ? '' : `, ${firstLine(reason)}`}`, width - 2)
   })
-  const held = not_begun.map(({ schedule_id, due_at, reason, ...run }) =>
-    cut(`${schedule_id} ${where(run)}, ${words.dayTime(due_at)}: ${firstLine(reason)}`, width - 2),
+  const notBegun = not_begun.map(({ schedule_id, due_at, reason, ...run }) =>
+    cut(`${schedule_id} ${describeTarget(run)}, ${format.dayTime(due_at)}: ${firstLine(reason)}`, width - 2),
   )
-  return [...begun, ...held]
+  return [...begun, ...notBegun]
 }
 
-/** `shop, feature checkout` */
-function whereIn(report: Report): (of: { project: string; target: string }) => string {
-  const place = words.placeIn(report)
-  return of =>
-    [place(of), of.target]
-      .filter(word => word !== '')
+/** Describes the target of a run: `shop, feature checkout`. */
+function targetDescriber(report: Report): (run: { project: string; target: string }) => string {
+  const projectName = format.projectNamer(report)
+  return run =>
+    [projectName(run), run.target]
+      .filter(text => text !== '')
       .map(firstLine)
       .join(', ')
 }

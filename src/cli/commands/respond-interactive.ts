@@ -13,10 +13,10 @@ import { clockTime } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, wrap } from '../render/text.ts'
 import { asTyped, exactRule } from './respond-lines.ts'
 
-/** Left without an answer. */
+/** The exit code when the person leaves without an answer. */
 const LEFT = 130
 
-/** Shows a decision in a box and takes the answer by keys. Ctrl+C leaves it as it is. */
+/** Shows a decision in a box and reads the answer by keys. Ctrl+C leaves the decision open. */
 export async function answerByKeys(
   row: EscalationView,
   context: CommandContext,
@@ -28,7 +28,7 @@ export async function answerByKeys(
   if (row.kind === 'question' && questions.length === 0) {
     throw new AppError('answer_unfit', {
       number: row.number,
-      problem: `it is too long for here; answer with: pcc attach ${row.session_id}`,
+      problem: `it is too long to show here; answer with: pcc attach ${row.session_id}`,
     })
   }
   const { terminal } = context
@@ -36,13 +36,13 @@ export async function answerByKeys(
   const leave = new AbortController()
   using keyboard = openKeyboard(process.stdin, { onInterrupt: () => leave.abort(), onEnd: () => leave.abort() })
   screen.print(decisionBox(row, terminal, Date.now()))
-  const moment = { signal: leave.signal, echo: (line: string) => screen.print([line]) }
-  const reply = await terminalPerson(keyboard, screen, terminal).answer(askOf(row, questions), moment)
+  const askContext = { signal: leave.signal, echo: (line: string) => screen.print([line]) }
+  const reply = await terminalPerson(keyboard, screen, terminal).answer(toAsk(row, questions), askContext)
   if (!reply) throw new ExitCode(LEFT)
   return asTyped(reply, questions)
 }
 
-function askOf(row: EscalationView, questions: ReturnType<typeof questionsIn> & object): OpenAsk {
+function toAsk(row: EscalationView, questions: ReturnType<typeof questionsIn> & object): OpenAsk {
   const { number, tool, target, risk, reason, reasons, context } = row
   const ask_id = String(number)
   if (row.kind === 'question') return { kind: 'question', ask_id, questions, suggestion: context.suggestion, number }
@@ -52,12 +52,12 @@ function askOf(row: EscalationView, questions: ReturnType<typeof questionsIn> & 
 /** Wider boxes are hard to read. */
 const WIDEST = 100
 
-/** Everything a person judges by, in a frame. */
+/** The request and its context in a frame. */
 export function decisionBox(row: EscalationView, terminal: Terminal, now: number): string[] {
   const width = Math.min(terminal.width, WIDEST) - 4
   const title = `[${clockTime(row.created_at)}] ⚠️  Human input needed for session ${row.session_id}`
-  const asks = row.kind === 'question' ? 'Claude asks:' : row.kind === 'permission' ? 'Claude wants:' : 'It says:'
-  const body = ['', asks, ...wholeLines(row, width - 2), ...contextLines(row, { width: width - 2, now }), '']
+  const intro = row.kind === 'question' ? 'Claude asks:' : row.kind === 'permission' ? 'Claude wants:' : 'It says:'
+  const body = ['', intro, ...wholeLines(row, width - 2), ...contextLines(row, { width: width - 2, now }), '']
   const bar = terminal.paint('dim', '│')
   const rule = (left: string, right: string) => terminal.paint('dim', `${left}${'─'.repeat(width + 2)}${right}`)
   const line = (text: string) => `${bar} ${pad(cut(text, width), width)} ${bar}`
@@ -70,37 +70,37 @@ export function decisionBox(row: EscalationView, terminal: Terminal, now: number
   ]
 }
 
-interface Always {
-  asked: EscalationView
-  said: Pick<AnswerEscalation, 'verdict' | 'answer'>
+interface AlwaysRequest {
+  escalation: EscalationView
+  reply: Pick<AnswerEscalation, 'verdict' | 'answer'>
   everywhere: boolean
   yes: boolean
 }
 
-/** What `--always` writes: with the answer itself, or after it. */
+/** What `--always` writes: together with the answer, or after it. */
 export interface LastingAnswer {
-  /** Goes with the answer to a question. */
+  /** Sent with the answer to a question. */
   always?: AnswerEscalation['always']
-  /** Writes the rule of a permission, once the answer is in. */
+  /** Writes the rule for a permission once the answer is accepted. */
   after?(): Promise<void>
 }
 
-/** Shows what will count from now on and asks whether that is wanted: the narrowest rule, or the answer to remember. */
-export async function always(
-  { asked, said, everywhere, yes }: Always,
+/** Shows what will count from now on (the narrowest rule, or the answer to remember) and asks for confirmation. */
+export async function prepareLastingAnswer(
+  { escalation, reply, everywhere, yes }: AlwaysRequest,
   context: CommandContext,
 ): Promise<LastingAnswer> {
-  if (asked.kind === 'question') {
+  if (escalation.kind === 'question') {
     const scope = everywhere ? 'everywhere' : 'project'
-    for (const line of rememberedLines(asked, said, scope)) context.note(line)
+    for (const line of rememberedLines(escalation, reply, scope)) context.note(line)
     await confirm({ action: 'Remembering an answer', question: 'Always answer like this?', yes })
     return { always: scope }
   }
-  if (everywhere) throw unfit(asked, 'a rule counts everywhere; --everywhere is for questions')
-  const exact = exactRule(asked)
-  if (!exact || said.verdict === undefined)
-    throw unfit(asked, 'no rule can be written for exactly this; answer without --always')
-  const rule = { effect: said.verdict, ...exact }
+  if (everywhere) throw unfit(escalation, 'a rule counts everywhere; --everywhere is for questions')
+  const exact = exactRule(escalation)
+  if (!exact || reply.verdict === undefined)
+    throw unfit(escalation, 'no rule can be written for exactly this; answer without --always')
+  const rule = { effect: reply.verdict, ...exact }
   context.note(`This rule is added to yours, for every project: ${neutral(describeRule(rule))}`)
   await confirm({ action: 'Writing a rule', question: 'Write it?', yes })
   return {
@@ -111,16 +111,20 @@ export async function always(
   }
 }
 
-function rememberedLines(asked: EscalationView, said: Always['said'], scope: 'project' | 'everywhere'): string[] {
-  const questions = questionsIn(asked.input)
-  if (!questions || said.answer === undefined) throw unfit(asked, 'only an answer can be remembered')
-  const read = readAnswer({ ...said, by: 'human' }, questions)
-  if ('problem' in read) throw unfit(asked, read.problem)
-  const where = scope === 'everywhere' ? 'in every project' : `in ${neutral(asked.project)}`
+function rememberedLines(
+  escalation: EscalationView,
+  reply: AlwaysRequest['reply'],
+  scope: 'project' | 'everywhere',
+): string[] {
+  const questions = questionsIn(escalation.input)
+  if (!questions || reply.answer === undefined) throw unfit(escalation, 'only an answer can be remembered')
+  const parsed = readAnswer({ ...reply, by: 'human' }, questions)
+  if ('problem' in parsed) throw unfit(escalation, parsed.problem)
+  const where = scope === 'everywhere' ? 'in every project' : `in ${neutral(escalation.project)}`
   return [
     `From now on ${where}, until you forget it:`,
     ...questions.map(({ question }, index) => {
-      return `  ${firstLine(question)} > ${firstLine([read.answer?.[index] ?? ''].flat().join(', '))}`
+      return `  ${firstLine(question)} > ${firstLine([parsed.answer?.[index] ?? ''].flat().join(', '))}`
     }),
   ]
 }

@@ -8,34 +8,35 @@ import { neutral, wrap } from '../render/text.ts'
 interface Answered {
   escalation: ShownEscalation
   remembered: boolean
-  /** Its session waited for it, and goes on now. */
+  /** Whether the session was waiting for the answer and goes on now. */
   wasOpen: boolean
-  /** It was said with `--always`: what that wrote is told by itself. */
+  /** The answer was given with `--always`, which reports by itself what it wrote. */
   lasts?: boolean
 }
 
-/** What `pcc respond` says: what was answered, and what that changes. */
+/** The output of `pcc respond`: what was answered and what that changes. */
 export function answeredLines(answered: Answered, width: number): string[] {
   const { escalation, wasOpen } = answered
   return [
     heading(escalation, wasOpen),
     ...wholeLines(escalation, width),
-    ...(escalation.answer ?? []).flatMap(each =>
-      wrap(`> ${neutral([each].flat().join(', '))}`, width - 2).map(line => `  ${line}`),
+    ...(escalation.answer ?? []).flatMap(part =>
+      wrap(`> ${neutral([part].flat().join(', '))}`, width - 2).map(line => `  ${line}`),
     ),
-    ...(wasOpen ? goesOn(answered) : consequence(answered)),
+    ...(wasOpen ? nowLines(answered) : laterLines(answered)),
   ]
 }
 
-/** A yes to what was refused long ago runs nothing, and must not sound as if it did. */
+/** An approval of a request that was refused earlier does not run it, and the heading must say so. */
 function heading({ number, verdict, answer, session_id }: ShownEscalation, wasOpen: boolean): string {
-  const which = `decision ${number} of session ${session_id}`
-  if (answer) return `Answered: ${which}`
-  if (verdict !== 'allow') return `Denied: ${which}`
-  return wasOpen ? `Approved: ${which}` : `Noted: it was refused then; your yes to ${which} does not run it`
+  const name = `decision ${number} of session ${session_id}`
+  if (answer) return `Answered: ${name}`
+  if (verdict !== 'allow') return `Denied: ${name}`
+  return wasOpen ? `Approved: ${name}` : `Noted: it was refused then; your yes to ${name} does not run it`
 }
 
-function goesOn({ escalation, remembered, lasts }: Answered): string[] {
+/** What happens now to a session that was waiting for the answer. */
+function nowLines({ escalation, remembered, lasts }: Answered): string[] {
   const { kind, verdict, session_id, sessions, risk, project } = escalation
   if (kind === 'error' && verdict === 'deny')
     return [`The session stays as it is; go on with: pcc resume ${session_id}`]
@@ -49,55 +50,58 @@ function goesOn({ escalation, remembered, lasts }: Answered): string[] {
       ? `${sessions.length} sessions go on: ${sessions.join(', ')}`
       : `The session goes on; watch it with: pcc attach ${session_id}`
   if (kind === 'question' && remembered) {
-    const forHow = lasts ? 'until you forget it' : 'for some time'
-    return [watch, `Remembered ${forHow}; you are not asked this again in ${neutral(project)}: pcc answers list`]
+    const period = lasts ? 'until you forget it' : 'for some time'
+    return [watch, `Remembered ${period}; you are not asked this again in ${neutral(project)}: pcc answers list`]
   }
   if (kind === 'question' || verdict === 'deny' || lasts) return [watch]
   return [watch, `It was for this one call: ${risk} requests are asked about every time.`]
 }
 
-/** What the answer changes, and what it does not. */
-function consequence({ escalation, remembered, lasts }: Answered): string[] {
+/** What the answer to an already refused request changes for later requests. */
+function laterLines({ escalation, remembered, lasts }: Answered): string[] {
   const { verdict, project, risk } = escalation
   if (lasts) return []
   if (remembered) {
-    const from = verdict === 'allow' ? 'is allowed from now on' : 'is refused from now on'
-    return [`Remembered: the same request in ${neutral(project)} ${from}, without asking you.`]
+    const effect = verdict === 'allow' ? 'is allowed from now on' : 'is refused from now on'
+    return [`Remembered: the same request in ${neutral(project)} ${effect}, without asking you.`]
   }
   if (verdict === 'deny') return ['It stays refused; this session does not list it again.']
   const why = risk === 'HIGH' ? 'HIGH requests are asked about every time' : 'the answer is for this one call alone'
-  return [`Not remembered: ${why}. The next time it is asked about or refused again.`, ...ruleFor(escalation)]
+  return [`Not remembered: ${why}. The next time it is asked about or refused again.`, ...suggestRule(escalation)]
 }
 
-/** A rule opens a HIGH request only as that exact request, and only if it can be written on one line without wildcards. */
-function ruleFor(escalation: ShownEscalation): string[] {
+/** A rule allows a HIGH request only as that exact request, and only if it can be written on one line without wildcards. */
+function suggestRule(escalation: ShownEscalation): string[] {
   const exact = exactRule(escalation)
-  if (!exact) return ['No rule can allow exactly this; where you want it, do it yourself.']
+  if (!exact) return ['No rule can allow exactly this; if you want it, do it yourself.']
   return [`To allow exactly this: pcc rules add allow ${quoteForShell(exact.tool)} ${quoteForShell(exact.match)}`]
 }
 
-/** The narrowest rule there is for a request: it alone, letter by letter. None where it cannot be written on one line without wildcards. */
+/**
+ * The narrowest rule for a request: it matches exactly this text. `undefined` when the text cannot be written on one line
+ * without wildcards.
+ */
 export function exactRule({
   kind,
   tool,
   normalised,
 }: Pick<EscalationView, 'kind' | 'tool' | 'normalised'>): { tool: string; match: string } | undefined {
   const match = normalised.slice(tool.length + 1)
-  const writable = kind === 'permission' && match !== '' && !/[*\p{Cc}\p{Cf}\u2028\u2029…]/u.test(match)
-  return writable ? { tool, match } : undefined
+  const isWritable = kind === 'permission' && match !== '' && !/[*\p{Cc}\p{Cf}\u2028\u2029…]/u.test(match)
+  return isWritable ? { tool, match } : undefined
 }
 
-/** What was answered by keys, as it would have been typed behind `pcc respond`: options by number, which is never ambiguous. */
+/** Converts an answer by keys to the arguments of `pcc respond`. Options are given by number, which is never ambiguous. */
 export function asTyped(
   { verdict, answers, reason }: AskReply,
   questions: readonly QuestionItem[],
 ): Pick<AnswerEscalation, 'verdict' | 'answer' | 'reason'> {
-  const why = reason === undefined ? {} : { reason }
-  if (!answers) return { ...(verdict && { verdict }), ...why }
-  return { answer: questions.map(item => typed(answers[item.question] ?? '', item)), ...why }
+  const withReason = reason === undefined ? {} : { reason }
+  if (!answers) return { ...(verdict && { verdict }), ...withReason }
+  return { answer: questions.map(item => answerText(answers[item.question] ?? '', item)), ...withReason }
 }
 
-function typed(answer: string | string[], { options }: QuestionItem): string {
+function answerText(answer: string | string[], { options }: QuestionItem): string {
   const chosen = [answer].flat()
   const numbers = chosen.map(label => options.findIndex(option => option.label === label) + 1)
   return numbers.every(number => number > 0) ? numbers.join(',') : chosen.join(', ')

@@ -16,7 +16,7 @@ interface RespondOptions {
   yes?: boolean
 }
 
-/** `pcc respond`: a person's word on what waits. */
+/** `pcc respond`: a person answers what waits for a decision. */
 export function addRespondCommand(program: Command): void {
   program
     .command('respond')
@@ -25,7 +25,7 @@ export function addRespondCommand(program: Command): void {
     .argument('[answer...]', 'to a question: words, or the number of an option; one for each part of it')
     .option('--approve', 'yes, it may run')
     .option('--deny', 'no; to a question: go on without an answer')
-    .option('--reason <text>', 'why; the agent is told it with a no')
+    .option('--reason <text>', 'why; with --deny the agent is told it')
     .option('--always', 'write the narrowest rule for it, or remember the answer to a question for good')
     .option('--everywhere', 'with --always: remember the answer in every project')
     .option('--yes', 'with --always: do not ask before writing')
@@ -52,24 +52,27 @@ async function respond(
 ): Promise<void> {
   const { paths, json, out, terminal } = context
   const client = await openClient(paths, context)
-  const asked = await client.request<EscalationView>('GET', `/escalations/${number}`)
-  const isWaiting = asked.state === 'open' || asked.state === 'denied'
-  // What is answered or withdrawn is told so by the daemon; nobody is asked about it first.
-  const said =
+  const escalation = await client.request<EscalationView>('GET', `/escalations/${number}`)
+  const isWaiting = escalation.state === 'open' || escalation.state === 'denied'
+  // The daemon rejects an answer to an escalation that is answered or withdrawn, so the person is not asked first.
+  const reply =
     options.interactive && isWaiting
-      ? await (await import('./respond-interactive.ts')).answerByKeys(asked, context)
-      : saidIn(words, options)
+      ? await (await import('./respond-interactive.ts')).answerByKeys(escalation, context)
+      : readReply(words, options)
   const { everywhere = false, yes = false } = options
   const lasting =
     options.always && isWaiting
-      ? await (await import('./respond-interactive.ts')).always({ asked, said, everywhere, yes }, context)
+      ? await (await import('./respond-interactive.ts')).prepareLastingAnswer(
+          { escalation, reply, everywhere, yes },
+          context,
+        )
       : {}
-  const env = asked.state === 'open' ? { env: await environmentFor(asked, context) } : {}
+  const env = escalation.state === 'open' ? { env: await environmentFor(escalation, context) } : {}
   const reason = options.reason === undefined ? {} : { reason: options.reason }
   const always = lasting.always === undefined ? {} : { always: lasting.always }
-  const body = { ...said, ...reason, ...always, ...env }
+  const body = { ...reply, ...reason, ...always, ...env }
   const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)
-  const view = { ...answered, wasOpen: asked.state === 'open', lasts: options.always === true }
+  const view = { ...answered, wasOpen: escalation.state === 'open', lasts: options.always === true }
   if (json) out(JSON.stringify(answered, null, 2))
   else for (const line of answeredLines(view, terminal.width)) out(line)
   await lasting.after?.()
@@ -94,7 +97,7 @@ function checkOptions(words: string[], { approve, deny, always, everywhere, yes,
   }
 }
 
-function saidIn(words: string[], { approve }: RespondOptions) {
+function readReply(words: string[], { approve }: RespondOptions) {
   if (words.length > 0) return { answer: words }
   return { verdict: approve ? ('allow' as const) : ('deny' as const) }
 }

@@ -14,18 +14,18 @@ import { resumeHeader } from '../render/session-page.ts'
 import { resumeEnvironment } from '../session-env.ts'
 import { resumeRun, type WatchRunDeps, watchRun } from './run/control.ts'
 
-/** `pcc resume`: a session that stands still goes on, where it stopped or from a checkpoint. */
+/** `pcc resume`: continues a session where it stopped, or from a checkpoint. */
 export function addResumeCommand(program: Command): void {
   program
     .command('resume')
     .description('Go on with a session that is paused, limited, stopped or failed, in its own conversation.')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
-    .option('--from <checkpoint>', 'go on from this one, in a new conversation (see: pcc checkpoints <session>)')
-    .option('--budget <amounts>', 'most that it may spend in all from now on, as in "10 usd"', budgetOption)
+    .option('--from <checkpoint>', 'go on from this checkpoint, in a new conversation (see: pcc checkpoints <session>)')
+    .option('--budget <amounts>', 'the most it may spend in all from now on, as in "10 usd"', budgetOption)
     .option('--detach', 'go on in the background')
     .option('--json', 'print events as JSON lines (with --detach: the session as JSON)')
     .action(async (ref: string, options: ResumeOptions, command: Command) => {
-      throw new ExitCode(await runResume({ ref, by: 'resume', options, context: await contextOf(command) }))
+      throw new ExitCode(await runResume({ ref, verb: 'resume', options, context: await contextOf(command) }))
     })
 }
 
@@ -36,19 +36,19 @@ export interface ResumeOptions {
 }
 
 export interface ResumeCall {
-  /** As it was typed. */
+  /** The session as it was typed. */
   ref: string
-  by: 'resume' | 'retry'
+  verb: 'resume' | 'retry'
   options: ResumeOptions
   context: CommandContext
 }
 
-/** Makes a session go on, in the environment of this shell, and shows it live or leaves it in the background. Returns the exit code. */
-export async function runResume({ ref, by, options, context }: ResumeCall): Promise<number> {
+/** Resumes a session with the environment of this shell, and shows it live or leaves it in the background. Returns the exit code. */
+export async function runResume({ ref, verb, options, context }: ResumeCall): Promise<number> {
   const { paths, json, quiet, terminal, out } = context
-  refuseInSession(context.env, `${by} ${ref}`)
+  refuseInSession(context.env, `${verb} ${ref}`)
   const client = await openClient(paths, context)
-  const run = by === 'resume' ? await findRun(ref, client) : undefined
+  const run = verb === 'resume' ? await findRun(ref, client) : undefined
   if (run) return resumeNamedRun(run, options, { client, context })
   const { id, project } = await client.request<SessionView>('GET', await sessionPath(ref))
   const env = await resumeEnvironment({ paths, env: context.env, project })
@@ -59,8 +59,8 @@ export async function runResume({ ref, by, options, context }: ResumeCall): Prom
     ...(options.budget && { budget: options.budget }),
     ...(!options.detach && isInteractive(context) && { attach: true }),
   }
-  const session = await client.request<SessionView>('POST', `/sessions/${id}/${by}`, body)
-  if (options.detach) return detached(await begun(client, session, after), context)
+  const session = await client.request<SessionView>('POST', `/sessions/${id}/${verb}`, body)
+  if (options.detach) return printDetached(await waitForStart(client, session, after), context)
   if (!json && !quiet) for (const line of resumeHeader(session, terminal)) out(line)
   return runLiveView({ client, session, context, after, env })
 }
@@ -70,29 +70,29 @@ async function resumeNamedRun(
   options: ResumeOptions,
   { client, context }: WatchRunDeps,
 ): Promise<number> {
-  const goesOn = await resumeRun(run, options, client)
-  if (!options.detach) return watchRun(goesOn, { client, context })
-  const words = [`Run goes on: ${run.id}`, `Attach with: pcc attach ${run.id}`]
-  for (const line of context.json ? [JSON.stringify(goesOn, null, 2)] : words) context.out(line)
+  const resumed = await resumeRun(run, options, client)
+  if (!options.detach) return watchRun(resumed, { client, context })
+  const lines = [`Run goes on: ${run.id}`, `Attach with: pcc attach ${run.id}`]
+  for (const line of context.json ? [JSON.stringify(resumed, null, 2)] : lines) context.out(line)
   return 0
 }
 
-/** Longer than it takes to look at the gate; a session that starts slowly is none that waits. */
-const BEGIN_MS = 3_000
+/** Longer than the check of the account's gate takes; a session that only starts slowly does not wait for its account. */
+const START_MS = 3_000
 
-/** The session as it is once it is known whether it begins or has to wait for its account. */
-async function begun(client: Client, session: SessionView, after: number): Promise<SessionView> {
+/** Returns the session once it is known whether it starts or has to wait for its account. */
+async function waitForStart(client: Client, session: SessionView, after: number): Promise<SessionView> {
   if (session.queued) return session
-  const signal = AbortSignal.timeout(BEGIN_MS)
+  const signal = AbortSignal.timeout(START_MS)
   for await (const { kind } of client.stream(`/events?session=${session.id}`, { after, signal })) {
-    if (BEGINNINGS.has(kind)) break
+    if (START_EVENTS.has(kind)) break
   }
   return client.request<SessionView>('GET', `/sessions/${session.id}`)
 }
 
-const BEGINNINGS = new Set<StoredEvent['kind']>(['task.started', 'agent.started', 'session.ended'])
+const START_EVENTS = new Set<StoredEvent['kind']>(['task.started', 'agent.started', 'session.ended'])
 
-function detached(session: SessionView, { json, out }: CommandContext): number {
+function printDetached(session: SessionView, { json, out }: CommandContext): number {
   if (json) out(JSON.stringify(session, null, 2))
   else for (const line of detachedLines(session)) out(line)
   return 0

@@ -18,40 +18,40 @@ interface ReviewOptions {
   stat?: true
 }
 
-/** `pcc review`: a person looks at a task's work before it is merged, and lets it through or returns it. */
+/** `pcc review`: a person looks at a task's work before it is merged, and approves or returns it. */
 export function addReviewCommand(program: Command): void {
   program
     .command('review')
-    .description('Look at a task’s work and what its checks saw, and let it through or return it with comments.')
+    .description('Look at a task’s work and the results of its checks, and approve it or return it with comments.')
     .argument('[task]', 'id, or a unique beginning of it; without one, what waits is listed')
     .option('--approve', 'it may be merged')
-    .option('--return', 'back to its agent, with -m')
-    .option('-m, --message <text>', 'what you say to it; the agent is told it with --return')
-    .option('--stat', 'show only which files, and how many lines')
+    .option('--return', 'send it back to its agent, with -m')
+    .option('-m, --message <text>', 'your comment; with --return the agent is told it')
+    .option('--stat', 'show only which files were changed, and how many lines')
     .option('--json', 'print JSON')
     .action(async (ref: string | undefined, options: ReviewOptions, command: Command) => {
-      const given = saidIn(options)
+      const given = readVerdict(options)
       if (given && ref === undefined) throw usage('say which task: pcc review <task> …')
       const context = await contextOf(command)
       if (ref === undefined) return listReviews(await openClient(context.paths, context), context)
       refuseInSession(context.env, `review ${ref}`)
       const client = await openClient(context.paths, context)
       const work = await client.request<TaskWork>('GET', `${taskPath(ref)}/work`)
-      if (given) return answer(work, given, { client, context })
-      const diff = await diffOf(ref, client)
+      if (given) return sendVerdict(work, given, { client, context })
+      const diff = await fetchDiff(ref, client)
       if (context.json) return context.out(JSON.stringify({ ...work, diff: diff ?? null }, null, 2))
-      await show(work, { diff, stat: options.stat === true }, context)
-      if (work.review === null || !isInteractive(context)) return context.note(nextWords(work))
-      const said = await askVerdict(work, context)
-      if (!said) throw new ExitCode(LATER)
-      await answer(work, said, { client, context })
+      await showWork(work, { diff, stat: options.stat === true }, context)
+      if (work.review === null || !isInteractive(context)) return context.note(nextStep(work))
+      const verdict = await askVerdict(work, context)
+      if (!verdict) throw new ExitCode(LATER)
+      await sendVerdict(work, verdict, { client, context })
     })
 }
 
-/** Left without an answer. */
+/** The exit code when the person leaves without an answer. */
 const LATER = 130
 
-function saidIn({ approve, return: back, message }: ReviewOptions): ReviewVerdict | undefined {
+function readVerdict({ approve, return: back, message }: ReviewOptions): ReviewVerdict | undefined {
   if (approve && back) throw usage('it is either --approve or --return')
   if (back && (message === undefined || message.trim() === ''))
     throw usage('say what is to be changed: --return -m "…"')
@@ -65,7 +65,7 @@ function usage(problem: string): AppError {
   return new AppError('usage', { problem, command: 'review' })
 }
 
-async function answer(
+async function sendVerdict(
   { task, title, state, review }: TaskWork,
   { verdict, reason }: ReviewVerdict,
   { client, context }: { client: Client; context: CommandContext },
@@ -74,12 +74,12 @@ async function answer(
   const body = { verdict, ...(reason !== undefined && { reason }) }
   const answered = await client.request<object>('POST', `/escalations/${review}/answer`, body)
   if (context.json) return context.out(JSON.stringify(answered, null, 2))
-  const told = verdict === 'allow' ? 'goes into the queue of its target' : 'goes back to its agent with your comments'
-  context.out(`${task} ${title}: ${told}.`)
+  const effect = verdict === 'allow' ? 'goes into the queue of its target' : 'goes back to its agent with your comments'
+  context.out(`${task} ${title}: ${effect}.`)
 }
 
-/** What has no worktree has no diff, and is looked at all the same. */
-async function diffOf(ref: string, client: Client): Promise<TaskDiff | undefined> {
+/** A task without a worktree has no diff; its work can be reviewed all the same. */
+async function fetchDiff(ref: string, client: Client): Promise<TaskDiff | undefined> {
   try {
     return await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff`)
   } catch (error) {
@@ -88,7 +88,7 @@ async function diffOf(ref: string, client: Client): Promise<TaskDiff | undefined
   }
 }
 
-async function show(
+async function showWork(
   work: TaskWork,
   { diff, stat }: { diff: TaskDiff | undefined; stat: boolean },
   context: CommandContext,
@@ -101,43 +101,43 @@ async function show(
   await pageOut([heading, '', ...checks, '', ...(diff ? statLines(diff, terminal) : []), ...body], context)
 }
 
-function nextWords({ task, review, state }: TaskWork): string {
+function nextStep({ task, review, state }: TaskWork): string {
   return review === null
     ? `It does not wait for a review (it is ${state}).`
-    : `Let it through with: pcc review ${task} --approve; or return it: pcc review ${task} --return -m "…"`
+    : `Approve it with: pcc review ${task} --approve; or return it: pcc review ${task} --return -m "…"`
 }
 
-/** What a person says to work that waits for them. */
+/** A person's verdict on work that waits for review. */
 interface ReviewVerdict {
   verdict: 'allow' | 'deny'
   reason?: string | undefined
 }
 
-/** Asks until it is clear: approve, return with comments, or leave it for later. */
+/** Asks until the answer is clear: approve, return with comments, or later (`undefined`). */
 async function askVerdict(
   { task }: TaskWork,
   { note }: Pick<CommandContext, 'note'>,
 ): Promise<ReviewVerdict | undefined> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  const gone = new Promise<undefined>(done => lines.once('close', () => done(undefined)))
-  const ask = (question: string) => Promise.race([lines.question(question), gone])
+  const inputClosed = new Promise<undefined>(resolve => lines.once('close', () => resolve(undefined)))
+  const ask = (question: string) => Promise.race([lines.question(question), inputClosed])
   try {
     for (;;) {
-      const said = (await ask(`${task}: [a]pprove, [r]eturn with comments, [l]ater? `))?.trim().toLowerCase()
-      if (said === undefined || said === 'l' || said === 'later') return undefined
-      if (said === 'a' || said === 'approve') return { verdict: 'allow' }
-      if (said !== 'r' && said !== 'return') continue
+      const choice = (await ask(`${task}: [a]pprove, [r]eturn with comments, [l]ater? `))?.trim().toLowerCase()
+      if (choice === undefined || choice === 'l' || choice === 'later') return undefined
+      if (choice === 'a' || choice === 'approve') return { verdict: 'allow' }
+      if (choice !== 'r' && choice !== 'return') continue
       const reason = (await ask('What is to be changed? '))?.trim()
       if (reason === undefined) return undefined
       if (reason !== '') return { verdict: 'deny', reason }
-      note('Its agent has to know what: nothing was said to it.')
+      note('The agent needs to know what to change; nothing was sent.')
     }
   } finally {
     lines.close()
   }
 }
 
-/** `pcc review` without a task: the work that waits for a person's look, oldest first. */
+/** `pcc review` without a task: lists the work that waits for a review, oldest first. */
 async function listReviews(client: Client, { json, out, terminal }: CommandContext): Promise<void> {
   const { escalations } = await client.request<{ escalations: EscalationView[] }>('GET', '/escalations')
   const reviews = escalations.filter(({ kind, state }) => kind === 'review' && state === 'open')
@@ -145,7 +145,7 @@ async function listReviews(client: Client, { json, out, terminal }: CommandConte
   if (reviews.length === 0) {
     return out('Nothing waits for your review. What waits for another decision: pcc pending')
   }
-  // Its target names the task and its title.
+  // The target of a review is the id and title of the task.
   for (const { target, created_at } of reviews) {
     out(cut(`${firstLine(target)}  (${ago(Date.now() - created_at)})`, terminal.width))
   }
@@ -153,7 +153,7 @@ async function listReviews(client: Client, { json, out, terminal }: CommandConte
   out(`Look at one with: pcc review ${reviews[0]?.target.split(' ')[0] ?? '<task>'}`)
 }
 
-/** What is known of a task's work: where it lies, how far its merge is, what gates saw of it. */
+/** The state of a task's work: its worktree, its merge, its review and the results of its gates. */
 export function workLines({ task, evidence, merge, worktree, review }: TaskWork, terminal: Terminal): string[] {
   return [
     ...(worktree?.state === 'live' ? [`Worktree: ${neutral(worktree.directory)} (${worktree.branch})`] : []),
@@ -167,7 +167,7 @@ export function workLines({ task, evidence, merge, worktree, review }: TaskWork,
 
 type Check = TaskWork['evidence'][number]
 
-const LOOKS: Record<Check['status'], { glyph: string; tone: Tone }> = {
+const CHECK_MARKS: Record<Check['status'], { glyph: string; tone: Tone }> = {
   passed: { glyph: '✓', tone: 'green' },
   flaky: { glyph: '~', tone: 'yellow' },
   failed: { glyph: '✗', tone: 'red' },
@@ -175,7 +175,7 @@ const LOOKS: Record<Check['status'], { glyph: string; tone: Tone }> = {
   skipped: { glyph: '–', tone: 'dim' },
 }
 
-/** What the gates of the newest verification saw, a line each and what they found under it. */
+/** The results of the gates in the newest verification, with the findings of each gate below it. */
 function evidenceLines(evidence: readonly Check[], { paint }: Pick<Terminal, 'paint'>): string[] {
   const [first] = evidence
   if (!first) return []
@@ -183,40 +183,39 @@ function evidenceLines(evidence: readonly Check[], { paint }: Pick<Terminal, 'pa
   return [
     `Evidence (attempt ${first.attempt}, verification ${first.round}${tree}):`,
     ...evidence.flatMap(check => {
-      const { glyph, tone } = LOOKS[check.status]
-      const found = check.findings.map(({ text, file, line }) => {
+      const { glyph, tone } = CHECK_MARKS[check.status]
+      const findings = check.findings.map(({ text, file, line }) => {
         const at = file === undefined ? '' : `${neutral(file)}${line === undefined ? '' : `:${line}`}: `
         return `      ${at}${firstLine(text)}`
       })
-      return [`  ${paint(tone, glyph)} ${check.gate}${detailOf(check)}`, ...found]
+      return [`  ${paint(tone, glyph)} ${check.gate}${describeCheck(check)}`, ...findings]
     }),
   ]
 }
 
-function detailOf({ command, exit, duration_ms, cached, status, tests }: Check): string {
-  const many = tests === null ? [] : [counted(tests.length, 'test')]
+function describeCheck({ command, exit, duration_ms, cached, status, tests }: Check): string {
   const parts = [
     ...(command === null ? [] : [neutral(command)]),
     ...(exit === null || exit === 0 ? [] : [`exit ${exit}`]),
-    ...many,
+    ...(tests === null ? [] : [counted(tests.length, 'test')]),
     ...(status === 'flaky' ? ['passed when tried again'] : []),
     ...(cached ? ['cached'] : duration_ms >= 1_000 ? [duration(duration_ms)] : []),
   ]
   return parts.length === 0 ? '' : `: ${parts.join(', ')}`
 }
 
-/** A diff as lines, coloured where the terminal shows colours. What it holds cannot move the cursor or disguise itself. */
+/** A diff as coloured lines that are safe to print: its content cannot move the cursor or disguise itself. */
 export function diffLines({ diff = '' }: Pick<TaskDiff, 'diff'>, { paint }: Pick<Terminal, 'paint'>): string[] {
   const lines = diff.split('\n')
   if (lines.at(-1) === '') lines.pop()
   return lines.map(line => {
     const shown = neutral(line)
-    const tone = toneOf(line)
+    const tone = chooseTone(line)
     return tone === undefined ? shown : paint(tone, shown)
   })
 }
 
-/** Which files, and how many lines of each. */
+/** The changed files with the number of lines added and removed. */
 export function statLines(
   { files, cut }: Pick<TaskDiff, 'files' | 'cut'>,
   { paint }: Pick<Terminal, 'paint'>,
@@ -232,9 +231,9 @@ export function statLines(
   return [...lines, ` ${files.length === 0 ? 'nothing was changed' : total}`, ...(cut ? [paint('yellow', CUT)] : [])]
 }
 
-const CUT = ' It is too long to be shown whole.'
+const CUT = ' It is too long to be shown in full.'
 
-/** Whose it is and where it was found. */
+/** The task of a diff and where the diff comes from. */
 export function diffHeading(
   { task, title, attempt, source, branch, target }: TaskDiff,
   { paint }: Pick<Terminal, 'paint'>,
@@ -243,41 +242,41 @@ export function diffHeading(
   return `${paint('bold', `${task}  ${neutral(title)}`)} (attempt ${attempt}, ${where})`
 }
 
-function sum(files: readonly ChangedFile[], of: 'added' | 'removed'): number {
-  return files.reduce((total, file) => total + (file[of] ?? 0), 0)
+function sum(files: readonly ChangedFile[], field: 'added' | 'removed'): number {
+  return files.reduce((total, file) => total + (file[field] ?? 0), 0)
 }
 
-function toneOf(line: string): Tone | undefined {
+function chooseTone(line: string): Tone | undefined {
   if (/^(diff --git|index |--- |\+\+\+ |new file|deleted file|rename |similarity )/.test(line)) return 'bold'
   if (line.startsWith('@@')) return 'cyan'
   if (line.startsWith('+')) return 'green'
   return line.startsWith('-') ? 'red' : undefined
 }
 
-/** Prints lines: through the person's pager where somebody looks and they do not fit, else as they are. */
+/** Prints lines: through the person's pager on a terminal that is too small for them, otherwise directly. */
 export async function pageOut(
   lines: readonly string[],
   { env, out }: Pick<CommandContext, 'env' | 'out'>,
 ): Promise<void> {
   const rows = process.stdout.rows ?? 24
   const fits = !process.stdout.isTTY || lines.length < rows
-  if (fits || !(await throughPager(lines, env))) for (const line of lines) out(line)
+  if (fits || !(await showInPager(lines, env))) for (const line of lines) out(line)
 }
 
-/** False where there is no pager: nothing was shown then. */
-async function throughPager(lines: readonly string[], env: CommandContext['env']): Promise<boolean> {
-  const wanted = env['PCC_PAGER'] ?? env['PAGER'] ?? 'less'
-  if (wanted === '' || wanted === 'cat') return false
-  // As git does: colours are shown, a short text is left on the screen, the terminal is put back as it was.
-  const child = spawn('/bin/sh', ['-c', wanted], {
+/** Returns false when there is no pager; nothing was shown then. */
+async function showInPager(lines: readonly string[], env: CommandContext['env']): Promise<boolean> {
+  const pager = env['PCC_PAGER'] ?? env['PAGER'] ?? 'less'
+  if (pager === '' || pager === 'cat') return false
+  // The options that git uses: show colours, leave a short text on the screen, restore the terminal.
+  const child = spawn('/bin/sh', ['-c', pager], {
     stdio: ['pipe', 'inherit', 'inherit'],
     env: { LESS: 'FRX', ...env },
   })
-  child.stdin.on('error', () => undefined) // who has seen enough leaves before the end
+  child.stdin.on('error', () => undefined) // the person may quit the pager before the end
   child.stdin.end(`${lines.join('\n')}\n`)
   const [code] = await once(child, 'close').catch(() => [NOT_FOUND])
   return code !== NOT_FOUND
 }
 
-/** What a shell says of a program that it does not find. */
+/** The exit code of a shell that does not find the program. */
 const NOT_FOUND = 127

@@ -30,14 +30,14 @@ import { cut, firstLine, neutral, pad, type Terminal, type Tone } from '../rende
 import { deciderOf, judgeCall, loadProjectPolicy, type ProjectPolicy } from './explain-call.ts'
 
 /**
- * Prints the rules in force in this directory, each with its number and place, and what waits for trust. A wrong file is
- * told with what is left in force, and by the exit code.
+ * Prints the rules in force in this directory, each with its number, and the rules that wait for trust. An invalid file is
+ * reported together with the rules that remain in force, and by the exit code.
  */
 export async function listRules({ paths, env, json, out, terminal }: CommandContext): Promise<void> {
   const policy = await loadProjectPolicy({ paths, env, project: process.cwd() })
   const { written, waiting, problem } = policy.rules
-  const row = (in_force: boolean) => (each: WrittenRule) => {
-    const { rule, file, line, number } = each
+  const row = (in_force: boolean) => (written: WrittenRule) => {
+    const { rule, file, line, number } = written
     return { number, scope: file === policy.userFile ? 'user' : 'project', ...rule, file, line, in_force }
   }
   const rows = [...written.map(row(true)), ...waiting.map(row(false))]
@@ -55,7 +55,7 @@ export async function listRules({ paths, env, json, out, terminal }: CommandCont
   if (problem) out(`${terminal.paint('red', 'wrong:')} ${neutral(problem.message)}. ${problem.next}`)
   const home = env['HOME']
   for (const scope of ['user', 'project'] as const) {
-    const own = rows.filter(each => each.scope === scope).sort((one, other) => one.number - other.number)
+    const own = rows.filter(candidate => candidate.scope === scope).sort((one, other) => one.number - other.number)
     if (own.length === 0) continue
     const [first] = own
     out(
@@ -73,38 +73,43 @@ export async function listRules({ paths, env, json, out, terminal }: CommandCont
   if (rows.length === 0) out("No rules. Add one with: pcc rules add allow Bash 'npm run *'")
 }
 
-interface Where {
+interface RuleScope {
   project?: boolean
 }
 
 /** `pcc rules add` */
-export async function writeRule(context: CommandContext, rule: PolicyRule, where: Where): Promise<void> {
+export async function writeRule(context: CommandContext, rule: PolicyRule, scope: RuleScope): Promise<void> {
   refuseInSession(context.env, `rules add ${rule.effect} …`)
   refuseUseless(rule)
-  const added = addRule(await edited(context, where), rule)
-  say(context, 'Added', added)
-  if (where.project && rule.effect === 'allow') context.note('It counts here after: pcc trust .')
+  const added = addRule(await locateRules(context, scope), rule)
+  printRule(context, 'Added', added)
+  if (scope.project && rule.effect === 'allow') context.note('It counts here after: pcc trust .')
   if (rule.tool === 'Bash' && rule.match !== undefined && !parsePattern(rule.match))
-    context.note('It is no single command or pipe, so it counts for exactly this text and nothing like it.')
+    context.note('It is not a single command or pipe, so it counts only for exactly this text.')
   else if (rule.effect === 'allow' && /[*]/.test(rule.match ?? '*'))
     context.note('HIGH risk is let through only by a rule for exactly that request, without a *.')
 }
 
 /** `pcc rules remove` */
-export async function deleteRule(context: CommandContext, number: number, where: Where): Promise<void> {
+export async function deleteRule(context: CommandContext, number: number, scope: RuleScope): Promise<void> {
   refuseInSession(context.env, `rules remove ${number}`)
-  say(context, 'Removed', removeRule(await edited(context, where), number))
+  printRule(context, 'Removed', removeRule(await locateRules(context, scope), number))
 }
 
-async function edited({ paths }: CommandContext, { project }: Where) {
-  const here = process.cwd()
-  const file = project ? ((await findProjectRules(paths, here)) ?? projectRulesFile(here)) : userRulesFile(paths)
+/** The rules file to edit and its lock. */
+async function locateRules({ paths }: CommandContext, { project }: RuleScope) {
+  const directory = process.cwd()
+  const projectFile = async () => (await findProjectRules(paths, directory)) ?? projectRulesFile(directory)
+  const file = project ? await projectFile() : userRulesFile(paths)
   if (project && file === userRulesFile(paths))
-    throw new AppError('usage', { problem: 'here your own rules are kept; leave --project out', command: 'rules' })
+    throw new AppError('usage', {
+      problem: 'the rules in this directory are your own; leave --project out',
+      command: 'rules',
+    })
   return { file, lockFile: join(paths.home, 'rules.lock') }
 }
 
-/** Such a rule would be written and never match: it is told at once. */
+/** Rejects a rule that would be written but could never match. */
 function refuseUseless({ effect, tool, match }: PolicyRule): void {
   if (effect !== 'allow' || tool !== 'Bash' || match === undefined) return
   const stages = parsePattern(match)?.stages.length ?? 1
@@ -115,31 +120,34 @@ function refuseUseless({ effect, tool, match }: PolicyRule): void {
     })
 }
 
-function say({ json, out }: CommandContext, did: string, { rule, file, line, number }: WrittenRule): void {
+function printRule({ json, out }: CommandContext, action: string, { rule, file, line, number }: WrittenRule): void {
   out(
     json
       ? JSON.stringify({ number, ...rule, file, line })
-      : neutral(`${did}: ${describeRule(rule)}  (${file}:${line})`),
+      : neutral(`${action}: ${describeRule(rule)}  (${file}:${line})`),
   )
 }
 
 /**
- * A rule for a tool that is not there never counts, and a deny that never counts looks like protection. What is nearly the
- * name of a tool is refused; for any other word there is a remark, because agents get new tools.
+ * A rule for an unknown tool never counts, and a deny rule that never counts looks like protection. A misspelt tool name is
+ * rejected; for any other unknown name a remark is returned, because agents get new tools.
  */
 export function checkTool(tool: string): string | undefined {
   if (KNOWN_TOOLS.includes(tool) || tool.startsWith('mcp__')) return undefined
   if (tool.includes('*')) return undefined
-  const meant = findNearestWord(
+  const nearest = findNearestWord(
     tool,
     KNOWN_TOOLS.map(name => ({ form: name.toLowerCase(), means: name })),
   )
-  if (meant !== undefined)
-    throw new AppError('usage', { problem: `there is no tool "${tool}"; did you mean ${meant}?`, command: 'rules add' })
+  if (nearest !== undefined)
+    throw new AppError('usage', {
+      problem: `there is no tool "${tool}"; did you mean ${nearest}?`,
+      command: 'rules add',
+    })
   return `${tool} is no tool that pcc knows: if there is none of this name, the rule never counts.`
 }
 
-/** Which rules match a command here, and what becomes of it. */
+/** Shows which rules match a command here and how it would be decided. */
 export async function testCommand(
   context: CommandContext,
   command: string,
@@ -170,10 +178,10 @@ export async function testCommand(
   }
 }
 
-/** Beyond this nobody reads on; the counts are of all. */
+/** The most changes that are listed; the counts cover all of them. */
 const MOST_CHANGES = 1000
 
-/** Decides recorded requests again under the rules of now, and shows those that would end otherwise. Nothing is run. */
+/** Decides recorded requests again under the current rules and shows those that would be decided differently. Nothing is run. */
 export async function replay(
   context: CommandContext,
   { since, rules }: { since: number; rules?: string },
@@ -188,8 +196,8 @@ export async function replay(
     policies.set(project, policy)
     return policy
   }
-  const here = await policyFor(process.cwd())
-  if (here.problem) note(`${here.problem.message}. ${here.problem.next}`)
+  const { problem } = await policyFor(process.cwd())
+  if (problem) note(`${problem.message}. ${problem.next}`)
 
   using classifier = openClassifier()
   const counts = { requests: 0, changed: 0 }
@@ -205,10 +213,10 @@ export async function replay(
         policy: await policyFor(project),
         attached: wasAsked(recorded),
         moreRules: assessment => rulesFromAllowedTools(allowedTools, { tool, input }, assessment),
-        precedent: async () => precedentOf(recorded),
+        precedent: async () => recordedPrecedent(recorded),
       },
     )
-    const change = changeOf(recorded, decision)
+    const change = findChange(recorded, decision)
     if (!change) continue
     counts.changed++
     if (changes.length < MOST_CHANGES) changes.push(change)
@@ -221,35 +229,35 @@ function wasAsked({ decided }: RecordedRequest): boolean {
   return !isAutomatic(decided.by) && decided.by !== 'nobody'
 }
 
-/** An answer that counted then counts now; only rules are tried here. */
-function precedentOf({ decided }: RecordedRequest): Advice | undefined {
+/** A precedent that counted then counts now too; only the rules are tried here. */
+function recordedPrecedent({ decided }: RecordedRequest): Advice | undefined {
   const { by, verdict, confidence, reason } = decided
   return by === 'precedent' ? { approve: verdict === 'allow', confidence, reason } : undefined
 }
 
-/** Somebody who was asked then would be asked again. With nobody there a question is a refusal, then as now. */
-function changeOf(
+/** A person who was asked then would be asked again. With nobody there, `ask` means a refusal, then as now. */
+function findChange(
   recorded: RecordedRequest,
   now: { verdict: ReplayChange['now']; by: string; reason: string; rule?: string },
 ) {
-  const asked = wasAsked(recorded)
+  const personWasAsked = wasAsked(recorded)
   const { time, session, request, decided } = recorded
-  const was = asked ? 'ask' : decided.verdict
-  const becomes = now.verdict === 'ask' && !asked ? 'deny' : now.verdict
+  const was = personWasAsked ? 'ask' : decided.verdict
+  const becomes = now.verdict === 'ask' && !personWasAsked ? 'deny' : now.verdict
   if (was === becomes) return undefined
   const { call_id, tool, target } = request
   const why = now.rule ?? now.reason
   return { time, session, call_id, tool, target, was, now: now.verdict, by: now.by, why } satisfies ReplayChange
 }
 
-/** A recorded request that would end otherwise now. */
+/** A recorded request that would be decided differently now. */
 interface ReplayChange {
   time: number
   session: string
   call_id: string
   tool: string
   target: string
-  /** `ask` where a person was asked, whatever they said. */
+  /** `ask` when a person was asked, whatever the answer was. */
   was: 'allow' | 'ask' | 'deny'
   now: 'allow' | 'ask' | 'deny'
   by: string
@@ -266,7 +274,7 @@ interface Replayed {
 const TONES: Record<ReplayChange['now'], Tone> = { allow: 'green', ask: 'yellow', deny: 'red' }
 const SHOWN = 100
 
-/** The table of what would change, and what it comes to. */
+/** The table of what would change, and the totals. */
 function replayLines({ counts, changes, since }: Replayed, { paint }: Terminal): string[] {
   const { requests, changed } = counts
   const span = duration(since)
@@ -274,8 +282,8 @@ function replayLines({ counts, changes, since }: Replayed, { paint }: Terminal):
   if (changed === 0) return [`${requests} requests of the last ${span} decided again: nothing would change.`]
   const row = (change: ReplayChange) => {
     const { time, session, tool, target, was, now, why } = change
-    const what = pad(cut(firstLine(`${tool} ${target}`), 48), 48)
-    return `${dateTime(time).slice(0, 16)}  ${session}  ${what}  ${pad(was, 5)} → ${paint(TONES[now], pad(now, 5))}  ${firstLine(why)}`
+    const request = pad(cut(firstLine(`${tool} ${target}`), 48), 48)
+    return `${dateTime(time).slice(0, 16)}  ${session}  ${request}  ${pad(was, 5)} → ${paint(TONES[now], pad(now, 5))}  ${firstLine(why)}`
   }
   const shown = changes.slice(0, SHOWN).map(row)
   const left = changed - shown.length
@@ -284,11 +292,11 @@ function replayLines({ counts, changes, since }: Replayed, { paint }: Terminal):
     ...shown,
     ...(left > 0 ? [`… and ${left} more; --json has up to 1000`] : []),
     '',
-    `${requests} requests of the last ${span} decided again: ${changed} would end otherwise. Nothing was run.`,
+    `${requests} requests of the last ${span} decided again: ${changed} would be decided differently. Nothing was run.`,
   ]
 }
 
-/** The file of `--rules`. One that cannot be read as rules is refused: what came of it would be said about nobody's rules. */
+/** The file of `--rules`. A file that is not valid rules is rejected, because the result would be about no rules at all. */
 function trialFile(rules: string | undefined): string | undefined {
   if (rules === undefined) return undefined
   const file = resolve(rules)

@@ -23,29 +23,26 @@ export function addRulesCommand(program: Command): void {
   rules
     .command('add')
     .description('put a rule at the end of your rules')
-    .argument('<effect>', 'allow, ask or deny', effect)
+    .argument('<effect>', 'allow, ask or deny', parseEffect)
     .argument('<tool>', 'Bash, Write, mcp__server__* …')
     .argument('[pattern]', "the command, path or address it is for: 'npm run *', './docs/*'")
     .option('--project', "into the project's rules (.perpetualcc/rules.toml), not yours")
     .option('--json', 'print JSON')
-    .action(async (says: Effect, tool: string, match: string | undefined, options: Where, command: Command) => {
-      const [{ writeRule }, { checkTool }] = await Promise.all([
-        import('./rules-actions.ts'),
-        import('./rules-actions.ts'),
-      ])
+    .action(async (effect: Effect, tool: string, match: string | undefined, options: RuleScope, command: Command) => {
+      const { checkTool, writeRule } = await import('./rules-actions.ts')
       const remark = checkTool(tool)
       const context = await contextOf(command)
-      await writeRule(context, { effect: says, tool, ...(match !== undefined && { match }) }, options)
+      await writeRule(context, { effect, tool, ...(match !== undefined && { match }) }, options)
       if (remark !== undefined) context.note(neutral(remark))
     })
 
   rules
     .command('remove')
-    .description('take a rule out again')
-    .argument('<number>', 'as pcc rules list shows it', count)
+    .description('remove a rule')
+    .argument('<number>', 'the number that pcc rules list shows', parseRuleNumber)
     .option('--project', "from the project's rules, not yours")
     .option('--json', 'print JSON')
-    .action(async (number: number, options: Where, command: Command) => {
+    .action(async (number: number, options: RuleScope, command: Command) => {
       const { deleteRule } = await import('./rules-actions.ts')
       await deleteRule(await contextOf(command), number, options)
     })
@@ -55,7 +52,7 @@ export function addRulesCommand(program: Command): void {
     .description('what the rules make of a command, or of everything that was asked for before; nothing is run')
     .argument('[command]', 'a shell command, as one word')
     .option('--replay', 'decide recorded requests again and show what would change')
-    .option('--since <time>', 'with --replay: how far back (12h, 7d, 2w)', span, 7 * DAY_MS)
+    .option('--since <time>', 'with --replay: how far back (12h, 7d, 2w)', parseSpan, 7 * DAY_MS)
     .option('--rules <file>', 'with this file in place of your rules, to try a change')
     .option('--json', 'print JSON')
     .action(async (text: string | undefined, options: TestOptions, command: Command) => {
@@ -68,7 +65,7 @@ export function addRulesCommand(program: Command): void {
 }
 
 type Effect = 'allow' | 'ask' | 'deny'
-type Where = { project?: boolean }
+type RuleScope = { project?: boolean }
 
 interface TestOptions {
   replay?: boolean
@@ -76,12 +73,12 @@ interface TestOptions {
   rules?: string
 }
 
-function effect(value: string): Effect {
+function parseEffect(value: string): Effect {
   if (value === 'allow' || value === 'ask' || value === 'deny') return value
   throw new InvalidArgumentError('It must be allow, ask or deny.')
 }
 
-function count(value: string): number {
+function parseRuleNumber(value: string): number {
   if (!/^[1-9]\d{0,5}$/.test(value)) throw new InvalidArgumentError('It must be a number of pcc rules list.')
   return Number(value)
 }
@@ -89,7 +86,7 @@ function count(value: string): number {
 const DAY_MS = 86_400_000
 const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS }
 
-function span(value: string): number {
+function parseSpan(value: string): number {
   const [, number, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(value) ?? []
   if (number === undefined) throw new InvalidArgumentError('It must be a time such as 30m, 12h, 7d or 2w.')
   return Number(number) * (UNITS[unit] ?? DAY_MS)

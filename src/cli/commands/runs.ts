@@ -7,10 +7,10 @@ import { contextOf } from '../context.ts'
 import { scheduleLines } from './run/control.ts'
 import { runLines } from './run/lines.ts'
 
-/** What is shown of the past unless somebody wants it all. */
+/** The number of past runs that are shown without `--all`. */
 const LATEST = 20
 
-/** `pcc runs`: the runs there are and were, newest first. */
+/** `pcc runs`: lists scheduled runs first, then current and past runs, newest first. */
 export function addRunsCommand(program: Command): void {
   program
     .command('runs')
@@ -21,13 +21,11 @@ export function addRunsCommand(program: Command): void {
     .action(async ({ project, all }: { project?: string; all?: true }, command: Command) => {
       const { json, out, terminal, ...context } = await contextOf(command)
       const client = await openClient(context.paths, context)
-      const query = [
-        ...(project === undefined ? [] : [`project=${encodeURIComponent(resolve(project))}`]),
-        ...(all ? [] : [`limit=${LATEST}`]),
-      ].join('&')
+      const ofProject = project === undefined ? [] : [`project=${encodeURIComponent(resolve(project))}`]
+      const query = [...ofProject, ...(all ? [] : [`limit=${LATEST}`])].join('&')
       const answer = await client.request<{ runs: RunView[]; total: number }>('GET', `/runs${query && `?${query}`}`)
-      const of = project === undefined ? '' : `?project=${encodeURIComponent(resolve(project))}`
-      const { schedules } = await client.request<{ schedules: ScheduleView[] }>('GET', `/schedules${of}`)
+      const scheduleQuery = ofProject.map(parameter => `?${parameter}`).join('')
+      const { schedules } = await client.request<{ schedules: ScheduleView[] }>('GET', `/schedules${scheduleQuery}`)
       if (json) return out(JSON.stringify({ ...answer, schedules }, null, 2))
       for (const line of scheduleLines(schedules, terminal, Date.now())) out(line)
       for (const line of runLines(answer, terminal, Date.now())) out(line)

@@ -4,7 +4,7 @@ import type { LoggedRequest } from '../../simulator/request-log.ts'
 import { contextOf, ExitCode } from '../context.ts'
 import { counted } from '../render/format.ts'
 
-/** `pcc simulate <scenario.yaml>`: the model's API on loopback, answered from a file. */
+/** `pcc simulate <scenario.yaml>`: serves the model's API on loopback, with answers from a file. */
 export function addSimulateCommand(program: Command): void {
   program
     .command('simulate')
@@ -13,7 +13,7 @@ export function addSimulateCommand(program: Command): void {
       'Serve a scripted model API on loopback, so that a real agent runs without an account and without a network.',
     )
     .argument('<scenario>', 'the scenario file (docs/simulator.md)')
-    .option('--port <number>', 'port on 127.0.0.1; 0 takes a free one', portOf, 0)
+    .option('--port <number>', 'port on 127.0.0.1; 0 takes a free one', parsePort, 0)
     .option('--log <file>', 'append every request as a JSON line')
     .option('--json', 'print the address and the environment as JSON')
     .action((scenario: string, options: SimulateOptions, command: Command) => simulate(scenario, options, command))
@@ -24,17 +24,17 @@ interface SimulateOptions {
   log?: string
 }
 
-/** How many requests stay in memory: a run of days must not grow, and only the log file is read afterwards. */
+/** How many requests stay in memory. Memory must not grow over days, and afterwards only the log file is read. */
 const KEEP = 10
 
 async function simulate(scenario: string, { port, log }: SimulateOptions, command: Command): Promise<void> {
   const { openSimulator } = await import('../../simulator/open.ts')
   const context = await contextOf(command)
-  const seen = { requests: 0, failed: 0 }
+  const counts = { requests: 0, failed: 0 }
   const onRequest = (request: LoggedRequest) => {
-    seen.requests++
-    if (isFailure(request)) seen.failed++
-    context.note(lineFor(request))
+    counts.requests++
+    if (isFailure(request)) counts.failed++
+    context.note(requestLine(request))
   }
   const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
   await using simulator = await openSimulator({ file: scenario, port, log, keep: KEEP, onRequest })
@@ -43,11 +43,11 @@ async function simulate(scenario: string, { port, log }: SimulateOptions, comman
   if (context.json) context.out(JSON.stringify({ url, port: simulator.port, env }))
   else for (const line of greeting(scenario, url, env)) context.out(line)
   await stopped
-  context.note(`\n${counted(seen.requests, 'request')}, ${seen.failed} not as the scenario expects`)
-  if (seen.failed > 0) throw new ExitCode(1)
+  context.note(`\n${counted(counts.requests, 'request')}, ${counts.failed} not as the scenario expects`)
+  if (counts.failed > 0) throw new ExitCode(1)
 }
 
-/** What an agent needs to talk to the simulator and to nothing else. */
+/** The environment that makes an agent talk to the simulator and to nothing else. */
 function environmentFor(url: string): Record<string, string> {
   return {
     ANTHROPIC_BASE_URL: url,
@@ -77,15 +77,15 @@ function isFailure(request: LoggedRequest): boolean {
   return request.unexpected.length > 0 || ['unmatched', 'exhausted', 'refused'].includes(request.response)
 }
 
-function lineFor(request: LoggedRequest): string {
+function requestLine(request: LoggedRequest): string {
   const time = new Date(request.time).toISOString().slice(11, 19)
-  const what =
+  const subject =
     request.turn ?? (request.prompt ? `"${request.prompt.slice(0, 60)}"` : `${request.method} ${request.path}`)
-  const unexpected = request.unexpected.length > 0 ? ` · expected but not so: ${request.unexpected.join(', ')}` : ''
-  return `${time}  ${request.status} ${request.response}  ${what.replaceAll('\n', ' ')}${unexpected}`
+  const unexpected = request.unexpected.length > 0 ? ` · not as expected: ${request.unexpected.join(', ')}` : ''
+  return `${time}  ${request.status} ${request.response}  ${subject.replaceAll('\n', ' ')}${unexpected}`
 }
 
-function portOf(text: string): number {
+function parsePort(text: string): number {
   const port = Number(text)
   if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('a port is a number from 0 to 65535')
   return port

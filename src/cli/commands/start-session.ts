@@ -10,7 +10,7 @@ import { firstLine } from '../render/text.ts'
 import type { RequestedWork } from '../requirements.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../session-env.ts'
 
-/** `pcc start` with a daemon that runs. Nothing comes back, and nothing has happened, where the long way must be taken. */
+/** Runs `pcc start` against a running daemon. Returns `undefined`, with nothing done, when the slow path must be taken. */
 export async function runHotStart({ operand, flags }: HotCall): Promise<number | undefined> {
   const options = readStartOptions(flags)
   if (!options) return undefined
@@ -30,62 +30,62 @@ export async function runHotStart({ operand, flags }: HotCall): Promise<number |
   }
 }
 
-// An ESM import of a built-in reads all its exports, which costs more than the rest of this file.
+// An ESM import of a built-in module reads all its exports, which costs more than loading the rest of this file.
 const { statSync } = process.getBuiltinModule('node:fs')
 const { resolve } = process.getBuiltinModule('node:path')
 
 export interface StartCall {
-  /** As it was typed. */
+  /** The project path as it was typed. */
   path: string
   options: StartOptions
   context: CommandContext
   connect(): Promise<DaemonConnection>
 }
 
-/** The body of `pcc start`: a new session, watched here or left in the background. Returns the exit code. */
+/** Starts a session for `pcc start`, and watches it here or leaves it in the background. Returns the exit code. */
 export async function startSession({ path, options, context, connect }: StartCall): Promise<number> {
   if (options.fork && !options.resume) {
     throw new AppError('usage', { problem: '--fork needs --resume <vendor-id>', command: 'start' })
   }
   const project = projectDirectory(path)
-  const { line, ...work } = await readWork(options)
+  const { queueText, ...work } = await readWork(options)
   const caller = { paths: context.paths, env: context.env, project, agent: options.agent }
   const [env, keys] = [await sessionEnvironment(caller), await brainKeys(caller)]
   const { config, settings } = callerSettings(context.paths, context.env)
   const connection = await connect()
-  const asked = connection.request<SessionView>('POST', '/sessions', {
-    ...requestOf({ project, work, env, options }),
+  const started = connection.request<SessionView>('POST', '/sessions', {
+    ...buildRequest({ project, work, env, options }),
     config,
     settings: { ...settings, ...keys },
     ...(!options.detach && isInteractive(context) && { attach: true }),
   })
-  if (options.detach) return detached(await asked, line, context)
-  const [session, [{ runLiveView }, { startHeader }]] = await Promise.all([asked, loadView()])
+  if (options.detach) return printDetached(await started, queueText, context)
+  const [session, [{ runLiveView }, { startHeader }]] = await Promise.all([started, loadView()])
   if (!context.json && !context.quiet) {
     const { terminal } = context
     const header = startHeader(session, { terminal, cwd: process.cwd(), home: context.env['HOME'] })
-    for (const text of [...header, ...(line ? [line] : [])]) context.out(text)
+    for (const line of [...header, ...(queueText ? [queueText] : [])]) context.out(line)
   }
   return runLiveView({ client: connection, session, context, after: 0, env: { ...env, ...keys } })
 }
 
 /**
- * Loads the view while the daemon works, but not before the request is out: loading leaves no room for anything else. A
- * socket connects in one turn of the event loop and is written to in the next.
+ * Loads the view while the daemon works, but only after the request is sent, because loading blocks the event loop. A socket
+ * connects in one turn of the event loop and is written to in the next.
  */
 async function loadView() {
   for (let turn = 0; turn < 2; turn++) await new Promise(resolve => setImmediate(resolve))
   return Promise.all([import('../live/watch.ts'), import('../render/session-page.ts')])
 }
 
-interface Wanted {
+interface RequestParts {
   project: string
   work: RequestedWork
   env: Record<string, string>
   options: StartOptions
 }
 
-function requestOf({ project, work, env, options }: Wanted): StartSession {
+function buildRequest({ project, work, env, options }: RequestParts): StartSession {
   return {
     project,
     ...work,
@@ -110,37 +110,38 @@ function requestOf({ project, work, env, options }: Wanted): StartSession {
   }
 }
 
-/** Files are read, and what reads them is loaded, only where there is one. */
-async function readWork({ task, requirements }: StartOptions): Promise<RequestedWork & { line?: string | undefined }> {
+/** Reads what to do. The code that parses requirements is loaded only when there is such a file. */
+async function readWork(options: StartOptions): Promise<RequestedWork & { queueText?: string | undefined }> {
+  const { task, requirements } = options
   if (task?.trim() === '' || (task === undefined && requirements === undefined)) throw new AppError('task_empty', {})
   if (requirements === undefined) return { task: (task ?? '').trim() }
   const { queueLine, readRequestedWork } = await import('../requirements.ts')
   const work = await readRequestedWork(requirements, task?.trim())
-  return { ...work, line: queueLine(work, requirements) }
+  return { ...work, queueText: queueLine(work, requirements) }
 }
 
-function detached(session: SessionView, line: string | undefined, { json, out }: CommandContext): number {
+function printDetached(session: SessionView, queueText: string | undefined, { json, out }: CommandContext): number {
   if (json) out(JSON.stringify(session, null, 2))
   else {
     out(
       `Session ${session.queued ? 'queued, it waits for a free place' : 'started'}: ${session.id} (${firstLine(session.name)})`,
     )
-    if (line) out(line)
+    if (queueText) out(queueText)
     out(`Attach with: pcc attach ${session.id}`)
   }
   return 0
 }
 
-/** Looked at here as well as by the daemon: a mistyped path should not start one. */
+/** Checked here as well as by the daemon: a mistyped path should not start a daemon. */
 function projectDirectory(path: string): string {
   const project = resolve(path)
-  const found = statSync(project, { throwIfNoEntry: false })
-  if (!found) throw new AppError('project_missing', { path })
-  if (!found.isDirectory()) throw new AppError('project_not_directory', { path })
+  const stats = statSync(project, { throwIfNoEntry: false })
+  if (!stats) throw new AppError('project_missing', { path })
+  if (!stats.isDirectory()) throw new AppError('project_not_directory', { path })
   return project
 }
 
-/** What `pcc start` was called with. */
+/** The options of `pcc start`. */
 export interface StartOptions {
   task?: string
   requirements?: string
@@ -165,32 +166,32 @@ export interface StartOptions {
   record?: string
 }
 
-/** The options from flags as they were typed; undefined where commander must explain what is wrong with one. */
+/** Parses the options from flags as they were typed. Returns `undefined` when one is invalid and commander must explain it. */
 export function readStartOptions(flags: Record<string, string | true>): StartOptions | undefined {
   const text = (flag: string) => (typeof flags[flag] === 'string' ? flags[flag] : undefined)
-  const maxTurns = optional(text('--max-turns'), parsePositive)
-  const allowedTools = optional(text('--allowed-tools'), parseTools)
-  const disallowedTools = optional(text('--disallowed-tools'), parseTools)
-  const priority = optional(text('--priority'), parseWhole)
-  const budget = optional(text('--budget'), readBudget)
-  const brain = optional(text('--brain'), parseBrainKind)
-  const confidence = optional(text('--confidence'), parseShare)
-  const host = optional(text('--host'), parseHost)
+  const maxTurns = parseOptional(text('--max-turns'), parsePositive)
+  const allowedTools = parseOptional(text('--allowed-tools'), parseTools)
+  const disallowedTools = parseOptional(text('--disallowed-tools'), parseTools)
+  const priority = parseOptional(text('--priority'), parseInteger)
+  const budget = parseOptional(text('--budget'), parseBudgetLimits)
+  const brain = parseOptional(text('--brain'), parseBrainKind)
+  const confidence = parseOptional(text('--confidence'), parseShare)
+  const host = parseOptional(text('--host'), parseHost)
   if (
-    brain === 'wrong' ||
-    host === 'wrong' ||
-    confidence === 'wrong' ||
-    budget === 'wrong' ||
-    priority === 'wrong' ||
-    maxTurns === 'wrong' ||
-    allowedTools === 'wrong' ||
-    disallowedTools === 'wrong'
+    brain === 'invalid' ||
+    host === 'invalid' ||
+    confidence === 'invalid' ||
+    budget === 'invalid' ||
+    priority === 'invalid' ||
+    maxTurns === 'invalid' ||
+    allowedTools === 'invalid' ||
+    disallowedTools === 'invalid'
   )
     return undefined
-  // Both said: the last one counts, which commander knows.
+  // Both were given: the last one counts, and only commander knows their order.
   if (flags['--auto-approve'] && flags['--no-auto-approve']) return undefined
   if (flags['--auto-resume'] && flags['--no-auto-resume']) return undefined
-  return withoutAbsent({
+  return omitUndefined({
     task: text('--task'),
     requirements: text('--requirements'),
     agent: text('--agent'),
@@ -215,19 +216,19 @@ export function readStartOptions(flags: Record<string, string | true>): StartOpt
   })
 }
 
-/** A whole number above 0; undefined when it is none. */
+/** Parses a whole number above 0; `undefined` when it is not one. */
 export function parsePositive(text: string): number | undefined {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined
 }
 
-/** A whole number, as a priority is; undefined when it is none. */
-export function parseWhole(text: string): number | undefined {
+/** Parses a whole number, such as a priority; `undefined` when it is not one. */
+export function parseInteger(text: string): number | undefined {
   return /^[+-]?\d{1,6}$/.test(text) ? Number(text) : undefined
 }
 
-function readBudget(text: string): BudgetLimits | undefined {
-  const read = parseBudget(text)
-  return 'limits' in read ? read.limits : undefined
+function parseBudgetLimits(text: string): BudgetLimits | undefined {
+  const parsed = parseBudget(text)
+  return 'limits' in parsed ? parsed.limits : undefined
 }
 
 function parseBrainKind(text: string): BrainKind | undefined {
@@ -238,33 +239,36 @@ function parseHost(text: string): SessionHost | undefined {
   return SESSION_HOSTS.find(host => host === text)
 }
 
-/** A number from 0 to 1; undefined when it is none. */
+/** Parses a number from 0 to 1; `undefined` when it is not one. */
 export function parseShare(text: string): number | undefined {
   return /^(0(\.\d+)?|1(\.0+)?|\.\d+)$/.test(text) ? Number(text) : undefined
 }
 
-/** Names by commas; rules may hold commas inside parentheses: `Bash(git log:*),Read`. Undefined when there is none, or one is left open. */
+/**
+ * Parses tool names separated by commas; commas inside parentheses belong to a name: `Bash(git log:*),Read`. Returns
+ * `undefined` when there is no name, or a bracket is not closed.
+ */
 export function parseTools(text: string): string[] | undefined {
   if (!hasClosedBrackets(text)) return undefined
-  const found = (text.match(/(?:\([^)]*\)|[^,(])+/g) ?? []).map(name => name.trim()).filter(Boolean)
-  return found.length === 0 ? undefined : found
+  const names = (text.match(/(?:\([^)]*\)|[^,(])+/g) ?? []).map(name => name.trim()).filter(Boolean)
+  return names.length === 0 ? undefined : names
 }
 
-/** `Bash(rm *` would count as a tool of that odd name, that is, not at all. */
+/** Without this check `Bash(rm *` would be taken for a tool of that name and never match anything. */
 export function hasClosedBrackets(text: string): boolean {
   let depth = 0
-  for (const each of text) {
-    if (each === '(') depth++
-    if (each === ')') depth--
+  for (const character of text) {
+    if (character === '(') depth++
+    if (character === ')') depth--
     if (depth < 0) return false
   }
   return depth === 0
 }
 
-function optional<T>(text: string | undefined, read: (text: string) => T | undefined): T | 'wrong' | undefined {
-  return text === undefined ? undefined : (read(text) ?? 'wrong')
+function parseOptional<T>(text: string | undefined, parse: (text: string) => T | undefined): T | 'invalid' | undefined {
+  return text === undefined ? undefined : (parse(text) ?? 'invalid')
 }
 
-function withoutAbsent(options: Record<string, unknown>): StartOptions {
+function omitUndefined(options: Record<string, unknown>): StartOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }

@@ -4,17 +4,17 @@ import { contextOf, ExitCode } from '../context.ts'
 import { budgetOption } from '../options.ts'
 import {
   hasClosedBrackets,
+  parseInteger,
   parsePositive,
   parseShare,
   parseTools,
-  parseWhole,
   type StartOptions,
 } from './start-session.ts'
 
-/** What `pcc start` does once its arguments are read. */
+/** Runs `pcc start` once its arguments are parsed. */
 export type StartBody = (path: string, options: StartOptions, command: Command) => Promise<number>
 
-/** `pcc start`, when its flags need explaining or the daemon must be started first; the usual way is `hot/start.ts`. */
+/** `pcc start` when a flag is invalid or the daemon must be started first; the usual path is `runHotStart`. */
 export function addStartCommand(program: Command, body: StartBody = start): void {
   program
     .command('start')
@@ -27,21 +27,21 @@ export function addStartCommand(program: Command, body: StartBody = start): void
       'who does it: claude, gemini, … or a command line (agent.command; see: pcc agents list)',
     )
     .option('--model <name>', 'the model the agent uses')
-    .option('--max-turns <n>', 'stop after this many turns', positive)
-    .option('--allowed-tools <names>', 'tools that need no question, comma-separated', names)
-    .option('--disallowed-tools <names>', 'tools the agent may never use, comma-separated', names)
+    .option('--max-turns <n>', 'stop after this many turns', positiveOption)
+    .option('--allowed-tools <names>', 'tools that need no question, comma-separated', toolsOption)
+    .option('--disallowed-tools <names>', 'tools the agent may never use, comma-separated', toolsOption)
     .option('--auto-approve', 'allow LOW risk requests unasked, whatever the settings say')
     .option('--no-auto-approve', 'ask about LOW risk requests too')
     .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
     .option('--no-auto-resume', 'after a limit, wait for pcc resume')
-    .option('--budget <amounts>', 'most that it may spend, as in "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
-    .option('--priority <n>', 'higher gets a free place sooner (default: 0)', whole)
+    .option('--budget <amounts>', 'the most it may spend, as in "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
+    .option('--priority <n>', 'higher gets a free place sooner (default: 0)', integerOption)
     .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
-    .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', share)
-    .option('--worktree', 'in a git worktree of its own; what it does is verified and merged')
+    .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', shareOption)
+    .option('--worktree', 'work in a git worktree of its own; the work is verified and merged')
     .addOption(
-      new Option('--host <where>', 'in a terminal that you can watch and take over (pcc attach)').choices(
+      new Option('--host <where>', 'run in a terminal that you can watch and take over (pcc attach)').choices(
         SESSION_HOSTS,
       ),
     )
@@ -65,28 +65,28 @@ async function start(path: string, options: StartOptions, command: Command): Pro
   return startSession({ path, options, context, connect: () => openClient(context.paths, context) })
 }
 
-function positive(value: string): number {
-  const found = parsePositive(value)
-  if (found === undefined) throw new InvalidArgumentError('It must be a whole number above 0.')
-  return found
+function positiveOption(value: string): number {
+  const number = parsePositive(value)
+  if (number === undefined) throw new InvalidArgumentError('It must be a whole number above 0.')
+  return number
 }
 
-function whole(value: string): number {
-  const found = parseWhole(value)
-  if (found === undefined) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
-  return found
+function integerOption(value: string): number {
+  const number = parseInteger(value)
+  if (number === undefined) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
+  return number
 }
 
-function share(value: string): number {
-  const found = parseShare(value)
-  if (found === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
-  return found
+function shareOption(value: string): number {
+  const share = parseShare(value)
+  if (share === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
+  return share
 }
 
-function names(value: string, before: string[] = []): string[] {
+function toolsOption(value: string, previous: string[] = []): string[] {
   if (!hasClosedBrackets(value))
     throw new InvalidArgumentError('A bracket is not closed, or closed twice, as in Bash(npm test).')
-  const found = parseTools(value)
-  if (!found) throw new InvalidArgumentError('Name at least one tool.')
-  return [...before, ...found]
+  const tools = parseTools(value)
+  if (!tools) throw new InvalidArgumentError('Name at least one tool.')
+  return [...previous, ...tools]
 }

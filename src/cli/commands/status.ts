@@ -10,25 +10,22 @@ export interface StatusOptions {
   json?: boolean | undefined
 }
 
-/** The body of `pcc status`. */
+/** Shows a session, or a run, for `pcc status`. */
 export async function showStatus(options: StatusOptions, { get, terminal, out }: ListOutput): Promise<void> {
   if (/^r-[0-9a-f]{1,6}$/i.test(options.ref) && (await showRun(options, { get, terminal, out }))) return
   const path = await (await import('../connection/connection.ts')).sessionPath(options.ref)
-  const asked = get(path) as Promise<SessionView>
-  const [session, page] = await Promise.all([asked, options.json || import('../render/session-page.ts')])
-  const history = options.showHistory ? await eventsOf(get, `${path}/events?tail=${HISTORY}`) : undefined
-  const decisions = options.showDecisions ? await eventsOf(get, `${path}/events?kinds=${DECISIONS}`) : undefined
+  const reply = get(path) as Promise<SessionView>
+  const [session, page] = await Promise.all([reply, options.json || import('../render/session-page.ts')])
+  const history = options.showHistory ? await fetchEvents(get, `${path}/events?tail=${HISTORY_LENGTH}`) : undefined
+  const decisions = options.showDecisions ? await fetchEvents(get, `${path}/events?kinds=${DECISION_KINDS}`) : undefined
   if (page === true) {
     const extra = { ...(history && { history }), ...(decisions && { decisions }) }
     return out(JSON.stringify({ ...session, ...extra }, null, 2))
   }
-  const here = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
-  for (const line of page.sessionPage(session, here)) out(line)
+  const pageOptions = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
+  for (const line of page.sessionPage(session, pageOptions)) out(line)
   if (!history && !decisions) return
-  const [{ eventLines }, { decisionLines }] = await Promise.all([
-    import('../render/event-lines.ts'),
-    import('../render/event-lines.ts'),
-  ])
+  const { decisionLines, eventLines } = await import('../render/event-lines.ts')
   for (const [title, events, draw] of [
     ['Decisions:', decisions, decisionLines],
     ['History:', history, eventLines],
@@ -39,25 +36,25 @@ export async function showStatus(options: StatusOptions, { get, terminal, out }:
   }
 }
 
-/** False where no run has that id: somebody may have called a session so. */
+/** Returns false when no run has that id: a session may have it as its name. */
 async function showRun({ ref, json }: StatusOptions, { get, terminal, out }: ListOutput): Promise<boolean> {
   const { findRun } = await import('../connection/connection.ts')
   const run = await findRun(ref, { request: <T>(_: string, path: string) => get(path) as Promise<T> })
   if (!run) return false
   const { runPage } = await import('./run/lines.ts')
-  const here = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
-  for (const line of json ? [JSON.stringify(run, null, 2)] : runPage(run, here)) out(line)
+  const pageOptions = { terminal, now: Date.now(), cwd: process.cwd(), home: process.env['HOME'] }
+  for (const line of json ? [JSON.stringify(run, null, 2)] : runPage(run, pageOptions)) out(line)
   return true
 }
 
-const HISTORY = 40
-const DECISIONS = 'permission.decided,question.answered'
+const HISTORY_LENGTH = 40
+const DECISION_KINDS = 'permission.decided,question.answered'
 
-async function eventsOf(get: GetJson, path: string): Promise<StoredEvent[]> {
+async function fetchEvents(get: GetJson, path: string): Promise<StoredEvent[]> {
   return ((await get(path)) as { events: StoredEvent[] }).events
 }
 
-/** `pcc status` when the daemon must be started first, or when its flags need explaining. */
+/** `pcc status` when a flag is invalid or the daemon must be started first. */
 export function addStatusCommand(program: Command): void {
   program
     .command('status')

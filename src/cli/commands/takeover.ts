@@ -5,7 +5,7 @@ import { sessionPath } from '../connection/connection.ts'
 import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 
-/** `pcc takeover`: a person types in the terminal of an agent from now on. */
+/** `pcc takeover`: from now on a person types in the terminal of an agent. */
 export function addTakeoverCommand(program: Command): void {
   program
     .command('takeover')
@@ -23,15 +23,15 @@ export function addTakeoverCommand(program: Command): void {
     })
 }
 
-/** Takes a terminal, or gives it back. */
-export async function handOver(ref: string, how: 'takeover' | 'handback', context: CommandContext) {
+/** Takes over a terminal, or hands it back. */
+export async function handOver(ref: string, action: 'takeover' | 'handback', context: CommandContext) {
   const { paths, env, json, out } = context
-  refuseInSession(env, `${how} ${ref}`)
+  refuseInSession(env, `${action} ${ref}`)
   const client = await openClient(paths, context)
   const { id } = await client.request<SessionView>('GET', await sessionPath(ref))
-  const session = await client.request<SessionView>('POST', `/sessions/${id}/${how}`, {})
+  const session = await client.request<SessionView>('POST', `/sessions/${id}/${action}`, {})
   if (json) out(JSON.stringify(session, null, 2))
-  else for (const line of LINES[how](id)) out(line)
+  else for (const line of LINES[action](id)) out(line)
   return { session, client }
 }
 

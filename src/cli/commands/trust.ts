@@ -6,7 +6,7 @@ import { type CommandContext, contextOf } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { neutral } from '../render/text.ts'
 
-/** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. What they do is imported on use: completion needs only their names. */
+/** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. Their code is imported on use, because completion needs only their names. */
 export function addTrustCommand(program: Command): void {
   const trust = program
     .command('trust')
@@ -18,9 +18,9 @@ export function addTrustCommand(program: Command): void {
       const context = await contextOf(command)
       const { grantTrust, trustStatus } = await import('../../policy/trust/trust.ts')
       const status = await trustStatus(context.paths, resolve(path))
-      if (status.state === 'nothing-to-trust' || status.state === 'trusted') return report(context, status)
+      if (status.state === 'nothing-to-trust' || status.state === 'trusted') return printStatus(context, status)
       refuseInSession(context.env, `trust ${quoteForShell(path)}`)
-      if (!context.json) for (const line of pageOf(status, context)) context.out(line)
+      if (!context.json) for (const line of contentLines(status, context)) context.out(line)
       const { confirm } = await import('../input.ts')
       await confirm({
         action: `Trusting ${status.project}`,
@@ -28,7 +28,7 @@ export function addTrustCommand(program: Command): void {
         yes: options.yes === true,
       })
       await grantTrust(context.paths, status)
-      report(context, await trustStatus(context.paths, status.project))
+      printStatus(context, await trustStatus(context.paths, status.project))
     })
 
   trust
@@ -40,8 +40,8 @@ export function addTrustCommand(program: Command): void {
       const context = await contextOf(command)
       const { trustStatus } = await import('../../policy/trust/trust.ts')
       const status = await trustStatus(context.paths, resolve(path))
-      if (!context.json && status.files.length > 0) for (const line of pageOf(status, context)) context.out(line)
-      report(context, status)
+      if (!context.json && status.files.length > 0) for (const line of contentLines(status, context)) context.out(line)
+      printStatus(context, status)
     })
 
   trust
@@ -55,31 +55,31 @@ export function addTrustCommand(program: Command): void {
       const project = resolve(path)
       const { revokeTrust } = await import('../../policy/trust/trust.ts')
       const revoked = await revokeTrust(context.paths, project)
-      const said = revoked ? `No longer trusted: ${project}` : `Nothing to revoke: ${project} was not trusted.`
-      context.out(context.json ? JSON.stringify({ project, revoked }) : neutral(said))
+      const sentence = revoked ? `No longer trusted: ${project}` : `Nothing to revoke: ${project} was not trusted.`
+      context.out(context.json ? JSON.stringify({ project, revoked }) : neutral(sentence))
     })
 }
 
-function report(context: CommandContext, status: TrustStatus): void {
-  context.out(context.json ? JSON.stringify(status, null, 2) : neutral(sentenceFor(status)))
+function printStatus(context: CommandContext, status: TrustStatus): void {
+  context.out(context.json ? JSON.stringify(status, null, 2) : neutral(describeStatus(status)))
 }
 
-function sentenceFor({ state, project, changed, since }: TrustStatus): string {
-  const on = since === undefined ? '' : ` since ${dayOf(since)}`
+function describeStatus({ state, project, changed, since }: TrustStatus): string {
+  const sinceText = since === undefined ? '' : ` since ${formatDay(since)}`
   switch (state) {
     case 'nothing-to-trust':
       return `Nothing to trust in ${project}: none of its files runs code or widens rights.`
     case 'trusted':
-      return `Trusted${on}: ${project}`
+      return `Trusted${sinceText}: ${project}`
     case 'untrusted':
       return `Not trusted: ${project}. To agree: pcc trust ${project}`
     case 'changed':
-      return `Changed${on}: ${changed.join(', ')}. To agree again: pcc trust ${project}`
+      return `Changed${sinceText}: ${changed.join(', ')}. To agree again: pcc trust ${project}`
   }
 }
 
-/** Everything a person agrees to; texts of the repository are made harmless for the terminal. */
-function pageOf(status: TrustStatus, { terminal }: CommandContext): string[] {
+/** Everything that a person agrees to. Texts from the repository are made safe to print. */
+function contentLines(status: TrustStatus, { terminal }: CommandContext): string[] {
   const lines = [`Project: ${neutral(status.project)}`, 'These files run code or widen what an agent may do:', '']
   for (const file of status.files) {
     const mark = status.changed.includes(file.path) ? terminal.paint('yellow', '  (changed)') : ''
@@ -88,11 +88,11 @@ function pageOf(status: TrustStatus, { terminal }: CommandContext): string[] {
     if (file.kind === 'scripts') lines.push(`    script, sha256 ${file.sha256.slice(0, 16)}`)
     if (file.refused) lines.push(terminal.paint('red', `    cannot be agreed to: ${neutral(file.refused.problem)}`))
   }
-  const gone = status.changed.filter(path => !status.files.some(file => file.path === path))
-  lines.push(...gone.map(path => `  ${neutral(path)}  (gone)`), '')
+  const removed = status.changed.filter(path => !status.files.some(file => file.path === path))
+  lines.push(...removed.map(path => `  ${neutral(path)}  (gone)`), '')
   return lines
 }
 
-function dayOf(time: number): string {
+function formatDay(time: number): string {
   return new Date(time).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 }

@@ -11,7 +11,7 @@ import { cut, firstLine, neutral, pad, type Terminal, widthOf } from '../render/
 
 const TASK = 'the id of its task, or a unique beginning of it'
 
-interface Shown {
+interface TaskWorktrees {
   worktrees: WorktreeView[]
   forecast: WorktreeForecast | null
 }
@@ -22,7 +22,14 @@ interface Removal {
   ref?: string
 }
 
-/** `pcc worktree`: where the tasks of runs work; nothing of theirs is ever lost. */
+type TaskRemoval = { task: string } & Removal
+
+interface OpenOptions {
+  editor?: true
+  print?: true
+}
+
+/** `pcc worktree`: the worktrees in which tasks of runs work. Their content is never lost. */
 export function addWorktreeCommand(program: Command): void {
   const worktree = program
     .command('worktree')
@@ -30,16 +37,16 @@ export function addWorktreeCommand(program: Command): void {
 
   worktree
     .command('list', { isDefault: true })
-    .description('The worktrees there are.')
+    .description('List the worktrees.')
     .option('--project <path>', 'only those of this project')
     .option('--all', 'also those that were archived or removed')
     .option('--json', 'print JSON')
     .action(async ({ project, all }: { project?: string; all?: true }, command: Command) => {
       const context = await contextOf(command)
-      const query = [...(project === undefined ? [] : [of(project)]), ...(all ? ['all=true'] : [])].join('&')
-      const found = await ask<{ worktrees: WorktreeView[] }>(context, 'GET', `/worktrees${query && `?${query}`}`)
-      if (context.json) return context.out(JSON.stringify(found, null, 2))
-      for (const line of worktreeLines(found.worktrees, context.terminal, here(context))) context.out(line)
+      const query = [...(project === undefined ? [] : [projectQuery(project)]), ...(all ? ['all=true'] : [])].join('&')
+      const reply = await request<{ worktrees: WorktreeView[] }>(context, 'GET', `/worktrees${query && `?${query}`}`)
+      if (context.json) return context.out(JSON.stringify(reply, null, 2))
+      for (const line of worktreeLines(reply.worktrees, context.terminal, displayContext(context))) context.out(line)
     })
 
   worktree
@@ -49,50 +56,52 @@ export function addWorktreeCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (task: string, _: object, command: Command) => {
       const context = await contextOf(command)
-      const shown = await ask<Shown>(context, 'GET', path(task))
-      if (context.json) return context.out(JSON.stringify(shown, null, 2))
-      for (const line of worktreePage(shown, context.terminal, here(context))) context.out(line)
+      const reply = await request<TaskWorktrees>(context, 'GET', worktreePath(task))
+      if (context.json) return context.out(JSON.stringify(reply, null, 2))
+      for (const line of worktreePage(reply, context.terminal, displayContext(context))) context.out(line)
     })
 
   worktree
     .command('open')
-    .description('A shell in a task’s worktree; where nobody sits at a terminal, its path.')
+    .description('Open a shell in a task’s worktree; without a terminal, print its path.')
     .argument('<task>', TASK)
     .option('--editor', 'your editor ($VISUAL, $EDITOR) in place of a shell')
     .option('--print', 'only the path, as in: cd "$(pcc worktree open t-3fa91c --print)"')
     .option('--json', 'print JSON')
-    .action(async (task: string, how: { editor?: true; print?: true }, command: Command) => {
+    .action(async (task: string, options: OpenOptions, command: Command) => {
       const context = await contextOf(command)
-      const { worktrees } = await ask<Shown>(context, 'GET', path(task))
+      const { worktrees } = await request<TaskWorktrees>(context, 'GET', worktreePath(task))
       const [newest] = worktrees
-      if (newest) openWorktree(newest, context, how)
+      if (newest) openWorktree(newest, context, options)
     })
 
-  const act = (name: 'remove' | 'archive', about: string) =>
+  const addRemovalCommand = (name: 'remove' | 'archive', description: string) =>
     worktree
       .command(name)
-      .description(about)
+      .description(description)
       .argument('<task...>', TASK)
       .option('--json', 'print JSON')
       .action(async (tasks: string[], _: object, command: Command) => {
         const context = await contextOf(command)
-        const done: ({ task: string } & Removal)[] = []
-        for (const task of tasks) done.push({ task, ...(await ask<Removal>(context, 'POST', path(task, name))) })
-        tell(context, done)
+        const removals: TaskRemoval[] = []
+        for (const task of tasks)
+          removals.push({ task, ...(await request<Removal>(context, 'POST', worktreePath(task, name))) })
+        printRemovals(context, removals)
       })
 
-  act('remove', 'Removes a worktree; what is in it that is not merged is archived first.')
-  act('archive', 'Puts everything in a worktree under a ref of its repository, then removes it.')
+  addRemovalCommand('remove', 'Removes a worktree; what is in it that is not merged is archived first.')
+  addRemovalCommand('archive', 'Puts everything in a worktree under a ref of its repository, then removes it.')
 
   worktree
     .command('restore')
-    .description('Brings an archived worktree back as it was, what was not committed included.')
+    .description('Brings an archived worktree back as it was, with its uncommitted changes.')
     .argument('<task>', TASK)
     .option('--json', 'print JSON')
     .action(async (task: string, _: object, command: Command) => {
       const context = await contextOf(command)
-      const place = await ask<Worktree>(context, 'POST', path(task, 'restore'))
-      context.out(context.json ? JSON.stringify(place, null, 2) : `${place.task}: it is back in ${place.directory}`)
+      const restored = await request<Worktree>(context, 'POST', worktreePath(task, 'restore'))
+      const sentence = `${restored.task}: it is back in ${restored.directory}`
+      context.out(context.json ? JSON.stringify(restored, null, 2) : sentence)
     })
 
   worktree
@@ -103,42 +112,41 @@ export function addWorktreeCommand(program: Command): void {
     .action(async ({ project }: { project?: string }, command: Command) => {
       const context = await contextOf(command)
       const body = project === undefined ? {} : { project: resolve(project) }
-      const { pruned } = await ask<{ pruned: { worktree: WorktreeView; removal: Removal }[] }>(
+      const { pruned } = await request<{ pruned: { worktree: WorktreeView; removal: Removal }[] }>(
         context,
         ...(['POST', '/worktrees/prune', body] as const),
       )
-      const done = pruned.map(({ worktree: { task }, removal }) => ({ task, ...removal }))
-      if (context.json) return context.out(JSON.stringify({ pruned: done }, null, 2))
-      if (done.length === 0) context.out('Nothing to prune: every worktree belongs to a task that is not over.')
-      for (const each of done) context.out(removalText(each.task, each).text)
+      const removals = pruned.map(({ worktree: { task }, removal }) => ({ task, ...removal }))
+      if (context.json) return context.out(JSON.stringify({ pruned: removals }, null, 2))
+      if (removals.length === 0) context.out('Nothing to prune: every worktree belongs to a task that is not over.')
+      for (const removal of removals) context.out(removalText(removal))
     })
 }
 
-function tell(context: CommandContext, done: readonly ({ task: string } & Removal)[]): void {
-  const said = done.map(each => removalText(each.task, each))
-  if (context.json) context.out(JSON.stringify({ worktrees: done }, null, 2))
-  else for (const { text } of said) context.out(text)
-  if (said.some(({ isKept }) => isKept)) throw new ExitCode(1)
+function printRemovals(context: CommandContext, removals: readonly TaskRemoval[]): void {
+  if (context.json) context.out(JSON.stringify({ worktrees: removals }, null, 2))
+  else for (const removal of removals) context.out(removalText(removal))
+  if (removals.some(({ kind }) => kind === 'kept')) throw new ExitCode(1)
 }
 
-async function ask<T>(context: CommandContext, method: 'GET' | 'POST', route: string, body?: object): Promise<T> {
+async function request<T>(context: CommandContext, method: 'GET' | 'POST', route: string, body?: object): Promise<T> {
   const client = await openClient(context.paths, context)
   return client.request<T>(method, route, body ?? (method === 'POST' ? {} : undefined))
 }
 
-function path(task: string, action?: string): string {
+function worktreePath(task: string, action?: string): string {
   return `/worktrees/${encodeURIComponent(task)}${action === undefined ? '' : `/${action}`}`
 }
 
-function of(project: string): string {
+function projectQuery(project: string): string {
   return `project=${encodeURIComponent(resolve(project))}`
 }
 
-function here({ env }: CommandContext) {
+function displayContext({ env }: CommandContext): DisplayContext {
   return { now: Date.now(), cwd: process.cwd(), home: env['HOME'] }
 }
 
-interface Where {
+interface DisplayContext {
   now: number
   cwd: string
   home: string | undefined
@@ -146,17 +154,21 @@ interface Where {
 
 const HEAD = ['Task', 'Attempt', 'State', 'Project', 'For', 'Since', 'Where']
 
-/** `pcc worktree list`: one line each, in columns. */
-function worktreeLines(worktrees: readonly WorktreeView[], { paint, width }: Terminal, at: Where): string[] {
+/** `pcc worktree list`: one line for each worktree, in columns. */
+function worktreeLines(
+  worktrees: readonly WorktreeView[],
+  { paint, width }: Terminal,
+  { now, cwd, home }: DisplayContext,
+): string[] {
   if (worktrees.length === 0) return ['No worktrees. A run makes one for each task: pcc run .']
-  const rows = worktrees.map(each => [
-    each.task,
-    String(each.attempt),
-    stateText(each),
-    firstLine(basename(each.project)),
-    firstLine(each.target),
-    ago(at.now - each.created_at),
-    each.state === 'archived' ? (each.archive ?? '') : shownPath(firstLine(each.top), at.cwd, at.home),
+  const rows = worktrees.map(worktree => [
+    worktree.task,
+    String(worktree.attempt),
+    stateText(worktree),
+    firstLine(basename(worktree.project)),
+    firstLine(worktree.target),
+    ago(now - worktree.created_at),
+    worktree.state === 'archived' ? (worktree.archive ?? '') : shownPath(firstLine(worktree.top), cwd, home),
   ])
   const widths = HEAD.map((head, column) => Math.max(...[HEAD, ...rows].map(row => widthOf(row[column] ?? head))))
   const line = (cells: readonly string[]) => {
@@ -166,19 +178,15 @@ function worktreeLines(worktrees: readonly WorktreeView[], { paint, width }: Ter
   return [paint('bold', line(HEAD)), ...rows.map(line)]
 }
 
-/** `pcc worktree show`: the newest in full, those before it in a line each. */
-function worktreePage(
-  { worktrees, forecast }: { worktrees: readonly WorktreeView[]; forecast: WorktreeForecast | null },
-  { paint }: Terminal,
-  at: Where,
-): string[] {
+/** `pcc worktree show`: the newest worktree in full, earlier ones in one line each. */
+function worktreePage({ worktrees, forecast }: TaskWorktrees, { paint }: Terminal, { now }: DisplayContext): string[] {
   const [newest, ...earlier] = worktrees
   if (!newest) return []
   const fact = (name: string, value: string | null | undefined) =>
     value ? [`${paint('dim', pad(name, 10))}${neutral(value).replaceAll('\n', `\n${' '.repeat(10)}`)}`] : []
   return [
     paint('bold', `${newest.task}  ${firstLine(newest.title ?? '')}`.trimEnd()),
-    ...fact('state', `${stateText(newest)}, attempt ${newest.attempt}, made ${ago(at.now - newest.created_at)}`),
+    ...fact('state', `${stateText(newest)}, attempt ${newest.attempt}, made ${ago(now - newest.created_at)}`),
     ...fact('where', newest.directory),
     ...fact('branch', `${newest.branch}, for ${newest.target}, from ${newest.base.slice(0, 10)}`),
     ...fact('project', newest.project),
@@ -186,24 +194,19 @@ function worktreePage(
     ...fact('note', newest.reason),
     ...fact('set-up', newest.setup),
     ...fact('removal', forecast && forecastText(forecast)),
-    ...(forecast?.project_is_dirty ? fact('project', 'has changes that are not committed: they are not in it') : []),
-    ...earlier.map(each => paint('dim', `attempt ${each.attempt}: ${stateText(each)}${where(each)}`)),
+    ...(forecast?.project_is_dirty ? fact('project', 'has uncommitted changes, which are not in this worktree') : []),
+    ...earlier.map(worktree =>
+      paint('dim', `attempt ${worktree.attempt}: ${stateText(worktree)}${archiveText(worktree)}`),
+    ),
   ]
 }
 
-/** What became of it, in a sentence. */
-function removalText(
-  task: string,
-  removal: { kind: string; why?: string; ref?: string },
-): { text: string; isKept: boolean } {
-  if (removal.kind === 'removed')
-    return { text: `${task}: removed, nothing was in it that is not merged.`, isKept: false }
-  const why = neutral(removal.why ?? '')
-  if (removal.kind === 'kept') return { text: `${task}: stays, ${why}.`, isKept: true }
-  return {
-    text: `${task}: archived to ${removal.ref} (${why}). Back with: pcc worktree restore ${task}`,
-    isKept: false,
-  }
+/** The outcome of a removal in one sentence. */
+function removalText({ task, kind, why, ref }: TaskRemoval): string {
+  if (kind === 'removed') return `${task}: removed, nothing was in it that is not merged.`
+  const reason = neutral(why ?? '')
+  if (kind === 'kept') return `${task}: stays, ${reason}.`
+  return `${task}: archived to ${ref} (${reason}). Back with: pcc worktree restore ${task}`
 }
 
 function stateText({ state, exists, task_state }: WorktreeView): string {
@@ -211,7 +214,7 @@ function stateText({ state, exists, task_state }: WorktreeView): string {
   return state === 'live' && task_state !== null ? task_state : state
 }
 
-function where({ archive }: WorktreeView): string {
+function archiveText({ archive }: WorktreeView): string {
   return archive === null ? '' : `, in ${archive}`
 }
 
@@ -220,25 +223,25 @@ function forecastText({ kind, why }: WorktreeForecast): string {
   return kind === 'kept' ? `not possible: ${why}` : `would be archived first: ${why}`
 }
 
-/** Opens a shell in a worktree, or your editor on it; where nobody sits at a terminal its path is printed. */
-function openWorktree(worktree: WorktreeView, context: CommandContext, how: { editor?: true; print?: true }): void {
+/** Opens a shell or the person's editor in a worktree; without a terminal, prints its path. */
+function openWorktree(worktree: WorktreeView, context: CommandContext, options: OpenOptions): void {
   const { directory, task, state } = worktree
   if (!existsSync(directory))
     throw new AppError('worktree_not_so', { task, state: state === 'live' ? 'deleted' : state })
-  const isSeen = process.stdin.isTTY && process.stdout.isTTY
-  if (context.json || how.print || !isSeen) {
+  const hasTerminal = process.stdin.isTTY && process.stdout.isTTY
+  if (context.json || options.print || !hasTerminal) {
     context.out(context.json ? JSON.stringify({ task, directory }) : directory)
     return
   }
-  const [program, args] = how.editor ? editorFor(context.env) : [context.env['SHELL'] || '/bin/sh', []]
-  context.note(how.editor ? `Opening ${directory}` : `A shell in ${directory}; leave it with: exit`)
-  const ended = spawnSync(program, args, { cwd: directory, stdio: 'inherit' })
-  if (ended.error)
-    throw new AppError('editor_failed', { editor: program, file: directory, problem: ended.error.message })
-  if (how.editor && ended.status !== 0) throw new ExitCode(1)
+  const [program, args] = options.editor ? editorCommand(context.env) : [context.env['SHELL'] || '/bin/sh', []]
+  context.note(options.editor ? `Opening ${directory}` : `A shell in ${directory}; leave it with: exit`)
+  const result = spawnSync(program, args, { cwd: directory, stdio: 'inherit' })
+  if (result.error)
+    throw new AppError('editor_failed', { editor: program, file: directory, problem: result.error.message })
+  if (options.editor && result.status !== 0) throw new ExitCode(1)
 }
 
-/** It may be named with options ("code --wait"): the shell splits it. */
-function editorFor(env: CommandContext['env']): [string, string[]] {
+/** The editor may be set with options ("code --wait"), so a shell splits the command. */
+function editorCommand(env: CommandContext['env']): [string, string[]] {
   return ['/bin/sh', ['-c', `${env['VISUAL'] || env['EDITOR'] || 'vi'} .`]]
 }

@@ -8,14 +8,13 @@ import { type CommandContext, contextOf } from '../context.ts'
 import { remoteError, warnOfVersion } from '../errors.ts'
 import { refuseInSession } from '../options.ts'
 import { type DaemonConnection, serverSentEvents } from './connection.ts'
-import { ANSWER_MS } from './raw-request.ts'
+import { ANSWER_MS, readToken } from './raw-request.ts'
 
-// Half the start-up of a command is reading every export of `node:http`, which an ESM import does and this does not.
-const { readFileSync } = process.getBuiltinModule('node:fs')
+// An ESM import of `node:http` reads every export of it, which is half the start-up time of a command; this does not.
 const { request: httpRequest } = process.getBuiltinModule('node:http')
 const { setTimeout: sleep } = process.getBuiltinModule('node:timers/promises')
 
-/** The daemon as the commands see it. */
+/** A connection to the daemon and its state when the connection was made. */
 export interface Client extends DaemonConnection {
   health: Health
 }
@@ -25,78 +24,78 @@ export interface ClientOptions {
   quiet?: boolean
 }
 
-/** Connects to the daemon of these places, starting it when it is not up. */
+/** Connects to the daemon of these paths and starts it when it is not running. */
 export async function openClient(paths: AppPaths, { env, quiet }: ClientOptions): Promise<Client> {
-  const health = await upDaemon(paths, env)
+  const health = await ensureDaemon(paths, env)
   if (health.version !== programVersion() && !quiet) warnOfVersion(health.version, programVersion())
-  return clientOf(paths, health)
+  return makeClient(paths, health)
 }
 
-/** Connects only to a daemon that runs already. */
-export async function findClient(paths: AppPaths, { patienceMs = ANSWER_MS } = {}): Promise<Client | undefined> {
-  const health = await healthOf(paths, patienceMs)
-  return health ? clientOf(paths, health) : undefined
+/** Connects only to a daemon that is already running. */
+export async function findClient(paths: AppPaths, { timeoutMs = ANSWER_MS } = {}): Promise<Client | undefined> {
+  const health = await fetchHealth(paths, timeoutMs)
+  return health ? makeClient(paths, health) : undefined
 }
 
-/** How long one that holds the lock but does not answer yet (starting, or draining) is waited for before looking again. */
-const PATIENCE_MS = 2_000
+/** How long a daemon that holds the lock but does not answer yet (starting or draining) is polled before another start. */
+const POLL_MS = 2_000
 const TRIES = 10
 
-async function upDaemon(paths: AppPaths, env: ClientOptions['env']): Promise<Health> {
+async function ensureDaemon(paths: AppPaths, env: ClientOptions['env']): Promise<Health> {
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const health = await healthOf(paths)
+    const health = await fetchHealth(paths)
     if (health?.status === 'ok') return health
     if (!health) await (await import('./start-daemon.ts')).startDaemon(paths, env)
-    for (const deadline = Date.now() + PATIENCE_MS; Date.now() < deadline; await sleep(40)) {
-      const now = await healthOf(paths)
+    for (const deadline = Date.now() + POLL_MS; Date.now() < deadline; await sleep(40)) {
+      const now = await fetchHealth(paths)
       if (now?.status === 'ok') return now
     }
   }
   throw new AppError('daemon_unreachable', { home: paths.home, problem: 'it holds its lock but does not answer' })
 }
 
-async function healthOf(paths: AppPaths, patienceMs = ANSWER_MS): Promise<Health | undefined> {
-  const patience = AbortSignal.timeout(patienceMs)
+async function fetchHealth(paths: AppPaths, timeoutMs = ANSWER_MS): Promise<Health | undefined> {
+  const timeout = AbortSignal.timeout(timeoutMs)
   try {
-    return await clientOf(paths, undefined, patience).request<Health>('GET', '/health')
+    return await makeClient(paths, undefined, timeout).request<Health>('GET', '/health')
   } catch (error) {
-    // One that was stopped still takes connections: whoever waits for its word waits for ever.
-    if (patience.aborted) throw (await import('./start-daemon.ts')).silentDaemonError(paths, patienceMs)
+    // A daemon process that is stopped (SIGSTOP) still accepts connections but never answers.
+    if (timeout.aborted) throw (await import('./start-daemon.ts')).silentDaemonError(paths, timeoutMs)
     if (error instanceof AppError && error.code === 'daemon_unreachable') return undefined
     throw error
   }
 }
 
-function clientOf(paths: AppPaths, health?: Health, patience?: AbortSignal): Client {
-  const send = (method: string, path: string, extra: Extra = {}) =>
-    open(paths, method, path, { ...(patience && { signal: patience }), ...extra })
+function makeClient(paths: AppPaths, health?: Health, timeout?: AbortSignal): Client {
+  const send = (method: string, path: string, options: RequestOptions = {}) =>
+    sendRequest(paths, method, path, { ...(timeout && { signal: timeout }), ...options })
   return {
     health: health as Health,
     async request<T>(method: string, path: string, body?: unknown) {
       const reply = await send(method, path, { body })
-      const answer: unknown = parsed(await textOf(reply))
+      const answer: unknown = parseBody(await readText(reply))
       if ((reply.statusCode ?? 500) >= 400) throw remoteError(answer)
       return answer as T
     },
     async *stream(path, { after, signal }) {
       const reply = await send('GET', path, { signal, headers: { 'last-event-id': String(after) } })
-      if ((reply.statusCode ?? 500) >= 400) throw remoteError(parsed(await textOf(reply)))
+      if ((reply.statusCode ?? 500) >= 400) throw remoteError(parseBody(await readText(reply)))
       yield* serverSentEvents(reply, signal)
     },
   }
 }
 
-interface Extra {
+interface RequestOptions {
   body?: unknown
   signal?: AbortSignal
   headers?: Record<string, string>
 }
 
-function open(
+function sendRequest(
   paths: AppPaths,
   method: string,
   path: string,
-  { body, signal, headers }: Extra,
+  { body, signal, headers }: RequestOptions,
 ): Promise<IncomingMessage> {
   const payload = body === undefined ? undefined : JSON.stringify(body)
   return new Promise((resolve, reject) => {
@@ -108,7 +107,7 @@ function open(
       ...(signal && { signal }),
       headers: {
         host: 'pcc',
-        authorization: `Bearer ${tokenIn(paths.tokenFile)}`,
+        authorization: `Bearer ${readToken(paths.tokenFile) ?? 'none'}`,
         ...(payload && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
         ...headers,
       },
@@ -121,36 +120,28 @@ function open(
   })
 }
 
-async function textOf(reply: IncomingMessage): Promise<string> {
+async function readText(reply: IncomingMessage): Promise<string> {
   let text = ''
   for await (const chunk of reply.setEncoding('utf8')) text += chunk
   return text
 }
 
-function tokenIn(file: string): string {
-  try {
-    return readFileSync(file, 'utf8').trim()
-  } catch {
-    return 'none' // no daemon has written one yet; the connection tells the rest
-  }
-}
-
-function parsed(body: string): unknown {
+function parseBody(body: string): unknown {
   try {
     return JSON.parse(body)
   } catch {
-    return body // not ours: remoteError shows it
+    return body // not the daemon's JSON: remoteError quotes it
   }
 }
 
-/** A command about tasks with the daemon behind it. */
+/** The context of a `pcc task` command, with a connection to the daemon. */
 export interface CommandCall extends CommandContext {
   client: Client
-  /** JSON where it was asked for, else the lines. */
+  /** Prints the answer as JSON with `--json`, otherwise the lines. */
   show(answer: unknown, lines: () => string[]): void
 }
 
-/** Opens what a command about tasks works with. `writes`: an agent in a session must not do it. */
+/** Opens the context of a `pcc task` command. With `writes`, the command is refused inside a session. */
 export async function openCommandCall(command: Command, { writes }: { writes: boolean }): Promise<CommandCall> {
   const context = await contextOf(command)
   if (writes) refuseInSession(context.env, `task ${command.name()} …`)
@@ -164,7 +155,7 @@ export async function openCommandCall(command: Command, { writes }: { writes: bo
   }
 }
 
-/** Where a task is asked for. What cannot be an id is refused here: it would be another address. */
+/** The API path of a task. A reference of only dots or spaces is rejected here, because it would address another path. */
 export function taskPath(ref: string): string {
   if (/^[\s.]*$/.test(ref)) throw new AppError('task_not_there', { ref })
   return `/tasks/${encodeURIComponent(ref)}`

@@ -2,10 +2,10 @@ import type { StoredEvent } from '../../domain/event.ts'
 import type { RunDetail } from '../../domain/run.ts'
 import { RemoteError } from '../errors.ts'
 
-/** What a command asks of the daemon. Errors it answers with are thrown with its own words. */
+/** A connection to the daemon. Error replies are thrown with the daemon's own message. */
 export interface DaemonConnection {
   request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>
-  /** Follows the event stream until the daemon closes it or the signal is raised. */
+  /** Follows the event stream until the daemon closes it or the signal is aborted. */
   stream(path: string, options: { after: number; signal: AbortSignal }): AsyncIterable<StoredEvent>
 }
 
@@ -22,17 +22,17 @@ export async function* serverSentEvents(
       const blocks = pending.split('\n\n')
       pending = blocks.pop() ?? ''
       for (const block of blocks) {
-        const data = dataOf(block)
+        const data = readData(block)
         if (data) yield JSON.parse(data) as StoredEvent
       }
     }
   } catch (error) {
-    // A daemon that dies cuts the stream; whoever follows looks at the session next.
+    // A daemon that dies cuts the stream; the caller then checks the session.
     if (!signal.aborted && (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
   }
 }
 
-function dataOf(block: string): string {
+function readData(block: string): string {
   return block
     .split('\n')
     .filter(line => line.startsWith('data:'))
@@ -40,7 +40,10 @@ function dataOf(block: string): string {
     .join('\n')
 }
 
-/** Where a session is asked for by what a person typed for it. What cannot be a name is refused here: it would be another address. */
+/**
+ * The API path of a session, by the id or name that a person typed. A reference of only dots or spaces is rejected here,
+ * because it would address another path.
+ */
 export async function sessionPath(ref: string): Promise<string> {
   if (/^[\s.]*$/.test(ref)) {
     const { AppError } = await import('../../base/errors.ts')
@@ -49,10 +52,10 @@ export async function sessionPath(ref: string): Promise<string> {
   return `/sessions/${encodeURIComponent(ref)}`
 }
 
-/** What can be the id of a run, or the beginning of one. */
+/** The id of a run, or the beginning of one. */
 const RUN_ID = /^r-[0-9a-f]{1,6}$/i
 
-/** The run that a person means where a session may be meant too; nothing where there is none of that id. */
+/** Finds a run where the reference may also mean a session; `undefined` when no run has that id. */
 export async function findRun(
   ref: string,
   client: Pick<DaemonConnection, 'request'>,
@@ -62,13 +65,13 @@ export async function findRun(
   try {
     return await client.request<RunDetail>('GET', `/runs/${ref.toLowerCase()}${query}`)
   } catch (error) {
-    // Somebody may have called a session so.
+    // A session may have this as its name.
     if (error instanceof RemoteError && error.code === 'run_unknown') return undefined
     throw error
   }
 }
 
-/** Where a feature is asked for. */
+/** The API path of a feature. */
 export function featurePath({ project, name }: { project: string; name: string }, verb?: string): string {
   const path = `/features/${encodeURIComponent(name)}`
   return verb === undefined ? `${path}?project=${encodeURIComponent(project)}` : `${path}/${verb}`

@@ -1,11 +1,11 @@
-// An ESM import of a built-in module costs more than this: it reads every export, lazy ones too.
+// An ESM import of a built-in module costs more start-up time than this: it reads every export, the lazy ones too.
 const { readFileSync } = process.getBuiltinModule('node:fs')
 const { connect } = process.getBuiltinModule('node:net')
 
 export interface RawReply {
   status: number
   headers: Record<string, string>
-  /** As they came: what is only printed need not be read. */
+  /** The body as received: a body that is only printed need not be decoded. */
   bytes: Buffer
 }
 
@@ -16,79 +16,79 @@ export interface RawRequest {
   method?: 'GET' | 'POST' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
-  /** 0 waits for ever. */
+  /** 0 waits without a limit. */
   timeoutMs?: number
-  /** Takes the body of a good answer as it comes; the reply has none then. */
+  /** Receives the body of a successful answer piece by piece as it arrives; the reply then has an empty body. */
   take?: (piece: Buffer) => void
 }
 
-/** Any daemon that runs answers within milliseconds, on a machine that is far too busy within seconds. */
+/** A running daemon answers within milliseconds, or within seconds on a badly overloaded machine. */
 export const ANSWER_MS = 30_000
 
 /**
- * One request over the daemon's socket, written by hand: `node:http` alone doubles the start-up of a hot command.
- * Nobody listening (no socket, no token, a dead one) is `undefined`; the caller then starts the daemon. A POST that was
- * cut off is an error instead: it may have been obeyed, so it must not be sent again.
+ * Sends one request over the daemon's socket, written by hand because `node:http` alone doubles the start-up time of a hot
+ * command. Returns `undefined` when nobody listens (no socket, no token, a dead socket); the caller then starts the daemon.
+ * A POST that was cut off is an error instead: it may have been carried out, so it must not be sent again.
  */
 export async function rawRequest(request: RawRequest): Promise<RawReply | undefined> {
   const { socket, tokenFile, method = 'GET', timeoutMs = ANSWER_MS } = request
-  const token = tokenIn(tokenFile)
+  const token = readToken(tokenFile)
   if (token === undefined) return undefined
   return new Promise((resolve, reject) => {
     const connection = connect(socket)
     const chunks: Buffer[] = []
     let sent = false
-    // Of a long answer: looking at all of it with every piece would cost more than the answer.
+    // A long answer is not parsed again with every piece: that would cost more than the answer itself.
     let [received, needed] = [0, 0]
-    const nobody = (error: Error) => (sent && method === 'POST' ? reject(error) : resolve(undefined))
-    let passing: Passing | undefined
-    const pass = (piece: Buffer) => {
-      if (!passing?.add(piece)) return
+    const resolveAbsent = (error: Error) => (sent && method === 'POST' ? reject(error) : resolve(undefined))
+    let streamed: StreamedBody | undefined
+    const forward = (piece: Buffer) => {
+      if (!streamed?.add(piece)) return
       connection.destroy()
-      resolve(passing.reply)
+      resolve(streamed.reply)
     }
-    const finish = (closed: boolean) => {
-      if (passing) return reject(new Error('it closed the connection in the middle of its answer'))
+    const tryFinish = (closed: boolean) => {
+      if (streamed) return reject(new Error('it closed the connection in the middle of its answer'))
       const bytes = Buffer.concat(chunks)
-      passing = request.take && passingOf(bytes, request.take)
-      if (passing) return pass(passing.first)
+      streamed = request.take && startStreaming(bytes, request.take)
+      if (streamed) return forward(streamed.first)
       const reply = parseReply(bytes, closed)
       if (!reply && !closed) {
-        needed = lengthOf(bytes)
+        needed = expectedLength(bytes)
         return
       }
       connection.destroy()
       if (reply) resolve(reply)
-      else nobody(new Error('it closed the connection without an answer'))
+      else resolveAbsent(new Error('it closed the connection without an answer'))
     }
-    connection.setTimeout(timeoutMs, () => connection.destroy(noAnswer(timeoutMs)))
+    connection.setTimeout(timeoutMs, () => connection.destroy(timeoutError(timeoutMs)))
     connection.on('connect', () => {
       sent = true
       connection.write(`${method} ${request.path} HTTP/1.1\r\n${headersFor(token, request.body)}`)
     })
     connection.on('data', chunk => {
-      if (passing) return pass(chunk)
+      if (streamed) return forward(chunk)
       chunks.push(chunk)
       received += chunk.length
-      if (received >= needed) finish(false)
+      if (received >= needed) tryFinish(false)
     })
-    connection.on('end', () => finish(true))
+    connection.on('end', () => tryFinish(true))
     connection.on('error', (error: NodeJS.ErrnoException) =>
-      isAbsent(error) && !passing ? nobody(error) : reject(error),
+      isDaemonAbsent(error) && !streamed ? resolveAbsent(error) : reject(error),
     )
   })
 }
 
-/** A body that is handed on while it comes. */
-interface Passing {
+/** A body that is handed to `take` while it arrives. */
+interface StreamedBody {
   reply: RawReply
   first: Buffer
-  /** True with the last piece. */
+  /** Returns true for the last piece. */
   add(piece: Buffer): boolean
 }
 
-/** Once the head of a good answer is there that says how long it is. */
-function passingOf(bytes: Buffer, take: (piece: Buffer) => void): Passing | undefined {
+/** Starts once the head of a successful answer with a content length has arrived. */
+function startStreaming(bytes: Buffer, take: (piece: Buffer) => void): StreamedBody | undefined {
   const head = parseHead(bytes)
   const length = head?.headers['content-length']
   if (!head || head.status >= 400 || length === undefined) return undefined
@@ -102,7 +102,7 @@ function passingOf(bytes: Buffer, take: (piece: Buffer) => void): Passing | unde
   return { reply: { status, headers, bytes: Buffer.alloc(0) }, first: rest, add }
 }
 
-function noAnswer(timeoutMs: number): Error {
+function timeoutError(timeoutMs: number): Error {
   return Object.assign(new Error(`no answer within ${timeoutMs / 1000} s`), { code: 'ETIMEDOUT' })
 }
 
@@ -113,14 +113,14 @@ function headersFor(token: string, body: unknown): string {
   return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
 }
 
-/** How many bytes a reply has in all, as far as its head tells. */
-function lengthOf(bytes: Buffer): number {
+/** The length of the whole reply in bytes, or 0 while it is unknown. */
+function expectedLength(bytes: Buffer): number {
   const head = parseHead(bytes)
   const length = head?.headers['content-length']
   return head && length !== undefined ? bytes.length - head.rest.length + Number(length) : 0
 }
 
-/** Parses a whole reply; an unfinished one is `undefined` until the other side has closed. */
+/** Parses a complete reply. Returns `undefined` while it is incomplete; one without a length is complete when `closed`. */
 export function parseReply(bytes: Buffer, closed: boolean): RawReply | undefined {
   const head = parseHead(bytes)
   if (!head) return undefined
@@ -135,7 +135,7 @@ export function parseReply(bytes: Buffer, closed: boolean): RawReply | undefined
   return { status, headers, bytes: rest.subarray(0, Number(length)) }
 }
 
-/** Status and headers, and the bytes behind them; undefined while they are not all there. */
+/** Parses the status and headers; `rest` is the bytes after them. Returns `undefined` while the head is incomplete. */
 export function parseHead(bytes: Buffer): (Omit<RawReply, 'bytes'> & { rest: Buffer }) | undefined {
   const split = bytes.indexOf('\r\n\r\n')
   if (split < 0) return undefined
@@ -162,15 +162,15 @@ function joinChunks(bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** The daemon's token, if one has ever run here. */
-export function tokenIn(file: string): string | undefined {
+/** Reads the daemon's token, if a daemon has ever run here. */
+export function readToken(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
-    return undefined // no token: no daemon has run here; starting one writes it
+    return undefined // no daemon has run here yet; starting one writes the token
   }
 }
 
-function isAbsent(error: NodeJS.ErrnoException): boolean {
+function isDaemonAbsent(error: NodeJS.ErrnoException): boolean {
   return ['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET', 'EPIPE'].includes(error.code ?? '')
 }

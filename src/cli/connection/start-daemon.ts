@@ -14,20 +14,22 @@ import { RemoteError } from '../errors.ts'
 
 type Env = Record<string, string | undefined>
 
-/** A busy machine may take long to start Node and migrate the store; beyond this something is wrong. */
+/** A busy machine may take long to start Node and migrate the store; after this time something is wrong. */
 const READY_MS = 30_000
 
 /**
- * Starts the daemon in the background, under a parent that keeps it running, and waits until it is ready. `running`: another
- * one was first.
+ * Starts the daemon in the background, under a parent process that keeps it running, and waits until it is ready. Returns
+ * `running` when another daemon was faster.
  */
 export async function startDaemon(paths: AppPaths, env: Env): Promise<'ready' | 'running'> {
-  const failed = (problem: string) => new AppError('daemon_unreachable', { home: paths.home, problem })
+  const startError = (problem: string) => new AppError('daemon_unreachable', { home: paths.home, problem })
   const errFile = parentFiles(paths).lastWords
   const errors = openErrorFile(errFile, paths.data)
-  const before = fstatSync(errors).size
-  const bare = [process.execPath, BIN, '--config', paths.configFile, '--data-dir', paths.data, 'daemon', 'run']
-  const { command, args } = (await wantsParent(paths, env)) ? wrapInParent(bare, paths) : withoutParent(bare)
+  const sizeBefore = fstatSync(errors).size
+  const daemonCommand = [process.execPath, BIN, '--config', paths.configFile, '--data-dir', paths.data, 'daemon', 'run']
+  const { command, args } = (await wantsParent(paths, env))
+    ? wrapInParent(daemonCommand, paths)
+    : splitCommand(daemonCommand)
   const child = spawn(command, args, {
     cwd: '/',
     detached: true,
@@ -36,21 +38,20 @@ export async function startDaemon(paths: AppPaths, env: Env): Promise<'ready' | 
   })
   closeSync(errors)
   child.unref()
-  const line = await firstLineOf({ child, stdout: child.stdout as Readable })
-  const words = lastWords(errFile, before)
-  if (line === 'late') throw failed(`it was not ready within ${READY_MS / 1000} s`)
-  if (line === undefined) throw failed(words)
-  const message = parsed(line)
-  if (message === undefined) throw failed(`it said ${JSON.stringify(line.slice(0, 200))}`)
+  const line = await readFirstLine({ child, stdout: child.stdout as Readable })
+  const problem = readProblem(errFile, sizeBefore)
+  if (line === 'late') throw startError(`it was not ready within ${READY_MS / 1000} s`)
+  if (line === undefined) throw startError(problem)
+  const message = parseReadyLine(line)
+  if (message === undefined) throw startError(`it said ${JSON.stringify(line.slice(0, 200))}`)
   if (!('error' in message)) return 'ready'
   if (message.error.code === 'daemon_running') return 'running'
   throw new RemoteError(message)
 }
 
-/** Works from src and from dist alike. */
 const BIN = packagePath('bin/pcc.js')
 
-/** Settings that cannot be read are the daemon's to complain about. */
+/** Settings that cannot be read are reported by the daemon, not here. */
 async function wantsParent(paths: AppPaths, env: Env): Promise<boolean> {
   if (findRestarter(env) !== 'nobody') return false
   return loadConfig({ paths, env }).then(
@@ -59,11 +60,11 @@ async function wantsParent(paths: AppPaths, env: Env): Promise<boolean> {
   )
 }
 
-function withoutParent([command = '', ...args]: string[]): { command: string; args: string[] } {
+function splitCommand([command = '', ...args]: string[]): { command: string; args: string[] } {
   return { command, args }
 }
 
-/** What the daemon inherits. The variables of an agent travel with each session instead, so none of them is here. */
+/** The environment of the daemon. Variables for an agent are not part of it: they are sent with each session. */
 function daemonEnvironment(env: Env, paths: AppPaths): Record<string, string> {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
@@ -74,8 +75,8 @@ function daemonEnvironment(env: Env, paths: AppPaths): Record<string, string> {
   return { ...ours, PCC_HOME: paths.home }
 }
 
-/** The first line of the daemon's output; nothing when it ended without one. */
-function firstLineOf({ child, stdout }: { child: ChildProcess; stdout: Readable }): Promise<string | undefined> {
+/** Reads the first line of the daemon's output: `undefined` when it ended without one, `late` when the time is up. */
+function readFirstLine({ child, stdout }: { child: ChildProcess; stdout: Readable }): Promise<string | undefined> {
   return new Promise(resolve => {
     let text = ''
     const finish = (line: string | undefined) => {
@@ -93,7 +94,7 @@ function firstLineOf({ child, stdout }: { child: ChildProcess; stdout: Readable 
   })
 }
 
-/** Where the daemon's last words go: what Node says when it dies, and all it says before it has a log. */
+/** Opens the file for the daemon's stderr: Node's message when it dies, and everything before the log is open. */
 function openErrorFile(file: string, dir: string): number {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -103,21 +104,22 @@ function openErrorFile(file: string, dir: string): number {
   }
 }
 
-function parsed(line: string): { ready: true } | ErrorReply | undefined {
+function parseReadyLine(line: string): { ready: true } | ErrorReply | undefined {
   try {
     return JSON.parse(line) as { ready: true } | ErrorReply
   } catch {
-    return undefined // not the ready line; the caller tells what was said instead
+    return undefined // not the ready line; the caller quotes it
   }
 }
 
-function lastWords(file: string, from: number): string {
+/** The last error line, or the last line, that the daemon wrote to its stderr file after `from`. */
+function readProblem(file: string, from: number): string {
   const lines = readFileSync(file).subarray(from).toString('utf8').trim().split('\n')
-  return lines.findLast(line => /error/i.test(line))?.trim() || lines.at(-1) || 'it ended without a word'
+  return lines.findLast(line => /error/i.test(line))?.trim() || lines.at(-1) || 'it ended without a message'
 }
 
-/** What is told of a daemon that takes a connection and says nothing: which process it is, and how to be rid of it. */
-export function silentDaemonError(paths: AppPaths, patienceMs: number): AppError {
+/** The error for a daemon that accepts connections but does not answer. It names the process, so that it can be ended. */
+export function silentDaemonError(paths: AppPaths, timeoutMs: number): AppError {
   const pid = readLockHolder(paths)?.pid ?? '<pid>'
-  return new AppError('daemon_silent', { home: paths.home, pid, seconds: patienceMs / 1000 })
+  return new AppError('daemon_silent', { home: paths.home, pid, seconds: timeoutMs / 1000 })
 }

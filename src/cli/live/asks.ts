@@ -2,64 +2,64 @@ import type { AnswerAsk, OpenAsk } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 import { RemoteError } from '../errors.ts'
-import { nameOfAsk } from '../render/ask-lines.ts'
+import { describeAsk } from '../render/ask-lines.ts'
 import { cut, INDENT } from '../render/text.ts'
 
-/** What was answered, without the id of the ask. */
+/** An answer, without the id of the ask. */
 export type AskReply = Omit<AnswerAsk, 'ask_id' | 'by' | 'env'> & { by?: string }
 
-/** What the one who is asked gets beside the ask. */
+/** What a person gets together with the ask. */
 export interface AskContext {
-  /** Raised when the ask is withdrawn (somebody else answered, the session ended). */
+  /** Aborted when the ask is withdrawn (somebody else answered, or the session ended). */
   signal: AbortSignal
-  /** Shows a line under what is asked: a part of the answer, before the rest of it. */
+  /** Shows a line under the ask: one part of an answer, while the other parts are still open. */
   echo(line: string): void
 }
 
-/** Whoever answers what a session asks: somebody at the terminal, or the scripted person of the demo. */
+/** Answers what a session asks: a person at the terminal, or the scripted person of the demo. */
 export interface Person {
-  /** Nothing when the ask was withdrawn meanwhile. */
-  answer(ask: OpenAsk, moment: AskContext): Promise<AskReply | undefined>
+  /** Returns `undefined` when the ask was withdrawn meanwhile. */
+  answer(ask: OpenAsk, context: AskContext): Promise<AskReply | undefined>
 }
 
-/** Something to answer, and how it is shown. */
+/** An open ask and how it is shown. */
 export interface ShownAsk {
   ask: OpenAsk
-  /** The call by which we learn that it is settled. */
+  /** The tool call whose later events settle the ask. */
   callId: string
   lines: string[]
 }
 
 interface QueuedAsk extends ShownAsk {
-  gone: AbortController
-  /** Nobody answered in time: it waits without an agent, and can be answered here as before. */
+  withdrawal: AbortController
+  /** Nobody answered in time: the session waits without an agent, and the ask can still be answered here. */
   parked: boolean
 }
 
 export interface AskQueue extends AsyncDisposable {
-  /** Takes note of an event: what was asked is settled, or something is asked, which is then shown as these lines when its turn comes. */
-  see(event: StoredEvent, lines: string[]): void
-  /** Something that was asked before we came. */
+  /** Applies an event: it settles an ask, or adds one, which is shown as these lines when its turn comes. */
+  apply(event: StoredEvent, lines: string[]): void
+  /** Adds an ask that was open before the watching began. */
   put(asked: ShownAsk): void
-  /** Whether something is still to be answered here, although its session waits without an agent. */
-  waits(): boolean
+  /** Whether a parked ask is still to be answered here. */
+  hasParked(): boolean
 }
 
 export interface AskQueueDeps {
   person: Person
-  /** Shows what is asked right above the prompt; without lines it is let go. */
+  /** Keeps the ask right above the prompt; `undefined` releases it. */
   pin(lines: string[] | undefined): void
   post(askId: string, reply: AskReply): Promise<void>
-  /** An answer could not be delivered. */
-  tell(error: unknown): void
+  /** Reports that an answer could not be delivered. */
+  reportFailure(error: unknown): void
 }
 
 /**
- * Puts what a session asks to a person: one thing at a time, shown whole above its prompt, the rest only counted, so that
- * a key can never answer another thing than the one in sight. What is settled elsewhere (another terminal, the end of the
- * session) is taken away from the person, also in the middle of typing.
+ * Puts the asks of a session to a person: one at a time, shown in full above its prompt, the others only counted, so that a
+ * key can never answer an ask that is not in sight. An ask that is settled elsewhere (another terminal, the end of the
+ * session) is taken away from the person, even in the middle of typing.
  */
-export function openAskQueue({ person, pin, post, tell }: AskQueueDeps): AskQueue {
+export function openAskQueue({ person, pin, post, reportFailure }: AskQueueDeps): AskQueue {
   const open: QueuedAsk[] = []
   let work: Promise<void> | undefined
   let showCurrent = () => {}
@@ -68,7 +68,7 @@ export function openAskQueue({ person, pin, post, tell }: AskQueueDeps): AskQueu
     const shown = open[0]
     for (const entry of open.filter(matches)) {
       open.splice(open.indexOf(entry), 1)
-      entry.gone.abort()
+      entry.withdrawal.abort()
     }
     if (open[0] === shown) showCurrent()
     else pin(undefined)
@@ -84,14 +84,14 @@ export function openAskQueue({ person, pin, post, tell }: AskQueueDeps): AskQueu
     }
     showCurrent()
     try {
-      const reply = await person.answer(current.ask, { signal: current.gone.signal, echo })
-      showCurrent = () => {} // answered: it scrolls away, while the answer is on its way
+      const reply = await person.answer(current.ask, { signal: current.withdrawal.signal, echo })
+      showCurrent = () => {} // answered: the ask scrolls away while the answer is sent
       pin(undefined)
       if (reply) await post(current.ask.ask_id, reply)
     } catch (error) {
       if (!isSettledElsewhere(error)) {
-        tell(error)
-        // Its session waits however long: it is asked again.
+        reportFailure(error)
+        // The session of a parked ask keeps waiting, so the ask is put to the person again.
         if (current.parked) return
       }
     }
@@ -103,13 +103,13 @@ export function openAskQueue({ person, pin, post, tell }: AskQueueDeps): AskQueu
   }
   const put = (asked: ShownAsk) => {
     if (open.some(entry => entry.ask.ask_id === asked.ask.ask_id)) return
-    open.push({ ...asked, gone: new AbortController(), parked: false })
+    open.push({ ...asked, withdrawal: new AbortController(), parked: false })
     if (work) showCurrent()
     else work = answerOpen()
   }
 
-  /** What the person is reading, or has begun to answer, stays before them. */
-  const keep = ({ ask_id, call_id }: { ask_id: string; call_id: string }) => {
+  /** A parked ask that the person is reading, or has begun to answer, stays in sight. */
+  const markParked = ({ ask_id, call_id }: { ask_id: string; call_id: string }) => {
     const same = open.find(({ ask }) => ask.ask_id === ask_id)
     if (same) same.parked = true
     else withdraw(entry => entry.callId === call_id)
@@ -117,7 +117,7 @@ export function openAskQueue({ person, pin, post, tell }: AskQueueDeps): AskQueu
 
   return {
     put,
-    see(event, lines) {
+    apply(event, lines) {
       if (event.kind === 'permission.asked')
         put({ ask: { ...event.body, kind: 'permission' }, callId: event.body.call_id, lines })
       if (event.kind === 'question.asked')
@@ -125,10 +125,10 @@ export function openAskQueue({ person, pin, post, tell }: AskQueueDeps): AskQueu
       if (event.kind === 'permission.decided' || event.kind === 'question.answered') {
         withdraw(entry => entry.callId === event.body.call_id)
       }
-      if (event.kind === 'question.parked' || event.kind === 'permission.parked') keep(event.body)
+      if (event.kind === 'question.parked' || event.kind === 'permission.parked') markParked(event.body)
       if (event.kind === 'session.ended') withdraw(entry => !entry.parked || event.body.status !== 'waiting_input')
     },
-    waits: () => open.some(({ parked }) => parked),
+    hasParked: () => open.some(({ parked }) => parked),
     async [Symbol.asyncDispose]() {
       withdraw(() => true)
       await work
@@ -140,41 +140,41 @@ function waitingLine(behind: QueuedAsk[]): string[] {
   const [next] = behind
   if (!next) return []
   const count = behind.length === 1 ? '1 more waits' : `${behind.length} more wait`
-  return [`${' '.repeat(INDENT)}(${count}: ${nameOfAsk(next.ask)}${behind.length > 1 ? ', …' : ''})`]
+  return [`${' '.repeat(INDENT)}(${count}: ${describeAsk(next.ask)}${behind.length > 1 ? ', …' : ''})`]
 }
 
-/** Of two people who answer at once one is late: that is no error. */
+/** When two people answer at the same time, the later answer is rejected, which is not an error. */
 function isSettledElsewhere(error: unknown): boolean {
   return error instanceof RemoteError && (error.code === 'ask_unknown' || error.code === 'escalation_answered')
 }
 
-/** An answer to a MEDIUM call counts for the same one later, too; that to another is for this call alone. */
+/** An answer to a MEDIUM call also counts for the same call later; an answer to any other call counts only once. */
 const permissionKeys = (ask: OpenAsk) => {
   const once = ask.kind === 'permission' && ask.risk === 'MEDIUM' ? '' : ' once'
   return `[y] allow${once}  [n] deny  [t] deny and say why  > `
 }
-/** A name cut shorter than this says nothing. */
+/** A name cut shorter than this is meaningless. */
 const SHORTEST_NAME = 12
 
-/** What a permission is for and the keys that answer it, in so many columns. */
+/** The name of the call and the keys that answer it, fitted to the width. */
 export function permissionPrompt(ask: OpenAsk, width: number): string {
   const keys = permissionKeys(ask)
   const room = Math.max(SHORTEST_NAME, width - keys.length - 2)
-  return `${cut(nameOfAsk(ask), room)}  ${keys}`
+  return `${cut(describeAsk(ask), room)}  ${keys}`
 }
 
-/** Asked after `t`. */
+/** The prompt after `t`. */
 export const REASON_PROMPT = 'Why not? > '
 
-/** Options beyond this have no key of their own: their number is typed. */
+/** With more options than this, options have no keys of their own: the number is typed. */
 const KEYED_OPTIONS = 9
 
-/** Whether one key answers a question. Otherwise a line is typed. */
+/** Whether a single key answers the question. Otherwise a line is typed. */
 export function hasOptionKeys({ options }: QuestionItem): boolean {
   return options.length > 0 && options.length <= KEYED_OPTIONS
 }
 
-/** The keys that answer a question; with a suggestion, also the one that takes it. */
+/** The keys that answer a question; with a suggestion, also the key that accepts it. */
 export function questionKeys(item: QuestionItem, suggested = false): string {
   const { options, multiSelect } = item
   const range = options.length === 1 ? '[1]' : `[1-${options.length}]`

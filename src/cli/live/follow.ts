@@ -7,16 +7,16 @@ import type { DaemonConnection } from '../connection/connection.ts'
 export interface SessionFollow {
   session: string
   after: number
-  /** Counts as a person at a terminal for as long as it is open. */
+  /** Counts as a person at a terminal while the stream is open. */
   attach: boolean
   signal: AbortSignal
 }
 
-/** Its parent brings a daemon back within a second or two; a crowded machine takes longer. */
+/** The parent process restarts a daemon within a second or two; a busy machine takes longer. */
 const RETRIES = 40
 const RETRY_MS = 250
 
-/** The events of a session as they come. A cut stream is taken up where it was; a daemon that stays away is an error. */
+/** Yields the events of a session as they happen. A cut stream is resumed; a daemon that does not come back is an error. */
 export async function* followSession(
   client: DaemonConnection,
   { session, after, attach, signal }: SessionFollow,
@@ -40,7 +40,7 @@ export async function* followSession(
   throw new AppError('daemon_gone', { id: session })
 }
 
-/** The id of a session's newest event: what comes after it is news. */
+/** The id of a session's newest event. */
 export async function lastEvent(client: DaemonConnection, session: string): Promise<number> {
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `/sessions/${session}/events?tail=1`)
   return events.at(-1)?.id ?? 0
@@ -49,33 +49,33 @@ export async function lastEvent(client: DaemonConnection, session: string): Prom
 export interface PollOptions {
   client: DaemonConnection
   signal: AbortSignal
-  /** Whether an event is a reason to look. */
+  /** Whether an event is a reason to poll. */
   isTelling(event: StoredEvent): boolean
-  /** Looked again after that long even if nothing happened. */
+  /** Polls again after this time even if nothing happened. */
   everyMs: number
-  /** A hundred events within that long are one look. */
+  /** The least time between two polls: a hundred events within it cause one poll. */
   apartMs: number
-  /** `over` ends it; `missed` (no answer) is tried again sooner. */
+  /** Polls once. `over` ends the polling; `missed` (no answer) is tried again sooner. */
   look(): Promise<'seen' | 'missed' | 'over'>
 }
 
-/** Looks at once, whenever an event tells to, and from time to time, until the signal comes or it is over. */
+/** Polls at once, after every relevant event and at intervals, until the signal is aborted or `look` returns `over`. */
 export async function pollOnEvents({ client, signal, isTelling, everyMs, apartMs, look }: PollOptions): Promise<void> {
   const over = new AbortController()
-  const both = AbortSignal.any([signal, over.signal])
-  let ring = () => {}
-  const listening = listenForEvents({ client, signal: both, isTelling, apartMs }, () => ring())
+  const ended = AbortSignal.any([signal, over.signal])
+  let wake = () => {}
+  const listening = listenForEvents({ client, signal: ended, isTelling, apartMs }, () => wake())
   try {
-    while (!both.aborted) {
-      const rung = new Promise<void>(resolve => {
-        ring = resolve
+    while (!ended.aborted) {
+      const nextEvent = new Promise<void>(resolve => {
+        wake = resolve
       })
-      const seen = await look()
-      if (seen === 'over') return
-      await sleepUntil(seen === 'missed' ? apartMs * 4 : apartMs, both)
-      const waited = new AbortController()
-      if (seen === 'seen') await Promise.race([rung, sleepUntil(everyMs, AbortSignal.any([both, waited.signal]))])
-      waited.abort()
+      const outcome = await look()
+      if (outcome === 'over') return
+      await pause(outcome === 'missed' ? apartMs * 4 : apartMs, ended)
+      const woken = new AbortController()
+      if (outcome === 'seen') await Promise.race([nextEvent, pause(everyMs, AbortSignal.any([ended, woken.signal]))])
+      woken.abort()
     }
   } finally {
     over.abort()
@@ -85,41 +85,43 @@ export async function pollOnEvents({ client, signal, isTelling, everyMs, apartMs
 
 async function listenForEvents(
   { client, signal, isTelling, apartMs }: Pick<PollOptions, 'client' | 'signal' | 'isTelling' | 'apartMs'>,
-  ring: () => void,
+  wake: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const event of client.stream('/events?from=now', { after: 0, signal })) if (isTelling(event)) ring()
+      for await (const event of client.stream('/events?from=now', { after: 0, signal })) if (isTelling(event)) wake()
     } catch {
-      // The look itself tells that the daemon is gone.
+      // The next poll reports that the daemon is gone.
     }
-    await sleepUntil(apartMs * 4, signal)
+    await pause(apartMs * 4, signal)
   }
 }
 
-async function sleepUntil(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => undefined) // left, or over
+/** Sleeps for a time, or until the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined)
 }
 
 export interface RunFeed {
   client: DaemonConnection
   run: string
   signal: AbortSignal
-  /** Whether what an agent says and does is shown too, and not only what becomes of its task. */
-  closely: boolean
+  /** Whether to poll on each step of an agent too, and not only when the state of a task changes. */
+  detailed: boolean
   show(now: RunDetail): void
-  /** The daemon does not answer; it is asked again. */
-  lost(problem: string): void
+  /** The daemon does not answer; it is polled again. */
+  onLost(problem: string): void
 }
 
-/** Asked in vain so often, one after the other, it stays away. */
-const PATIENCE = 20
+/** After this many failed polls in a row the daemon counts as gone. */
+const MOST_MISSED = 20
 
-/** Shows a run as it changes until it has ended, and gives it then; nothing where the signal came first. */
-export async function followRun({ client, run, signal, closely, show, lost }: RunFeed): Promise<RunDetail | undefined> {
+/** Shows a run as it changes until it has ended, and returns it then; `undefined` when the signal was aborted first. */
+export async function followRun(feed: RunFeed): Promise<RunDetail | undefined> {
+  const { client, run, signal, detailed, show, onLost } = feed
   let missed = 0
   let ended: RunDetail | undefined
-  const look = async () => {
+  const poll = async () => {
     try {
       const now = await client.request<RunDetail>('GET', `/runs/${run}`)
       missed = 0
@@ -130,18 +132,18 @@ export async function followRun({ client, run, signal, closely, show, lost }: Ru
     } catch (error) {
       missed += 1
       if (!(error instanceof AppError && error.code === 'daemon_unreachable')) throw error
-      if (missed > PATIENCE) throw new AppError('daemon_gone', { id: run })
-      if (!signal.aborted) lost(messageOf(error))
+      if (missed > MOST_MISSED) throw new AppError('daemon_gone', { id: run })
+      if (!signal.aborted) onLost(messageOf(error))
       return 'missed'
     }
   }
-  // Clocks and quota go on although nothing happens.
-  const isTelling = ({ kind }: StoredEvent) => !UNSEEN.test(kind) && (closely || !IN_WORK.test(kind))
-  await pollOnEvents({ client, signal, isTelling, everyMs: 5_000, apartMs: 120, look })
+  const isTelling = ({ kind }: StoredEvent) => !IGNORED.test(kind) && (detailed || !AGENT_STEP.test(kind))
+  // Every five seconds even without events, because clocks and quota change without any.
+  await pollOnEvents({ client, signal, isTelling, everyMs: 5_000, apartMs: 120, look: poll })
   return ended
 }
 
-/** Whatever else happens to anybody is a reason to look: what a run waits for is often elsewhere. */
-const UNSEEN = /^(usage\.reported|agent\.thought)$/
-/** Tens of them for each task, and a look reads the whole run. */
-const IN_WORK = /^(agent|tool|turn|plan)\.|^permission\.decided$/
+/** Any other event, of any session, is a reason to poll: what a run waits for often happens elsewhere. */
+const IGNORED = /^(usage\.reported|agent\.thought)$/
+/** Each task has tens of these events, and every poll reads the whole run. */
+const AGENT_STEP = /^(agent|tool|turn|plan)\.|^permission\.decided$/

@@ -13,13 +13,13 @@ interface TerminalDialog {
   echo(text: string): void
 }
 
-/** Somebody who sits at this terminal and answers by keys. */
+/** The person at this terminal, who answers by keys. */
 export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Terminal): Person {
   return {
     async answer(ask, { signal, echo }) {
       using keys = keyboard.keys()
       const indent = ' '.repeat(INDENT)
-      const desk: TerminalDialog = {
+      const dialog: TerminalDialog = {
         keys,
         signal,
         show: text => screen.prompt(indent + text),
@@ -27,8 +27,8 @@ export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Ter
       }
       try {
         return await (ask.kind === 'permission'
-          ? decide(permissionPrompt(ask, terminal.width - 1), desk)
-          : answerAll(ask, desk))
+          ? decide(permissionPrompt(ask, terminal.width - 1), dialog)
+          : answerAll(ask, dialog))
       } finally {
         screen.prompt(undefined)
       }
@@ -36,71 +36,71 @@ export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Ter
   }
 }
 
-async function decide(prompt: string, desk: TerminalDialog): Promise<AskReply | undefined> {
+async function decide(prompt: string, dialog: TerminalDialog): Promise<AskReply | undefined> {
   for (;;) {
-    desk.show(prompt)
-    const key = await desk.keys.next(desk.signal)
+    dialog.show(prompt)
+    const key = await dialog.keys.next(dialog.signal)
     if (!key) return undefined
     const letter = key.text.toLowerCase()
     if (letter === 'y') return { verdict: 'allow' }
     if (letter === 'n') return { verdict: 'deny' }
     if (letter !== 't') continue
-    const reason = await editLine(desk, REASON_PROMPT)
+    const reason = await editLine(dialog, REASON_PROMPT)
     if (reason) return { verdict: 'deny', reason }
   }
 }
 
-async function answerAll(ask: Question, desk: TerminalDialog): Promise<AskReply | undefined> {
+async function answerAll(ask: Question, dialog: TerminalDialog): Promise<AskReply | undefined> {
   const answers: Record<string, string | string[]> = {}
   for (const [index, item] of ask.questions.entries()) {
-    const place = ask.questions.length > 1 ? `(${index + 1} of ${ask.questions.length}) ` : ''
+    const position = ask.questions.length > 1 ? `(${index + 1} of ${ask.questions.length}) ` : ''
     const name = item.header ? `${firstLine(item.header)} ` : ''
-    const answer = await answerOne({ item, place: place + name, suggested: suggestedFor(ask, index) }, desk)
+    const answer = await answerPart({ item, position: position + name, suggested: findSuggestion(ask, index) }, dialog)
     if (answer === undefined) return undefined
     answers[item.question] = answer
-    if (place) desk.echo(`${place}${name}> ${firstLine([answer].flat().join(', '))}`)
+    if (position) dialog.echo(`${position}${name}> ${firstLine([answer].flat().join(', '))}`)
   }
   return { answers }
 }
 
-/** What the brain would say to one part of a question; nothing where it says nothing. */
-function suggestedFor({ suggestion }: Question, index: number): string | string[] | undefined {
+/** The brain's suggestion for one part of a question, if there is one. */
+function findSuggestion({ suggestion }: Question, index: number): string | string[] | undefined {
   const answer = suggestion?.answer[index]
   return answer === undefined || answer.length === 0 ? undefined : answer
 }
 
-interface Part {
+interface QuestionPart {
   item: QuestionItem
-  /** Which one it is, where there are several. */
-  place: string
+  /** The number and name of the part, to be shown before its keys. */
+  position: string
   suggested: string | string[] | undefined
 }
 
-async function answerOne(
-  { item, place, suggested }: Part,
-  desk: TerminalDialog,
+async function answerPart(
+  { item, position, suggested }: QuestionPart,
+  dialog: TerminalDialog,
 ): Promise<string | string[] | undefined> {
-  const keys = `${place}${questionKeys(item, suggested !== undefined)}`
-  const keyed = hasOptionKeys(item)
+  const keys = `${position}${questionKeys(item, suggested !== undefined)}`
+  const hasKeys = hasOptionKeys(item)
   const chosen = new Set<number>()
-  while (!desk.signal.aborted) {
-    if (!keyed && suggested === undefined) {
-      const typed = await typeOne(item, keys, desk)
+  while (!dialog.signal.aborted) {
+    if (!hasKeys && suggested === undefined) {
+      const typed = await typeAnswer(item, keys, dialog)
       if (typed) return typed
       continue
     }
     const numbers = [...chosen].sort().map(index => index + 1)
-    desk.show(keys + numbers.join(','))
-    const key = await desk.keys.next(desk.signal)
+    dialog.show(keys + numbers.join(','))
+    const key = await dialog.keys.next(dialog.signal)
     if (!key) return undefined
     const letter = key.text.toLowerCase()
     if (letter === 'a' && suggested !== undefined) return suggested
     if (letter === 't') {
-      const typed = await typeOne(item, `${place}> `, desk)
-      if (typed) return item.multiSelect && keyed ? [...labels(item, chosen), typed] : typed
+      const typed = await typeAnswer(item, `${position}> `, dialog)
+      if (typed) return item.multiSelect && hasKeys ? [...labels(item, chosen), typed] : typed
     }
     if (item.multiSelect && key.name === 'return' && chosen.size > 0) return labels(item, chosen)
-    const option = keyed && key.text.trim() !== '' ? item.options[Number(key.text) - 1] : undefined
+    const option = hasKeys && key.text.trim() !== '' ? item.options[Number(key.text) - 1] : undefined
     if (!option) continue
     if (!item.multiSelect) return option.label
     toggle(chosen, Number(key.text) - 1)
@@ -108,9 +108,9 @@ async function answerOne(
   return undefined
 }
 
-/** Words, or where options have no keys the number of one. */
-async function typeOne(item: QuestionItem, label: string, desk: TerminalDialog): Promise<string | undefined> {
-  const typed = await editLine(desk, label)
+/** Reads a typed answer; where options have no keys, a number selects one. */
+async function typeAnswer(item: QuestionItem, label: string, dialog: TerminalDialog): Promise<string | undefined> {
+  const typed = await editLine(dialog, label)
   return typed && !hasOptionKeys(item) ? (item.options[Number(typed) - 1]?.label ?? typed) : typed
 }
 
@@ -128,10 +128,10 @@ interface LineEditor {
   show(text: string): void
 }
 
-/** Columns of typed text that stay in sight; the beginning of a longer text scrolls away. */
+/** The columns of typed text that stay visible; the beginning of a longer text scrolls out of sight. */
 const VISIBLE = 50
 
-/** Reads one line: Enter sends it, Escape gives up, an empty one counts as given up. */
+/** Reads one line: Enter sends it, Escape cancels, and an empty line counts as cancelled. */
 async function editLine({ keys, signal, show }: LineEditor, label: string): Promise<string | undefined> {
   let typed = ''
   for (;;) {

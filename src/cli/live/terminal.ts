@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadStream } from 'node:tty'
 import { widthOf } from '../render/text.ts'
 
-/** Lines that scroll, under them what is asked right now, and under that one line that comes and goes: the prompt. */
+/** Lines that scroll; below them the pinned lines (the current ask); below those the prompt, a line that comes and goes. */
 export interface Screen {
-  /** Whether a line can change in place. */
+  /** Whether a line can be redrawn in place. */
   readonly ticks: boolean
   print(lines: string[]): void
-  /** Keeps lines right above the prompt, whatever is printed meanwhile, or changes them; without lines they are let go and stay where they are. */
+  /** Keeps lines right above the prompt, whatever is printed meanwhile; `undefined` releases them, and they then scroll. */
   pin(lines: string[] | undefined): void
-  /** Shows the prompt, changes it, or takes it away. */
+  /** Shows or changes the prompt; `undefined` removes it. */
   prompt(line: string | undefined): void
 }
 
@@ -22,20 +22,20 @@ interface Output {
   rows?: number
 }
 
-/** A screen on a stream. Where nobody can type, prompts are not drawn and what is pinned is printed once, as it grows. */
+/** Opens a screen on a stream. Without a terminal, prompts are not drawn, and pinned lines are printed once as they are added. */
 export function openScreen(stream: Output): Screen {
-  let shown: string | undefined
+  let currentPrompt: string | undefined
   let pinned: string[] = []
   const clear = (rowsAbove: number) => {
-    if (shown !== undefined || rowsAbove > 0) stream.write(`\r\x1b[2K${'\x1b[1A\x1b[2K'.repeat(rowsAbove)}`)
+    if (currentPrompt !== undefined || rowsAbove > 0) stream.write(`\r\x1b[2K${'\x1b[1A\x1b[2K'.repeat(rowsAbove)}`)
   }
   const drawPrompt = () => {
-    if (shown !== undefined) stream.write(fitted(shown, (stream.columns || 80) - 1))
+    if (currentPrompt !== undefined) stream.write(fitPrompt(currentPrompt, (stream.columns || 80) - 1))
   }
-  /** Under what is printed by `above` the pinned lines are drawn again. */
+  /** Prints the text `above` and draws the pinned lines below it again. */
   const redraw = (above: string, lines: string[]) => {
-    const rows = rowsOf(pinned, stream.columns || 80)
-    // What has scrolled off the top cannot be taken back: it stays, and is shown anew below.
+    const rows = countRows(pinned, stream.columns || 80)
+    // Lines that have scrolled off the top cannot be erased: they stay and are drawn again below.
     clear(rows < (stream.rows || 24) ? rows : 0)
     pinned = lines
     stream.write(above + asText(lines))
@@ -56,7 +56,7 @@ export function openScreen(stream: Output): Screen {
     prompt(line) {
       if (!stream.isTTY) return
       clear(0)
-      shown = line
+      currentPrompt = line
       drawPrompt()
     },
   }
@@ -67,25 +67,25 @@ function asText(lines: string[]): string {
 }
 
 /** A line that was printed for a wider terminal takes more than one row. */
-function rowsOf(lines: string[], columns: number): number {
+function countRows(lines: string[], columns: number): number {
   return lines.reduce((rows, line) => rows + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
 }
 
-/** What is typed stands at the end, so a prompt that is too wide loses its indentation first and then its beginning. */
-function fitted(line: string, width: number): string {
-  let shown = widthOf(line) > width ? line.trimStart() : line
-  while (widthOf(shown) > width) shown = `…${Array.from(shown).slice(2).join('')}`
-  return shown
+/** Typed text is at the end of the prompt, so a prompt that is too wide loses its indentation first, then its beginning. */
+function fitPrompt(line: string, width: number): string {
+  let fitted = widthOf(line) > width ? line.trimStart() : line
+  while (widthOf(fitted) > width) fitted = `…${Array.from(fitted).slice(2).join('')}`
+  return fitted
 }
 
 export interface Key {
   /** `return`, `escape`, `backspace`, or the character itself. */
   name: string
-  /** What it types; empty for keys that type nothing. */
+  /** The text that the key types; empty for keys that type nothing. */
   text: string
 }
 
-/** Keys one at a time, in order, for as long as one question is open. */
+/** The keys that are typed while one question is open, in order. */
 export interface KeyQueue extends Disposable {
   next(signal: AbortSignal): Promise<Key | undefined>
 }
@@ -97,13 +97,13 @@ export interface Keyboard extends Disposable {
 export interface ControlKeys {
   onInterrupt(): void
   onEnd(): void
-  /** Any other key, while something is asked. */
+  /** Any other key while something is asked. */
   onKey?(): void
 }
 
 /**
  * Reads single keys from a terminal. Ctrl+C and Ctrl+D go to their own handlers whatever else is going on; keys typed
- * while nothing is asked are dropped, so that nobody allows a thing they have not seen.
+ * while nothing is asked are dropped, so that nobody allows something they have not seen.
  */
 export function openKeyboard(stdin: ReadStream, controls: ControlKeys): Keyboard {
   let queue: { push(key: Key): void } | undefined
@@ -166,23 +166,23 @@ export interface WatchedPage {
   out(line: string): void
 }
 
-/** Shows what waits until Ctrl+C, in place on a terminal; elsewhere it is printed again when it says something else. */
+/** Shows a page until Ctrl+C: redrawn in place on a terminal, otherwise printed again whenever it changes. */
 export async function watchPage({ page, json, out }: WatchedPage): Promise<void> {
   const leave = new AbortController()
   const interrupted = once(process, 'SIGINT', { signal: leave.signal }).then(
     () => leave.abort(),
-    () => undefined, // left another way
+    () => undefined, // ended in another way
   )
   const screen = openScreen(process.stdout)
   let last = ''
   try {
     while (!leave.signal.aborted) {
       const lines = await page()
-      const shown = lines.join('\n')
-      if (shown !== last && json) out(shown)
-      else if (shown !== last && process.stdout.isTTY) screen.pin(lines)
-      else if (shown !== last) screen.print([...(last === '' ? [] : ['']), ...lines])
-      last = shown
+      const text = lines.join('\n')
+      if (text !== last && json) out(text)
+      else if (text !== last && process.stdout.isTTY) screen.pin(lines)
+      else if (text !== last) screen.print([...(last === '' ? [] : ['']), ...lines])
+      last = text
       await sleep(EVERY_MS, undefined, { signal: leave.signal }).catch(() => undefined) // Ctrl+C ends the wait
     }
   } finally {
@@ -193,7 +193,7 @@ export async function watchPage({ page, json, out }: WatchedPage): Promise<void>
 
 export type Ink = typeof import('ink')
 
-/** What draws full screens. React is told that this is no development: it would otherwise keep a record of every drawing. */
+/** Loads Ink, which draws full screens. React runs in production mode, because it otherwise keeps a record of every render. */
 export async function loadInk(): Promise<Ink> {
   const { NODE_ENV } = process.env
   process.env['NODE_ENV'] = 'production'

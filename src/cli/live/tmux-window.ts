@@ -10,7 +10,10 @@ import type { Client } from '../connection/client.ts'
 import type { CommandContext } from '../context.ts'
 import { isOver, statusWords } from '../render/format.ts'
 
-/** Puts the person into the terminal of an agent until they leave it. Nothing where the session is over before it has one. */
+/**
+ * Attaches the person to the terminal of an agent until they leave it, and returns tmux's exit code. Returns `undefined`
+ * when the session ends before it has a terminal.
+ */
 export async function enterTerminal(
   session: SessionView,
   { paths, env, note }: CommandContext,
@@ -19,43 +22,46 @@ export async function enterTerminal(
   if (findProgram('tmux', env) === undefined) throw new AppError('tmux_missing', {})
   const socket = tmuxSocket(paths.socket)
   const { id } = session
-  if (!(await awaitWindow(session, { client, socket, env, tell: note }))) return undefined
+  if (!(await awaitWindow(session, { client, socket, env, note }))) return undefined
   const { TMUX, ...outside } = env
-  // Within the same server one changes windows; within another one's tmux, ours is shown inside it.
-  const how = TMUX?.split(',')[0] === socket ? 'switch-client' : 'attach-session'
-  const child = spawn('tmux', ['-u', '-S', socket, how, '-t', `=${id}`], {
+  // Inside the same tmux server the client is switched; inside another tmux, ours is shown nested.
+  const command = TMUX?.split(',')[0] === socket ? 'switch-client' : 'attach-session'
+  const child = spawn('tmux', ['-u', '-S', socket, command, '-t', `=${id}`], {
     stdio: 'inherit',
-    env: how === 'switch-client' ? env : outside,
+    env: command === 'switch-client' ? env : outside,
   })
-  // Ctrl+C is a key of the terminal that is shown.
-  const wait = () => undefined
-  process.on('SIGINT', wait)
+  // Ctrl+C belongs to the agent's terminal and must not end this process.
+  const ignore = () => undefined
+  process.on('SIGINT', ignore)
   try {
     const [code] = (await once(child, 'exit')) as [number | null]
     return code ?? 130
   } finally {
-    process.off('SIGINT', wait)
+    process.off('SIGINT', ignore)
   }
 }
 
-const LOOK_MS = 200
+const POLL_MS = 200
 
-export interface AwaitWindowOptions {
+interface AwaitWindowOptions {
   client: Client
   socket: string
   env: Record<string, string | undefined>
-  /** What it waits for, told once, and only where it has to wait. */
-  tell(line: string): void
+  /** Prints once what is waited for, and only if there is a wait. */
+  note(line: string): void
 }
 
-/** Whether a session has a terminal that can be entered: one that only just starts, or waits in line, has none yet. */
-async function awaitWindow({ id }: SessionView, { client, socket, env, tell }: AwaitWindowOptions): Promise<boolean> {
-  for (let looks = 0; ; looks++) {
+/**
+ * Waits until a session has a terminal: one that is starting or queued has none yet. Returns false when the session ends
+ * first.
+ */
+async function awaitWindow({ id }: SessionView, { client, socket, env, note }: AwaitWindowOptions): Promise<boolean> {
+  for (let polls = 0; ; polls++) {
     if (await hasWindow(id, { socket, env })) return true
     const session = await client.request<SessionView>('GET', `/sessions/${id}`)
     if (isOver(session)) return false
-    if (looks === 1) tell(`${statusWords(session).text}: the terminal of ${id} opens when its agent starts …`)
-    await sleep(LOOK_MS)
+    if (polls === 1) note(`${statusWords(session).text}: the terminal of ${id} opens when its agent starts …`)
+    await sleep(POLL_MS)
   }
 }
 

@@ -24,25 +24,25 @@ export interface LiveViewOptions {
   env: Record<string, string>
 }
 
-/** Often enough that nobody who types is taken for absent, and not for every letter. */
+/** Often enough that a person who types never counts as absent, without a request for every letter. */
 const PRESENT_EVERY_MS = 500
 
-/** Tells now and then that somebody is there. */
-function presence(tell: () => Promise<unknown>): () => void {
-  let told = 0
+/** Returns a function that reports the person's presence, at most once per interval. */
+function throttlePresence(report: () => Promise<unknown>): () => void {
+  let reportedAt = 0
   return () => {
-    if (Date.now() - told < PRESENT_EVERY_MS) return
-    told = Date.now()
-    tell().catch(() => undefined) // an older daemon, or one that is going: the answer itself tells what is wrong
+    if (Date.now() - reportedAt < PRESENT_EVERY_MS) return
+    reportedAt = Date.now()
+    report().catch(() => undefined) // an older daemon, or one that is stopping: the answer itself reports the problem
   }
 }
 
-/** Left with Ctrl+C: the session is not done, so a script must not go on as if it were. */
+/** The exit code after Ctrl+C: the session is not done, so a script must not continue as if it were. */
 const DETACHED = 130
 
 /**
- * The live view at this terminal: Ctrl+C leaves it, Ctrl+D stops the session, asks are answered by keys. Where either end
- * is not a terminal the events are only shown and nobody counts as attached. Returns the exit code.
+ * Runs the live view at this terminal: Ctrl+C leaves it, Ctrl+D stops the session, keys answer asks. When stdin or stdout is
+ * not a terminal, events are only shown and nobody counts as attached. Returns the exit code.
  */
 export async function runLiveView(view: LiveViewOptions): Promise<number> {
   const { client, session, context, after, open, resumesAt, stays, rests, env } = view
@@ -63,7 +63,7 @@ export async function runLiveView(view: LiveViewOptions): Promise<number> {
     ? openKeyboard(process.stdin, {
         onInterrupt: () => leave.abort(),
         onEnd: stop,
-        onKey: presence(() => client.request('POST', `/sessions/${session.id}/presence`, {})),
+        onKey: throttlePresence(() => client.request('POST', `/sessions/${session.id}/presence`, {})),
       })
     : undefined
   const onSignal = () => leave.abort()
@@ -87,19 +87,19 @@ export async function runLiveView(view: LiveViewOptions): Promise<number> {
     signal: leave.signal,
   })
   process.off('SIGINT', onSignal)
-  const look = () => client.request<SessionView>('GET', `/sessions/${session.id}`)
+  const fetchSession = () => client.request<SessionView>('GET', `/sessions/${session.id}`)
   if (!ended) {
-    const left = await look().catch(() => undefined) // the daemon may be gone; the session is as it was
-    const [command] = left ? commandsToResume(left, null) : []
-    const words = command ? `stands still. Go on with: ${command}` : `goes on. Attach with: pcc attach ${session.id}`
-    if (json) note(`Detached; session ${words}`)
-    else out(`Detached; session ${words}`)
-    return left && command ? exitCodeFor(left) : DETACHED
+    const current = await fetchSession().catch(() => undefined) // the daemon may be gone; the session is unchanged
+    const [command] = current ? commandsToResume(current, null) : []
+    const state = command ? `stands still. Go on with: ${command}` : `goes on. Attach with: pcc attach ${session.id}`
+    if (json) note(`Detached; session ${state}`)
+    else out(`Detached; session ${state}`)
+    return current && command ? exitCodeFor(current) : DETACHED
   }
-  const asked = look()
-  if (context.quiet) screen.print(json ? [] : commandsToResume(await asked).map(command => `Go on with: ${command}`))
-  else if (!json) screen.print(await closingLines(client, asked, { id: session.id, terminal }))
-  return exitCodeFor(await asked)
+  const final = fetchSession()
+  if (context.quiet) screen.print(json ? [] : commandsToResume(await final).map(command => `Go on with: ${command}`))
+  else if (!json) screen.print(await closingLines(client, final, { id: session.id, terminal }))
+  return exitCodeFor(await final)
 }
 
 export interface WatchOptions {
@@ -108,29 +108,32 @@ export interface WatchOptions {
   terminal: Terminal
   screen: Screen
   verbose: boolean
-  /** Only what is asked, what stands in the way, and how it ended. */
+  /** Shows only asks, obstacles and the end. */
   quiet?: boolean
-  /** The last event that was already shown. */
+  /** The id of the last event that was already shown. */
   after: number
-  /** Who answers; without one nobody counts as attached, and nothing is asked here. */
+  /** Answers the asks. Without a person nobody counts as attached and nothing is asked here. */
   person?: Person | undefined
-  /** Asked before we came. */
+  /** Asks that were open before the watching began. */
   open?: ShownAsk[]
-  /** It waits for this time already, and then goes on by itself. */
+  /** The session already waits for this time, at which it goes on by itself. */
   resumesAt?: number | undefined
-  /** Stays while the session stands still, and goes on showing it when somebody resumes it. */
+  /** Keeps watching while the session stands still, and shows it again when somebody resumes it. */
   stays?: boolean | undefined
-  /** It stands still already. */
+  /** The session already stands still. */
   rests?: boolean | undefined
-  /** The caller's environment: a parked session is started again with it. */
+  /** The caller's environment, with which a parked session is started again. */
   env: Record<string, string>
-  /** Instead of lines: what to do with each event. */
+  /** Receives each event; no lines are printed then. */
   raw?: ((event: StoredEvent) => void) | undefined
-  /** Raised to stop watching; the session goes on. */
+  /** Aborted to stop watching; the session goes on. */
   signal: AbortSignal
 }
 
-/** Shows a session live and puts its asks to the person, until it ends for good: one that goes on by itself is waited for. `undefined`: the watching ended first. */
+/**
+ * Shows a session live and puts its asks to the person until the session ends for good. A session that goes on by itself is
+ * waited for. Returns `undefined` when the watching ended first.
+ */
 export async function watchSession(
   watch: WatchOptions,
 ): Promise<Extract<StoredEvent, { kind: 'session.ended' }> | undefined> {
@@ -144,41 +147,42 @@ export async function watchSession(
     reasonElsewhere: !watch.quiet,
     attended: person !== undefined,
   })
-  await using desk = openAskQueue({
+  await using asks = openAskQueue({
     person: person ?? { answer: async () => undefined },
     pin: lines => screen.pin(lines),
     post: async (ask_id, reply) => {
       await client.request('POST', path, { ask_id, by: 'human', ...reply, env: watch.env })
     },
-    tell: error => screen.print([terminal.paint('red', `The answer was not taken: ${neutral(String(error))}`)]),
+    reportFailure: error =>
+      screen.print([terminal.paint('red', `The answer was not taken: ${neutral(String(error))}`)]),
   })
-  if (person) for (const asked of watch.open ?? []) desk.put(asked)
+  if (person) for (const asked of watch.open ?? []) asks.put(asked)
   using countdown = openCountdown({
     screen: watch.quiet || raw ? SILENT : screen,
     id: session.id,
-    look: () => client.request<SessionView>('GET', `/sessions/${session.id}`),
+    fetchSession: () => client.request<SessionView>('GET', `/sessions/${session.id}`),
   })
   if (watch.resumesAt !== undefined) countdown.begin(watch.resumesAt)
-  if (watch.rests) countdown.rest()
+  if (watch.rests) countdown.standStill()
   const follow = { session: session.id, after: watch.after, attach: person !== undefined, signal }
   for await (const event of followSession(client, follow)) {
     const lines = raw ? [] : draw(event)
-    // Before it is printed: what is settled by it is let go first and so stands above.
-    if (person) desk.see(event, lines)
+    // Before the event is printed: the ask that it settles is released first and so stays above it.
+    if (person) asks.apply(event, lines)
     if (raw) raw(event)
     else if (watch.quiet ? isEssential(event) : !person || !isAsk(event)) screen.print(lines)
-    countdown.see(event)
+    countdown.apply(event)
     if (event.kind !== 'session.ended' || resumesByItself(event)) continue
-    if (person && desk.waits()) continue
+    if (person && asks.hasParked()) continue
     if (!watch.stays || !canBeResumed(event)) return event
-    countdown.rest()
+    countdown.standStill()
   }
   return undefined
 }
 
 const SILENT: Pick<Screen, 'print' | 'prompt' | 'ticks'> = { ticks: false, print: () => {}, prompt: () => {} }
 
-/** Shown by the desk, when its turn comes. */
+/** Asks are shown by the queue of asks when their turn comes. */
 function isAsk({ kind }: StoredEvent): boolean {
   return kind === 'permission.asked' || kind === 'question.asked'
 }
@@ -188,35 +192,35 @@ function isEssential({ kind }: StoredEvent): boolean {
 }
 
 export interface CountdownDeps {
-  /** Where no line can tick in place, one is printed for each change. */
+  /** On a screen that cannot redraw a line, a line is printed for each change. */
   screen: Pick<Screen, 'print' | 'prompt' | 'ticks'>
   id: string
-  /** The session as it is now: it may be held, or wait for another reset. */
-  look(): Promise<SessionView>
+  /** Reads the current state of the session: it may be held by now, or wait for another reset. */
+  fetchSession(): Promise<SessionView>
 }
 
-/** A session that waits to go on by itself, as the person sees it. */
+/** Shows how long a session still waits before it goes on by itself. */
 export interface Countdown extends Disposable {
-  /** An ending with a time begins it, whatever else happens ends it. */
-  see(event: StoredEvent): void
-  /** Waits until then already. */
+  /** An end with a resume time starts the countdown; a resumption or another end stops it. */
+  apply(event: StoredEvent): void
+  /** Starts the countdown for a session that already waits. */
   begin(resumesAt: number): void
-  /** Stands still until a person makes it go on. */
-  rest(): void
+  /** Shows that the session stands still until a person resumes it. */
+  standStill(): void
 }
 
 const TICK_MS = 1_000
-/** Nobody waits that long for a place without a reason. */
+/** A session that has not resumed this long after its time waits for something else. */
 const LATE_MS = 15_000
-/** How often the time is asked for again. */
-const LOOK_TICKS = 15
+/** The resume time is read again after this many ticks. */
+const REFRESH_TICKS = 15
 
 /** Whether an event leaves the session waiting for a time at which it goes on by itself. */
 export function resumesByItself(event: StoredEvent | undefined): event is WaitingEnd {
   return event?.kind === 'session.ended' && event.body.resumes_at !== undefined
 }
 
-/** Whether an event leaves the session where only a person makes it go on, from any terminal. */
+/** Whether an event leaves the session in a state that only a person can resume, from any terminal. */
 export function canBeResumed(event: StoredEvent | undefined): boolean {
   if (event?.kind !== 'session.ended' || resumesByItself(event)) return false
   return event.body.status === 'paused' || event.body.status === 'rate_limited'
@@ -224,36 +228,36 @@ export function canBeResumed(event: StoredEvent | undefined): boolean {
 
 type WaitingEnd = Extract<StoredEvent, { kind: 'session.ended' }> & { body: { resumes_at: number } }
 
-/** `Resuming in 12:34`, ticking under what was printed until the session goes on. */
-export function openCountdown({ screen, id, look }: CountdownDeps): Countdown {
+/** Shows `Resuming in 12:34` below the printed lines, ticking until the session goes on. */
+export function openCountdown({ screen, id, fetchSession }: CountdownDeps): Countdown {
   let timer: NodeJS.Timeout | undefined
-  /** The time it goes on; null while only a person makes it. */
+  /** The time at which the session goes on; null while only a person can resume it. */
   let until: number | null = null
-  let passed = 0
-  let resting = false
-  const words = () => {
-    if (resting) return `Stands still until: pcc resume ${id} (Ctrl+C leaves)`
+  let ticks = 0
+  let standsStill = false
+  const describe = () => {
+    if (standsStill) return `Stands still until: pcc resume ${id} (Ctrl+C leaves)`
     if (until === null) return `It does not go on by itself now. Let it go with: pcc quota release, or pcc resume ${id}`
     const left = until - Date.now()
     if (left > 0) return `Resuming in ${countdown(left)}`
     return left > -LATE_MS ? 'Resuming...' : 'Waits for its turn; why: pcc quota'
   }
   const draw = () => {
-    if (screen.ticks) screen.prompt(words())
+    if (screen.ticks) screen.prompt(describe())
   }
-  const learn = async () => {
-    const shown = timer
-    const { resumes_at, ended_at } = await look()
-    // What came meanwhile is newer than this answer.
-    if (timer === undefined || timer !== shown || ended_at === null || resumes_at === until) return
+  const refresh = async () => {
+    const timerBefore = timer
+    const { resumes_at, ended_at } = await fetchSession()
+    // An event that came meanwhile is newer than this answer.
+    if (timer === undefined || timer !== timerBefore || ended_at === null || resumes_at === until) return
     until = resumes_at
-    if (!screen.ticks) screen.print([words()])
+    if (!screen.ticks) screen.print([describe()])
     draw()
   }
   const tick = () => {
-    passed++
+    ticks++
     draw()
-    if (passed % LOOK_TICKS === 0) learn().catch(() => undefined) // the stream tells when the daemon is gone
+    if (ticks % REFRESH_TICKS === 0) refresh().catch(() => undefined) // the event stream reports a daemon that is gone
   }
   const end = () => {
     if (timer === undefined) return
@@ -264,16 +268,16 @@ export function openCountdown({ screen, id, look }: CountdownDeps): Countdown {
   const begin = (resumesAt: number | null) => {
     end()
     until = resumesAt
-    resting = resumesAt === null
-    passed = 0
+    standsStill = resumesAt === null
+    ticks = 0
     timer = setInterval(tick, TICK_MS)
-    if (!screen.ticks) screen.print([words()])
+    if (!screen.ticks) screen.print([describe()])
     draw()
   }
   return {
     begin,
-    rest: () => begin(null),
-    see: event => {
+    standStill: () => begin(null),
+    apply: event => {
       if (resumesByItself(event)) begin(event.body.resumes_at)
       else if (event.kind === 'session.resumed' || event.kind === 'session.ended') end()
     },

@@ -9,38 +9,42 @@ type Permission = Pick<
   'tool' | 'target' | 'risk' | 'reason' | 'reasons' | 'suggestion'
 >
 
-/** A field of a request other than a command is shown up to here; its size says what is left out. */
+/** The most lines of a field that is not a command; how many are left out is shown. */
 const FIELD_LINES = 8
-/** More reasons than this are read by nobody. */
+/** Nobody reads more reasons than this. */
 const MORE_REASONS = 3
 
-/** What the agent wants to do. A command is shown whole: nobody should allow what they have not seen. */
-export function askedPermission(ask: Permission, terminal: Terminal, input?: Record<string, unknown>): string[] {
+/** The lines that ask for a permission. A command is shown in full: nobody should allow what they have not seen. */
+export function permissionLines(ask: Permission, terminal: Terminal, input?: Record<string, unknown>): string[] {
   const width = terminal.width - 13
   return [
     `${terminal.paint('yellow', '⚠️  PERMISSION')} wanted: ${terminal.paint('bold', firstLine(ask.tool))}`,
-    ...wanted(ask, input, width).map(line => `  ${line}`),
+    ...requestLines(ask, input, width).map(line => `  ${line}`),
     ...wrap(`${ask.risk} risk: ${neutral(ask.reason)}`, width).map(line => `  ${terminal.paint('dim', line)}`),
     ...otherReasons(ask).flatMap(text => wrap(`- ${text}`, width).map(line => `  ${terminal.paint('dim', line)}`)),
     ...[suggestionLine(ask.suggestion) ?? []].flat().flatMap(text => wrap(text, width).map(line => `  ${line}`)),
   ]
 }
 
-/** What is asked about, in a few words: the tool and what it is aimed at, or the question's own heading. */
-export function nameOfAsk(ask: OpenAsk): string {
+/** A short name for an ask: the tool and its target, or the question's own heading. */
+export function describeAsk(ask: OpenAsk): string {
   if (ask.kind === 'permission') return `${firstLine(ask.tool)}${ask.target ? ` → ${firstLine(ask.target)}` : ''}`
   const [first] = ask.questions
   return first?.header ? firstLine(first.header) : `"${firstLine(first?.question ?? '')}"`
 }
 
-/** What else was seen that is not harmless; the first reason is said already. */
+/** The further reasons above LOW risk; the main reason is shown already. */
 function otherReasons({ reason, reasons = [] }: Permission): string[] {
   const texts = reasons.filter(({ risk }) => risk !== 'LOW').map(({ text }) => firstLine(text))
   return [...new Set(texts)].filter(text => !firstLine(reason).includes(text)).slice(0, MORE_REASONS)
 }
 
-/** Only a shell's command is all there is to see: another tool may have a field of that name beside others. */
-function wanted({ tool, target }: Permission, input: Record<string, unknown> | undefined, width: number): string[] {
+/** The input of the request. Only for Bash is `command` everything there is to see; another tool may have more fields. */
+function requestLines(
+  { tool, target }: Permission,
+  input: Record<string, unknown> | undefined,
+  width: number,
+): string[] {
   const command = input?.['command']
   if (tool === 'Bash' && typeof command === 'string') return wrap(neutral(command), width)
   if (!input || Object.keys(input).length === 0) return wrap(neutral(target), width)
@@ -52,8 +56,8 @@ function wanted({ tool, target }: Permission, input: Record<string, unknown> | u
   })
 }
 
-/** The questions of an agent with their numbered options, and what the brain would answer. */
-export function askedQuestions(
+/** The questions of an agent with their numbered options, and the brain's suggestion. */
+export function askedQuestionLines(
   { questions, suggestion }: Pick<EventBody<'question.asked'>, 'questions' | 'suggestion'>,
   terminal: Terminal,
   agent?: string,
@@ -63,39 +67,39 @@ export function askedQuestions(
     'yellow',
     questions.length > 1 ? `⚠️  QUESTIONS from ${speaker}:` : `⚠️  QUESTION from ${speaker}:`,
   )
-  const brain = suggestionLine(suggestion)
+  const suggested = suggestionLine(suggestion)
   return [
     heading,
     ...questions.flatMap(item => questionLines(item, terminal)),
-    ...(brain === undefined ? [] : wrap(brain, terminal.width - 11)),
+    ...(suggested === undefined ? [] : wrap(suggested, terminal.width - 11)),
   ]
 }
 
-/** A question nobody could answer yet; to who answers it here and now, it is only a question. */
-export function parkedQuestions(
+/** A parked question. For a person who answers it here (`here`) it is shown as an ordinary question. */
+export function parkedQuestionLines(
   body: EventBody<'question.parked'>,
   terminal: Terminal,
   { here = false, agent }: { here?: boolean | undefined; agent?: string | undefined } = {},
 ): string[] {
-  if (here) return askedQuestions(body, terminal, agent)
-  const why = wrap(neutral(body.reason), terminal.width - 11)
-  const lines = [...why, ...respondLine(body.number, '"…"')]
-  return [...askedQuestions(body, terminal, agent), ...lines.map(line => terminal.paint('yellow', line))]
+  if (here) return askedQuestionLines(body, terminal, agent)
+  const reason = wrap(neutral(body.reason), terminal.width - 11)
+  const lines = [...reason, ...respondLine(body.number, '"…"')]
+  return [...askedQuestionLines(body, terminal, agent), ...lines.map(line => terminal.paint('yellow', line))]
 }
 
-/** A dangerous call that waits for a person. */
-export function parkedPermission(
+/** A parked permission: a dangerous call that waits for a person. */
+export function parkedPermissionLines(
   body: EventBody<'permission.parked'>,
   terminal: Terminal,
   { input, here = false }: { input?: Record<string, unknown> | undefined; here?: boolean | undefined } = {},
 ): string[] {
-  if (here) return askedPermission(body, terminal, input)
+  if (here) return permissionLines(body, terminal, input)
   const lines = ['nobody is attached to approve it; it waits', ...respondLine(body.number, '--approve, or --deny')]
-  return [...askedPermission(body, terminal, input), ...lines.map(line => terminal.paint('yellow', line))]
+  return [...permissionLines(body, terminal, input), ...lines.map(line => terminal.paint('yellow', line))]
 }
 
-function respondLine(number: number | undefined, how: string): string[] {
-  return number === undefined ? [] : [`Answer with: pcc respond ${number} ${how}`]
+function respondLine(number: number | undefined, args: string): string[] {
+  return number === undefined ? [] : [`Answer with: pcc respond ${number} ${args}`]
 }
 
 function questionLines(item: QuestionItem, terminal: Terminal): string[] {
@@ -103,8 +107,8 @@ function questionLines(item: QuestionItem, terminal: Terminal): string[] {
   if (item.options.length === 0) return question
   const options = item.options.map(({ label }, index) => `[${index + 1}] ${firstLine(label)}`)
   const title = item.multiSelect ? 'Options (several may be chosen): ' : 'Options: '
-  const described = item.options.some(option => option.description)
-  if (!described) return [...question, ...wrap(title + options.join('  '), terminal.width - 11)]
+  const hasDescriptions = item.options.some(option => option.description)
+  if (!hasDescriptions) return [...question, ...wrap(title + options.join('  '), terminal.width - 11)]
   return [
     ...question,
     title.trim(),
@@ -119,11 +123,11 @@ function questionLines(item: QuestionItem, terminal: Terminal): string[] {
   ]
 }
 
-/** `Brain: "7 days" (confidence: 72%)`, as in the manual. */
+/** `Brain: "7 days" (confidence: 72%)` */
 export function suggestionLine(suggestion: Suggestion | undefined): string | undefined {
   if (!suggestion) return undefined
-  const said = suggestion.answer.map(each => `"${firstLine([each].flat().join(', '))}"`).join(', ')
-  return `Brain: ${said} (confidence: ${Math.round(suggestion.confidence * 100)}%)`
+  const answers = suggestion.answer.map(answer => `"${firstLine([answer].flat().join(', '))}"`).join(', ')
+  return `Brain: ${answers} (confidence: ${Math.round(suggestion.confidence * 100)}%)`
 }
 
 const AGENT_NAMES: Record<string, { speaker: string; program: string }> = {
@@ -133,7 +137,7 @@ const AGENT_NAMES: Record<string, { speaker: string; program: string }> = {
   codex: { speaker: 'Codex', program: 'Codex' },
 }
 
-/** What a session's agent is called where it speaks, and what its program is. */
+/** The name of an agent as a speaker and the name of its program. */
 export function agentName(agent: string | undefined): { speaker: string; program: string } {
   const name = firstLine(agent ?? 'claude')
   return Object.hasOwn(AGENT_NAMES, name)

@@ -11,81 +11,81 @@ export type ShownEscalation = EscalationView
 
 const HEADINGS = ['#', 'Session', 'Type', 'Question', 'Waiting']
 const QUESTION = 3
-/** Wider ones are cut here. */
+/** Wider questions are cut to this. */
 const QUESTION_WIDTH = 60
 
 interface PendingPage {
-  /** Sessions that wait for an answer at a terminal. */
+  /** Sessions that wait for an answer. */
   asking: SessionView[]
   terminal: Terminal
   now: number
 }
 
-/** The page of `pcc pending`. Whatever the table has to cut stands whole below it: nobody should approve what they have not seen. */
+/** The page of `pcc pending`. What the table cuts is shown in full below it: nobody should approve what they have not seen. */
 export function pendingLines(waiting: ShownEscalation[], { asking, terminal, now }: PendingPage): string[] {
   const unnumbered = asking.filter(({ id }) => !waiting.some(row => row.state === 'open' && row.session_id === id))
-  const calls = unnumbered.map(
+  const attachLines = unnumbered.map(
     ({ id, name }) => `Session ${id} (${firstLine(name)}) waits for an answer: pcc attach ${id}`,
   )
-  if (waiting.length === 0) return calls.length > 0 ? calls : ['Nothing waits for you.']
-  const rows = waiting.flatMap(row => rowsOf(row, now))
+  if (waiting.length === 0) return attachLines.length > 0 ? attachLines : ['Nothing waits for you.']
+  const rows = waiting.flatMap(row => tableRows(row, now))
   const table = boxTable({ headings: HEADINGS, rows, terminal, giveWay: [[QUESTION, 16]] })
   const fits = (text: string) => table.some(line => line.includes(` ${text} `))
-  const long = waiting.filter(
+  const needsFullText = waiting.filter(
     row =>
       !fits(questionOf(row)) ||
       (row.kind === 'question' && !fits(belowOf(row))) ||
-      hasMore(row) ||
+      needsSeveralLines(row) ||
       changeLines(row, terminal.width).length > 0,
   )
   return [
     'Pending Human Decisions:',
     ...table,
-    ...long.flatMap(row => [
+    ...needsFullText.flatMap(row => [
       '',
       `${row.number} in full:`,
       ...wholeLines(row, terminal.width),
       ...changeLines(row, terminal.width - 2).map(line => `  ${line}`),
     ]),
     '',
-    ...responses(waiting),
-    ...calls,
+    ...responseHints(waiting),
+    ...attachLines,
   ]
 }
 
-/** How to answer, by the first of each kind. */
-function responses(waiting: ShownEscalation[]): string[] {
+/** The commands that answer the first row of each kind. */
+function responseHints(waiting: ShownEscalation[]): string[] {
   const review = waiting.find(({ kind }) => kind === 'review')
   const permission = waiting.find(({ kind }) => kind !== 'question' && kind !== 'review')
   const question = waiting.find(({ kind }) => kind === 'question')
-  const ways = [
+  const commands = [
     ...(permission ? [`pcc respond ${permission.number} --approve`, `pcc respond ${permission.number} --deny`] : []),
     ...(review ? [`pcc review ${reviewedTask(review)}`] : []),
     ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
   ]
   const number = waiting[0]?.number
-  const wasRefused = waiting.some(({ state }) => state === 'denied')
+  const hasRefused = waiting.some(({ state }) => state === 'denied')
   return [
-    ...ways.map((way, index) => `${index === 0 ? 'Respond with' : '          or'}: ${way}`),
+    ...commands.map((command, index) => `${index === 0 ? 'Respond with' : '          or'}: ${command}`),
     `Or interactive: pcc respond ${number} --interactive`,
-    ...(wasRefused
+    ...(hasRefused
       ? ['What was refused stays so: its session went on without it, and your word counts for the next time.']
       : []),
   ]
 }
 
-/** Its target is the task's id and title. */
+/** The id of the task of a review, whose target is the task's id and title. */
 function reviewedTask({ target }: ShownEscalation): string {
   return firstLine(target).split(' ', 1).join('')
 }
 
-/** Everything of a request that counts, line by line and harmless. */
+/** The full request as lines that are safe to print. */
 export function wholeLines(row: ShownEscalation, width: number): string[] {
   if (row.kind === 'question') return questionLines(row, width - 2).map(line => `  ${line}`)
-  return wrap(neutral(wantedOf(row)), width - 2).map(line => `  ${line}`)
+  return wrap(neutral(describeRequest(row)), width - 2).map(line => `  ${line}`)
 }
 
-function rowsOf(row: ShownEscalation, now: number): Cell[][] {
+function tableRows(row: ShownEscalation, now: number): Cell[][] {
   const below: Cell = {
     text: cut(belowOf(row), QUESTION_WIDTH),
     tone: row.risk === 'HIGH' ? 'red' : 'yellow',
@@ -105,12 +105,12 @@ function rowsOf(row: ShownEscalation, now: number): Cell[][] {
   ]
 }
 
-/** The one that asked, and how many others wait for the same. */
+/** The session that asked, and how many others wait for the same answer. */
 export function sessionOf({ session_id, sessions }: ShownEscalation): string {
   return sessions.length > 1 ? `${firstLine(session_id)} +${sessions.length - 1}` : firstLine(session_id)
 }
 
-/** Kinds as a column shows them. */
+/** The kinds as the Type column shows them. */
 export const ESCALATION_TYPES: Record<ShownEscalation['kind'], string> = {
   permission: 'Perm.',
   question: 'Q&A',
@@ -118,7 +118,7 @@ export const ESCALATION_TYPES: Record<ShownEscalation['kind'], string> = {
   review: 'Review',
 }
 
-/** What is told under a request: how dangerous it is and why it waits, or what may be chosen. */
+/** The line below a request: the risk and why it waits, or the options of a question. */
 export function belowOf(row: ShownEscalation): string {
   if (row.kind === 'question') return optionsLine(row)
   const times = row.count > 1 ? `, asked ${row.count} times` : ''
@@ -132,16 +132,16 @@ function shortQuestion(row: ShownEscalation): string {
   return cut(firstLine(questionOf(row)), QUESTION_WIDTH)
 }
 
-/** What is asked, in a line. */
+/** The request in one line. */
 export function questionOf(row: ShownEscalation): string {
   if (row.kind === 'question') return questionLine(row)
   if (row.kind === 'error') return firstLine(row.reason)
   if (row.kind === 'review') return `May it be merged? ${firstLine(row.target)}`
-  return `Approve: ${wantedOf(row)}`
+  return `Approve: ${describeRequest(row)}`
 }
 
-/** A command speaks for itself; other tools need their name. A request of which only the tool is known shows its input. */
-function wantedOf({ kind, reason, tool, target, normalised, input }: ShownEscalation): string {
+/** A Bash command is shown alone; other tools are shown with their name. Without a normalised form, the input is shown. */
+function describeRequest({ kind, reason, tool, target, normalised, input }: ShownEscalation): string {
   if (kind === 'error') return reason
   if (kind === 'review') return `May it be merged? ${target}`
   if (tool === 'Bash' && normalised.startsWith('Bash ')) return normalised.slice('Bash '.length)
@@ -152,37 +152,38 @@ type AskedQuestion = Pick<Escalation, 'kind' | 'input' | 'target'>
 
 const Input = z.object({ questions: z.array(QuestionItem).min(1) })
 
-/** The parts of a question as its row keeps them; none where they were too long to be kept. */
-function questionsOf({ kind, input }: AskedQuestion): QuestionItem[] {
+/** The questions stored in the row; none when they were too long to be stored. */
+function readQuestions({ kind, input }: AskedQuestion): QuestionItem[] {
   return kind === 'question' ? (Input.safeParse(input).data?.questions ?? []) : []
 }
 
 /** A question in one line. */
 function questionLine(row: AskedQuestion): string {
-  const [first, ...more] = questionsOf(row)
+  const [first, ...more] = readQuestions(row)
   const text = firstLine(first?.question ?? row.target)
   return more.length === 0 ? text : `${text} (and ${more.length} more)`
 }
 
-/** What may be chosen, in one line with the numbers that choose it. */
+/** The numbered options of the first question in one line. */
 function optionsLine(row: AskedQuestion): string {
-  const [first] = questionsOf(row)
+  const [first] = readQuestions(row)
   if (!first || first.options.length === 0) return 'answer in words'
   return first.options.map(({ label }, index) => `[${index + 1}] ${firstLine(label)}`).join('  ')
 }
 
-/** Whether one line cannot tell all of it. */
-function hasMore(row: AskedQuestion): boolean {
+/** Whether the question and its options do not fit on one line each. */
+function needsSeveralLines(row: AskedQuestion): boolean {
   if (row.kind !== 'question') return false
-  const questions = questionsOf(row)
-  const described = questions.some(({ options }) => options.some(({ description }) => description !== ''))
-  return questions.length !== 1 || described || questions.some(({ multiSelect }) => multiSelect)
+  const questions = readQuestions(row)
+  const hasDescriptions = questions.some(({ options }) => options.some(({ description }) => description !== ''))
+  return questions.length !== 1 || hasDescriptions || questions.some(({ multiSelect }) => multiSelect)
 }
 
-/** Every part of a question with its numbered options, harmless and wrapped. */
+/** All questions with their numbered options, wrapped and safe to print. */
 function questionLines(row: AskedQuestion, width: number): string[] {
-  const questions = questionsOf(row)
-  if (questions.length === 0) return wrap(`${neutral(row.target)} (too long for here: answer with pcc attach)`, width)
+  const questions = readQuestions(row)
+  if (questions.length === 0)
+    return wrap(`${neutral(row.target)} (too long to show here: answer with pcc attach)`, width)
   return questions.flatMap(({ question, options, multiSelect }) => [
     ...wrap(`${neutral(question)}${multiSelect ? ' (several may be chosen: 1,2)' : ''}`, width),
     ...options.flatMap(({ label, description }, index) => {
@@ -194,7 +195,7 @@ function questionLines(row: AskedQuestion, width: number): string[] {
 
 const MOST_CHANGED_LINES = 24
 
-/** What a tool that writes would take away and put in, line by line; nothing for other tools. */
+/** The lines that an editing tool would remove and add; none for other tools. */
 export function changeLines({ kind, input }: Pick<EscalationView, 'kind' | 'input'>, width: number): string[] {
   if (kind !== 'permission') return []
   const edits = Array.isArray(input['edits']) ? (input['edits'] as unknown[]) : [input]
@@ -211,14 +212,14 @@ export function changeLines({ kind, input }: Pick<EscalationView, 'kind' | 'inpu
 function editLines(edit: unknown): string[] {
   if (typeof edit !== 'object' || edit === null) return []
   const { old_string, new_string, content, new_source } = edit as Record<string, unknown>
-  return [...marked('-', old_string), ...marked('+', new_string ?? content ?? new_source)]
+  return [...prefixLines('-', old_string), ...prefixLines('+', new_string ?? content ?? new_source)]
 }
 
-function marked(mark: string, text: unknown): string[] {
+function prefixLines(mark: string, text: unknown): string[] {
   return typeof text === 'string' && text !== '' ? text.split('\n').map(line => `${mark} ${line}`) : []
 }
 
-/** What a person judges by beside the request itself: what it would change, the task, the last steps, what the brain would say. */
+/** The context of a request: what it would change, the task, the last steps, the brain's suggestion and the deadline. */
 export function contextLines(row: EscalationView, { width, now }: { width: number; now: number }): string[] {
   const { task, context, sessions } = row
   const steps = context.steps ?? []
@@ -238,16 +239,16 @@ export function contextLines(row: EscalationView, { width, now }: { width: numbe
 
 function deadlineLine({ state, kind, deadline, on_deadline }: EscalationView, now: number): string[] {
   if (state !== 'open' || deadline === null || on_deadline === 'keep_waiting') return []
-  const then =
+  const consequence =
     on_deadline === 'take_suggestion'
       ? 'the suggestion is taken'
       : kind === 'question'
         ? 'the agent decides'
         : 'it is refused'
-  return [`Unanswered until ${wakeTime(deadline, now)}: ${then}`]
+  return [`Unanswered until ${wakeTime(deadline, now)}: ${consequence}`]
 }
 
-/** More are counted: who has that many goes to the inbox. */
+/** Further rows are only counted; the inbox shows them all. */
 const MOST_ROWS = 5
 
 interface WaitingForPerson {
@@ -255,28 +256,28 @@ interface WaitingForPerson {
   sessions: SessionView[]
 }
 
-/** What a person is wanted for, first things first, and how to answer. Nothing where nobody is. */
+/** What waits for the person, in the given order, and how to answer it; empty when nothing waits. */
 export function needsYouLines({ rows, sessions }: WaitingForPerson, terminal: Terminal, now: number): string[] {
-  const calls = askingElsewhere({ rows, sessions }).map(
+  const attachLines = askingElsewhere({ rows, sessions }).map(
     ({ id, name }) => `Session ${id} (${firstLine(name)}) asks at its terminal: pcc attach ${id}`,
   )
-  if (rows.length === 0) return calls
+  if (rows.length === 0) return attachLines
   const shown = rows.slice(0, MOST_ROWS)
-  const session = Math.max(...shown.map(row => widthOf(sessionOf(row))))
+  const sessionWidth = Math.max(...shown.map(row => widthOf(sessionOf(row))))
   return [
     terminal.paint('yellow', decisionsWait(rows.length)),
     ...shown.map(row => {
-      const head = `${String(row.number).padStart(4)}  ${pad(ESCALATION_TYPES[row.kind], 6)}  ${pad(sessionOf(row), session)}  `
+      const head = `${String(row.number).padStart(4)}  ${pad(ESCALATION_TYPES[row.kind], 6)}  ${pad(sessionOf(row), sessionWidth)}  `
       const room = Math.max(16, Math.min(QUESTION_WIDTH, terminal.width - widthOf(head) - 12))
       return `${head}${pad(cut(firstLine(questionOf(row)), room), room)}  ${ago(now - row.created_at)}`
     }),
     ...(rows.length > MOST_ROWS ? [`      and ${rows.length - MOST_ROWS} more`] : []),
     'Work through them by keys: pcc inbox',
-    ...calls,
+    ...attachLines,
   ]
 }
 
-/** Sessions that wait for an answer which has no number: it is asked at a terminal. */
+/** Sessions that wait for an answer without a number, because it is asked at a terminal. */
 export function askingElsewhere({ rows, sessions }: WaitingForPerson): SessionView[] {
   const listed = new Set(rows.filter(({ state }) => state === 'open').flatMap(row => [row.session_id, ...row.sessions]))
   return sessions.filter(({ id, status }) => status === 'waiting_input' && !listed.has(id))

@@ -1,33 +1,39 @@
 import type { EventBody, EventOf, StoredEvent } from '../../domain/event.ts'
-import { agentName, askedPermission, askedQuestions, parkedPermission, parkedQuestions } from './ask-lines.ts'
+import {
+  agentName,
+  askedQuestionLines,
+  parkedPermissionLines,
+  parkedQuestionLines,
+  permissionLines,
+} from './ask-lines.ts'
 import { clockTime, duration } from './format.ts'
 import { planLines } from './session-page.ts'
 import {
-  budgetText,
-  changedText,
+  agentChangedText,
+  budgetWarningText,
   completionLines,
-  goesOnText,
   guardText,
-  hitText,
   isCompletionEvent,
   isTaskEvent,
+  limitHitText,
+  limitWarningText,
+  resumeTimeText,
   type TasksSeen,
   taskEventLines,
-  warnedText,
 } from './task-lines.ts'
 import { cut, firstLine, INDENT, type LineOptions, neutral, type Terminal, type Tone, wrap } from './text.ts'
 import { calledLines, toolLine, toolResult } from './tool-lines.ts'
 
-/** What earlier events said and a later one is drawn by. */
-interface Before {
-  /** What was wanted, so that a person sees all of it when asked. */
+/** What is kept of earlier events, because later events are drawn with it. */
+interface History {
+  /** The inputs of requested calls, so that an ask shows the whole input. */
   inputs: Map<string, Record<string, unknown>>
-  /** When calls were allowed: what takes long is told when it is done. */
+  /** When calls were allowed: a call that takes long is reported when it is done. */
   allowed: Map<string, number>
   refused: Set<string>
-  /** Why things went wrong, as far as it was told: nothing is told twice. */
-  told: Set<string>
-  /** Numbers of what is asked at a terminal: the answer is told with what it decides. */
+  /** Failure reasons that were already shown: none is shown twice. */
+  shownReasons: Set<string>
+  /** Numbers of asks that are open at a terminal: their answer is shown together with what it decides. */
   open: Set<number>
   tasks: TasksSeen
   /** The session's agent. */
@@ -36,25 +42,25 @@ interface Before {
 
 /** Draws stored events as the lines of the live view. */
 export function eventLines(options: LineOptions): (event: StoredEvent) => string[] {
-  const before: Before = {
+  const history: History = {
     inputs: new Map(),
     allowed: new Map(),
     refused: new Set(),
-    told: new Set(),
+    shownReasons: new Set(),
     open: new Set(),
     tasks: { ids: new Set(), fromStart: false },
     agent: options.agent,
   }
   return stored => {
-    if (stored.kind === 'session.created') before.agent = stored.body.agent
-    const event = { ...stored, body: harmless(stored.body) } as StoredEvent
-    const lines = stamped(event.time, bodyLines(event, options, before), options.terminal)
-    remember(event, before)
+    if (stored.kind === 'session.created') history.agent = stored.body.agent
+    const event = { ...stored, body: neutralDeep(stored.body) } as StoredEvent
+    const lines = addTimestamp(event.time, bodyLines(event, options, history), options.terminal)
+    remember(event, history)
     return lines
   }
 }
 
-function remember(event: StoredEvent, { inputs, allowed, refused, told, open, tasks }: Before): void {
+function remember(event: StoredEvent, { inputs, allowed, refused, shownReasons, open, tasks }: History): void {
   if (event.kind === 'permission.asked' || event.kind === 'question.asked') open.add(event.body.number ?? 0)
   if (event.kind === 'permission.parked' || event.kind === 'question.parked') open.delete(event.body.number ?? 0)
   if (event.kind === 'session.created') tasks.fromStart = true
@@ -62,17 +68,17 @@ function remember(event: StoredEvent, { inputs, allowed, refused, told, open, ta
   if (event.kind === 'tool.requested') inputs.set(event.body.call_id, event.body.input)
   if (event.kind === 'permission.decided' && event.body.verdict === 'deny') refused.add(event.body.call_id)
   if (event.kind === 'permission.decided' && event.body.verdict === 'allow') allowed.set(event.body.call_id, event.time)
-  if (event.kind === 'agent.retried') told.add(event.body.failure.message)
-  if (event.kind === 'limit.hit') told.add(event.body.message)
-  if (event.kind === 'question.parked') told.add(event.body.reason)
+  if (event.kind === 'agent.retried') shownReasons.add(event.body.failure.message)
+  if (event.kind === 'limit.hit') shownReasons.add(event.body.message)
+  if (event.kind === 'question.parked') shownReasons.add(event.body.reason)
   if (event.kind !== 'tool.finished') return
   inputs.delete(event.body.call_id)
   allowed.delete(event.body.call_id)
 }
 
-function bodyLines(event: StoredEvent, options: LineOptions, before: Before): string[] {
+function bodyLines(event: StoredEvent, options: LineOptions, history: History): string[] {
   const { terminal, verbose } = options
-  if (isTaskEvent(event)) return taskEventLines(event, terminal, before.tasks)
+  if (isTaskEvent(event)) return taskEventLines(event, terminal, history.tasks)
   if (isCompletionEvent(event)) return completionLines(event, terminal)
   switch (event.kind) {
     case 'session.created':
@@ -80,57 +86,57 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
     case 'session.noted':
       return prose('Note:', event.body.text, 'yellow', terminal)
     case 'agent.started':
-      return [startedLine(event.body, before.agent)]
+      return [startedLine(event.body, history.agent)]
     case 'agent.said':
-      return prose(speaker(event.body.agent_id, before.agent), event.body.text, 'bold', terminal)
+      return prose(speakerHeading(event.body.agent_id, history.agent), event.body.text, 'bold', terminal)
     case 'agent.thought':
       return prose('Thinking:', event.body.text, 'dim', terminal, 'dim')
     case 'agent.retried':
-      return prose('↻', retryText(event.body, before.told), 'yellow', terminal)
+      return prose('↻', retryText(event.body, history.shownReasons), 'yellow', terminal)
     case 'agent.compacted':
       return event.body.state === 'started' ? [terminal.paint('dim', 'Compacting the conversation...')] : []
     case 'permission.asked':
-      return askedPermission(event.body, terminal, before.inputs.get(event.body.call_id))
+      return permissionLines(event.body, terminal, history.inputs.get(event.body.call_id))
     case 'permission.decided':
       return toolLine(event.body, options)
     case 'escalation.answered':
-      if (before.open.has(event.body.number)) return []
+      if (history.open.has(event.body.number)) return []
       return prose(`Decision ${event.body.number}:`, decisionText(event.body), 'bold', terminal)
     case 'tool.finished':
-      // A refusal was told when it was decided.
-      if (before.refused.has(event.body.call_id)) return []
-      return toolResult(event.body, options, event.time - (before.allowed.get(event.body.call_id) ?? event.time))
+      // A refusal was shown when it was decided.
+      if (history.refused.has(event.body.call_id)) return []
+      return toolResult(event.body, options, event.time - (history.allowed.get(event.body.call_id) ?? event.time))
     case 'question.asked':
-      return askedQuestions(event.body, terminal, before.agent)
+      return askedQuestionLines(event.body, terminal, history.agent)
     case 'question.parked':
-      if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
-      return parkedQuestions(event.body, terminal, { here: options.answeredHere, agent: before.agent })
+      if (options.attended && history.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
+      return parkedQuestionLines(event.body, terminal, { here: options.answeredHere, agent: history.agent })
     case 'permission.parked':
-      if (options.attended && before.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
-      return parkedPermission(event.body, terminal, {
-        input: before.inputs.get(event.body.call_id),
+      if (options.attended && history.open.has(event.body.number ?? 0)) return unansweredLines(event.body, terminal)
+      return parkedPermissionLines(event.body, terminal, {
+        input: history.inputs.get(event.body.call_id),
         here: options.answeredHere,
       })
     case 'question.answered':
       return answerLines(event.body, terminal)
     case 'plan.changed':
-      return planChanged(event.body, terminal)
+      return planChangedLines(event.body, terminal)
     case 'usage.reported':
       return verbose
         ? [terminal.paint('dim', `Tokens: ${event.body.input_tokens} in, ${event.body.output_tokens} out`)]
         : []
     case 'limit.warned':
-      return prose('⚠ Limit:', warnedText(event.body, event.time), 'yellow', terminal)
+      return prose('⚠ Limit:', limitWarningText(event.body, event.time), 'yellow', terminal)
     case 'limit.hit':
-      return prose('⏳ Limit:', hitText(event.body, event.time), 'yellow', terminal)
+      return prose('⏳ Limit:', limitHitText(event.body, event.time), 'yellow', terminal)
     case 'budget.warned':
-      return prose('⚠ Budget:', budgetText(event.body), 'yellow', terminal)
+      return prose('⚠ Budget:', budgetWarningText(event.body), 'yellow', terminal)
     case 'guard.tripped':
       return prose('⚠ Guard:', guardText(event.body), 'yellow', terminal)
     case 'session.ended':
-      return endLines(event, options, before.told)
+      return endLines(event, options, history.shownReasons)
     case 'agent.changed':
-      return prose('⇄ Agent:', changedText(event.body, event.time), 'yellow', terminal)
+      return prose('⇄ Agent:', agentChangedText(event.body, event.time), 'yellow', terminal)
     case 'session.resumed':
       return prose('▶ Session goes on:', event.body.reason, 'green', terminal)
     case 'tool.requested':
@@ -143,8 +149,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
       return prose('⏳ Merge waits:', event.body.reason, 'yellow', terminal)
     case 'person.called':
       return calledLines(event, terminal)
-    case 'budget.spent': // it ends the session, which tells of it
-    case 'turn.ended': // a failure ends the session, which tells of it
+    case 'budget.spent': // the session ends, and that event gives the reason
+    case 'turn.ended': // after a failure the session ends, and that event gives the reason
     case 'run.started':
     case 'run.ended':
     case 'report.made':
@@ -162,20 +168,20 @@ function bodyLines(event: StoredEvent, options: LineOptions, before: Before): st
   }
 }
 
-/** Every text of an event, however deep, before anything is drawn from it: one place to forget nothing in. */
-function harmless(value: unknown): unknown {
+/** Makes every string of an event safe to print, in one place before anything is drawn, so that none is forgotten. */
+function neutralDeep(value: unknown): unknown {
   if (typeof value === 'string') return neutral(value)
-  if (Array.isArray(value)) return value.map(harmless)
+  if (Array.isArray(value)) return value.map(neutralDeep)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [neutral(name), harmless(inner)]))
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [neutral(name), neutralDeep(inner)]))
 }
 
-function stamped(time: number, lines: string[], terminal: Terminal): string[] {
+function addTimestamp(time: number, lines: string[], terminal: Terminal): string[] {
   const stamp = terminal.paint('dim', `[${clockTime(time)}]`)
   return lines.map((line, index) => (index === 0 ? `${stamp} ${line}` : `${' '.repeat(INDENT)}${line}`.trimEnd()))
 }
 
-/** A heading, then text that is wrapped under itself. */
+/** A heading followed by wrapped text. */
 function prose(heading: string, text: string, tone: Tone, terminal: Terminal, body?: Tone): string[] {
   const whole = `${heading} ${neutral(text).trim()}`.trimEnd()
   return wrap(whole, terminal.width - INDENT).map((line, index) => {
@@ -184,7 +190,7 @@ function prose(heading: string, text: string, tone: Tone, terminal: Terminal, bo
   })
 }
 
-function speaker(agentId: string | undefined, agent: string | undefined): string {
+function speakerHeading(agentId: string | undefined, agent: string | undefined): string {
   const name = agentName(agent).speaker
   return agentId ? `${name} (subagent ${firstLine(agentId).slice(0, 8)}):` : `${name}:`
 }
@@ -198,12 +204,13 @@ function startedLine({ model, version, resumed }: EventBody<'agent.started'>, ag
   return `${agentName(agent).program} ${version ? `${version} ` : ''}${resumed ? 'goes on' : 'is ready'}${model ? ` (${model})` : ''}`
 }
 
-function retryText({ attempt, max_retries, delay_ms, failure }: EventBody<'agent.retried'>, told: Set<string>): string {
-  const why = told.has(failure.message) ? '' : `: ${failure.message}`
-  return `retry ${attempt} of ${max_retries} in ${duration(delay_ms)}${why}`
+function retryText(body: EventBody<'agent.retried'>, shownReasons: Set<string>): string {
+  const { attempt, max_retries, delay_ms, failure } = body
+  const reason = shownReasons.has(failure.message) ? '' : `: ${failure.message}`
+  return `retry ${attempt} of ${max_retries} in ${duration(delay_ms)}${reason}`
 }
 
-const END_WORDS: Record<EventBody<'session.ended'>['status'], string> = {
+const END_HEADINGS: Record<EventBody<'session.ended'>['status'], string> = {
   completed: 'Session completed.',
   stopped: 'Session stopped.',
   paused: 'Session paused.',
@@ -214,17 +221,17 @@ const END_WORDS: Record<EventBody<'session.ended'>['status'], string> = {
 
 const WAITS_FOR_RESET = 'Session waits for the limit to reset.'
 
-function endLines({ body, time }: EventOf<'session.ended'>, options: LineOptions, told: Set<string>): string[] {
+function endLines({ body, time }: EventOf<'session.ended'>, options: LineOptions, shownReasons: Set<string>): string[] {
   const { terminal, reasonElsewhere } = options
-  const heading = body.status === 'rate_limited' && body.resumes_at ? WAITS_FOR_RESET : END_WORDS[body.status]
+  const heading = body.status === 'rate_limited' && body.resumes_at ? WAITS_FOR_RESET : END_HEADINGS[body.status]
   const tone = body.status === 'error' ? 'red' : 'bold'
-  // The summary leaves a limit's reason out, because it is told here; and what goes on by itself is followed by none.
+  // The summary leaves out the reason of a limit, because it is shown here; a session that goes on by itself has no summary.
   const isElsewhere = reasonElsewhere && body.status !== 'rate_limited' && body.resumes_at === undefined
-  const isTold = [...told].some(text => text !== '' && body.reason.startsWith(text))
-  return prose(heading, `${goesOnText(body, time)} ${isElsewhere || isTold ? '' : body.reason}`, tone, terminal)
+  const isShown = [...shownReasons].some(text => text !== '' && body.reason.startsWith(text))
+  return prose(heading, `${resumeTimeText(body, time)} ${isElsewhere || isShown ? '' : body.reason}`, tone, terminal)
 }
 
-/** To who is asked and has not answered: it is in their sight already. */
+/** The lines for a person who still has the unanswered ask on the screen. */
 function unansweredLines({ number }: { number?: number | undefined }, terminal: Terminal): string[] {
   const text = `no agent waits for it any more. Answer it here as before, or elsewhere by its number: pcc respond ${number}`
   return prose('Nobody has answered yet:', text, 'yellow', terminal)
@@ -232,30 +239,32 @@ function unansweredLines({ number }: { number?: number | undefined }, terminal: 
 
 function decisionText(body: EventBody<'escalation.answered'>): string {
   const { verdict, answer, by, tool, target, reason, late } = body
-  const what = answer ? 'answered' : verdict === 'allow' ? 'approved' : 'denied'
+  const action = answer ? 'answered' : verdict === 'allow' ? 'approved' : 'denied'
   const who = late ? `${by}, later` : by
-  const said = answer ? `${what} by ${who}: ${firstLine(target)}` : `${what} by ${who}: ${tool} → ${firstLine(target)}`
-  return reason === undefined ? said : `${said} (${reason})`
+  const subject = answer ? firstLine(target) : `${tool} → ${firstLine(target)}`
+  const text = `${action} by ${who}: ${subject}`
+  return reason === undefined ? text : `${text} (${reason})`
 }
 
 function answerLines(body: EventBody<'question.answered'>, terminal: Terminal): string[] {
   const heading = `Answer (${firstLine(body.by)}):`
   if (body.declined !== undefined) return prose(heading, `none: ${body.declined}`, 'yellow', terminal)
   const answers = Object.values(body.answers).map(answer => (Array.isArray(answer) ? answer.join(', ') : answer))
-  return [...prose(heading, answers.join(' · '), 'green', terminal), ...whyAnswered(body, terminal)]
+  return [...prose(heading, answers.join(' · '), 'green', terminal), ...answerReasonLines(body, terminal)]
 }
 
-/** Of an answer without a person: as when and by whom it was given before, or what the brain made of it and how sure it was. */
-function whyAnswered(
+/** The reasoning of an automatic answer: when and by whom it was given before, or the brain's reasoning and confidence. */
+function answerReasonLines(
   { by, reasoning, confidence }: EventBody<'question.answered'>,
   { width, paint }: Terminal,
 ): string[] {
   if (!reasoning) return []
-  const sure = by === 'memory' || confidence === undefined ? '' : ` (confidence: ${Math.round(confidence * 100)}%)`
-  return wrap(`${neutral(reasoning)}${sure}`, width - INDENT - 2).map(line => paint('dim', `  ${line}`))
+  const confidenceText =
+    by === 'memory' || confidence === undefined ? '' : ` (confidence: ${Math.round(confidence * 100)}%)`
+  return wrap(`${neutral(reasoning)}${confidenceText}`, width - INDENT - 2).map(line => paint('dim', `  ${line}`))
 }
 
-function planChanged({ items }: EventBody<'plan.changed'>, terminal: Terminal): string[] {
+function planChangedLines({ items }: EventBody<'plan.changed'>, terminal: Terminal): string[] {
   const done = items.filter(item => item.state === 'done').length
   return [
     terminal.paint('cyan', `[PLAN] ${done} of ${items.length} done`),
@@ -263,40 +272,40 @@ function planChanged({ items }: EventBody<'plan.changed'>, terminal: Terminal): 
   ]
 }
 
-/** More of them say the same again. */
+/** Further reasons only repeat the first ones. */
 const MOST_REASONS = 3
 
-/** Decisions with all that is known of them: risk, who, how sure, how long it took, the rule, and why. */
+/** Like `eventLines`, but decisions are drawn in detail: risk, who decided, confidence, latency, rule and reasons. */
 export function decisionLines(options: LineOptions): (event: StoredEvent) => string[] {
-  const other = eventLines(options)
-  return event => (event.kind === 'permission.decided' ? decided(event, options) : other(event))
+  const drawOther = eventLines(options)
+  return event => (event.kind === 'permission.decided' ? detailedDecision(event, options) : drawOther(event))
 }
 
-function decided({ time, body }: EventOf<'permission.decided'>, { terminal }: LineOptions): string[] {
+function detailedDecision({ time, body }: EventOf<'permission.decided'>, { terminal }: LineOptions): string[] {
   const { verdict, risk, tool, target } = body
   const mark = terminal.paint(verdict === 'allow' ? 'green' : 'red', verdict === 'allow' ? '✓ allowed' : '✗ denied ')
-  const what = cut(`${firstLine(tool)} → ${firstLine(target)}`, terminal.width - INDENT - 18)
-  const under = (text: string) =>
+  const call = cut(`${firstLine(tool)} → ${firstLine(target)}`, terminal.width - INDENT - 18)
+  const indented = (text: string) =>
     wrap(neutral(text), terminal.width - INDENT - 2).map(
       line => `${' '.repeat(INDENT + 2)}${terminal.paint('dim', line)}`,
     )
   return [
-    `${terminal.paint('dim', `[${clockTime(time)}]`)} ${mark} ${risk.padEnd(6)} ${what}`,
-    ...under(`by ${firstLine(body.by)} (${Math.round(body.confidence * 100)}% sure, ${took(body.latency_ms)})`),
-    ...(body.rule === undefined ? [] : under(`rule: ${firstLine(body.rule)}`)),
-    ...under(firstLine(body.reason)),
-    ...reasons(body).flatMap(under),
+    `${terminal.paint('dim', `[${clockTime(time)}]`)} ${mark} ${risk.padEnd(6)} ${call}`,
+    ...indented(`by ${firstLine(body.by)} (${Math.round(body.confidence * 100)}% sure, ${latency(body.latency_ms)})`),
+    ...(body.rule === undefined ? [] : indented(`rule: ${firstLine(body.rule)}`)),
+    ...indented(firstLine(body.reason)),
+    ...furtherReasons(body).flatMap(indented),
   ]
 }
 
-/** What was seen, unless the reason says it already. */
-function reasons({ reason, reasons: seen = [] }: EventBody<'permission.decided'>): string[] {
-  return seen
+/** The further reasons above LOW risk that the main reason does not already contain. */
+function furtherReasons({ reason, reasons = [] }: EventBody<'permission.decided'>): string[] {
+  return reasons
     .filter(({ risk, text }) => risk !== 'LOW' && !reason.includes(text))
     .slice(0, MOST_REASONS)
     .map(({ code, text }) => `${firstLine(code)}: ${firstLine(text)}`)
 }
 
-function took(ms: number): string {
+function latency(ms: number): string {
   return ms < 1000 ? `${Math.round(ms * 10) / 10} ms` : `${Math.round(ms / 100) / 10} s`
 }

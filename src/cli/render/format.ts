@@ -1,7 +1,7 @@
 import type { SessionStatus, SessionView } from '../../domain/api.ts'
 import { firstLine, type Tone } from './text.ts'
 
-/** How things look wherever they are shown: a glyph and its colour. */
+/** The glyph and colour of each state, wherever it is shown. */
 export const LOOKS = {
   still: { glyph: '○', tone: 'dim' },
   next: { glyph: '○', tone: 'cyan' },
@@ -15,29 +15,32 @@ export const LOOKS = {
   dropped: { glyph: '–', tone: 'dim' },
 } as const satisfies Record<string, { glyph: string; tone: Tone }>
 
-/** How a status looks: the glyph and word of the manual, and its colour. */
+/** The glyph, word and colour of each session status. */
 export const STATUS_WORDS: Record<SessionStatus, { text: string; tone: Tone }> = {
-  idle: worded('still', 'Idle'),
-  processing: worded('works', 'Running'),
-  waiting_input: worded('asks', 'Waiting'),
-  rate_limited: worded('waits', 'Limited'),
-  paused: worded('paused', 'Paused'),
-  stopped: worded('still', 'Stopped'),
-  completed: worded('done', 'Completed'),
-  error: worded('failed', 'Error'),
+  idle: withGlyph('still', 'Idle'),
+  processing: withGlyph('works', 'Running'),
+  waiting_input: withGlyph('asks', 'Waiting'),
+  rate_limited: withGlyph('waits', 'Limited'),
+  paused: withGlyph('paused', 'Paused'),
+  stopped: withGlyph('still', 'Stopped'),
+  completed: withGlyph('done', 'Completed'),
+  error: withGlyph('failed', 'Error'),
 }
 
-/** How the status of a session looks. One that has not begun either starts or waits for a free place; a person's hold is no limit. */
+/**
+ * The status of a session in words. A session that has not begun is either starting or queued; one that a person holds is
+ * shown as held, not as limited.
+ */
 export function statusWords({ status, queued, held }: Pick<SessionView, 'status' | 'queued' | 'held'>): {
   text: string
   tone: Tone
 } {
-  if (status === 'rate_limited' && held) return worded('paused', 'Held')
+  if (status === 'rate_limited' && held) return withGlyph('paused', 'Held')
   if (status !== 'idle') return STATUS_WORDS[status]
-  return worded('still', queued ? 'Queued' : 'Starting')
+  return withGlyph('still', queued ? 'Queued' : 'Starting')
 }
 
-/** `s-3fa91c (night)`: the id and what its person calls it. */
+/** `s-3fa91c (night)`: the id and the name. */
 export function nameOf({ id, name }: { id: string; name: string }): string {
   return `${id} (${firstLine(name)})`
 }
@@ -47,7 +50,7 @@ export function counted(count: number, thing: string): string {
   return `${count} ${count === 1 ? thing : `${thing}s`}`
 }
 
-/** Whether nothing more will happen in a session by itself. One that a dead daemon left has no end, but it is over. */
+/** Whether a session has ended. One whose daemon died has the status `error` but no end time; it is over too. */
 export function isOver(session: { status: SessionStatus; ended_at: number | null }): boolean {
   return session.ended_at !== null || session.status === 'error'
 }
@@ -74,16 +77,16 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`
 }
 
-/** `12:34`, `1:02:03`, `6d 3:12:05`: what is left, as a clock shows it. */
+/** The remaining time as a clock: `12:34`, `1:02:03`, `6d 3:12:05`. */
 export function countdown(ms: number): string {
   const seconds = Math.ceil(Math.max(0, ms) / 1000)
   const [days, hours, minutes] = [86_400, 3600, 60].map(unit => Math.floor(seconds / unit))
-  const clock = `${two((minutes ?? 0) % 60)}:${two(seconds % 60)}`
+  const clock = `${twoDigits((minutes ?? 0) % 60)}:${twoDigits(seconds % 60)}`
   if (!hours) return clock
   return `${days ? `${days}d ` : ''}${hours % 24}:${clock}`
 }
 
-/** `5m ago`, `2h ago`: one unit is enough to know how long something waits. */
+/** `5m ago`, `2h ago`: one unit is precise enough. */
 export function ago(ms: number): string {
   const minutes = Math.floor(Math.max(0, ms) / 60_000)
   if (minutes < 1) return 'just now'
@@ -91,63 +94,63 @@ export function ago(ms: number): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)}h ago` : `${Math.floor(minutes / 60 / 24)}d ago`
 }
 
-/** `$0.42`; a small cost keeps what is not zero; one that nobody told is said to be so. */
+/** `$0.42`; a small cost has four decimals, and a cost that was never reported is `unknown`. */
 export function money(usd: number | null): string {
   if (usd === null) return 'unknown'
   return `$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`
 }
 
-/** `12:00:08`, this machine's time. */
+/** `12:00:08` in local time. */
 export function clockTime(ms: number): string {
   const date = new Date(ms)
-  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')
 }
 
-/** `2026-01-13 12:00:01`, this machine's time. */
+/** `2026-01-13 12:00:01` in local time. */
 export function dateTime(ms: number): string {
   const date = new Date(ms)
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clockTime(ms)}`
+  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())} ${clockTime(ms)}`
 }
 
-/** `17:30`, with the date when that is not today. */
+/** `17:30`, with the date when it is not today. */
 export function wakeTime(ms: number, now: number): string {
   const [day = '', time = ''] = dateTime(ms).split(' ')
   return dateTime(now).startsWith(day) ? time.slice(0, 5) : `${day} ${time.slice(0, 5)}`
 }
 
-/** A path as a person writes it: from here, from home, or whole. */
+/** A path as a person writes it: relative to the current directory, relative to home, or absolute. */
 export function shownPath(path: string, cwd: string, home: string | undefined): string {
   if (path === cwd) return '.'
   if (cwd !== '/' && path.startsWith(`${cwd}/`)) return `./${path.slice(cwd.length + 1)}`
   return home && path.startsWith(`${home}/`) ? `~/${path.slice(home.length + 1)}` : path
 }
 
-function worded(look: keyof typeof LOOKS, word: string): { text: string; tone: Tone } {
+function withGlyph(look: keyof typeof LOOKS, word: string): { text: string; tone: Tone } {
   const { glyph, tone } = LOOKS[look]
   return { text: `${glyph} ${word}`, tone }
 }
 
-function two(value: number): string {
+function twoDigits(value: number): string {
   return String(value).padStart(2, '0')
 }
 
 /**
- * The command by which a session that stands still goes on; none where it does so by itself, is done, or where what was
- * said of it names one.
+ * The command that resumes a session that stands still. None for a session that goes on by itself or is done, or when the
+ * reason that was shown already names the command.
  */
-export function commandsToResume(session: SessionView, said: string | null = session.reason): string[] {
+export function commandsToResume(session: SessionView, shownReason: string | null = session.reason): string[] {
   if (!isOver(session) || session.status === 'completed') return []
   if (session.status === 'waiting_input') return [`pcc attach ${session.id}`]
-  if (session.resumes_at !== null || /\bpcc (resume|retry) /.test(said ?? '')) return []
+  if (session.resumes_at !== null || /\bpcc (resume|retry) /.test(shownReason ?? '')) return []
   return [resumeCommand(session)]
 }
 
-/** How a session goes on in its own conversation. */
+/** The command that resumes a session in its own conversation. */
 export function resumeCommand({ id }: Pick<SessionView, 'id'>): string {
   return `pcc resume ${id}`
 }
 
-/** A vendor's window as people call it: `five_hour` is `5-hour`. */
+/** The common name of a vendor's window: `five_hour` is `5-hour`. */
 export function windowName(window: string): string {
   return WINDOW_NAMES[window] ?? window.replaceAll('_', ' ')
 }

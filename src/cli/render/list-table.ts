@@ -10,14 +10,14 @@ export interface Cell {
 const HEADINGS = ['ID', 'Name', 'Status', 'Current Task', 'Context']
 const TASK = 3
 const NAME = 1
-/** One long name must not take the room of all tasks; whole names are in `pcc status` and `--json`. */
+/** One long name must not take the space of all tasks; full names are in `pcc status` and `--json`. */
 const WIDEST_NAME = 32
 /** Beyond this a piped table is no easier to read. */
 const PIPED_WIDTH = 120
 
-/** The table of `pcc list`, as wide as the terminal allows. The task gives way first, then the name. */
+/** The table of `pcc list`, as wide as the terminal allows. The task column shrinks first, then the name. */
 export function listTable(sessions: SessionView[], terminal: Terminal, now: number): string[] {
-  const rows = sessions.flatMap(session => rowsOf(session, now))
+  const rows = sessions.flatMap(session => sessionRows(session, now))
   return boxTable({
     headings: HEADINGS,
     rows,
@@ -31,7 +31,7 @@ export function listTable(sessions: SessionView[], terminal: Terminal, now: numb
   })
 }
 
-/** What stands under the table when a person is wanted. */
+/** The line below the table when decisions wait for a person. */
 export function decisionsWait(count: number): string {
   return count === 1 ? '1 decision waits for you: pcc pending' : `${count} decisions wait for you: pcc pending`
 }
@@ -40,13 +40,13 @@ export interface BoxTable {
   headings: string[]
   rows: Cell[][]
   terminal: Terminal
-  /** Columns that become narrower where there is too little room, in turn, and down to which width. */
+  /** The columns that shrink when there is too little space, in this order, and their least widths. */
   giveWay: readonly (readonly [column: number, least: number])[]
-  /** Columns that never become wider than that. */
+  /** The greatest widths of columns. */
   widest?: readonly (readonly [column: number, most: number])[]
 }
 
-/** A table with a frame. It stands here and not in a file of its own because `pcc list` counts every file it loads. */
+/** A table with a frame. It is not in a file of its own because every loaded file slows `pcc list` down. */
 export function boxTable({ headings, rows, terminal, giveWay, widest = [] }: BoxTable): string[] {
   const widths = headings.map((heading, column) =>
     Math.max(widthOf(heading), ...rows.map(row => widthOf(row[column]?.text ?? ''))),
@@ -57,7 +57,7 @@ export function boxTable({ headings, rows, terminal, giveWay, widest = [] }: Box
     terminal.paint('dim', left + widths.map(width => '─'.repeat(width + 2)).join(middle) + right)
   const bar = terminal.paint('dim', '│')
   const line = (cells: Cell[]) =>
-    `${bar}${widths.map((width, column) => ` ${painted(cells[column], width, terminal)} `).join(bar)}${bar}`
+    `${bar}${widths.map((width, column) => ` ${drawCell(cells[column], width, terminal)} `).join(bar)}${bar}`
   return [
     rule('┌', '┬', '┐'),
     line(headings.map(text => ({ text, tone: 'bold' }))),
@@ -67,27 +67,27 @@ export function boxTable({ headings, rows, terminal, giveWay, widest = [] }: Box
   ]
 }
 
-function rowsOf(session: SessionView, now: number): Cell[][] {
+function sessionRows(session: SessionView, now: number): Cell[][] {
   const status = statusWords(session)
   const first: Cell[] = [
     { text: session.id },
-    { text: `${firstLine(session.name)}${about(session)}` },
+    { text: `${firstLine(session.name)}${nameSuffix(session)}` },
     { text: status.text, tone: status.tone },
     { text: firstLine((isOver(session) ? undefined : session.activity) ?? session.task) },
-    { text: contextOf(session) },
+    { text: contextUsage(session) },
   ]
   const below = belowTask(session, now)
   return below ? [first, [{ text: '' }, { text: '' }, { text: '' }, below, { text: '' }]] : [first]
 }
 
-/** What is not the usual: another agent, a branch of its own. */
-function about({ agent, place }: SessionView): string {
+/** What differs from the default: another agent, or a branch of its own. */
+function nameSuffix({ agent, place }: SessionView): string {
   const parts = [...(agent === 'claude' ? [] : [firstLine(agent)]), ...(place ? [firstLine(place.branch)] : [])]
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`
 }
 
-/** How much of the model's context is used, as far as the vendor has told. */
-function contextOf({ tokens }: SessionView): string {
+/** How much of the model's context is used, as far as the vendor has reported it. */
+function contextUsage({ tokens }: SessionView): string {
   if (tokens.context === 0) return '–'
   return tokens.window === 0 ? shortCount(tokens.context) : `${shortCount(tokens.context)}/${shortCount(tokens.window)}`
 }
@@ -107,14 +107,14 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
 }
 
 function shrink(widths: number[], total: number, giveWay: BoxTable['giveWay']): void {
-  const over = () => widths.reduce((sum, width) => sum + width + 3, 1) - total
+  const excess = () => widths.reduce((sum, width) => sum + width + 3, 1) - total
   for (const [column, least] of giveWay) {
     const width = widths[column] ?? 0
-    widths[column] = Math.max(Math.min(width, least), width - Math.max(0, over()))
+    widths[column] = Math.max(Math.min(width, least), width - Math.max(0, excess()))
   }
 }
 
-function painted(cell: Cell | undefined, width: number, terminal: Terminal): string {
+function drawCell(cell: Cell | undefined, width: number, terminal: Terminal): string {
   const text = pad(cut(cell?.text ?? '', width), width)
   return cell?.tone ? terminal.paint(cell.tone, text) : text
 }

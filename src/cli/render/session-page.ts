@@ -23,12 +23,12 @@ export interface PageOptions {
 }
 
 const PLAN_GLYPHS = { done: '✓', active: '→', pending: '○' } as const
-/** Rules are the only brain there is so far: what they are not sure about is put to the person. */
+/** The text for the default brain: a person decides what the rules are not sure about. */
 const RULES = 'rules (asks you when unsure)'
 const STANDARD_THRESHOLD = 0.7
 
-/** Who forms opinions for it, as the head of a page says it. */
-export function brainWords({ mind }: SessionView): string {
+/** The brain of a session as the head of a page shows it. */
+function describeBrain({ mind }: SessionView): string {
   if (!mind || (mind.brain === 'rules' && mind.threshold === STANDARD_THRESHOLD)) return RULES
   return `${mind.brain} (confidence threshold: ${mind.threshold})`
 }
@@ -57,9 +57,9 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
       ? []
       : [fact('Resumes', `by itself at ${wakeTime(session.resumes_at, now)}`)]),
     ...(session.asks.length > 0 ? [] : commandsToResume(session).map(command => fact('Go on', command))),
-    fact('Brain', brainWords(session)),
+    fact('Brain', describeBrain(session)),
     fact('Agent', `${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`),
-    ...(session.host && !over ? [fact('Terminal', terminalWords(session))] : []),
+    ...(session.host && !over ? [fact('Terminal', describeTerminal(session))] : []),
     ...(session.handed ?? []).map(({ agent, left_at, until, why }) =>
       fact(
         'Before',
@@ -71,20 +71,20 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     ...(session.vendor_id ? [fact('Resume id', neutral(session.vendor_id))] : []),
     '',
     `${over ? 'Task' : 'Current Task'}: ${firstLine((over ? undefined : session.activity) ?? task)}`,
-    ...progress(session, terminal),
+    ...progressLines(session, terminal),
     '',
-    `Token Usage: ${usage(session)}`,
-    ...spent(session),
+    `Token Usage: ${contextUsage(session)}`,
+    ...tokensSpentLine(session),
     `Cost: ${money(session.cost_usd)} in ${counted(session.turns, 'turn')}`,
-    `Questions Answered: ${split(session.questions)}`,
-    `Tools Approved: ${split(session.tools)}`,
+    `Questions Answered: ${autoAndHuman(session.questions)}`,
+    `Tools Approved: ${autoAndHuman(session.tools)}`,
     ...(session.tools.denied > 0 ? [`Tools Denied: ${session.tools.denied}`] : []),
-    ...queue(session, options),
-    ...asks(session, terminal),
+    ...queueLines(session, options),
+    ...askLines(session, terminal),
   ]
 }
 
-/** A plan with the glyphs of the manual. */
+/** A plan, each step with the glyph of its state. */
 export function planLines(plan: SessionView['plan'], terminal: Terminal): string[] {
   const tones = { done: 'green', active: 'cyan', pending: 'dim' } as const
   return plan.map(({ state, text }) =>
@@ -92,23 +92,23 @@ export function planLines(plan: SessionView['plan'], terminal: Terminal): string
   )
 }
 
-function progress(session: SessionView, terminal: Terminal): string[] {
+function progressLines(session: SessionView, terminal: Terminal): string[] {
   return session.plan.length === 0 ? [] : ['Progress:', ...planLines(session.plan, terminal).map(line => `  ${line}`)]
 }
 
-function asks(session: SessionView, terminal: Terminal): string[] {
+function askLines(session: SessionView, terminal: Terminal): string[] {
   if (session.asks.length === 0) return []
   return [
     '',
     terminal.paint('yellow', 'Needs you:'),
     ...session.asks.map(ask => `  ${cut(askLine(ask), terminal.width - 2)}`),
     `  Answer with: pcc attach ${session.id}`,
-    ...session.asks.flatMap(respondWith),
+    ...session.asks.flatMap(respondLine),
   ]
 }
 
-/** What is parked has a number, by which it is answered from anywhere. */
-function respondWith({ kind, number }: OpenAsk): string[] {
+/** A parked ask has a number, by which it can be answered from any terminal. */
+function respondLine({ kind, number }: OpenAsk): string[] {
   if (number === undefined) return []
   return [`           or: pcc respond ${number} ${kind === 'permission' ? '--approve, or --deny' : '"…"'}`]
 }
@@ -119,27 +119,27 @@ function askLine(ask: OpenAsk): string {
   return ask.questions.map(item => `"${firstLine(item.question)}"`).join(' ')
 }
 
-function usage({ tokens }: SessionView): string {
+function contextUsage({ tokens }: SessionView): string {
   if (tokens.context === 0) return '–'
   if (tokens.window === 0) return `${fullCount(tokens.context)} in context`
   const share = Math.floor((tokens.context / tokens.window) * 100)
   return `${fullCount(tokens.context)} / ${fullCount(tokens.window)} (${share}%)`
 }
 
-function spent({ tokens }: SessionView): string[] {
+function tokensSpentLine({ tokens }: SessionView): string[] {
   if (tokens.input + tokens.output === 0) return []
   return [`Tokens Spent: ${fullCount(tokens.input)} in, ${fullCount(tokens.output)} out`]
 }
 
-/** What the session works on, or will go on with. */
+/** The task that the session works on, or will continue with. */
 function currentTask({ queue, task_id }: SessionView): TaskView | undefined {
   return queue?.find(({ id }) => id === task_id)
 }
 
-/** Tasks of the queue that are shown; the rest is counted. */
+/** The most tasks of the queue that are shown; the rest are counted. */
 const QUEUE_SHOWN = 20
 
-function queue(session: SessionView, { terminal, now }: PageOptions): string[] {
+function queueLines(session: SessionView, { terminal, now }: PageOptions): string[] {
   const current = currentTask(session)
   const waiting = (session.queue ?? []).filter(task => task !== current)
   if (waiting.length === 0) return []
@@ -148,26 +148,26 @@ function queue(session: SessionView, { terminal, now }: PageOptions): string[] {
     const number = `${index + 1}. `
     const detail = taskDetail(task, now)
     const title = cut(firstLine(task.title), Math.max(20, terminal.width - 2 - number.length - detail.length))
-    const why = task.reason === null ? [] : wrap(firstLine(task.reason), terminal.width - 5)
+    const reason = task.reason === null ? [] : wrap(firstLine(task.reason), terminal.width - 5)
     return [
       `  ${number}${title}${terminal.paint('dim', detail)}`,
-      ...why.map(line => terminal.paint('dim', `     ${line}`)),
+      ...reason.map(line => terminal.paint('dim', `     ${line}`)),
     ]
   })
   return ['', 'Task Queue:', ...lines, ...(more > 0 ? [`  … and ${more} more`] : [])]
 }
 
-/** The id, by which `--after` names it, and what is out of the ordinary. */
+/** The id, which `--after` takes, and whatever differs from the default. */
 function taskDetail({ id, state, priority, reason, after, wakes_at }: TaskView, now: number): string {
-  const words = [
+  const details = [
     ...(priority === 0 ? [] : [`priority ${priority}`]),
     ...(state === 'blocked' && reason === null ? [`after ${after.join(', ')}`] : []),
     ...(state === 'waiting' ? [wakes_at === null ? 'waits' : `waits until ${wakeTime(wakes_at, now)}`] : []),
   ]
-  return ` (${[id, ...words].join(', ')})`
+  return ` (${[id, ...details].join(', ')})`
 }
 
-function split({ auto, human }: { auto: number; human: number }): string {
+function autoAndHuman({ auto, human }: { auto: number; human: number }): string {
   return `${auto + human} (${auto} auto, ${human} human)`
 }
 
@@ -175,22 +175,22 @@ function pad13(text: string): string {
   return text.padEnd(13)
 }
 
-/** What a person can do with the terminal of its agent. */
-function terminalWords({ id, host, taken_over }: SessionView): string {
+/** The terminal of the agent and the command to enter it or hand it back. */
+function describeTerminal({ id, host, taken_over }: SessionView): string {
   return taken_over ? `${host}, yours until: pcc handback ${id}` : `${host}, enter it with: pcc attach ${id}`
 }
 
-/** The manual's box is 65 columns; a narrow terminal gets a narrower one. */
+/** The width of the box in columns; a narrow terminal gets a narrower box. */
 const BOX_WIDTH = 65
 
-/** The box at the head of a session that was just started. */
+/** The box above the live view of a session that was just started. */
 export function startHeader(session: SessionView, { terminal, cwd, home }: Omit<PageOptions, 'now'>): string[] {
   const inside = Math.min(BOX_WIDTH, terminal.width) - 2
   const title = cut(` PerpetualCC Session: ${firstLine(session.name)} `, inside - 2)
   const rows = [
     `Project: ${neutral(shownPath(session.project, cwd, home))}`,
     ...(session.place ? [`Worktree: ${neutral(session.place.branch)}, for ${neutral(session.place.target)}`] : []),
-    `Brain: ${neutral(brainWords(session))}`,
+    `Brain: ${neutral(describeBrain(session))}`,
     `Agent: ${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`,
     `Status: ${statusWords(session).text.replace(/^\S+ /, '')}`,
   ]
@@ -198,14 +198,14 @@ export function startHeader(session: SessionView, { terminal, cwd, home }: Omit<
   return [
     terminal.paint('dim', '╭─') +
       terminal.paint('bold', title) +
-      edge('─'.repeat(inside - 1 - widthOf(title)), '╮', terminal),
+      drawEdge('─'.repeat(inside - 1 - widthOf(title)), '╮', terminal),
     ...rows.map(row => `${side} ${pad(cut(row, inside - 2), inside - 2)} ${side}`),
-    edge(`╰${'─'.repeat(inside)}`, '╯', terminal),
+    drawEdge(`╰${'─'.repeat(inside)}`, '╯', terminal),
     '',
   ]
 }
 
-/** What stands above the live view of a session that was already there. */
+/** The heading above the live view of an existing session. */
 export function attachHeader(session: SessionView, terminal: Terminal): string[] {
   return underlined(`Attached to session ${nameOf(session)}`, terminal)
 }
@@ -214,18 +214,18 @@ function underlined(line: string, terminal: Terminal): string[] {
   return [terminal.paint('bold', line), terminal.paint('dim', '─'.repeat(Math.min(widthOf(line), terminal.width))), '']
 }
 
-/** What stands above the live view of a session that goes on. */
+/** The heading above the live view of a resumed session. */
 export function resumeHeader(session: SessionView, terminal: Terminal): string[] {
   return underlined(`Going on with session ${nameOf(session)}`, terminal)
 }
 
-/** Which keys end the watching, and which end the session. */
+/** The keys that leave the live view and that stop the session. */
 export function keysHint(terminal: Terminal): string[] {
   return ['Ctrl+C to detach (session continues in background)', 'Ctrl+D to stop session', ''].map(line =>
     terminal.paint('dim', line),
   )
 }
 
-function edge(text: string, corner: string, terminal: Terminal): string {
+function drawEdge(text: string, corner: string, terminal: Terminal): string {
   return terminal.paint('dim', text + corner)
 }

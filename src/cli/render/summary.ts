@@ -8,20 +8,20 @@ import { cut, firstLine, INDENT, neutral, type Terminal, wrap } from './text.ts'
 export interface Summary {
   files: { written: string[]; edited: string[] }
   commands: { command: string; ok: boolean }[]
-  /** Allowed and begun, but no result came back: the agent was ended in the middle. */
+  /** Calls that were allowed and begun but have no result, because the agent was ended meanwhile. */
   cutOff: { tool: string; target: string }[]
   refused: { tool: string; target: string; reason: string; by: string }[]
   answered: { auto: number; human: number }
   approved: { auto: number; human: number }
 }
 
-/** The events a summary is made of. */
+/** The kinds of events that a summary is made of. */
 const SUMMARY_KINDS = ['permission.decided', 'tool.finished', 'question.answered'] as const
 
 const EDITORS = new Set(['Edit', 'MultiEdit', 'NotebookEdit'])
 
-/** What was done, decided and refused, from the events alone. */
-export function summaryOf(events: StoredEvent[]): Summary {
+/** Summarises what was done, decided and refused from the events alone. */
+export function summarise(events: StoredEvent[]): Summary {
   const summary: Summary = {
     files: { written: [], edited: [] },
     commands: [],
@@ -30,25 +30,25 @@ export function summaryOf(events: StoredEvent[]): Summary {
     answered: { auto: 0, human: 0 },
     approved: { auto: 0, human: 0 },
   }
-  // Only what was allowed can have happened: a call may also come back unjudged, because its input made no sense.
+  // Only allowed calls can have run: a call with invalid input gets a result without ever being decided.
   const running = new Map<string, { tool: string; target: string }>()
   for (const event of events) {
     if (event.kind === 'permission.decided') {
-      decided(event.body, summary)
+      addDecision(event.body, summary)
       if (event.body.verdict === 'allow') running.set(event.body.call_id, event.body)
     }
-    if (event.kind === 'tool.finished' && running.delete(event.body.call_id)) finished(event.body, summary)
+    if (event.kind === 'tool.finished' && running.delete(event.body.call_id)) addResult(event.body, summary)
     if (event.kind === 'question.answered' && event.body.declined === undefined)
-      summary.answered[sideOf(event.body.by)] += Object.keys(event.body.answers).length
+      summary.answered[deciderOf(event.body.by)] += Object.keys(event.body.answers).length
   }
   summary.cutOff = [...running.values()].filter(({ tool }) => tool === 'Bash' || tool === 'Write' || EDITORS.has(tool))
   return summary
 }
 
-/** The closing lines of a session: done, decided, refused, how long, how much. */
+/** The closing lines of a session: what was done, decided and refused, the time and the cost. */
 export function summaryLines(session: SessionView, summary: Summary, terminal: Terminal): string[] {
   const status = statusWords(session)
-  // A limit and a parked question have told their reason in the events above.
+  // The events above already show the reason of a limit or a parked question.
   const reason = ['rate_limited', 'waiting_input'].includes(session.status) ? null : session.reason
   const row = (name: string, text: string) => indented(name, text, terminal)
   return [
@@ -56,10 +56,10 @@ export function summaryLines(session: SessionView, summary: Summary, terminal: T
     terminal.paint('bold', `Summary of ${session.id} (${firstLine(session.name)})`),
     terminal.paint('dim', '─'.repeat(Math.min(38, terminal.width))),
     ...row('Status', status.text + (reason ? `: ${reason}` : '')),
-    ...resumption(session.resumes_at, Date.now()).flatMap(text => row('Resumes', text)),
-    ...done(summary).flatMap((text, index) => row(index === 0 ? 'Done' : '', text)),
-    ...row('Decided', decisions(summary)),
-    ...refusals(summary, terminal),
+    ...resumeTime(session.resumes_at, Date.now()).flatMap(text => row('Resumes', text)),
+    ...describeDone(summary).flatMap((text, index) => row(index === 0 ? 'Done' : '', text)),
+    ...row('Decided', describeDecisions(summary)),
+    ...refusalLines(summary, terminal),
     ...row('Took', duration((session.ended_at ?? Date.now()) - session.created_at)),
     ...row('Tokens', `${fullCount(session.tokens.input)} in, ${fullCount(session.tokens.output)} out`),
     ...row('Cost', `${money(session.cost_usd)} in ${counted(session.turns, 'turn')}`),
@@ -67,31 +67,31 @@ export function summaryLines(session: SessionView, summary: Summary, terminal: T
   ]
 }
 
-/** A time that has passed says nothing: a person holds it, or it waits for its turn. */
-function resumption(resumesAt: number | null, now: number): string[] {
+/** A time that has passed is not shown: the session is held by a person, or waits for its turn. */
+function resumeTime(resumesAt: number | null, now: number): string[] {
   return resumesAt === null || resumesAt <= now ? [] : [`by itself at ${wakeTime(resumesAt, now)}`]
 }
 
-function decided(body: EventBody<'permission.decided'>, summary: Summary): void {
+function addDecision(body: EventBody<'permission.decided'>, summary: Summary): void {
   if (body.verdict === 'allow') {
-    summary.approved[sideOf(body.by)]++
+    summary.approved[deciderOf(body.by)]++
     return
   }
   summary.refused.push({ tool: body.tool, target: body.target, reason: body.reason, by: body.by })
 }
 
-function finished({ tool, target, ok }: EventBody<'tool.finished'>, { files, commands }: Summary): void {
+function addResult({ tool, target, ok }: EventBody<'tool.finished'>, { files, commands }: Summary): void {
   if (tool === 'Bash') commands.push({ command: target, ok })
   if (!ok) return
   if (tool === 'Write' && !files.written.includes(target)) files.written.push(target)
   if (EDITORS.has(tool) && !files.edited.includes(target)) files.edited.push(target)
 }
 
-function sideOf(by: string): 'auto' | 'human' {
+function deciderOf(by: string): 'auto' | 'human' {
   return isAutomatic(by) ? 'auto' : 'human'
 }
 
-function done({ files, commands, cutOff }: Summary): string[] {
+function describeDone({ files, commands, cutOff }: Summary): string[] {
   const lines = [
     ...(files.written.length ? [`wrote ${files.written.map(firstLine).join(', ')}`] : []),
     ...(files.edited.length ? [`edited ${files.edited.map(firstLine).join(', ')}`] : []),
@@ -101,13 +101,13 @@ function done({ files, commands, cutOff }: Summary): string[] {
   return lines.length ? lines : ['nothing was written or run']
 }
 
-function decisions({ approved, answered }: Summary): string {
+function describeDecisions({ approved, answered }: Summary): string {
   const tools = `${counted(approved.auto + approved.human, 'tool')} allowed (${approved.auto} auto, ${approved.human} human)`
   const questions = answered.auto + answered.human
   return questions === 0 ? tools : `${tools}, ${counted(questions, 'question')} answered`
 }
 
-function refusals({ refused }: Summary, terminal: Terminal): string[] {
+function refusalLines({ refused }: Summary, terminal: Terminal): string[] {
   return refused.flatMap(({ tool, target, reason, by }, index) => [
     ...indented(index === 0 ? 'Refused' : '', `${tool} → ${cut(firstLine(target), 60)} ✗ by ${by}`, terminal),
     ...wrap(neutral(reason), terminal.width - 15).map(line => `${' '.repeat(14)}${terminal.paint('dim', line)}`),
@@ -120,26 +120,26 @@ function indented(name: string, text: string, terminal: Terminal): string[] {
   )
 }
 
-/** What is printed when a session is over, from all of its events. */
+/** The lines that are printed when a session has ended, from all of its events. */
 export async function closingLines(
   client: DaemonConnection,
-  over: SessionView | Promise<SessionView>,
+  endedSession: SessionView | Promise<SessionView>,
   { id, terminal }: { id: string; terminal: Terminal },
 ): Promise<string[]> {
   const path = `/sessions/${id}/events?kinds=${SUMMARY_KINDS.join(',')}`
-  const asked = client.request<{ events: StoredEvent[] }>('GET', path)
-  const [session, { events }] = await Promise.all([over, asked])
-  return summaryLines(session, summaryOf(events), terminal)
+  const reply = client.request<{ events: StoredEvent[] }>('GET', path)
+  const [session, { events }] = await Promise.all([endedSession, reply])
+  return summaryLines(session, summarise(events), terminal)
 }
 
-/** The end of a session that has none in its log, because the daemon that ran it died: told from what it shows now. */
+/** The end of a session that has no end event because its daemon died, taken from the session's current state. */
 export function interruptedLines({ status, reason, ended_at }: SessionView, terminal: Terminal): string[] {
   if (status !== 'error' || ended_at !== null) return []
   const lines = wrap(`Session ${neutral(reason ?? 'interrupted')}`, terminal.width - INDENT)
   return lines.map(line => `${' '.repeat(INDENT)}${terminal.paint('red', line)}`)
 }
 
-/** The exit code of a command that saw a session end: only `completed` is 0. */
+/** The exit code of a command that watched a session until its end: only `completed` is 0. */
 export function exitCodeFor(session: SessionView): number {
   switch (session.status) {
     case 'completed':

@@ -5,33 +5,33 @@ import { cut, firstLine, INDENT, type Terminal, type Tone } from './text.ts'
 
 export type TaskEvent = Exclude<Extract<StoredEvent, { kind: `task.${string}` }>, CompletionEvent>
 
-/** Whether an event tells of a task of the session's queue. */
+/** Whether an event is about a task of the session's queue. */
 export function isTaskEvent(event: StoredEvent): event is TaskEvent {
   return event.kind.startsWith('task.') && !isCompletionEvent(event)
 }
 
-/** Which tasks earlier events have told of, and whether the session's beginning was among them. */
+/** The tasks of earlier events, and whether the start of the session was among those events. */
 export interface TasksSeen {
   ids: Set<string>
   fromStart: boolean
 }
 
-/** The line of one step of a task. A session with only its first task needs none: its own lines say the same. */
+/** The line for one step of a task. A session with only its first task needs none: its own lines say the same. */
 export function taskEventLines(event: TaskEvent, terminal: Terminal, seen: TasksSeen): string[] {
-  const known = new Set(seen.ids).add(event.body.task_id)
-  if (seen.fromStart && known.size < 2) return []
-  const { word, tone } = LOOKS[event.kind]
+  const ids = new Set(seen.ids).add(event.body.task_id)
+  if (seen.fromStart && ids.size < 2) return []
+  const { word, tone } = EVENT_WORDS[event.kind]
   if (word === undefined) return []
   const { title, task_id } = event.body
-  const text = `${word}: ${firstLine(title)} (${task_id})${detailOf(event)}`
+  const text = `${word}: ${firstLine(title)} (${task_id})${describeDetail(event)}`
   const heading = terminal.paint(tone, '[TASK]')
   return [`${heading} ${cut(text, terminal.width - INDENT - 7)}`]
 }
 
-const LOOKS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
+const EVENT_WORDS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
   'task.submitted': { word: 'queued', tone: 'cyan' },
   'task.blocked': { word: 'blocked', tone: 'yellow' },
-  'task.readied': { tone: 'dim' }, // its start is told, and comes soon
+  'task.readied': { tone: 'dim' }, // not shown: the start follows soon
   'task.started': { word: '→ begun', tone: 'cyan' },
   'task.waiting': { word: 'waits', tone: 'yellow' },
   'task.verifying': { word: 'is being checked', tone: 'cyan' },
@@ -41,13 +41,13 @@ const LOOKS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
   'task.cancelled': { word: 'cancelled', tone: 'dim' },
   'task.updated': { word: 'changed', tone: 'dim' },
   'task.deleted': { word: 'deleted', tone: 'dim' },
-  'task.linked': { word: 'comes after another', tone: 'dim' },
-  'task.unlinked': { word: 'comes after one less', tone: 'dim' },
+  'task.linked': { word: 'now comes after another task', tone: 'dim' },
+  'task.unlinked': { word: 'no longer comes after a task', tone: 'dim' },
   'task.claimed': { word: 'its agent says', tone: 'dim' },
   'task.noted': { word: 'note', tone: 'dim' },
 }
 
-function detailOf(event: TaskEvent): string {
+function describeDetail(event: TaskEvent): string {
   if (event.kind === 'task.submitted') {
     const { after, priority } = event.body
     const parts = [
@@ -68,55 +68,55 @@ function detailOf(event: TaskEvent): string {
 
 type CompletionEvent = Extract<StoredEvent, { kind: 'task.verified' | 'task.returned' }>
 
-/** Whether an event tells what became of work that its agent called done. */
+/** Whether an event reports the outcome of work that the agent called done. */
 export function isCompletionEvent(event: StoredEvent): event is CompletionEvent {
   return event.kind === 'task.verified' || event.kind === 'task.returned'
 }
 
-/** The line of what gates, a merge or a person said to it. */
+/** The line for the result of gates, a merge or a review. */
 export function completionLines(event: CompletionEvent, terminal: Terminal): string[] {
-  if (event.kind === 'task.returned') return line('[BACK]', firstLine(event.body.reason), 'yellow', terminal)
+  if (event.kind === 'task.returned') return headedLine('[BACK]', firstLine(event.body.reason), 'yellow', terminal)
   const { status, checks, problem } = event.body
   const tone = status === 'passed' ? 'green' : status === 'failed' ? 'red' : 'yellow'
-  const told = checks.map(checkText).join('  ')
-  const text = `${WORDS[status]}${told === '' ? '' : `: ${told}`}${problem === undefined ? '' : `; ${firstLine(problem)}`}`
-  return line('[GATES]', text, tone, terminal)
+  const results = checks.map(checkText).join('  ')
+  const text = `${STATUS_TEXTS[status]}${results === '' ? '' : `: ${results}`}${problem === undefined ? '' : `; ${firstLine(problem)}`}`
+  return headedLine('[GATES]', text, tone, terminal)
 }
 
-const WORDS = { passed: 'passed', failed: 'failed', broken: 'could not be checked' } as const
+const STATUS_TEXTS = { passed: 'passed', failed: 'failed', broken: 'could not be checked' } as const
 
 const MARKS = { passed: '✓', failed: '✗', flaky: '~', skipped: '–', broken: '!' } as const
 
 function checkText({ gate, status, cached, duration_ms }: EventBody<'task.verified'>['checks'][number]): string {
-  const how = cached ? 'cached' : duration_ms >= 1_000 ? duration(duration_ms) : ''
-  return `${MARKS[status]} ${gate}${how === '' ? '' : ` (${how})`}`
+  const time = cached ? 'cached' : duration_ms >= 1_000 ? duration(duration_ms) : ''
+  return `${MARKS[status]} ${gate}${time === '' ? '' : ` (${time})`}`
 }
 
-function line(heading: string, text: string, tone: Tone, terminal: Terminal): string[] {
+function headedLine(heading: string, text: string, tone: Tone, terminal: Terminal): string[] {
   return [`${terminal.paint(tone, heading)} ${cut(text, terminal.width - INDENT - heading.length - 1)}`]
 }
 
-/** `85% of the 5-hour window is used, resets 16:40`: where the wall is, before it is met. */
-export function warnedText(body: EventBody<'limit.warned'>, now: number): string {
+/** `85% of the 5-hour window is used, resets 16:40`: the warning before a limit is hit. */
+export function limitWarningText(body: EventBody<'limit.warned'>, now: number): string {
   const window = body.window === undefined ? 'the vendor’s limit' : `the ${windowName(body.window)} window`
   const reset = body.resets_at === undefined ? '' : `, resets ${wakeTime(body.resets_at, now)}`
   if (body.utilization === undefined) return `${window} is nearly used up${reset}`
   return `${Math.round(body.utilization * 100)}% of ${window} is used${reset}`
 }
 
-/** The vendor's own words, with the reset where they do not say it. */
-export function hitText(body: EventBody<'limit.hit'>, now: number): string {
+/** The vendor's own message, with the reset time when the message lacks it. */
+export function limitHitText(body: EventBody<'limit.hit'>, now: number): string {
   if (body.resets_at === undefined || /\bresets?\b/.test(body.message)) return body.message
   return `${body.message} (resets ${wakeTime(body.resets_at, now)})`
 }
 
-/** Who goes on with a session in place of whom. */
-export function changedText({ from, to, why, until, problem }: EventBody<'agent.changed'>, now: number): string {
+/** Which agent continues a session in place of which. */
+export function agentChangedText({ from, to, why, until, problem }: EventBody<'agent.changed'>, now: number): string {
   const back = until === undefined ? '' : ` until ${wakeTime(until, now)}`
-  return `${to} goes on in place of ${from} (${CHANGED[why]}${back}${problem === undefined ? '' : `: ${problem}`})`
+  return `${to} goes on in place of ${from} (${CHANGE_REASONS[why]}${back}${problem === undefined ? '' : `: ${problem}`})`
 }
 
-const CHANGED: Record<EventBody<'agent.changed'>['why'], string> = {
+const CHANGE_REASONS: Record<EventBody<'agent.changed'>['why'], string> = {
   limit: 'limit',
   outage: 'its vendor does not answer',
   cost: 'it has spent what one agent may',
@@ -124,25 +124,25 @@ const CHANGED: Record<EventBody<'agent.changed'>['why'], string> = {
   return: 'it comes first',
 }
 
-/** What follows the words of an ending after which the session goes on by itself. */
-export function goesOnText({ resumes_at }: EventBody<'session.ended'>, now: number): string {
+/** The time at which a session goes on by itself; empty when it does not. */
+export function resumeTimeText({ resumes_at }: EventBody<'session.ended'>, now: number): string {
   return resumes_at === undefined ? '' : `Goes on by itself at ${wakeTime(resumes_at, now)}.`
 }
 
-/** `82% of the session's budget of 5.00 usd is spent`. */
-export function budgetText(body: EventBody<'budget.warned'>): string {
+/** `82% of the session's budget of 5.00 usd is spent` */
+export function budgetWarningText(body: EventBody<'budget.warned'>): string {
   const share = Math.floor((body.spent / body.limit) * 100)
   return `${share}% of ${budgetWords(body)} is spent (${amountWords(body.measure, body.spent)})`
 }
 
-/** What a guard saw, and what it did about it. */
+/** What a guard detected and what it did. */
 export function guardText({ reason, did }: EventBody<'guard.tripped'>): string {
-  return `${reason} (${DID[did]})`
+  return `${reason} (${GUARD_ACTIONS[did]})`
 }
 
-const DID: Record<EventBody<'guard.tripped'>['did'], string> = {
+const GUARD_ACTIONS: Record<EventBody<'guard.tripped'>['did'], string> = {
   told: 'the agent is told',
   paused: 'it stops after the tool in flight',
   interrupted: 'it is interrupted',
-  killed: 'what did not stop is ended',
+  killed: 'processes that did not stop are ended',
 }

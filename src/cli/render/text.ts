@@ -1,39 +1,39 @@
-// Cheaper at start-up than an ESM import, and hot commands come by here.
-const { styleText } = process.getBuiltinModule('node:util')
+// Cheaper at start-up than an ESM import; hot commands load this file.
+const { stripVTControlCharacters, styleText } = process.getBuiltinModule('node:util')
 
 export type Tone = 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan'
 
-/** How text leaves us: what the other end can show. */
+/** What the output can show. */
 export interface Terminal {
-  /** Columns; unlimited when nobody looks at it. */
+  /** Columns; infinite when the output is not a terminal. */
   width: number
   color: boolean
   links: boolean
-  /** Colours a text, or leaves it alone. */
+  /** Colours a text, or returns it unchanged when there are no colours. */
   paint(tone: Tone, text: string): string
-  /** Makes a file name clickable where that is understood. */
+  /** Makes a file name clickable where the terminal supports it. */
   link(path: string, text: string): string
 }
 
 export interface LineOptions {
   terminal: Terminal
-  /** The project, so that file names can be opened. */
+  /** The project's directory, to which file links are relative. */
   project: string
-  /** The session's agent, where the events that are drawn do not begin with its own. */
+  /** The session's agent, for events that do not begin with the creation of the session. */
   agent?: string
-  /** Also thoughts, results and numbers. */
+  /** Also shows requests, tool results and token counts. */
   verbose: boolean
-  /** All lines of what a tool said, not only the first. */
+  /** Shows all lines of a tool's output, not only the first ones. */
   whole?: boolean
-  /** The session's status stands elsewhere on the same page: its end is then told without the reason, which is said once. */
+  /** The reason of the end is shown elsewhere on the same page, so the end event is drawn without it. */
   reasonElsewhere?: boolean
-  /** What is parked is put to the person who reads this: that nobody was there is no news to them. */
+  /** Parked asks are put to the reader, so the lines do not mention that nobody was there. */
   answeredHere?: boolean
-  /** Somebody reads this who is asked here: what was put to them and is parked stays before them. */
+  /** A person is asked at this terminal: an ask that is parked while it is open here stays on the screen. */
   attended?: boolean
 }
 
-/** Columns of `[12:00:08] `: what follows on the next lines stands under the text. */
+/** The width of `[12:00:08] `; continuation lines are indented by it. */
 export const INDENT = 11
 
 interface Output {
@@ -41,11 +41,11 @@ interface Output {
   columns?: number
 }
 
-/** What a stream can show, by what it is and what the person's environment asks for (NO_COLOR, FORCE_COLOR). */
+/** Determines what a stream can show, by its kind and the environment (NO_COLOR, FORCE_COLOR). */
 export function terminalOf(stream: Output, env: Record<string, string | undefined>): Terminal {
   const tty = stream.isTTY === true
   const color = wantsColor(tty, env)
-  const links = tty && knowsLinks(env)
+  const links = tty && supportsLinks(env)
   return {
     width: tty ? Math.max(stream.columns || 80, 40) : Number.POSITIVE_INFINITY,
     color,
@@ -62,8 +62,8 @@ function wantsColor(tty: boolean, env: Record<string, string | undefined>): bool
   return tty && env['TERM'] !== 'dumb'
 }
 
-/** Terminals that announce themselves and are known to understand OSC 8; others might print the address as junk. */
-function knowsLinks(env: Record<string, string | undefined>): boolean {
+/** Only terminals that identify themselves and are known to support OSC 8; others might print the address as junk. */
+function supportsLinks(env: Record<string, string | undefined>): boolean {
   if (env['FORCE_HYPERLINK'] !== undefined) return env['FORCE_HYPERLINK'] !== '0'
   if (env['TMUX'] || env['STY'] || env['CI']) return false
   if (
@@ -77,12 +77,9 @@ function knowsLinks(env: Record<string, string | undefined>): boolean {
   return ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper'].includes(env['TERM_PROGRAM'] ?? '')
 }
 
-// Cheaper at start-up than an ESM import, and hot commands come by here.
-const { stripVTControlCharacters } = process.getBuiltinModule('node:util')
-
 /**
- * Makes text of an agent, a tool or a file harmless on a terminal: escape sequences are dropped, what is left of control
- * and direction-changing characters becomes visible, so that nothing can move the cursor or disguise a command.
+ * Makes text of an agent, a tool or a file safe to print: escape sequences are dropped, and the remaining control and
+ * direction-changing characters become visible, so that nothing can move the cursor or disguise a command.
  */
 export function neutral(text: string): string {
   if (!/[^\x20-\x7e\n]/.test(text)) return text
@@ -90,23 +87,23 @@ export function neutral(text: string): string {
     .toWellFormed()
     .replace(/\t/g, '  ')
     .replace(/[\x00-\x08\x0b-\x1f]/g, char => String.fromCharCode(0x2400 + char.charCodeAt(0)))
-    .replace(UNSEEN, '\ufffd')
+    .replace(INVISIBLE, '\ufffd')
 }
 
 /**
- * What turns the direction of text or takes no room: two commands that differ must not look alike. Joiners stay inside of
- * emoji and scripts that need them, not beside plain letters.
+ * Characters that change the direction of text or have no width: two different commands must not look the same. Joiners are
+ * kept inside emoji and in scripts that need them, but not next to ASCII characters.
  */
-const UNSEEN =
+const INVISIBLE =
   /[\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\u{e0000}-\u{e007f}]|(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/gu
 
-/** The first line of a text, harmless; a cut is shown. */
+/** The first line of a text, safe to print; `…` marks that more lines follow. */
 export function firstLine(text: string): string {
   const lines = neutral(text).trim().split('\n')
   return lines.length > 1 ? `${lines[0]} …` : (lines[0] ?? '')
 }
 
-/** How many columns a text takes: wide characters and emoji two, marks none, our own colours none. */
+/** The width of a text in columns: wide characters and emoji take two, combining marks and our own colours none. */
 export function widthOf(text: string): number {
   if (SIMPLE.test(text)) return text.length
   let width = 0
@@ -114,15 +111,15 @@ export function widthOf(text: string): number {
   return width
 }
 
-/** Latin letters, punctuation, arrows, boxes and our glyphs: one column each. Telling graphemes apart costs 10 ms at first use. */
+/** Latin letters, punctuation, arrows, boxes and our glyphs: one column each. Grapheme segmentation costs 10 ms at first use. */
 const SIMPLE = /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u21ff\u2500-\u25ff\u23f8\u2713\u2717]*$/
 
-/** Fills up with spaces to a width. */
+/** Pads a text with spaces to a width. */
 export function pad(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - widthOf(text)))
 }
 
-/** Shortens plain text to a width; the cut is shown. */
+/** Shortens plain text to a width; `…` marks the cut. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let taken = ''
@@ -135,7 +132,7 @@ export function cut(text: string, width: number): string {
   return `${taken.trimEnd()}…`
 }
 
-/** Breaks plain text into lines of at most a width, at spaces where there are any; its own line breaks stay. */
+/** Breaks plain text into lines of at most a width, at spaces where possible; existing line breaks are kept. */
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap(line => wrapLine(line, Math.max(width, 8)))
 }
@@ -154,9 +151,9 @@ function wrapLine(line: string, width: number): string[] {
       current = hanging
       used = hanging.length
     }
-    for (const piece of used + size > width ? broken(word, width - hanging.length) : [word]) {
+    for (const piece of used + size > width ? breakWord(word, width - hanging.length) : [word]) {
       if (used + widthOf(piece.trimEnd()) > width) {
-        // A wide indent gives way to what it indents.
+        // A line that has only its indent is dropped.
         if (current.trim()) lines.push(current)
         current = hanging
         used = hanging.length
@@ -168,7 +165,7 @@ function wrapLine(line: string, width: number): string[] {
   return [...lines, current.trimEnd()]
 }
 
-function broken(word: string, width: number): string[] {
+function breakWord(word: string, width: number): string[] {
   const pieces: string[] = []
   let piece = ''
   for (const grapheme of graphemes(word)) {
@@ -186,7 +183,7 @@ function graphemes(text: string): Iterable<string> {
   return Array.from(new Intl.Segmenter().segment(text), part => part.segment)
 }
 
-/** East Asian wide and fullwidth blocks; emoji are found by their property. */
+/** East Asian wide and fullwidth blocks; emoji are recognised by their Unicode property. */
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]/u
 

@@ -5,20 +5,20 @@ import type { EventBody, EventOf } from '../../domain/event.ts'
 import { duration } from './format.ts'
 import { cut, firstLine, INDENT, type LineOptions, neutral, type Terminal, widthOf, wrap } from './text.ts'
 
-/** A tool's error is cut here: the first lines say what broke, the rest is in the logs. */
+/** A tool's error is cut to this many lines: the first lines say what went wrong, the rest is in the logs. */
 const ERROR_LINES = 5
-/** A tool that takes longer is told of when it is done: its first line stood there while it still ran. */
+/** A tool that takes longer gets a line when it is done, because its first line was shown when it started. */
 const LONG_MS = 2000
-/** A target cut shorter than this says nothing; the verdict then stands on a line of its own. */
-const SHORTEST = 16
-/** What the brain says in its line: enough to see what it took the call for. */
+/** A target cut shorter than this is meaningless; the verdict then moves to a line of its own. */
+const SHORTEST_TARGET = 16
+/** The most characters of the brain's reason: enough to see how it understood the call. */
 const LONGEST_OPINION = 60
-/** The agent's own list of steps: `[PLAN]` shows what came of it. */
+/** The agent's own list of steps: `[PLAN]` lines show the result. */
 const PLAN_TOOLS = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet'])
 const QUESTION_TOOLS: ReadonlySet<string> = new Set(['AskUserQuestion', toolCallName('ask_human')])
 const FILE_TOOLS = new Set(['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
-/** `[TOOL] Write → src/x.ts ✓ (auto-approved)`, or why not. */
+/** `[TOOL] Write → src/x.ts ✓ (auto-approved)`, or the refusal with its reason. */
 export function toolLine(body: EventBody<'permission.decided'>, options: LineOptions): string[] {
   const { terminal } = options
   if (PLAN_TOOLS.has(body.tool) && body.by === 'policy' && !options.verbose) return []
@@ -26,25 +26,30 @@ export function toolLine(body: EventBody<'permission.decided'>, options: LineOpt
   const verdict = body.verdict === 'allow' ? `✓ (${approvedBy(body)})` : `✗ (${deniedBy(body.by)})`
   const painted = terminal.paint(body.verdict === 'allow' ? 'green' : 'red', verdict)
   const target = firstLine(body.target)
-  const whole = terminal.width - INDENT - widthOf(head)
-  const beside = whole - widthOf(verdict) - 1
-  const what = (room: number) =>
-    terminal.paint('cyan', head) + named(body.tool, cut(target, room), body.target, options)
-  const why = body.verdict === 'allow' ? [] : wrap(neutral(body.reason), terminal.width - INDENT - 2)
+  const fullRoom = terminal.width - INDENT - widthOf(head)
+  const roomBesideVerdict = fullRoom - widthOf(verdict) - 1
+  const call = (room: number) =>
+    terminal.paint('cyan', head) + linkFile(body.tool, cut(target, room), body.target, options)
+  const reason = body.verdict === 'allow' ? [] : wrap(neutral(body.reason), terminal.width - INDENT - 2)
   return [
-    ...(beside < Math.min(widthOf(target), SHORTEST) ? [what(whole), `  ${painted}`] : [`${what(beside)} ${painted}`]),
-    ...why.map(text => `  ${terminal.paint('red', text)}`),
+    ...(roomBesideVerdict < Math.min(widthOf(target), SHORTEST_TARGET)
+      ? [call(fullRoom), `  ${painted}`]
+      : [`${call(roomBesideVerdict)} ${painted}`]),
+    ...reason.map(text => `  ${terminal.paint('red', text)}`),
   ]
 }
 
-/** What a tool that failed said, cut; one that worked says nothing unless asked to, only that it is done if it took long. */
+/**
+ * The output of a tool that failed, shortened. A tool that succeeded gets a line only if it took long, and its output only
+ * with `verbose`.
+ */
 export function toolResult(body: EventBody<'tool.finished'>, options: LineOptions, tookMs: number): string[] {
   const { terminal, verbose, whole } = options
-  // A question is told by its answer; a call without a name was never told of.
+  // A question is shown by its answer; a call without a name was never shown.
   if (QUESTION_TOOLS.has(body.tool) || body.tool === '') return []
   const after = tookMs > LONG_MS ? ` after ${duration(tookMs)}` : ''
   if (!body.ok && wasStopped(body.output)) return [terminal.paint('dim', `${body.tool} was stopped${after}`)]
-  const lines = plainWords(body.output).split('\n')
+  const lines = stripWrapping(body.output).split('\n')
   const limit = whole ? lines.length : ERROR_LINES
   const shown = lines.slice(0, limit).map(line => `  ${cut(line, terminal.width - 13)}`)
   const more =
@@ -56,31 +61,31 @@ export function toolResult(body: EventBody<'tool.finished'>, options: LineOption
   const done = after
     ? [`${cut(`${body.tool} → ${firstLine(body.target)}`, terminal.width - INDENT - 20)} done${after}`]
     : []
-  const said = verbose && body.output.trim() ? [`${body.tool} said:`, ...shown, ...more] : []
-  return [...done, ...said].map(line => terminal.paint('dim', line))
+  const output = verbose && body.output.trim() ? [`${body.tool} said:`, ...shown, ...more] : []
+  return [...done, ...output].map(line => terminal.paint('dim', line))
 }
 
-/** Whether a hook said no to the call before it ran: ours, whose refusal was told when it was decided, or one of the project's. */
+/** Whether a hook refused the call before it ran: ours, whose refusal was shown when it was decided, or one of the project. */
 export function isHookRefusal(output: string): boolean {
   return HOOK_REFUSAL.test(output)
 }
 
 const HOOK_REFUSAL = /^\s*(?:<tool_use_error>)?PreToolUse:\S+ hook error: ?/
 
-/** What Claude Code tells the model about a call that was interrupted. */
+/** Whether the output is what Claude Code tells the model about an interrupted call. */
 function wasStopped(output: string): boolean {
   return /^(The user doesn't want to (proceed|take this action)|\[Request interrupted)/.test(output.trimStart())
 }
 
-/** Without the vendor's wrapping, which is meant for the model. */
-function plainWords(output: string): string {
+/** Removes the vendor's wrapping, which is meant for the model. */
+function stripWrapping(output: string): string {
   return neutral(output)
     .replace(HOOK_REFUSAL, '')
     .replace(/<\/?tool_use_error>/g, '')
     .trim()
 }
 
-function named(tool: string, shown: string, path: string, { terminal, project }: LineOptions): string {
+function linkFile(tool: string, shown: string, path: string, { terminal, project }: LineOptions): string {
   return FILE_TOOLS.has(tool) ? terminal.link(resolve(project, path), shown) : shown
 }
 
@@ -95,12 +100,12 @@ function deniedBy(by: string): string {
   return by === 'nobody' ? 'denied: nobody to ask' : `denied by ${firstLine(by)}`
 }
 
-/** A bell for what was called long ago would only startle who reads it later. */
-const NEWS_MS = 30_000
+/** No bell for older calls: it would only startle a person who reads the log later. */
+const BELL_MS = 30_000
 
-/** That something needs a person, with the bell where somebody is there to hear it. */
+/** The line that calls a person, with the terminal bell when somebody can hear it. */
 export function calledLines({ time, body }: EventOf<'person.called'>, terminal: Terminal): string[] {
-  const isHeard = Number.isFinite(terminal.width) && Date.now() - time < NEWS_MS
-  const words = cut(`You are called: ${firstLine(neutral(body.text))}`, terminal.width - INDENT)
-  return [`${terminal.paint('yellow', words)}${isHeard ? '\x07' : ''}`]
+  const shouldRing = Number.isFinite(terminal.width) && Date.now() - time < BELL_MS
+  const text = cut(`You are called: ${firstLine(neutral(body.text))}`, terminal.width - INDENT)
+  return [`${terminal.paint('yellow', text)}${shouldRing ? '\x07' : ''}`]
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pccFor } from '../pcc.ts'
 
-test('pcc report: a night in which nothing happened, as text, as JSON and as a page that only its person can read', async t => {
+test('pcc report shows a night without work as text, as JSON and as a page that only its owner can read', async t => {
   const pcc = pccFor(t)
   const plain = await pcc.run(['report', '--since', '8h'])
   assert.match(plain.stdout, /^Report · .* \(8h 0m\)\n\nNothing was worked on\.\n$/, plain.stderr)
@@ -22,7 +22,7 @@ test('pcc report: a night in which nothing happened, as text, as JSON and as a p
   assert.match((await pcc.run(['report', '--since', 'tomorrow 10:00'])).stderr, /cannot be understood/)
 })
 
-test('pcc report --html: a folder is refused, a pipe is written to and stays one', async t => {
+test('pcc report --html refuses a folder, and writes to a pipe without replacing it', async t => {
   const pcc = pccFor(t)
   const folder = await pcc.run(['report', '--html', pcc.home])
   assert.deepEqual([folder.code, /it is a folder/.test(folder.stderr)], [2, true], folder.stderr)
@@ -32,7 +32,7 @@ test('pcc report --html: a folder is refused, a pipe is written to and stays one
   assert.deepEqual([code, page.slice(0, 15), lstatSync(pipe).isFIFO()], [0, '<!doctype html>', true])
 })
 
-test('a TZ that names no zone is no obstacle: its clock counts', async t => {
+test('a TZ that names no time zone is accepted, and its offset counts', async t => {
   const pcc = pccFor(t)
   for (const TZ of [':/etc/localtime', 'UTC-3', '']) {
     const { code, stderr } = await pcc.run(['report'], { env: { TZ } })

@@ -39,7 +39,7 @@ test('--always shows the narrowest rule first, and writes it only after a yes', 
   assert.match((await pcc.run(['pending'])).stdout, /│ 2 │/)
 })
 
-test('--always at a terminal asks, and a no leaves everything as it was', async t => {
+test('--always asks at a terminal, and a no changes nothing', async t => {
   const pcc = pccFor(t)
   await refused(pcc, [{ normalised: 'Bash git push' }])
   const terminal = onTerminal(t, pcc, ['respond', '1', '--deny', '--always'])
@@ -63,7 +63,7 @@ test('flags that do not belong together are refused', async t => {
   }
 })
 
-test('answers are listed with where, who and until when, and forgotten by id', async t => {
+test('answers are listed with their scope, person and expiry, and forgotten by id', async t => {
   const pcc = pccFor(t)
   await seed(pcc, [{}])
   {
@@ -119,7 +119,7 @@ test('--interactive shows the decision in a box and takes a key', async t => {
   assert.equal(await terminal.exit, 0)
 })
 
-test('Ctrl+C in the box leaves the decision as it is', async t => {
+test('Ctrl+C in the box leaves the decision open', async t => {
   const pcc = pccFor(t)
   await refused(pcc, [{ normalised: 'Bash ln -s a b' }])
   const terminal = onTerminal(t, pcc, ['respond', '1', '--interactive'])
@@ -129,7 +129,7 @@ test('Ctrl+C in the box leaves the decision as it is', async t => {
   assert.match((await pcc.run(['pending'])).stdout, /Approve: ln -s a b/)
 })
 
-test('the box tells the suggestion, who else waits and what happens at the deadline, and nothing in it can harm', () => {
+test('the box shows the suggestion, who else waits and what happens at the deadline, and is safe to print', () => {
   const suggestion = { answer: ['blue'], confidence: 0.72, by: 'rules', reasoning: 'the sky \u001b[2J' }
   const question = { question: 'Which \u001b[2Jcolour?', header: '', multiSelect: false }
   const options = [
@@ -157,7 +157,7 @@ test('the box tells the suggestion, who else waits and what happens at the deadl
   assert.deepEqual(contextLines(view({}), { width: 80, now: 0 }), ['Task: tidy up'])
 })
 
-test('what a tool would write is shown as a change', () => {
+test('the text that a tool would write is shown as a change', () => {
   const edit = { old_string: 'a\nb', new_string: 'c' }
   assert.deepEqual(changeLines(view({ input: edit }), 40), ['Change:', '  - a', '  - b', '  + c'])
   assert.deepEqual(changeLines(view({ input: { content: 'x' } }), 40), ['Change:', '  + x'])
@@ -166,7 +166,7 @@ test('what a tool would write is shown as a change', () => {
   assert.deepEqual(changeLines(view({ input: { command: 'ls' } }), 40), [])
 })
 
-test('an answer by keys travels as numbers, words stay words', () => {
+test('an answer by keys is sent as option numbers, and typed words are sent as words', () => {
   const options = ['a, b', 'c'].map(label => ({ label, description: '' }))
   const item = { question: 'Q', header: '', multiSelect: true, options }
   assert.deepEqual(asTyped({ answers: { Q: ['a, b', 'c'] } }, [item]), { answer: ['1,2'] })

@@ -15,8 +15,8 @@ import { seed } from '../seeded.ts'
 
 const NASTY = 'good \u001b[2Jbye\n'
 
-/** Work that lies in a worktree, passed its gates and waits for a person; nothing of a daemon has run yet. */
-async function waiting(t: TestContext) {
+/** Work in a worktree that passed its gates and waits for a review; no daemon has run yet. */
+async function seedReview(t: TestContext) {
   const pcc = pccFor(t)
   const project = gitProject(t)
   const top = join(tempDir(t), 'tree')
@@ -25,7 +25,7 @@ async function waiting(t: TestContext) {
       .toString()
       .trim()
   const base = git(project, 'rev-parse', 'HEAD')
-  const id = await seeded(pcc, project, { base, top })
+  const id = await seedRows(pcc, project, { base, top })
   git(project, 'worktree', 'add', '-q', '-b', `pcc/${id}`, top)
   writeFileSync(join(top, 'new.txt'), NASTY)
   git(top, 'add', '-A')
@@ -36,7 +36,7 @@ async function waiting(t: TestContext) {
   return { pcc, id, project, git: (...args: string[]) => git(project, ...args) }
 }
 
-async function seeded(pcc: Pcc, project: string, { base, top }: { base: string; top: string }): Promise<string> {
+async function seedRows(pcc: Pcc, project: string, { base, top }: { base: string; top: string }): Promise<string> {
   await seed(pcc, [{ project }])
   await using store = await openStore({ file: appPathsFor({ env: pcc.env }).database })
   const clock = { now: Date.now }
@@ -87,8 +87,8 @@ async function seeded(pcc: Pcc, project: string, { base, top }: { base: string; 
   })
 }
 
-test('a person sees the diff and the evidence of work that waits for them, and lets it through', async t => {
-  const { pcc, id, git, project } = await waiting(t)
+test('a person sees the diff and the evidence of work that waits for review, and approves it', async t => {
+  const { pcc, id, git, project } = await seedReview(t)
   const diff = await pcc.run(['diff', id])
   assert.match(diff.stdout, /^diff --git a\/new\.txt b\/new\.txt\n/, 'what is piped on is a diff and nothing else')
   execFileSync('git', ['apply', '--check', '-'], {

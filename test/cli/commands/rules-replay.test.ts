@@ -17,7 +17,7 @@ interface Recorded {
 
 const HOUR_MS = 3_600_000
 
-function eventsOf({ command, verdict, by, daysAgo = 1 }: Recorded, index: number): NewEvent[] {
+function recordedEvents({ command, verdict, by, daysAgo = 1 }: Recorded, index: number): NewEvent[] {
   const call = { call_id: `c${index}`, tool: 'Bash', target: command }
   const about = { actor: 'agent', subject: 's-aaaaaa', time: Date.now() - daysAgo * 24 * HOUR_MS + index }
   const decided = { ...call, verdict, risk: 'MEDIUM' as const, reason: 'x', confidence: 1, by, latency_ms: 1 }
@@ -27,12 +27,12 @@ function eventsOf({ command, verdict, by, daysAgo = 1 }: Recorded, index: number
   ]
 }
 
-async function recorded(t: TestContext, requests: Recorded[]): Promise<Pcc> {
+async function seedRequests(t: TestContext, requests: Recorded[]): Promise<Pcc> {
   const pcc = pccFor(t)
   await seed(
     pcc,
     [{ options: { project: '/x', task: 'x', allowed_tools: ['Bash(terraform plan)'] } }],
-    requests.flatMap(eventsOf),
+    requests.flatMap(recordedEvents),
   )
   return pcc
 }
@@ -60,8 +60,8 @@ const HISTORY: Recorded[] = [
   { command: 'npm run old', verdict: 'deny', by: 'policy', daysAgo: 30 },
 ]
 
-test('under the same rules nothing changes: what a person was asked would be asked again', async t => {
-  const pcc = await recorded(t, HISTORY)
+test('under the same rules nothing changes: a person who was asked would be asked again', async t => {
+  const pcc = await seedRequests(t, HISTORY)
   const { requests, changed, changes } = await replay(pcc)
   assert.deepEqual([requests, changed, changes], [7, 0, []])
   const { stdout } = await pcc.run(['rules', 'test', '--replay'])
@@ -72,8 +72,8 @@ test('under the same rules nothing changes: what a person was asked would be ask
   )
 })
 
-test('changed rules show what would end otherwise and by which rule; nothing is run or written', async t => {
-  const pcc = await recorded(t, HISTORY)
+test('changed rules show what would be decided differently and by which rule; nothing is run or written', async t => {
+  const pcc = await seedRequests(t, HISTORY)
   const database = join(pcc.home, 'pcc/data/perpetualcc.db')
   const hash = () => createHash('sha256').update(readFileSync(database)).digest('hex')
   const before = hash()
@@ -92,23 +92,26 @@ test('changed rules show what would end otherwise and by which rule; nothing is 
   )
   const { stdout } = await pcc.run(['rules', 'test', '--replay'])
   assert.match(stdout, /s-aaaaaa {2}Bash npm test +allow → deny +deny Bash npm \*\n/)
-  assert.match(stdout, /7 requests of the last 7d 0h decided again: 3 would end otherwise\. Nothing was run\.\n$/)
+  assert.match(
+    stdout,
+    /7 requests of the last 7d 0h decided again: 3 would be decided differently\. Nothing was run\.\n$/,
+  )
   assert.equal(hash(), before)
 })
 
-test('a change is tried with another file before it is made', async t => {
-  const pcc = await recorded(t, HISTORY)
+test('a change of rules can be tried with another file', async t => {
+  const pcc = await seedRequests(t, HISTORY)
   const trial = join(pcc.home, 'trial.toml')
   writeFileSync(trial, '[[rules]]\neffect = "deny"\ntool = "Bash"\nmatch = "terraform *"\n')
   const { changes } = await replay(pcc, '--rules', trial)
   assert.deepEqual(
-    changes.map(each => [each.target, each.was, each.now]),
+    changes.map(({ target, was, now }) => [target, was, now]),
     [['terraform plan', 'allow', 'deny']],
   )
 })
 
-test('a file to try that is missing or no rules file is refused: nothing is said about rules that are not there', async t => {
-  const pcc = await recorded(t, HISTORY)
+test('a --rules file that is missing or invalid is refused', async t => {
+  const pcc = await seedRequests(t, HISTORY)
   writeFileSync(join(pcc.home, 'broken.toml'), 'this is = = no TOML')
   for (const [file, words] of [
     ['nowhere.toml', /^error: --rules: .*nowhere\.toml:1: it does not exist\n {2}next: See: pcc rules test --help\n$/],
@@ -128,8 +131,8 @@ test('without a store there is nothing to replay', async t => {
   assert.deepEqual([code, stdout], [0, 'No request was recorded in the last 12h 0m.\n'])
 })
 
-test('damaged rows and decisions without a request are passed over; a newer store is left alone', async t => {
-  const pcc = await recorded(t, HISTORY)
+test('damaged rows and decisions without a request are skipped; a newer store is not touched', async t => {
+  const pcc = await seedRequests(t, HISTORY)
   using database = new DatabaseSync(join(pcc.home, 'pcc/data/perpetualcc.db'))
   const insert = database.prepare(
     `insert into events (time, actor, schema_version, subject, kind, body) values (?, 'agent', 1, 's-aaaaaa', ?, ?)`,

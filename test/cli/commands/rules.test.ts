@@ -7,29 +7,29 @@ import { pccFor } from '../pcc.ts'
 test('rules are added, listed, tested and removed; comments stay', async t => {
   const pcc = pccFor(t)
   const file = join(pcc.home, 'pcc/rules.toml')
-  const said = async (...args: string[]) => (await pcc.run(['rules', ...args])).stdout
-  assert.match(await said('list'), /^No rules\./)
+  const runRules = async (...args: string[]) => (await pcc.run(['rules', ...args])).stdout
+  assert.match(await runRules('list'), /^No rules\./)
   mkdirSync(join(pcc.home, 'pcc'))
   writeFileSync(file, '# mine\n')
   assert.equal(
-    await said('add', 'allow', 'Bash', 'docker compose *'),
+    await runRules('add', 'allow', 'Bash', 'docker compose *'),
     `Added: allow Bash docker compose *  (${file}:3)\n`,
   )
-  await said('add', 'ask', 'Bash', 'docker compose down')
-  await said('add', 'deny', 'WebFetch')
+  await runRules('add', 'ask', 'Bash', 'docker compose down')
+  await runRules('add', 'deny', 'WebFetch')
   assert.equal(
-    await said('list'),
+    await runRules('list'),
     'Yours: ./pcc/rules.toml\n   1  allow Bash docker compose *\n   2  ask Bash docker compose down\n   3  deny WebFetch\n',
   )
   assert.match(
-    await said('test', 'docker compose ps'),
+    await runRules('test', 'docker compose ps'),
     /^allow .*\nRules that match:\n > allow Bash docker compose \* /,
   )
-  assert.match(await said('test', 'docker compose down'), /^ask .*\nRules that match:\n {3}allow .*\n > ask Bash/)
-  assert.match(await said('test', 'ls'), /^allow {2}LOW risk; .*\nNo rule matches\.\n$/)
-  assert.equal(await said('remove', '2'), `Removed: ask Bash docker compose down  (${file}:8)\n`)
+  assert.match(await runRules('test', 'docker compose down'), /^ask .*\nRules that match:\n {3}allow .*\n > ask Bash/)
+  assert.match(await runRules('test', 'ls'), /^allow {2}LOW risk; .*\nNo rule matches\.\n$/)
+  assert.equal(await runRules('remove', '2'), `Removed: ask Bash docker compose down  (${file}:8)\n`)
   assert.match(readFileSync(file, 'utf8'), /^# mine\n/)
-  const { rules } = JSON.parse(await said('list', '--json')) as { rules: object[] }
+  const { rules } = JSON.parse(await runRules('list', '--json')) as { rules: object[] }
   assert.deepEqual(rules, [
     {
       number: 1,
@@ -72,7 +72,7 @@ test("a project's allow rule waits for trust, its deny rule does not, and a pers
   assert.equal(await verdict('npm test'), 'allow')
 })
 
-test('what cannot be a rule, a number or a time is refused, and a wrong file with its line', async t => {
+test('an invalid rule, number or time is refused, and an invalid file is refused with its line', async t => {
   const pcc = pccFor(t)
   const wrong = [
     ['add', 'permit', 'Bash'],
@@ -101,7 +101,7 @@ test('what cannot be a rule, a number or a time is refused, and a wrong file wit
   assert.match((await pcc.run(['explain', 'ls'])).stderr, /rules\.toml:2: .*needed\. Correct that line/)
 })
 
-test('a rule for a mistyped tool is refused with the tool that was meant; an unknown word is taken with a remark', async t => {
+test('a rule for a misspelt tool is refused with the nearest tool; an unknown name is accepted with a remark', async t => {
   const pcc = pccFor(t)
   const add = (...args: string[]) => pcc.run(['rules', 'add', ...args])
   for (const [typed, meant] of [

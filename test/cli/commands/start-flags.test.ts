@@ -7,16 +7,16 @@ import { readStartOptions } from '../../../src/cli/commands/start-session.ts'
 import { ExitCode } from '../../../src/cli/context.ts'
 import { HOT_FLAGS, readHotCall } from '../../../src/cli/hot-commands.ts'
 
-interface Read {
+interface ParsedCall {
   path: string
   options: Record<string, unknown>
 }
 
 const GLOBALS = ['--config', '--data-dir', '--verbose', '--quiet']
 
-/** What commander makes of the arguments; undefined when it refuses them. */
-async function byCommander(argv: string[]): Promise<Read | undefined> {
-  let read: Read | undefined
+/** The arguments as commander parses them; undefined when it rejects them. */
+async function parseWithCommander(argv: string[]): Promise<ParsedCall | undefined> {
+  let read: ParsedCall | undefined
   const program = new Command('pcc').exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} })
   program.option('--config <path>').option('--data-dir <path>').option('--verbose').option('--quiet')
   program.helpOption('--help').helpCommand(false)
@@ -31,8 +31,8 @@ async function byCommander(argv: string[]): Promise<Read | undefined> {
   return read
 }
 
-/** What the short way makes of them; undefined when it leaves them to commander. */
-function byTable(argv: string[]): Read | undefined {
+/** The arguments as the fast path parses them; undefined when it leaves them to commander. */
+function parseFast(argv: string[]): ParsedCall | undefined {
   const call = readHotCall(argv)
   const options = call?.command === 'start' ? readStartOptions(call.flags) : undefined
   if (!call || !options) return undefined
@@ -42,7 +42,7 @@ function byTable(argv: string[]): Read | undefined {
   return { path: call.operand, options: { ...options, ...Object.fromEntries(given) } }
 }
 
-test('the short way of start takes nothing that commander refuses, and reads the same', async () => {
+test('the fast path of start accepts nothing that commander rejects, and parses the same', async () => {
   const flag = fc.constantFrom(...Object.keys(HOT_FLAGS.start), ...GLOBALS, '--help', '--tsk', '-f', '--', '--status')
   const value = fc.constantFrom('x', '.', '3', '0', '-1', '', 'Read,Bash(a,b:*)', ',', 'start', 'list', 'a=b', '日 本')
   const right = fc.constantFrom(
@@ -63,17 +63,17 @@ test('the short way of start takes nothing that commander refuses, and reads the
   let taken = 0
   await fc.assert(
     fc.asyncProperty(argv, async args => {
-      const short = byTable(args)
+      const short = parseFast(args)
       if (!short) return
       taken += 1
-      assert.deepEqual(short, await byCommander(args))
+      assert.deepEqual(short, await parseWithCommander(args))
     }),
     { numRuns: 4000 },
   )
   assert.ok(taken > 300, `only ${taken} of the made up calls were taken, which shows little`)
 })
 
-test('the short way takes what people type', async () => {
+test('the fast path accepts common calls', async () => {
   for (const argv of [
     ['start', '.', '--task', 'Add tests'],
     ['start', '--task=Add tests', '/p', '--model', 'opus', '--max-turns', '7', '--detach', '--json'],
@@ -81,8 +81,8 @@ test('the short way takes what people type', async () => {
     ['start', '.', '--task', 'x', '--priority', '10', '--no-auto-resume'],
     ['start', '.', '--task', 'x', '--resume', 'id', '--fork', '--record', 'f', '--session-name', 'n', '--verbose'],
   ]) {
-    const short = byTable(argv)
+    const short = parseFast(argv)
     assert.ok(short, argv.join(' '))
-    assert.deepEqual(short, await byCommander(argv))
+    assert.deepEqual(short, await parseWithCommander(argv))
   }
 })

@@ -37,7 +37,7 @@ These files run code or widen what an agent may do:
   assert.ok(!existsSync(trustFile))
 })
 
-test('--yes agrees, status tells, a change is named, revoke takes it back', async t => {
+test('--yes grants trust, status shows it, a change is named, and revoke withdraws it', async t => {
   const { run, project, write } = world(t)
   const stateOf = async () => JSON.parse((await run(['trust', 'status', project, '--json'])).stdout)
   assert.equal((await stateOf()).state, 'untrusted')
@@ -59,14 +59,14 @@ test('--yes agrees, status tells, a change is named, revoke takes it back', asyn
   assert.equal((await stateOf()).state, 'untrusted')
 })
 
-test('a project that brings nothing in says so', async t => {
+test('a project with nothing to trust is reported as such', async t => {
   const { run } = world(t)
   const { code, stdout } = await run(['trust'], { cwd: tempDir(t) })
   assert.equal(code, 0)
   assert.match(stdout, /^Nothing to trust in /)
 })
 
-test('settings of a project file take effect after the yes', async t => {
+test('settings of a project file take effect once they are trusted', async t => {
   const { run, project, write } = world(t)
   write('.perpetualcc.toml', '[agents]\nenv = ["FOO"]\n')
   const env = async () => JSON.parse((await run(['config', 'get', 'agents.env', '--json'], { cwd: project })).stdout)

@@ -9,7 +9,7 @@ import { gitProject } from '../../support/world.ts'
 import { openWorktreeFixture, write } from '../../workspace/worktrees/worktree-fixture.ts'
 import { pccFor } from '../pcc.ts'
 
-test('a person sees worktrees, puts them away, brings them back, and prune leaves what holds work', async t => {
+test('worktrees are listed, archived and restored, and prune keeps those that hold work', async t => {
   const pcc = pccFor(t)
   const paths = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(paths.database), { recursive: true })

@@ -8,7 +8,7 @@ import { tempDir } from '../../support/world.ts'
 
 const bytes = (text: string) => Buffer.from(text)
 
-test('a reply with a length is whole when its last byte is there, counted in bytes', () => {
+test('a reply with a length is complete when its last byte has arrived, counted in bytes', () => {
   const reply = bytes('HTTP/1.1 200 OK\r\nContent-Length: 6\r\nX-A: b: c\r\n\r\n"日"x')
   assert.equal(parseReply(reply.subarray(0, reply.length - 2), false), undefined)
   assert.deepEqual(parseReply(reply, false), {
@@ -33,7 +33,7 @@ test('a reply without a length ends with the connection', () => {
   assert.equal(parseReply(reply, true)?.bytes.toString(), '{}')
 })
 
-test('nobody listening is no error: no token, no socket, or a file in its place', async t => {
+test('an absent daemon is not an error: no token, no socket, or a file in its place', async t => {
   const dir = tempDir(t)
   const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
   assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
@@ -47,10 +47,10 @@ test('the request carries the token and the host, and an answer that comes in pi
   const dir = tempDir(t)
   const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
   writeFileSync(tokenFile, 'secret\n')
-  let asked = ''
+  let received = ''
   const server = createServer(connection => {
     connection.on('data', chunk => {
-      asked += chunk
+      received += chunk
       connection.write('HTTP/1.1 200 OK\r\ncontent-le')
       setImmediate(() => connection.write('ngth: 2\r\n\r\n{'))
       setTimeout(() => connection.write('}'), 20)
@@ -60,8 +60,8 @@ test('the request carries the token and the host, and an answer that comes in pi
   t.after(() => server.close())
   const reply = await rawRequest({ socket, tokenFile, path: '/sessions?a=b' })
   assert.equal(reply?.bytes.toString(), '{}')
-  assert.match(asked, /^GET \/sessions\?a=b HTTP\/1\.1\r\n/)
-  assert.match(asked, /\r\nHost: pcc\r\nAuthorization: Bearer secret\r\n/)
+  assert.match(received, /^GET \/sessions\?a=b HTTP\/1\.1\r\n/)
+  assert.match(received, /\r\nHost: pcc\r\nAuthorization: Bearer secret\r\n/)
 })
 
 test('an answer that never comes is an error that says so', async t => {
@@ -74,32 +74,32 @@ test('an answer that never comes is an error that says so', async t => {
   await assert.rejects(rawRequest({ socket, tokenFile, path: '/', timeoutMs: 50 }), /no answer within 0.05 s/)
 })
 
-test('a body that is only printed is handed on while it comes; one that is cut off is an error, one of a refusal is kept', async t => {
+test('a body is streamed while it arrives; one that is cut off is an error, and the body of an error reply is kept', async t => {
   const dir = tempDir(t)
   const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
   writeFileSync(tokenFile, 'secret\n')
-  const handedOn = Promise.withResolvers<void>()
+  const firstPieceTaken = Promise.withResolvers<void>()
   const server = createServer(connection => {
     connection.on('data', async chunk => {
       const path = String(chunk).split(' ')[1]
       if (path === '/refused') return connection.end('HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}')
       connection.write('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nabc')
-      await handedOn.promise
+      await firstPieceTaken.promise
       connection.end(path === '/whole' ? 'def' : 'd')
     })
   })
   await new Promise<void>(resolve => server.listen(socket, resolve))
   t.after(() => server.close())
-  const asked = async (path: string) => {
+  const request = async (path: string) => {
     const pieces: string[] = []
     const take = (piece: Buffer) => {
       pieces.push(String(piece))
-      handedOn.resolve()
+      firstPieceTaken.resolve()
     }
     const reply = await rawRequest({ socket, tokenFile, path, take })
     return { pieces, left: String(reply?.bytes), status: reply?.status }
   }
-  assert.deepEqual(await asked('/whole'), { pieces: ['abc', 'def'], left: '', status: 200 })
-  await assert.rejects(asked('/cut'), /in the middle of its answer/)
-  assert.deepEqual(await asked('/refused'), { pieces: [], left: '{}', status: 404 })
+  assert.deepEqual(await request('/whole'), { pieces: ['abc', 'def'], left: '', status: 200 })
+  await assert.rejects(request('/cut'), /in the middle of its answer/)
+  assert.deepEqual(await request('/refused'), { pieces: [], left: '{}', status: 404 })
 })

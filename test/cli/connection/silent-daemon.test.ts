@@ -10,25 +10,25 @@ import { rawConnection } from '../../../src/cli/connection/raw-connection.ts'
 import { takeLock } from '../../../src/daemon/lock.ts'
 import { tempDir } from '../../support/world.ts'
 
-test('a daemon that was stopped is told with its number and what helps, and nobody waits for ever', async t => {
+test('a daemon process that was stopped is reported with its process id and what to do, and nobody waits forever', async t => {
   const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   for (const dir of [paths.run, paths.data]) mkdirSync(dir, { recursive: true })
   writeFileSync(paths.tokenFile, 'token')
   await using _lock = await takeLock(paths, 'boot-1')
-  // As a process that got SIGSTOP: the kernel takes the connection, and nobody ever reads from it.
+  // Like a process after SIGSTOP: the kernel accepts the connection, and nobody ever reads from it.
   const server = createServer(connection => t.after(() => connection.destroy())).listen(paths.socket)
   t.after(() => server.close())
-  const silent = await findClient(paths, { patienceMs: 50 }).catch((error: unknown) => error)
+  const silent = await findClient(paths, { timeoutMs: 50 }).catch((error: unknown) => error)
   assert.ok(silent instanceof AppError)
   assert.equal(silent.code, 'daemon_silent')
   assert.match(silent.next, new RegExp(`kill -CONT ${process.pid}`))
-  const start = rawConnection(paths, { quiet: true, patienceMs: 50 }).request('POST', '/sessions', {})
+  const start = rawConnection(paths, { quiet: true, timeoutMs: 50 }).request('POST', '/sessions', {})
   await assert.rejects(
     start,
     { code: 'daemon_silent' },
-    'nor does pcc start, which asks without asking for health first',
+    'pcc start does not wait forever either, although it does not check the health first',
   )
-  const patient = { paths, env: {}, now: Date.now(), config: undefined, client: undefined, silent }
-  const [first] = await checkDaemon(patient)
+  const examined = { paths, env: {}, now: Date.now(), config: undefined, client: undefined, silent }
+  const [first] = await checkDaemon(examined)
   assert.deepEqual([first?.level, first?.mend], ['problem', silent.next])
 })

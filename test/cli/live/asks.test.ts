@@ -15,37 +15,37 @@ const permission = (id: string): OpenAsk => ({
   reason: 'r',
 })
 
-function put(desk: AskQueue, id: string): void {
-  desk.put({ ask: permission(id), callId: `call-${id}`, lines: [`wanted ${id}`] })
+function put(queue: AskQueue, id: string): void {
+  queue.put({ ask: permission(id), callId: `call-${id}`, lines: [`wanted ${id}`] })
 }
 
-/** A desk whose person answers when the test says so. */
-function deskOf() {
-  const asked: { id: string; moment: AskContext; answer(reply: AskReply | undefined): void }[] = []
+/** A queue whose person answers when the test says so. */
+function openTestQueue() {
+  const asked: { id: string; context: AskContext; answer(reply: AskReply | undefined): void }[] = []
   const pinned: (string[] | undefined)[] = []
   const posted: [string, AskReply][] = []
-  const desk = openAskQueue({
+  const queue = openAskQueue({
     person: {
-      answer: (ask, moment) =>
+      answer: (ask, context) =>
         new Promise(answer => {
-          asked.push({ id: ask.ask_id, moment, answer })
-          moment.signal.addEventListener('abort', () => answer(undefined))
+          asked.push({ id: ask.ask_id, context, answer })
+          context.signal.addEventListener('abort', () => answer(undefined))
         }),
     },
     pin: lines => pinned.push(lines),
     post: async (id, reply) => void posted.push([id, reply]),
-    tell: error => assert.fail(String(error)),
+    reportFailure: error => assert.fail(String(error)),
   })
-  return { desk, asked, pinned, posted }
+  return { queue, asked, pinned, posted }
 }
 
 const settled = () => new Promise(resolve => setImmediate(resolve))
 
 test('one ask is shown at a time, the others are counted, and an answer goes to the one that is shown', async () => {
-  const { desk, asked, pinned, posted } = deskOf()
-  put(desk, 'a')
-  put(desk, 'b')
-  put(desk, 'c')
+  const { queue, asked, pinned, posted } = openTestQueue()
+  put(queue, 'a')
+  put(queue, 'b')
+  put(queue, 'c')
   assert.deepEqual(
     asked.map(({ id }) => id),
     ['a'],
@@ -61,18 +61,18 @@ test('one ask is shown at a time, the others are counted, and an answer goes to 
     ['a', { verdict: 'deny' }],
     ['b', { verdict: 'allow' }],
   ])
-  await desk[Symbol.asyncDispose]()
+  await queue[Symbol.asyncDispose]()
   assert.equal(pinned.at(-1), undefined)
 })
 
-test('what somebody else settles is let go at once, and one that still waits is never shown', async () => {
-  const { desk, asked, pinned, posted } = deskOf()
-  put(desk, 'a')
-  put(desk, 'b')
-  desk.see(decided({ call_id: 'call-b' }), [])
+test('an ask that is settled elsewhere is released at once, and is never shown if its turn has not come', async () => {
+  const { queue, asked, pinned, posted } = openTestQueue()
+  put(queue, 'a')
+  put(queue, 'b')
+  queue.apply(decided({ call_id: 'call-b' }), [])
   assert.deepEqual(pinned.at(-1), ['wanted a'])
-  put(desk, 'c')
-  desk.see(decided({ call_id: 'call-a' }), [])
+  put(queue, 'c')
+  queue.apply(decided({ call_id: 'call-a' }), [])
   assert.equal(pinned.at(-1), undefined, 'before anything else is printed')
   await settled()
   assert.deepEqual(
@@ -81,15 +81,15 @@ test('what somebody else settles is let go at once, and one that still waits is 
   )
   assert.deepEqual(pinned.at(-1), ['wanted c'])
   assert.deepEqual(posted, [])
-  await desk[Symbol.asyncDispose]()
+  await queue[Symbol.asyncDispose]()
 })
 
-test('parts of an answer are shown under what is asked', async () => {
-  const { desk, asked, pinned } = deskOf()
-  put(desk, 'a')
-  asked[0]?.moment.echo('(1 of 2) > blue')
+test('parts of an answer are shown under the ask', async () => {
+  const { queue, asked, pinned } = openTestQueue()
+  put(queue, 'a')
+  asked[0]?.context.echo('(1 of 2) > blue')
   assert.deepEqual(pinned.at(-1), ['wanted a', '(1 of 2) > blue'])
-  await desk[Symbol.asyncDispose]()
+  await queue[Symbol.asyncDispose]()
 })
 
 const parked = (id: string, call = `call-${id}`) =>
@@ -101,46 +101,46 @@ const parked = (id: string, call = `call-${id}`) =>
   } as EventBody<'permission.parked'>)
 const ended = (status: EventBody<'session.ended'>['status']) => event('session.ended', { status, reason: '' })
 
-test('what nobody answered in time stays before the person, who answers it as before', async () => {
-  const { desk, asked, posted } = deskOf()
-  put(desk, 'a')
-  put(desk, 'b')
-  desk.see(parked('a'), [])
-  assert.equal(desk.waits(), true)
-  desk.see(ended('waiting_input'), [])
-  assert.equal(asked[0]?.moment.signal.aborted, false)
+test('an ask that is parked stays on the screen, and the person answers it as before', async () => {
+  const { queue, asked, posted } = openTestQueue()
+  put(queue, 'a')
+  put(queue, 'b')
+  queue.apply(parked('a'), [])
+  assert.equal(queue.hasParked(), true)
+  queue.apply(ended('waiting_input'), [])
+  assert.equal(asked[0]?.context.signal.aborted, false)
   asked[0]?.answer({ verdict: 'allow' })
   await settled()
   assert.deepEqual(posted, [['a', { verdict: 'allow' }]])
-  assert.deepEqual([desk.waits(), asked.length], [false, 1], 'b went with its agent')
-  await desk[Symbol.asyncDispose]()
+  assert.deepEqual([queue.hasParked(), asked.length], [false, 1], 'b went with its agent')
+  await queue[Symbol.asyncDispose]()
 })
 
-test('what waits without an agent is let go when its session is stopped or the call is answered elsewhere', async () => {
-  for (const over of [ended('stopped'), decided({ call_id: 'call-a' })]) {
-    const { desk, asked } = deskOf()
-    put(desk, 'a')
-    desk.see(parked('a'), [])
-    desk.see(over, [])
-    assert.deepEqual([asked[0]?.moment.signal.aborted, desk.waits()], [true, false], over.kind)
-    await desk[Symbol.asyncDispose]()
+test('a parked ask is released when its session is stopped or the call is answered elsewhere', async () => {
+  for (const end of [ended('stopped'), decided({ call_id: 'call-a' })]) {
+    const { queue, asked } = openTestQueue()
+    put(queue, 'a')
+    queue.apply(parked('a'), [])
+    queue.apply(end, [])
+    assert.deepEqual([asked[0]?.context.signal.aborted, queue.hasParked()], [true, false], end.kind)
+    await queue[Symbol.asyncDispose]()
   }
 })
 
-test('an answer that is not taken is asked for again where the session waits without an agent', async () => {
-  const told: unknown[] = []
+test('a parked ask is put to the person again when the answer is rejected', async () => {
+  const failures: unknown[] = []
   const asked: ((reply: AskReply) => void)[] = []
-  const desk = openAskQueue({
+  const queue = openAskQueue({
     person: { answer: () => new Promise(answer => asked.push(answer)) },
     pin: () => undefined,
     post: async () => {
       throw new RemoteError({ error: { code: 'account_differs', message: 'another login', next: '' } })
     },
-    tell: error => told.push(error),
+    reportFailure: error => failures.push(error),
   })
-  put(desk, 'a')
-  desk.see(parked('a'), [])
+  put(queue, 'a')
+  queue.apply(parked('a'), [])
   asked[0]?.({ verdict: 'allow' })
   await settled()
-  assert.deepEqual([told.length, asked.length, desk.waits()], [1, 2, true])
+  assert.deepEqual([failures.length, asked.length, queue.hasParked()], [1, 2, true])
 })

@@ -7,8 +7,8 @@ import { seed } from '../seeded.ts'
 
 const HOUR = 3_600_000
 
-/** A session that met a limit; with a time it goes on by itself then. */
-async function limited(pcc: Pcc, goesOn: boolean): Promise<void> {
+/** Seeds a session that hit a limit, with or without a time at which it goes on by itself. */
+async function seedLimited(pcc: Pcc, goesOn: boolean): Promise<void> {
   const resumes_at = Date.now() + 2 * HOUR
   const ended: NewEvent = {
     actor: 'daemon',
@@ -20,9 +20,9 @@ async function limited(pcc: Pcc, goesOn: boolean): Promise<void> {
   await seed(pcc, [row], [ended])
 }
 
-test('who attaches to a session that waits for a reset sees the time tick, and leaves without stopping it', async t => {
+test('a person who attaches to a session that waits for a reset sees the time tick, and leaves without stopping it', async t => {
   const pcc = pccFor(t)
-  await limited(pcc, true)
+  await seedLimited(pcc, true)
   const terminal = onTerminal(t, pcc, ['attach', 'first'])
   await terminal.see(/Session waits for the limit to reset\. Goes on by itself at /)
   const [, first = ''] = await terminal.see(/\nResuming in (1:59:\d\d)/)
@@ -34,9 +34,9 @@ test('who attaches to a session that waits for a reset sees the time tick, and l
   assert.match((await pcc.run(['quota', 'hold', 'first'])).stdout, /^Held/)
 })
 
-test('one that does not go on by itself is shown with its end, and left with exit code 4', async t => {
+test('a limited session that does not go on by itself is shown with its end, with exit code 4', async t => {
   const pcc = pccFor(t)
-  await limited(pcc, false)
+  await seedLimited(pcc, false)
   const { code, stdout } = await pcc.run(['attach', 'first'])
   assert.equal(code, 4)
   assert.match(stdout, /Session stopped by a limit\./)
@@ -45,7 +45,7 @@ test('one that does not go on by itself is shown with its end, and left with exi
 
 test('a stop from elsewhere ends the waiting view', async t => {
   const pcc = pccFor(t)
-  await limited(pcc, true)
+  await seedLimited(pcc, true)
   const terminal = onTerminal(t, pcc, ['attach', 'first'])
   await terminal.see(/\nResuming in 1:59:\d\d/)
   const { code, stderr } = await pcc.run(['stop', 'first'])
@@ -54,7 +54,7 @@ test('a stop from elsewhere ends the waiting view', async t => {
   assert.equal(await terminal.exit, 130)
 })
 
-test('who attaches to what is parked is asked, and not told that nobody is attached', async t => {
+test('a person who attaches to a parked session is asked, and not told that nobody is attached', async t => {
   const pcc = pccFor(t)
   const call = { call_id: 'c', tool: 'Bash', target: 'rm -rf build' }
   const asked = { ...call, ask_id: 'a', risk: 'HIGH' as const, reason: 'rm deletes', number: 5 }

@@ -6,11 +6,11 @@ import { event, NOON, session } from '../render/sample.ts'
 
 const MINUTE = 60_000
 
-function onScreen(t: TestContext, { ticks }: { ticks: boolean }) {
+function openTestCountdown(t: TestContext, { ticks }: { ticks: boolean }) {
   t.mock.timers.enable({ apis: ['setInterval', 'Date'], now: NOON })
   const printed: string[] = []
   const prompts: (string | undefined)[] = []
-  const shown = { resumes_at: (NOON + 2 * MINUTE) as number | null, looks: 0 }
+  const shown = { resumes_at: (NOON + 2 * MINUTE) as number | null }
   const deps = {
     screen: {
       ticks,
@@ -18,20 +18,19 @@ function onScreen(t: TestContext, { ticks }: { ticks: boolean }) {
       prompt: (line: string | undefined) => void prompts.push(line),
     },
     id: 's-1',
-    look: async () => {
-      shown.looks++
+    fetchSession: async () => {
       return session({ status: 'rate_limited', resumes_at: shown.resumes_at, ended_at: NOON })
     },
   }
-  const clock = openCountdown(deps)
-  t.after(() => clock[Symbol.dispose]())
-  return { clock, printed, prompts, shown, tick: (ms: number) => t.mock.timers.tick(ms) }
+  const timer = openCountdown(deps)
+  t.after(() => timer[Symbol.dispose]())
+  return { timer, printed, prompts, shown, tick: (ms: number) => t.mock.timers.tick(ms) }
 }
 
 const waits = event('session.ended', { status: 'rate_limited', reason: 'limit', resumes_at: NOON + 2 * MINUTE })
 const resumed = event('session.resumed', { reason: 'the limit has reset' })
 
-test('what is left is shown as a clock shows it', () => {
+test('the remaining time is shown like a clock', () => {
   assert.equal(countdown(754_000), '12:34')
   assert.equal(countdown(59_001), '01:00')
   assert.equal(countdown(3_723_000), '1:02:03')
@@ -40,8 +39,8 @@ test('what is left is shown as a clock shows it', () => {
 })
 
 test('on a terminal the time ticks in place until the session goes on', t => {
-  const { clock, prompts, printed, tick } = onScreen(t, { ticks: true })
-  clock.see(waits)
+  const { timer, prompts, printed, tick } = openTestCountdown(t, { ticks: true })
+  timer.apply(waits)
   assert.equal(prompts.at(-1), 'Resuming in 02:00')
   tick(1000)
   assert.equal(prompts.at(-1), 'Resuming in 01:59')
@@ -51,7 +50,7 @@ test('on a terminal the time ticks in place until the session goes on', t => {
   assert.equal(prompts.at(-1), 'Resuming...')
   tick(12_000)
   assert.equal(prompts.at(-1), 'Waits for its turn; why: pcc quota')
-  clock.see(resumed)
+  timer.apply(resumed)
   assert.equal(prompts.at(-1), undefined)
   const drawn = prompts.length
   tick(10_000)
@@ -60,8 +59,8 @@ test('on a terminal the time ticks in place until the session goes on', t => {
 })
 
 test('where nothing can tick, a line is printed for each change', async t => {
-  const { clock, printed, prompts, shown, tick } = onScreen(t, { ticks: false })
-  clock.see(waits)
+  const { timer, printed, prompts, shown, tick } = openTestCountdown(t, { ticks: false })
+  timer.apply(waits)
   tick(15_000)
   await turn()
   assert.deepEqual(printed, ['Resuming in 02:00'])
@@ -72,9 +71,9 @@ test('where nothing can tick, a line is printed for each change', async t => {
   assert.deepEqual(prompts, [])
 })
 
-test('a hold that comes meanwhile is shown with the way to let it go, and taken back when it is let go', async t => {
-  const { clock, prompts, shown, tick } = onScreen(t, { ticks: true })
-  clock.see(waits)
+test('a hold during the wait is shown with how to release it, and disappears when it is released', async t => {
+  const { timer, prompts, shown, tick } = openTestCountdown(t, { ticks: true })
+  timer.apply(waits)
   shown.resumes_at = null
   tick(15_000)
   await turn()
@@ -85,24 +84,24 @@ test('a hold that comes meanwhile is shown with the way to let it go, and taken 
   assert.equal(prompts.at(-1), 'Resuming in 04:30')
 })
 
-test('an answer that comes after the session went on changes nothing', async t => {
-  const { clock, prompts, shown, tick } = onScreen(t, { ticks: true })
-  clock.see(waits)
+test('an answer that arrives after the session went on changes nothing', async t => {
+  const { timer, prompts, shown, tick } = openTestCountdown(t, { ticks: true })
+  timer.apply(waits)
   shown.resumes_at = null
   tick(15_000)
-  clock.see(resumed)
+  timer.apply(resumed)
   await turn()
   assert.equal(prompts.at(-1), undefined)
 })
 
-test('only an ending with a time is one after which the session goes on by itself', () => {
+test('a session goes on by itself only after an end with a resume time', () => {
   assert.equal(resumesByItself(waits), true)
   assert.equal(resumesByItself(resumed), false)
   assert.equal(resumesByItself(event('session.ended', { status: 'rate_limited', reason: 'limit' })), false)
   assert.equal(resumesByItself(undefined), false)
 })
 
-/** Lets promises that are settled be heard of. */
+/** Lets settled promises run their callbacks. */
 function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }

@@ -20,7 +20,7 @@ function onTerminal({ rows = 24, columns = 40 } = {}) {
   return { screen: openScreen(stream), seen, sent: () => sent }
 }
 
-test('what is asked stays right above its prompt, whatever is printed meanwhile', () => {
+test('pinned lines stay right above the prompt, whatever is printed meanwhile', () => {
   const { screen, seen } = onTerminal()
   screen.print(['one'])
   screen.pin(['wanted: Bash', '  npm test'])
@@ -36,7 +36,7 @@ test('what is asked stays right above its prompt, whatever is printed meanwhile'
   assert.deepEqual(seen().slice(-3), ['  npm test', '(1 more waits)', 'four'])
 })
 
-test('what is asked and taller than the terminal is shown anew below what was printed', () => {
+test('pinned lines that are taller than the terminal are drawn again below what was printed', () => {
   const { screen, seen } = onTerminal({ rows: 3 })
   const tall = ['wanted', 'a', 'b', 'c']
   screen.pin(tall)
@@ -45,7 +45,7 @@ test('what is asked and taller than the terminal is shown anew below what was pr
   assert.deepEqual(seen(), [...tall, 'said', ...tall, '>'])
 })
 
-test('where nobody can type, what is asked is printed once and grows', () => {
+test('without a terminal pinned lines are printed once, as they are added', () => {
   let sent = ''
   const screen = openScreen({ write: (text: string) => (sent += text) })
   screen.pin(['wanted'])

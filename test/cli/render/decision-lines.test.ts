@@ -14,7 +14,7 @@ test('a decision is shown with its risk, who decided, how sure and how fast, and
   ])
 })
 
-test('a refusal by a rule names the rule, and reasons that are not said yet follow, harmless ones left out', () => {
+test('a refusal by a rule names the rule, and further reasons follow, without the LOW ones', () => {
   const reasons = [
     { code: 'file.delete', risk: 'HIGH' as const, text: 'rm deletes files' },
     { code: 'read', risk: 'LOW' as const, text: 'reads x' },
@@ -32,7 +32,7 @@ test('a refusal by a rule names the rule, and reasons that are not said yet foll
   )
 })
 
-test('a target with control characters cannot draw on the terminal, and an answer looks as in the history', () => {
+test('a target with control characters cannot draw on the terminal, and an answer looks like in the history', () => {
   assert.ok(draw(decided({ target: 'a\u001b[2Jb', rule: 'x\u001b]0;y\u0007' })).every(line => !line.includes('\u001b')))
   const [line] = draw(event('question.answered', { call_id: 'c', answers: { q: 'blue' }, by: 'human' }))
   assert.match(line ?? '', /Answer \(human\): blue/)

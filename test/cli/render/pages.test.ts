@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listTable } from '../../../src/cli/render/list-table.ts'
 import { sessionPage, startHeader } from '../../../src/cli/render/session-page.ts'
-import { summaryLines, summaryOf } from '../../../src/cli/render/summary.ts'
+import { summarise, summaryLines } from '../../../src/cli/render/summary.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import { decided, event, NOON, plain, queued, session } from './sample.ts'
 
-test('the list looks as in the manual, with the time it resumes under a limited session', () => {
+test('the list is a table, with the resume time under a limited session', () => {
   const sessions = [
     session({ activity: 'Implementing JWT middleware' }),
     session({ id: 's-def456', name: 'dark-mode', status: 'paused', activity: 'Adding theme toggle' }),
@@ -39,13 +39,13 @@ test('a narrow terminal cuts the task and the name, never the id or the state', 
   assert.match(lines.join('\n'), /s-abc123 .*● Running .*…/)
 })
 
-test('one long name does not take the room of every task', () => {
+test('one long name does not take the space of every task', () => {
   const lines = listTable([session({ name: 'n'.repeat(80) }), session({ activity: 'y'.repeat(40) })], plain(120), NOON)
   assert.match(lines.join('\n'), new RegExp(`│ ${'n'.repeat(31)}… │`))
   assert.match(lines.join('\n'), /y{40}/)
 })
 
-test('a context that is not known is no zero, and a session that is over shows its task, not its last tool', () => {
+test('an unknown context is not shown as zero, and an ended session shows its task, not its last tool', () => {
   const unknown = { context: 0, window: 0, input: 0, output: 0 }
   const rows = (change: Parameters<typeof session>[0]) => listTable([session(change)], plain(120), NOON).join('\n')
   assert.match(rows({ tokens: unknown }), /│ – +│/)
@@ -64,7 +64,7 @@ test('a context that is not known is no zero, and a session that is over shows i
   }
 })
 
-test('a session that has not begun starts or waits for a free place', () => {
+test('a session that has not begun is shown as starting or queued', () => {
   const rows = (queued: boolean) => listTable([session({ status: 'idle', queued })], plain(120), NOON).join('\n')
   assert.match(rows(false), /○ Starting/)
   assert.match(rows(true), /○ Queued(.|\n)*│ Waits for a free place/)
@@ -78,7 +78,7 @@ test('a limited session says when it goes on by itself, or how a person makes it
     resumes_at: NOON + 3_600_000,
   })
   const page = (shown: SessionView) => sessionPage(shown, { terminal: plain(), now: NOON, cwd: '/', home: undefined })
-  const closing = (shown: SessionView) => summaryLines(shown, summaryOf([]), plain()).join('\n')
+  const closing = (shown: SessionView) => summaryLines(shown, summarise([]), plain()).join('\n')
   assert.ok(page(limited).includes('Resumes:     by itself at 13:00'), page(limited).join('\n'))
   assert.doesNotMatch(page(limited).join('\n'), /Go on:/)
   const ahead = closing({ ...limited, resumes_at: Date.now() + 3_600_000 })
@@ -95,18 +95,18 @@ test('a limited session says when it goes on by itself, or how a person makes it
   assert.match(closing(held), /\nGo on: {7}pcc resume s-abc123$/, 'the summary leaves the reason of a limit out')
 })
 
-test('what stands still says how it goes on, once; what is done says nothing', () => {
+test('a session that stands still shows once how to resume it; a completed one does not', () => {
   const page = (shown: Partial<SessionView>) =>
     sessionPage(session({ ended_at: NOON, ...shown }), { terminal: plain(), now: NOON, cwd: '/', home: undefined })
   for (const status of ['paused', 'stopped', 'error'] as const) {
     assert.ok(page({ status }).includes('Go on:       pcc resume s-abc123'), status)
-    const told = page({ status, reason: 'overloaded\nTry it again with: pcc retry s-abc123' })
-    assert.doesNotMatch(told.join('\n'), /Go on:/)
+    const withCommand = page({ status, reason: 'overloaded\nTry it again with: pcc retry s-abc123' })
+    assert.doesNotMatch(withCommand.join('\n'), /Go on:/)
   }
   assert.doesNotMatch(page({ status: 'completed' }).join('\n'), /Go on:/)
 })
 
-test('a session that needs somebody says how to answer it', () => {
+test('a session that needs a person says how to answer it', () => {
   const asking = session({
     asks: [{ kind: 'permission', ask_id: 'a', tool: 'Bash', target: 'npm i', risk: 'MEDIUM', reason: 'r' }],
   })
@@ -115,7 +115,7 @@ test('a session that needs somebody says how to answer it', () => {
   assert.match(page, /Needs you:\n {2}Bash → npm i \(MEDIUM risk: r\)\n {2}Answer with: pcc attach s-abc123/)
 })
 
-test('the page of a session looks as in the manual', () => {
+test('the page of a session shows all of its facts', () => {
   const shown = session({
     activity: 'Implementing JWT middleware',
     plan: [
@@ -220,7 +220,7 @@ test('the box of a new session is closed on every line, at any width', () => {
 test('the summary says what was done, decided and refused, and by whom', () => {
   const finished = (call_id: string, tool: string, target: string, ok = true) =>
     event('tool.finished', { call_id, tool, target, ok, output: '' })
-  const summary = summaryOf([
+  const summary = summarise([
     decided({ call_id: '1' }),
     finished('1', 'Write', 'src/x.ts'),
     decided({ call_id: '2', tool: 'Edit', target: 'src/y.ts' }),
@@ -254,11 +254,11 @@ test('the summary says what was done, decided and refused, and by whom', () => {
   ])
 })
 
-test('only what was allowed counts as done, and what was cut off is told as such', () => {
+test('only allowed calls count as done, and calls that were cut off are marked', () => {
   const finished = (call_id: string, tool: string, target: string, ok = true) =>
     event('tool.finished', { call_id, tool, target, ok, output: '' })
-  const closing = (events: Parameters<typeof summaryOf>[0]) =>
-    summaryLines(session({ status: 'error', ended_at: NOON }), summaryOf(events), plain())
+  const closing = (events: Parameters<typeof summarise>[0]) =>
+    summaryLines(session({ status: 'error', ended_at: NOON }), summarise(events), plain())
   const unjudged = closing([finished('1', 'Bash', 'an input that was not valid', false)])
   assert.ok(unjudged.includes('Done:        nothing was written or run'), unjudged.join('\n'))
   assert.ok(unjudged.includes('Decided:     0 tools allowed (0 auto, 0 human)'))

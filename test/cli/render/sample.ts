@@ -3,7 +3,7 @@ import type { SessionView } from '../../../src/domain/api.ts'
 import type { EventBody, EventKind, StoredEvent } from '../../../src/domain/event.ts'
 import type { TaskView } from '../../../src/domain/task.ts'
 
-/** Twelve o'clock, wherever the test runs. */
+/** Twelve o'clock in the local time zone. */
 export const NOON = new Date(2026, 0, 13, 12, 0, 0).getTime()
 
 /** A terminal without colours and links. */

@@ -9,13 +9,13 @@ test('escape sequences of an agent are dropped, so it can neither colour nor mov
   assert.equal(neutral('\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\'), 'link')
 })
 
-test('what is left of control characters becomes visible', () => {
+test('the remaining control characters become visible', () => {
   assert.equal(neutral('a\x07b\x08c\x00'), 'a␇b␈c␀')
   assert.equal(neutral('\x1b\x1b[31m[31mx'), '␛[31mx')
   assert.equal(neutral('one\r\ntwo\rthree\u2028four'), 'one\ntwo\nthree\nfour')
 })
 
-test('characters that turn the direction of text cannot disguise a command', () => {
+test('characters that change the direction of text cannot disguise a command', () => {
   assert.equal(neutral('rm \u202Egnp.exe\u2066'), 'rm \ufffdgnp.exe\ufffd')
   assert.equal(neutral('rm\u200b -rf\u2060 a\u00adb \u{e0041}'), 'rm\ufffd -rf\ufffd a\ufffdb \ufffd')
   assert.equal(neutral('gi\u200dt'), 'gi\ufffdt')
@@ -23,7 +23,7 @@ test('characters that turn the direction of text cannot disguise a command', () 
   assert.equal(neutral('half \ud83d emoji'), 'half \ufffd emoji')
 })
 
-test('no text whatever leaves a control character behind', () => {
+test('no text leaves a control character behind', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.integer({ min: 0, max: 0x2100 }).map(code => String.fromCharCode(code)) }),
@@ -45,7 +45,7 @@ test('wide characters and emoji take two columns, marks and our own colours none
   assert.equal(widthOf('\x1b[31mred\x1b[39m'), 3)
 })
 
-test('a cut text fits and says that it was cut', () => {
+test('a cut text fits and marks the cut', () => {
   assert.equal(cut('short', 10), 'short')
   assert.equal(cut('a longer text', 8), 'a longe…')
   assert.equal(cut('日本語テキスト', 7), '日本語…')
@@ -71,7 +71,7 @@ test('no wrapped line is wider than asked for, and no character is lost', () => 
   )
 })
 
-test('the first line of a text says when more follows', () => {
+test('the first line of a text shows when more lines follow', () => {
   assert.equal(firstLine('  one\ntwo'), 'one …')
   assert.equal(firstLine('one'), 'one')
 })

@@ -6,7 +6,7 @@ import { loadInk } from '../../live/terminal.ts'
 import { neutral } from '../../render/text.ts'
 import { type BoardAction, openBoardStore } from './board.ts'
 
-/** The board of a run on this terminal, until it has ended, and then the run; nothing where the person left before. */
+/** Shows the board of a run on this terminal until the run has ended, and returns the run; `undefined` when the person left first. */
 export async function showBoard(
   run: RunDetail,
   { client, context }: { client: DaemonConnection; context: CommandContext },
@@ -14,8 +14,11 @@ export async function showBoard(
   const ink = await loadInk()
   const [{ createElement }, { BoardView }] = await Promise.all([import('react'), import('./board-view.ts')])
   const left = new AbortController()
-  const desk = openBoardStore(run, { leave: () => left.abort(), carryOut: wish => performAction(wish, run.id, client) })
-  const app = ink.render(createElement(BoardView, { ink, desk, env: context.env }), {
+  const store = openBoardStore(run, {
+    leave: () => left.abort(),
+    perform: action => performAction(action, run.id, client),
+  })
+  const app = ink.render(createElement(BoardView, { ink, store, env: context.env }), {
     alternateScreen: true,
     interactive: true,
     exitOnCtrlC: false,
@@ -28,9 +31,9 @@ export async function showBoard(
       client,
       run: run.id,
       signal: left.signal,
-      closely: true,
-      show: desk.show,
-      lost: desk.lost,
+      detailed: true,
+      show: store.show,
+      onLost: store.showOffline,
     })
   } finally {
     for (const signal of signals) process.off(signal, leave)
@@ -40,15 +43,15 @@ export async function showBoard(
 }
 
 async function performAction(
-  wish: Exclude<BoardAction, { do: 'leave' }>,
+  action: Exclude<BoardAction, { do: 'leave' }>,
   run: string,
   client: DaemonConnection,
 ): Promise<string> {
-  if (wish.do === 'stop') {
-    await client.request('POST', `/runs/${run}/stop`, { now: wish.now })
-    return wish.now ? 'Stopped; what was at work is given back' : 'It ends after what is at work'
+  if (action.do === 'stop') {
+    await client.request('POST', `/runs/${run}/stop`, { now: action.now })
+    return action.now ? 'Stopped; what was at work is given back' : 'It ends after what is at work'
   }
-  const path = `/tasks/${wish.task}/guidance`
-  const { id, title, told } = await client.request<GuidedTask>('POST', path, { text: wish.text })
-  return `Added to ${id} ${neutral(title)}${told ? ', and its agent was told' : '; its agent reads it when it is begun anew'}`
+  const path = `/tasks/${action.task}/guidance`
+  const { id, title, told } = await client.request<GuidedTask>('POST', path, { text: action.text })
+  return `Added to ${id} ${neutral(title)}${told ? ', and its agent was told' : '; its agent reads it at its next start'}`
 }

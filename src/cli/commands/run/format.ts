@@ -3,7 +3,7 @@ import type { AttemptNow, AttemptView, HeldBackTask, RunDetail, RunView, TaskCou
 import { duration, wakeTime, windowName } from '../../render/format.ts'
 import { firstLine, neutral, type Tone } from '../../render/text.ts'
 
-/** How an ending looks. */
+/** The glyph, colour and words of each outcome. */
 export const OUTCOME_LOOKS: Record<RunOutcome, { glyph: string; tone: Tone; words: string }> = {
   complete: { glyph: '✓', tone: 'green', words: 'complete' },
   failure: { glyph: '✗', tone: 'red', words: 'failed' },
@@ -13,10 +13,9 @@ export const OUTCOME_LOOKS: Record<RunOutcome, { glyph: string; tone: Tone; word
   interrupted: { glyph: '■', tone: 'yellow', words: 'interrupted' },
 }
 
-type Shown = Pick<RunView, 'state' | 'outcome' | 'stopping'>
-
 /** `● running`, `⏸ paused`, `✓ complete`. */
-export function runStateText({ state, outcome, stopping }: Shown): { text: string; tone: Tone } {
+export function runStateText(run: Pick<RunView, 'state' | 'outcome' | 'stopping'>): { text: string; tone: Tone } {
+  const { state, outcome, stopping } = run
   if (outcome) {
     const { glyph, tone, words } = OUTCOME_LOOKS[outcome]
     return { text: `${glyph} ${words}`, tone }
@@ -25,7 +24,7 @@ export function runStateText({ state, outcome, stopping }: Shown): { text: strin
   return stopping ? { text: '● ends after this', tone: 'yellow' } : { text: '● running', tone: 'green' }
 }
 
-/** What a person calls what it drains. */
+/** The target of a run in words. */
 export function targetText({ target }: Pick<RunView, 'target'>): string {
   if (target.kind === 'project') return 'the whole project'
   return target.kind === 'feature' ? `feature ${neutral(target.name)}` : `task ${target.id}`
@@ -33,11 +32,11 @@ export function targetText({ target }: Pick<RunView, 'target'>): string {
 
 /** `3 done (unverified), 1 failed, 2 left` */
 export function countsText({ tasks, unverified }: Pick<RunView, 'tasks' | 'unverified'>): string {
-  const { done, failed, waiting, left } = countsOf(tasks)
-  const checked = done - unverified
+  const { done, failed, waiting, left } = groupCounts(tasks)
+  const verified = done - unverified
   return (
     [
-      ...(checked > 0 ? [`${checked} done`] : []),
+      ...(verified > 0 ? [`${verified} done`] : []),
       ...(unverified > 0 ? [`${unverified} done (unverified)`] : []),
       ...(failed > 0 ? [`${failed} failed`] : []),
       ...(waiting > 0 ? [`${waiting} waiting`] : []),
@@ -46,31 +45,31 @@ export function countsText({ tasks, unverified }: Pick<RunView, 'tasks' | 'unver
   )
 }
 
-/** `3 merged, 1 not merged`; nothing where nothing was done in a worktree. */
+/** `3 merged, 1 not merged`; `undefined` when nothing was done in a worktree. */
 export function mergedText({ merged, unmerged }: Pick<RunView, 'merged' | 'unmerged'>): string | undefined {
-  const told = [...(merged > 0 ? [`${merged} merged`] : []), ...(unmerged > 0 ? [`${unmerged} not merged`] : [])]
-  return told.length === 0 ? undefined : told.join(', ')
+  const parts = [...(merged > 0 ? [`${merged} merged`] : []), ...(unmerged > 0 ? [`${unmerged} not merged`] : [])]
+  return parts.length === 0 ? undefined : parts.join(', ')
 }
 
-/** The states as a person counts them. */
-export function countsOf(tasks: TaskCounts): Record<'done' | 'failed' | 'waiting' | 'left', number> {
-  const of = (...states: (keyof TaskCounts)[]) => states.reduce((sum, state) => sum + (tasks[state] ?? 0), 0)
+/** Groups the counts by state into those that a person is shown. */
+export function groupCounts(tasks: TaskCounts): Record<'done' | 'failed' | 'waiting' | 'left', number> {
+  const sum = (...states: (keyof TaskCounts)[]) => states.reduce((total, state) => total + (tasks[state] ?? 0), 0)
   return {
-    done: of('done'),
-    failed: of('failed'),
-    waiting: of('waiting'),
-    left: of('blocked', 'ready', 'running', 'verifying', 'merging'),
+    done: sum('done'),
+    failed: sum('failed'),
+    waiting: sum('waiting'),
+    left: sum('blocked', 'ready', 'running', 'verifying', 'merging'),
   }
 }
 
-/** Why nothing new begins, while it is open; nothing where it just works. */
+/** Why no new task begins in an open run; `undefined` when nothing holds it up. */
 export function heldUpText({ state, reason }: Pick<RunView, 'state' | 'reason'>): string | undefined {
   if (reason === null || state === 'ended') return undefined
   return state === 'paused' ? `Paused: ${neutral(reason)}` : `The next task cannot begin yet: ${neutral(reason)}`
 }
 
 /** `t-1 Name waits for t-2: both will probably touch src/api` */
-export function apartText({ id, title, beside, path }: HeldBackTask): string {
+export function keptApartText({ id, title, beside, path }: HeldBackTask): string {
   return `${id} ${firstLine(title)} waits for ${beside}: both will probably touch ${neutral(path)}`
 }
 
@@ -79,28 +78,28 @@ export function costText(cost: number): string {
   return `$${cost.toFixed(2)}`
 }
 
-/** `62% of the 5-hour window (warning)`; nothing where it is not known. */
+/** `62% of the 5-hour window (warning)`; `undefined` when it is not known. */
 export function quotaText({ quota }: Pick<RunDetail, 'quota'>): string | undefined {
   if (!quota) return undefined
   const { level, window, utilization } = quota
   return `${Math.round(utilization * 100)}% of the ${windowName(window)} window${level === 'unknown' ? '' : ` (${level})`}`
 }
 
-/** `about 12m 3s`, by what other tasks took; nothing where it is not known. */
-export function leftText({ left_ms }: Pick<RunDetail, 'left_ms'>): string | undefined {
+/** `about 12m 3s`, estimated from what other tasks took; `undefined` when it is not known. */
+export function timeLeftText({ left_ms }: Pick<RunDetail, 'left_ms'>): string | undefined {
   return left_ms === null ? undefined : `about ${duration(left_ms)}`
 }
 
-/** What becomes of work that its agent has called done. */
+/** What happens to work that its agent has called done. */
 export const COMPLETION_TEXTS = { verifying: 'is being verified', merging: 'is being merged' } as const
 
-/** What a person is to say about it; between its checks and its merge that is a review. */
+/** The command by which a person answers a waiting task; between its checks and its merge that is a review. */
 export function waitsText(task: string, { landing, decision }: Pick<AttemptNow, 'landing' | 'decision'>): string {
   return landing === 'merging' ? `waits for your review: pcc review ${task}` : `waits for you: pcc respond ${decision}`
 }
 
-/** What a task that was begun does or waits for right now. */
-export function doingText({ task_id, now }: AttemptView, at: number): string {
+/** What an attempt is doing or waiting for right now. */
+export function activityText({ task_id, now }: AttemptView, at: number): string {
   if (!now) return ''
   if (now.decision !== null) return waitsText(task_id, now)
   if (now.held_up !== undefined) return `its merge waits: ${firstLine(now.held_up)}`

@@ -4,21 +4,21 @@ import type { AttemptView, RunDetail, RunView } from '../../../domain/run.ts'
 import { ago, counted, dateTime, duration, shownPath, wakeTime } from '../../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, widthOf } from '../../render/text.ts'
 import {
-  apartText,
   COMPLETION_TEXTS,
   costText,
   countsText,
   heldUpText,
-  leftText,
+  keptApartText,
   mergedText,
   OUTCOME_LOOKS,
   quotaText,
   runStateText,
   targetText,
+  timeLeftText,
   waitsText,
 } from './format.ts'
 
-/** Attempts that a page shows. */
+/** The most attempts that a page shows. */
 const SHOWN = 10
 
 export interface RunPageOptions {
@@ -33,8 +33,8 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: RunPageOpt
   const { paint } = terminal
   const { text, tone } = runStateText(run)
   const quota = quotaText(run)
-  const left = leftText(run)
-  const held = run.attempts.filter(({ outcome, now }) => outcome === null && now?.held_up !== undefined)
+  const left = timeLeftText(run)
+  const heldUp = run.attempts.filter(({ outcome, now }) => outcome === null && now?.held_up !== undefined)
   const waiting = run.attempts.filter(({ now }) => now?.decision != null)
   return [
     paint('bold', `Run ${run.id}: ${targetText(run)}`),
@@ -46,8 +46,8 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: RunPageOpt
     ...(quota === undefined ? [] : [`Quota: ${quota}`]),
     `Begun: ${dateTime(run.created_at)}, ${duration((run.ended_at ?? now) - run.created_at)} in all`,
     ...(left === undefined ? [] : [`Left: ${left}`]),
-    ...run.kept_apart.map(each => `Waits: ${apartText(each)}`),
-    ...held.map(({ task_id, now }) => paint('yellow', `Held up: ${task_id}, ${firstLine(now?.held_up ?? '')}`)),
+    ...run.kept_apart.map(task => `Waits: ${keptApartText(task)}`),
+    ...heldUp.map(({ task_id, now }) => paint('yellow', `Held up: ${task_id}, ${firstLine(now?.held_up ?? '')}`)),
     ...waiting.map(({ task_id, now }) =>
       paint(
         'yellow',
@@ -56,14 +56,16 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: RunPageOpt
     ),
     '',
     paint('bold', run.attempts.length > SHOWN ? `The last ${counted(SHOWN, 'attempt')}:` : 'Attempts:'),
-    ...(run.attempts.length === 0 ? ['none yet'] : run.attempts.slice(-SHOWN).map(one => attemptLine(one, terminal))),
+    ...(run.attempts.length === 0
+      ? ['none yet']
+      : run.attempts.slice(-SHOWN).map(attempt => attemptLine(attempt, terminal))),
   ]
 }
 
-/** What has become of a run since it was looked at last, line by line: for pipes, logs and scripts. */
+/** What changed in a run since the last poll, as lines for pipes, logs and scripts. */
 export function runNews(before: RunDetail | undefined, now: RunDetail, terminal: Terminal): string[] {
-  const known = new Map(before?.attempts.map(attempt => [attempt.iteration, attempt]))
-  const lines = now.attempts.flatMap(attempt => attemptNews(known.get(attempt.iteration), attempt, terminal))
+  const attemptsBefore = new Map(before?.attempts.map(attempt => [attempt.iteration, attempt]))
+  const lines = now.attempts.flatMap(attempt => attemptNews(attemptsBefore.get(attempt.iteration), attempt, terminal))
   const wasPaused = before?.state === 'paused'
   return [
     ...lines,
@@ -71,64 +73,68 @@ export function runNews(before: RunDetail | undefined, now: RunDetail, terminal:
     ...(now.state === 'running' && wasPaused ? ['Goes on.'] : []),
     ...(now.stopping && !before?.stopping && now.state !== 'ended' ? ['No new task begins: it was stopped.'] : []),
     ...now.kept_apart
-      .filter(({ id, beside }) => !before?.kept_apart.some(each => each.id === id && each.beside === beside))
-      .map(each => terminal.paint('yellow', `○ ${apartText(each)}`)),
+      .filter(({ id, beside }) => !before?.kept_apart.some(task => task.id === id && task.beside === beside))
+      .map(task => terminal.paint('yellow', `○ ${keptApartText(task)}`)),
     ...(now.state === 'running' && now.reason !== before?.reason
       ? [heldUpText(now)].flatMap(line => (line === undefined ? [] : [terminal.paint('yellow', line)]))
       : []),
   ]
 }
 
-/** How it ended, and what to do about it. */
+/** How a run ended and what to do next. */
 export function runSummaryLines(run: RunDetail, { paint }: Terminal, now: number): string[] {
   if (run.outcome === null) return []
   const { glyph, tone, words } = OUTCOME_LOOKS[run.outcome]
-  const tried = `${counted(run.iterations, 'attempt')}, ${duration((run.ended_at ?? now) - run.created_at)}`
+  const effort = `${counted(run.iterations, 'attempt')}, ${duration((run.ended_at ?? now) - run.created_at)}`
   return [
     paint(
       tone,
       `${glyph} Run ${run.id} of ${targetText(run)}: ${words}${run.reason ? `, ${neutral(run.reason)}` : ''}`,
     ),
-    `  ${[countsText(run), mergedText(run), tried].filter(Boolean).join('; ')}, ${costText(run.cost_usd)}`,
+    `  ${[countsText(run), mergedText(run), effort].filter(Boolean).join('; ')}, ${costText(run.cost_usd)}`,
     ...(run.unmerged > 0 ? ['  See what is not merged with: pcc merge list and pcc worktree list'] : []),
     ...(run.unverified > 0 && run.outcome === 'complete' ? [`  ${unverifiedStep(run)}`] : []),
     ...nextSteps(run).map(line => `  ${line}`),
   ]
 }
 
-/** The lines by which an attempt differs from what was known of it. */
+/** What changed in an attempt since the last poll. */
 function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint }: Terminal): string[] {
   const name = `${now.task_id} ${firstLine(now.title)}`
-  const begun = before ? [] : [`▶ ${name}${detailsOf(now)}`]
+  const begun = before ? [] : [`▶ ${name}${attemptDetails(now)}`]
   if (now.outcome !== null) {
     if (before && before.outcome !== null) return []
     return [...begun, endLine(name, now, paint)]
   }
-  const [was, is] = [before?.now, now.now]
-  if (is && is.decision !== null && is.decision !== was?.decision) {
-    return [...begun, paint('yellow', `● ${name} ${waitsText(now.task_id, is)}`)]
+  const [previous, current] = [before?.now, now.now]
+  if (current && current.decision !== null && current.decision !== previous?.decision) {
+    return [...begun, paint('yellow', `● ${name} ${waitsText(now.task_id, current)}`)]
   }
-  if (is?.held_up !== undefined) {
-    if (is.held_up === was?.held_up) return begun
-    return [...begun, paint('yellow', `⏳ ${name}: its merge waits: ${firstLine(is.held_up)}`)]
+  if (current?.held_up !== undefined) {
+    if (current.held_up === previous?.held_up) return begun
+    return [...begun, paint('yellow', `⏳ ${name}: its merge waits: ${firstLine(current.held_up)}`)]
   }
-  if (is?.landing && is.decision === null && (is.landing !== was?.landing || was.decision !== null))
-    return [...begun, `◆ ${name} ${COMPLETION_TEXTS[is.landing]}`]
-  if (!is || is.status === was?.status) return begun
-  if (is.status === 'rate_limited') {
-    const when = is.resumes_at === null ? '' : ` until ${wakeTime(is.resumes_at, Date.now())}`
+  if (
+    current?.landing &&
+    current.decision === null &&
+    (current.landing !== previous?.landing || previous.decision !== null)
+  )
+    return [...begun, `◆ ${name} ${COMPLETION_TEXTS[current.landing]}`]
+  if (!current || current.status === previous?.status) return begun
+  if (current.status === 'rate_limited') {
+    const when = current.resumes_at === null ? '' : ` until ${wakeTime(current.resumes_at, Date.now())}`
     return [...begun, paint('yellow', `⏳ ${name} waits for its limit${when}`)]
   }
   return begun
 }
 
-/** What became of an attempt, in one line; of an open one, that it was begun: where there is room, what it does stands below. */
+/** The outcome of an attempt in one line; for an open attempt, that it has begun (what it does is shown elsewhere). */
 export function attemptHead(attempt: AttemptView, terminal: Terminal): string {
   const name = `${attempt.task_id} ${firstLine(attempt.title)}`
-  return attempt.outcome === null ? `▶ ${name}${detailsOf(attempt)}` : endLine(name, attempt, terminal.paint)
+  return attempt.outcome === null ? `▶ ${name}${attemptDetails(attempt)}` : endLine(name, attempt, terminal.paint)
 }
 
-/** The same where there is one line for each: of an open one, what it waits for. */
+/** Like `attemptHead`, but the line of an open attempt says what it waits for. */
 function attemptLine(attempt: AttemptView, terminal: Terminal): string {
   const { paint } = terminal
   const name = `${attempt.task_id} ${firstLine(attempt.title)}`
@@ -136,17 +142,17 @@ function attemptLine(attempt: AttemptView, terminal: Terminal): string {
   if (attempt.outcome !== null || !now) return attemptHead(attempt, terminal)
   if (now.decision !== null) return paint('yellow', `● ${name} ${waitsText(attempt.task_id, now)}`)
   if (now.held_up !== undefined) return paint('yellow', `⏳ ${name}: its merge waits: ${firstLine(now.held_up)}`)
-  return now.landing ? `◆ ${name} ${COMPLETION_TEXTS[now.landing]}` : `▶ ${name}${detailsOf(attempt)}`
+  return now.landing ? `◆ ${name} ${COMPLETION_TEXTS[now.landing]}` : `▶ ${name}${attemptDetails(attempt)}`
 }
 
-/** What nobody could check is not proven by being done: which checks there are is the person's to say. */
+/** Points to the gates, which the person can set up, because unverified work is not proven by being done. */
 function unverifiedStep({ attempts, project }: RunDetail): string {
-  const one = attempts.findLast(({ verification }) => verification === 'unverified')?.task_id
-  const look = one === undefined ? '' : `, and look at it yourself: pcc diff ${one}`
-  return `Unverified: see what is checked here with: pcc gates${project === process.cwd() ? '' : ` ${quoteForShell(project)}`}${look}`
+  const task = attempts.findLast(({ verification }) => verification === 'unverified')?.task_id
+  const diffHint = task === undefined ? '' : `, and look at it yourself: pcc diff ${task}`
+  return `Unverified: see what is checked here with: pcc gates${project === process.cwd() ? '' : ` ${quoteForShell(project)}`}${diffHint}`
 }
 
-function detailsOf({ number, agent, model, session_id, place }: AttemptView): string {
+function attemptDetails({ number, agent, model, session_id, place }: AttemptView): string {
   const parts = [
     ...(number > 1 ? [`attempt ${number}`] : []),
     ...(agent === undefined ? [] : [neutral(agent)]),
@@ -159,8 +165,8 @@ function detailsOf({ number, agent, model, session_id, place }: AttemptView): st
 
 function endLine(name: string, attempt: AttemptView, paint: Terminal['paint']): string {
   const { outcome, reason, cost_usd, started_at, ended_at, agent, agents } = attempt
-  const who = agents ?? (agent === undefined ? [] : [agent])
-  const by = who.length === 0 ? '' : ` by ${neutral(who.join(', then '))}`
+  const workers = agents ?? (agent === undefined ? [] : [agent])
+  const by = workers.length === 0 ? '' : ` by ${neutral(workers.join(', then '))}`
   const spent = `${duration((ended_at ?? started_at) - started_at)}, ${costText(cost_usd)}`
   if (outcome === 'done')
     return paint(
@@ -178,11 +184,11 @@ function nextSteps(run: RunDetail): string[] {
     case 'failure':
       if (attempts.length === 0)
         return ['See which agents are ready with: pcc agents doctor', `Go on with: ${againCommand(run)}`]
-      return ['See what failed with: pcc task list --state failed', 'Let one be done anew with: pcc task reset <task>']
+      return ['See what failed with: pcc task list --state failed', 'Try one again with: pcc task reset <task>']
     case 'blocked':
       return ['See what stands in the way with: pcc task list --state blocked']
     case 'no_plan':
-      return [`Add a task with: pcc task add "…"${elsewhere(project)}`]
+      return [`Add a task with: pcc task add "…"${projectFlag(project)}`]
     case 'limit_reached':
     case 'interrupted':
       return [`Go on with: ${againCommand(run)}`]
@@ -193,16 +199,18 @@ function nextSteps(run: RunDetail): string[] {
 
 function againCommand({ target, project }: RunDetail): string {
   if (target.kind === 'project') return `pcc run ${quoteForShell(shownPath(project, process.cwd(), undefined))}`
-  return target.kind === 'task' ? `pcc run ${target.id}` : `pcc run ${quoteForShell(target.name)}${elsewhere(project)}`
+  return target.kind === 'task'
+    ? `pcc run ${target.id}`
+    : `pcc run ${quoteForShell(target.name)}${projectFlag(project)}`
 }
 
-function elsewhere(project: string): string {
+function projectFlag(project: string): string {
   return project === process.cwd() ? '' : ` --project ${quoteForShell(project)}`
 }
 
 const HEAD = ['Run', 'Target', 'State', 'Tasks', 'Cost', 'Since', 'Took']
 
-/** `pcc runs`: one line each, in columns. */
+/** `pcc runs`: one line for each run, in columns. */
 export function runLines(
   { runs, total }: { runs: readonly RunView[]; total: number },
   { paint, width }: Terminal,
@@ -241,7 +249,7 @@ export function runLines(
 }
 
 function targetCell({ target, project }: RunView): string {
-  const place = firstLine(basename(project))
-  if (target.kind === 'project') return place
-  return `${place}: ${target.kind === 'feature' ? firstLine(target.name) : target.id}`
+  const projectName = firstLine(basename(project))
+  if (target.kind === 'project') return projectName
+  return `${projectName}: ${target.kind === 'feature' ? firstLine(target.name) : target.id}`
 }

@@ -4,10 +4,10 @@ import { BRAIN_KINDS, MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from '../../../dom
 import { contextOf, ExitCode } from '../../context.ts'
 import { budgetOption, refuseInSession } from '../../options.ts'
 import { parsePositive, parseShare } from '../start-session.ts'
-import { percentIn } from './control.ts'
+import { parsePercent } from './control.ts'
 import type { RunFlags } from './start-run.ts'
 
-interface Typed extends RunFlags {
+interface RunOptions extends RunFlags {
   once?: true
 }
 
@@ -19,32 +19,34 @@ export function addRunCommand(program: Command): void {
     .argument('<target>', 'a feature, a task (id, or unique beginning of it), or a directory: . is this project')
     .option('--project <path>', 'where the feature is (default: this directory)')
     .option('--once', 'one attempt only: the same as --limit 1')
-    .option('--limit <n>', 'most attempts (0: as many as it takes)', count)
-    .option('--parallel <n>', 'tasks at once, each in a worktree of its own (execution.parallel)', parallel)
-    .option('--pr', 'push what is verified and open a pull request with gh, in place of merging (merge.mode)')
+    .option('--limit <n>', 'most attempts (0: as many as it takes)', countOption)
+    .option('--parallel <n>', 'tasks at once, each in a worktree of its own (execution.parallel)', parallelOption)
+    .option('--pr', 'push verified work and open a pull request with gh, in place of merging (merge.mode)')
     .option('--model <name>', 'the model of every attempt (means --model-strategy fixed)')
-    .addOption(new Option('--model-strategy <name>', 'how the model of each is picked').choices(MODEL_STRATEGIES))
+    .addOption(
+      new Option('--model-strategy <name>', 'how the model of each attempt is chosen').choices(MODEL_STRATEGIES),
+    )
     .option(
       '--agent <command>',
       'who does it: claude, gemini, … or a command line (agent.command; see: pcc agents list)',
     )
-    .option('--max-retries <n>', 'tries after the first before a task counts as failed', retries)
-    .option('--no-verify', 'leave what is done unchecked')
-    .option('--budget <amounts>', 'most that the run may spend in all: "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
+    .option('--max-retries <n>', 'tries after the first before a task counts as failed', retriesOption)
+    .option('--no-verify', 'do not verify what is done')
+    .option('--budget <amounts>', 'the most the run may spend in all: "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
     .option('--auto-approve', 'allow LOW risk requests unasked, whatever the settings say')
     .option('--no-auto-approve', 'ask about LOW risk requests too')
     .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
     .option('--no-auto-resume', 'after a limit, wait for pcc resume')
     .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
-    .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', share)
+    .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', shareOption)
     .option('--at <time>', 'begin later: "02:00", "tomorrow 02:00", "2027-01-31 02:00", "in 3h"')
     .option('--every <times>', 'begin again and again: "weekdays 22:00", "mon,thu 03:30", "6h", or five cron fields')
-    .option('--when-quota-below <percent>', "begin once the account's fullest window is below that: 50%", percentIn)
+    .option('--when-quota-below <percent>', "begin once the account's fullest window is below that: 50%", parsePercent)
     .option('--dry-run', 'show what would be done, in which order and with which models')
     .option('--detach', 'start it in the background')
     .option('--json', 'print attempts as JSON lines (with --detach or --dry-run: one object)')
-    .action(async (target: string, { once, ...flags }: Typed, command: Command) => {
+    .action(async (target: string, { once, ...flags }: RunOptions, command: Command) => {
       const context = await contextOf(command)
       refuseInSession(context.env, `run ${target}`)
       if (once && flags.limit !== undefined && flags.limit !== 1)
@@ -54,26 +56,26 @@ export function addRunCommand(program: Command): void {
     })
 }
 
-function parallel(value: string): number {
-  const found = parsePositive(value)
-  if (found === undefined || found > MAX_PARALLEL_AGENTS)
+function parallelOption(value: string): number {
+  const number = parsePositive(value)
+  if (number === undefined || number > MAX_PARALLEL_AGENTS)
     throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_PARALLEL_AGENTS}.`)
-  return found
+  return number
 }
 
-function count(value: string): number {
+function countOption(value: string): number {
   if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
   return Number(value)
 }
 
-function retries(value: string): number {
+function retriesOption(value: string): number {
   if (!/^\d{1,3}$/.test(value) || Number(value) > 100)
     throw new InvalidArgumentError('It must be a number from 0 to 100.')
   return Number(value)
 }
 
-function share(value: string): number {
-  const found = parseShare(value)
-  if (found === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
-  return found
+function shareOption(value: string): number {
+  const share = parseShare(value)
+  if (share === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
+  return share
 }

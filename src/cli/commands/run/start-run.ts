@@ -5,18 +5,18 @@ import type { BudgetLimits } from '../../../domain/budget.ts'
 import type { BrainKind, ModelStrategy } from '../../../domain/option-values.ts'
 import type { RunDetail, RunPlan, RunTarget, StartRun } from '../../../domain/run.ts'
 import type { TaskView } from '../../../domain/task.ts'
-import { openClient } from '../../connection/client.ts'
+import { openClient, taskPath } from '../../connection/client.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { RemoteError } from '../../errors.ts'
 import { counted, shownPath } from '../../render/format.ts'
 import { cut, firstLine, neutral, type Terminal } from '../../render/text.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../../session-env.ts'
-import { isScheduled, setSchedule, type WhenFlags, watchRun } from './control.ts'
+import { isScheduled, type ScheduleFlags, setSchedule, watchRun } from './control.ts'
 import { targetText } from './format.ts'
 
-/** What `pcc run` was called with. */
-export interface RunFlags extends WhenFlags {
+/** The options of `pcc run`. */
+export interface RunFlags extends ScheduleFlags {
   project?: string
   limit?: number
   parallel?: number
@@ -36,12 +36,12 @@ export interface RunFlags extends WhenFlags {
   detach?: boolean
 }
 
-/** The body of `pcc run`: a new run, watched here or left in the background. Returns the exit code. */
-export async function startRun(typed: string, flags: RunFlags, context: CommandContext): Promise<number> {
+/** Starts or schedules a run for `pcc run`, and watches it here or leaves it in the background. Returns the exit code. */
+export async function startRun(targetName: string, flags: RunFlags, context: CommandContext): Promise<number> {
   const { json, quiet, out, terminal } = context
   const client = await openClient(context.paths, context)
-  const named = await resolveTarget(typed, { project: flags.project, client })
-  const request = await requestOf(named, flags, context)
+  const target = await resolveTarget(targetName, { project: flags.project, client })
+  const request = await buildRequest(target, flags, context)
   if (flags.dryRun) {
     const plan = await client.request<RunPlan>('POST', '/runs/plan', request)
     for (const line of json ? [JSON.stringify(plan, null, 2)] : runPlanLines(plan, terminal)) out(line)
@@ -57,11 +57,11 @@ export async function startRun(typed: string, flags: RunFlags, context: CommandC
   return watchRun(run, { client, context })
 }
 
-/** As of a run that ends so. */
+/** The exit code of a run that ends with nothing to do. */
 const NOTHING_TO_DO = 3
 
-async function requestOf(
-  { project, target }: NamedTarget,
+async function buildRequest(
+  { project, target }: ResolvedTarget,
   flags: RunFlags,
   context: CommandContext,
 ): Promise<StartRun> {
@@ -101,63 +101,59 @@ function headerLine(run: RunDetail, { env }: CommandContext): string {
   return `Run ${run.id}: ${targetText(run)} in ${shownPath(run.project, process.cwd(), env['HOME'])}`
 }
 
-interface NamedTarget {
+interface ResolvedTarget {
   project: string
   target: RunTarget
 }
 
 /**
- * What a person means by `pcc run <target>`: a path is a project, an id or the beginning of one is a task, and what else there
- * is, is a feature of the project. A word that is a feature and a directory at once is the feature: `./word` is the directory.
+ * Resolves the target of `pcc run <target>`: a path is a project, an id or the beginning of one is a task, and any other name
+ * is a feature of the project. A name that is both a feature and a directory is the feature; `./name` is the directory.
  */
 export async function resolveTarget(
-  typed: string,
+  name: string,
   { project, client }: { project: string | undefined; client: DaemonConnection },
-): Promise<NamedTarget> {
-  const here = resolve(project ?? '.')
-  if (isPath(typed)) return { project: directoryAt(typed), target: { kind: 'project' } }
-  if (typed.startsWith('t-')) return taskTarget((await client.request<Found>('GET', taskPath(typed))).task)
+): Promise<ResolvedTarget> {
+  const directory = resolve(project ?? '.')
+  if (isPath(name)) return { project: checkDirectory(name), target: { kind: 'project' } }
+  if (name.startsWith('t-')) return taskTarget((await client.request<TaskReply>('GET', taskPath(name))).task)
   const { tasks } = await client.request<{ tasks: TaskView[] }>(
     'GET',
-    `/tasks?project=${encodeURIComponent(here)}&feature=${encodeURIComponent(typed)}&limit=1`,
+    `/tasks?project=${encodeURIComponent(directory)}&feature=${encodeURIComponent(name)}&limit=1`,
   )
-  if (tasks.length > 0) return { project: here, target: { kind: 'feature', name: typed } }
-  const task = /^[0-9a-f]{2,6}$/i.test(typed) ? await taskIfThere(typed, client) : undefined
+  if (tasks.length > 0) return { project: directory, target: { kind: 'feature', name } }
+  const task = /^[0-9a-f]{2,6}$/i.test(name) ? await findTask(name, client) : undefined
   if (task) return taskTarget(task)
-  if (isDirectory(typed)) return { project: resolve(typed), target: { kind: 'project' } }
-  throw new AppError('run_target_unknown', { target: typed })
+  if (isDirectory(name)) return { project: resolve(name), target: { kind: 'project' } }
+  throw new AppError('run_target_unknown', { target: name })
 }
 
-interface Found {
+interface TaskReply {
   task: TaskView
 }
 
-function isPath(typed: string): boolean {
-  return typed === '.' || typed === '..' || typed.includes('/') || typed === ''
+function isPath(name: string): boolean {
+  return name === '.' || name === '..' || name.includes('/') || name === ''
 }
 
-function taskPath(ref: string): string {
-  return `/tasks/${encodeURIComponent(ref)}`
-}
-
-async function taskIfThere(ref: string, client: DaemonConnection): Promise<TaskView | undefined> {
+async function findTask(ref: string, client: DaemonConnection): Promise<TaskView | undefined> {
   try {
-    return (await client.request<Found>('GET', taskPath(ref))).task
+    return (await client.request<TaskReply>('GET', taskPath(ref))).task
   } catch (error) {
     if (error instanceof RemoteError && error.code === 'task_not_there') return undefined
     throw error
   }
 }
 
-function taskTarget({ id, project }: TaskView): NamedTarget {
+function taskTarget({ id, project }: TaskView): ResolvedTarget {
   return { project, target: { kind: 'task', id } }
 }
 
-/** Looked at here as well as by the daemon: a mistyped path should not start one. */
-function directoryAt(path: string): string {
-  const found = statSync(resolve(path), { throwIfNoEntry: false })
-  if (!found) throw new AppError('project_missing', { path })
-  if (!found.isDirectory()) throw new AppError('project_not_directory', { path })
+/** Checks a path before it is sent to the daemon. */
+function checkDirectory(path: string): string {
+  const stats = statSync(resolve(path), { throwIfNoEntry: false })
+  if (!stats) throw new AppError('project_missing', { path })
+  if (!stats.isDirectory()) throw new AppError('project_not_directory', { path })
   return resolve(path)
 }
 
@@ -165,7 +161,7 @@ function isDirectory(path: string): boolean {
   return statSync(resolve(path), { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** `pcc run --dry-run`: the order, with the model of each and why. */
+/** `pcc run --dry-run`: the tasks in order, each with its model and the reason for it. */
 export function runPlanLines(plan: RunPlan, { paint, width }: Terminal): string[] {
   const { steps, held_up, beyond_limit } = plan
   const digits = String(steps.length).length
@@ -175,20 +171,20 @@ export function runPlanLines(plan: RunPlan, { paint, width }: Terminal): string[
   ])
   const heading =
     steps.length === 0
-      ? 'Nothing can be done: no task of it is ready.'
+      ? 'Nothing can be done: no task is ready.'
       : `${counted(steps.length, 'task')}, in this order if each goes well at its first try; nothing was started:`
   return [
     heading,
     ...rows,
-    ...placeLines(plan),
+    ...worktreeLines(plan),
     ...(beyond_limit > 0 ? [`${counted(beyond_limit, 'more task')} would be left by the limit.`] : []),
     ...(held_up.length > 0 ? ['Would not run:'] : []),
     ...held_up.map(({ id, title, why }) => cut(`  ${id}  ${firstLine(title)}: ${neutral(why)}`, width)),
   ]
 }
 
-/** Where it would be done, and how much at once. */
-function placeLines({ steps, parallel, in_place }: RunPlan): string[] {
+/** Where the tasks would be done, and how many at once. */
+function worktreeLines({ steps, parallel, in_place }: RunPlan): string[] {
   if (steps.length === 0) return []
   if (in_place !== null) return [`One at a time, in the project itself: ${neutral(in_place)}.`]
   return [`Each in a worktree of its own, ${parallel === 1 ? 'one at a time' : `at most ${parallel} at once`}.`]

@@ -24,7 +24,7 @@ export interface CreateOptions {
   yes?: true
 }
 
-/** The body of `pcc task create`: an agent proposes, the person says yes, the tasks are stored. */
+/** `pcc task create`: an agent proposes tasks, the person confirms, and the tasks are stored. */
 export async function createTasks(
   text: string,
   options: CreateOptions,
@@ -32,24 +32,24 @@ export async function createTasks(
 ): Promise<void> {
   const { json, out, note, terminal } = context
   note('An agent looks at the project and makes tasks of it. Nothing is stored before you say yes.')
-  const proposal = await client.request<Proposal>('POST', '/tasks/propose', await requestOf(text, options, context))
-  const show = (added: TaskMention[] | null) => json && out(JSON.stringify({ ...proposal, added }, null, 2))
+  const proposal = await client.request<Proposal>('POST', '/tasks/propose', await buildRequest(text, options, context))
+  const printJson = (added: TaskMention[] | null) => json && out(JSON.stringify({ ...proposal, added }, null, 2))
   for (const line of proposalLines(proposal, terminal)) (json ? note : out)(line)
-  if (options.dryRun) return void show(null)
+  if (options.dryRun) return void printJson(null)
   const question = `Store ${counted(proposal.tasks.length, 'task')}?`
   try {
     await confirm({ action: 'Storing what was proposed', question, yes: options.yes === true })
   } catch (error) {
-    show(null)
+    printJson(null)
     throw error
   }
   const { project, tasks } = proposal
   const { tasks: added } = await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', { project, tasks })
-  show(added)
+  printJson(added)
   if (!json) for (const task of added) out(`Added ${taskLine({ ...task, verification: null })}`)
 }
 
-async function requestOf(text: string, options: CreateOptions, { paths, env }: CommandContext): Promise<object> {
+async function buildRequest(text: string, options: CreateOptions, { paths, env }: CommandContext): Promise<object> {
   const project = resolve(options.project ?? '.')
   const { feature, parent, after, agent, model } = options
   return {
@@ -67,19 +67,19 @@ async function requestOf(text: string, options: CreateOptions, { paths, env }: C
   }
 }
 
-/** What an agent proposes, as a person reads it before they say yes. */
+/** The proposal as a person reads it before confirming. */
 function proposalLines({ tasks, remarks, model, cost_usd }: Proposal, { paint }: Terminal): string[] {
-  const by = [...(model === null ? [] : [neutral(model)]), money(cost_usd)].join(', ')
+  const origin = [...(model === null ? [] : [neutral(model)]), money(cost_usd)].join(', ')
   return [
-    `${counted(tasks.length, 'task')} proposed (${by}):`,
-    ...tasks.flatMap((task, index) => ['', ...taskLines(task, index + 1, paint)]),
+    `${counted(tasks.length, 'task')} proposed (${origin}):`,
+    ...tasks.flatMap((task, index) => ['', ...proposedTaskLines(task, index + 1, paint)]),
     ...(remarks === '' ? [] : ['', paint('bold', 'Remarks:'), ...indented(remarks)]),
   ]
 }
 
-function taskLines(task: ImportedTask, number: number, paint: Terminal['paint']): string[] {
+function proposedTaskLines(task: ImportedTask, number: number, paint: Terminal['paint']): string[] {
   const { id, title, description = '', acceptance = [], after = [], parent, priority = 0, labels = [] } = task
-  const said = description.trim() === title.trim() ? '' : description.trim()
+  const shownDescription = description.trim() === title.trim() ? '' : description.trim()
   const details = [
     ...(after.length > 0 ? [`after ${after.join(', ')}`] : []),
     ...(parent === undefined ? [] : [`part of ${parent}`]),
@@ -89,7 +89,7 @@ function taskLines(task: ImportedTask, number: number, paint: Terminal['paint'])
   return [
     paint('bold', `${number}. ${neutral(title)}${id === undefined ? '' : ` [${neutral(id)}]`}`),
     ...(details.length > 0 ? indented(details.join('  ')) : []),
-    ...(said === '' ? [] : indented(said)),
+    ...(shownDescription === '' ? [] : indented(shownDescription)),
     ...acceptance.flatMap(criterion => indented(`✓ ${criterion}`)),
   ]
 }
@@ -98,29 +98,29 @@ function indented(text: string): string[] {
   return text.split('\n').map(line => (line.trim() === '' ? '' : `   ${neutral(line)}`))
 }
 
-/** The tasks of a file, or of standard input. */
+/** Reads the tasks of a file, or of standard input. */
 export async function readFileTasks(path: string, format: TaskFormat | undefined): Promise<ImportedTask[]> {
-  const bytes = path === '-' ? await standardInput() : read(path)
-  const text = decoded(bytes, path)
+  const bytes = path === '-' ? await readStandardInputBytes() : readBytes(path)
+  const text = decodeText(bytes, path)
   if (text.trim() === '') throw new AppError('tasks_unreadable', { path, problem: 'it is empty.' })
-  return readTasks(text, format ?? formatOf(path) ?? looksLike(text), path)
+  return readTasks(text, format ?? formatOf(path) ?? guessFormat(text), path)
 }
 
-/** Larger than that it is no list of tasks that somebody made. */
+/** A larger file is not a list of tasks that a person made. */
 const MAX_BYTES = 64_000_000
 
-function looksLike(text: string): TaskFormat {
+function guessFormat(text: string): TaskFormat {
   if (/^\s*\{/.test(text)) return 'jsonl'
   return /^\s*([-*+]|\d+[.)])[ \t]+\[[ xX~-]\]/m.test(text) ? 'markdown' : 'yaml'
 }
 
-async function standardInput(): Promise<Buffer> {
+async function readStandardInputBytes(): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
   return Buffer.concat(chunks)
 }
 
-function read(path: string): Buffer {
+function readBytes(path: string): Buffer {
   try {
     return readFileSync(path)
   } catch (error) {
@@ -129,13 +129,13 @@ function read(path: string): Buffer {
   }
 }
 
-function decoded(bytes: Buffer, path: string): string {
+function decodeText(bytes: Buffer, path: string): string {
   if (bytes.length > MAX_BYTES) throw new AppError('tasks_unreadable', { path, problem: 'it is larger than 64 MB.' })
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (!text.includes('\0')) return text
   } catch {
-    // told below, as what has zero bytes in it is
+    // reported below, together with text that contains zero bytes
   }
   throw new AppError('tasks_unreadable', { path, problem: 'it is not text in UTF-8.' })
 }

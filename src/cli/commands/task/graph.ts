@@ -3,15 +3,15 @@ import type { TaskState, TaskView } from '../../../domain/task.ts'
 import { cut, neutral, type Terminal } from '../../render/text.ts'
 import { type GraphFormat, STATE_LOOKS, stateWord } from './lines.ts'
 
-/** A picture of tasks and of what comes after what. */
+/** Draws tasks and their dependencies. */
 export function drawGraph(tasks: readonly TaskView[], format: GraphFormat, terminal: Terminal): string {
   switch (format) {
     case 'text':
-      return text(tasks, terminal)
+      return drawText(tasks, terminal)
     case 'dot':
-      return dot(tasks)
+      return drawDot(tasks)
     case 'mermaid':
-      return mermaid(tasks)
+      return drawMermaid(tasks)
     case 'svg':
       return drawSvg(tasks)
     default:
@@ -19,7 +19,7 @@ export function drawGraph(tasks: readonly TaskView[], format: GraphFormat, termi
   }
 }
 
-/** The same for programs: who is there, who comes after whom, who is a part of whom. */
+/** The graph for programs: the tasks, their parents, and what comes after what. */
 export function graphJson(tasks: readonly TaskView[]) {
   const nodes = tasks.map(({ id, title, state, verification, parent_id }) => ({
     id,
@@ -28,19 +28,19 @@ export function graphJson(tasks: readonly TaskView[]) {
     verification,
     parent_id,
   }))
-  return { nodes, edges: edgesOf(tasks) }
+  return { nodes, edges: findEdges(tasks) }
 }
 
-/** What comes after what, among the tasks that are shown. */
-function edgesOf(tasks: readonly TaskView[]): { from: string; to: string }[] {
+/** The dependencies among the tasks that are shown. */
+function findEdges(tasks: readonly TaskView[]): { from: string; to: string }[] {
   const ids = new Set(tasks.map(({ id }) => id))
   return tasks.flatMap(({ id, after }) => after.filter(from => ids.has(from)).map(from => ({ from, to: id })))
 }
 
-/** Step by step: what can run at once stands together. */
-function text(tasks: readonly TaskView[], { paint }: Terminal): string {
+/** Step by step: tasks that can run at the same time are in one step. */
+function drawText(tasks: readonly TaskView[], { paint }: Terminal): string {
   if (tasks.length === 0) return 'No tasks here yet.'
-  return layersOf(tasks)
+  return findLayers(tasks)
     .map((layer, index) => {
       const lines = layer.map(task => {
         const { glyph, tone } = STATE_LOOKS[task.state]
@@ -53,11 +53,11 @@ function text(tasks: readonly TaskView[], { paint }: Terminal): string {
     .join('\n')
 }
 
-function dot(tasks: readonly TaskView[]): string {
+function drawDot(tasks: readonly TaskView[]): string {
   const nodes = tasks.map(task => {
     const [fill, line] = STATE_COLOURS[task.state]
-    const label = quoted(`${task.title}\n${task.id} · ${stateWord(task)}`)
-    return `  ${quoted(task.id)} [label=${label}, fillcolor="${fill}", color="${line}"]`
+    const label = quoteForDot(`${task.title}\n${task.id} · ${stateWord(task)}`)
+    return `  ${quoteForDot(task.id)} [label=${label}, fillcolor="${fill}", color="${line}"]`
   })
   const ids = new Set(tasks.map(({ id }) => id))
   const parts = tasks.filter(({ parent_id }) => parent_id !== null && ids.has(parent_id))
@@ -66,20 +66,21 @@ function dot(tasks: readonly TaskView[]): string {
     '  rankdir=LR',
     '  node [shape=box, style="rounded,filled", fontname="sans-serif"]',
     ...nodes,
-    ...edgesOf(tasks).map(({ from, to }) => `  ${quoted(from)} -> ${quoted(to)}`),
+    ...findEdges(tasks).map(({ from, to }) => `  ${quoteForDot(from)} -> ${quoteForDot(to)}`),
     ...parts.map(
-      ({ id, parent_id }) => `  ${quoted(id)} -> ${quoted(parent_id ?? '')} [style=dashed, arrowhead=odiamond]`,
+      ({ id, parent_id }) =>
+        `  ${quoteForDot(id)} -> ${quoteForDot(parent_id ?? '')} [style=dashed, arrowhead=odiamond]`,
     ),
     '}',
   ].join('\n')
 }
 
-function quoted(text: string): string {
+function quoteForDot(text: string): string {
   const plain = neutral(text).replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
   return `"${plain}"`
 }
 
-function mermaid(tasks: readonly TaskView[]): string {
+function drawMermaid(tasks: readonly TaskView[]): string {
   const names = new Map(tasks.map(({ id }) => [id, id.replaceAll('-', '_')]))
   const name = (id: string) => names.get(id) ?? id
   const states = [...new Set(tasks.map(({ state }) => state))]
@@ -88,7 +89,7 @@ function mermaid(tasks: readonly TaskView[]): string {
     ...tasks.map(
       task => `  ${name(task.id)}["${escapeMermaid(task.title)}<br/>${task.id} · ${stateWord(task)}"]:::${task.state}`,
     ),
-    ...edgesOf(tasks).map(({ from, to }) => `  ${name(from)} --> ${name(to)}`),
+    ...findEdges(tasks).map(({ from, to }) => `  ${name(from)} --> ${name(to)}`),
     ...tasks.flatMap(({ id, parent_id }) =>
       parent_id !== null && names.has(parent_id) ? [`  ${name(id)} -.-o ${name(parent_id)}`] : [],
     ),
@@ -96,81 +97,83 @@ function mermaid(tasks: readonly TaskView[]): string {
   ].join('\n')
 }
 
-/** A title is text to the one who draws it: no quote, tag or entity of it counts. */
+/** Escapes a title so that Mermaid takes it as plain text, without quotes, tags or entities. */
 function escapeMermaid(text: string): string {
   return neutral(text).replace(/[&<>"#;`\\{}[\]()|]/g, char => `#${char.charCodeAt(0)};`)
 }
 
-const WIDTH = 220
-const HEIGHT = 46
+const BOX_WIDTH = 220
+const BOX_HEIGHT = 46
 const GAP_X = 60
 const GAP_Y = 14
 const MARGIN = 20
 /** About as many letters as fit into a box. */
-const LETTERS = 30
+const TITLE_LETTERS = 30
 
-/** A picture that every browser shows: a column for each step, a box for each task, a line from each to what comes after it. */
+/** Draws an SVG: a column for each step, a box for each task, and an arrow from each task to those that come after it. */
 export function drawSvg(tasks: readonly TaskView[]): string {
-  const layers = layersOf(tasks)
-  const paths = new Map<string, { x: number; y: number }>()
+  const layers = findLayers(tasks)
+  const positions = new Map<string, { x: number; y: number }>()
   for (const [column, layer] of layers.entries()) {
     for (const [row, { id }] of layer.entries()) {
-      paths.set(id, { x: MARGIN + column * (WIDTH + GAP_X), y: MARGIN + row * (HEIGHT + GAP_Y) })
+      positions.set(id, { x: MARGIN + column * (BOX_WIDTH + GAP_X), y: MARGIN + row * (BOX_HEIGHT + GAP_Y) })
     }
   }
   const rows = layers.reduce((most, layer) => Math.max(most, layer.length), 0)
-  const width = 2 * MARGIN + Math.max(layers.length, 1) * (WIDTH + GAP_X) - GAP_X
-  const height = 2 * MARGIN + Math.max(rows, 1) * (HEIGHT + GAP_Y) - GAP_Y
-  const lines = tasks.flatMap(({ id, after }) => after.flatMap(before => lineBetween(paths.get(before), paths.get(id))))
+  const width = 2 * MARGIN + Math.max(layers.length, 1) * (BOX_WIDTH + GAP_X) - GAP_X
+  const height = 2 * MARGIN + Math.max(rows, 1) * (BOX_HEIGHT + GAP_Y) - GAP_Y
+  const arrows = tasks.flatMap(({ id, after }) =>
+    after.flatMap(before => drawArrow(positions.get(before), positions.get(id))),
+  )
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif">`,
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker></defs>',
     '<rect width="100%" height="100%" fill="white"/>',
-    ...lines,
-    ...tasks.flatMap(task => boxOf(task, paths.get(task.id))),
+    ...arrows,
+    ...tasks.flatMap(task => drawBox(task, positions.get(task.id))),
     '</svg>',
   ].join('\n')
 }
 
 type Position = { x: number; y: number } | undefined
 
-function lineBetween(from: Position, to: Position): string[] {
+function drawArrow(from: Position, to: Position): string[] {
   if (!from || !to) return []
-  const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2]
+  const [x1, y1, x2, y2] = [from.x + BOX_WIDTH, from.y + BOX_HEIGHT / 2, to.x, to.y + BOX_HEIGHT / 2]
   const bend = (x1 + x2) / 2
   return [
     `<path d="M${x1} ${y1}C${bend} ${y1} ${bend} ${y2} ${x2} ${y2}" fill="none" stroke="#666" marker-end="url(#arrow)"/>`,
   ]
 }
 
-function boxOf(task: TaskView, place: Position): string[] {
-  if (!place) return []
-  const { x, y } = place
+function drawBox(task: TaskView, position: Position): string[] {
+  if (!position) return []
+  const { x, y } = position
   const [fill, line] = STATE_COLOURS[task.state]
   return [
     `<g><title>${escapeXml(neutral(task.title))}</title>`,
-    `<rect x="${x}" y="${y}" width="${WIDTH}" height="${HEIGHT}" rx="6" fill="${fill}" stroke="${line}"/>`,
-    `<text x="${x + 10}" y="${y + 19}" font-size="13">${escapeXml(cut(neutral(task.title), LETTERS))}</text>`,
+    `<rect x="${x}" y="${y}" width="${BOX_WIDTH}" height="${BOX_HEIGHT}" rx="6" fill="${fill}" stroke="${line}"/>`,
+    `<text x="${x + 10}" y="${y + 19}" font-size="13">${escapeXml(cut(neutral(task.title), TITLE_LETTERS))}</text>`,
     `<text x="${x + 10}" y="${y + 36}" font-size="11" fill="#555">${task.id} · ${stateWord(task)}</text></g>`,
   ]
 }
 
-/** Text as it stands in a page or a picture. */
+/** Escapes text for HTML or SVG. */
 export function escapeXml(text: string): string {
   return text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
 }
 
-/** Tasks by how many steps come before them: each stands one behind the last of what it comes after. */
-function layersOf(tasks: readonly TaskView[]): TaskView[][] {
+/** Groups tasks into steps: each task is one step after the last task that it comes after. */
+function findLayers(tasks: readonly TaskView[]): TaskView[][] {
   const byId = new Map(tasks.map(task => [task.id, task]))
   const dependents = new Map<string, TaskView[]>()
   const missing = new Map<string, number>()
   for (const task of tasks) {
-    const before = task.after.filter(id => byId.has(id))
-    missing.set(task.id, before.length)
-    for (const id of before) {
-      const known = dependents.get(id)
-      if (known) known.push(task)
+    const blockers = task.after.filter(id => byId.has(id))
+    missing.set(task.id, blockers.length)
+    for (const id of blockers) {
+      const others = dependents.get(id)
+      if (others) others.push(task)
       else dependents.set(id, [task])
     }
   }
@@ -188,7 +191,7 @@ function layersOf(tasks: readonly TaskView[]): TaskView[][] {
   return layers
 }
 
-/** Colours of states, for pictures: background and line. */
+/** The fill and line colours of each state in pictures. */
 const STATE_COLOURS = {
   blocked: ['#eeeeee', '#888888'],
   ready: ['#e3f2fd', '#1565c0'],

@@ -2,7 +2,7 @@ import type { TaskState, TaskView } from '../../../domain/task.ts'
 import { LOOKS } from '../../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
 
-/** `pcc task list`: one line each, in the order of submission, with the counts below. */
+/** `pcc task list`: one line for each task, in the order of submission, with the counts below. */
 export function taskLines(
   tasks: readonly TaskView[],
   terminal: Terminal,
@@ -12,7 +12,7 @@ export function taskLines(
   const widest = states.reduce((most, text) => Math.max(most, widthOf(text)), 0)
   const lines = tasks.map((task, index) => {
     const state = terminal.paint(STATE_LOOKS[task.state].tone, pad(states[index] ?? '', widest))
-    const details = detailsOf({ ...task, reason: heldUp.get(task.id) ?? task.reason })
+    const details = taskDetails({ ...task, reason: heldUp.get(task.id) ?? task.reason })
     const text = [firstLine(task.title), ...details].join('  ')
     return `${task.id}  ${state}  ${cut(text, terminal.width - widest - 12)}`
   })
@@ -26,11 +26,11 @@ function countLine(tasks: readonly TaskView[]): string {
     const word = stateText(task).slice(2)
     counts.set(word, (counts.get(word) ?? 0) + 1)
   }
-  const each = [...counts].map(([word, count]) => `${count} ${word}`).join(', ')
-  return `${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${each}`
+  const countTexts = [...counts].map(([word, count]) => `${count} ${word}`).join(', ')
+  return `${tasks.length} ${tasks.length === 1 ? 'task' : 'tasks'}: ${countTexts}`
 }
 
-function detailsOf({ priority, labels, feature, after, state, reason, children, children_done }: TaskView): string[] {
+function taskDetails({ priority, labels, feature, after, state, reason, children, children_done }: TaskView): string[] {
   return [
     ...(children > 0 ? [`(${children_done}/${children})`] : []),
     ...(priority === 0 ? [] : [`priority ${priority}`]),
@@ -43,7 +43,7 @@ function detailsOf({ priority, labels, feature, after, state, reason, children, 
   ]
 }
 
-/** How a state looks. */
+/** The glyph and colour of each state. */
 export const STATE_LOOKS: Record<TaskState, { glyph: string; tone: Tone }> = {
   blocked: LOOKS.still,
   ready: LOOKS.next,
@@ -56,23 +56,23 @@ export const STATE_LOOKS: Record<TaskState, { glyph: string; tone: Tone }> = {
   cancelled: LOOKS.dropped,
 }
 
-type Shown = Pick<TaskView, 'state' | 'verification'>
+type StateFields = Pick<TaskView, 'state' | 'verification'>
 
-/** `done (unverified)`: the state, and what is known of the claim that it is done. */
-export function stateWord({ state, verification }: Shown): string {
+/** The state in words; a task that is done but was not verified is `done (unverified)`. */
+export function stateWord({ state, verification }: StateFields): string {
   return state === 'done' && verification === 'unverified' ? 'done (unverified)' : state
 }
 
 /** `✓ done (unverified)` */
-export function stateText(task: Shown): string {
+export function stateText(task: StateFields): string {
   return `${STATE_LOOKS[task.state].glyph} ${stateWord(task)}`
 }
 
 /** `t-3fa91c Build it: ready` */
-export function taskLine(task: Shown & { id: string; title: string }): string {
+export function taskLine(task: StateFields & { id: string; title: string }): string {
   return `${task.id} ${neutral(task.title)}: ${stateWord(task)}`
 }
 
-/** How a graph can be drawn. */
+/** The formats in which a graph can be drawn. */
 export const GRAPH_FORMATS = ['text', 'dot', 'mermaid', 'svg'] as const
 export type GraphFormat = (typeof GRAPH_FORMATS)[number]

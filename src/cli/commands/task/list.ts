@@ -14,37 +14,44 @@ export interface TaskListOptions {
 }
 
 interface TaskListOutput {
-  /** The body of the daemon's answer, as it came. */
+  /** Fetches the body of the daemon's answer unparsed. */
   body(path: string): Promise<string | Buffer>
-  /** Prints that body while it comes. */
+  /** Prints the body of the daemon's answer while it arrives. */
   pass(path: string): Promise<void>
   terminal: Terminal
   out(line: string): void
 }
 
-/** The body of `pcc task list`. JSON is printed as the daemon sent it: reading and writing ten thousand tasks costs more than all else. */
+/**
+ * Shows the tasks for `pcc task list`. JSON is printed as the daemon sent it, because parsing and writing ten thousand tasks
+ * would cost more than everything else.
+ */
 export async function showTasks(
   options: TaskListOptions,
   { body, pass, terminal, out }: TaskListOutput,
 ): Promise<void> {
   if (options.state !== undefined) await checkStates(options.state)
-  if (options.json) return pass(pathOf(options))
-  const asked = body(pathOf(options))
-  const [text, { taskLines }] = await Promise.all([asked, import('./lines.ts')])
+  const path = buildPath(options)
+  if (options.json) return pass(path)
+  const reply = body(path)
+  const [text, { taskLines }] = await Promise.all([reply, import('./lines.ts')])
   const { tasks } = JSON.parse(text.toString()) as { tasks: TaskView[] }
-  if (tasks.length === 0) return out(noneOf(options))
-  for (const line of taskLines(tasks, terminal, await heldUp(tasks, body))) out(line)
+  if (tasks.length === 0) return out(emptyMessage(options))
+  for (const line of taskLines(tasks, terminal, await fetchMergeReasons(tasks, body))) out(line)
 }
 
-/** Why the merges of some of them wait; asked for only where one of them is on its way. */
-async function heldUp(tasks: readonly TaskView[], body: TaskListOutput['body']): Promise<Map<string, string>> {
+/** Why the merges of some tasks wait; fetched only when a task is being merged. */
+async function fetchMergeReasons(
+  tasks: readonly TaskView[],
+  body: TaskListOutput['body'],
+): Promise<Map<string, string>> {
   if (!tasks.some(({ state }) => state === 'merging')) return new Map()
   const { merges } = JSON.parse((await body('/merges')).toString()) as { merges: MergeView[] }
   const waiting = merges.filter(({ state, reason }) => state === 'waiting' && reason !== null)
   return new Map(waiting.map(({ task_id, reason }) => [task_id, `its merge waits: ${reason}`]))
 }
 
-function pathOf({ project, all, feature, state, ready, label, text }: TaskListOptions): string {
+function buildPath({ project, all, feature, state, ready, label, text }: TaskListOptions): string {
   const { resolve } = process.getBuiltinModule('node:path')
   const query = Object.entries({
     project: all ? undefined : resolve(project ?? '.'),
@@ -57,17 +64,17 @@ function pathOf({ project, all, feature, state, ready, label, text }: TaskListOp
   return `/tasks${query.length > 0 ? `?${query.join('&')}` : ''}`
 }
 
-async function checkStates(given: string): Promise<void> {
+async function checkStates(states: string): Promise<void> {
   const { STATE_WORDS } = await import('../../../domain/task-requests.ts')
-  const wrong = given.split(',').find(word => !(STATE_WORDS as readonly string[]).includes(word.trim()))
-  if (wrong === undefined) return
+  const unknown = states.split(',').find(word => !(STATE_WORDS as readonly string[]).includes(word.trim()))
+  if (unknown === undefined) return
   const { AppError } = await import('../../../base/errors.ts')
-  const problem = `there is no state "${wrong.trim()}": ${STATE_WORDS.join(', ')}`
+  const problem = `there is no state "${unknown.trim()}": ${STATE_WORDS.join(', ')}`
   throw new AppError('usage', { problem, command: 'task list' })
 }
 
-function noneOf({ feature, state, ready, label, text }: TaskListOptions): string {
-  const isFiltered = [feature, state, ready, label, text].some(each => each !== undefined)
+function emptyMessage({ feature, state, ready, label, text }: TaskListOptions): string {
+  const isFiltered = [feature, state, ready, label, text].some(filter => filter !== undefined)
   return isFiltered
     ? 'No task matches. See all of them with: pcc task list'
     : 'No tasks here yet. Add one with: pcc task add "…" (or see all projects: pcc task list --all)'

@@ -19,7 +19,7 @@ interface TaskLog {
 const TASK = 'id, or a unique beginning of it'
 
 /** `pcc task list | show | tree | log`. */
-export function addLookCommands(task: Command): void {
+export function addShowCommands(task: Command): void {
   task
     .command('list')
     .description('The tasks of a project, in the order in which they were added.')
@@ -27,9 +27,9 @@ export function addLookCommands(task: Command): void {
     .option('--all', 'of all projects')
     .option('--feature <name>', 'only of this feature')
     .option('--state <states>', 'only these, comma-separated: open, blocked, ready, running, waiting, done, failed, …')
-    .option('--ready', 'only what could be begun now')
+    .option('--ready', 'only tasks that could begin now')
     .option('--label <word>', 'only with this label')
-    .option('--text <words>', 'only where this stands in the title or the description')
+    .option('--text <words>', 'only with this text in the title or the description')
     .option('--json', 'print JSON, a line for each task')
     .action(async (options: TaskListOptions, command: Command) => {
       const { client, ...context } = await openCommandCall(command, { writes: false })
@@ -67,9 +67,9 @@ export function addLookCommands(task: Command): void {
 
   task
     .command('log')
-    .description('What happened to a task; with -m, a line more.')
+    .description('Show what happened to a task; with -m, add a line.')
     .argument('<task>', TASK)
-    .option('-m, --message <text>', 'a line to be added')
+    .option('-m, --message <text>', 'the line to add')
     .option('--json', 'print JSON')
     .action(async (ref: string, { message }: { message?: string }, command: Command) => {
       const { client, show, terminal } = await openCommandCall(command, { writes: message !== undefined })
@@ -88,11 +88,11 @@ function taskPage({ task, parent, blockers, dependents, parts }: TaskDetail, ter
   return [
     paint('bold', `${task.id}  ${neutral(task.title)}`),
     `State: ${paint(STATE_LOOKS[task.state].tone, stateText(task))}${task.reason ? `, ${firstLine(task.reason)}` : ''}`,
-    ...factsOf(task),
+    ...factLines(task),
     ...(task.description === task.title ? [] : ['', ...text(task.description)]),
     ...section(
       'Done when',
-      task.acceptance.map(each => `  - ${neutral(each)}`),
+      task.acceptance.map(criterion => `  - ${neutral(criterion)}`),
     ),
     ...(parent ? mentionLines('Part of', [parent], terminal) : []),
     ...(parts.length > 0 ? mentionLines(`Parts (${partsDone(task)})`, parts, terminal) : []),
@@ -111,12 +111,12 @@ export function mentionLines(heading: string, tasks: TaskMention[], { paint }: T
   return [`${heading}:${lines.length === 0 ? ' nothing' : ''}`, ...lines]
 }
 
-/** One line for each thing that happened to a task. */
+/** One line for each event of a task. */
 function logLines(events: StoredEvent[], { paint }: Terminal): string[] {
-  return events.map(event => `${paint('dim', dateTime(event.time))}  ${happened(event)}`)
+  return events.map(event => `${paint('dim', dateTime(event.time))}  ${describeEvent(event)}`)
 }
 
-function factsOf(task: TaskView): string[] {
+function factLines(task: TaskView): string[] {
   const facts: [string, string | number | null][] = [
     ['Project', neutral(task.project)],
     ['Feature', task.feature],
@@ -129,7 +129,7 @@ function factsOf(task: TaskView): string[] {
       'Budget',
       task.budget &&
         Object.entries(task.budget)
-          .map(([of, most]) => `${most} ${of}`)
+          .map(([measure, limit]) => `${limit} ${measure}`)
           .join(', '),
     ],
     [
@@ -155,7 +155,7 @@ function section(heading: string, lines: string[]): string[] {
   return lines.length === 0 ? [] : [`${heading}:`, ...lines]
 }
 
-function happened(event: StoredEvent): string {
+function describeEvent(event: StoredEvent): string {
   if (event.kind === 'task.noted') return neutral(event.body.text).replaceAll('\n', '\n                     ')
   if (event.kind === 'merge.landed') {
     const { target, commit } = event.body
@@ -172,38 +172,39 @@ function happened(event: StoredEvent): string {
   return `${word}${details.length > 0 ? `: ${details.join(', ')}` : ''} (${event.actor})`
 }
 
-/** Tasks with their parts under them. A task whose own parent is not among them stands at the margin. */
+/** Tasks with their parts indented below them. A task whose parent is not shown is at the top level. */
 function treeLines(tasks: readonly TaskView[], { paint }: Terminal): string[] {
   const ids = new Set(tasks.map(({ id }) => id))
   const parts = Map.groupBy(tasks, ({ parent_id }) => (parent_id !== null && ids.has(parent_id) ? parent_id : ''))
   const lines: string[] = []
-  // By hand and not by calling itself: nobody says how deep parts go.
-  const open = rowsOf(parts.get('') ?? [], '', true)
-  for (let row = open.pop(); row; row = open.pop()) {
-    const { task, branch, below } = row
+  // A loop in place of recursion, because the depth of parts is unlimited.
+  const stack = treeRows(parts.get('') ?? [], '', true)
+  for (let row = stack.pop(); row; row = stack.pop()) {
+    const { task, branch, childPrefix } = row
     const { glyph, tone } = STATE_LOOKS[task.state]
     const progress = task.children > 0 ? ` (${task.children_done}/${task.children})` : ''
     lines.push(
       `${paint('dim', branch)}${paint(tone, glyph)} ${task.id} ${neutral(task.title)}${progress}: ${stateWord(task)}`,
     )
-    open.push(...rowsOf(parts.get(task.id) ?? [], below, false))
+    stack.push(...treeRows(parts.get(task.id) ?? [], childPrefix, false))
   }
   return lines.length > 0 ? lines : ['No tasks here yet.']
 }
 
-interface Row {
+interface TreeRow {
   task: TaskView
-  /** What stands before it, and before what is under it. */
+  /** Drawn before the task. */
   branch: string
-  below: string
+  /** Drawn before its parts. */
+  childPrefix: string
 }
 
-/** The first comes last, where it is taken from. */
-function rowsOf(tasks: readonly TaskView[], before: string, atMargin: boolean): Row[] {
+/** The rows in reverse order, because the stack is popped from its end. */
+function treeRows(tasks: readonly TaskView[], prefix: string, isTopLevel: boolean): TreeRow[] {
   const rows = tasks.map((task, index) => {
-    if (atMargin) return { task, branch: '', below: '' }
+    if (isTopLevel) return { task, branch: '', childPrefix: '' }
     const isLast = index === tasks.length - 1
-    return { task, branch: `${before}${isLast ? '└ ' : '├ '}`, below: `${before}${isLast ? '  ' : '│ '}` }
+    return { task, branch: `${prefix}${isLast ? '└ ' : '├ '}`, childPrefix: `${prefix}${isLast ? '  ' : '│ '}` }
   })
   return rows.reverse()
 }

@@ -10,7 +10,7 @@ import { type Client, openCommandCall, taskPath } from '../../connection/client.
 import type { CommandContext } from '../../context.ts'
 import { brokenLines } from '../notes-lines.ts'
 import { GRAPH_FORMATS, type GraphFormat, taskLine } from './lines.ts'
-import { addLookCommands, mentionLines } from './show.ts'
+import { addShowCommands, mentionLines } from './show.ts'
 import { addCreateCommand, addWriteCommands } from './write.ts'
 
 /** `pcc task …`: a project's tasks and their graph. */
@@ -20,14 +20,14 @@ export function addTaskCommand(program: Command): void {
     .description('A project’s tasks: what is to be done, what comes after what, how far it is.')
   addWriteCommands(task)
   addCreateCommand(task)
-  addLookCommands(task)
-  addSayCommands(task)
+  addShowCommands(task)
+  addStateCommands(task)
   addDepsCommand(task)
   addFileCommands(task)
   addBriefCommand(task)
 }
 
-/** Answer of GET /tasks/:ref/brief */
+/** The answer of GET /tasks/:ref/brief. */
 interface TaskBrief {
   task: string
   text: string
@@ -98,18 +98,18 @@ function addDepsCommand(task: Command): void {
     })
 }
 
-const WORDS = [
+const STATE_COMMANDS = [
   ['done', 'Say that a task is done, whatever it is now. What comes after it becomes ready.'],
   ['fail', 'Say that a task failed.'],
-  ['reset', 'Let a task be done anew; with parts, all of them.'],
-  ['cancel', 'A task is not to be done; with parts, none of them.'],
+  ['reset', 'Let a task be done again; with parts, all of them.'],
+  ['cancel', 'Say that a task is not to be done; with parts, none of them.'],
 ] as const
 
 /** `pcc task done | fail | reset | cancel`. */
-function addSayCommands(task: Command): void {
-  for (const [word, description] of WORDS) {
+function addStateCommands(task: Command): void {
+  for (const [name, description] of STATE_COMMANDS) {
     task
-      .command(word)
+      .command(name)
       .description(description)
       .argument('<task...>', 'ids, or unique beginnings of them')
       .option('-r, --reason <text>', 'why')
@@ -119,7 +119,7 @@ function addSayCommands(task: Command): void {
         const tasks: TaskView[] = []
         const body = reason === undefined ? {} : { reason }
         for (const ref of refs) {
-          const answer = await client.request<{ task: TaskView }>('POST', `${taskPath(ref)}/${word}`, body)
+          const answer = await client.request<{ task: TaskView }>('POST', `${taskPath(ref)}/${name}`, body)
           tasks.push(answer.task)
         }
         show({ tasks }, () => tasks.map(taskLine))
@@ -127,7 +127,7 @@ function addSayCommands(task: Command): void {
   }
 }
 
-interface Where {
+interface TaskFilter {
   project?: string
   feature?: string
   state?: string
@@ -136,22 +136,26 @@ interface Where {
 
 /** `pcc task graph | import | export`. */
 function addFileCommands(task: Command): void {
-  withWhere(task.command('graph').description('A picture of what comes after what, with states.'))
+  addFilterOptions(task.command('graph').description('A picture of what comes after what, with states.'))
     .argument('[task]', 'only this task and its parts')
     .addOption(new Option('--format <format>', 'how it is drawn').choices(GRAPH_FORMATS).default('text'))
     .option('-o, --output <file>', 'into this file, not to standard output')
     .option('--json', 'print JSON: nodes and edges')
     .action(
-      async (ref: string | undefined, options: Where & { format: GraphFormat; output?: string }, command: Command) => {
+      async (
+        ref: string | undefined,
+        options: TaskFilter & { format: GraphFormat; output?: string },
+        command: Command,
+      ) => {
         const { client, json, out, terminal, note } = await openCommandCall(command, { writes: false })
-        const tasks = await tasksOf({ ...options, ...(ref !== undefined && { under: ref }) }, client)
+        const tasks = await fetchTasks({ ...options, ...(ref !== undefined && { under: ref }) }, client)
         const { drawGraph, graphJson } = await import('./graph.ts')
         const text = json ? JSON.stringify(graphJson(tasks), null, 2) : drawGraph(tasks, options.format, terminal)
-        put(text, options.output, { out, note })
+        writeOutput(text, options.output, { out, note })
       },
     )
 
-  withWhere(task.command('export').description('Write tasks down so that they can be imported again.'))
+  addFilterOptions(task.command('export').description('Write tasks down so that they can be imported again.'))
     .addOption(
       new Option('--format <format>', 'yaml, jsonl or markdown (default: by the file’s name, else yaml)').choices(
         TASK_FORMATS,
@@ -159,14 +163,14 @@ function addFileCommands(task: Command): void {
     )
     .option('-o, --output <file>', 'into this file, not to standard output')
     .option('--json', 'the same as --format jsonl')
-    .action(async (options: Where & { format?: TaskFormat; output?: string }, command: Command) => {
+    .action(async (options: TaskFilter & { format?: TaskFormat; output?: string }, command: Command) => {
       const { client, json, out, note } = await openCommandCall(command, { writes: false })
       const [{ formatOf }, { writeTasks }] = await Promise.all([
         import('../../../tasks/files/read-tasks.ts'),
         import('../../../tasks/files/write-tasks.ts'),
       ])
       const format = json ? 'jsonl' : (options.format ?? formatOf(options.output ?? '') ?? 'yaml')
-      put(writeTasks(await tasksOf(options, client), format).trimEnd(), options.output, { out, note })
+      writeOutput(writeTasks(await fetchTasks(options, client), format).trimEnd(), options.output, { out, note })
     })
 
   task
@@ -174,17 +178,18 @@ function addFileCommands(task: Command): void {
     .description('Take the tasks of a file: YAML, JSON lines or a Markdown check-list. All of them, or none.')
     .argument('<file>', 'the file; - reads standard input')
     .addOption(
-      new Option('--format <format>', 'its form (default: by its name, else by its look)').choices(TASK_FORMATS),
+      new Option('--format <format>', 'its format (default: by its name, else by its content)').choices(TASK_FORMATS),
     )
     .option('--project <path>', 'the project directory (default: this one)')
-    .option('--feature <name>', 'the feature of those that name none')
-    .option('--copy', 'give new ids to those that are there already')
+    .option('--feature <name>', 'the feature of tasks that name none')
+    .option('--copy', 'give new ids to tasks that exist already')
     .option('--dry-run', 'only check it')
     .option('--json', 'print JSON')
     .action(async (file: string, options: ImportOptions, command: Command) => {
       const { readFileTasks } = await import('./create-tasks.ts')
-      const read = await readFileTasks(file, options.format)
-      const tasks = read.map(each => ({ ...(options.feature !== undefined && { feature: options.feature }), ...each }))
+      const imported = await readFileTasks(file, options.format)
+      const defaults = options.feature === undefined ? {} : { feature: options.feature }
+      const tasks = imported.map(task => ({ ...defaults, ...task }))
       const { client, show } = await openCommandCall(command, { writes: true })
       const body = {
         project: resolve(options.project ?? '.'),
@@ -208,22 +213,26 @@ interface ImportOptions {
   dryRun?: true
 }
 
-function withWhere(command: Command): Command {
+function addFilterOptions(command: Command): Command {
   return command
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--feature <name>', 'only of this feature')
-    .option('--state <states>', 'only these, comma-separated, as of pcc task list')
+    .option('--state <states>', 'only these, comma-separated, as for pcc task list')
 }
 
-async function tasksOf({ project, feature, state, under }: Where, client: Client): Promise<TaskView[]> {
-  const asked = { project: under === undefined ? resolve(project ?? '.') : undefined, feature, state, under }
-  const query = Object.entries(asked).flatMap(([name, value]) =>
+async function fetchTasks({ project, feature, state, under }: TaskFilter, client: Client): Promise<TaskView[]> {
+  const parameters = { project: under === undefined ? resolve(project ?? '.') : undefined, feature, state, under }
+  const query = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
   )
   return (await client.request<{ tasks: TaskView[] }>('GET', `/tasks?${query.join('&')}`)).tasks
 }
 
-function put(text: string, file: string | undefined, { out, note }: Pick<CommandContext, 'out' | 'note'>): void {
+function writeOutput(
+  text: string,
+  file: string | undefined,
+  { out, note }: Pick<CommandContext, 'out' | 'note'>,
+): void {
   if (file === undefined) {
     out(text)
     return

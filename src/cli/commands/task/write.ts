@@ -4,7 +4,7 @@ import { AppError } from '../../../base/errors.ts'
 import type { TaskView } from '../../../domain/task.ts'
 import type { TaskMention } from '../../../domain/task-requests.ts'
 import { openCommandCall, taskPath } from '../../connection/client.ts'
-import { confirm } from '../../input.ts'
+import { confirm, openPrompter, readRequestText } from '../../input.ts'
 import { addTaskFields, collect, readTaskFields, type TaskFieldOptions } from '../../options.ts'
 import { neutral } from '../../render/text.ts'
 import type { CreateOptions } from './create-tasks.ts'
@@ -30,7 +30,7 @@ interface UpdateOptions extends TaskFieldOptions {
 /** `pcc task add | update | delete`. */
 export function addWriteCommands(task: Command): void {
   addTaskFields(
-    task.command('add').description('A new task of a project.').argument('<title>', 'what to do, in one line'),
+    task.command('add').description('Add a task to a project.').argument('<title>', 'what to do, in one line'),
   )
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--parent <task>', 'it is a part of this task')
@@ -55,23 +55,23 @@ export function addWriteCommands(task: Command): void {
       show(answer, () => [`Added ${taskLine(answer.task)}`])
     })
 
-  addTaskFields(task.command('update').description('Change what is said of a task.').argument('<task>', TASK))
+  addTaskFields(task.command('update').description('Change the fields of a task.').argument('<task>', TASK))
     .option('--title <text>', 'what to do, in one line')
     .option('--parent <task>', 'make it a part of this task')
-    .option('--no-parent', 'make it a part of none')
+    .option('--no-parent', 'make it a part of no task')
     .option('--feature <name>', 'the feature that it belongs to')
-    .option('--no-feature', 'it belongs to none')
+    .option('--no-feature', 'it belongs to no feature')
     .option('--model <name>', 'the model that suits it')
     .option('--no-model', 'any model suits it')
-    .option('--add-label <word>', 'one label more; may be repeated', collect)
-    .option('--rm-label <word>', 'one label less; may be repeated', collect)
+    .option('--add-label <word>', 'add a label; may be repeated', collect)
+    .option('--rm-label <word>', 'remove a label; may be repeated', collect)
     .option('--json', 'print JSON')
     .action(async (ref: string, options: UpdateOptions, command: Command) => {
       const { client, show } = await openCommandCall(command, { writes: true })
-      const body = { ...(await readTaskFields(options, 'task update')), ...changesOf(options) }
-      const labels = await labelsOf(ref, options, client)
+      const body = { ...(await readTaskFields(options, 'task update')), ...readChanges(options) }
+      const labels = await computeLabels(ref, options, client)
       if (Object.keys({ ...body, ...labels }).length === 0)
-        throw new AppError('usage', { problem: 'nothing to change was named', command: 'task update' })
+        throw new AppError('usage', { problem: 'name something to change', command: 'task update' })
       const answer = await client.request<{ task: TaskView }>('POST', taskPath(ref), { ...body, ...labels })
       show(answer, () => [`Changed ${taskLine(answer.task)}`])
     })
@@ -86,7 +86,7 @@ export function addWriteCommands(task: Command): void {
     .action(async (ref: string, options: { cascade?: true; yes?: true }, command: Command) => {
       const { client, show } = await openCommandCall(command, { writes: true })
       if (options.cascade && process.stdin.isTTY) {
-        const question = `Delete ${ref} and all that leans on it?`
+        const question = `Delete ${ref}, everything that comes after it, and its parts?`
         await confirm({ action: `Deleting ${ref}`, question, yes: options.yes === true })
       }
       const query = options.cascade ? '?cascade=true' : ''
@@ -97,30 +97,30 @@ export function addWriteCommands(task: Command): void {
 
 const TASK = 'id, or a unique beginning of it'
 
-/** `--no-parent` takes away. */
-function changesOf({ title, parent, feature, model }: UpdateOptions): object {
-  const named = Object.entries({ parent, feature, model }).filter(([, value]) => value !== undefined)
+/** An option such as `--no-parent` gives `false`, which clears the field. */
+function readChanges({ title, parent, feature, model }: UpdateOptions): object {
+  const given = Object.entries({ parent, feature, model }).filter(([, value]) => value !== undefined)
   return {
     ...(title !== undefined && { title }),
-    ...Object.fromEntries(named.map(([name, value]) => [name, value === false ? null : value])),
+    ...Object.fromEntries(given.map(([name, value]) => [name, value === false ? null : value])),
   }
 }
 
-async function labelsOf(
+async function computeLabels(
   ref: string,
   { addLabel = [], rmLabel = [], label }: UpdateOptions,
   client: { request<T>(method: 'GET', path: string): Promise<T> },
 ): Promise<{ labels?: string[] }> {
   if (addLabel.length + rmLabel.length === 0) return {}
-  const before = label ?? (await client.request<{ task: TaskView }>('GET', taskPath(ref))).task.labels
-  return { labels: [...new Set([...before, ...addLabel])].filter(word => !rmLabel.includes(word)) }
+  const current = label ?? (await client.request<{ task: TaskView }>('GET', taskPath(ref))).task.labels
+  return { labels: [...new Set([...current, ...addLabel])].filter(word => !rmLabel.includes(word)) }
 }
 
 /** `pcc task create`. */
 export function addCreateCommand(task: Command): void {
   task
     .command('create')
-    .description('Say what you want; an agent that can only read makes tasks of it, and you say yes or no.')
+    .description('Say what you want; an agent that can only read turns it into tasks, and you accept or decline them.')
     .argument('[text]', 'what you want, in a sentence or more; - reads standard input')
     .option('-f, --file <path>', 'read it from this file; - reads standard input')
     .option('--project <path>', 'the project directory (default: this one)')
@@ -133,18 +133,14 @@ export function addCreateCommand(task: Command): void {
     .option('-y, --yes', 'store them without asking')
     .option('--json', 'print JSON')
     .action(async (text: string | undefined, options: CreateOptions & { file?: string }, command: Command) => {
-      const [{ wantedText }, { createTasks }] = await Promise.all([
-        import('../../input.ts'),
-        import('./create-tasks.ts'),
-      ])
+      const { createTasks } = await import('./create-tasks.ts')
       const { client, ...context } = await openCommandCall(command, { writes: true })
-      const wanted = await wantedText({ text, file: options.file, command: 'task create', ask })
-      await createTasks(wanted, options, { client, context })
+      const request = await readRequestText({ text, file: options.file, command: 'task create', ask: askForText })
+      await createTasks(request, options, { client, context })
     })
 }
 
-async function ask(): Promise<string> {
-  const { openPrompter } = await import('../../input.ts')
-  const person = await openPrompter('Creating tasks')
-  return person.text('What do you want done?', 'Let people reset their password by mail')
+async function askForText(): Promise<string> {
+  const prompter = await openPrompter('Creating tasks')
+  return prompter.text('What do you want done?', 'Let people reset their password by mail')
 }

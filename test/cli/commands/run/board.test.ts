@@ -14,9 +14,12 @@ const CTRL_C: Partial<BoardKey> = { name: 'interrupt' }
 const ENTER: Partial<BoardKey> = { name: 'return' }
 const ESCAPE: Partial<BoardKey> = { name: 'escape' }
 
-/** The board after keys, each a tenth of a second after the one before, and the last wish. */
-function after(board: Board, ...keys: (string | Partial<BoardKey>)[]): { board: Board; wish: BoardAction | undefined } {
-  let [current, wish, at]: [Board, BoardAction | undefined, number] = [board, undefined, NOW]
+/** The board after some keys, a tenth of a second apart, and the last action. */
+function pressKeys(
+  board: Board,
+  ...keys: (string | Partial<BoardKey>)[]
+): { board: Board; action: BoardAction | undefined } {
+  let [current, action, at]: [Board, BoardAction | undefined, number] = [board, undefined, NOW]
   for (const key of keys) {
     at += 100
     const typed: BoardKey =
@@ -24,22 +27,22 @@ function after(board: Board, ...keys: (string | Partial<BoardKey>)[]): { board: 
     at = typed.at
     const pressed = pressBoardKey(current, typed)
     current = pressed.board
-    wish = pressed.wish
+    action = pressed.action
   }
-  return { board: current, wish }
+  return { board: current, action }
 }
 
-const WAY: [string, (string | Partial<BoardKey>)[], BoardAction | undefined, Board['mode']][] = [
+const CASES: [string, (string | Partial<BoardKey>)[], BoardAction | undefined, Board['mode']][] = [
   ['Q detaches', ['q'], { do: 'leave' }, 'watch'],
   ['other letters do nothing', ['s'], undefined, 'watch'],
-  ['the first Ctrl+C offers the ways on', [CTRL_C], undefined, 'menu'],
+  ['the first Ctrl+C opens the menu', [CTRL_C], undefined, 'menu'],
   ['Esc goes back', [CTRL_C, ESCAPE], undefined, 'watch'],
   ['D detaches', [CTRL_C, 'd'], { do: 'leave' }, 'watch'],
   ['S stops after the task at work', [CTRL_C, 's'], { do: 'stop', now: false }, 'watch'],
   ['N stops now', [CTRL_C, 'N'], { do: 'stop', now: true }, 'watch'],
   ['a second Ctrl+C within two seconds stops now', [CTRL_C, CTRL_C], { do: 'stop', now: true }, 'watch'],
   ['also while one types', [CTRL_C, 'g', 'a', CTRL_C], { do: 'stop', now: true }, 'watch'],
-  ['a later one only offers again', [CTRL_C, { name: 'interrupt', at: NOW + 2_200 }], undefined, 'menu'],
+  ['a later one only opens the menu again', [CTRL_C, { name: 'interrupt', at: NOW + 2_200 }], undefined, 'menu'],
   ['G begins guidance', [CTRL_C, 'g'], undefined, 'guide'],
   [
     'an empty line ends it',
@@ -48,29 +51,29 @@ const WAY: [string, (string | Partial<BoardKey>)[], BoardAction | undefined, Boa
     'watch',
   ],
   ['Ctrl+D ends it too', [CTRL_C, 'g', 'go', { name: 'end' }], { do: 'guide', task: 't-000001', text: 'go' }, 'watch'],
-  ['nothing typed is nothing said', [CTRL_C, 'g', ENTER], undefined, 'watch'],
-  ['Esc leaves it unsaid', [CTRL_C, 'g', 'go', ESCAPE], undefined, 'menu'],
+  ['without text nothing is sent', [CTRL_C, 'g', ENTER], undefined, 'watch'],
+  ['Esc discards the text', [CTRL_C, 'g', 'go', ESCAPE], undefined, 'menu'],
   [
-    'what was typed wrong is taken back',
+    'Backspace removes the last letter',
     [CTRL_C, 'g', 'gox', { name: 'backspace' }, { name: 'end' }],
     { do: 'guide', task: 't-000001', text: 'go' },
     'watch',
   ],
 ]
 
-test('what the keys of the board do, row by row', () => {
-  for (const [what, keys, wish, mode] of WAY) {
-    const reached = after(openBoard(someRun()), ...keys)
-    assert.deepEqual([reached.wish, reached.board.mode], [wish, mode], what)
+test('each key of the board has its effect', () => {
+  for (const [what, keys, action, mode] of CASES) {
+    const reached = pressKeys(openBoard(someRun()), ...keys)
+    assert.deepEqual([reached.action, reached.board.mode], [action, mode], what)
   }
 })
 
-test('where several tasks are open one says which is meant; where none is, there is nobody to tell', () => {
+test('with several open tasks the person picks one for guidance; with none there is a notice', () => {
   const two = [someAttempt(), someAttempt({ task_id: 't-000002', iteration: 2 })]
-  const picked = after(openBoard(someRun({ attempts: two })), CTRL_C, 'g', '9', '2', 'go', { name: 'end' })
-  assert.deepEqual(picked.wish, { do: 'guide', task: 't-000002', text: 'go' })
-  const none = after(openBoard(someRun({ attempts: [overAttempt('done')] })), CTRL_C, 'g')
-  assert.deepEqual([none.board.mode, none.board.notice], ['watch', 'No task is at work that could be told something'])
+  const picked = pressKeys(openBoard(someRun({ attempts: two })), CTRL_C, 'g', '9', '2', 'go', { name: 'end' })
+  assert.deepEqual(picked.action, { do: 'guide', task: 't-000002', text: 'go' })
+  const none = pressKeys(openBoard(someRun({ attempts: [overAttempt('done')] })), CTRL_C, 'g')
+  assert.deepEqual([none.board.mode, none.board.notice], ['watch', 'No task is at work that could get guidance'])
 })
 
 test('the board shows what is at work with its last line, what was done, the counts, cost, quota and time left', () => {
@@ -108,7 +111,7 @@ test('the board shows what is at work with its last line, what was done, the cou
   ])
 })
 
-test('on a screen of any size there are no more lines than it has, and the keys are among them', () => {
+test('the board never has more lines than the screen, and always shows the keys', () => {
   const many = Array.from({ length: 60 }, (_, at) => overAttempt('done', { iteration: at + 1 }))
   for (const [width, height] of [
     [20, 4],
@@ -125,7 +128,7 @@ test('on a screen of any size there are no more lines than it has, and the keys 
   }
 })
 
-test('words that would move the cursor are shown as words', () => {
+test('text that would move the cursor is made safe to print', () => {
   const attempt = someAttempt({
     title: 'dig\x1b[2J',
     now: { status: 'processing', last_line: 'a\x1b[31mb', resumes_at: null, decision: null, landing: null },

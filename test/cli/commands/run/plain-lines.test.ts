@@ -8,7 +8,7 @@ import { NOW, overAttempt, plainTerminal, someAttempt, someRun } from './some-ru
 
 const TERMINAL = plainTerminal()
 
-test('what happens is told once, line by line, also what began and ended between two looks', () => {
+test('each change is shown once, line by line, also an attempt that began and ended between two polls', () => {
   const first = someRun()
   assert.deepEqual(runNews(undefined, first, TERMINAL), ['▶ t-000001 dig the ground (sonnet, s-000001)'])
   assert.deepEqual(runNews(first, first, TERMINAL), [])
@@ -36,7 +36,7 @@ test('what happens is told once, line by line, also what began and ended between
   ])
 })
 
-test('between its agent’s word and the end a task is said to be at it, or to wait for a review', () => {
+test('after its agent is done, a task is shown as being verified, being merged or waiting for a review', () => {
   const at = (landing: 'verifying' | 'merging', decision: number | null) =>
     someRun({
       attempts: [someAttempt({ now: { status: 'completed', last_line: null, resumes_at: null, decision, landing } })],
@@ -51,7 +51,7 @@ test('between its agent’s word and the end a task is said to be at it, or to w
   ])
 })
 
-test('what stands in the way of a merge is told once, with what it is', () => {
+test('the reason why a merge waits is shown once', () => {
   const now = { status: 'completed', last_line: null, resumes_at: null, decision: null, landing: 'merging' } as const
   const merging = someRun({ attempts: [someAttempt({ now })] })
   const waiting = someRun({ attempts: [someAttempt({ now: { ...now, held_up: 'add.js is changed' } })] })
@@ -61,7 +61,7 @@ test('what stands in the way of a merge is told once, with what it is', () => {
   assert.deepEqual(runNews(waiting, waiting, TERMINAL), [])
 })
 
-test('the end says how it went, what it took and what comes next', () => {
+test('the summary says how the run ended, what it took and what to do next', () => {
   const ended = { state: 'ended', ended_at: NOW, iterations: 3 } as const
   const run = someRun({
     ...ended,
@@ -88,7 +88,7 @@ test('the end says how it went, what it took and what comes next', () => {
   assert.deepEqual(runSummaryLines(someRun(), TERMINAL, NOW), [], 'one that goes on has no summary')
 })
 
-test('runs are a table, and of the older ones it is said how to see them', () => {
+test('runs are a table that says how to see the older ones', () => {
   const old = someRun({
     id: 'r-bbbbbb',
     state: 'ended',
@@ -138,7 +138,7 @@ test('the page of a run and the list of tasks say what is held up and what waits
   assert.equal(line, 't-000001  ● merging  dig  · its merge waits: changes')
 })
 
-test('a run that failed before anything was begun says where to look, and how to go on', () => {
+test('a run that failed before any attempt says where to look, and how to go on', () => {
   const lines = runSummaryLines(someRun({ state: 'ended', outcome: 'failure', attempts: [] }), TERMINAL, NOW)
   assert.ok(lines.includes('  See which agents are ready with: pcc agents doctor'), lines.join('\n'))
   assert.ok(!lines.some(line => line.includes('--state failed')))

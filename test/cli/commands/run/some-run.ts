@@ -42,7 +42,7 @@ export function someAttempt(more: Partial<AttemptView> = {}): AttemptView {
   }
 }
 
-/** The same when it is over. */
+/** An attempt that is over. */
 export function overAttempt(outcome: 'done' | 'failed' | 'interrupted', more: Partial<AttemptView> = {}): AttemptView {
   const verification = outcome === 'done' ? 'unverified' : null
   return someAttempt({ outcome, verification, ended_at: NOW - 1_000, now: null, ...more })

@@ -18,27 +18,27 @@ const CLIENT: DaemonConnection = {
   async *stream() {},
 }
 
-test('what a person means by a target, row by row', async t => {
+test('a target is resolved to a project, a feature or a task', async t => {
   const project = tempDir(t)
   mkdirSync(join(project, 'garden'))
-  const meant = (typed: string) => resolveTarget(typed, { project, client: CLIENT })
-  assert.deepEqual(await meant(project), { project, target: { kind: 'project' } }, 'a path is a project')
-  assert.deepEqual(await meant('.'), { project: process.cwd(), target: { kind: 'project' } })
+  const resolveName = (name: string) => resolveTarget(name, { project, client: CLIENT })
+  assert.deepEqual(await resolveName(project), { project, target: { kind: 'project' } }, 'a path is a project')
+  assert.deepEqual(await resolveName('.'), { project: process.cwd(), target: { kind: 'project' } })
   const feature = { project, target: { kind: 'feature', name: 'garden' } }
-  assert.deepEqual(await meant('garden'), feature, 'a feature comes before a directory of the same name')
+  assert.deepEqual(await resolveName('garden'), feature, 'a feature comes before a directory of the same name')
   const task = { project: '/nowhere/shop', target: { kind: 'task', id: 't-abc123' } }
-  assert.deepEqual(await meant('t-abc'), task, 'a task brings its project along')
-  assert.deepEqual(await meant('de12'), task, 'the beginning of an id may come without t-')
-  assert.deepEqual((await meant('abc')).target, { kind: 'feature', name: 'abc' }, 'unless it is a feature')
+  assert.deepEqual(await resolveName('t-abc'), task, 'a task brings its project along')
+  assert.deepEqual(await resolveName('de12'), task, 'the beginning of an id may come without t-')
+  assert.deepEqual((await resolveName('abc')).target, { kind: 'feature', name: 'abc' }, 'unless it is a feature')
 })
 
-test('what means nothing is refused before anything is started', async t => {
+test('an unknown target is refused before anything is started', async t => {
   const project = tempDir(t)
-  const refused = (typed: string, code: string) =>
-    assert.rejects(resolveTarget(typed, { project, client: CLIENT }), { code }, typed)
-  await refused('moon', 'run_target_unknown')
-  await refused('ffff', 'run_target_unknown')
-  await refused('t-ffff', 'task_not_there')
-  await refused('./moon', 'project_missing')
-  await refused(import.meta.filename, 'project_not_directory')
+  const assertRefused = (name: string, code: string) =>
+    assert.rejects(resolveTarget(name, { project, client: CLIENT }), { code }, name)
+  await assertRefused('moon', 'run_target_unknown')
+  await assertRefused('ffff', 'run_target_unknown')
+  await assertRefused('t-ffff', 'task_not_there')
+  await assertRefused('./moon', 'project_missing')
+  await assertRefused(import.meta.filename, 'project_not_directory')
 })

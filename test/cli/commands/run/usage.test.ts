@@ -11,7 +11,7 @@ const REFUSED: [string, string[], number, RegExp][] = [
   ['a number that is none', ['run', '.', '--max-retries', 'many'], 2, /from 0 to 100/],
 ]
 
-test('what cannot be run is refused before a daemon is started', async t => {
+test('invalid options of pcc run are refused before a daemon is started', async t => {
   const pcc = pccFor(t)
   for (const [what, args, code, words] of REFUSED) {
     const refused = await pcc.run(args)

@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import type { TaskView } from '../../../../src/domain/task.ts'
 import { type Outcome, type Pcc, pccFor } from '../../pcc.ts'
 
-// One daemon for the whole file: every test has a project of its own.
+// One daemon serves the whole file; every test has a project of its own.
 const pcc: Pcc = pccFor({ after: hook => after(hook as Parameters<typeof after>[0]) })
 
 /** `pcc task …` in a project of this name. */
@@ -34,7 +34,7 @@ function project(name: string) {
   }
 }
 
-test('a list of work from the first task to the last: added, ordered, done, failed, reset, deleted', async () => {
+test('tasks are added, ordered, done, failed, reset and deleted', async () => {
   const { add, good, run, states, json } = project('work')
   const api = await add('Build the API', '-p', '5', '-l', 'api', '--accept', 'tests pass', '-d', 'with care')
   const docs = await add('Write docs', '--after', api.slice(2, 5))
@@ -60,7 +60,7 @@ test('a list of work from the first task to the last: added, ordered, done, fail
   assert.deepEqual(await states(), { 'Build the API': 'done' })
 })
 
-test('edges, parts and pictures', async () => {
+test('dependencies and parts are added, refused where they make a cycle, and drawn', async () => {
   const { add, good, run, json } = project('pictures')
   const [a, b] = [await add('Alpha "quoted" <b>'), await add('Beta')]
   const part = await add('Part', '--parent', b)
@@ -88,7 +88,7 @@ test('edges, parts and pictures', async () => {
   assert.deepEqual(refused(await run('deps', 'rm', a, b)), [2, 'task_not_after'])
 })
 
-test('what is exported can be imported elsewhere, whole or not at all', async () => {
+test('exported tasks can be imported into another project, all or none', async () => {
   const here = project('here')
   const first = await here.add('First', '-l', 'x')
   await here.add('Second', '--after', first, '-d', 'two\n\nlines')
@@ -115,7 +115,7 @@ test('what is exported can be imported elsewhere, whole or not at all', async ()
   assert.equal(Object.keys(await there.states()).length, 2)
 })
 
-test('what cannot be meant is refused with exit code 2, and nothing changes', async () => {
+test('invalid input is refused with exit code 2, and nothing changes', async () => {
   const { add, run, good, states } = project('bad')
   const id = await add('日本語 🎉 é')
   await add('Bell\u0007 \u001b[31mred')
@@ -140,12 +140,14 @@ test('what cannot be meant is refused with exit code 2, and nothing changes', as
   assert.deepEqual([inside.code, /an agent cannot decide for a person/.test(inside.stderr)], [3, true])
 })
 
-test('filters narrow the list, --all looks beyond the project', async () => {
-  const one = project('filters')
-  await one.add('Fix login', '--feature', 'auth', '-l', 'bug', '-d', 'the Ümlaut')
-  await one.add('100% sure', '-l', 'bugs')
+test('filters narrow the list, and --all lists all projects', async () => {
+  const filtered = project('filters')
+  await filtered.add('Fix login', '--feature', 'auth', '-l', 'bug', '-d', 'the Ümlaut')
+  await filtered.add('100% sure', '-l', 'bugs')
   const titles = async (...args: string[]) =>
-    (JSON.parse(await one.good('list', ...args, '--json')) as { tasks: TaskView[] }).tasks.map(({ title }) => title)
+    (JSON.parse(await filtered.good('list', ...args, '--json')) as { tasks: TaskView[] }).tasks.map(
+      ({ title }) => title,
+    )
   assert.deepEqual(await titles('--feature', 'auth'), ['Fix login'])
   assert.deepEqual(await titles('--label', 'bug'), ['Fix login'])
   assert.deepEqual(await titles('--text', 'LOGIN'), ['Fix login'])
@@ -153,13 +155,12 @@ test('filters narrow the list, --all looks beyond the project', async () => {
   assert.deepEqual(await titles('--text', '0%'), ['100% sure'])
   assert.deepEqual(await titles('--state', 'done,failed'), [])
   assert.ok((await titles('--all')).length >= 2)
-  assert.match(await one.good('list', '--text', 'nothing like it'), /^No task matches/)
+  assert.match(await filtered.good('list', '--text', 'nothing like it'), /^No task matches/)
 })
 
-/** Exit code and error code. */
+/** The exit code and the error code, which is recognised by its message. */
 function refused({ code, stderr }: Outcome): [number | null, string] {
-  const known = ['task_needed', 'task_cycle', 'task_taken', 'tasks_wrong', 'tasks_unreadable', 'task_not_after']
-  const words: Record<string, RegExp> = {
+  const messages: Record<string, RegExp> = {
     task_needed: /is needed by/,
     task_cycle: /would wait for itself/,
     task_taken: /with these ids already/,
@@ -167,5 +168,5 @@ function refused({ code, stderr }: Outcome): [number | null, string] {
     tasks_unreadable: /cannot be used/,
     task_not_after: /does not come after/,
   }
-  return [code, known.find(name => words[name]?.test(stderr)) ?? stderr]
+  return [code, Object.keys(messages).find(name => messages[name]?.test(stderr)) ?? stderr]
 }
