@@ -66,7 +66,7 @@ export function openContext(
   const admission = new AdmissionQueue()
   const accounts = new Accounts({
     ...{ store, clock, quota, gates },
-    live: () => supervisor.live.runs(),
+    live: () => supervisor.sessions.all(),
     changed: () => admission.look(),
   })
   const watch = new GuardWatch(clock)
@@ -78,19 +78,19 @@ export function openContext(
   }
   const deps: SessionDeps = { ...shared, ...own }
   const kept = new KeptEnvironments(paths.run)
-  const live = new LiveSessions({
+  const sessions = new LiveSessions({
     ...{ deps, admission, kept, log, closing, settled, launched },
-    handOver: (ending, run, ready) => applyFailover(ending, run, ready, supervisor),
+    handOver: (ending, live, ready) => applyFailover(ending, live, ready, supervisor),
   })
   const warm = new WarmProcesses({
     markers: new WarmMarkers(paths.run),
     log,
-    live: id => live.get(id)?.run,
+    liveSession: id => sessions.get(id)?.live,
     prepare: request => prepareSession(request, supervisor),
     isCrowded: () => admission.waiting > 0,
     availableMemory: options.availableMemory ?? (() => process.availableMemory()),
   })
-  terminals.onLeft(id => stopUnwatched(live.get(id)?.run))
+  terminals.onLeft(id => stopUnwatched(sessions.get(id)?.live))
   const conversations = new ConversationLocks()
   const ground = openWorktreeProvider({ ...options, store, clock, log })
   const supervisor: SupervisorContext = {
@@ -98,7 +98,7 @@ export function openContext(
     prepareDeps: options,
     bootId,
     log,
-    live,
+    sessions,
     kept,
     warm,
     ground,
@@ -111,16 +111,16 @@ export function openContext(
 /** An ending where another agent may go on. One that cannot be looked at stays what it was: a wait that ends by itself loses nothing. */
 async function applyFailover(
   ending: LiveSessionEnding,
-  run: LiveSession,
+  live: LiveSession,
   ready: PreparedSession,
   supervisor: SupervisorContext,
 ): Promise<LiveSessionEnding> {
   if (ready.failover.order.length < 2) return ending
   try {
     const { endingWithFailover } = await import('./limits/failover.ts')
-    return await endingWithFailover(ending, run, ready, supervisor)
+    return await endingWithFailover(ending, live, ready, supervisor)
   } catch (error) {
-    run.log.warn({ problem: messageOf(error) }, 'could not look for another agent')
+    live.log.warn({ problem: messageOf(error) }, 'could not look for another agent')
     return ending
   }
 }

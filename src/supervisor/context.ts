@@ -26,7 +26,7 @@ export interface SupervisorContext {
   /** This boot of the daemon: the owner of every session it runs. */
   bootId: string
   log: Log
-  live: LiveSessions
+  sessions: LiveSessions
   conversations: ConversationLocks
   kept: KeptEnvironments
   /** Processes that wait for the next task of a run. */
@@ -100,10 +100,10 @@ export class ConversationLocks {
   readonly #starting = new Set<string>()
 
   /** Takes a conversation for a session that will be live when this is let go; refused where another has it. A copy is free. */
-  take(resume: ConversationRef | undefined, live: Iterable<LiveSession>): Disposable | undefined {
+  take(resume: ConversationRef | undefined, all: Iterable<LiveSession>): Disposable | undefined {
     if (!resume || resume.fork) return undefined
     const { vendorId } = resume
-    const holder = [...live].find(run => run.row.state !== 'ended' && conversationsOf(run).includes(vendorId))
+    const holder = [...all].find(live => live.row.state !== 'ended' && conversationsOf(live).includes(vendorId))
     if (holder) throw new AppError('conversation_live', { vendor_id: vendorId, id: holder.id })
     if (this.#starting.has(vendorId))
       throw new AppError('conversation_live', { vendor_id: vendorId, id: 'just started' })

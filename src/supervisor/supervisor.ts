@@ -110,23 +110,23 @@ export class Supervisor {
   }
 
   get liveCount(): number {
-    return this.#supervisor.live.runs().filter(({ row }) => row.state !== 'ended').length
+    return this.#supervisor.sessions.all().filter(({ row }) => row.state !== 'ended').length
   }
 
   /** The live session with this id, if it is one. */
   run(id: string): LiveSession | undefined {
-    return this.#supervisor.live.get(id)?.run
+    return this.#supervisor.sessions.get(id)?.live
   }
 
   /** Runs a tool of ours for the agent of a live session that is not called through its driver. */
-  callTool(run: LiveSession, name: AgentToolName, input: unknown): Promise<ToolReply> {
-    const call = { run, deps: this.#supervisor.deps }
+  callTool(live: LiveSession, name: AgentToolName, input: unknown): Promise<ToolReply> {
+    const call = { live, deps: this.#supervisor.deps }
     return name === 'ask_human' ? askOverSocket(input, call) : callTool(name, input, call)
   }
 
   /** A person takes the terminal of an agent, or gives it back. */
-  handOver(run: LiveSession, how: 'takeover' | 'handback'): Promise<void> {
-    return handOverTerminal({ run, deps: this.#supervisor.deps }, how)
+  handOver(live: LiveSession, how: 'takeover' | 'handback'): Promise<void> {
+    return handOverTerminal({ live, deps: this.#supervisor.deps }, how)
   }
 
   /** What the worktree of a task would be, or why it would have none. */
@@ -149,7 +149,7 @@ export class Supervisor {
   holdForDisk(reason: string): void {
     const resumesAt = this.#options.clock.now() + DISK_WAIT_MS
     const next = 'It goes on by itself when the disk can be written to.'
-    for (const run of this.#supervisor.live.runs()) tripGuard(run, { guard: 'disk', reason, next, resumesAt })
+    for (const live of this.#supervisor.sessions.all()) tripGuard(live, { guard: 'disk', reason, next, resumesAt })
   }
 
   /** Takes up what an earlier life of the daemon left waiting for a time. */
@@ -191,24 +191,24 @@ export class Supervisor {
   async nudge(id: string, env?: Record<string, string>): Promise<void> {
     // The loop looks for the next task in the same moment: it must have seen that there is none.
     await new Promise(resolve => setImmediate(resolve))
-    const live = this.#supervisor.live.get(id)
-    if (live && !live.run.over) return
-    await live?.done
+    const launched = this.#supervisor.sessions.get(id)
+    if (launched && !launched.live.over) return
+    await launched?.done
     const row = await this.#options.store.sessions.get(id)
-    const isFree = row?.state === 'ended' && row.ended_as === 'completed' && !this.#supervisor.live.get(id)
+    const isFree = row?.state === 'ended' && row.ended_as === 'completed' && !this.#supervisor.sessions.get(id)
     if (row && isFree) await this.resume(row, { env, reason: 'a task was added', actor: 'human' })
   }
 
   /** A person asks a live session to stop after the tool in flight. */
   async pause(id: string): Promise<void> {
     await this.#intend(id, 'pause')
-    await this.#supervisor.live.pause(id)
+    await this.#supervisor.sessions.pause(id)
   }
 
   /** A person ends a live session; resolves when its agent is gone. */
   async stop(id: string, reason: string): Promise<void> {
     await this.#intend(id, 'stop')
-    await this.#supervisor.live.stop(id, reason)
+    await this.#supervisor.sessions.stop(id, reason)
     await this.landing.stop(id, reason)
   }
 
@@ -253,32 +253,35 @@ export class Supervisor {
     await this.landing.close()
     await this.#waker.close()
     await this.#returns.close()
-    const { live, warm } = this.#supervisor
+    const { sessions, warm } = this.#supervisor
     const cooled = warm.close()
     if (!goOn) await this.#pauseRuns()
-    for (const run of live.runs()) run.cutOff = (goOn || isOfRun(run)) && run.stopping === undefined
-    await Promise.all([cooled, ...live.runs().map(({ id }) => live.stop(id, reason))])
+    for (const live of sessions.all()) live.cutOff = (goOn || isOfRun(live)) && live.stopping === undefined
+    await Promise.all([cooled, ...sessions.all().map(({ id }) => sessions.stop(id, reason))])
   }
 
   /** What belongs to a run is paused with it: the next `pcc resume` of the run goes on in the same conversation. */
   async #pauseRuns(): Promise<void> {
     await this.runs.pauseAll('the daemon was stopped')
-    for (const run of this.#supervisor.live.runs().filter(isOfRun)) {
-      await this.#intend(run.id, 'pause')
-      run.pausing = 'person'
+    for (const live of this.#supervisor.sessions.all().filter(isOfRun)) {
+      await this.#intend(live.id, 'pause')
+      live.pausing = 'person'
     }
   }
 
   /** Markers of the processes of every live session, and of those that wait for one. */
   liveMarkers(): string[] {
-    return [...this.#supervisor.live.runs().flatMap(({ row }) => row.marker ?? []), ...this.#supervisor.warm.markers()]
+    return [
+      ...this.#supervisor.sessions.all().flatMap(({ row }) => row.marker ?? []),
+      ...this.#supervisor.warm.markers(),
+    ]
   }
 
   /** Settles what would not end; their processes are the caller's to sweep. */
   async abandon(reason: string): Promise<void> {
-    const { live, deps } = this.#supervisor
-    for (const run of live.runs())
-      await settle(run, deps, cutOffEnding({ as: 'stopped', reason }, run, deps.clock.now()))
+    const { sessions, deps } = this.#supervisor
+    for (const live of sessions.all())
+      await settle(live, deps, cutOffEnding({ as: 'stopped', reason }, live, deps.clock.now()))
   }
 
   /** What its agent was last started with, as far as it was kept. */
@@ -288,8 +291,8 @@ export class Supervisor {
 
   /** Written down first: it holds although the daemon may die before it is done. A session that is over has no row to change. */
   async #intend(id: string, intent: 'stop' | 'pause'): Promise<void> {
-    const run = this.run(id)
-    if (run && run.row.state !== 'ended') await record(run, this.#supervisor.deps, { events: [], patch: { intent } })
+    const live = this.run(id)
+    if (live && live.row.state !== 'ended') await record(live, this.#supervisor.deps, { events: [], patch: { intent } })
   }
 
   #waking(row: SessionRow): WakeOptions {

@@ -62,9 +62,15 @@ export class GuardWatch {
 
   /** Watches one until it is disposed of. */
   watch(context: SessionContext): Disposable {
-    this.#watched.set(context.run, { ...context, gone: Promise.withResolvers(), last: undefined, marked: [], looks: 0 })
+    this.#watched.set(context.live, {
+      ...context,
+      gone: Promise.withResolvers(),
+      last: undefined,
+      marked: [],
+      looks: 0,
+    })
     if (!this.#timer) this.#arm(CALM_MS)
-    return { [Symbol.dispose]: () => this.#leave(context.run) }
+    return { [Symbol.dispose]: () => this.#leave(context.live) }
   }
 
   /** Looks now. */
@@ -75,9 +81,9 @@ export class GuardWatch {
     return this.#looking
   }
 
-  #leave(run: LiveSession): void {
-    this.#watched.get(run)?.gone.resolve()
-    this.#watched.delete(run)
+  #leave(live: LiveSession): void {
+    this.#watched.get(live)?.gone.resolve()
+    this.#watched.delete(live)
     if (this.#watched.size > 0) return
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -96,7 +102,7 @@ export class GuardWatch {
       try {
         if (await lookAt(watched, { all, now: this.#clock.now() })) isTense = true
       } catch (error) {
-        watched.run.log.warn({ error }, 'its processes could not be looked at')
+        watched.live.log.warn({ error }, 'its processes could not be looked at')
       }
     }
     if (this.#watched.size > 0) this.#arm(isTense ? TENSE_MS : CALM_MS)
@@ -105,18 +111,18 @@ export class GuardWatch {
 
 /** True where it wants to be looked at again soon. */
 async function lookAt(watched: Watched, { all, now }: { all: ProcessUsage[]; now: number }): Promise<boolean> {
-  const { run } = watched
+  const { live } = watched
   await bookNow(watched)
-  const pid = run.session?.pid
+  const pid = live.session?.pid
   if (pid !== undefined && watched.looks++ % LOOKS_BETWEEN_MARKS === 0) watched.marked = markedOf(watched)
   // A number may belong to somebody else by now.
   const orphans = watched.marked.filter(({ pid, born }) => born !== undefined && rawStartTime(pid) === born)
   const tree = pid === undefined ? [] : treeOf([pid, ...orphans.map(each => each.pid)], all)
   const isSeen = tree.length > 0
-  if (isSeen && isLively(watched, tree, pid ?? 0)) run.guards.activity.seen(now)
+  if (isSeen && isLively(watched, tree, pid ?? 0)) live.guards.activity.seen(now)
   await applyStallGuard(watched, { stopped: tree.some(({ stopped }) => stopped), now })
   if (!isSeen) return false
-  const cap = run.guards.settings.maxMemoryBytes
+  const cap = live.guards.settings.maxMemoryBytes
   const resident = tree.reduce((sum, each) => sum + each.residentBytes, 0)
   const bytes = resident <= cap ? resident : sumProportionalBytes(tree)
   await applyMemoryCap(watched, { bytes, tree, all, agent: pid ?? 0, now })
@@ -124,8 +130,8 @@ async function lookAt(watched: Watched, { all, now }: { all: ProcessUsage[]; now
 }
 
 /** Dear: the environment of every process is read. */
-function markedOf({ run }: Watched): Watched['marked'] {
-  const { marker } = run.row
+function markedOf({ live }: Watched): Watched['marked'] {
+  const { marker } = live.row
   const pids = marker === null ? [] : findMarkedPids(sessionMarker(marker)).filter(pid => pid !== process.pid)
   return pids.map(pid => ({ pid, born: rawStartTime(pid) }))
 }
@@ -161,24 +167,24 @@ export interface MemoryLook {
 
 /** Takes an agent back under its cap: softly first, then the tool that grows, then all of it. */
 async function applyMemoryCap(context: WatchedContext, { bytes, tree, all, agent, now }: MemoryLook): Promise<void> {
-  const { run } = context
-  const { memory, settings } = run.guards
+  const { live } = context
+  const { memory, settings } = live.guards
   const hog =
     bytes > settings.maxMemoryBytes ? findHog(tree, { agent, all, capBytes: settings.maxMemoryBytes }) : undefined
   const step = memory.look(bytes, { now, hasHog: hog !== undefined })
-  if (step === undefined || run.over) return
+  if (step === undefined || live.over) return
   const reason = `The agent uses ${inGb(bytes)} of memory with all that it started, ${inGb(settings.maxMemoryBytes)} are allowed (agents.max_memory_mb)${mostOf(hog)}`
-  const event = eventOf(run, 'guard.tripped', { guard: 'memory', did: MEMORY_ACTIONS[step], reason }, 'daemon')
-  await record(run, context.deps, { events: [event], patch: {} })
-  const next = `See what needs so much, or raise the cap: pcc config set agents.max_memory_mb ${Math.ceil((settings.maxMemoryBytes * 2) / 1_048_576)}; then: pcc resume ${run.id}`
-  tripGuard(run, { guard: 'memory', reason, next })
+  const event = eventOf(live, 'guard.tripped', { guard: 'memory', did: MEMORY_ACTIONS[step], reason }, 'daemon')
+  await record(live, context.deps, { events: [event], patch: {} })
+  const next = `See what needs so much, or raise the cap: pcc config set agents.max_memory_mb ${Math.ceil((settings.maxMemoryBytes * 2) / 1_048_576)}; then: pcc resume ${live.id}`
+  tripGuard(live, { guard: 'memory', reason, next })
   await takeMemoryStep(step, context, hog)
 }
 
 async function takeMemoryStep(step: MemoryStep, context: WatchedContext, hog: Hog | undefined): Promise<void> {
   if (step === 'kill_hog' && hog) kill(hog.group)
   // One that cannot be interrupted (a person has its terminal) is ended with the next step.
-  if (step === 'interrupt') await context.run.session?.interrupt().catch(() => undefined)
+  if (step === 'interrupt') await context.live.session?.interrupt().catch(() => undefined)
   if (step === 'end') endInBackground(context)
 }
 
@@ -221,23 +227,23 @@ async function applyStallGuard(
   context: WatchedContext,
   { stopped, now }: { stopped: boolean; now: number },
 ): Promise<void> {
-  const { run, deps } = context
-  const { activity, settings } = run.guards
-  const waits = run.row.state === 'asking' || run.row.state === 'queued' || run.session?.takenOver === true
+  const { live, deps } = context
+  const { activity, settings } = live.guards
+  const waits = live.row.state === 'asking' || live.row.state === 'queued' || live.session?.takenOver === true
   if (waits) activity.seen(now)
   const sees = process.platform === 'linux'
-  if (run.over || run.stopping !== undefined) return
+  if (live.over || live.stopping !== undefined) return
   if (!activity.isHung(now, { waits, stopped, sees, stallMs: settings.stallMs })) return
   const silentMs = now - activity.aliveAt
   activity.seen(now) // once is enough
   const isFirst = !(await stalledBefore(context, now))
   const reason = `The agent hangs: no sign of life for ${Math.round(silentMs / 60_000)} minutes${doing(stopped, activity.toolsInFlight)}`
-  const event = eventOf(run, 'guard.tripped', { guard: 'stall', did: 'interrupted', reason }, 'daemon')
-  await record(run, deps, { events: [event], patch: {} })
+  const event = eventOf(live, 'guard.tripped', { guard: 'stall', did: 'interrupted', reason }, 'daemon')
+  await record(live, deps, { events: [event], patch: {} })
   const next = isFirst
     ? 'It is tried once more by itself'
-    : `It hung before; look at it with: pcc logs ${run.id}, and go on with: pcc resume ${run.id}`
-  tripGuard(run, { guard: 'stall', reason, next, resumesAt: isFirst ? deps.clock.now() + SOON_MS : undefined })
+    : `It hung before; look at it with: pcc logs ${live.id}, and go on with: pcc resume ${live.id}`
+  tripGuard(live, { guard: 'stall', reason, next, resumesAt: isFirst ? deps.clock.now() + SOON_MS : undefined })
   endInBackground(context)
 }
 
@@ -247,9 +253,9 @@ function doing(stopped: boolean, tools: number): string {
 }
 
 /** Since a person last made it go on. */
-async function stalledBefore({ run, deps }: SessionContext, now: number): Promise<boolean> {
+async function stalledBefore({ live, deps }: SessionContext, now: number): Promise<boolean> {
   const kinds: StoredEvent['kind'][] = ['guard.tripped', 'session.resumed']
-  const events = await deps.store.events({ subject: run.id, kinds, tail: LOOKED_BACK })
+  const events = await deps.store.events({ subject: live.id, kinds, tail: LOOKED_BACK })
   const resumed = events.findLastIndex(({ kind, actor }) => kind === 'session.resumed' && actor === 'human')
   return events
     .slice(resumed + 1)
@@ -260,21 +266,21 @@ const LOOKED_BACK = 50
 
 /** Lets the guards hear an event, and does what they make of it. */
 export async function applyGuards(event: SessionEvent, context: SessionContext): Promise<void> {
-  const { run, deps } = context
+  const { live, deps } = context
   const now = deps.clock.now()
-  run.guards.activity.heard(event, now)
-  for (const found of run.guards.breakers.heard(event, now)) await applyFinding(found, context)
+  live.guards.activity.heard(event, now)
+  for (const found of live.guards.breakers.heard(event, now)) await applyFinding(found, context)
 }
 
-async function applyFinding(found: BreakerFinding, { run, deps }: SessionContext): Promise<void> {
-  if (run.pausing !== undefined || run.stopping !== undefined) return
+async function applyFinding(found: BreakerFinding, { live, deps }: SessionContext): Promise<void> {
+  if (live.pausing !== undefined || live.stopping !== undefined) return
   const { guard, reason } = found
   const did = 'did' in found ? found.did : 'paused'
   // A command may have changed what no call tells of: it is looked at before anything is stopped.
-  if (guard === 'progress' && (await hasChanged(run))) return run.guards.breakers.changed()
-  const event = eventOf(run, 'guard.tripped', { guard, did, reason }, 'daemon')
-  await record(run, deps, { events: [event], patch: {} })
-  if (did === 'paused') tripGuard(run, breakerTrip(guard, reason, run))
+  if (guard === 'progress' && (await hasChanged(live))) return live.guards.breakers.changed()
+  const event = eventOf(live, 'guard.tripped', { guard, did, reason }, 'daemon')
+  await record(live, deps, { events: [event], patch: {} })
+  if (did === 'paused') tripGuard(live, breakerTrip(guard, reason, live))
 }
 
 /** What a breaker says to the person. */
@@ -282,10 +288,10 @@ function breakerTrip(guard: BreakerFinding['guard'], reason: string, { id }: Liv
   return { guard, reason, next: `Look at it with: pcc logs ${id}; go on, with a fresh allowance: pcc resume ${id}` }
 }
 
-async function hasChanged(run: LiveSession): Promise<boolean> {
-  const since = run.guards.changesSeenAt
-  run.guards.changesSeenAt = Date.now()
-  const { files } = await scanChanged({ project: workDirectory(run.row), since, limits: SCAN_LIMITS })
+async function hasChanged(live: LiveSession): Promise<boolean> {
+  const since = live.guards.changesSeenAt
+  live.guards.changesSeenAt = Date.now()
+  const { files } = await scanChanged({ project: workDirectory(live.row), since, limits: SCAN_LIMITS })
   return files.length > 0
 }
 

@@ -190,21 +190,21 @@ export class FailoverWatch extends Alarm {
   }
 
   async #look(): Promise<number | undefined> {
-    const concerned = this.#deps.supervisor().live.runs().filter(isConcerned)
-    for (const run of concerned) if (await this.#changes(run)) pauseForGate(run)
+    const concerned = this.#deps.supervisor().sessions.all().filter(isConcerned)
+    for (const live of concerned) if (await this.#changes(live)) pauseForGate(live)
     return concerned.length > 0 ? LOOK_AGAIN_MS : undefined
   }
 
-  async #changes(run: LiveSession): Promise<boolean> {
-    const { failover, row } = run
-    if (!failover || run.pausing !== undefined || run.session === undefined) return false
+  async #changes(live: LiveSession): Promise<boolean> {
+    const { failover, row } = live
+    if (!failover || live.pausing !== undefined || live.session === undefined) return false
     const { order, on, thresholdMs, costUsd } = failover
-    const standing = standingNow(run)
+    const standing = standingNow(live)
     const changedAt = row.options.handed?.at
     const now = this.#deps.clock.now()
     if (standing.why === 'works' && changedAt !== undefined && now - changedAt < thresholdMs) return false
     const supervisor = this.#deps.supervisor()
-    const env = supervisor.kept.of(row.id) ?? run.open.env
+    const env = supervisor.kept.of(row.id) ?? live.open.env
     const agents = await readAgentFacts({ row, env, order, supervisor })
     const choice = chooseNext({ now, order: agents, current: row.agent, standing, changedAt, thresholdMs, on, costUsd })
     return 'go' in choice

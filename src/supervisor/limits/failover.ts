@@ -25,21 +25,21 @@ import {
  */
 export async function endingWithFailover(
   ending: LiveSessionEnding,
-  run: LiveSession,
+  live: LiveSession,
   ready: PreparedSession,
   supervisor: SupervisorContext,
 ): Promise<LiveSessionEnding> {
   const { failover } = ready
   if (failover.order.length < 2) return ending
-  const { row } = run
+  const { row } = live
   const admission = await supervisor.deps.accounts.admits({ row })
-  const standing = standingAtEnd(ending, run, admission, failover.costUsd)
+  const standing = standingAtEnd(ending, live, admission, failover.costUsd)
   if (!standing) return ending
-  const env = supervisor.kept.of(row.id) ?? run.open.env
+  const env = supervisor.kept.of(row.id) ?? live.open.env
   const { choice, agents } = await chooseFor({ row, env, standing, failover }, supervisor)
   const now = supervisor.deps.clock.now()
   if (!('go' in choice)) return sooner(ending, choice.lookAt, now)
-  const at = nextAllowedTime(choice.at, run.consent)
+  const at = nextAllowedTime(choice.at, live.consent)
   const change = at === null ? undefined : changeFor(row, { choice, agents, now, problem: problemIn(ending) })
   if (at === null || !change) return ending
   const { reason, event, patch } = change
@@ -150,20 +150,20 @@ const CANNOT_BEGIN = new Set<FailureKind>([
 /** How its agent stands at the end of a session's life; nothing where no other agent could help. */
 function standingAtEnd(
   ending: LiveSessionEnding,
-  run: LiveSession,
+  live: LiveSession,
   admission: AccountAdmission,
   costUsd: number | undefined,
 ): AgentStanding | undefined {
-  if (ending.held || run.withstood || run.stopping !== undefined || run.pausing === 'person') return undefined
-  const { handed, host } = run.row.options
+  if (ending.held || live.withstood || live.stopping !== undefined || live.pausing === 'person') return undefined
+  const { handed, host } = live.row.options
   // A person has chosen that terminal, and who is in it.
   if (host !== undefined) return undefined
   if (ending.as === 'error') {
-    const isStuck = handed && !run.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
+    const isStuck = handed && !live.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
     return isStuck ? { why: 'broken' } : undefined
   }
   if (ending.resumesAt === undefined || ending.task?.to === 'verifying') return undefined
-  const spent = run.row.cost_usd - (handed?.cost_usd ?? 0)
+  const spent = live.row.cost_usd - (handed?.cost_usd ?? 0)
   if (costUsd !== undefined && spent >= costUsd) return { why: 'cost', spent }
   if (ending.as === 'rate_limited') return atGate(admission)
   return ending.as === 'paused' && ending.retries ? { why: 'outage', tries: ending.retries } : undefined

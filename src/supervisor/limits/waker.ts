@@ -93,7 +93,7 @@ export async function wakeSession(
   { env, mayStart, resume }: WakeOptions,
   supervisor: SupervisorContext,
 ): Promise<void> {
-  const isTaken = () => supervisor.live.get(row.id) !== undefined
+  const isTaken = () => supervisor.sessions.get(row.id) !== undefined
   // It stays due, and is looked at again in seconds: nothing is written to a disk that is full.
   if (isTaken() || mayStart?.() !== undefined) return
   try {

@@ -146,67 +146,64 @@ interface AdmitOptions {
  * a one is known is a process kept warm. Nothing comes back when the session was stopped while it waited.
  */
 export async function admit(
-  run: LiveSession,
+  live: LiveSession,
   { admission, max, ready, deps }: AdmitOptions,
 ): Promise<Disposable | undefined> {
-  const open = () => ({ ...run.open, asks: asksFor(run, deps) })
+  const open = () => ({ ...live.open, asks: asksFor(live, deps) })
   let current = ready
   const bringUpToDate = async () => {
-    current = await refreshPreparation(run, current, deps)
+    current = await refreshPreparation(live, current, deps)
   }
   let waited: Promise<void> | undefined
   let warming: Promise<void> | undefined
-  await deps.accounts.level(run) // known from here on, so that `allowed` need not wait for it
-  if (isCalledOff(run)) return undefined // nobody stands in a line that they have left already
+  await deps.accounts.level(live) // known from here on, so that `allowed` need not wait for it
+  if (isCalledOff(live)) return undefined // nobody stands in a line that they have left already
   const leave = await admission.enter({
-    id: run.id,
+    id: live.id,
     max,
-    priority: run.row.priority,
-    account: run.row.account,
-    allowed: () => deps.accounts.allowed(run, max),
-    turn: turnOf(run),
+    priority: live.row.priority,
+    account: live.row.account,
+    allowed: () => deps.accounts.allowed(live, max),
+    turn: turnOf(live),
     waits: what => {
-      waited = noteWaiting(run, deps, WAIT_NOTES[what](max)).finally(run.placed.resolve)
+      waited = noteWaiting(live, deps, WAIT_NOTES[what](max)).finally(live.placed.resolve)
     },
     next: () => {
-      run.log.info({}, 'next in line, its agent is started ahead of time')
+      live.log.info({}, 'next in line, its agent is started ahead of time')
       // A process reads the project's settings when it starts, so they are looked at before it does.
       warming = bringUpToDate().then(
-        () => run.driver.warm(open()),
-        error => run.log.warn({ error }, 'not started ahead of time'),
+        () => live.driver.warm(open()),
+        error => live.log.warn({ error }, 'not started ahead of time'),
       )
     },
   })
-  run.placed.resolve()
+  live.placed.resolve()
   await waited
-  if (leave && !isCalledOff(run)) {
+  if (leave && !isCalledOff(live)) {
     if (waited) {
       await warming
-      run.renew = bringUpToDate
-      await record(run, deps, { events: [], patch: { state: 'starting', status_reason: null } })
+      live.renew = bringUpToDate
+      await record(live, deps, { events: [], patch: { state: 'starting', status_reason: null } })
     }
     return { [Symbol.dispose]: leave }
   }
   leave?.()
   await warming
-  await run.driver.cool(open())
+  await live.driver.cool(open())
   return undefined
 }
 
 /** One more would wait for a place than may: it is refused before anything of it exists. */
-export function refuseWhenQueueFull(
-  live: readonly LiveSession[],
-  { maxConcurrent, maxWaiting }: PreparedSession,
-): void {
-  const waiting = live.filter(({ row }) => row.state !== 'ended').length - maxConcurrent
+export function refuseWhenQueueFull(all: readonly LiveSession[], { maxConcurrent, maxWaiting }: PreparedSession): void {
+  const waiting = all.filter(({ row }) => row.state !== 'ended').length - maxConcurrent
   if (waiting < maxWaiting) return
   throw new AppError('line_full', { waiting: Math.max(0, waiting), raised: maxWaiting * 2 || 10 })
 }
 
 /** Sessions of runs take turns in a project: a question that is answered must not bring a second agent into it. A worktree has one. */
-function turnOf(run: LiveSession): QueueEntrant['turn'] {
-  const { project, options } = run.row
-  return options.run && !options.place ? { of: project, isOver: () => run.row.state === 'ended' } : undefined
+function turnOf(live: LiveSession): QueueEntrant['turn'] {
+  const { project, options } = live.row
+  return options.run && !options.place ? { of: project, isOver: () => live.row.state === 'ended' } : undefined
 }
 
 /** A person does not want it to begin any more. */
@@ -230,12 +227,12 @@ const WAIT_NOTES = {
 }
 
 async function noteWaiting(
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
   { reason, text }: { reason: string; text: string },
 ): Promise<void> {
-  const event = { actor: 'daemon', subject: run.id, kind: 'session.noted', body: { text } } as const
-  await record(run, deps, { events: [event], patch: { state: 'queued', status_reason: reason } })
+  const event = { actor: 'daemon', subject: live.id, kind: 'session.noted', body: { text } } as const
+  await record(live, deps, { events: [event], patch: { state: 'queued', status_reason: reason } })
 }
 
 /**
@@ -243,23 +240,28 @@ async function noteWaiting(
  * since. A process that was started for what held before no longer fits, and the driver ends it. What holds now is returned.
  */
 async function refreshPreparation(
-  run: LiveSession,
+  live: LiveSession,
   before: PreparedSession,
   deps: SessionDeps,
 ): Promise<PreparedSession> {
-  const cool = () => run.driver.cool({ ...run.open, asks: asksFor(run, deps) })
+  const cool = () => live.driver.cool({ ...live.open, asks: asksFor(live, deps) })
   const now = await before.again().catch(async error => {
     await cool()
     throw error
   })
-  if (now.driver !== run.driver) await cool()
-  run.driver = now.driver
-  run.open = { ...run.open, ...now.open }
-  run.policy = now.policy
-  run.heldEnough = now.heldEnough
-  run.guard = run.guards.before(now.guard)
+  if (now.driver !== live.driver) await cool()
+  live.driver = now.driver
+  live.open = { ...live.open, ...now.open }
+  live.policy = now.policy
+  live.heldEnough = now.heldEnough
+  live.guard = live.guards.before(now.guard)
   const news = now.notes.filter(text => !before.notes.includes(text))
-  const noted = (text: string) => ({ actor: 'daemon', subject: run.id, kind: 'session.noted' as const, body: { text } })
-  if (news.length > 0) await record(run, deps, { events: news.map(noted), patch: {} })
+  const noted = (text: string) => ({
+    actor: 'daemon',
+    subject: live.id,
+    kind: 'session.noted' as const,
+    body: { text },
+  })
+  if (news.length > 0) await record(live, deps, { events: news.map(noted), patch: {} })
   return now
 }

@@ -18,16 +18,16 @@ const MAX_DECISIONS = 50
 const MAX_ENTRIES = 200
 
 /** What a brain may know of a session when it forms an opinion. All of it is data. */
-export async function brainContext(run: LiveSession, { store }: SessionDeps): Promise<BrainContext> {
+export async function brainContext(live: LiveSession, { store }: SessionDeps): Promise<BrainContext> {
   const [task, answered, entries] = await Promise.all([
-    run.row.task_id === null ? undefined : store.tasks.get(run.row.task_id),
-    store.events({ subject: run.id, kinds: ['question.answered'], tail: MAX_DECISIONS }),
-    entriesOf(run.row.project),
+    live.row.task_id === null ? undefined : store.tasks.get(live.row.task_id),
+    store.events({ subject: live.id, kinds: ['question.answered'], tail: MAX_DECISIONS }),
+    entriesOf(live.row.project),
   ])
   return {
-    project: run.row.project,
-    task: task?.description ?? run.row.task,
-    requirements: run.requirements,
+    project: live.row.project,
+    task: task?.description ?? live.row.task,
+    requirements: live.requirements,
     decisions: answered
       .filter((event): event is EventOf<'question.answered'> => event.kind === 'question.answered')
       .flatMap(({ body }) =>
@@ -61,16 +61,16 @@ export async function opinionOn(
   { tool, input }: Request,
   assessment: Assessment,
   signal: AbortSignal,
-  { run, deps }: SessionContext,
+  { live, deps }: SessionContext,
 ): Promise<PermissionAdvice> {
   const ruled = judgePermission(assessment)
   const byRules = { ...ruled, by: 'rules', reasoning: ruled.reason }
-  const { brain, threshold } = run.mind
+  const { brain, threshold } = live.mind
   const isKnown = byRules.approve && byRules.confidence >= threshold
   if (isKnown || assessment.risk !== 'MEDIUM' || brain.name === 'rules') return byRules
   const found = assessment.reasons.map(({ code, risk, text }) => ({ code, risk, text }))
   const asked = { tool, input, risk: assessment.risk, reasons: found.map(({ text }) => text), found }
-  const opinion = await brain.evaluatePermission(asked, await brainContext(run, deps), signal)
+  const opinion = await brain.evaluatePermission(asked, await brainContext(live, deps), signal)
   if (opinion.value === undefined) return byRules
   const { value: approve, confidence, by, reasoning } = opinion
   return { approve, confidence, by, reasoning, reason: `${by}: ${reasoning}` }
@@ -97,7 +97,7 @@ export async function answerByMachine(
   try {
     return await formAnswer(questions, signal, context)
   } catch (error) {
-    context.run.log.warn({ error }, 'no opinion could be formed')
+    context.live.log.warn({ error }, 'no opinion could be formed')
     return { reasoning: 'no opinion could be formed', confidence: 0 }
   }
 }
@@ -105,29 +105,29 @@ export async function answerByMachine(
 async function formAnswer(
   questions: QuestionItem[],
   signal: AbortSignal,
-  { run, deps }: SessionContext,
+  { live, deps }: SessionContext,
 ): Promise<MachineAnswer> {
-  const { brain, threshold, autoAnswer, memory: settings } = run.mind
+  const { brain, threshold, autoAnswer, memory: settings } = live.mind
   const memory = openAnswerMemory(deps.store, { ...settings, clock: deps.clock })
-  const asked = { project: run.row.project, questions }
+  const asked = { project: live.row.project, questions }
   const found = await memory.find(asked)
   const earlier = found && (found.lasting || !isGrave(questions, found)) ? found : undefined
   if (autoAnswer && earlier && earlier.confidence >= threshold) return answered(questions, earlier, 'memory')
-  const context = { ...(await brainContext(run, deps)), similar: await memory.similar(asked) }
+  const context = { ...(await brainContext(live, deps)), similar: await memory.similar(asked) }
   const opinion = await brain.answerQuestion(questions, context, signal)
   if (autoAnswer && opinion.value && opinion.confidence >= threshold) {
     return answered(questions, opinion, `brain:${opinion.by}`)
   }
   const best = earlier ?? opinion
-  if (best.value === undefined && brain.name !== 'rules') await sayWhyNot(best, { run, deps })
+  if (best.value === undefined && brain.name !== 'rules') await sayWhyNot(best, { live, deps })
   return { suggestion: suggestionOf(best), reasoning: best.reasoning, confidence: best.confidence }
 }
 
 /** Who set a model up wants to know why it did not answer: a key that is wrong, a server that is down. */
-async function sayWhyNot({ reasoning }: Opinion<AnswerValue>, { run, deps }: SessionContext): Promise<void> {
-  run.log.warn({ reasoning }, 'no brain could answer')
+async function sayWhyNot({ reasoning }: Opinion<AnswerValue>, { live, deps }: SessionContext): Promise<void> {
+  live.log.warn({ reasoning }, 'no brain could answer')
   const text = `No brain could answer the question: ${reasoning}`
-  await record(run, deps, { events: [eventOf(run, 'session.noted', { text }, 'daemon')], patch: {} })
+  await record(live, deps, { events: [eventOf(live, 'session.noted', { text }, 'daemon')], patch: {} })
 }
 
 /** A yes to something destructive or irreversible was for that day, unless the person said that it counts always. */
@@ -159,17 +159,17 @@ export interface ProseReply {
  * else what the rules for such endings know, else what a brain is confident of.
  */
 export async function replyToProse(question: ProseQuestion, context: SessionContext): Promise<ProseReply> {
-  const { run, deps } = context
-  const { autoAnswer, threshold } = run.mind
+  const { live, deps } = context
+  const { autoAnswer, threshold } = live.mind
   const item = itemOf(question)
   const { answer, suggestion } = await answerByMachine([item], AbortSignal.timeout(DEADLINE_MS), context)
-  if (!autoAnswer || run.proseAnswers >= MOST_ANSWERS) return { suggestion }
+  if (!autoAnswer || live.proseAnswers >= MOST_ANSWERS) return { suggestion }
   if (answer && 'answers' in answer) {
     const text = [answer.answers[item.question] ?? []].flat().join(', ')
     // A bare yes says less than what the rules have for such an ending; a person's word and a model's stand as they are.
     if (text !== '' && answer.by !== 'brain:rules') return { text }
   }
-  const byRules = answerInProse(question, await brainContext(run, deps))
+  const byRules = answerInProse(question, await brainContext(live, deps))
   return byRules.value !== undefined && byRules.confidence >= threshold ? { text: byRules.value } : { suggestion }
 }
 
@@ -179,7 +179,7 @@ const DEADLINE_MS = 120_000
 /** The ending of a session whose agent asks in words: no process waits, and the answer is told to it as the next prompt. */
 export function parkProseQuestion(
   question: ProseQuestion,
-  run: LiveSession,
+  live: LiveSession,
   suggestion?: Suggestion,
 ): LiveSessionEnding {
   const item = itemOf(question)
@@ -197,10 +197,10 @@ export function parkProseQuestion(
     reason: REASON,
     parked,
     escalation: {
-      ...questionRow({ callId, questions: [item] }, REASON, run),
+      ...questionRow({ callId, questions: [item] }, REASON, live),
       ...(suggestion && { context: { suggestion } }),
     },
-    events: [eventOf(run, 'question.parked', parked, 'daemon')],
+    events: [eventOf(live, 'question.parked', parked, 'daemon')],
     task: { to: 'waiting', reason: REASON },
     checkpoint: 'park',
   }
@@ -217,16 +217,16 @@ function itemOf({ about }: ProseQuestion): QuestionItem {
 const TOOL = 'AskUserQuestion'
 
 /** The row by which a person hears of a question. It does nothing by itself, so its risk is LOW. */
-export function questionRow({ callId, questions }: Question, reason: string, run: LiveSession): NewEscalation {
+export function questionRow({ callId, questions }: Question, reason: string, live: LiveSession): NewEscalation {
   const text = questions.map(({ question }) => question).join('\n')
   return {
     kind: 'question',
-    session_id: run.id,
-    project: run.row.project,
-    task: run.row.task,
+    session_id: live.id,
+    project: live.row.project,
+    task: live.row.task,
     call_id: callId,
     tool: TOOL,
-    target: targetOf({ prompt: text }, run.row.project),
+    target: targetOf({ prompt: text }, live.row.project),
     input: { questions },
     risk: 'LOW',
     reason,

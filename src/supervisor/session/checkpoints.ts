@@ -27,11 +27,11 @@ interface CheckpointOptions {
  * logged, and nothing else changes.
  */
 export async function saveCheckpoint(
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
-  { reason, parked = run.row.parked, task }: CheckpointOptions,
+  { reason, parked = live.row.parked, task }: CheckpointOptions,
 ): Promise<void> {
-  run.checkpointedAt = deps.clock.now()
+  live.checkpointedAt = deps.clock.now()
   try {
     // Imported on use: memory that a daemon without sessions need not hold.
     const [{ gather }, { read }, { save }] = await Promise.all([
@@ -39,34 +39,34 @@ export async function saveCheckpoint(
       import('../../agents/checkpoints/read.ts'),
       import('../../agents/checkpoints/save.ts'),
     ])
-    const previous = (await read(deps.checkpoints, run.id)).good?.checkpoint
+    const previous = (await read(deps.checkpoints, live.id)).good?.checkpoint
     // What becomes of the task at work is written with the ending, after this.
-    const tasks = (await deps.tasks.list(run.id)).map(one =>
-      one.id === run.row.task_id && one.state === 'running' && task ? { ...one, state: task.to } : one,
+    const tasks = (await deps.tasks.list(live.id)).map(one =>
+      one.id === live.row.task_id && one.state === 'running' && task ? { ...one, state: task.to } : one,
     )
     const now = deps.clock.now()
     const checkpoint = await gather({
       store: deps.store,
-      session: { ...run.row, parked },
+      session: { ...live.row, parked },
       tasks,
       reason,
       now,
       previous,
-      summarize: summarizerFor(run, deps, reason),
+      summarize: summarizerFor(live, deps, reason),
     })
-    const id = await save(deps.checkpoints, checkpoint, { hidden: run.secrets })
-    run.log.info({ checkpoint: id, reason }, 'checkpoint written')
+    const id = await save(deps.checkpoints, checkpoint, { hidden: live.secrets })
+    live.log.info({ checkpoint: id, reason }, 'checkpoint written')
   } catch (error) {
-    run.log.warn({ problem: messageOf(error), reason }, 'no checkpoint could be written')
+    live.log.warn({ problem: messageOf(error), reason }, 'no checkpoint could be written')
   }
 }
 
 /** Writes one when the last is old enough. Asked with every event, so that a session that does nothing costs nothing. */
-export async function saveCheckpointWhenDue(run: LiveSession, deps: SessionDeps): Promise<void> {
-  const sinceMs = deps.clock.now() - run.checkpointedAt
+export async function saveCheckpointWhenDue(live: LiveSession, deps: SessionDeps): Promise<void> {
+  const sinceMs = deps.clock.now() - live.checkpointedAt
   // One from the future was written before the clock was set back: how old it is nobody knows.
-  if (sinceMs >= 0 && sinceMs < run.checkpointEveryMs) return
-  await saveCheckpoint(run, deps, { reason: 'interval' })
+  if (sinceMs >= 0 && sinceMs < live.checkpointEveryMs) return
+  await saveCheckpoint(live, deps, { reason: 'interval' })
 }
 
 /** A summary takes a model's time: not while a person waits for the daemon to leave. */
@@ -76,11 +76,11 @@ const SUMMARY_MS = 20_000
  * A model's summary, where the session has a model to ask. Not at a limit: the model may live on the very account that is
  * shut; and not when everything is being stopped.
  */
-function summarizerFor(run: LiveSession, deps: SessionDeps, reason: CheckpointReason): Summarize | undefined {
-  const { brain } = run.mind
+function summarizerFor(live: LiveSession, deps: SessionDeps, reason: CheckpointReason): Summarize | undefined {
+  const { brain } = live.mind
   if (brain.name === 'rules' || reason === 'limit' || reason === 'shutdown') return undefined
   return async material => {
-    const context = await brainContext(run, deps)
+    const context = await brainContext(live, deps)
     return (await brain.summarize(material, context, AbortSignal.timeout(SUMMARY_MS))).value
   }
 }

@@ -169,7 +169,7 @@ export interface SessionDeps {
 
 /** One session and everything that is done with it. */
 export interface SessionContext {
-  run: LiveSession
+  live: LiveSession
   deps: SessionDeps
 }
 
@@ -181,13 +181,13 @@ export interface AgentWatch {
 /** What the sessions of one account share (waits/accounts.ts). */
 export interface AccountLimits {
   met(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void>
-  admits(run: Pick<LiveSession, 'row'>): Promise<AccountAdmission>
-  shut(run: LiveSession, limit: Limit): Promise<AccountGate | undefined>
-  answered(run: LiveSession): Promise<void>
-  told(event: Extract<SessionEvent, { kind: 'limit' }>, run: LiveSession): Promise<void>
-  level(run: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }>
-  allowed(run: LiveSession, max: number): number
-  resumesAt(run: LiveSession, gate: AccountGate): Promise<number | null>
+  admits(live: Pick<LiveSession, 'row'>): Promise<AccountAdmission>
+  shut(live: LiveSession, limit: Limit): Promise<AccountGate | undefined>
+  answered(live: LiveSession): Promise<void>
+  told(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void>
+  level(live: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }>
+  allowed(live: LiveSession, max: number): number
+  resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null>
 }
 
 /** Finds out what a request is, and which rules the person and the project have written. */
@@ -257,12 +257,12 @@ export interface SessionPolicy {
 
 /** An event of this session, caused by its agent unless said otherwise. */
 export function eventOf<Kind extends EventKind>(
-  run: LiveSession,
+  live: LiveSession,
   kind: Kind,
   body: EventBody<Kind>,
   actor = 'agent',
 ): NewEvent {
-  return { actor, subject: run.id, kind, body } as NewEvent
+  return { actor, subject: live.id, kind, body } as NewEvent
 }
 
 /** `agent_id` where a subagent did it. */

@@ -22,15 +22,15 @@ export function completed(text: string, { row }: Pick<LiveSession, 'row'>): Live
 /** A person, a cap on turns or an interruption stopped it; a person makes it go on. `text`: its task was completed first. */
 export function paused(
   why: 'person' | 'interrupted' | 'turns',
-  run: LiveSession,
+  live: LiveSession,
   { text, limit }: { text?: string; limit?: Limit } = {},
 ): LiveSessionEnding {
   const cause = { person: 'paused by a person', interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
-  const reason = `${cause}; go on with: pcc resume ${run.id}`
+  const reason = `${cause}; go on with: pcc resume ${live.id}`
   return {
     as: 'paused',
     reason,
-    events: limitHit(limit, run),
+    events: limitHit(limit, live),
     task: taskAfter(text, cause),
     checkpoint: why === 'turns' ? 'capped' : 'pause',
   }
@@ -44,25 +44,25 @@ export interface LimitWait {
 }
 
 /** The account is shut: by this session's own limit, or by another's. */
-export function limited(message: string, { resumesAt, limit, text }: LimitWait, run: LiveSession): LiveSessionEnding {
-  const reason = resumesAt === null ? `${message}; go on with: pcc resume ${run.id}` : message
+export function limited(message: string, { resumesAt, limit, text }: LimitWait, live: LiveSession): LiveSessionEnding {
+  const reason = resumesAt === null ? `${message}; go on with: pcc resume ${live.id}` : message
   return {
     as: 'rate_limited',
     reason,
     failure: 'limit',
     resumesAt: resumesAt ?? undefined,
-    events: limitHit(limit, run),
+    events: limitHit(limit, live),
     task: taskAfter(text, message, resumesAt),
     checkpoint: 'limit',
   }
 }
 
 /** The event of a limit that was met on the way to an ending. */
-export function limitHit(limit: Limit | undefined, run: LiveSession): NewEvent[] {
+export function limitHit(limit: Limit | undefined, live: LiveSession): NewEvent[] {
   if (!limit) return []
   const { message, window, resetsAt } = limit
   const when = { ...(window !== undefined && { window }), ...(resetsAt !== undefined && { resets_at: resetsAt }) }
-  return [eventOf(run, 'limit.hit', { message, ...when })]
+  return [eventOf(live, 'limit.hit', { message, ...when })]
 }
 
 /** The vendor failed in a way that may pass; it is tried again soon. */
@@ -83,15 +83,15 @@ export function retried(
 }
 
 /** It was tried often enough: a person hears of it and says what happens. */
-export function escalated(failure: Failure, run: LiveSession): LiveSessionEnding {
-  const reason = `${failure.message}\nTried ${run.row.retries + 1} times; go on with: pcc resume ${run.id}`
+export function escalated(failure: Failure, live: LiveSession): LiveSessionEnding {
+  const reason = `${failure.message}\nTried ${live.row.retries + 1} times; go on with: pcc resume ${live.id}`
   return {
     as: 'paused',
     reason,
     failure: failure.kind,
     task: { to: 'waiting', reason: failure.message },
     checkpoint: 'error',
-    escalation: errorRow(failure, run.row, `${failure.message}; it was tried ${run.row.retries + 1} times`),
+    escalation: errorRow(failure, live.row, `${failure.message}; it was tried ${live.row.retries + 1} times`),
   }
 }
 
@@ -108,20 +108,20 @@ export function restarted(failure: Failure, now: number): LiveSessionEnding {
 }
 
 /** Nothing that passes by itself. */
-export function failed(failure: Failure, run: LiveSession): LiveSessionEnding {
-  const reason = `${failure.message}\n${adviceFor(failure, run)}`.trim()
-  return { as: 'error', reason, failure: failure.kind, task: taskFailed(failure.message, run) }
+export function failed(failure: Failure, live: LiveSession): LiveSessionEnding {
+  const reason = `${failure.message}\n${adviceFor(failure, live)}`.trim()
+  return { as: 'error', reason, failure: failure.kind, task: taskFailed(failure.message, live) }
 }
 
 /** The agent says itself that its task failed. */
-export function gaveUp({ reason, text }: { reason: string; text: string }, run: LiveSession): LiveSessionEnding {
-  const told = `The agent says that its task failed: ${reason}\nTry it again with: pcc retry ${run.id}`
-  return { as: 'error', reason: told, failure: 'other', task: { ...taskFailed(reason, run), result: text } }
+export function gaveUp({ reason, text }: { reason: string; text: string }, live: LiveSession): LiveSessionEnding {
+  const told = `The agent says that its task failed: ${reason}\nTry it again with: pcc retry ${live.id}`
+  return { as: 'error', reason: told, failure: 'other', task: { ...taskFailed(reason, live), result: text } }
 }
 
 /** A run looks at its attempts and says whether the task is tried once more (`runs/close-attempt.ts`). */
-function taskFailed(reason: string, run: LiveSession): NonNullable<LiveSessionEnding['task']> {
-  return run.row.options.run ? { to: 'ready', retry: true, reason } : { to: 'failed', reason }
+function taskFailed(reason: string, live: LiveSession): NonNullable<LiveSessionEnding['task']> {
+  return live.row.options.run ? { to: 'ready', retry: true, reason } : { to: 'failed', reason }
 }
 
 export function stopped(reason: string, text?: string): LiveSessionEnding {
@@ -131,25 +131,26 @@ export function stopped(reason: string, text?: string): LiveSessionEnding {
 /** A call waits for a person. */
 export function parked(
   { callId, gone }: { callId: string | undefined; gone?: boolean | undefined },
-  run: LiveSession,
+  live: LiveSession,
 ): LiveSessionEnding {
-  const waiting = (callId === undefined ? undefined : run.parking.get(callId)) ?? [...run.parking.values()][0]
-  if (!waiting) return { ...paused('interrupted', run), reason: `a call was put off; go on with: pcc resume ${run.id}` }
+  const waiting = (callId === undefined ? undefined : live.parking.get(callId)) ?? [...live.parking.values()][0]
+  if (!waiting)
+    return { ...paused('interrupted', live), reason: `a call was put off; go on with: pcc resume ${live.id}` }
   return {
     as: 'waiting_input',
     reason: waiting.reason,
     parked: gone ? { ...waiting.parked, taken: true } : waiting.parked,
     escalation: waiting.escalation,
-    events: [parkedEvent(waiting.parked, run)],
+    events: [parkedEvent(waiting.parked, live)],
     task: { to: 'waiting', reason: waiting.reason },
     checkpoint: 'park',
   }
 }
 
-function parkedEvent(what: Parked, run: LiveSession): NewEvent {
-  if (!isPermission(what)) return eventOf(run, 'question.parked', what, 'daemon')
+function parkedEvent(what: Parked, live: LiveSession): NewEvent {
+  if (!isPermission(what)) return eventOf(live, 'question.parked', what, 'daemon')
   const { digest: _, ...told } = what
-  return eventOf(run, 'permission.parked', told, 'daemon')
+  return eventOf(live, 'permission.parked', told, 'daemon')
 }
 
 /** A task that was completed stays so, whatever became of its session. */
@@ -162,14 +163,14 @@ export function taskAfter(
   return { to: 'waiting', reason, ...(wakesAt != null && { wakesAt }) }
 }
 
-function adviceFor(failure: Failure, run: LiveSession): string {
+function adviceFor(failure: Failure, live: LiveSession): string {
   switch (failure.kind) {
     case 'auth':
-      return notLoggedIn({ kind: run.driver.agent, name: run.row.agent }).next
+      return notLoggedIn({ kind: live.driver.agent, name: live.row.agent }).next
     case 'agent_missing':
-      return agentMissingError(manifestIn(run), failure.message).next
+      return agentMissingError(manifestIn(live), failure.message).next
     case 'billing':
-      return `Look at the account's balance and plan, then: pcc retry ${run.id}`
+      return `Look at the account's balance and plan, then: pcc retry ${live.id}`
     case 'model_not_found':
       return 'Name another model with --model.'
     case 'prompt_too_long':
@@ -177,7 +178,7 @@ function adviceFor(failure: Failure, run: LiveSession): string {
     case 'refusal':
       return 'The model refused; say the task in other words.'
     case 'resume_unknown':
-      return `See the conversations there are with: pcc agents sessions ${quoteForShell(workDirectory(run.row))}`
+      return `See the conversations there are with: pcc agents sessions ${quoteForShell(workDirectory(live.row))}`
     case 'overloaded':
     case 'server':
     case 'network':
@@ -185,7 +186,7 @@ function adviceFor(failure: Failure, run: LiveSession): string {
     case 'nothing_parked':
     case 'limit':
     case 'other':
-      return `Try it again with: pcc retry ${run.id}`
+      return `Try it again with: pcc retry ${live.id}`
     default:
       return unreachable(failure.kind)
   }

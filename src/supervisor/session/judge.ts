@@ -23,9 +23,9 @@ export interface Judgement {
 export async function judgeRequest(
   request: Request,
   signal: AbortSignal,
-  { run, deps }: { run: LiveSession; deps: SessionDeps },
+  { live, deps }: { live: LiveSession; deps: SessionDeps },
 ): Promise<Judgement> {
-  const { policy } = run
+  const { policy } = live
   let suggestion: Suggestion | undefined
   try {
     const { project, home, safeDirectories, worktree } = policy
@@ -43,20 +43,20 @@ export async function judgeRequest(
         rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
-        precedent: asked => openPrecedents(deps.store, deps.clock, run.mind.memory).find(project, tool, asked),
+        precedent: asked => openPrecedents(deps.store, deps.clock, live.mind.memory).find(project, tool, asked),
         opinion: async (asked, until) => {
-          const advice = await opinionOn(request, asked, until, { run, deps })
+          const advice = await opinionOn(request, asked, until, { live, deps })
           suggestion = suggested(advice)
           return advice
         },
-        attached: deps.terminals.isAttached(run.id),
+        attached: deps.terminals.isAttached(live.id),
         unattendedHigh: policy.unattendedHigh,
       },
       signal,
     )
     return { assessment, decision, suggestion }
   } catch (error) {
-    run.log.error({ error, tool: request.tool }, 'the policy failed')
+    live.log.error({ error, tool: request.tool }, 'the policy failed')
     return { decision: FAILED }
   }
 }
@@ -87,13 +87,13 @@ interface RefusedRequest {
  */
 export function refusalRow(
   { request, judgement, verdict, signal }: RefusedRequest,
-  run: LiveSession,
+  live: LiveSession,
 ): NewEscalation | undefined {
   const { assessment, decision } = judgement
   const unasked = decision.morning === true || (verdict.by === 'nobody' && !signal.aborted)
   if (!assessment || !unasked || verdict.verdict === 'allow') return undefined
   const reason = assessment.reasons[0]?.text ?? decision.reason
-  return { ...permissionRow({ request, assessment, reason, risk: verdict.risk }, run), state: 'denied' }
+  return { ...permissionRow({ request, assessment, reason, risk: verdict.risk }, live), state: 'denied' }
 }
 
 interface PermissionRowInput {
@@ -106,16 +106,16 @@ interface PermissionRowInput {
 /** What a row tells of a call, whatever became of it. */
 export function permissionRow(
   { request, assessment, reason, risk }: PermissionRowInput,
-  run: LiveSession,
+  live: LiveSession,
 ): Omit<NewEscalation, 'state'> {
   return {
     kind: 'permission',
-    session_id: run.id,
-    project: run.row.project,
-    task: run.row.task,
+    session_id: live.id,
+    project: live.row.project,
+    task: live.row.task,
     call_id: request.callId,
     tool: request.tool,
-    target: targetOf(request.input, workDirectory(run.row)),
+    target: targetOf(request.input, workDirectory(live.row)),
     input: request.input,
     risk,
     reason,
@@ -144,16 +144,16 @@ export function isParkable({ agentId, input }: Request): boolean {
 /** Puts a call off until somebody answers; no process waits. */
 export function parkPermission(
   { request, decision, assessment, suggestion, askId }: WaitingPermission,
-  run: LiveSession,
+  live: LiveSession,
 ): Park {
   const { tool, input, callId } = request
   const reason = `${decision.risk} risk: ${decision.reason}; it waits for a person`
-  run.parking.set(callId, {
+  live.parking.set(callId, {
     parked: {
       ask_id: askId,
       call_id: callId,
       tool,
-      target: targetOf(input, workDirectory(run.row)),
+      target: targetOf(input, workDirectory(live.row)),
       risk: decision.risk,
       reason: decision.reason,
       reasons: storedReasons(assessment),
@@ -162,12 +162,12 @@ export function parkPermission(
     },
     reason,
     escalation: {
-      ...permissionRow({ request, assessment, reason: decision.reason, risk: decision.risk }, run),
+      ...permissionRow({ request, assessment, reason: decision.reason, risk: decision.risk }, live),
       ...(suggestion && { context: { suggestion } }),
       state: 'open',
     },
   })
-  run.log.info({ tool }, 'permission parked')
+  live.log.info({ tool }, 'permission parked')
   return { park: true, reason }
 }
 
@@ -175,13 +175,13 @@ export function parkPermission(
 export function answerToPermission(
   request: Request,
   { decision, assessment }: Judgement,
-  run: LiveSession,
+  live: LiveSession,
 ): Verdict | undefined {
-  const given = run.answer
+  const given = live.answer
   if (!given || !('digest' in given)) return undefined
   const isAgain = given.anew === true && given.digest === callDigest(request.tool, request.input)
   if (given.callId !== request.callId && !isAgain) return undefined
-  run.answer = undefined
+  live.answer = undefined
   // What a rule, a blocked command or a missing trust refuses, no answer opens; nor what the policy failed on.
   if (!assessment || (decision.verdict === 'deny' && decision.by === 'rule')) return undefined
   const { verdict, reason, by } = given

@@ -17,8 +17,8 @@ import { cutOffEnding, settleWithRetries } from './settle.ts'
 import { endAgent } from './stop-agent.ts'
 
 export interface LaunchedSession {
-  run: LiveSession
-  /** Resolves when the row is this run's, with the decision that was settled by it. */
+  live: LiveSession
+  /** Resolves when the row belongs to this live session, with the escalation that the claim settled. */
   saved: Promise<AnsweredEscalation | undefined>
   /** Resolves when the session is settled and its agent gone. */
   done: Promise<void>
@@ -32,7 +32,7 @@ export interface LiveSessionsDeps {
   /** Aborted when the daemon leaves. */
   closing: AbortSignal
   /** What becomes of an ending where another agent can go on. */
-  handOver(ending: LiveSessionEnding, run: LiveSession, ready: PreparedSession): Promise<LiveSessionEnding>
+  handOver(ending: LiveSessionEnding, live: LiveSession, ready: PreparedSession): Promise<LiveSessionEnding>
   /** A session begins. */
   launched(): void
   /** A session was settled: one that waits has a time in its row now. */
@@ -42,45 +42,45 @@ export interface LiveSessionsDeps {
 /** The sessions that run now: each from its place in the line to the moment its agent is gone. */
 export class LiveSessions {
   readonly #of: LiveSessionsDeps
-  readonly #live = new Map<string, LaunchedSession>()
+  readonly #launched = new Map<string, LaunchedSession>()
 
   constructor(of: LiveSessionsDeps) {
     this.#of = of
   }
 
   get(id: string): LaunchedSession | undefined {
-    return this.#live.get(id)
+    return this.#launched.get(id)
   }
 
-  all(): LaunchedSession[] {
-    return [...this.#live.values()]
+  all(): LiveSession[] {
+    return this.launched().map(({ live }) => live)
   }
 
-  runs(): LiveSession[] {
-    return this.all().map(({ run }) => run)
+  launched(): LaunchedSession[] {
+    return [...this.#launched.values()]
   }
 
   /** Runs a session in the background. It counts as live before this returns. */
-  launch(row: SessionRow, ready: PreparedSession, start: SessionLaunch): Pick<LaunchedSession, 'run' | 'saved'> {
+  launch(row: SessionRow, ready: PreparedSession, start: SessionLaunch): Pick<LaunchedSession, 'live' | 'saved'> {
     const now = this.#of.deps.clock.now()
-    const run = createLiveSession(row, ready, { ...start, log: this.#of.log.child({ session: row.id }), now })
+    const live = createLiveSession(row, ready, { ...start, log: this.#of.log.child({ session: row.id }), now })
     const saved = start.claim?.() ?? Promise.resolve(undefined)
     const done = saved.then(
-      () => this.#runToEnd(run, ready),
+      () => this.#runToEnd(live, ready),
       () => undefined, // `saved` is the caller's to hear about
     )
-    this.#live.set(row.id, { run, saved, done: done.finally(() => this.#live.delete(row.id)) })
-    return { run, saved }
+    this.#launched.set(row.id, { live, saved, done: done.finally(() => this.#launched.delete(row.id)) })
+    return { live, saved }
   }
 
   /** Ends a live session and waits until its agent is gone. */
   async stop(id: string, reason: string): Promise<void> {
-    const live = this.#live.get(id)
-    if (!live) return
-    live.run.stopping ??= reason
+    const launched = this.#launched.get(id)
+    if (!launched) return
+    launched.live.stopping ??= reason
     this.#of.admission.withdraw(id)
-    await endAgent(live.run, live.done)
-    await live.done
+    await endAgent(launched.live, launched.done)
+    await launched.done
   }
 
   /**
@@ -88,45 +88,45 @@ export class LiveSessions {
    * end is being written down is only waited for.
    */
   async pause(id: string): Promise<void> {
-    const live = this.#live.get(id)
-    if (!live) return
-    if (live.run.over) return live.done
-    live.run.pausing = 'person'
-    if (this.#of.admission.withdraw(id)) return live.done
-    await live.run.opened.promise
-    if (!live.run.session) return live.done // it never came to open its agent
+    const launched = this.#launched.get(id)
+    if (!launched) return
+    if (launched.live.over) return launched.done
+    launched.live.pausing = 'person'
+    if (this.#of.admission.withdraw(id)) return launched.done
+    await launched.live.opened.promise
+    if (!launched.live.session) return launched.done // it never came to open its agent
     // One that has not introduced itself yet has nothing in flight, and no turn that could be paused.
-    if (live.run.row.state === 'starting') await live.run.session?.[Symbol.asyncDispose]()
-    else await live.run.session?.pause()
+    if (launched.live.row.state === 'starting') await launched.live.session?.[Symbol.asyncDispose]()
+    else await launched.live.session?.pause()
   }
 
-  async #runToEnd(run: LiveSession, ready: PreparedSession): Promise<void> {
+  async #runToEnd(live: LiveSession, ready: PreparedSession): Promise<void> {
     const { deps, admission, kept, log, closing, settled, launched, handOver } = this.#of
     const forget = log.hide(ready.secrets)
-    run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
+    live.log.info({ agent: ready.driver.agent, project: live.row.project }, 'session started')
     try {
-      keepEnvironment(run, kept, ready)
-      const shut = await endingIfShut(run, deps)
-      using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, deps })
-      const waits = shut && !isCalledOff(run) ? shut : endingOfWithdrawn(run)
+      keepEnvironment(live, kept, ready)
+      const shut = await endingIfShut(live, deps)
+      using place = shut ? undefined : await admit(live, { admission, max: ready.maxConcurrent, ready, deps })
+      const waits = shut && !isCalledOff(live) ? shut : endingOfWithdrawn(live)
       launched()
-      const met = cutOffEnding(place ? await runTask(run, deps) : waits, run, deps.clock.now())
+      const met = cutOffEnding(place ? await runTask(live, deps) : waits, live, deps.clock.now())
       const { checkpoint: reason, parked, task } = met
-      if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, deps, { reason, parked, task })
-      const ending = await handOver(met, run, ready)
-      await settleWithRetries(run, deps, { ending, signal: closing })
+      if (reason && live.row.vendor_id !== null) await saveCheckpoint(live, deps, { reason, parked, task })
+      const ending = await handOver(met, live, ready)
+      await settleWithRetries(live, deps, { ending, signal: closing })
       // As it was written down: an answer that is still on its way keeps a session that failed from being over.
-      if (isOver(run.row.ended_as) && !mayComeBack(run)) kept.forget(run.id)
+      if (isOver(live.row.ended_as) && !mayComeBack(live)) kept.forget(live.id)
     } catch (error) {
       // The store failed for long; the row stays as it was and shows as interrupted, because nobody runs it.
-      run.log.error({ error }, 'session could not be settled')
+      live.log.error({ error }, 'session could not be settled')
     } finally {
-      run.placed.resolve()
-      run.opened.resolve()
+      live.placed.resolve()
+      live.opened.resolve()
       // One that never came to open its agent leaves the process that waited for it.
-      await run.driver.cool({ ...run.open, asks: asksFor(run, deps) }).catch(() => undefined)
+      await live.driver.cool({ ...live.open, asks: asksFor(live, deps) }).catch(() => undefined)
       forget()
-      settled(run.row)
+      settled(live.row)
     }
   }
 }
@@ -136,19 +136,20 @@ function mayComeBack({ row }: LiveSession): boolean {
   return row.ended_as === 'completed' && needsCompletion(row)
 }
 
-function keepEnvironment(run: LiveSession, kept: KeptEnvironments, ready: PreparedSession): void {
+function keepEnvironment(live: LiveSession, kept: KeptEnvironments, ready: PreparedSession): void {
   const { brainKeys, othersEnv, keepEnvironment: onDisk } = ready
   try {
-    kept.keep(run.id, { ...othersEnv, ...run.open.env, ...brainKeys }, { onDisk })
+    kept.keep(live.id, { ...othersEnv, ...live.open.env, ...brainKeys }, { onDisk })
   } catch (error) {
-    run.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
+    live.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
   }
 }
 
 /** It took no task, so none is put down. */
-function endingOfWithdrawn(run: LiveSession): LiveSessionEnding {
-  const { stopping, pausing } = run
-  const ending = stopping === undefined && pausing === 'person' ? paused('person', run) : stopped(stopping ?? 'stopped')
+function endingOfWithdrawn(live: LiveSession): LiveSessionEnding {
+  const { stopping, pausing } = live
+  const ending =
+    stopping === undefined && pausing === 'person' ? paused('person', live) : stopped(stopping ?? 'stopped')
   return { ...ending, task: undefined, checkpoint: undefined }
 }
 

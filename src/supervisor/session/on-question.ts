@@ -35,15 +35,15 @@ export async function onQuestion(
   signal: AbortSignal,
   context: SessionContext,
 ): Promise<Answer | Park> {
-  const { run, deps } = context
-  const given = run.answer
+  const { live, deps } = context
+  const given = live.answer
   if (given && 'answer' in given && isFor(given, question)) {
-    run.answer = undefined
-    run.taken = run.row.parked && 'questions' in run.row.parked ? run.row.parked : undefined
+    live.answer = undefined
+    live.taken = live.row.parked && 'questions' in live.row.parked ? live.row.parked : undefined
     try {
       return await deliver(question, given.answer, context)
     } catch (error) {
-      keepAnswerForLater(run, given)
+      keepAnswerForLater(live, given)
       throw error
     }
   }
@@ -52,14 +52,14 @@ export async function onQuestion(
   if (machine.answer) return deliver(question, machine.answer, { ...context, machine, since })
   const { suggestion } = machine
   const askId = shortId('q')
-  if (question.agentId !== undefined && !deps.terminals.isAttached(run.id)) {
+  if (question.agentId !== undefined && !deps.terminals.isAttached(live.id)) {
     return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, context)
   }
-  if (!deps.terminals.isAttached(run.id) || (run.parking.size > 0 && question.agentId === undefined)) {
+  if (!deps.terminals.isAttached(live.id) || (live.parking.size > 0 && question.agentId === undefined)) {
     return park(question, { ...context, askId, suggestion, reason: NOBODY_TO_ASK })
   }
   const reply = deps.terminals.ask(
-    run.id,
+    live.id,
     { kind: 'question', ask_id: askId, questions: question.questions, suggestion },
     terminalWait({ signal, parks: question.agentId === undefined }, context),
   )
@@ -70,12 +70,12 @@ export async function onQuestion(
     ...agentFields(question),
     suggestion,
   }
-  const number = await record(run, deps, {
-    events: [eventOf(run, 'question.asked', asked)],
-    patch: askingPatch(run, deps),
-    escalation: rowForQuestion(question, AT_A_TERMINAL, { run, suggestion }),
+  const number = await record(live, deps, {
+    events: [eventOf(live, 'question.asked', asked)],
+    patch: askingPatch(live, deps),
+    escalation: rowForQuestion(question, AT_A_TERMINAL, { live, suggestion }),
   })
-  if (number !== undefined) deps.terminals.number(run.id, askId, number)
+  if (number !== undefined) deps.terminals.number(live.id, askId, number)
   return deliverReply(question, await reply, { ...context, askId, suggestion, number })
 }
 
@@ -107,7 +107,7 @@ function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Questi
 
 /** Where the same was answered at another terminal a moment before, that answer counts. */
 async function deliverFirst(question: Question, answer: Answer, delivery: Delivery): Promise<Answer> {
-  const { run, deps, number } = delivery
+  const { live, deps, number } = delivery
   try {
     return await deliver(question, answer, delivery)
   } catch (error) {
@@ -116,7 +116,7 @@ async function deliverFirst(question: Question, answer: Answer, delivery: Delive
     if (!first) throw error
     const { answer: said, answer_reason: reason, answered_by: by } = first
     const heard = { answer: said ?? undefined, reason: reason ?? undefined, by: by ?? 'human' }
-    return deliver(question, answersByQuestion(question.questions, heard), { run, deps })
+    return deliver(question, answersByQuestion(question.questions, heard), { live, deps })
   }
 }
 
@@ -135,7 +135,7 @@ interface Delivery extends SessionContext {
 async function deliver(
   question: Question,
   answer: Answer,
-  { run, deps, machine, since, number, always, escalation }: Delivery,
+  { live, deps, machine, since, number, always, escalation }: Delivery,
 ): Promise<Answer> {
   const body = {
     call_id: question.callId,
@@ -147,17 +147,17 @@ async function deliver(
     ...agentFields(question),
   }
   const auto = isAutomatic(answer.by)
-  const { questions_auto, questions_human } = run.row
+  const { questions_auto, questions_human } = live.row
   const more = auto ? { questions_auto: questions_auto + 1 } : { questions_human: questions_human + 1 }
   const counted = 'answers' in answer ? more : {}
   crashPoint('question.before-answer')
-  await record(run, deps, {
-    events: [eventOf(run, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
-    patch: { ...counted, parked: null, ...askingPatch(run, deps) },
+  await record(live, deps, {
+    events: [eventOf(live, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
+    patch: { ...counted, parked: null, ...askingPatch(live, deps) },
     ...(number !== undefined && { settle: { number, said: saidTo(question, answer, always) } }),
     escalation,
   })
-  run.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
+  live.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
   crashPoint('question.after-answer')
   return answer
 }
@@ -177,27 +177,27 @@ function park(
   { askId, suggestion, reason, ...context }: SessionContext & Asked & { reason: string },
 ) {
   const { callId, questions } = question
-  const { run, deps } = context
-  if (run.parking.size > 0) {
-    const escalation = rowForQuestion(question, reason, { run, suggestion })
-    return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { run, deps, escalation })
+  const { live, deps } = context
+  if (live.parking.size > 0) {
+    const escalation = rowForQuestion(question, reason, { live, suggestion })
+    return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { live, deps, escalation })
   }
   crashPoint('question.before-park')
-  run.parking.set(callId, {
+  live.parking.set(callId, {
     parked: { ask_id: askId, call_id: callId, questions, reason, suggestion },
     reason,
-    escalation: rowForQuestion(question, reason, { run, suggestion }),
+    escalation: rowForQuestion(question, reason, { live, suggestion }),
   })
-  run.log.info({ deps: question.questions.length }, 'question parked')
+  live.log.info({ deps: question.questions.length }, 'question parked')
   return { park: true, reason } satisfies Park
 }
 
 function rowForQuestion(
   question: Question,
   reason: string,
-  { run, suggestion }: { run: LiveSession } & Pick<Asked, 'suggestion'>,
+  { live, suggestion }: { live: LiveSession } & Pick<Asked, 'suggestion'>,
 ) {
-  return { ...questionRow(question, reason, run), ...(suggestion && { context: { suggestion } }) }
+  return { ...questionRow(question, reason, live), ...(suggestion && { context: { suggestion } }) }
 }
 
 /** What a person types who has said enough. */
@@ -212,8 +212,8 @@ export async function askInInterview(
   signal: AbortSignal,
   context: SessionContext,
 ): Promise<Answer | Park> {
-  const { run, deps } = context
-  const before = await deps.store.events({ subject: run.id, kinds: ['question.answered'] })
+  const { live, deps } = context
+  const before = await deps.store.events({ subject: live.id, kinds: ['question.answered'] })
   const isOver = before.some(({ kind, body }) => kind === 'question.answered' && isEnough(Object.values(body.answers)))
   if (isOver) return { declined: WRITE_NOW, by: 'human' }
   const answer = await onQuestion(question, signal, context)

@@ -15,41 +15,41 @@ import { type LiveSession, refuseStale, type SessionDeps, type SessionUpdate } f
  * may be computed while this one is being written, counts on from it; the store keeps the order. Gives the number of the
  * decision that waits now, where there is one.
  */
-export async function record(run: LiveSession, deps: SessionDeps, step: SessionUpdate): Promise<number | undefined> {
+export async function record(live: LiveSession, deps: SessionDeps, step: SessionUpdate): Promise<number | undefined> {
   // An ask that is withdrawn by the session's own end may come back after it: an ended row stays as it is.
-  if (run.row.state === 'ended') return undefined
-  const patch = patchWithoutSecrets(step.patch, run)
-  const before = run.row
-  run.row = { ...run.row, ...patch }
+  if (live.row.state === 'ended') return undefined
+  const patch = patchWithoutSecrets(step.patch, live)
+  const before = live.row
+  live.row = { ...live.row, ...patch }
   if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation && !step.task) return undefined
   const escalations = openEscalations(deps)
   let booked: BookedSpending | undefined
   let stored: number | undefined
   try {
     stored = await deps.store.transaction(async tx => {
-      await refuseStale(run, tx)
-      if (step.settle) await settleAsked(step.settle, run, { escalations, tx })
-      if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
-      const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)
+      await refuseStale(live, tx)
+      if (step.settle) await settleAsked(step.settle, live, { escalations, tx })
+      if (step.withdraw !== undefined) await escalations.withdraw(live.id, step.withdraw, tx)
+      const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, live.id)
       const { escalation } = step
-      const recorded = escalation && (await escalations.record(withDeadline(escalation, run, deps), tx))
+      const recorded = escalation && (await escalations.record(withDeadline(escalation, live, deps), tx))
       const number = recorded ?? reopened
       const parked = patch.parked && number !== undefined ? { parked: { ...patch.parked, number } } : {}
-      run.row = { ...run.row, ...parked }
-      if (step.task) await moveTask(run, deps, step.task, tx)
-      await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), run)))
+      live.row = { ...live.row, ...parked }
+      if (step.task) await moveTask(live, deps, step.task, tx)
+      await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), live)))
       const columns = { ...patch, ...parked }
-      if (Object.keys(columns).length > 0) await deps.store.sessions.update(run.id, columns, tx)
-      booked = await bookSpent(run, deps, tx, { all: patch.state === 'ended' })
+      if (Object.keys(columns).length > 0) await deps.store.sessions.update(live.id, columns, tx)
+      booked = await bookSpent(live, deps, tx, { all: patch.state === 'ended' })
       crashPoint('record.before-commit')
       return number
     })
   } catch (error) {
     booked?.undo()
-    run.row = { ...run.row, ...undone(patch, before) }
+    live.row = { ...live.row, ...undone(patch, before) }
     throw error
   }
-  if (booked) await stopWhenSpent(booked, run, deps)
+  if (booked) await stopWhenSpent(booked, live, deps)
   return stored
 }
 

@@ -51,14 +51,14 @@ export async function resumeParked(
   // From here to `launch` nothing is awaited before the session counts as live. What happened to the row while this was
   // prepared (another answer, a stop) is seen by `claimParked`.
   const resume = lost ? undefined : { vendorId, fork: false }
-  using _held = supervisor.conversations.take(resume, supervisor.live.runs())
+  using _held = supervisor.conversations.take(resume, supervisor.sessions.all())
   const patch = {
     ...resumedRow(supervisor, ready.account),
     ...(lost && { parked: { ...parked, taken: true as const } }),
   }
   const { events = [], ...start } = startWith({ parked: patch.parked ?? parked, said, lost }, row.id)
   const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : said, patch })
-  const answered = await supervisor.live.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
+  const answered = await supervisor.sessions.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
   crashPoint('answer.after-settle')
   await store.append(events)
   return answered
@@ -106,10 +106,14 @@ export function resumedRow({ bootId }: SupervisorContext, account: string): Part
 }
 
 /** Resolves when the session is not live: its agent has left, or whoever wanted to take it up did not get it. */
-async function waitUntilFree(id: string, { ask_id, number }: Parked, { live, deps }: SupervisorContext): Promise<void> {
-  for (let held = live.get(id); held; held = live.get(id)) {
+async function waitUntilFree(
+  id: string,
+  { ask_id, number }: Parked,
+  { sessions, deps }: SupervisorContext,
+): Promise<void> {
+  for (let held = sessions.get(id); held; held = sessions.get(id)) {
     const taken =
-      held.run.row.state !== 'ended' &&
+      held.live.row.state !== 'ended' &&
       (await held.saved.then(
         () => true,
         () => false,

@@ -34,8 +34,8 @@ export async function resumeSession(
   supervisor: SupervisorContext,
 ): Promise<SessionRow> {
   const { store } = supervisor.deps
-  await supervisor.live.get(row.id)?.done
-  if (!supervisor.live.get(row.id)) await refuseWithSurvivors(row.id, supervisor)
+  await supervisor.sessions.get(row.id)?.done
+  if (!supervisor.sessions.get(row.id)) await refuseWithSurvivors(row.id, supervisor)
   const current = withBudget((await store.sessions.get(row.id)) ?? row, resume.budget)
   const answer = await readKeptAnswer(current, supervisor)
   if (answer) {
@@ -53,8 +53,8 @@ export async function resumeSession(
     supervisor.deps,
   )
   refuseWhenClosed(supervisor)
-  using _held = supervisor.conversations.take(restored.resume, supervisor.live.runs())
-  if (supervisor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
+  using _held = supervisor.conversations.take(restored.resume, supervisor.sessions.all())
+  if (supervisor.sessions.get(row.id)) throw new AppError('session_running', { id: row.id })
   const { task_id } = restored
   const given = { ...(task_id && { task_id }), ...(resume.budget && { options: current.options }) }
   // What it started in its terminal carries the marker that it has.
@@ -62,15 +62,15 @@ export async function resumeSession(
   const patch = { ...resumedRow(supervisor, ready.account), parked: null, held_at: null, ...given, ...own }
   crashPoint('resume.before-claim')
   const claim = () => claimResume(current, { patch, resume, notes: restored.notes }, supervisor)
-  const { run, saved } = supervisor.live.launch({ ...current, ...patch }, ready, {
+  const { live, saved } = supervisor.sessions.launch({ ...current, ...patch }, ready, {
     prompt: promptOf(restored, current),
     resume: restored.resume,
     claim,
   })
   await saved
   crashPoint('resume.after-claim')
-  await run.placed.promise
-  return run.row
+  await live.placed.promise
+  return live.row
 }
 
 /** What came back is told first; a conversation that remembers all needs no more than that. */

@@ -20,36 +20,36 @@ import { settle } from './settle.ts'
  * stored (learn), what it means is found out (think), what follows is picked (decide) and done (execute), until an action
  * is an ending. It never throws; the agent's process is gone when it returns, even where the ending was told before.
  */
-export async function runTask(run: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding> {
+export async function runTask(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding> {
   try {
-    await run.renew?.()
-    const shut = await beginTask(run, deps)
+    await live.renew?.()
+    const shut = await beginTask(live, deps)
     if (shut) return shut
     await deps.starts.free()
     crashPoint('open.before-agent')
-    await using session = await run.driver.open({
-      ...run.open,
-      asks: asksFor(run, deps),
-      mayBegin: () => mayBegin(run),
+    await using session = await live.driver.open({
+      ...live.open,
+      asks: asksFor(live, deps),
+      mayBegin: () => mayBegin(live),
     })
-    run.session = session
-    run.opened.resolve()
+    live.session = session
+    live.opened.resolve()
     crashPoint('open.after-agent')
-    run.log.info({ resumed: run.open.resume !== undefined }, 'agent opened')
-    using _watched = deps.watch.watch({ run, deps })
-    const ending = await followAgent(session, { run, deps })
-    if (mayLeaveByItself(session, run, ending)) await settle(run, deps, ending)
+    live.log.info({ resumed: live.open.resume !== undefined }, 'agent opened')
+    using _watched = deps.watch.watch({ live, deps })
+    const ending = await followAgent(session, { live, deps })
+    if (mayLeaveByItself(session, live, ending)) await settle(live, deps, ending)
     return ending
   } catch (error) {
-    run.log.error({ error }, 'session failed')
+    live.log.error({ error }, 'session failed')
     // The store could not write: that is no failure of the session, and passes.
-    if (run.tripped?.guard === 'disk') return halted(run, run.tripped)
-    return endingAfter(failureOf(error), { run, deps })
+    if (live.tripped?.guard === 'disk') return halted(live, live.tripped)
+    return endingAfter(failureOf(error), { live, deps })
   } finally {
-    run.over = true
-    run.withstood = run.session?.withstood ?? false
-    run.session = undefined
-    run.opened.resolve()
+    live.over = true
+    live.withstood = live.session?.withstood ?? false
+    live.session = undefined
+    live.opened.resolve()
   }
 }
 
@@ -59,13 +59,13 @@ function mayBegin({ stopping, pausing }: LiveSession): boolean {
 }
 
 async function followAgent(session: Session, context: SessionContext): Promise<LiveSessionEnding> {
-  const { run } = context
+  const { live } = context
   // Asked to stop or to wait while the agent was still starting: there was nothing to interrupt then.
-  if (!mayBegin(run)) await session[Symbol.asyncDispose]()
+  if (!mayBegin(live)) await session[Symbol.asyncDispose]()
   for await (const event of session.events) {
-    run.hearing = true
+    live.hearing = true
     const ending = await handleEvent(event, session, context)
-    run.hearing = false
+    live.hearing = false
     if (ending) return ending
   }
   return endingAfter({ kind: 'agent_crashed', message: 'the agent ended without a word' }, context)
@@ -79,7 +79,7 @@ async function handleEvent(
   await learn(event, session, context)
   const ending = await react(think(event), session, context)
   // From here on nothing can be added to the conversation any more.
-  if (ending) context.run.over = true
+  if (ending) context.live.over = true
   return ending
 }
 
@@ -101,8 +101,8 @@ async function endingAfter(failure: Failure, context: SessionContext): Promise<L
  * Whether the session may be told to be over while its agent is still leaving, which takes 40 ms: its work is complete,
  * nothing else runs, and nobody has asked for a recording, whose last line is written when the agent is gone.
  */
-function mayLeaveByItself(session: Session, run: LiveSession, ending: LiveSessionEnding): boolean {
-  return ending.as === 'completed' && run.open.record === undefined && session.alone === true
+function mayLeaveByItself(session: Session, live: LiveSession, ending: LiveSessionEnding): boolean {
+  return ending.as === 'completed' && live.open.record === undefined && session.alone === true
 }
 
 function failureOf(error: unknown): Failure {
@@ -113,25 +113,25 @@ function failureOf(error: unknown): Failure {
 }
 
 /** Stores what happened, and keeps what the next decisions need to know of it. */
-async function learn(event: SessionEvent, session: Session, { run, deps }: SessionContext): Promise<void> {
-  run.log.debug({ kind: event.kind }, 'agent event')
-  if (WENT_ON.has(event.kind)) run.taken = undefined
-  if (event.kind === 'retry') run.trying = true
-  else if (event.kind !== 'limit') run.trying = false
+async function learn(event: SessionEvent, session: Session, { live, deps }: SessionContext): Promise<void> {
+  live.log.debug({ kind: event.kind }, 'agent event')
+  if (WENT_ON.has(event.kind)) live.taken = undefined
+  if (event.kind === 'retry') live.trying = true
+  else if (event.kind !== 'limit') live.trying = false
   if (event.kind === 'started') crashPoint('started.before-record')
-  countUsage(event, run)
-  await record(run, deps, stepForEvent(event, run))
-  if (WENT_ON.has(event.kind)) await noteHeard(run, deps)
+  countUsage(event, live)
+  await record(live, deps, stepForEvent(event, live))
+  if (WENT_ON.has(event.kind)) await noteHeard(live, deps)
   if (event.kind === 'started') {
-    await record(run, deps, await readProcess(session))
+    await record(live, deps, await readProcess(session))
     crashPoint('started.after-record')
   }
-  if (event.kind === 'limit') await deps.accounts.told(event, run)
+  if (event.kind === 'limit') await deps.accounts.told(event, live)
   if (event.kind === 'turn_ended') {
-    carryTurns(run)
+    carryTurns(live)
     crashPoint('turn.before-decision')
-  } else await saveCheckpointWhenDue(run, deps)
-  await applyGuards(event, { run, deps })
+  } else await saveCheckpointWhenDue(live, deps)
+  await applyGuards(event, { live, deps })
 }
 
 /** Reading from the cache is left out, as `pcc quota` does: with every answer it is the whole conversation once more. */
@@ -147,15 +147,15 @@ function countUsage(event: SessionEvent, { meter, before }: LiveSession): void {
 const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
 
 /** The model speaks: it has heard what was told to it in words, and it is not this session that ends daemons. */
-async function noteHeard(run: LiveSession, deps: SessionDeps): Promise<void> {
-  const { options, recoveries, parked } = run.row
-  const isTold = parked?.taken && !run.answer
+async function noteHeard(live: LiveSession, deps: SessionDeps): Promise<void> {
+  const { options, recoveries, parked } = live.row
+  const isTold = parked?.taken && !live.answer
   const patch = {
     ...(recoveries > 0 && { recoveries: 0 }),
     ...(isTold && { parked: null }),
     ...(options.landing?.told !== undefined && { options: { ...options, landing: withoutReport(options.landing) } }),
   }
-  if (Object.keys(patch).length > 0) await record(run, deps, { events: [], patch })
+  if (Object.keys(patch).length > 0) await record(live, deps, { events: [], patch })
 }
 
 /** It has heard why its work came back. */
@@ -164,8 +164,8 @@ function withoutReport({ told: _, ...note }: CompletionProgress): CompletionProg
 }
 
 /** The agent counts rounds anew with every turn; tokens and cost it counts from its opening. */
-function carryTurns(run: LiveSession): void {
-  run.before = { ...run.before, turns: run.row.turns }
+function carryTurns(live: LiveSession): void {
+  live.before = { ...live.before, turns: live.row.turns }
 }
 
 /** The agent's process, told apart from a later one of the same number by its start. */

@@ -14,16 +14,16 @@ import { record } from './record.ts'
  * Applies an ending: the row and everything that belongs to the end, in one transaction. While the agent is still there its
  * marker stays in the row, for a sweep after an accident; the ending is then applied once more when it is gone.
  */
-export async function settle(run: LiveSession, deps: SessionDeps, ending: LiveSessionEnding): Promise<void> {
-  const gone = run.session === undefined && !run.withstood
-  if (run.row.state === 'ended') {
-    if (gone) await deps.store.sessions.update(run.id, NO_PROCESS)
+export async function settle(live: LiveSession, deps: SessionDeps, ending: LiveSessionEnding): Promise<void> {
+  const gone = live.session === undefined && !live.withstood
+  if (live.row.state === 'ended') {
+    if (gone) await deps.store.sessions.update(live.id, NO_PROCESS)
     return
   }
-  const final = keepUndelivered(run, ending, deps.clock.now())
+  const final = keepUndelivered(live, ending, deps.clock.now())
   crashPoint('settle.before-commit')
-  await record(run, deps, {
-    events: [...(final.events ?? []), eventOf(run, 'session.ended', endedBody(final), 'daemon')],
+  await record(live, deps, {
+    events: [...(final.events ?? []), eventOf(live, 'session.ended', endedBody(final), 'daemon')],
     patch: {
       state: 'ended',
       ended_as: final.as,
@@ -41,7 +41,7 @@ export async function settle(run: LiveSession, deps: SessionDeps, ending: LiveSe
     withdraw: final.as === 'waiting_input' ? undefined : `the session is over (${final.as})`,
   })
   crashPoint('settle.after-commit')
-  run.log.info({ status: final.as, turns: run.row.turns, cost_usd: run.row.cost_usd }, 'session ended')
+  live.log.info({ status: final.as, turns: live.row.turns, cost_usd: live.row.cost_usd }, 'session ended')
 }
 
 function endedBody({ as, reason, resumesAt, held, failure }: LiveSessionEnding) {
@@ -59,23 +59,23 @@ const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
  * that stands in the conversation already, where only the login failed, is given in words the next time; so is one for a call
  * that the agent has given up, and that at once.
  */
-function keepUndelivered(run: LiveSession, ending: LiveSessionEnding, now: number): LiveSessionEnding {
-  const { parked: row } = run.row
-  const isOnItsWay = run.answer !== undefined || row?.taken === true
+function keepUndelivered(live: LiveSession, ending: LiveSessionEnding, now: number): LiveSessionEnding {
+  const { parked: row } = live.row
+  const isOnItsWay = live.answer !== undefined || row?.taken === true
   // It goes on later: the answer stands in the decision's row and is brought to the agent then.
   if (isOnItsWay && (ending.as === 'rate_limited' || ending.as === 'paused' || ending.resumesAt !== undefined))
     return { ...ending, parked: row }
   if (ending.as !== 'error') return ending
-  if (run.answer && row && ending.failure === 'nothing_parked') return answerInWordsNext(row, ending, now)
-  const parked = isOnItsWay ? row : ending.failure === 'auth' ? run.taken : undefined
+  if (live.answer && row && ending.failure === 'nothing_parked') return answerInWordsNext(row, ending, now)
+  const parked = isOnItsWay ? row : ending.failure === 'auth' ? live.taken : undefined
   if (!parked) return ending
   return {
     ...ending,
     as: 'waiting_input',
     reason: `${ending.reason}\nThe question is still open; answer it again.`,
-    parked: run.taken === parked ? { ...run.taken, taken: true } : parked,
+    parked: live.taken === parked ? { ...live.taken, taken: true } : parked,
     reopen: parked.number,
-    events: [...(ending.events ?? []), eventOf(run, 'session.noted', { text: STILL_OPEN }, 'daemon')],
+    events: [...(ending.events ?? []), eventOf(live, 'session.noted', { text: STILL_OPEN }, 'daemon')],
     task: { to: 'waiting', reason: STILL_OPEN },
   }
 }
@@ -104,19 +104,19 @@ interface RetryOptions {
  * that is full may be so for hours; for it there is no last try but the daemon's end.
  */
 export async function settleWithRetries(
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
   { ending, signal }: RetryOptions,
 ): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const waitMs = WAITS_MS[tries] ?? LONGEST_MS
     try {
-      return await settle(run, deps, ending)
+      return await settle(live, deps, ending)
     } catch (error) {
       const code = error instanceof AppError ? error.code : undefined
       const isLast = tries >= WAITS_MS.length && code !== 'store_unusable'
       if (signal.aborted || isLast || code === 'session_taken_over') throw error
-      run.log.error({ error }, 'session could not be settled, trying again')
+      live.log.error({ error }, 'session could not be settled, trying again')
       await sleep(waitMs, undefined, { signal }).catch(() => undefined)
     }
   }
@@ -129,10 +129,10 @@ export const CUT_OFF = 'cut off: the daemon was stopped; it goes on when the dae
  * The ending of a session that was stopped only because its daemon leaves: it goes on with the next one, or, where a person
  * wanted it to pause, stays paused.
  */
-export function cutOffEnding(ending: LiveSessionEnding, run: LiveSession, now: number): LiveSessionEnding {
-  if (!run.cutOff || ending.as !== 'stopped') return ending
+export function cutOffEnding(ending: LiveSessionEnding, live: LiveSession, now: number): LiveSessionEnding {
+  if (!live.cutOff || ending.as !== 'stopped') return ending
   const { task } = ending
-  if (run.pausing === 'person') return { ...ending, ...paused('person', run), task }
+  if (live.pausing === 'person') return { ...ending, ...paused('person', live), task }
   const waits = task?.to === 'waiting' ? { ...task, reason: CUT_OFF, wakesAt: now } : task
   return { ...ending, as: 'paused', reason: CUT_OFF, resumesAt: now, task: waits }
 }

@@ -68,22 +68,22 @@ async function startIn(request: CheckedRequest, supervisor: SupervisorContext): 
   checkConversationId(request, ready.driver)
   await checkRecordingPath(request.record)
   refuseWhenClosed(supervisor)
-  refuseWhenQueueFull(supervisor.live.runs(), ready)
+  refuseWhenQueueFull(supervisor.sessions.all(), ready)
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
-  using _held = supervisor.conversations.take(resume, supervisor.live.runs())
+  using _held = supervisor.conversations.take(resume, supervisor.sessions.all())
   const row = await supervisor.deps.store.transaction(tx => insert(request, ready, { ...supervisor, tx }))
   crashPoint('submit.after-commit')
   if (bound?.run) await supervisor.warm.taken(bound.run.id, ready.driver)
   if (request.attach) supervisor.deps.terminals.expect(row.id)
-  const { run } = supervisor.live.launch(row, ready, { prompt: request.task, resume })
-  await run.placed.promise
-  return run.row
+  const { live } = supervisor.sessions.launch(row, ready, { prompt: request.task, resume })
+  await live.placed.promise
+  return live.row
 }
 
 async function insert(
   request: CheckedRequest,
   ready: PreparedSession,
-  { deps, bootId, live, warm, tx }: SupervisorContext & { tx: Tx },
+  { deps, bootId, sessions, warm, tx }: SupervisorContext & { tx: Tx },
 ) {
   const { store, clock, accounts } = deps
   const { brain, threshold } = ready.mind
@@ -117,8 +117,10 @@ async function insert(
     },
     tx,
   )
-  const beside = live.runs().filter(run => workDirectory(run.row) === workDirectory(row) && run.row.state !== 'ended')
-  const notes = [...worktreeNotes(request), ...ready.notes, ...beside.map(run => sharedNote(run.row))]
+  const beside = sessions
+    .all()
+    .filter(live => workDirectory(live.row) === workDirectory(row) && live.row.state !== 'ended')
+  const notes = [...worktreeNotes(request), ...ready.notes, ...beside.map(live => sharedNote(live.row))]
   await tx.append(firstEvents(row, request, notes))
   const { id: task_id } = bound
     ? await bound.take(row, tx)
@@ -177,10 +179,10 @@ function freeSessionId(taken: ReadonlySet<string>): string {
 }
 
 /** Resolves when no agent is still leaving that conversation: two must not write to it. */
-async function waitUntilLeft(vendorId: string | undefined, { live }: SupervisorContext): Promise<void> {
-  const leaving = live
-    .all()
-    .filter(({ run: { row } }) => vendorId !== undefined && row.vendor_id === vendorId && row.state === 'ended')
+async function waitUntilLeft(vendorId: string | undefined, { sessions }: SupervisorContext): Promise<void> {
+  const leaving = sessions
+    .launched()
+    .filter(({ live: { row } }) => vendorId !== undefined && row.vendor_id === vendorId && row.state === 'ended')
   await Promise.all(leaving.map(({ done }) => done))
 }
 

@@ -9,23 +9,23 @@ import { type LiveSession, refuseStale, type SessionContext, type SessionDeps } 
 
 /** Who calls a tool: one live session, and what it works with. */
 export interface ToolContext {
-  run: LiveSession
+  live: LiveSession
   deps: SessionDeps
 }
 
 /** The task that the session works on. Throws where it holds none: then it has nothing to say of one. */
-export async function ownTask({ run, deps }: ToolContext, tx?: Tx): Promise<Task> {
-  const { task_id } = run.row
+export async function ownTask({ live, deps }: ToolContext, tx?: Tx): Promise<Task> {
+  const { task_id } = live.row
   const task = task_id === null ? undefined : await deps.store.tasks.get(task_id, tx)
-  const isOurs = task && (run.attempt === undefined || task.attempt === run.attempt)
+  const isOurs = task && (live.attempt === undefined || task.attempt === live.attempt)
   if (!task || !isOurs) throw new AppError('task_not_there', { ref: task_id ?? 'of this session' })
   return task
 }
 
 /** Counts a call of a kind that nothing else bounds. True while there may be more of them in this life of the session. */
-export function mayCall(kind: string, most: number, { run }: ToolContext): boolean {
-  const count = (run.toolCalls.get(kind) ?? 0) + 1
-  run.toolCalls.set(kind, count)
+export function mayCall(kind: string, most: number, { live }: ToolContext): boolean {
+  const count = (live.toolCalls.get(kind) ?? 0) + 1
+  live.toolCalls.set(kind, count)
   return count <= most
 }
 
@@ -42,17 +42,17 @@ interface OutcomeClaim {
 
 /** Takes down what the agent says of its own task. It counts when its turn ends, as a sigil of its last words would. */
 export async function claim({ claim, text }: OutcomeClaim, call: ToolContext): Promise<ToolReply> {
-  const { run, deps } = call
+  const { live, deps } = call
   if (!mayCall('claim', MOST_CLAIMS, call))
     return {
       ok: false,
       text: `Not done: you have said ${MOST_CLAIMS} times how it ended. End your turn now with your report.`,
     }
   await deps.store.transaction(async tx => {
-    await refuseStale(run, tx)
+    await refuseStale(live, tx)
     const { id, title, attempt } = await ownTask(call, tx)
     const body = { task_id: id, title, attempt, claim, text }
-    await tx.append([{ actor: 'agent', subject: run.id, kind: 'task.claimed', body }])
+    await tx.append([{ actor: 'agent', subject: live.id, kind: 'task.claimed', body }])
   })
   if (claim === 'failed') return { ok: true, text: 'Taken down. End your turn now with your report.' }
   return { ok: true, text: 'Taken down: it will be verified. End your turn now with your report.' }
@@ -69,11 +69,11 @@ export async function noteInLog(text: string, call: ToolContext): Promise<ToolRe
 }
 
 /** Why the agent has said, by its tool, that the attempt at work failed; undefined where it did not, or took it back. */
-export async function claimedFailure({ run, deps }: SessionContext): Promise<string | undefined> {
-  const [last] = await deps.store.events({ subject: run.id, kinds: ['task.claimed'], tail: 1 })
+export async function claimedFailure({ live, deps }: SessionContext): Promise<string | undefined> {
+  const [last] = await deps.store.events({ subject: live.id, kinds: ['task.claimed'], tail: 1 })
   if (last?.kind !== 'task.claimed') return undefined
   const { task_id, attempt, claim, text } = last.body
-  const isNow = task_id === run.row.task_id && (run.attempt === undefined || attempt === run.attempt)
+  const isNow = task_id === live.row.task_id && (live.attempt === undefined || attempt === live.attempt)
   return isNow && claim === 'failed' ? text : undefined
 }
 
@@ -95,11 +95,11 @@ interface NewTask {
 
 /** Adds a task beside the one at work: to the same feature for a run, to the session's own queue without one. */
 export async function addTask({ description, ...task }: NewTask, call: ToolContext): Promise<ToolReply> {
-  const { run, deps } = call
+  const { live, deps } = call
   const { store, tasks } = deps
-  const { project } = run.row
+  const { project } = live.row
   return store.transaction(async tx => {
-    await refuseStale(run, tx)
+    await refuseStale(live, tx)
     const own = await ownTask(call, tx)
     const mine = await addedBy(call, tx)
     const same = mine.find(({ title }) => title === task.title)
@@ -117,11 +117,11 @@ export async function addTask({ description, ...task }: NewTask, call: ToolConte
       {
         ...task,
         after: task.after?.map(ref => taskIdOf(ref, mine)),
-        session_id: run.row.options.run ? null : run.id,
+        session_id: live.row.options.run ? null : live.id,
         project,
         text: description ?? '',
         feature: own.feature ?? undefined,
-        labels: [BY_AGENT, bySession(run.id)],
+        labels: [BY_AGENT, bySession(live.id)],
         actor: 'agent',
       },
       tx,
@@ -132,25 +132,25 @@ export async function addTask({ description, ...task }: NewTask, call: ToolConte
 
 /** Makes a task of the same plan come after another one of the project. */
 export async function addDependency(edge: { task: string; after: string }, call: ToolContext): Promise<ToolReply> {
-  const { run, deps } = call
+  const { live, deps } = call
   const { store, tasks } = deps
   return store.transaction(async tx => {
-    await refuseStale(run, tx)
+    await refuseStale(live, tx)
     const own = await ownTask(call, tx)
     const mine = await addedBy(call, tx)
     const task = await tasks.find(taskIdOf(edge.task, mine), tx)
     const after = await tasks.find(taskIdOf(edge.after, mine), tx)
     if (task.project !== own.project || after.project !== own.project)
       return replyRefused('it is a task of another project')
-    if (!isOfSamePlan(task, own, run.id)) return replyRefused(`${task.id} does not belong to what you work on`)
+    if (!isOfSamePlan(task, own, live.id)) return replyRefused(`${task.id} does not belong to what you work on`)
     await tasks.comeAfter(task.id, after.id, tx)
     return replyDone(`${task.id} comes after ${after.id}.`)
   })
 }
 
-function addedBy({ run, deps }: ToolContext, tx: Tx): Promise<Task[]> {
-  const { project } = run.row
-  return deps.store.tasks.list({ project, label: bySession(run.id), limit: MOST_OF_SESSION + 1 }, tx)
+function addedBy({ live, deps }: ToolContext, tx: Tx): Promise<Task[]> {
+  const { project } = live.row
+  return deps.store.tasks.list({ project, label: bySession(live.id), limit: MOST_OF_SESSION + 1 }, tx)
 }
 
 /** One that the session has added may be named by its title: who adds several at once knows no ids yet. */
@@ -195,17 +195,17 @@ export function draftDependency(edge: { task: string; after: string }, call: Too
 }
 
 async function changeDraft(
-  { run, deps }: ToolContext,
+  { live, deps }: ToolContext,
   work: (draft: ImportedTask[]) => DraftResult,
   words: (drafted: Exclude<DraftResult, { refused: string }>) => string,
 ): Promise<ToolReply> {
   const { store } = deps
-  const { feature } = run.row.options
+  const { feature } = live.row.options
   return store.transaction(async tx => {
-    await refuseStale(run, tx)
+    await refuseStale(live, tx)
     const row = feature && (await store.features.get(feature.id, tx))
-    if (!row || row.session_id !== run.id || row.phase !== 'tasks')
-      throw new AppError('feature_unknown', { name: feature?.name ?? '', project: run.row.project })
+    if (!row || row.session_id !== live.id || row.phase !== 'tasks')
+      throw new AppError('feature_unknown', { name: feature?.name ?? '', project: live.row.project })
     const drafted = work(row.draft)
     if ('refused' in drafted) return { ok: false, text: `Not done: ${drafted.refused}.` }
     await store.features.update(row.id, { draft: drafted.draft }, tx)

@@ -12,13 +12,13 @@ import { record } from './record.ts'
  */
 export function terminalWait(
   { signal, parks }: { signal: AbortSignal; parks: boolean },
-  { run, deps }: SessionContext,
+  { live, deps }: SessionContext,
 ): TerminalWait {
-  const graceMs = run.mind.deadlines.grace_seconds * 1000
+  const graceMs = live.mind.deadlines.grace_seconds * 1000
   if (parks) return { signal, graceMs }
   const unheard = () => {
-    const events = [eventOf(run, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]
-    record(run, deps, { events, patch: {} }).catch(error => run.log.warn({ error }, 'could not note a silence'))
+    const events = [eventOf(live, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]
+    record(live, deps, { events, patch: {} }).catch(error => live.log.warn({ error }, 'could not note a silence'))
   }
   return { signal, graceMs, unheard }
 }
@@ -26,23 +26,23 @@ export function terminalWait(
 const UNHEARD = 'Nobody at the terminal has answered yet; it can be answered from elsewhere too: pcc pending'
 
 /** `asking` while anything is open at a terminal, `running` again when nothing is. */
-export function askingPatch(run: LiveSession, deps: SessionDeps): Partial<SessionRow> {
-  const state = deps.terminals.open(run.id).length > 0 ? 'asking' : 'running'
-  return run.row.state === state ? {} : { state }
+export function askingPatch(live: LiveSession, deps: SessionDeps): Partial<SessionRow> {
+  const state = deps.terminals.open(live.id).length > 0 ? 'asking' : 'running'
+  return live.row.state === state ? {} : { state }
 }
 
 /** A person takes the terminal of an agent, or gives it back; done twice it changes nothing. */
-export async function handOverTerminal({ run, deps }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
-  const { session } = run
+export async function handOverTerminal({ live, deps }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
+  const { session } = live
   if (!session?.takeover || !session.handback) {
-    throw new AppError('not_in_terminal', { id: run.id, problem: 'its agent does not run in a terminal' })
+    throw new AppError('not_in_terminal', { id: live.id, problem: 'its agent does not live in a terminal' })
   }
   const isTaken = session.takenOver === true
   if (isTaken === (how === 'takeover')) return
-  const body = { text: HAND_OVER_NOTES[how](run.id) }
+  const body = { text: HAND_OVER_NOTES[how](live.id) }
   // The one is told before it is so, and the other once it is: it may be refused.
   if (how === 'handback') await session.handback()
-  await record(run, deps, { events: [{ actor: 'human', subject: run.id, kind: 'session.noted', body }], patch: {} })
+  await record(live, deps, { events: [{ actor: 'human', subject: live.id, kind: 'session.noted', body }], patch: {} })
   if (how === 'takeover') await session.takeover()
 }
 

@@ -156,10 +156,10 @@ interface AnswerHolder {
  * An answer that could not be stored (the disk was full) did not reach the agent, which heard of a failure in its place: the
  * call is over, so it is told in words when the session goes on, or given where the model asks the same once more.
  */
-export function keepAnswerForLater(run: AnswerHolder, given: GivenAnswer): void {
-  run.answer = given
-  run.taken = undefined
-  if (run.row.parked) run.row = { ...run.row, parked: { ...run.row.parked, taken: true } }
+export function keepAnswerForLater(live: AnswerHolder, given: GivenAnswer): void {
+  live.answer = given
+  live.taken = undefined
+  if (live.row.parked) live.row = { ...live.row, parked: { ...live.row.parked, taken: true } }
 }
 
 /** Whether a call waits, and not a question. */

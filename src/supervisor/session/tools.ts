@@ -22,21 +22,21 @@ import {
  * own task. Whatever is refused is told to it, with why. Never throws.
  */
 export async function callTool(name: AgentToolName, input: unknown, call: ToolContext): Promise<ToolReply> {
-  const { run } = call
-  if (!run.open.ownTools?.includes(name)) return refused(`${name} is not among the tools of this session`)
+  const { live } = call
+  if (!live.open.ownTools?.includes(name)) return refused(`${name} is not among the tools of this session`)
   try {
-    const reply = await dispatch(name, redactValues(input, run.secrets), call)
-    run.log.info({ tool: name, ok: reply.ok }, 'tool of ours called')
+    const reply = await dispatch(name, redactValues(input, live.secrets), call)
+    live.log.info({ tool: name, ok: reply.ok }, 'tool of ours called')
     return reply
   } catch (error) {
     if (error instanceof AppError) return refused(error.message)
-    run.log.error({ error, tool: name }, 'a tool of ours failed')
+    live.log.error({ error, tool: name }, 'a tool of ours failed')
     return refused('it failed inside of the supervisor; go on without it and say so in your report')
   }
 }
 
 async function dispatch(name: AgentToolName, input: unknown, call: ToolContext): Promise<ToolReply> {
-  const drafts = call.run.row.options.feature !== undefined
+  const drafts = call.live.row.options.feature !== undefined
   switch (name) {
     case 'add_task':
       return checked('add_task', input, task => (drafts ? draftTask(task, call) : addTask(task, call)))
@@ -92,11 +92,11 @@ const NOTE_REPLIES = {
 async function keepNote(given: { title: string; tags: string[]; body: string }, call: ToolContext): Promise<ToolReply> {
   if (!mayCall('record_note', MOST_NOTES, call))
     return { ok: false, text: `Not done: ${MOST_NOTES} notes are the most; put the rest into your report.` }
-  const { run, deps } = call
+  const { live, deps } = call
   const task = await ownTask(call)
   const note = { ...given, task: task.id, ...(task.feature !== null && { feature: task.feature }) }
   const { notesLock: lockFile, clock } = deps
-  const recorded = recordNote(note, { project: run.row.project, by: 'agent', lockFile, now: clock.now() })
+  const recorded = recordNote(note, { project: live.row.project, by: 'agent', lockFile, now: clock.now() })
   if (recorded.did === 'refused') return { ok: false, text: `Not done: ${recorded.why}.` }
   return { ok: true, text: `${NOTE_REPLIES[recorded.did]}: ${recorded.file}` }
 }
@@ -105,9 +105,9 @@ async function keepNote(given: { title: string; tags: string[]; body: string }, 
 const MOST_FOUND = 10
 
 /** Looks for words in the tasks, the notes and the journal of the session's own project. */
-async function searchAll(query: string, { run, deps }: ToolContext): Promise<ToolReply> {
+async function searchAll(query: string, { live, deps }: ToolContext): Promise<ToolReply> {
   const { store } = deps
-  const { project } = run.row
+  const { project } = live.row
   const tasks = await store.tasks.list({ project, text: query, limit: MOST_FOUND })
   const notes = searchNotes(readNotes(project).notes, query).slice(0, MOST_FOUND)
   const { entries } = await searchJournal(store, { project, words: query, limit: MOST_FOUND })

@@ -10,7 +10,7 @@ export interface WarmProcessesDeps {
   markers: WarmMarkers
   log: Log
   /** The live session with this id. */
-  live(session: string): LiveSession | undefined
+  liveSession(id: string): LiveSession | undefined
   prepare(request: PrepareRequest): Promise<PreparedSession>
   /** Whether somebody else waits for a place: the next one is theirs. */
   isCrowded(): boolean
@@ -104,8 +104,8 @@ export class WarmProcesses {
   }
 
   async #start(warm: WaitingProcess, { session, request }: ExpectedSession): Promise<void> {
-    const { live, prepare, markers, log, isCrowded, availableMemory } = this.#deps
-    const current = live(session)
+    const { liveSession, prepare, markers, log, isCrowded, availableMemory } = this.#deps
+    const current = liveSession(session)
     // Its own start must not be slowed down, and one that waits for a place or a limit may do so for long.
     await current?.opened.promise
     if (!warm.isWanted || !current?.session || isCrowded() || availableMemory() < ROOM_BYTES) return

@@ -29,10 +29,10 @@ async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
     return [await submit('first'), await submit('second')]
   })
   await store.transaction(tx => deps.tasks.claimNext('s-000001', tx))
-  const run = aLiveSession({ task_id: first.id }, asked)
+  const live = aLiveSession({ task_id: first.id }, asked)
   const prompts: string[] = []
   const session: Session = {
-    id: run.id,
+    id: live.id,
     vendorId: 'v',
     events: new EventQueue(),
     prompt: async text => void prompts.push(text),
@@ -40,8 +40,8 @@ async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
     interrupt: async () => {},
     [Symbol.asyncDispose]: async () => {},
   }
-  const ending = await startNextTask('done', session, { run, deps })
-  const states = [(await store.tasks.get(first.id))?.state, run.row.task_id === second.id]
+  const ending = await startNextTask('done', session, { live, deps })
+  const states = [(await store.tasks.get(first.id))?.state, live.row.task_id === second.id]
   return { ending, prompts, states }
 }
 

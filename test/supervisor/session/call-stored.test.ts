@@ -7,10 +7,10 @@ import { aLiveSession } from './live-session.ts'
 const CALL = { callId: 'c-1', tool: 'Read', input: {} }
 
 test('a call is not judged before what the agent told earlier is dealt with, however long a busy machine takes', async t => {
-  const { run, isJudged } = asked(t, { hearing: true })
+  const { live, isJudged } = asked(t, { hearing: true })
   t.mock.timers.tick(5_000)
   assert.equal(await isJudged(), false, 'a budget may be found spent in between')
-  run.hearing = false
+  live.hearing = false
   t.mock.timers.tick(100)
   assert.equal(await isJudged(), true)
 })
@@ -33,11 +33,11 @@ test('a call that the stream does not tell of waits for its grace, and for a str
 function asked(t: TestContext, more: Partial<LiveSession>) {
   t.mock.timers.reset()
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
-  const run = aLiveSession({ state: 'ended' }, more)
+  const live = aLiveSession({ state: 'ended' }, more)
   let judged = false
-  void waitUntilCallStored(CALL, { run, deps: {} as SessionDeps }).then(() => {
+  void waitUntilCallStored(CALL, { live, deps: {} as SessionDeps }).then(() => {
     judged = true
   })
   const isJudged = () => new Promise<boolean>(resolve => setImmediate(() => resolve(judged)))
-  return { run, isJudged }
+  return { live, isJudged }
 }

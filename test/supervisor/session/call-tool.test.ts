@@ -22,7 +22,7 @@ async function atWork(t: TestContext) {
   const own = await submit('own', { feature: 'paint' })
   const session = aLiveSession({ ...row, task_id: own.id, options: { ...row.options, run } }, { attempt: own.attempt })
   session.open = { ...session.open, ownTools: AGENT_TOOL_NAMES }
-  const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { run: session, deps })
+  const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { live: session, deps })
   return { store, deps, session, own, submit, call }
 }
 
@@ -84,7 +84,7 @@ test('what is not well formed, not its own or not given to it is refused in word
 
 test('what an agent says of its task counts for the attempt that it holds, the last word of it', async t => {
   const { store, deps, session, own, call } = await atWork(t)
-  const failure = () => claimedFailure({ run: session, deps })
+  const failure = () => claimedFailure({ live: session, deps })
   assert.equal(await failure(), undefined)
   assert.match((await call('failed', { reason: 'no brush' })).text, /End your turn/)
   assert.equal(await failure(), 'no brush')
@@ -99,11 +99,11 @@ test('what an agent says of its task counts for the attempt that it holds, the l
 
 test('a log has its lines, and its most; what is secret is in none of them', async t => {
   const { store, session, own, call } = await atWork(t)
-  const run = Object.assign(session, { secrets: ['hunter2hunter2'] })
+  const live = Object.assign(session, { secrets: ['hunter2hunter2'] })
   assert.equal((await call('log', { text: 'the key is hunter2hunter2' })).ok, true)
   const [noted] = await store.events({ subject: own.id, kinds: ['task.noted'] })
   assert.ok(noted?.kind === 'task.noted' && !noted.body.text.includes('hunter2'), JSON.stringify(noted))
-  run.toolCalls.set('log', 200)
+  live.toolCalls.set('log', 200)
   assert.match((await call('log', { text: 'more' })).text, /^Not done: 200 lines/)
 })
 
@@ -113,7 +113,7 @@ test('what can be said without end has a most: that a task ended, and questions 
   assert.equal((await call('done')).ok, true)
   assert.match((await call('failed', { reason: 'x' })).text, /^Not done: you have said 100 times/)
   session.toolCalls.set('ask_human', 50)
-  const asked = await askOverSocket({ question: 'Which?' }, { run: session, deps })
+  const asked = await askOverSocket({ question: 'Which?' }, { live: session, deps })
   assert.match(asked.text, /^Not done: 50 questions are the most/)
 })
 

@@ -9,9 +9,9 @@ import { aLiveSession } from './live-session.ts'
 type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 
 /** Percent of the windows that are warned of, event by event. */
-function warned(run: LiveSession, ...events: Omit<LimitEvent, 'kind'>[]): (string | undefined)[][] {
+function warned(live: LiveSession, ...events: Omit<LimitEvent, 'kind'>[]): (string | undefined)[][] {
   return events.map(event =>
-    onLimit({ kind: 'limit', ...event }, run).events.map(one => {
+    onLimit({ kind: 'limit', ...event }, live).events.map(one => {
       const { window, utilization } = (one as EventOf<'limit.warned'>).body
       return `${window} ${utilization}`
     }),
@@ -26,8 +26,8 @@ function used(five_hour: number, seven_day = 0.1): Omit<LimitEvent, 'kind'> {
 }
 
 test('a window is warned of once at 85 and once at 90 percent, also where the vendor says nothing', () => {
-  const run = aLiveSession()
-  assert.deepEqual(warned(run, used(0.5), used(0.84), used(0.85), used(0.86), used(0.9), used(0.99)), [
+  const live = aLiveSession()
+  assert.deepEqual(warned(live, used(0.5), used(0.84), used(0.85), used(0.86), used(0.9), used(0.99)), [
     [],
     [],
     ['five_hour 0.85'],
@@ -35,7 +35,7 @@ test('a window is warned of once at 85 and once at 90 percent, also where the ve
     ['five_hour 0.9'],
     [],
   ])
-  assert.deepEqual(warned(run, used(0.99, 0.87)), [['seven_day 0.87']])
+  assert.deepEqual(warned(live, used(0.99, 0.87)), [['seven_day 0.87']])
 })
 
 test('after a reset it is warned of anew', () => {
@@ -65,10 +65,10 @@ test('a refusal is no warning: the end of the turn tells of it', () => {
 })
 
 function told(failure: Failure, env: Record<string, string>): string {
-  const run = aLiveSession()
-  run.open = { ...run.open, env }
-  run.driver = { ...run.driver, agent: 'claude' }
-  const [event] = onRetry({ kind: 'retry', attempt: 1, maxRetries: 10, delayMs: 500, failure }, run).events
+  const live = aLiveSession()
+  live.open = { ...live.open, env }
+  live.driver = { ...live.driver, agent: 'claude' }
+  const [event] = onRetry({ kind: 'retry', attempt: 1, maxRetries: 10, delayMs: 500, failure }, live).events
   return (event as EventOf<'agent.retried'>).body.failure.message
 }
 

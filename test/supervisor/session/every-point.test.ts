@@ -49,8 +49,9 @@ async function act(what: Act, world: ScriptedWorld, id: string): Promise<number>
 
 /** The call is on its way and waits for the agent. */
 async function isAsked(world: ScriptedWorld, id: string): Promise<void> {
-  const run = world.supervisor.run(id)
-  while (run?.pausing === undefined && run?.stopping === undefined) await new Promise(resolve => setImmediate(resolve))
+  const live = world.supervisor.run(id)
+  while (live?.pausing === undefined && live?.stopping === undefined)
+    await new Promise(resolve => setImmediate(resolve))
 }
 
 async function answerQuestion(world: ScriptedWorld, id: string): Promise<void> {

@@ -98,12 +98,12 @@ test('in a run an early promise is noted in the log while other tasks of the run
   const log = { ...silentLog, info: (fields: Record<string, unknown>) => void notes.push(fields['why']) }
   const { options, ...rest } = aLiveSession().row
   const place = { id: 'r-1', iteration: 1, total: 2 }
-  const run = aLiveSession({ ...rest, task_id: own.id, options: { ...options, run: place } }, { log })
+  const live = aLiveSession({ ...rest, task_id: own.id, options: { ...options, run: place } }, { log })
   const deps = { store, tasks, clock: { now: Date.now } } as unknown as SessionDeps
   const complete = { type: 'task_complete', text: '<promise>COMPLETE</promise>' } as const
-  await readContext(complete, { run, deps })
+  await readContext(complete, { live, deps })
   assert.deepEqual(notes, ['one task is still open'])
   await store.transaction(tx => tasks.force(other, { to: 'cancelled' }, tx))
-  await readContext(complete, { run, deps })
+  await readContext(complete, { live, deps })
   assert.equal(notes.length, 1)
 })

@@ -16,7 +16,7 @@ import { sessionDepsOn } from './session-deps.ts'
 async function judged(
   t: TestContext,
   command: string,
-  change: { run?: Partial<LiveSession>; policy?: Partial<SessionDeps['policy']> },
+  change: { live?: Partial<LiveSession>; policy?: Partial<SessionDeps['policy']> },
 ) {
   using classifier = openClassifier()
   await using store = await openStore({ file: join(tempDir(t), 'a.db') })
@@ -24,7 +24,7 @@ async function judged(
   const deps = sessionDepsOn(store, { policy })
   const request = { callId: 'c', tool: 'Bash', input: { command }, cwd: '/p' }
   const { decision } = await judgeRequest(request, AbortSignal.timeout(5_000), {
-    run: aLiveSession({}, change.run),
+    live: aLiveSession({}, change.live),
     deps,
   })
   return decision
@@ -39,7 +39,7 @@ test('whatever fails while a request is judged ends in a refusal, however harmle
   const broken = [
     { policy: { classify: fail } },
     { policy: { classify: async () => fail() } },
-    { run: { policy: { ...aLiveSession().policy, rules: async () => fail() } } },
+    { live: { policy: { ...aLiveSession().policy, rules: async () => fail() } } },
   ]
   for (const change of broken) {
     const { verdict, risk, by, reason } = await judged(t, 'ls', change)
@@ -51,8 +51,8 @@ test('whatever fails while a request is judged ends in a refusal, however harmle
 test('the brain has no say about HIGH, and the person who started the session has only about that very command', async t => {
   const allowed = { policy: { ...aLiveSession().policy, allowedTools: ['Bash(rm x)'] } }
   assert.equal((await judged(t, 'rm x', {})).verdict, 'deny')
-  assert.equal((await judged(t, 'rm x', { run: allowed })).rule, '--allowed-tools Bash(rm x)')
-  assert.equal((await judged(t, 'rm y', { run: allowed })).verdict, 'deny')
+  assert.equal((await judged(t, 'rm x', { live: allowed })).rule, '--allowed-tools Bash(rm x)')
+  assert.equal((await judged(t, 'rm y', { live: allowed })).verdict, 'deny')
 })
 
 const REQUEST: Request = { callId: 'c-1', tool: 'Bash', input: { command: 'rm x' }, cwd: '/p' }

@@ -15,10 +15,10 @@ const JUDGED = { assessment: ASSESSMENT, decision: DECISION }
 const ASKED = { ...JUDGED, suggestion: undefined, askId: 'a-1' }
 
 test('a call is put off with the row by which a person hears of it, without its input in what the session keeps', () => {
-  const run = aLiveSession()
-  const park = parkPermission({ request: REQUEST, ...ASKED }, run)
+  const live = aLiveSession()
+  const park = parkPermission({ request: REQUEST, ...ASKED }, live)
   assert.equal(park.reason, 'HIGH risk: rm deletes; it waits for a person')
-  const waiting = run.parking.get('c-1')
+  const waiting = live.parking.get('c-1')
   assert.ok(waiting && 'digest' in waiting.parked)
   assert.deepEqual([waiting.parked.tool, waiting.parked.target, waiting.parked.risk], ['Bash', 'rm x', 'HIGH'])
   assert.equal('input' in waiting.parked, false)
@@ -34,12 +34,12 @@ test('a call of a subagent, or one too long to be shown whole, cannot be put off
 })
 
 test('a yes is for the very call with its very input, whatever the order of its fields, and is used once', () => {
-  const run = approved()
-  assert.equal(answerToPermission({ ...REQUEST, callId: 'c-2' }, JUDGED, run), undefined, 'another call')
+  const live = approved()
+  assert.equal(answerToPermission({ ...REQUEST, callId: 'c-2' }, JUDGED, live), undefined, 'another call')
   const reordered = { ...REQUEST, input: { description: 'Remove', command: 'rm x' } }
-  const { verdict, by, reason } = answerToPermission(reordered, JUDGED, run) ?? {}
+  const { verdict, by, reason } = answerToPermission(reordered, JUDGED, live) ?? {}
   assert.deepEqual([verdict, by, reason], ['allow', 'ann', 'approved by a person'])
-  assert.equal(answerToPermission(REQUEST, JUDGED, run), undefined)
+  assert.equal(answerToPermission(REQUEST, JUDGED, live), undefined)
 })
 
 test('a call that came back with another input or as another tool is refused, in the name of nobody', () => {
@@ -69,8 +69,8 @@ test('a yes does not open what a rule forbids by now, what trust has to cover, o
 test('only a clear yes is one', () => {
   const parked = { ...PARKED, digest: callDigest('Bash', REQUEST.input) }
   for (const said of [{ by: 'ann' }, { by: 'ann', answer: ['allow'] }, { by: 'ann', verdict: 'deny' as const }]) {
-    const run = aLiveSession({}, { answer: givenAnswer(parked, said) })
-    assert.equal(answerToPermission(REQUEST, JUDGED, run)?.verdict, 'deny')
+    const live = aLiveSession({}, { answer: givenAnswer(parked, said) })
+    assert.equal(answerToPermission(REQUEST, JUDGED, live)?.verdict, 'deny')
   }
 })
 

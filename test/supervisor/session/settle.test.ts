@@ -52,7 +52,7 @@ function failing(store: Store, times: number, failure = new Error('disk full')):
 /** Settles a session as complete, without its waits: how long each would have been comes back, and why it gave up. */
 async function settleSoon(
   t: TestContext,
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
 ): Promise<{ waits: number[]; error?: unknown }> {
   const waits: number[] = []
@@ -62,7 +62,7 @@ async function settleSoon(
   syncBuiltinESMExports()
   const ending = { as: 'completed', reason: 'done' } as const
   try {
-    await settleWithRetries(run, deps, { ending, signal: new AbortController().signal })
+    await settleWithRetries(live, deps, { ending, signal: new AbortController().signal })
     return { waits }
   } catch (error) {
     return { waits, error }
@@ -74,10 +74,10 @@ async function settleSoon(
 
 test('a session whose end cannot be written is settled as soon as the store works again, once', async t => {
   const store = await storeWith(t, {})
-  const run = aLiveSession()
-  assert.deepEqual(await settleSoon(t, run, failing(store, 2)), { waits: [250, 1_000] })
+  const live = aLiveSession()
+  assert.deepEqual(await settleSoon(t, live, failing(store, 2)), { waits: [250, 1_000] })
   assert.equal((await store.sessions.get(ID))?.ended_as, 'completed')
-  assert.equal(run.row.state, 'ended')
+  assert.equal(live.row.state, 'ended')
   assert.equal((await store.events({ subject: ID, kinds: ['session.ended'] })).length, 1)
 })
 
@@ -99,9 +99,9 @@ test('a session whose end a full disk refuses for hours is settled all the same;
 test('when there is no time any more a store that fails is told at once', async t => {
   const store = await storeWith(t, {})
   const ending = { as: 'completed', reason: 'done' } as const
-  const run = aLiveSession()
-  await assert.rejects(settleWithRetries(run, failing(store, 9), { ending, signal: AbortSignal.abort() }), /disk full/)
-  assert.equal(run.row.state, 'running', 'what was not stored did not happen')
+  const live = aLiveSession()
+  await assert.rejects(settleWithRetries(live, failing(store, 9), { ending, signal: AbortSignal.abort() }), /disk full/)
+  assert.equal(live.row.state, 'running', 'what was not stored did not happen')
 })
 
 test('of two answers to a parked question one takes the session, and a stop that comes too late says so', async t => {
@@ -140,10 +140,10 @@ test('a session that its daemon cuts off goes on with the next one, unless a per
     assert.deepEqual([ending.as, ending.reason, ending.resumesAt], ['paused', CUT_OFF, NOW])
     assert.deepEqual(ending.task, { to: 'waiting', reason: CUT_OFF, wakesAt: NOW })
   }
-  const run = aLiveSession({}, { cutOff: true, pausing: 'person' })
-  const paused = cutOffEnding(STOPPED, run, NOW)
+  const live = aLiveSession({}, { cutOff: true, pausing: 'person' })
+  const paused = cutOffEnding(STOPPED, live, NOW)
   assert.deepEqual([paused.as, paused.resumesAt], ['paused', undefined])
-  assert.equal(paused.reason, `paused by a person; go on with: pcc resume ${run.id}`)
+  assert.equal(paused.reason, `paused by a person; go on with: pcc resume ${live.id}`)
 })
 
 test('a task that was done, or that the session had not taken, stays so when the daemon cuts it off', () => {
@@ -176,8 +176,8 @@ test('what a person asked for while the daemon leaves holds with the next one: a
     ids[name] = (await life.call('POST', '/sessions', { project, task: name, env: {} })).body.id
     ways.push(await there)
   }
-  const run = (name: string) => life.supervisor.run(ids[name] ?? '')
-  const [atWork, stopping] = [run('at work'), run('stopped')]
+  const liveSession = (name: string) => life.supervisor.run(ids[name] ?? '')
+  const [atWork, stopping] = [liveSession('at work'), liveSession('stopped')]
   assert.equal((await life.call('POST', `/sessions/${ids['paused']}/pause`, {})).status, 200)
   const stopped = life.supervisor.stop(ids['stopped'] ?? '', 'its run was stopped')
   while (stopping?.stopping === undefined) await turn()

@@ -11,11 +11,11 @@ import { capInput, capText, targetOf } from '../../../src/supervisor/session/too
 import { aLiveSession } from './live-session.ts'
 
 test('a call is stored once, whoever tells of it first, and its result knows what it was', () => {
-  const run = aLiveSession()
+  const live = aLiveSession()
   const call = { kind: 'tool_request', callId: 'c', tool: 'Write', input: { file_path: '/p/src/a.ts' } } as const
-  assert.equal(stepForEvent(call, run).events.length, 1)
-  assert.deepEqual(stepForEvent(call, run), { events: [], patch: {} })
-  const [finished] = stepForEvent({ kind: 'tool_result', callId: 'c', ok: true, output: 'ok' }, run).events
+  assert.equal(stepForEvent(call, live).events.length, 1)
+  assert.deepEqual(stepForEvent(call, live), { events: [], patch: {} })
+  const [finished] = stepForEvent({ kind: 'tool_result', callId: 'c', ok: true, output: 'ok' }, live).events
   assert.deepEqual(finished?.body, { call_id: 'c', tool: 'Write', target: 'src/a.ts', ok: true, output: 'ok' })
 })
 
@@ -23,11 +23,11 @@ test('an agent in a version that nobody has seen hold is told, once; the one tha
   const chosen = { kind: 'gemini', name: 'gemini', command: ['gemini'] } as unknown as AgentChoice
   const started = (version: string, options: object) => {
     const { row } = aLiveSession()
-    const run = aLiveSession({ state: 'starting', vendor_id: null, options: { ...row.options, ...options } })
+    const live = aLiveSession({ state: 'starting', vendor_id: null, options: { ...row.options, ...options } })
     const event: SessionEvent = {
       ...{ kind: 'started', vendorId: 'v', model: 'm', cwd: '/p', tools: [], resumed: false, version },
     }
-    return stepForEvent(event, run).events.flatMap(({ kind, body }) => (kind === 'session.noted' ? [body.text] : []))
+    return stepForEvent(event, live).events.flatMap(({ kind, body }) => (kind === 'session.noted' ? [body.text] : []))
   }
   const [told = '', ...more] = started('9.9.9', { chosen })
   assert.match(told, /^Gemini CLI 9\.9\.9: what pcc holds it to was seen with .*pcc agents doctor/)
@@ -37,23 +37,23 @@ test('an agent in a version that nobody has seen hold is told, once; the one tha
 })
 
 test('what a session is doing is its active step, or else its last tool', () => {
-  const run = aLiveSession()
+  const live = aLiveSession()
   const call = (callId: string) =>
     ({ kind: 'tool_request', callId, tool: 'Bash', input: { command: 'npm test' } }) as const
-  assert.equal(stepForEvent(call('1'), run).patch.activity, 'Bash npm test')
+  assert.equal(stepForEvent(call('1'), live).patch.activity, 'Bash npm test')
   const items = [
     { text: 'one', state: 'done' },
     { text: 'two', state: 'active' },
   ] as const
-  const step = stepForEvent({ kind: 'plan', items: [...items] }, run)
+  const step = stepForEvent({ kind: 'plan', items: [...items] }, live)
   assert.equal(step.patch.activity, 'two')
-  run.row = { ...run.row, ...step.patch }
-  assert.equal(stepForEvent(call('2'), run).patch.activity, 'two')
+  live.row = { ...live.row, ...step.patch }
+  assert.equal(stepForEvent(call('2'), live).patch.activity, 'two')
 })
 
 test('usage replaces what was known and is added to what earlier lives of the session spent', () => {
   const before = { input_tokens: 100, output_tokens: 50, cost_usd: 1, turns: 3 }
-  const run = aLiveSession({ turns: 4, context_window: 200_000 }, { before })
+  const live = aLiveSession({ turns: 4, context_window: 200_000 }, { before })
   const usage = {
     kind: 'usage',
     inputTokens: 10,
@@ -62,30 +62,30 @@ test('usage replaces what was known and is added to what earlier lives of the se
     cacheWriteTokens: 0,
     costUsd: 0.5,
   } as const
-  assert.deepEqual(stepForEvent(usage, run).patch, { input_tokens: 110, output_tokens: 55, cost_usd: 1.5 })
-  assert.equal(stepForEvent({ ...usage, turns: 1 }, run).patch.turns, 4)
+  assert.deepEqual(stepForEvent(usage, live).patch, { input_tokens: 110, output_tokens: 55, cost_usd: 1.5 })
+  assert.equal(stepForEvent({ ...usage, turns: 1 }, live).patch.turns, 4)
   const ended = { kind: 'turn_ended', outcome: 'completed', text: '', turns: 2, durationMs: 1, denials: 0 } as const
-  assert.equal(stepForEvent(ended, run).patch.turns, 5)
+  assert.equal(stepForEvent(ended, live).patch.turns, 5)
 })
 
 test('of what the vendor tells of its windows only a warning is told on; a refusal is told by the turn it ends', () => {
-  const run = aLiveSession()
+  const live = aLiveSession()
   assert.deepEqual(
-    stepForEvent({ kind: 'limit', status: 'rejected', window: 'five_hour', resetsAt: 7 }, run).events,
+    stepForEvent({ kind: 'limit', status: 'rejected', window: 'five_hour', resetsAt: 7 }, live).events,
     [],
   )
-  assert.deepEqual(stepForEvent({ kind: 'limit', status: 'allowed' }, run).events, [])
-  const [warned] = stepForEvent({ kind: 'limit', status: 'warning', utilization: 0.9 }, run).events
+  assert.deepEqual(stepForEvent({ kind: 'limit', status: 'allowed' }, live).events, [])
+  const [warned] = stepForEvent({ kind: 'limit', status: 'warning', utilization: 0.9 }, live).events
   assert.deepEqual([warned?.kind, warned?.body], ['limit.warned', { utilization: 0.9 }])
 })
 
 test('the first start is told, the start of each later turn is not', () => {
-  const run = aLiveSession({ state: 'starting' })
+  const live = aLiveSession({ state: 'starting' })
   const started: SessionEvent = { kind: 'started', vendorId: 'v', model: 'm', cwd: '/p', tools: [], resumed: false }
-  const step = stepForEvent(started, run)
+  const step = stepForEvent(started, live)
   assert.deepEqual([step.events.length, step.patch.state], [1, 'running'])
-  run.row = { ...run.row, ...step.patch }
-  assert.deepEqual(stepForEvent(started, run).events, [])
+  live.row = { ...live.row, ...step.patch }
+  assert.deepEqual(stepForEvent(started, live).events, [])
 })
 
 test('long texts are cut and say so, however deep they sit', () => {

@@ -116,11 +116,11 @@ for (const [what, status] of [
     const there = agent.holdAt('last request')
     const id = await world.start('first')
     const goOn = await there
-    const run = world.supervisor.run(id)
+    const live = world.supervisor.run(id)
     if (what === 'a pause') assert.equal((await world.call('POST', `/sessions/${id}/pause`, {})).status, 200)
     else if (what === 'a halt') world.supervisor.holdForDisk('only 3 MB are free')
     // What ends the agent before the limit is heard of has not met it.
-    else if (run) run.stopping = 'stopped by a person'
+    else if (live) live.stopping = 'stopped by a person'
     goOn()
     const { resumes_at } = await world.when(id, view => view.status === status)
     assert.equal(resumes_at !== null, what === 'a halt')

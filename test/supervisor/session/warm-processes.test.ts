@@ -22,7 +22,7 @@ function deps(t: TestContext, { isOpen = true } = {}) {
   const warm = new WarmProcesses({
     markers,
     log: silentLog,
-    live: id => (id === 's-1' ? ({ opened, ...(isOpen && { session: {} }) } as LiveSession) : undefined),
+    liveSession: id => (id === 's-1' ? ({ opened, ...(isOpen && { session: {} }) } as LiveSession) : undefined),
     prepare: async () => ({ driver, open: {} }) as PreparedSession,
     isCrowded: () => machine.crowded,
     availableMemory: () => machine.available,
