@@ -67,7 +67,7 @@ export function openContext(
   const accounts = new Accounts({
     ...{ store, clock, quota, gates },
     live: () => supervisor.sessions.all(),
-    changed: () => admission.look(),
+    changed: () => admission.admitReady(),
   })
   const watch = new GuardWatch(clock)
   const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch }

@@ -215,7 +215,7 @@ export class Supervisor {
   /** A gate was held or let go, or the times of sessions that wait have changed. */
   async gatesChanged(): Promise<void> {
     await this.#accounts.lookAtAll()
-    this.#admission.look()
+    this.#admission.admitReady()
     this.#returns.poke()
     this.#waker.poke()
     await this.landing.lookAgain()

@@ -154,7 +154,7 @@ function standingAtEnd(
   admission: AccountAdmission,
   costUsd: number | undefined,
 ): AgentStanding | undefined {
-  if (ending.held || live.withstood || live.stopping !== undefined || live.pausing === 'person') return undefined
+  if (ending.held || live.hasSurvivors || live.stopping !== undefined || live.pausing === 'person') return undefined
   const { handed, host } = live.row.options
   // A person has chosen that terminal, and who is in it.
   if (host !== undefined) return undefined

@@ -65,7 +65,7 @@ export async function opinionOn(
 ): Promise<PermissionAdvice> {
   const ruled = judgePermission(assessment)
   const byRules = { ...ruled, by: 'rules', reasoning: ruled.reason }
-  const { brain, threshold } = live.mind
+  const { brain, threshold } = live.brainSettings
   const isKnown = byRules.approve && byRules.confidence >= threshold
   if (isKnown || assessment.risk !== 'MEDIUM' || brain.name === 'rules') return byRules
   const found = assessment.reasons.map(({ code, risk, text }) => ({ code, risk, text }))
@@ -107,7 +107,7 @@ async function formAnswer(
   signal: AbortSignal,
   { live, deps }: SessionContext,
 ): Promise<MachineAnswer> {
-  const { brain, threshold, autoAnswer, memory: settings } = live.mind
+  const { brain, threshold, autoAnswer, memory: settings } = live.brainSettings
   const memory = openAnswerMemory(deps.store, { ...settings, clock: deps.clock })
   const asked = { project: live.row.project, questions }
   const found = await memory.find(asked)
@@ -160,7 +160,7 @@ export interface ProseReply {
  */
 export async function replyToProse(question: ProseQuestion, context: SessionContext): Promise<ProseReply> {
   const { live, deps } = context
-  const { autoAnswer, threshold } = live.mind
+  const { autoAnswer, threshold } = live.brainSettings
   const item = itemOf(question)
   const { answer, suggestion } = await answerByMachine([item], AbortSignal.timeout(DEADLINE_MS), context)
   if (!autoAnswer || live.proseAnswers >= MOST_ANSWERS) return { suggestion }

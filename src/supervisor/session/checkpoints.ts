@@ -77,7 +77,7 @@ const SUMMARY_MS = 20_000
  * shut; and not when everything is being stopped.
  */
 function summarizerFor(live: LiveSession, deps: SessionDeps, reason: CheckpointReason): Summarize | undefined {
-  const { brain } = live.mind
+  const { brain } = live.brainSettings
   if (brain.name === 'rules' || reason === 'limit' || reason === 'shutdown') return undefined
   return async material => {
     const context = await brainContext(live, deps)

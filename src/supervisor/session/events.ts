@@ -13,7 +13,7 @@ import { capInput, capText, targetOf } from './tool-call.ts'
 /** Nothing to store. */
 const NO_STEP: SessionUpdate = { events: [], patch: {} }
 
-/** What an agent's event comes to. A handler looks at the event and the run, and writes nothing: `record` does. */
+/** Turns an event of the agent into an update. The handlers write nothing themselves: `record` does. */
 export function stepForEvent(event: SessionEvent, live: LiveSession): SessionUpdate {
   switch (event.kind) {
     case 'started':
@@ -41,26 +41,26 @@ export function stepForEvent(event: SessionEvent, live: LiveSession): SessionUpd
     case 'turn_ended':
       return onTurnEnded(event, live)
     case 'ended':
-      return NO_STEP // `endingOfClosed` says what it means
+      return NO_STEP // `think` decides what it means
     default:
       return unreachable(event)
   }
 }
 
-/** The agent is up: its conversation id is what a resume needs, so it is stored at once. Every turn starts with one. */
+/** The agent has started: a resume needs its conversation id, so that is stored at once. Every turn begins with this event. */
 function onStarted(event: Extract<SessionEvent, { kind: 'started' }>, live: LiveSession): SessionUpdate {
-  const known = live.row.state !== 'starting' && live.row.vendor_id === event.vendorId
+  const isKnown = live.row.state !== 'starting' && live.row.vendor_id === event.vendorId
   const started = {
     vendor_id: event.vendorId,
     model: event.model,
     resumed: event.resumed,
     ...(event.version === undefined ? {} : { version: event.version }),
   }
-  const unseen = known ? undefined : unseenVersion(event.version, live)
+  const warning = isKnown ? undefined : warnOfVersion(event.version, live)
   return {
     events: [
-      ...(known ? [] : [eventOf(live, 'agent.started', started)]),
-      ...(unseen === undefined ? [] : [eventOf(live, 'session.noted', { text: unseen }, 'daemon')]),
+      ...(isKnown ? [] : [eventOf(live, 'agent.started', started)]),
+      ...(warning === undefined ? [] : [eventOf(live, 'session.noted', { text: warning }, 'daemon')]),
     ],
     patch: {
       vendor_id: event.vendorId,
@@ -70,21 +70,19 @@ function onStarted(event: Extract<SessionEvent, { kind: 'started' }>, live: Live
   }
 }
 
-/** What holds an agent was seen with some versions of it; the one of Claude Code comes with pcc. */
-function unseenVersion(version: string | undefined, { row }: LiveSession): string | undefined {
+/** Each manifest was verified with some versions of its agent; Claude Code's own version comes with pcc. */
+function warnOfVersion(version: string | undefined, { row }: LiveSession): string | undefined {
   const { kind, name, verified } = findManifest(row.options.chosen ?? DEFAULT_AGENT)
   if (version === undefined || kind === 'claude' || verified.length === 0 || verified.includes(version))
     return undefined
   const seen = verified.join(', ')
-  return `${name} ${version}: what pcc holds it to was seen with ${seen}. Watch it the first time (pcc agents doctor).`
+  return `${name} ${version}: pcc was tested with ${seen} only. Watch it the first time (pcc agents doctor).`
 }
 
-/** Words of the agent. */
 function onSaid(event: Extract<SessionEvent, { kind: 'text' }>, live: LiveSession): SessionUpdate {
   return { events: [eventOf(live, 'agent.said', { text: capText(event.text), ...agentFields(event) })], patch: {} }
 }
 
-/** Thoughts of the agent. */
 function onThought(event: Extract<SessionEvent, { kind: 'thinking' }>, live: LiveSession): SessionUpdate {
   return { events: [eventOf(live, 'agent.thought', { text: capText(event.text), ...agentFields(event) })], patch: {} }
 }
@@ -106,8 +104,8 @@ interface Call {
 }
 
 /**
- * A tool is called. The agent's stream and the question whether it may both tell of a call, in either order; the first one
- * stores it.
+ * The agent requests a tool call. Both its stream and its permission request report a call, in either order; whichever comes
+ * first stores it.
  */
 function onToolRequest(event: Call, live: LiveSession): SessionUpdate {
   if (live.calls.has(event.callId)) return { events: [], patch: {} }
@@ -121,7 +119,7 @@ function onToolRequest(event: Call, live: LiveSession): SessionUpdate {
   }
 }
 
-/** A tool came back, or was refused. */
+/** A tool call finished, or was refused. */
 function onToolResult(event: Extract<SessionEvent, { kind: 'tool_result' }>, live: LiveSession): SessionUpdate {
   const call = live.calls.get(event.callId) ?? { tool: '', target: '' }
   const body = { call_id: event.callId, ...call, ok: event.ok, output: capText(event.output), ...agentFields(event) }
@@ -132,28 +130,21 @@ function activePlanItem(live: LiveSession): string | undefined {
   return live.row.plan.find(item => item.state === 'active')?.text
 }
 
-interface AskedCall {
-  callId: string
-  tool: string
-  input: Record<string, unknown>
-  agentId?: string | undefined
-}
-
 /**
- * The agent's stream tells of a call just before the question whether it may, but is stored a moment later. Waiting for it
- * keeps the log in the order of what happened; a call the stream does not tell of is stored from the question.
+ * The agent's stream reports a call just before the permission request, but is stored a moment later. Waiting for the stream
+ * keeps the log in the order of what happened; a call that the stream does not report is stored from the request.
  */
 export async function waitUntilCallStored(
-  call: AskedCall,
+  call: Call,
   { live, deps }: { live: LiveSession; deps: SessionDeps },
 ): Promise<void> {
   if (live.calls.has(call.callId)) return
   const { promise, resolve } = Promise.withResolvers<void>()
-  // What came before the call may stop the session, and a busy machine is late with it: then the grace has not begun yet.
+  // An earlier event may stop the session, and a busy machine may handle it late: the grace begins only after it.
   let graces = 0
   const timer = setInterval(() => {
     graces += 1
-    if (!live.hearing || live.over || graces >= MOST_GRACES) resolve()
+    if (!live.isHandlingEvent || live.over || graces >= MOST_GRACES) resolve()
   }, STREAM_GRACE_MS)
   live.callWaiters.set(call.callId, resolve)
   await promise
@@ -162,41 +153,41 @@ export async function waitUntilCallStored(
   await record(live, deps, onToolRequest(call, live))
 }
 
-/** The stream is a few milliseconds behind at most; a call that is not in it must not wait long. */
+/** The stream is at most a few milliseconds behind; a call that is not in it must not wait long. */
 const STREAM_GRACE_MS = 100
-/** A stream that stands still for so long has another trouble than a busy machine. */
+/** A stream that stands still for this long has a problem other than a busy machine. */
 const MOST_GRACES = 100
 
-/** Tokens, cost and rounds so far. The agent counts from its opening; what earlier lives of the session spent is added. */
+/** Tokens, cost and rounds so far. The agent counts from the moment it was opened; the usage of earlier lives of the session is added. */
 function onUsage(event: Extract<SessionEvent, { kind: 'usage' }>, live: LiveSession): SessionUpdate {
-  const { before } = live
+  const { earlierUsage } = live
   const context = {
     ...(event.contextTokens === undefined ? {} : { context_tokens: event.contextTokens }),
     ...(event.contextWindow === undefined ? {} : { context_window: event.contextWindow }),
   }
   const totals = {
-    input_tokens: before.input_tokens + event.inputTokens,
-    output_tokens: before.output_tokens + event.outputTokens,
-    cost_usd: before.cost_usd + event.costUsd,
+    input_tokens: earlierUsage.input_tokens + event.inputTokens,
+    output_tokens: earlierUsage.output_tokens + event.outputTokens,
+    cost_usd: earlierUsage.cost_usd + event.costUsd,
   }
   const cache = { cache_read_tokens: event.cacheReadTokens, cache_write_tokens: event.cacheWriteTokens }
   return {
     events: [eventOf(live, 'usage.reported', { ...totals, ...cache, ...context })],
-    patch: { ...totals, ...context, ...(event.turns === undefined ? {} : { turns: before.turns + event.turns }) },
+    patch: { ...totals, ...context, ...(event.turns === undefined ? {} : { turns: earlierUsage.turns + event.turns }) },
   }
 }
 
 type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 
 /**
- * How full the vendor's windows are. Of each window it is told once that it comes to a level, not again with every answer.
- * Only a refusal stops anything, and the end of the turn tells of that.
+ * How full the vendor's windows are. Each window is reported once per level it reaches, not again with every answer. Only a
+ * refusal stops anything, and the end of the turn reports that.
  */
 export function onLimit(event: LimitEvent, live: LiveSession): SessionUpdate {
   if (event.status === 'rejected') return { events: [], patch: {} }
-  const told = windowsIn(event, 0)
-  if (told.length === 0) return { events: vagueWarning(event, live), patch: {} }
-  const events = told
+  const windows = windowsIn(event, 0)
+  if (windows.length === 0) return { events: vagueWarning(event, live), patch: {} }
+  const events = windows
     .filter(window => isNews(window, event, live))
     .map(({ window, utilization, resets_at }) =>
       eventOf(live, 'limit.warned', {
@@ -209,14 +200,14 @@ export function onLimit(event: LimitEvent, live: LiveSession): SessionUpdate {
   return { events, patch: {} }
 }
 
-/** The vendor warns without a number, or without saying of which window. */
+/** The vendor warns without a number, or without naming the window. */
 function vagueWarning(
   { status, window, utilization, resetsAt }: LimitEvent,
   live: LiveSession,
 ): SessionUpdate['events'] {
   const name = window ?? ''
-  if (status !== 'warning' || live.warned.has(name)) return []
-  live.warned.set(name, 'notice')
+  if (status !== 'warning' || live.warnedLevels.has(name)) return []
+  live.warnedLevels.set(name, 'notice')
   const body = {
     ...(window === undefined ? {} : { window }),
     ...(utilization === undefined ? {} : { utilization }),
@@ -225,14 +216,14 @@ function vagueWarning(
   return [eventOf(live, 'limit.warned', body)]
 }
 
-/** From our own warning level on, and where the vendor itself warns. */
+/** Whether a window has reached a new level: our own warning level or higher, or any level where the vendor itself warns. */
 function isNews({ window, utilization }: QuotaWindow, event: LimitEvent, live: LiveSession): boolean {
-  const ours = levelAt(utilization, live.quota.thresholds)
-  const isVendors = event.status === 'warning' && event.window === window
-  const level: QuotaLevel = isVendors && !isHigherLevel(ours, 'notice') ? 'notice' : ours
-  const before = live.warned.get(window) ?? 'ok'
-  live.warned.set(window, level)
-  return isHigherLevel(level, before) && (isVendors || isHigherLevel(level, 'notice'))
+  const ownLevel = levelAt(utilization, live.quota.thresholds)
+  const isVendorWarning = event.status === 'warning' && event.window === window
+  const level: QuotaLevel = isVendorWarning && !isHigherLevel(ownLevel, 'notice') ? 'notice' : ownLevel
+  const before = live.warnedLevels.get(window) ?? 'ok'
+  live.warnedLevels.set(window, level)
+  return isHigherLevel(level, before) && (isVendorWarning || isHigherLevel(level, 'notice'))
 }
 
 /** The vendor failed and the agent tries again by itself. */
@@ -242,20 +233,20 @@ export function onRetry(event: Extract<SessionEvent, { kind: 'retry' }>, live: L
   return { events: [eventOf(live, 'agent.retried', body)], patch: {} }
 }
 
-/** Where no answer came, a person looks at the address first. */
+/** Adds the address to a network failure: it is what a person checks first. */
 function withAddress(failure: Failure, { open, driver }: LiveSession): Failure {
   if (failure.kind !== 'network') return failure
   return { ...failure, message: `no answer from ${vendorHost(open.env, driver.agent)}: ${failure.message}` }
 }
 
-/** The agent shortens its own memory of the conversation. */
+/** The agent shortens its own copy of the conversation. */
 function onCompacting(event: Extract<SessionEvent, { kind: 'compacting' }>, live: LiveSession): SessionUpdate {
   return { events: [eventOf(live, 'agent.compacted', { state: event.state })], patch: {} }
 }
 
-/** A turn is over; what that means for the session is `endingOf`'s to say. */
+/** A turn is over; `think` and `decide` find out what that means for the session. */
 function onTurnEnded(event: Extract<SessionEvent, { kind: 'turn_ended' }>, live: LiveSession): SessionUpdate {
-  // Read before the text is cut: what an agent asks for stands at the end.
+  // The sigils are read from the whole text: they stand at its end, which may be cut off.
   const text = capText(event.text)
   const isCut = text !== event.text
   const sigils = live.row.options.run && sigilsForRun(event.text, { task: live.row.task_id, isCut })
@@ -268,5 +259,5 @@ function onTurnEnded(event: Extract<SessionEvent, { kind: 'turn_ended' }>, live:
     ...(event.failure === undefined ? {} : { failure: event.failure }),
     ...(sigils && { sigils }),
   }
-  return { events: [eventOf(live, 'turn.ended', body)], patch: { turns: live.before.turns + event.turns } }
+  return { events: [eventOf(live, 'turn.ended', body)], patch: { turns: live.earlierUsage.turns + event.turns } }
 }

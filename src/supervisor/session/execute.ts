@@ -15,65 +15,65 @@ import { completed, escalated, failed, gaveUp, parked, paused, restarted, retrie
 import { record } from './record.ts'
 import { claimedFailure } from './task-tools.ts'
 
-/** After so much work a failure is a new one: a long night may meet more of them than are tried in a row. */
+/** After this much work the count of failures in a row starts again: a long night may see more failures than one series of retries. */
 const FORGIVEN_MS = 10 * 60_000
 
-/** What is known of the session beside the event. The queue and the quota are looked at where a task ended. */
+/** Reads what a decision needs beside the event. The queue and the quota are read only where a task ended. */
 export async function readContext(analysis: Analysis, { live, deps }: SessionContext): Promise<LoopContext> {
   const { stopping, pausing, compaction, retryMs, row } = live
-  const known = {
+  const basics = {
     stopping,
     pausing,
     compaction,
-    retries: deps.clock.now() - live.begunAt < FORGIVEN_MS ? row.retries : 0,
+    retries: deps.clock.now() - live.startedAt < FORGIVEN_MS ? row.retries : 0,
     retryMs,
     reply: undefined,
     hasNext: false,
     critical: false,
   }
-  if (analysis.type !== 'task_complete' || compaction === 'running') return known
+  if (analysis.type !== 'task_complete' || compaction === 'running') return basics
   const queue = await deps.tasks.queue(live.id)
   const open = await countOthersOpen(queue, { live, deps })
-  const said = reasonForGivingUp({ text: analysis.text, task: row.task_id, open, log: live.log })
-  const gaveUp = said ?? (await claimedFailure({ live, deps }))
-  if (gaveUp !== undefined) return { ...known, gaveUp }
+  const reason = reasonForGivingUp({ text: analysis.text, task: row.task_id, open, log: live.log })
+  const gaveUp = reason ?? (await claimedFailure({ live, deps }))
+  if (gaveUp !== undefined) return { ...basics, gaveUp }
   if (analysis.question) {
     const { text, suggestion } = await replyToProse(analysis.question, { live, deps })
-    return { ...known, reply: text, suggestion }
+    return { ...basics, reply: text, suggestion }
   }
-  // What is to land is looked at before anything else begins in the same place.
-  if (needsCompletion(row)) return known
+  // Work that is to be merged is verified before another task begins in the same directory.
+  if (needsCompletion(row)) return basics
   const hasNext = queue.some(task => task.id !== row.task_id && canRun(task, row.task_id))
-  if (!hasNext) return known
+  if (!hasNext) return basics
   const admission = await deps.accounts.admits(live)
   await stopWhenSpentBeforeNext({ live, deps })
   const { level } = await deps.accounts.level(live)
   return {
-    ...known,
+    ...basics,
     hasNext,
     critical: level === 'critical',
     pausing: live.pausing ?? (admission.open ? undefined : 'gate'),
   }
 }
 
-/** Tasks that are not done beside the one at hand: of its own queue, or of all that its run works through. */
+/** How many other tasks are not done: of the session's queue, or of everything its run works through. */
 async function countOthersOpen(
   queue: readonly { id: string }[],
   { live: { row }, deps }: SessionContext,
 ): Promise<number> {
-  const place = row.options.run
-  const of = place && (await deps.store.runs.get(place.id))
-  if (!of) return queue.filter(({ id }) => id !== row.task_id).length
-  const { done = 0, cancelled = 0, ...open } = await deps.tasks.counts(scopeOf(of))
+  const position = row.options.run
+  const run = position && (await deps.store.runs.get(position.id))
+  if (!run) return queue.filter(({ id }) => id !== row.task_id).length
+  const { done = 0, cancelled = 0, ...open } = await deps.tasks.counts(scopeOf(run))
   return Object.values(open).reduce((sum, count) => sum + count, 0) - 1
 }
 
-/** Ready, or blocked by nothing but the task that has just been completed. */
+/** Whether a task is ready, or blocked by the task that has just been completed. */
 function canRun({ state, after }: { state: string; after: string[] }, done: string | null): boolean {
   return state === 'ready' || (state === 'blocked' && done !== null && after.includes(done))
 }
 
-/** Does what was decided. An ending comes back when the session has no more use for its agent now. */
+/** Carries out an action. Returns an ending when the session needs its agent no more. */
 export async function execute(
   action: Action,
   session: Session | undefined,
@@ -107,7 +107,7 @@ export async function execute(
         of: live.retryMs.length,
       })
     case 'escalate':
-      // A run tries it once more later, with a fresh session, before a person has to look (`runs/close-attempt.ts`).
+      // A run retries the task later with a fresh session, before a person has to act (`runs/close-attempt.ts`).
       return live.row.options.run ? failed(action.failure, live) : escalated(action.failure, live)
     case 'compact':
     case 'continue':
@@ -134,12 +134,12 @@ export async function execute(
   }
 }
 
-/** The conversation is the session's own, and not one that a person has named. */
+/** Whether the agent no longer knows the session's own conversation. One that a person named with `--resume` does not count. */
 function isForgotten({ kind }: Failure, { row }: LiveSession): boolean {
   return kind === 'resume_unknown' && row.vendor_id !== null && row.options.resume === undefined
 }
 
-/** Answers a question with which the turn ended; the conversation goes on with it. */
+/** Answers a question with which the turn ended; the conversation goes on with the answer. */
 async function answerInWords(
   text: string,
   session: Session | undefined,
@@ -153,8 +153,8 @@ async function answerInWords(
     ],
     patch: { questions_auto: live.row.questions_auto + 1 },
   })
-  const heldUp = endingBetweenTurns(context)
-  if (heldUp) return heldUp
+  const ending = endingBetweenTurns(context)
+  if (ending) return ending
   await session?.prompt(text)
   return undefined
 }
@@ -169,22 +169,22 @@ async function waitForLimit(
   return waitAtGate(await context.deps.accounts.admits(context.live), { ...context, limit })
 }
 
-/** Claude Code's own way to shorten a conversation; when it is done, the work goes on. */
+/** Shortens the conversation with Claude Code's own `/compact`, or tells the agent to go on once that is done. */
 async function shorten(
   what: 'compact' | 'continue',
   session: Session | undefined,
   context: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
   const { live } = context
-  const heldUp = endingBetweenTurns(context)
-  if (heldUp) return heldUp
+  const ending = endingBetweenTurns(context)
+  if (ending) return ending
   live.compaction = what === 'compact' ? 'running' : 'done'
   live.log.info({ what }, 'the conversation is too long for the model')
   await session?.prompt(what === 'compact' ? '/compact' : 'Go on with the task where you stopped.')
   return undefined
 }
 
-/** Finishes the task at work and takes the next of the queue, in one transaction; it goes on in the same conversation. */
+/** Finishes the task at work and claims the next of the queue, in one transaction; the conversation stays the same. */
 export async function startNextTask(
   text: string,
   session: Session,
@@ -216,8 +216,8 @@ export async function startNextTask(
   live.compaction = undefined
   live.proseAnswers = 0
   live.log.info({ task: task.id }, 'next task')
-  const heldUp = endingBetweenTurns({ live, deps })
-  if (heldUp) return heldUp
+  const ending = endingBetweenTurns({ live, deps })
+  if (ending) return ending
   await session.prompt(task.description)
   return undefined
 }

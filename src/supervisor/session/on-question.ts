@@ -39,7 +39,7 @@ export async function onQuestion(
   const given = live.answer
   if (given && 'answer' in given && isFor(given, question)) {
     live.answer = undefined
-    live.taken = live.row.parked && 'questions' in live.row.parked ? live.row.parked : undefined
+    live.answeredQuestion = live.row.parked && 'questions' in live.row.parked ? live.row.parked : undefined
     try {
       return await deliver(question, given.answer, context)
     } catch (error) {

@@ -11,12 +11,12 @@ import { type BookedSpending, bookSpent, stopWhenSpent } from '../guards/spendin
 import { type LiveSession, refuseStale, type SessionDeps, type SessionUpdate } from './context.ts'
 
 /**
- * Stores what happened: events and row in one transaction. The copy of the row changes at once, so that the next step, which
- * may be computed while this one is being written, counts on from it; the store keeps the order. Gives the number of the
- * decision that waits now, where there is one.
+ * Stores what happened: events and row in one transaction. `live.row` changes at once, so that the next step, which may be
+ * computed while this one is being written, builds on it; the store keeps the order. Returns the number of the escalation
+ * that was recorded or reopened, if any.
  */
 export async function record(live: LiveSession, deps: SessionDeps, step: SessionUpdate): Promise<number | undefined> {
-  // An ask that is withdrawn by the session's own end may come back after it: an ended row stays as it is.
+  // An ask that the session's end withdrew may return after it. The row of an ended session stays as it is.
   if (live.row.state === 'ended') return undefined
   const patch = patchWithoutSecrets(step.patch, live)
   const before = live.row
@@ -37,7 +37,7 @@ export async function record(live: LiveSession, deps: SessionDeps, step: Session
       const parked = patch.parked && number !== undefined ? { parked: { ...patch.parked, number } } : {}
       live.row = { ...live.row, ...parked }
       if (step.task) await moveTask(live, deps, step.task, tx)
-      await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), live)))
+      await tx.append(step.events.map(event => withoutSecrets(withNumber(event, number), live)))
       const columns = { ...patch, ...parked }
       if (Object.keys(columns).length > 0) await deps.store.sessions.update(live.id, columns, tx)
       booked = await bookSpent(live, deps, tx, { all: patch.state === 'ended' })
@@ -46,14 +46,14 @@ export async function record(live: LiveSession, deps: SessionDeps, step: Session
     })
   } catch (error) {
     booked?.undo()
-    live.row = { ...live.row, ...undone(patch, before) }
+    live.row = { ...live.row, ...undoPatch(patch, before) }
     throw error
   }
   if (booked) await stopWhenSpent(booked, live, deps)
   return stored
 }
 
-/** Nothing but a stop can have closed it before: answers by number go through the terminals too. */
+/** Only a stop can have closed the escalation before this: answers by number go through the terminals too. */
 async function settleAsked(
   { number, said }: NonNullable<SessionUpdate['settle']>,
   { secrets }: LiveSession,
@@ -66,7 +66,7 @@ async function settleAsked(
   }
 }
 
-/** A task that was cancelled, or taken away for a new attempt, meanwhile stays as it is. */
+/** Moves the session's task. One that was cancelled meanwhile, or taken away for a new attempt, stays as it is. */
 async function moveTask(
   { row: { task_id }, attempt, secrets }: LiveSession,
   { store, tasks }: SessionDeps,
@@ -78,24 +78,24 @@ async function moveTask(
   if (task?.state === 'running' && isOurs) await tasks.transition(task.id, redactValues(move, secrets), tx)
 }
 
-/** An agent may print its own key: what is stored has the session's secrets taken out, as the log has. */
+/** An agent may print its own key, so the session's secrets are removed from stored events, as they are from the log. */
 function withoutSecrets(event: NewEvent, { secrets }: LiveSession): NewEvent {
   return { ...event, body: redactValues(event.body, secrets) } as NewEvent
 }
 
-/** What waits for a person is theirs to read, without secrets, and may have a time by which it is settled. */
+/** The escalation without secrets, because people read it, and with its deadline where the settings give it one. */
 function withDeadline(
   escalation: NewEscalation,
-  { mind, secrets }: LiveSession,
+  { brainSettings, secrets }: LiveSession,
   { clock }: SessionDeps,
 ): NewEscalation {
-  const until = escalation.state === 'open' ? computeDeadline(escalation.kind, mind.deadlines, clock.now()) : undefined
-  const chosen = until?.deadline == null ? {} : until
-  return { ...until, ...redactValues(escalation, secrets), ...chosen }
+  const standard = escalation.state === 'open' ? computeDeadline(escalation.kind, brainSettings.deadlines, clock.now()) : undefined
+  const chosen = standard?.deadline == null ? {} : standard
+  return { ...standard, ...redactValues(escalation, secrets), ...chosen }
 }
 
-/** What waits for a person is told with the number by which it is answered. */
-function numbered(event: NewEvent, number: number | undefined): NewEvent {
+/** An event about an ask carries the number by which it is answered. */
+function withNumber(event: NewEvent, number: number | undefined): NewEvent {
   if (number === undefined) return event
   switch (event.kind) {
     case 'question.asked':
@@ -111,14 +111,14 @@ function numbered(event: NewEvent, number: number | undefined): NewEvent {
   }
 }
 
-/** A parked question stays as it was asked: its answer is matched to it by its words. */
+/** A parked question is stored unredacted: its answer is matched to it by its text. */
 function patchWithoutSecrets(patch: Partial<SessionRow>, { secrets }: LiveSession): Partial<SessionRow> {
   const { parked, ...plain } = patch
   return { ...redactValues(plain, secrets), ...(parked !== undefined && { parked }) }
 }
 
-/** What was not stored did not happen. */
-function undone(patch: Partial<SessionRow>, before: SessionRow): Partial<SessionRow> {
+/** The old values of the changed columns: what was not stored did not happen. */
+function undoPatch(patch: Partial<SessionRow>, before: SessionRow): Partial<SessionRow> {
   const names = Object.keys(patch) as (keyof SessionRow)[]
   return Object.fromEntries(names.map(name => [name, before[name]]))
 }

@@ -167,7 +167,7 @@ function answerAsPrompt(parked: Parked, said: EscalationAnswer, subject: string)
     return { prompt: permissionInWords(parked, said), answer: givenAnswer(parked, said), events: [] }
   }
   const answer = answersByQuestion(parked.questions, said)
-  return { prompt: questionInWords(parked, answer), taken: parked, events: [answeredInWords(subject, parked, answer)] }
+  return { prompt: questionInWords(parked, answer), answeredQuestion: parked, events: [answeredInWords(subject, parked, answer)] }
 }
 
 /** What was allowed is asked for once more, since nobody but the agent can make the call. */

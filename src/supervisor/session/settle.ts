@@ -15,7 +15,7 @@ import { record } from './record.ts'
  * marker stays in the row, for a sweep after an accident; the ending is then applied once more when it is gone.
  */
 export async function settle(live: LiveSession, deps: SessionDeps, ending: LiveSessionEnding): Promise<void> {
-  const gone = live.session === undefined && !live.withstood
+  const gone = live.session === undefined && !live.hasSurvivors
   if (live.row.state === 'ended') {
     if (gone) await deps.store.sessions.update(live.id, NO_PROCESS)
     return
@@ -67,13 +67,13 @@ function keepUndelivered(live: LiveSession, ending: LiveSessionEnding, now: numb
     return { ...ending, parked: row }
   if (ending.as !== 'error') return ending
   if (live.answer && row && ending.failure === 'nothing_parked') return answerInWordsNext(row, ending, now)
-  const parked = isOnItsWay ? row : ending.failure === 'auth' ? live.taken : undefined
+  const parked = isOnItsWay ? row : ending.failure === 'auth' ? live.answeredQuestion : undefined
   if (!parked) return ending
   return {
     ...ending,
     as: 'waiting_input',
     reason: `${ending.reason}\nThe question is still open; answer it again.`,
-    parked: live.taken === parked ? { ...live.taken, taken: true } : parked,
+    parked: live.answeredQuestion === parked ? { ...live.answeredQuestion, taken: true } : parked,
     reopen: parked.number,
     events: [...(ending.events ?? []), eventOf(live, 'session.noted', { text: STILL_OPEN }, 'daemon')],
     task: { to: 'waiting', reason: STILL_OPEN },

@@ -86,7 +86,7 @@ async function insert(
   { deps, bootId, sessions, warm, tx }: SupervisorContext & { tx: Tx },
 ) {
   const { store, clock, accounts } = deps
-  const { brain, threshold } = ready.mind
+  const { brain, threshold } = ready.brainSettings
   const { env: _, project, task: prompt, tasks, bound, place, ...options } = request
   const task = bound?.text ?? prompt
   const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()

@@ -42,7 +42,7 @@ export function pauseForGate(live: LiveSession): void {
 }
 
 async function stopAtGate(live: LiveSession, session: Session): Promise<void> {
-  if (live.trying) await session.interrupt()
+  if (live.isRetrying) await session.interrupt()
   else if (session.withhold) await session.withhold()
   else if (live.answered) await session.pause()
   else await session[Symbol.asyncDispose]()

@@ -14,7 +14,7 @@ export function terminalWait(
   { signal, parks }: { signal: AbortSignal; parks: boolean },
   { live, deps }: SessionContext,
 ): TerminalWait {
-  const graceMs = live.mind.deadlines.grace_seconds * 1000
+  const graceMs = live.brainSettings.deadlines.grace_seconds * 1000
   if (parks) return { signal, graceMs }
   const unheard = () => {
     const events = [eventOf(live, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]

@@ -148,7 +148,7 @@ export function answersByQuestion(questions: QuestionItem[], { answer, reason, b
 /** As much of a run as has to do with the answer it was started with. */
 interface AnswerHolder {
   answer: GivenAnswer | undefined
-  taken: ParkedQuestion | undefined
+  answeredQuestion: ParkedQuestion | undefined
   row: SessionRow
 }
 
@@ -158,7 +158,7 @@ interface AnswerHolder {
  */
 export function keepAnswerForLater(live: AnswerHolder, given: GivenAnswer): void {
   live.answer = given
-  live.taken = undefined
+  live.answeredQuestion = undefined
   if (live.row.parked) live.row = { ...live.row, parked: { ...live.row.parked, taken: true } }
 }
 

@@ -7,24 +7,24 @@ import { aLiveSession } from './live-session.ts'
 const CALL = { callId: 'c-1', tool: 'Read', input: {} }
 
 test('a call is not judged before what the agent told earlier is dealt with, however long a busy machine takes', async t => {
-  const { live, isJudged } = asked(t, { hearing: true })
+  const { live, isJudged } = asked(t, { isHandlingEvent: true })
   t.mock.timers.tick(5_000)
   assert.equal(await isJudged(), false, 'a budget may be found spent in between')
-  live.hearing = false
+  live.isHandlingEvent = false
   t.mock.timers.tick(100)
   assert.equal(await isJudged(), true)
 })
 
 test('a call that the stream does not tell of waits for its grace, and for a stream that stands still not for ever', async t => {
-  const quiet = asked(t, { hearing: false })
+  const quiet = asked(t, { isHandlingEvent: false })
   t.mock.timers.tick(99)
   assert.equal(await quiet.isJudged(), false)
   t.mock.timers.tick(1)
   assert.equal(await quiet.isJudged(), true)
-  const stuck = asked(t, { hearing: true })
+  const stuck = asked(t, { isHandlingEvent: true })
   t.mock.timers.tick(10_000)
   assert.equal(await stuck.isJudged(), true)
-  const gone = asked(t, { hearing: true, over: true })
+  const gone = asked(t, { isHandlingEvent: true, over: true })
   t.mock.timers.tick(100)
   assert.equal(await gone.isJudged(), true, 'nothing more is heard of a session that is over')
 })

@@ -30,7 +30,7 @@ test('an agent in a version that nobody has seen hold is told, once; the one tha
     return stepForEvent(event, live).events.flatMap(({ kind, body }) => (kind === 'session.noted' ? [body.text] : []))
   }
   const [told = '', ...more] = started('9.9.9', { chosen })
-  assert.match(told, /^Gemini CLI 9\.9\.9: what pcc holds it to was seen with .*pcc agents doctor/)
+  assert.match(told, /^Gemini CLI 9\.9\.9: pcc was tested with .* only.*pcc agents doctor/)
   assert.deepEqual(more, [])
   assert.deepEqual(started(geminiManifest.verified[0] ?? '', { chosen }), [])
   assert.deepEqual(started('9.9.9', {}), [], 'Claude Code comes with pcc')
@@ -52,8 +52,8 @@ test('what a session is doing is its active step, or else its last tool', () => 
 })
 
 test('usage replaces what was known and is added to what earlier lives of the session spent', () => {
-  const before = { input_tokens: 100, output_tokens: 50, cost_usd: 1, turns: 3 }
-  const live = aLiveSession({ turns: 4, context_window: 200_000 }, { before })
+  const earlierUsage = { input_tokens: 100, output_tokens: 50, cost_usd: 1, turns: 3 }
+  const live = aLiveSession({ turns: 4, context_window: 200_000 }, { earlierUsage })
   const usage = {
     kind: 'usage',
     inputTokens: 10,
