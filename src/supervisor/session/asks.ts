@@ -30,7 +30,7 @@ import {
 } from './judge.ts'
 import { askInInterview, onQuestion } from './on-question.ts'
 import { record } from './record.ts'
-import { mayCall, type ToolContext } from './task-tools.ts'
+import { mayCall } from './task-tools.ts'
 import { askingPatch, terminalWait } from './terminal.ts'
 import { keepAnswerForLater, storedReasons, targetOf } from './tool-call.ts'
 import { callTool } from './tools.ts'
@@ -266,7 +266,7 @@ const NOBODY_HERE =
  * A question of an agent whose calls cannot be parked. A person at an attached terminal answers it at once; with nobody
  * attached it becomes an escalation, and the agent goes on.
  */
-export async function askOverSocket(input: unknown, call: ToolContext): Promise<ToolReply> {
+export async function askOverSocket(input: unknown, call: SessionContext): Promise<ToolReply> {
   const { live, deps } = call
   const { data } = toolInput('ask_human', input)
   if (!data) return { ok: false, text: 'Not done: the question could not be read.' }

@@ -14,12 +14,12 @@ import { needsCompletion } from '../completion/work.ts'
 import { eventOf, type LiveSession, type LiveSessionEnding } from './context.ts'
 import { isPermission } from './tool-call.ts'
 
-/** The last task is done and nothing is left in the queue. Where it is to land, its agent's word is a request to verify. */
+/** The last task is done and nothing is left in the queue. Where the work is to be merged, it is verified first. */
 export function completed(text: string, { row }: Pick<LiveSession, 'row'>): LiveSessionEnding {
   return { as: 'completed', reason: '', task: { to: needsCompletion(row) ? 'verifying' : 'done', result: text } }
 }
 
-/** A person, a cap on turns or an interruption stopped it; a person makes it go on. `text`: its task was completed first. */
+/** A person, a cap on turns or an interruption stopped the session; a person resumes it. `text` is set where its task was completed first. */
 export function paused(
   why: 'person' | 'interrupted' | 'turns',
   live: LiveSession,
@@ -37,13 +37,13 @@ export function paused(
 }
 
 export interface LimitWait {
-  /** When it goes on by itself; null where only a person makes it. */
+  /** When the session goes on by itself; null where a person has to resume it. */
   resumesAt: number | null
   limit?: Limit | undefined
   text?: string | undefined
 }
 
-/** The account is shut: by this session's own limit, or by another's. */
+/** The account is closed, by this session's own limit or by another's. */
 export function limited(message: string, { resumesAt, limit, text }: LimitWait, live: LiveSession): LiveSessionEnding {
   const reason = resumesAt === null ? `${message}; go on with: pcc resume ${live.id}` : message
   return {
@@ -65,12 +65,12 @@ export function limitHit(limit: Limit | undefined, live: LiveSession): NewEvent[
   return [eventOf(live, 'limit.hit', { message, ...when })]
 }
 
-/** The vendor failed in a way that may pass; it is tried again soon. */
+/** The vendor failed in a way that may pass; the session retries soon. */
 export function retried(
   failure: Failure,
-  { at, attempt, of }: { at: number; attempt: number; of: number },
+  { at, attempt, total }: { at: number; attempt: number; total: number },
 ): LiveSessionEnding {
-  const reason = `${failure.message}; try ${attempt} of ${of} follows`
+  const reason = `${failure.message}; try ${attempt} of ${total} follows`
   return {
     as: 'paused',
     reason,
@@ -82,7 +82,7 @@ export function retried(
   }
 }
 
-/** It was tried often enough: a person hears of it and says what happens. */
+/** The retries are used up: a person hears of the failure and decides. */
 export function escalated(failure: Failure, live: LiveSession): LiveSessionEnding {
   const reason = `${failure.message}\nTried ${live.row.retries + 1} times; go on with: pcc resume ${live.id}`
   return {
@@ -96,8 +96,8 @@ export function escalated(failure: Failure, live: LiveSession): LiveSessionEndin
 }
 
 /**
- * Its agent knows nothing of the conversation: it ended before it had kept a word of it, or has lost it since. A new one goes on from what
- * was kept here, at once; it cannot meet that a second time.
+ * The agent does not know the conversation: it ended before it had saved any of it, or has lost it since. A new conversation
+ * goes on at once from the checkpoint; a new conversation cannot fail in this way again.
  */
 export function restarted(failure: Failure, now: number): LiveSessionEnding {
   const reason = `${failure.message}; a new conversation goes on from what was kept`
@@ -107,19 +107,19 @@ export function restarted(failure: Failure, now: number): LiveSessionEnding {
   }
 }
 
-/** Nothing that passes by itself. */
+/** A failure that does not pass by itself. */
 export function failed(failure: Failure, live: LiveSession): LiveSessionEnding {
   const reason = `${failure.message}\n${adviceFor(failure, live)}`.trim()
   return { as: 'error', reason, failure: failure.kind, task: taskFailed(failure.message, live) }
 }
 
-/** The agent says itself that its task failed. */
+/** The agent itself says that its task failed. */
 export function gaveUp({ reason, text }: { reason: string; text: string }, live: LiveSession): LiveSessionEnding {
-  const told = `The agent says that its task failed: ${reason}\nTry it again with: pcc retry ${live.id}`
-  return { as: 'error', reason: told, failure: 'other', task: { ...taskFailed(reason, live), result: text } }
+  const message = `The agent says that its task failed: ${reason}\nTry it again with: pcc retry ${live.id}`
+  return { as: 'error', reason: message, failure: 'other', task: { ...taskFailed(reason, live), result: text } }
 }
 
-/** A run looks at its attempts and says whether the task is tried once more (`runs/close-attempt.ts`). */
+/** In a run, `runs/close-attempt.ts` decides from the attempts whether the task is retried. */
 function taskFailed(reason: string, live: LiveSession): NonNullable<LiveSessionEnding['task']> {
   return live.row.options.run ? { to: 'ready', retry: true, reason } : { to: 'failed', reason }
 }
@@ -147,13 +147,13 @@ export function parked(
   }
 }
 
-function parkedEvent(what: Parked, live: LiveSession): NewEvent {
-  if (!isPermission(what)) return eventOf(live, 'question.parked', what, 'daemon')
-  const { digest: _, ...told } = what
-  return eventOf(live, 'permission.parked', told, 'daemon')
+function parkedEvent(call: Parked, live: LiveSession): NewEvent {
+  if (!isPermission(call)) return eventOf(live, 'question.parked', call, 'daemon')
+  const { digest: _, ...body } = call
+  return eventOf(live, 'permission.parked', body, 'daemon')
 }
 
-/** A task that was completed stays so, whatever became of its session. */
+/** A completed task stays completed, whatever becomes of its session. */
 export function taskAfter(
   text: string | undefined,
   reason: string,
@@ -196,7 +196,7 @@ function manifestIn({ driver, row }: LiveSession): AgentManifest {
   return isAgentKind(driver.agent) ? MANIFESTS[driver.agent] : findManifest(row.options.chosen ?? DEFAULT_AGENT)
 }
 
-/** The row by which a person hears that a session does not go on by itself. Yes tries again, no leaves it. */
+/** The escalation for a session that does not go on by itself. A yes retries it, a no leaves it. */
 export function errorRow(failure: Failure, { id, project, task }: SessionRow, reason: string): NewEscalation {
   return {
     kind: 'error',

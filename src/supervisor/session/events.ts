@@ -6,7 +6,7 @@ import type { Failure, SessionEvent } from '../../domain/session.ts'
 import { vendorHost } from '../../domain/vendors.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import { sigilsForRun } from './apply-sigils.ts'
-import { agentFields, eventOf, type LiveSession, type SessionDeps, type SessionUpdate } from './context.ts'
+import { agentFields, eventOf, type LiveSession, type SessionContext, type SessionUpdate } from './context.ts'
 import { record } from './record.ts'
 import { capInput, capText, targetOf } from './tool-call.ts'
 
@@ -136,7 +136,7 @@ function activePlanItem(live: LiveSession): string | undefined {
  */
 export async function waitUntilCallStored(
   call: Call,
-  { live, deps }: { live: LiveSession; deps: SessionDeps },
+  { live, deps }: SessionContext,
 ): Promise<void> {
   if (live.calls.has(call.callId)) return
   const { promise, resolve } = Promise.withResolvers<void>()

@@ -104,7 +104,7 @@ export async function execute(
       return retried(action.failure, {
         at: deps.clock.now() + action.afterMs,
         attempt: action.attempt,
-        of: live.retryMs.length,
+        total: live.retryMs.length,
       })
     case 'escalate':
       // A run retries the task later with a fresh session, before a person has to act (`runs/close-attempt.ts`).

@@ -8,29 +8,29 @@ import { openPrecedents } from '../../human/precedents.ts'
 import { type Decision, decide } from '../../policy/verdict/decide.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/rules.ts'
 import { opinionOn, type PermissionAdvice } from './brain.ts'
-import type { LiveSession, SessionDeps } from './context.ts'
+import type { LiveSession, SessionContext } from './context.ts'
 import { callDigest, isPermission, storedReasons, targetOf } from './tool-call.ts'
 
 export interface Judgement {
   decision: Decision
   /** Absent when the policy itself failed. */
   assessment?: Assessment
-  /** What a brain would say, for the person who is asked. */
+  /** A brain's opinion, for the person who is asked. */
   suggestion?: Suggestion | undefined
 }
 
-/** Where policy and brain meet: what the request is, and what is to be done with it. Whatever fails on the way is a refusal. */
+/** Judges a request by policy and brain: what it is, and what is to be done with it. Any failure on the way is a refusal. */
 export async function judgeRequest(
   request: Request,
   signal: AbortSignal,
-  { live, deps }: { live: LiveSession; deps: SessionDeps },
+  { live, deps }: SessionContext,
 ): Promise<Judgement> {
   const { policy } = live
   let suggestion: Suggestion | undefined
   try {
     const { project, home, safeDirectories, worktree } = policy
     const { tool, input, cwd } = request
-    // Ours by who runs the server, never by its name: a project's own may be called the same.
+    // The tools are ours because we run the server, never by its name: a server of the project may have the same name.
     const ownServers = request.own ? [OWN_SERVER] : []
     const assessment = await deps.policy.classify({
       ...{ tool, input, cwd, project, home, worktree, safeDirectories, ownServers },
@@ -46,7 +46,7 @@ export async function judgeRequest(
         precedent: asked => openPrecedents(deps.store, deps.clock, live.brainSettings.memory).find(project, tool, asked),
         opinion: async (asked, until) => {
           const advice = await opinionOn(request, asked, until, { live, deps })
-          suggestion = suggested(advice)
+          suggestion = suggestionIn(advice)
           return advice
         },
         attached: deps.terminals.isAttached(live.id),
@@ -61,8 +61,8 @@ export async function judgeRequest(
   }
 }
 
-/** One who is not sure of anything suggests nothing. */
-function suggested({ approve, confidence, by, reasoning }: PermissionAdvice): Suggestion | undefined {
+/** Advice without any confidence suggests nothing. */
+function suggestionIn({ approve, confidence, by, reasoning }: PermissionAdvice): Suggestion | undefined {
   return confidence > 0 ? { answer: [approve ? 'allow' : 'deny'], confidence, by, reasoning } : undefined
 }
 
@@ -82,16 +82,16 @@ interface RefusedRequest {
 }
 
 /**
- * The row by which a person hears in the morning of what was refused because nobody was there. None for what a rule or a
- * person refused, and none for a call that was withdrawn: its session was stopped, nobody waits for an answer.
+ * The escalation by which a person hears in the morning of a call that was refused because nobody was there. None for a call
+ * that a rule or a person refused, and none for a withdrawn call: its session was stopped, and nobody waits for an answer.
  */
 export function refusalRow(
   { request, judgement, verdict, signal }: RefusedRequest,
   live: LiveSession,
 ): NewEscalation | undefined {
   const { assessment, decision } = judgement
-  const unasked = decision.morning === true || (verdict.by === 'nobody' && !signal.aborted)
-  if (!assessment || !unasked || verdict.verdict === 'allow') return undefined
+  const isUnasked = decision.morning === true || (verdict.by === 'nobody' && !signal.aborted)
+  if (!assessment || !isUnasked || verdict.verdict === 'allow') return undefined
   const reason = assessment.reasons[0]?.text ?? decision.reason
   return { ...permissionRow({ request, assessment, reason, risk: verdict.risk }, live), state: 'denied' }
 }
@@ -103,7 +103,7 @@ interface PermissionRowInput {
   risk: Risk
 }
 
-/** What a row tells of a call, whatever became of it. */
+/** The columns of an escalation about a call, apart from its state. */
 export function permissionRow(
   { request, assessment, reason, risk }: PermissionRowInput,
   live: LiveSession,
@@ -124,24 +124,24 @@ export function permissionRow(
   }
 }
 
-/** What cannot be shown whole cannot be approved later: it is refused at once. */
-const LONGEST = 4_000
+/** A longer input cannot be shown whole, so it cannot be approved later: the call is refused at once. */
+const MAX_INPUT = 4_000
 
 interface WaitingPermission {
   request: Request
   decision: Decision
   assessment: Assessment
   suggestion: Suggestion | undefined
-  /** By which it was asked at a terminal, where it was: whoever sits there answers it by that still. */
+  /** The id under which a terminal asked, if one did: the person there can still answer by it. */
   askId: string
 }
 
-/** Whether a call can be put off: not a subagent's, and not one that could not be shown whole. */
+/** Whether a call can be parked: not a subagent's call, and not one that could not be shown whole. */
 export function isParkable({ agentId, input }: Request): boolean {
-  return agentId === undefined && JSON.stringify(input).length <= LONGEST
+  return agentId === undefined && JSON.stringify(input).length <= MAX_INPUT
 }
 
-/** Puts a call off until somebody answers; no process waits. */
+/** Parks a call until somebody answers; no process waits. */
 export function parkPermission(
   { request, decision, assessment, suggestion, askId }: WaitingPermission,
   live: LiveSession,
@@ -171,7 +171,7 @@ export function parkPermission(
   return { park: true, reason }
 }
 
-/** The answer with which a parked session was started again. It is for this very call with this very input, or for none. */
+/** The answer with which a parked session was started again, if it is for this very call with this very input. */
 export function answerToPermission(
   request: Request,
   { decision, assessment }: Judgement,
@@ -182,7 +182,7 @@ export function answerToPermission(
   const isAgain = given.anew === true && given.digest === callDigest(request.tool, request.input)
   if (given.callId !== request.callId && !isAgain) return undefined
   live.answer = undefined
-  // What a rule, a blocked command or a missing trust refuses, no answer opens; nor what the policy failed on.
+  // No answer overrides a rule, a blocked command or missing trust, nor a failure of the policy.
   if (!assessment || (decision.verdict === 'deny' && decision.by === 'rule')) return undefined
   const { verdict, reason, by } = given
   const { risk } = decision

@@ -155,7 +155,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       record: request.record,
       followCost: hasMoneyBound(budgets),
       isolation: config.agents.isolation,
-      sandbox: sandbox.asked,
+      sandbox: sandbox.settings,
       ...featureTools(request.feature),
     },
     policy: {
@@ -175,7 +175,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       sessionBrainFor(request, config, await deps.brainsFor(withBrainFlags(config, request), brainEnv)),
     ),
     heldEnough: canRunUnattended({
-      ...{ agent, manifest, sandboxed: sandbox.stands },
+      ...{ agent, manifest, sandboxed: sandbox.isInForce },
       ...{ allowed: config.agents.unattended, custom: config.agents.custom },
     }),
     guard: call => judgeSkill(call, { paths, project, place, settingSources: sources }),

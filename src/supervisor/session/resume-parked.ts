@@ -22,14 +22,14 @@ import { answersByQuestion, givenAnswer, isPermission } from './tool-call.ts'
 /** What a parked session goes on with. */
 export interface ResumeParkedOptions {
   said: EscalationAnswer
-  /** It is settled already. */
+  /** The escalation is settled already; the answer only has to reach the agent. */
   settled?: boolean
   env: Record<string, string>
 }
 
 /**
- * Starts a parked session again; the call that waited gets the answer, and the decision is settled by it. An answer that
- * settled it before (in an earlier life of the daemon, or before a limit) is only brought to the agent.
+ * Starts a parked session again: the parked call gets the answer, which settles the escalation. An answer that settled it
+ * earlier (in an earlier life of the daemon, or before a limit) is only delivered to the agent.
  */
 export async function resumeParked(
   row: SessionRow,
@@ -48,8 +48,8 @@ export async function resumeParked(
   await waitUntilFree(row.id, parked, supervisor)
   await refuseWithSurvivors(row.id, supervisor)
   refuseWhenClosed(supervisor)
-  // From here to `launch` nothing is awaited before the session counts as live. What happened to the row while this was
-  // prepared (another answer, a stop) is seen by `claimParked`.
+  // From here to `launch` nothing is awaited before the session counts as live. `claimParked` notices what happened to the
+  // row meanwhile (another answer, a stop).
   const resume = lost ? undefined : { vendorId, fork: false }
   using _held = supervisor.conversations.take(resume, supervisor.sessions.all())
   const patch = {
@@ -67,30 +67,30 @@ export async function resumeParked(
 interface ParkedStart {
   parked: Parked
   said: EscalationAnswer
-  /** Where the conversation is gone: what a new one is told of it. */
+  /** Set where the conversation is gone: how a new one begins. */
   lost: RestoredSession | undefined
 }
 
-/** The call that waits gets the answer; where there is no such call any more it is told in words. */
+/** The parked call gets the answer; where that call is gone, the next prompt gives the answer in words. */
 function startWith({ parked, said, lost }: ParkedStart, session: string): SessionLaunch & { events?: NewEvent[] } {
   if (!parked.taken) return { answer: givenAnswer(parked, said) }
-  const { prompt, events, ...told } = answerAsPrompt(parked, said, session)
-  if (!lost) return { prompt, events, ...told }
+  const { prompt, events, ...launch } = answerAsPrompt(parked, said, session)
+  if (!lost) return { prompt, events, ...launch }
   const notes = lost.notes.map(text => ({
     ...{ actor: 'daemon', subject: session, kind: 'session.noted' as const, body: { text } },
   }))
-  return { ...told, prompt: `${lost.prompt}\n\n${prompt}`, events: [...notes, ...events] }
+  return { ...launch, prompt: `${lost.prompt}\n\n${prompt}`, events: [...notes, ...events] }
 }
 
-/** An agent's record of a conversation may be gone, or damaged: then nothing waits in it. */
+/** An agent's record of a conversation may be gone or damaged: then no call waits in it. */
 async function restoreIfLost(
-  what: RestoreRequest,
+  request: RestoreRequest,
   supervisor: SupervisorContext,
 ): Promise<RestoredSession | undefined> {
-  return (await hasConversation(what)) ? undefined : restore(what, supervisor.deps)
+  return (await hasConversation(request)) ? undefined : restore(request, supervisor.deps)
 }
 
-/** The row of a session that this daemon takes up. */
+/** The changes to the row of a session that this daemon resumes. */
 export function resumedRow({ bootId }: SupervisorContext, account: string): Partial<SessionRow> {
   return {
     state: 'starting',
@@ -105,38 +105,38 @@ export function resumedRow({ bootId }: SupervisorContext, account: string): Part
   }
 }
 
-/** Resolves when the session is not live: its agent has left, or whoever wanted to take it up did not get it. */
+/** Resolves when the session is not live: its agent has left, or another resume failed to claim it. */
 async function waitUntilFree(
   id: string,
   { ask_id, number }: Parked,
   { sessions, deps }: SupervisorContext,
 ): Promise<void> {
-  for (let held = sessions.get(id); held; held = sessions.get(id)) {
-    const taken =
-      held.live.row.state !== 'ended' &&
-      (await held.saved.then(
+  for (let launched = sessions.get(id); launched; launched = sessions.get(id)) {
+    const isResumed =
+      launched.live.row.state !== 'ended' &&
+      (await launched.saved.then(
         () => true,
         () => false,
       ))
-    if (taken) {
+    if (isResumed) {
       const escalation = number === undefined ? undefined : await deps.store.escalations.get(number)
       throw escalation ? lateAnswerError(escalation) : new AppError('ask_unknown', { id, ask: ask_id })
     }
-    await held.done
+    await launched.done
   }
 }
 
 interface ParkedClaim {
   id: string
   parked: Pick<Parked, 'ask_id' | 'number'>
-  /** What settles the decision; absent where it was settled before and only has to be brought to the agent. */
+  /** The answer that settles the escalation; absent where it was settled before and the answer only has to reach the agent. */
   said: EscalationAnswer | undefined
   patch: Partial<SessionRow>
 }
 
 /**
- * Takes a parked session, if it is still parked on that very question, and settles the decision in the same transaction: of
- * two answers, or of an answer and a stop, one wins.
+ * Claims a parked session, if it is still parked on that very question, and settles the escalation in the same transaction:
+ * of two answers, or of an answer and a stop, only one succeeds.
  */
 export async function claimParked(
   deps: { store: Store; clock: Clock },
@@ -145,7 +145,7 @@ export async function claimParked(
   const { store } = deps
   return store.transaction(async tx => {
     crashPoint('answer.before-settle')
-    // First, because it tells who was quicker.
+    // This comes first: its error says which answer came earlier.
     const settled = said && parked.number ? await openEscalations(deps).settle(parked.number, said, tx) : undefined
     const row = await store.sessions.get(id, tx)
     if (row?.state !== 'ended' || row.parked?.ask_id !== parked.ask_id) {
@@ -159,8 +159,8 @@ export async function claimParked(
 type PromptStart = SessionLaunch & { prompt: string; events: NewEvent[] }
 
 /**
- * How a parked session begins whose call cannot be answered itself any more: the agent took an answer but its login failed
- * before the model heard it, or it gave the call up. The next prompt tells what was said.
+ * How a parked session begins when its call can no longer be answered: the agent took an answer but its login failed before
+ * the model heard it, or the agent gave up the call. The next prompt gives the answer.
  */
 function answerAsPrompt(parked: Parked, said: EscalationAnswer, subject: string): PromptStart {
   if (isPermission(parked)) {
@@ -170,7 +170,7 @@ function answerAsPrompt(parked: Parked, said: EscalationAnswer, subject: string)
   return { prompt: questionInWords(parked, answer), answeredQuestion: parked, events: [answeredInWords(subject, parked, answer)] }
 }
 
-/** What was allowed is asked for once more, since nobody but the agent can make the call. */
+/** The agent is asked to make an approved call again, since nobody else can make it. */
 function permissionInWords({ tool, target }: ParkedPermission, { verdict, reason }: EscalationAnswer): string {
   const about = `About the call that waited for a person (${tool}: ${target}): `
   if (verdict === 'allow') return `${about}it was approved. Make exactly that call again now, then go on with the task.`
@@ -185,8 +185,8 @@ function questionInWords({ questions }: ParkedQuestion, answer: Answer): string 
   return `The answers to your questions are:\n${lines.join('\n')}\nThey count in place of earlier ones. Go on with the task.`
 }
 
-/** What is stored of it. */
+/** The event of an answer that was given in words. */
 function answeredInWords(subject: string, { call_id }: ParkedQuestion, answer: Answer): NewEvent {
-  const told = 'answers' in answer ? { answers: answer.answers } : { answers: {}, declined: answer.declined }
-  return { actor: 'human', subject, kind: 'question.answered', body: { call_id, ...told, by: answer.by } }
+  const values = 'answers' in answer ? { answers: answer.answers } : { answers: {}, declined: answer.declined }
+  return { actor: 'human', subject, kind: 'question.answered', body: { call_id, ...values, by: answer.by } }
 }
