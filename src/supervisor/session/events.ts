@@ -134,10 +134,7 @@ function activePlanItem(live: LiveSession): string | undefined {
  * The agent's stream reports a call just before the permission request, but is stored a moment later. Waiting for the stream
  * keeps the log in the order of what happened; a call that the stream does not report is stored from the request.
  */
-export async function waitUntilCallStored(
-  call: Call,
-  { live, deps }: SessionContext,
-): Promise<void> {
+export async function waitUntilCallStored(call: Call, { live, deps }: SessionContext): Promise<void> {
   if (live.calls.has(call.callId)) return
   const { promise, resolve } = Promise.withResolvers<void>()
   // An earlier event may stop the session, and a busy machine may handle it late: the grace begins only after it.

@@ -43,7 +43,8 @@ export async function judgeRequest(
         rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
-        precedent: asked => openPrecedents(deps.store, deps.clock, live.brainSettings.memory).find(project, tool, asked),
+        precedent: asked =>
+          openPrecedents(deps.store, deps.clock, live.brainSettings.memory).find(project, tool, asked),
         opinion: async (asked, until) => {
           const advice = await opinionOn(request, asked, until, { live, deps })
           suggestion = suggestionIn(advice)

@@ -165,7 +165,11 @@ async function deliver(
 }
 
 /** An answer as the escalation keeps it: in the order of the questions. */
-function toEscalationAnswer({ questions }: Question, answer: Answer, always: EscalationAnswer['always']): EscalationAnswer {
+function toEscalationAnswer(
+  { questions }: Question,
+  answer: Answer,
+  always: EscalationAnswer['always'],
+): EscalationAnswer {
   if ('declined' in answer) return { verdict: 'deny', reason: answer.declined, by: answer.by }
   return { answer: questions.map(({ question }) => answer.answers[question] ?? ''), by: answer.by, always }
 }
@@ -216,7 +220,9 @@ export async function askInInterview(
 ): Promise<Answer | Park> {
   const { live, deps } = context
   const answered = await deps.store.events({ subject: live.id, kinds: ['question.answered'] })
-  const isOver = answered.some(({ kind, body }) => kind === 'question.answered' && isEnough(Object.values(body.answers)))
+  const isOver = answered.some(
+    ({ kind, body }) => kind === 'question.answered' && isEnough(Object.values(body.answers)),
+  )
   if (isOver) return { declined: WRITE_NOW, by: 'human' }
   const answer = await onQuestion(question, signal, context)
   const isDone = 'answers' in answer && isEnough(Object.values(answer.answers))

@@ -107,9 +107,7 @@ export async function planSandbox(
   // A worktree's dependencies may be links into the project.
   const settings = { mode, network, read: place ? [...read, project] : read, write, hidden: ownFolders(paths), git }
   // Checked only once: an agent that was admitted because of its sandbox is never started without it, even if a second check failed.
-  return made
-    ? { settings: { ...settings, mode: 'required', made }, isInForce: true }
-    : { settings, isInForce: false }
+  return made ? { settings: { ...settings, mode: 'required', made }, isInForce: true } : { settings, isInForce: false }
 }
 
 /** The daemon's folders: whoever reads its token and finds its socket can do all that the person can. */

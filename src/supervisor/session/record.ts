@@ -89,7 +89,8 @@ function withDeadline(
   { brainSettings, secrets }: LiveSession,
   { clock }: SessionDeps,
 ): NewEscalation {
-  const standard = escalation.state === 'open' ? computeDeadline(escalation.kind, brainSettings.deadlines, clock.now()) : undefined
+  const standard =
+    escalation.state === 'open' ? computeDeadline(escalation.kind, brainSettings.deadlines, clock.now()) : undefined
   const chosen = standard?.deadline == null ? {} : standard
   return { ...standard, ...redactValues(escalation, secrets), ...chosen }
 }

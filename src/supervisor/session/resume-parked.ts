@@ -167,7 +167,11 @@ function answerAsPrompt(parked: Parked, said: EscalationAnswer, subject: string)
     return { prompt: permissionInWords(parked, said), answer: givenAnswer(parked, said), events: [] }
   }
   const answer = answersByQuestion(parked.questions, said)
-  return { prompt: questionInWords(parked, answer), answeredQuestion: parked, events: [answeredInWords(subject, parked, answer)] }
+  return {
+    prompt: questionInWords(parked, answer),
+    answeredQuestion: parked,
+    events: [answeredInWords(subject, parked, answer)],
+  }
 }
 
 /** The agent is asked to make an approved call again, since nobody else can make it. */

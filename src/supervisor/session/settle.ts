@@ -196,7 +196,8 @@ export async function endLeftInTerminal(row: SessionRow, intent: 'stop' | 'pause
   const marked = await sweepMarked(sessionMarker(marker))
   const tree = pid === null || startTime === null ? { left: [] } : await sweepTree({ pid, startTime })
   const left = [...marked.left, ...tree.left]
-  if (left.length > 0) throw new AppError('session_withstood', { id, pids: left.map(survivor => survivor.pid).join(' ') })
+  if (left.length > 0)
+    throw new AppError('session_withstood', { id, pids: left.map(survivor => survivor.pid).join(' ') })
   await store.transaction(async tx => {
     if (await isStillWaiting(row, store, tx)) await store.sessions.update(id, NO_PROCESS, tx)
   })

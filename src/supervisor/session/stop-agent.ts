@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Session } from '../../domain/session.ts'
 import type { GuardTrip, LiveSession, SessionContext } from './context.ts'
 
-/** Interrupts; an agent that does not end its turn for that is closed under it. `done` is the end of the session. */
+/** Interrupts an agent, and closes it where it does not end its turn for that. `done` resolves at the end of the session. */
 export async function endAgent(live: LiveSession, done: Promise<void>): Promise<void> {
   const session = live.session
   if (!session) return
@@ -16,28 +16,28 @@ export async function endAgent(live: LiveSession, done: Promise<void>): Promise<
   if (live.session === session) await session[Symbol.asyncDispose]()
 }
 
-/** An interrupt takes about 10 ms; this is for an agent that hangs. */
+/** An interrupt takes about 10 ms; an agent that takes this long hangs. */
 const INTERRUPT_MS = 3_000
 
 export interface WatchedContext extends SessionContext {
-  /** Resolves when its session has ended. */
+  /** Resolves when the session has ended. */
   gone: PromiseWithResolvers<void>
 }
 
-/** Interrupts an agent, and closes it where it does not end its turn for that. Nobody waits for it: others are looked at. */
+/** Like `endAgent`, but nobody waits for it: the caller goes on to check other agents. */
 export function endInBackground({ live, gone }: WatchedContext): void {
   endAgent(live, gone.promise).catch(error => live.log.warn({ error }, 'could not be ended'))
 }
 
 /**
- * The account was shut under a live session: not one more model call. An agent that has done nothing yet, or only waits to
- * try again, is ended; one that is at work stops after the tool in flight, which loses nothing.
+ * Holds back a live session whose account was closed: it may make no further model call. An agent that has done nothing yet,
+ * or only waits to retry, is ended; one that is at work stops after the tool in flight, which loses nothing.
  */
 export function pauseForGate(live: LiveSession): void {
   if (live.over || live.pausing !== undefined) return
   live.pausing = 'gate'
   const { session } = live
-  if (!session) return // it looks at `pausing` before its agent hears a word
+  if (!session) return // `pausing` is checked before its agent gets the first prompt
   stopAtGate(live, session).catch(error => live.log.warn({ error }, 'could not be held back'))
 }
 
@@ -49,8 +49,8 @@ async function stopAtGate(live: LiveSession, session: Session): Promise<void> {
 }
 
 /**
- * Stops a session softly: after the tool in flight, which loses nothing. Whoever asked first keeps the word: a person who
- * pauses or stops it, or an account that was shut, ends it too. True where it was this that stopped it.
+ * Stops a session after the tool in flight, which loses nothing. The first request counts: a person who paused or stopped
+ * the session, or a closed account, ends it too. True where this call is what stops it.
  */
 export function tripGuard(live: LiveSession, why: GuardTrip): boolean {
   if (live.over || live.stopping !== undefined || live.pausing !== undefined) return false
@@ -61,7 +61,7 @@ export function tripGuard(live: LiveSession, why: GuardTrip): boolean {
   return true
 }
 
-/** The last terminal of a session has gone: an agent that may not work alone stops after the tool in flight. */
+/** Stops an agent that may not work unwatched, after the tool in flight, because the last terminal of its session has gone. */
 export function stopUnwatched(live: LiveSession | undefined): void {
   if (!live || live.heldEnough || live.row.state === 'ended') return
   const reason = `${live.row.agent} does not ask about every call, so it does not work alone, and nobody watches any more`

@@ -7,8 +7,8 @@ import { isOver } from './kept-environments.ts'
 import { record } from './record.ts'
 
 /**
- * How long something waits at an attached terminal: for the grace, and then without an agent. What cannot be put off (a
- * subagent's call, an input too long to be shown whole) stays, and people hear of it elsewhere by a note in the log.
+ * How long an ask waits at an attached terminal: after the grace it is parked. An ask that cannot be parked (a subagent's
+ * call, an input too long to be shown whole) stays, and a note in the log tells people elsewhere.
  */
 export function terminalWait(
   { signal, parks }: { signal: AbortSignal; parks: boolean },
@@ -25,13 +25,13 @@ export function terminalWait(
 
 const UNHEARD = 'Nobody at the terminal has answered yet; it can be answered from elsewhere too: pcc pending'
 
-/** `asking` while anything is open at a terminal, `running` again when nothing is. */
+/** The state `asking` while any ask is open at a terminal, and `running` otherwise. */
 export function askingPatch(live: LiveSession, deps: SessionDeps): Partial<SessionRow> {
   const state = deps.terminals.open(live.id).length > 0 ? 'asking' : 'running'
   return live.row.state === state ? {} : { state }
 }
 
-/** A person takes the terminal of an agent, or gives it back; done twice it changes nothing. */
+/** Hands the terminal of an agent to a person, or back; a second call changes nothing. */
 export async function handOverTerminal({ live, deps }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
   const { session } = live
   if (!session?.takeover || !session.handback) {
@@ -40,7 +40,7 @@ export async function handOverTerminal({ live, deps }: SessionContext, how: 'tak
   const isTaken = session.takenOver === true
   if (isTaken === (how === 'takeover')) return
   const body = { text: HAND_OVER_NOTES[how](live.id) }
-  // The one is told before it is so, and the other once it is: it may be refused.
+  // A takeover is recorded before it happens; a handback only afterwards, because it may be refused.
   if (how === 'handback') await session.handback()
   await record(live, deps, { events: [{ actor: 'human', subject: live.id, kind: 'session.noted', body }], patch: {} })
   if (how === 'takeover') await session.takeover()
@@ -53,8 +53,8 @@ const HAND_OVER_NOTES = {
 }
 
 /**
- * Whether the agent of a session that an earlier daemon held still runs in its terminal and goes on there: it is left alone, and
- * taken up again by the window it is in. What a person wanted to stop, or what waits for one, is ended like all others.
+ * Whether the agent of an earlier daemon's session still runs in its terminal and goes on there: it is left alone, and resumed
+ * in its window. A session that a person wanted to stop, or that waits for a person, is ended like all others.
  */
 export async function isAliveInTerminal(row: SessionRow): Promise<boolean> {
   const { agent_pid: pid, agent_started: startTime, options, intent, parked, ended_as } = row
@@ -63,7 +63,7 @@ export async function isAliveInTerminal(row: SessionRow): Promise<boolean> {
   return isAlive({ pid, startTime })
 }
 
-/** Behind the reason why a session rests: whoever reads it must know that its agent does not. */
+/** A note that follows the reason why a session rests, where its agent still runs. */
 export async function terminalNote(row: SessionRow): Promise<string> {
   if (!(await isAliveInTerminal(row))) return ''
   return `\nIts agent still runs in its terminal, where its calls are refused: pcc resume ${row.id} takes it up, pcc stop ${row.id} ends it.`

@@ -6,16 +6,7 @@ import { readNotes } from '../../knowledge/read-notes.ts'
 import { recordNote } from '../../knowledge/record-note.ts'
 import { searchJournal } from '../../tasks/journal.ts'
 import type { SessionContext } from './context.ts'
-import {
-  addDependency,
-  addTask,
-  claim,
-  draftDependency,
-  draftTask,
-  mayCall,
-  noteInLog,
-  ownTask,
-} from './task-tools.ts'
+import { addDependency, addTask, claim, draftDependency, draftTask, mayCall, noteInLog, ownTask } from './task-tools.ts'
 
 /**
  * Runs one of our own tools for an agent. Its input is checked and capped like any other, and it can reach only its own
@@ -89,7 +80,10 @@ const NOTE_REPLIES = {
 }
 
 /** Records something that others who work on the project should know. */
-async function keepNote(input: { title: string; tags: string[]; body: string }, call: SessionContext): Promise<ToolReply> {
+async function keepNote(
+  input: { title: string; tags: string[]; body: string },
+  call: SessionContext,
+): Promise<ToolReply> {
   if (!mayCall('record_note', MOST_NOTES, call))
     return { ok: false, text: `Not done: ${MOST_NOTES} notes are the most; put the rest into your report.` }
   const { live, deps } = call

@@ -60,13 +60,16 @@ const HIDDEN = ['/home/me/.perpetualcc', '/srv/pcc', '/srv/pcc/run', '/srv/pcc/l
 
 test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_write reach the sandbox', async t => {
   const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
-  const { asked: standard } = await planSandbox((await loadConfig(writeConfigFiles(t))).config, where)
+  const { settings: standard } = await planSandbox((await loadConfig(writeConfigFiles(t))).config, where)
   const made = await findBubblewrap()
   assert.deepEqual(standard, {
     ...('program' in made ? { mode: 'required', made } : { mode: 'auto' }),
     ...{ network: [], read: [], write: [], hidden: HIDDEN, git: undefined },
   })
-  const { asked: set, stands } = await planSandbox((await loadConfig(writeConfigFiles(t, { user: SET }))).config, where)
+  const { settings: set, isInForce } = await planSandbox(
+    (await loadConfig(writeConfigFiles(t, { user: SET }))).config,
+    where,
+  )
   assert.deepEqual(
     { ...set, git: undefined },
     {
@@ -78,16 +81,16 @@ test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_wri
       write: ['~/.cache/thing'],
     },
   )
-  assert.equal(stands, false)
+  assert.equal(isInForce, false)
 })
 
 test('a sandbox that is required is there, or nothing is started', async t => {
   const { config } = await loadConfig(writeConfigFiles(t, { user: 'agents.sandbox = "required"\n' }))
   const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
-  if ('program' in (await findBubblewrap())) assert.equal((await planSandbox(config, where)).stands, true)
+  if ('program' in (await findBubblewrap())) assert.equal((await planSandbox(config, where)).isInForce, true)
   else await assert.rejects(planSandbox(config, where), { code: 'sandbox_missing' })
   const held = await planSandbox(config, { ...where, manifest: claudeManifest })
-  assert.deepEqual(held, { asked: undefined, stands: false })
+  assert.deepEqual(held, { settings: undefined, isInForce: false })
 })
 
 test('of a worktree the repository is found from the project, whatever the worktree says', async t => {
@@ -97,13 +100,13 @@ test('of a worktree the repository is found from the project, whatever the workt
   execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/t', top], { cwd: project, env, stdio: 'pipe' })
   const { config } = await loadConfig(writeConfigFiles(t))
   const place = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t', target: 'main', base: 'x' }
-  const { asked } = await planSandbox(config, { manifest: geminiManifest, project, place, paths })
+  const { settings } = await planSandbox(config, { manifest: geminiManifest, project, place, paths })
   const common = join(project, '.git')
-  assert.deepEqual(asked?.git, { top, own: join(common, 'worktrees/tree'), common })
-  assert.deepEqual(asked?.read, [project])
+  assert.deepEqual(settings?.git, { top, own: join(common, 'worktrees/tree'), common })
+  assert.deepEqual(settings?.read, [project])
   execFileSync('sh', ['-c', `printf 'gitdir: ${tempDir(t)}\n' > .git`], { cwd: top })
   assert.deepEqual(
-    (await planSandbox(config, { manifest: geminiManifest, project, place, paths })).asked?.git,
+    (await planSandbox(config, { manifest: geminiManifest, project, place, paths })).settings?.git,
     undefined,
   )
 })
@@ -111,11 +114,11 @@ test('of a worktree the repository is found from the project, whatever the workt
 test('the folder of a socket that lies elsewhere is hidden too', async t => {
   const { config } = await loadConfig(writeConfigFiles(t))
   const long = appPathsFor({ env: { HOME: '/home/me' }, dataDir: `/srv/${'x'.repeat(120)}` })
-  const { asked } = await planSandbox(config, {
+  const { settings } = await planSandbox(config, {
     ...{ manifest: geminiManifest, project: tempDir(t), place: undefined },
     paths: long,
   })
-  assert.ok(asked?.hidden.includes(dirname(long.socket)))
+  assert.ok(settings?.hidden.includes(dirname(long.socket)))
   assert.ok(!dirname(long.socket).startsWith('/srv'))
 })
 
