@@ -11,7 +11,7 @@ import { sessionDepsOn } from './session-deps.ts'
 const questions = [{ question: 'Which colour?', header: '', multiSelect: false, options: [] }]
 const answer = { answers: { 'Which colour?': 'red' }, by: 'human' }
 
-test('the answer to a parked question also reaches a model that asks the same under a new id, once', async t => {
+test('the answer to a parked question also reaches a model that asks the same question under a new id, once', async t => {
   await using store = await openStore({ file: join(tempDir(t), 'store.db') })
   const live = aLiveSession({}, { answer: { callId: 'old', questions, answer } })
   const { id, name, project, task, agent } = live.row
@@ -23,13 +23,13 @@ test('the answer to a parked question also reaches a model that asks the same un
       new AbortController().signal,
       context,
     )
-  assert.ok('park' in (await ask('other', 'Which shape?')), 'another question is not answered by it')
-  live.parking.clear() // of one turn only one can be put off
+  assert.ok('park' in (await ask('other', 'Which shape?')), 'the answer is not for another question')
+  live.parking.clear() // only one call of a turn can be parked
   assert.deepEqual(await ask('new', 'Which colour?'), answer)
-  assert.ok('park' in (await ask('newer', 'Which colour?')), 'it is given once')
+  assert.ok('park' in (await ask('newer', 'Which colour?')), 'the answer is given once')
 })
 
-test('what is asked in a turn that has put a call off is not asked at a terminal: it is listed, and asked again later', async t => {
+test('a question in a turn that has already parked a call is not shown at a terminal: it is listed, and asked again later', async t => {
   await using store = await openStore({ file: join(tempDir(t), 'store.db') })
   const live = aLiveSession()
   const { id, name, project, task, agent } = live.row

@@ -24,7 +24,7 @@ import { scriptedWorld } from './scripted-world.ts'
 const of = (kind: string, env: Record<string, string> = {}) =>
   accountOf({ kind, name: kind }, { HOME: '/home/me', ...env })
 
-test('two programs of the person’s own have two accounts, although both are scripts of one interpreter', () => {
+test('two custom agents have two accounts, although both are scripts of one interpreter', () => {
   const own = (script: string) =>
     accountOf({ kind: 'custom', name: 'node', command: ['node', script] }, { HOME: '/home/me' })
   assert.equal(own('/a.mjs'), own('/a.mjs'))
@@ -36,17 +36,17 @@ test('opencode with the key of one vendor shares the account, and so the limit, 
   assert.equal(of('opencode', claude), of('claude', claude))
   assert.equal(of('opencode', { OPENAI_API_KEY: 'o' }), of('codex', { OPENAI_API_KEY: 'o' }))
   const both = { ...claude, OPENAI_API_KEY: 'o' }
-  assert.notEqual(of('opencode', both), of('claude', both), 'nobody knows which of two it uses')
+  assert.notEqual(of('opencode', both), of('claude', both), 'which of the two keys it uses is unknown')
 })
 
-test('what earlier versions called an account is known, and that of another is not among it', () => {
+test('the former ids of an account are known, and do not include those of another account', () => {
   const mine = { kind: 'custom', name: 'node', command: ['node', '/a.mjs'] }
   const env = { HOME: '/home/me' }
   assert.deepEqual(formerAccounts(mine, env), formerAccounts({ ...mine, command: ['node', '/b.mjs'] }, env))
   assert.equal(formerAccounts(mine, env).includes(accountOf(mine, env)), false)
   assert.notDeepEqual(formerAccounts(mine, { HOME: '/home/you' }), formerAccounts(mine, env))
   const claude = { kind: 'claude', name: 'claude' }
-  assert.deepEqual(formerAccounts(claude, env), [accountOf(claude, env)], 'that of Claude Code has not changed')
+  assert.deepEqual(formerAccounts(claude, env), [accountOf(claude, env)], 'the id of Claude Code has not changed')
 })
 
 const SET = `agents.sandbox = "off"
@@ -84,7 +84,7 @@ test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_wri
   assert.equal(isInForce, false)
 })
 
-test('a sandbox that is required is there, or nothing is started', async t => {
+test('a required sandbox is there, or nothing is started', async t => {
   const { config } = await loadConfig(writeConfigFiles(t, { user: 'agents.sandbox = "required"\n' }))
   const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
   if ('program' in (await findBubblewrap())) assert.equal((await planSandbox(config, where)).isInForce, true)
@@ -93,7 +93,7 @@ test('a sandbox that is required is there, or nothing is started', async t => {
   assert.deepEqual(held, { settings: undefined, isInForce: false })
 })
 
-test('of a worktree the repository is found from the project, whatever the worktree says', async t => {
+test('the repository of a worktree is found from the project, whatever the worktree says', async t => {
   const project = gitProject(t)
   const top = join(tempDir(t), 'tree')
   const env = bareEnv(tempDir(t))
@@ -111,7 +111,7 @@ test('of a worktree the repository is found from the project, whatever the workt
   )
 })
 
-test('the folder of a socket that lies elsewhere is hidden too', async t => {
+test('the folder of a socket outside of the data directory is hidden too', async t => {
   const { config } = await loadConfig(writeConfigFiles(t))
   const long = appPathsFor({ env: { HOME: '/home/me' }, dataDir: `/srv/${'x'.repeat(120)}` })
   const { settings } = await planSandbox(config, {
@@ -129,7 +129,7 @@ const DAEMON = {
   GEMINI_API_KEY: 'fake-gemini',
 }
 
-test('a judge has the login of its session and nothing of another that the daemon was started with', () => {
+test('a brain has the login of its session and no variables of another login that the daemon was started with', () => {
   for (const session of [{ CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' }, { CLAUDE_CODE_USE_BEDROCK: '1' }]) {
     const env = brainEnvironment({ daemon: DAEMON, session, patterns: STANDARD_AGENT_ENV })
     const judge = readModelSetup('claude', configWith({ 'brain.type': 'claude' }), env)
@@ -137,13 +137,13 @@ test('a judge has the login of its session and nothing of another that the daemo
   }
 })
 
-test('a key that settings only name is found where the daemon was started, and that of the session goes before it', () => {
+test('a key that settings only name is found in the environment of the daemon, and that of the session counts first', () => {
   const of = (session: Record<string, string>) =>
     brainEnvironment({ daemon: DAEMON, session, patterns: STANDARD_AGENT_ENV })['GEMINI_API_KEY']
   assert.deepEqual([of({}), of({ GEMINI_API_KEY: 'fake-other' })], ['fake-gemini', 'fake-other'])
 })
 
-test('the brains of a session are opened with that', async t => {
+test('the brains of a session are opened with that environment', async t => {
   const world = await scriptedWorld(
     t,
     scriptedAgent(() => ({})),

@@ -10,7 +10,7 @@ import { nameFromTask, uniqueName } from '../../../src/supervisor/session/start-
 import { capInput, capText, targetOf } from '../../../src/supervisor/session/tool-call.ts'
 import { aLiveSession } from './live-session.ts'
 
-test('a call is stored once, whoever tells of it first, and its result knows what it was', () => {
+test('a call is stored once, whoever reports it first, and its result carries its name and target', () => {
   const live = aLiveSession()
   const call = { kind: 'tool_request', callId: 'c', tool: 'Write', input: { file_path: '/p/src/a.ts' } } as const
   assert.equal(stepForEvent(call, live).events.length, 1)
@@ -19,7 +19,7 @@ test('a call is stored once, whoever tells of it first, and its result knows wha
   assert.deepEqual(finished?.body, { call_id: 'c', tool: 'Write', target: 'src/a.ts', ok: true, output: 'ok' })
 })
 
-test('an agent in a version that nobody has seen hold is told, once; the one that was seen is not', () => {
+test('an agent in an untested version is noted once; one in a tested version is not', () => {
   const chosen = { kind: 'gemini', name: 'gemini', command: ['gemini'] } as unknown as AgentChoice
   const started = (version: string, options: object) => {
     const { row } = aLiveSession()
@@ -36,7 +36,7 @@ test('an agent in a version that nobody has seen hold is told, once; the one tha
   assert.deepEqual(started('9.9.9', {}), [], 'Claude Code comes with pcc')
 })
 
-test('what a session is doing is its active step, or else its last tool', () => {
+test('the activity of a session is its active step, or else its last tool', () => {
   const live = aLiveSession()
   const call = (callId: string) =>
     ({ kind: 'tool_request', callId, tool: 'Bash', input: { command: 'npm test' } }) as const
@@ -51,7 +51,7 @@ test('what a session is doing is its active step, or else its last tool', () => 
   assert.equal(stepForEvent(call('2'), live).patch.activity, 'two')
 })
 
-test('usage replaces what was known and is added to what earlier lives of the session spent', () => {
+test('usage replaces the last report and is added to the usage of earlier lives of the session', () => {
   const earlierUsage = { input_tokens: 100, output_tokens: 50, cost_usd: 1, turns: 3 }
   const live = aLiveSession({ turns: 4, context_window: 200_000 }, { earlierUsage })
   const usage = {
@@ -68,7 +68,7 @@ test('usage replaces what was known and is added to what earlier lives of the se
   assert.equal(stepForEvent(ended, live).patch.turns, 5)
 })
 
-test('of what the vendor tells of its windows only a warning is told on; a refusal is told by the turn it ends', () => {
+test('only a warning of the vendor about its windows is stored; a refusal is reported by the turn it ends', () => {
   const live = aLiveSession()
   assert.deepEqual(
     stepForEvent({ kind: 'limit', status: 'rejected', window: 'five_hour', resetsAt: 7 }, live).events,
@@ -79,7 +79,7 @@ test('of what the vendor tells of its windows only a warning is told on; a refus
   assert.deepEqual([warned?.kind, warned?.body], ['limit.warned', { utilization: 0.9 }])
 })
 
-test('the first start is told, the start of each later turn is not', () => {
+test('the first start is stored, the start of each later turn is not', () => {
   const live = aLiveSession({ state: 'starting' })
   const started: SessionEvent = { kind: 'started', vendorId: 'v', model: 'm', cwd: '/p', tools: [], resumed: false }
   const step = stepForEvent(started, live)
@@ -88,7 +88,7 @@ test('the first start is told, the start of each later turn is not', () => {
   assert.deepEqual(stepForEvent(started, live).events, [])
 })
 
-test('long texts are cut and say so, however deep they sit', () => {
+test('long texts are cut and say so, however deeply they are nested', () => {
   assert.equal(capText('short'), 'short')
   assert.match(capText('x'.repeat(30_000)), /\(cut: 10000 more characters\)$/)
   const capped = capInput({ edits: [{ new_string: 'y'.repeat(50_000) }], flag: true })
@@ -112,7 +112,7 @@ test('a target is one line: the file inside the project, the command, the patter
   assert.equal(targetOf({ n: 1 }, '/p'), '')
 })
 
-test('a name is made of the first words of the task and is always new and typeable', () => {
+test('a name is made of the first words of the task and is always unique and typeable', () => {
   assert.equal(
     nameFromTask('Please add the dark mode to Settings, with tests and docs'),
     'add-dark-mode-settings-tests',
@@ -129,7 +129,7 @@ test('a name is made of the first words of the task and is always new and typeab
   )
 })
 
-test('an account is the same for the same credential and tells nothing of it', () => {
+test('an account is the same for the same credential and does not reveal it', () => {
   const env = { HOME: '/h', ANTHROPIC_API_KEY: 'sk-ant-1' }
   const of = (kind: string) => ({ kind, name: kind })
   const account = accountOf(of('claude'), env)
