@@ -106,8 +106,8 @@ test('an answer that cannot be stored on its way to the agent is given in words 
   world.pass(60_000)
   await world.when(id, isComplete)
   assert.match(agent.prompts.at(-1) ?? '', /answers to your questions are:\n- Which\? SQLite/)
-  const answered = (await world.events(id)).filter(({ kind }) => kind === 'question.answered')
-  assert.equal(answered.length, 1)
+  const events = (await world.events(id)).filter(({ kind }) => kind === 'question.answered')
+  assert.equal(events.length, 1)
 })
 
 test('a failed write holds work back until a write succeeds, and so does too little space', async () => {
