@@ -190,8 +190,8 @@ async function askPermission(unsure: UnsureRequest, context: SessionContext): Pr
     return live.parking.size === 0 ? park() : { verdict: refusalFor('later', decision, assessment) }
   }
   const verdict = verdictFrom(reply.answered, decision)
-  const { verdict: answer, reason, by } = reply.answered
-  return { verdict, ...(number !== undefined && { settle: { number, said: { verdict: answer, reason, by } } }) }
+  const { verdict: answered, reason, by } = reply.answered
+  return { verdict, ...(number !== undefined && { settle: { number, answer: { verdict: answered, reason, by } } }) }
 }
 
 const NOBODY: TerminalReply = { unanswered: 'nobody' }

@@ -219,7 +219,7 @@ export interface SessionUpdate {
   /** A new escalation for a person. */
   escalation?: NewEscalation | undefined
   /** An escalation that was asked at a terminal, and its answer. */
-  settle?: { number: number; said: EscalationAnswer } | undefined
+  settle?: { number: number; answer: EscalationAnswer } | undefined
   /** Number of an escalation whose answer did not reach the agent. */
   reopen?: number | undefined
   /** Why the open escalations of this session need no answer any more. */

@@ -135,7 +135,7 @@ export function parked(
 ): LiveSessionEnding {
   const waiting = (callId === undefined ? undefined : live.parking.get(callId)) ?? [...live.parking.values()][0]
   if (!waiting)
-    return { ...paused('interrupted', live), reason: `a call was put off; go on with: pcc resume ${live.id}` }
+    return { ...paused('interrupted', live), reason: `a call was parked; go on with: pcc resume ${live.id}` }
   return {
     as: 'waiting_input',
     reason: waiting.reason,

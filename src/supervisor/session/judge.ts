@@ -43,10 +43,10 @@ export async function judgeRequest(
         rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
-        precedent: asked =>
-          openPrecedents(deps.store, deps.clock, live.brainSettings.memory).find(project, tool, asked),
-        opinion: async (asked, until) => {
-          const advice = await opinionOn(request, asked, until, { live, deps })
+        precedent: assessed =>
+          openPrecedents(deps.store, deps.clock, live.brainSettings.memory).find(project, tool, assessed),
+        opinion: async (assessed, deadline) => {
+          const advice = await opinionOn(request, assessed, deadline, { live, deps })
           suggestion = suggestionIn(advice)
           return advice
         },

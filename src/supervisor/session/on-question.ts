@@ -27,7 +27,7 @@ const ASK_AGAIN =
 const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
 
 /** Only a call of the main agent can be parked and answered later. */
-const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself and tell who called you what you assumed'
+const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself and tell your caller what you assumed'
 
 /** The agent asks a question. A person at an attached terminal answers it; with nobody attached it is parked and no process waits. */
 export async function onQuestion(
@@ -37,7 +37,7 @@ export async function onQuestion(
 ): Promise<Answer | Park> {
   const { live, deps } = context
   const given = live.answer
-  if (given && 'answer' in given && isFor(given, question)) {
+  if (given && 'answer' in given && isAnswerTo(given, question)) {
     live.answer = undefined
     live.answeredQuestion = live.row.parked && 'questions' in live.row.parked ? live.row.parked : undefined
     try {
@@ -101,7 +101,7 @@ function deliverReply(
 }
 
 /** Whether the given answer belongs to this question. A resumed model may ask the same again under a new call id. */
-function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Question): boolean {
+function isAnswerTo(given: Extract<GivenAnswer, { answer: Answer }>, question: Question): boolean {
   return given.callId === question.callId || isDeepStrictEqual(given.questions, question.questions)
 }
 
@@ -156,7 +156,7 @@ async function deliver(
   await record(live, deps, {
     events: [eventOf(live, 'question.answered', body, isAuto || answer.by === 'nobody' ? 'daemon' : 'human')],
     patch: { ...counted, parked: null, ...askingPatch(live, deps) },
-    ...(number !== undefined && { settle: { number, said: toEscalationAnswer(question, answer, always) } }),
+    ...(number !== undefined && { settle: { number, answer: toEscalationAnswer(question, answer, always) } }),
     escalation,
   })
   live.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')

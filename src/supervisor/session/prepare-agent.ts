@@ -103,7 +103,7 @@ export async function planSandbox(
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
   if (manifest.hold === 'every-call') return { settings: undefined, isInForce: false }
   const made = await findNeededSandbox(manifest, mode)
-  const git = mode === 'off' ? undefined : await gitOf(project, place)
+  const git = mode === 'off' ? undefined : await findSharedGit(project, place)
   // A worktree's dependencies may be links into the project.
   const settings = { mode, network, read: place ? [...read, project] : read, write, hidden: ownFolders(paths), git }
   // Checked only once: an agent that was admitted because of its sandbox is never started without it, even if a second check failed.
@@ -115,13 +115,13 @@ function ownFolders({ home, data, run, logs, socket }: AppPaths): string[] {
   return [...new Set([home, data, run, logs, dirname(socket)])]
 }
 
-async function gitOf(project: string, place: Worktree | undefined): Promise<SandboxSettings['git']> {
-  const shared = await findGitFolder(project)
-  if (!shared || !place) return shared
-  const own = await findGitFolder(place.top)
+async function findSharedGit(project: string, place: Worktree | undefined): Promise<SandboxSettings['git']> {
+  const projectFolder = await findGitFolder(project)
+  if (!projectFolder || !place) return projectFolder
+  const worktreeFolder = await findGitFolder(place.top)
   // A worktree that claims to belong elsewhere was tampered with: it may write nothing of the repository.
-  if (!own?.own.startsWith(`${shared.common}/worktrees/`)) return undefined
-  return { top: place.top, own: own.own, common: shared.common }
+  if (!worktreeFolder?.own.startsWith(`${projectFolder.common}/worktrees/`)) return undefined
+  return { top: place.top, own: worktreeFolder.own, common: projectFolder.common }
 }
 
 interface Sources {

@@ -3,7 +3,7 @@
  * element or a span of code. Undefined for the agent's own lines. Where a text can be parsed in more than one way, a line
  * counts as the agent's own only if it does in all of them.
  */
-export function quotedLines(lines: readonly string[], ours: (tag: string) => boolean): (string | undefined)[] {
+export function quotedLines(lines: readonly string[], isSigil: (tag: string) => boolean): (string | undefined)[] {
   const either = [false, true]
   const readings = [
     ...either.flatMap(html => either.map(listsNeedRoom => fencedLines(lines, { html, listsNeedRoom }))),
@@ -11,7 +11,7 @@ export function quotedLines(lines: readonly string[], ours: (tag: string) => boo
   ]
   const fenced = lines.map((_, at) => readings.some(reading => reading[at]))
   const quoted = quotations(lines)
-  const elements = insideElements(lines, ours)
+  const elements = insideElements(lines, isSigil)
   const spans = readings.map(reading => insideSpans(lines.map((line, at) => (reading[at] ? '' : line))))
   return lines.map((_, at) => {
     if (fenced[at]) return 'it stands in a code fence'
@@ -32,7 +32,7 @@ function quotations(lines: readonly string[]): boolean[] {
 }
 
 /** Lines from one that begins with a tag to the last one that closes it; for a comment, to its end. */
-function insideElements(lines: readonly string[], ours: (tag: string) => boolean): boolean[] {
+function insideElements(lines: readonly string[], isSigil: (tag: string) => boolean): boolean[] {
   const lastClosed = new Map<string, number>()
   for (const [at, line] of lines.entries()) {
     for (const [, name = ''] of line.matchAll(/<\/([A-Za-z][\w-]*)/g)) lastClosed.set(name.toLowerCase(), at)
@@ -44,7 +44,7 @@ function insideElements(lines: readonly string[], ours: (tag: string) => boolean
     const isInside = at <= until
     if (name === '!--' && !line.includes('-->')) until = Math.max(until, lastClosed.get(name) ?? lines.length)
     else if (name !== undefined && RAW.has(name) && !lastClosed.has(name)) until = lines.length
-    else if (name !== undefined && !ours(name)) until = Math.max(until, lastClosed.get(name) ?? -1)
+    else if (name !== undefined && !isSigil(name)) until = Math.max(until, lastClosed.get(name) ?? -1)
     return isInside
   })
 }

@@ -55,12 +55,12 @@ export async function record(live: LiveSession, deps: SessionDeps, step: Session
 
 /** Only a stop can have closed the escalation before this: answers by number go through the terminals too. */
 async function settleAsked(
-  { number, said }: NonNullable<SessionUpdate['settle']>,
+  { number, answer }: NonNullable<SessionUpdate['settle']>,
   { secrets }: LiveSession,
   { escalations, tx }: { escalations: HumanEscalations; tx: Tx },
 ): Promise<void> {
   try {
-    await escalations.settle(number, redactValues(said, secrets), tx)
+    await escalations.settle(number, redactValues(answer, secrets), tx)
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'escalation_withdrawn')) throw error
   }

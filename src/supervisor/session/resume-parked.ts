@@ -33,7 +33,7 @@ export interface ResumeParkedOptions {
  */
 export async function resumeParked(
   row: SessionRow,
-  { said, settled, env }: ResumeParkedOptions,
+  { said: answer, settled, env }: ResumeParkedOptions,
   supervisor: SupervisorContext,
 ): Promise<AnsweredEscalation | undefined> {
   const { parked, vendor_id: vendorId } = row
@@ -56,8 +56,8 @@ export async function resumeParked(
     ...resumedRow(supervisor, ready.account),
     ...(lost && { parked: { ...parked, taken: true as const } }),
   }
-  const { events = [], ...start } = startWith({ parked: patch.parked ?? parked, said, lost }, row.id)
-  const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : said, patch })
+  const { events = [], ...start } = startWith({ parked: patch.parked ?? parked, answer, lost }, row.id)
+  const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : answer, patch })
   const answered = await supervisor.sessions.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
   crashPoint('answer.after-settle')
   await store.append(events)
@@ -66,15 +66,15 @@ export async function resumeParked(
 
 interface ParkedStart {
   parked: Parked
-  said: EscalationAnswer
+  answer: EscalationAnswer
   /** Set where the conversation is gone: how a new one begins. */
   lost: RestoredSession | undefined
 }
 
 /** The parked call gets the answer; where that call is gone, the next prompt gives the answer in words. */
-function startWith({ parked, said, lost }: ParkedStart, session: string): SessionLaunch & { events?: NewEvent[] } {
-  if (!parked.taken) return { answer: givenAnswer(parked, said) }
-  const { prompt, events, ...launch } = answerAsPrompt(parked, said, session)
+function startWith({ parked, answer, lost }: ParkedStart, session: string): SessionLaunch & { events?: NewEvent[] } {
+  if (!parked.taken) return { answer: givenAnswer(parked, answer) }
+  const { prompt, events, ...launch } = answerAsPrompt(parked, answer, session)
   if (!lost) return { prompt, events, ...launch }
   const notes = lost.notes.map(text => ({
     ...{ actor: 'daemon', subject: session, kind: 'session.noted' as const, body: { text } },
@@ -140,13 +140,13 @@ interface ParkedClaim {
  */
 export async function claimParked(
   deps: { store: Store; clock: Clock },
-  { id, parked, said, patch }: ParkedClaim,
+  { id, parked, said: answer, patch }: ParkedClaim,
 ): Promise<AnsweredEscalation | undefined> {
   const { store } = deps
   return store.transaction(async tx => {
     crashPoint('answer.before-settle')
     // This comes first: its error says which answer came earlier.
-    const settled = said && parked.number ? await openEscalations(deps).settle(parked.number, said, tx) : undefined
+    const settled = answer && parked.number ? await openEscalations(deps).settle(parked.number, answer, tx) : undefined
     const row = await store.sessions.get(id, tx)
     if (row?.state !== 'ended' || row.parked?.ask_id !== parked.ask_id) {
       throw new AppError('ask_unknown', { id, ask: parked.ask_id })
@@ -162,11 +162,11 @@ type PromptStart = SessionLaunch & { prompt: string; events: NewEvent[] }
  * How a parked session begins when its call can no longer be answered: the agent took an answer but its login failed before
  * the model heard it, or the agent gave up the call. The next prompt gives the answer.
  */
-function answerAsPrompt(parked: Parked, said: EscalationAnswer, subject: string): PromptStart {
+function answerAsPrompt(parked: Parked, given: EscalationAnswer, subject: string): PromptStart {
   if (isPermission(parked)) {
-    return { prompt: permissionInWords(parked, said), answer: givenAnswer(parked, said), events: [] }
+    return { prompt: permissionInWords(parked, given), answer: givenAnswer(parked, given), events: [] }
   }
-  const answer = answersByQuestion(parked.questions, said)
+  const answer = answersByQuestion(parked.questions, given)
   return {
     prompt: questionInWords(parked, answer),
     answeredQuestion: parked,

@@ -95,10 +95,10 @@ export async function addTask({ description, ...task }: NewTask, call: SessionCo
   return store.transaction(async tx => {
     await refuseStale(live, tx)
     const own = await ownTask(call, tx)
-    const mine = await addedBy(call, tx)
-    const same = mine.find(({ title }) => title === task.title)
+    const added = await listAdded(call, tx)
+    const same = added.find(({ title }) => title === task.title)
     if (same) return replyDone(`That task is there already: ${same.id}.`)
-    if (mine.length >= MOST_OF_SESSION)
+    if (added.length >= MOST_OF_SESSION)
       return replyRefused(
         `you have added ${MOST_OF_SESSION} tasks, which is the most; do what you can and name the rest in your report`,
       )
@@ -107,10 +107,10 @@ export async function addTask({ description, ...task }: NewTask, call: SessionCo
       return replyRefused(
         `agents have added ${MOST_OPEN} tasks to this project that nobody has done yet; name it in your report`,
       )
-    const added = await tasks.submit(
+    const submitted = await tasks.submit(
       {
         ...task,
-        after: task.after?.map(ref => taskIdOf(ref, mine)),
+        after: task.after?.map(ref => taskIdOf(ref, added)),
         session_id: live.row.options.run ? null : live.id,
         project,
         text: description ?? '',
@@ -120,7 +120,7 @@ export async function addTask({ description, ...task }: NewTask, call: SessionCo
       },
       tx,
     )
-    return replyDone(`Added ${added.id} (${added.state}): ${added.title}`)
+    return replyDone(`Added ${submitted.id} (${submitted.state}): ${submitted.title}`)
   })
 }
 
@@ -131,29 +131,30 @@ export async function addDependency(edge: { task: string; after: string }, call:
   return store.transaction(async tx => {
     await refuseStale(live, tx)
     const own = await ownTask(call, tx)
-    const mine = await addedBy(call, tx)
-    const task = await tasks.find(taskIdOf(edge.task, mine), tx)
-    const after = await tasks.find(taskIdOf(edge.after, mine), tx)
+    const added = await listAdded(call, tx)
+    const task = await tasks.find(taskIdOf(edge.task, added), tx)
+    const after = await tasks.find(taskIdOf(edge.after, added), tx)
     if (task.project !== own.project || after.project !== own.project)
       return replyRefused('it is a task of another project')
-    if (!isOfSamePlan(task, own, live.id)) return replyRefused(`${task.id} does not belong to what you work on`)
+    if (!belongsToSamePlan(task, own, live.id)) return replyRefused(`${task.id} does not belong to what you work on`)
     await tasks.comeAfter(task.id, after.id, tx)
     return replyDone(`${task.id} comes after ${after.id}.`)
   })
 }
 
-function addedBy({ live, deps }: SessionContext, tx: Tx): Promise<Task[]> {
+/** The tasks that this session has added. */
+function listAdded({ live, deps }: SessionContext, tx: Tx): Promise<Task[]> {
   const { project } = live.row
   return deps.store.tasks.list({ project, label: bySession(live.id), limit: MOST_OF_SESSION + 1 }, tx)
 }
 
 /** A task that the session added may be named by its title: an agent that adds several at once knows no ids yet. */
-function taskIdOf(ref: string, mine: readonly Task[]): string {
-  return mine.find(({ title }) => title === ref)?.id ?? ref
+function taskIdOf(ref: string, added: readonly Task[]): string {
+  return added.find(({ title }) => title === ref)?.id ?? ref
 }
 
 /** Whether a session may order a task: it added the task itself, or the task belongs to the feature of its own task. */
-function isOfSamePlan(task: Task, own: Task, session: string): boolean {
+function belongsToSamePlan(task: Task, own: Task, session: string): boolean {
   const isMine = task.labels.includes(` ${bySession(session)} `)
   return isMine || (own.feature !== null && task.feature === own.feature)
 }

@@ -129,11 +129,11 @@ interface GivenToPermission {
 }
 
 /** A person's answer to a parked call, in the form that the call will look for. */
-export function givenAnswer(parked: Parked, said: EscalationAnswer): GivenAnswer {
+export function givenAnswer(parked: Parked, answer: EscalationAnswer): GivenAnswer {
   const callId = parked.call_id
   if (!isPermission(parked))
-    return { callId, questions: parked.questions, answer: answersByQuestion(parked.questions, said) }
-  const { verdict, reason, by } = said
+    return { callId, questions: parked.questions, answer: answersByQuestion(parked.questions, answer) }
+  const { verdict, reason, by } = answer
   const anew = parked.taken && { anew: true as const }
   // Anything but a clear yes is a no.
   return { callId, digest: parked.digest, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by, ...anew }
