@@ -108,7 +108,10 @@ export function openContext(
   return { supervisor, admission, accounts, watch }
 }
 
-/** Lets another agent take over where that is possible. When that fails the ending stays as it is: a wait that ends by itself loses nothing. */
+/**
+ * Lets another agent take over where that is possible. When that fails the ending stays as it is: a wait that ends by itself
+ * loses nothing.
+ */
 async function applyFailover(
   ending: LiveSessionEnding,
   live: LiveSession,

@@ -99,7 +99,10 @@ export class ConversationLocks {
   /** Conversations of sessions that are being started and are not live yet. */
   readonly #starting = new Set<string>()
 
-  /** Locks a conversation until the session that is being started is live; throws where another session has it. A fork needs no lock. */
+  /**
+   * Locks a conversation until the session that is being started is live; throws where another session has it. A fork needs
+   * no lock.
+   */
   take(resume: ConversationRef | undefined, all: Iterable<LiveSession>): Disposable | undefined {
     if (!resume || resume.fork) return undefined
     const { vendorId } = resume

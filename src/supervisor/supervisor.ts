@@ -244,7 +244,10 @@ export class Supervisor {
     this.#supervisor.kept.forgetOver(await sessions.list(), new Set([...open.map(({ id }) => id), ...verifying]))
   }
 
-  /** Refuses new sessions and stops every live one, or with `goOn` cuts them off until the next start. Resolves when all are settled. */
+  /**
+   * Refuses new sessions and stops every live one, or with `goOn` cuts them off until the next start. Resolves when all are
+   * settled.
+   */
   async close(reason: string, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
     this.#closing.abort()
     await this.calendar.close()
@@ -289,7 +292,10 @@ export class Supervisor {
     return this.#supervisor.kept.of(id) ?? this.#options.agentEnv
   }
 
-  /** Stores the intent first, so that it holds even if the daemon dies before it is done. The row of an ended session stays as it is. */
+  /**
+   * Stores the intent first, so that it holds even if the daemon dies before it is done. The row of an ended session stays
+   * as it is.
+   */
   async #storeIntent(id: string, intent: 'stop' | 'pause'): Promise<void> {
     const live = this.run(id)
     if (live && live.row.state !== 'ended') await record(live, this.#supervisor.deps, { events: [], patch: { intent } })

@@ -200,7 +200,10 @@ export function refuseWhenQueueFull(all: readonly LiveSession[], { maxConcurrent
   throw new AppError('line_full', { waiting: Math.max(0, waiting), raised: maxWaiting * 2 || 10 })
 }
 
-/** Sessions of runs take turns in a project: an answered question must not bring a second agent into it. A worktree has only one session. */
+/**
+ * Sessions of runs take turns in a project: an answered question must not bring a second agent into it. A worktree has only
+ * one session.
+ */
 function turnOf(live: LiveSession): QueueEntrant['turn'] {
   const { project, options } = live.row
   return options.run && !options.place ? { of: project, isOver: () => live.row.state === 'ended' } : undefined

@@ -56,7 +56,10 @@ export interface EndedTurn {
   log: Log
 }
 
-/** The reason, where the agent says at the end of its turn that its task failed; otherwise undefined. Sigils that do not count are logged. */
+/**
+ * The reason, where the agent says at the end of its turn that its task failed; otherwise undefined. Sigils that do not
+ * count are logged.
+ */
 export function reasonForGivingUp({ text, task, open, log }: EndedTurn): string | undefined {
   const read = readSigils(text, { task: task ?? undefined })
   const { claim, reason, ignored } = applySigils(read, { open })

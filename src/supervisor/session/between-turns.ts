@@ -8,7 +8,10 @@ import { endingIfSpent, halted } from '../guards/spending.ts'
 import type { LiveSession, LiveSessionEnding, SessionContext, SessionDeps } from './context.ts'
 import { limited, paused, stopped } from './endings.ts'
 
-/** The ending of a session whose account is closed: it waits without a process and without a place in the line. It claimed no task. */
+/**
+ * The ending of a session whose account is closed: it waits without a process and without a place in the line. It claimed no
+ * task.
+ */
 export async function endingIfShut(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
   const admission = await deps.accounts.admits(live)
   return admission.open ? undefined : { ...(await waitAtGate(admission, { live, deps })), task: undefined }

@@ -130,7 +130,10 @@ async function noteNoAnswer({ reasoning }: Opinion<AnswerValue>, { live, deps }:
   await record(live, deps, { events: [eventOf(live, 'session.noted', { text }, 'daemon')], patch: {} })
 }
 
-/** Whether an earlier answer agreed to something destructive or irreversible. Such a yes counted that day only, unless the person made it lasting. */
+/**
+ * Whether an earlier answer agreed to something destructive or irreversible. Such a yes counted that day only, unless the
+ * person made it lasting.
+ */
 function isGrave(questions: QuestionItem[], { value }: RememberedOpinion): boolean {
   return questions.some((item, index) => explainGraveAnswer(item, [value[index] ?? ''].flat()) !== undefined)
 }

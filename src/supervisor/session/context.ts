@@ -122,7 +122,10 @@ interface LiveAgent {
   answer: GivenAnswer | undefined
   /** The parked question whose answer was delivered, until the agent goes on from it: a login may fail in between. */
   answeredQuestion: ParkedQuestion | undefined
-  /** The attempt at the task that the session holds. Once the attempt is taken away, nothing the session says of the task counts. */
+  /**
+   * The attempt at the task that the session holds. Once the attempt is taken away, nothing the session says of the task
+   * counts.
+   */
   attempt: number | undefined
   /** The model has answered since the agent was opened. */
   answered: boolean

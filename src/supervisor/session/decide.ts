@@ -160,7 +160,10 @@ export function decide(analysis: Analysis, context: LoopContext): Action {
   }
 }
 
-/** The turn ended with a question in place of the work: it is answered, or put to a person. A stop or a pause does not wait for that. */
+/**
+ * The turn ended with a question in place of the work: it is answered, or put to a person. A stop or a pause does not wait
+ * for that.
+ */
 function afterQuestion(question: ProseQuestion, context: LoopContext): Action | undefined {
   const { stopping, pausing, compaction, reply } = context
   if (compaction === 'running') return undefined

@@ -19,7 +19,10 @@ export function completed(text: string, { row }: Pick<LiveSession, 'row'>): Live
   return { as: 'completed', reason: '', task: { to: needsCompletion(row) ? 'verifying' : 'done', result: text } }
 }
 
-/** A person, a cap on turns or an interruption stopped the session; a person resumes it. `text` is set where its task was completed first. */
+/**
+ * A person, a cap on turns or an interruption stopped the session; a person resumes it. `text` is set where its task was
+ * completed first.
+ */
 export function paused(
   why: 'person' | 'interrupted' | 'turns',
   live: LiveSession,

@@ -155,7 +155,10 @@ const STREAM_GRACE_MS = 100
 /** A stream that stands still for this long has a problem other than a busy machine. */
 const MOST_GRACES = 100
 
-/** Tokens, cost and rounds so far. The agent counts from the moment it was opened; the usage of earlier lives of the session is added. */
+/**
+ * Tokens, cost and rounds so far. The agent counts from the moment it was opened; the usage of earlier lives of the session
+ * is added.
+ */
 function onUsage(event: Extract<SessionEvent, { kind: 'usage' }>, live: LiveSession): SessionUpdate {
   const { earlierUsage } = live
   const context = {

@@ -15,7 +15,10 @@ import { completed, escalated, failed, gaveUp, parked, paused, restarted, retrie
 import { record } from './record.ts'
 import { claimedFailure } from './task-tools.ts'
 
-/** After this much work the count of failures in a row starts again: a long night may see more failures than one series of retries. */
+/**
+ * After this much work the count of failures in a row starts again: a long night may see more failures than one series of
+ * retries.
+ */
 const FORGIVEN_MS = 10 * 60_000
 
 /** Reads what a decision needs beside the event. The queue and the quota are read only where a task ended. */

@@ -44,7 +44,10 @@ export class KeptEnvironments {
     rmSync(this.#file(session), { force: true })
   }
 
-  /** Forgets the environments that an earlier life of the daemon left for sessions that are over or unknown; open runs keep theirs. */
+  /**
+   * Forgets the environments that an earlier life of the daemon left for sessions that are over or unknown; open runs keep
+   * theirs.
+   */
   forgetOver(sessions: Pick<SessionRow, 'id' | 'state' | 'ended_as'>[], runs: ReadonlySet<string> = new Set()): void {
     const open = sessions.filter(({ state, ended_as }) => state !== 'ended' || !isOver(ended_as))
     const wanted = new Set([...open.map(({ id }) => id), ...runs].map(id => `${id}.json`))

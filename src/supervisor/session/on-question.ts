@@ -29,7 +29,10 @@ const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
 /** Only a call of the main agent can be parked and answered later. */
 const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself and tell your caller what you assumed'
 
-/** The agent asks a question. A person at an attached terminal answers it; with nobody attached it is parked and no process waits. */
+/**
+ * The agent asks a question. A person at an attached terminal answers it; with nobody attached it is parked and no process
+ * waits.
+ */
 export async function onQuestion(
   question: Question,
   signal: AbortSignal,

@@ -56,7 +56,10 @@ interface ChosenAgent {
   env: Record<string, string>
 }
 
-/** Refuses an agent whose program is not installed before anything is started: the error can say how to install it, or which setting names it. */
+/**
+ * Refuses an agent whose program is not installed before anything is started: the error can say how to install it, or which
+ * setting names it.
+ */
 export async function checkProgram(
   { config, origin }: LoadedConfig,
   { agent, manifest, env }: ChosenAgent,
@@ -78,7 +81,10 @@ async function checkPath(path: string | undefined, origin: string): Promise<void
 }
 
 interface SandboxPlan {
-  /** Undefined where the agent asks about every call anyway: settings that depend on the folder would keep a warm process from being reused. */
+  /**
+   * Undefined where the agent asks about every call anyway: settings that depend on the folder would keep a warm process
+   * from being reused.
+   */
   settings: SandboxSettings | undefined
   /** Whether the agent will really run in a sandbox. */
   isInForce: boolean
@@ -106,7 +112,8 @@ export async function planSandbox(
   const git = mode === 'off' ? undefined : await findSharedGit(project, place)
   // A worktree's dependencies may be links into the project.
   const settings = { mode, network, read: place ? [...read, project] : read, write, hidden: ownFolders(paths), git }
-  // Checked only once: an agent that was admitted because of its sandbox is never started without it, even if a second check failed.
+  // Checked only once: an agent that was admitted because of its sandbox is never started without it, even if a second
+  // check failed.
   return made ? { settings: { ...settings, mode: 'required', made }, isInForce: true } : { settings, isInForce: false }
 }
 

@@ -52,7 +52,10 @@ function insideElements(lines: readonly string[], isSigil: (tag: string) => bool
 /** The content of these is never parsed, up to the end of the text where they are not closed. */
 const RAW = new Set(['pre', 'script', 'style', 'textarea'])
 
-/** Lines between a run of backticks on an earlier line and an equal one on a later line of the same paragraph. Fenced lines are passed in as empty. */
+/**
+ * Lines between a run of backticks on an earlier line and an equal one on a later line of the same paragraph. Fenced lines
+ * are passed in as empty.
+ */
 function insideSpans(lines: readonly string[]): boolean[] {
   const inside = lines.map(() => false)
   for (const edge of PARAGRAPH_EDGES) {
@@ -290,7 +293,10 @@ function closes(rest: string, { mark, length }: Fence): boolean {
   return bare.length >= length && [...bare].every(char => char === mark)
 }
 
-/** The position of the first character that is not a space, in characters and in columns: a tab leads to the next multiple of four. */
+/**
+ * The position of the first character that is not a space, in characters and in columns: a tab leads to the next multiple of
+ * four.
+ */
 function skipSpaces(line: string, from: number, column = 0): { at: number; column: number } {
   let at = from
   for (; line[at] === ' ' || line[at] === '\t'; at++) column += line[at] === '\t' ? 4 - (column % 4) : 1

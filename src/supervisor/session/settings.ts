@@ -82,7 +82,10 @@ export function failoverSettings({ config, origin }: LoadedConfig, directory: st
 
 const TWICE = 'and none takes over from itself; give one of them a name of its own under [agents.custom]'
 
-/** Variables of other agents that may take over or give a second opinion: kept with the session's, and given to each agent only on its turn. */
+/**
+ * Variables of other agents that may take over or give a second opinion: kept with the session's, and given to each agent
+ * only on its turn.
+ */
 export function failoverEnvironment(
   env: Record<string, string>,
   order: readonly AgentChoice[],

@@ -186,7 +186,10 @@ async function waitUntilLeft(vendorId: string | undefined, { sessions }: Supervi
   await Promise.all(leaving.map(({ done }) => done))
 }
 
-/** Makes a worktree for a session that a person starts with `--worktree`. It exists before its task has a row, under the id that the task will get. */
+/**
+ * Makes a worktree for a session that a person starts with `--worktree`. It exists before its task has a row, under the id
+ * that the task will get.
+ */
 async function makeOwnWorktree(
   request: StartSession & { tasks: FirstTask[] },
   { ground, deps }: SupervisorContext,
@@ -281,7 +284,10 @@ export function nameFromTask(task: string): string {
   return name === '' ? 'session' : name
 }
 
-/** Removes requirements files: a task that is only a file begins with its path, which does not describe the work; text above a file ends where the file begins. */
+/**
+ * Removes requirements files: a task that is only a file begins with its path, which does not describe the work; text above
+ * a file ends where the file begins.
+ */
 function withoutFileName(task: string): string {
   const [ownText = ''] = task.split(/\n\n(?:This is the first of \d+ tasks: |Requirements \(.*\):\n)/, 1)
   return ownText.replace(/^Requirements \(.*\):\s*/, '')

@@ -60,7 +60,10 @@ export class WarmProcesses {
     return this.#warm.get(run)?.iteration === iteration
   }
 
-  /** Starts the process of a run's next session once the agent of the current one is open. Resolves when it is ready, or was given up. */
+  /**
+   * Starts the process of a run's next session once the agent of the current one is open. Resolves when it is ready, or was
+   * given up.
+   */
   async expect({ session, request }: ExpectedSession): Promise<void> {
     const { id, iteration } = request.run
     if (this.#closed || this.has(id, iteration)) return
@@ -80,7 +83,10 @@ export class WarmProcesses {
     return warm?.open && warm.marker
   }
 
-  /** Hands the marker over to a session, whose row has it now. A process of another driver than the session's is ended first, because they share the marker. */
+  /**
+   * Hands the marker over to a session, whose row has it now. A process of another driver than the session's is ended first,
+   * because they share the marker.
+   */
   async taken(run: string, driver: Driver): Promise<void> {
     const warm = this.#remove(run)
     if (warm?.open && warm.driver !== driver) await warm.driver?.cool(warm.open)

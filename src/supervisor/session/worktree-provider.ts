@@ -30,7 +30,10 @@ export interface InProject {
 
 /** Makes and removes the worktrees of tasks. */
 export interface WorktreeProvider {
-  /** Makes a worktree for an attempt, or says why there is none; the project has then been copied first. A second call gives the same. */
+  /**
+   * Makes a worktree for an attempt, or says why there is none; the project has then been copied first. A second call gives
+   * the same.
+   */
   make(wanted: WorktreeRequest, settings: Pick<StartSession, 'config' | 'settings'>): Promise<Worktree | InProject>
   /** The worktree that a task would have, or why it would have none. Makes nothing. */
   look(

@@ -4,7 +4,10 @@ import type { Driver, Failure, OpenSession, Session, SessionEvent } from '../../
 /** A moment of a turn at which a test can hold the agent. */
 export type Point = 'opening' | 'starting' | 'request' | 'tool' | 'answer' | 'question' | 'last request' | 'turn over'
 
-/** What happens in a turn: nothing special, a failure in place of the last answer, a question before it, or news of the allowance. */
+/**
+ * What happens in a turn: nothing special, a failure in place of the last answer, a question before it, or news of the
+ * allowance.
+ */
 export interface Turn {
   /** How full the five-hour window is, from 0 to 1. */
   used?: number
