@@ -41,15 +41,15 @@ export interface SupervisorOptions
   /** This boot of the daemon: the owner of every session it runs. */
   bootId: string
   log: Log
-  /** What an agent is started with where nothing else is known: the daemon's own. */
+  /** The environment of an agent where no other is known: the daemon's own. */
   agentEnv: Record<string, string>
-  /** Why nothing may start now (the disk is full), if so. */
+  /** The reason why nothing may start now, such as a full disk; undefined where sessions may start. */
   mayStart?: (() => string | undefined) | undefined
-  /** Bytes that programs can still get, as the system has it where nothing else is said. */
+  /** Bytes that programs can still allocate; by default the system says. */
   availableMemory?: (() => number) | undefined
 }
 
-/** What a supervisor stands on, and the parts of it that it steers by itself. */
+/** The context of a supervisor, and the parts that only the supervisor itself steers. */
 export interface OpenedContext {
   supervisor: SupervisorContext
   admission: AdmissionQueue
@@ -57,7 +57,7 @@ export interface OpenedContext {
   watch: GuardWatch
 }
 
-/** Builds what sessions are started and resumed with. `settled` hears of every session whose end is written down. */
+/** Builds the context in which sessions are started and resumed. `settled` is called for every session that was settled. */
 export function openContext(
   options: SupervisorOptions,
   { closing, settled, launched }: { closing: AbortSignal; settled(row: SessionRow): void; launched(): void },
@@ -66,8 +66,8 @@ export function openContext(
   const admission = new AdmissionQueue()
   const accounts = new Accounts({
     ...{ store, clock, quota, gates },
-    live: () => supervisor.live.runs(),
-    changed: () => admission.look(),
+    live: () => supervisor.sessions.all(),
+    changed: () => admission.admitReady(),
   })
   const watch = new GuardWatch(clock)
   const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch }
@@ -78,19 +78,19 @@ export function openContext(
   }
   const deps: SessionDeps = { ...shared, ...own }
   const kept = new KeptEnvironments(paths.run)
-  const live = new LiveSessions({
+  const sessions = new LiveSessions({
     ...{ deps, admission, kept, log, closing, settled, launched },
-    handOver: (ending, run, ready) => applyFailover(ending, run, ready, supervisor),
+    handOver: (ending, live, ready) => applyFailover(ending, live, ready, supervisor),
   })
   const warm = new WarmProcesses({
     markers: new WarmMarkers(paths.run),
     log,
-    live: id => live.get(id)?.run,
+    liveSession: id => sessions.get(id)?.live,
     prepare: request => prepareSession(request, supervisor),
     isCrowded: () => admission.waiting > 0,
     availableMemory: options.availableMemory ?? (() => process.availableMemory()),
   })
-  terminals.onLeft(id => stopUnwatched(live.get(id)?.run))
+  terminals.onLeft(id => stopUnwatched(sessions.get(id)?.live))
   const conversations = new ConversationLocks()
   const ground = openWorktreeProvider({ ...options, store, clock, log })
   const supervisor: SupervisorContext = {
@@ -98,7 +98,7 @@ export function openContext(
     prepareDeps: options,
     bootId,
     log,
-    live,
+    sessions,
     kept,
     warm,
     ground,
@@ -108,19 +108,22 @@ export function openContext(
   return { supervisor, admission, accounts, watch }
 }
 
-/** An ending where another agent may go on. One that cannot be looked at stays what it was: a wait that ends by itself loses nothing. */
+/**
+ * Lets another agent take over where that is possible. When that fails the ending stays as it is: a wait that ends by itself
+ * loses nothing.
+ */
 async function applyFailover(
   ending: LiveSessionEnding,
-  run: LiveSession,
+  live: LiveSession,
   ready: PreparedSession,
   supervisor: SupervisorContext,
 ): Promise<LiveSessionEnding> {
   if (ready.failover.order.length < 2) return ending
   try {
     const { endingWithFailover } = await import('./limits/failover.ts')
-    return await endingWithFailover(ending, run, ready, supervisor)
+    return await endingWithFailover(ending, live, ready, supervisor)
   } catch (error) {
-    run.log.warn({ problem: messageOf(error) }, 'could not look for another agent')
+    live.log.warn({ problem: messageOf(error) }, 'could not look for another agent')
     return ending
   }
 }
@@ -134,7 +137,7 @@ export interface RunSteering {
   landAgain(): Promise<void>
 }
 
-/** Runs over the sessions of a floor: what a run asks of a session holds for one without a process as well. */
+/** Opens the run manager. Its `stop` and `pause` also reach sessions without a process. */
 export function openRuns(
   supervisor: SupervisorContext,
   options: PrepareDeps & { agentEnv: Record<string, string> },
@@ -151,48 +154,47 @@ export function openRuns(
     ground: supervisor.ground,
     heldBack: new HeldBackTasks(clock),
     brief: async (task, { attempts, run, place }) => {
-      const more = await featureSections(task)
-      const { text, skipped } = await briefFor(task, { store, attempts, run, place, more })
+      const { text, skipped } = await briefFor(task, { store, attempts, run, place, more: await featureSections(task) })
       for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
       return text
     },
     stop: async (id, reason) => {
       await steering.stop(id, reason)
-      if (await isSessionResumed(id, stopWaitingSession, waiting)) await steering.stop(id, reason)
+      if (await endWithoutProcess(id, stopWaitingSession, waiting)) await steering.stop(id, reason)
       kept.forget(id)
     },
     pause: async id => {
       await steering.pause(id)
-      if (await isSessionResumed(id, pauseWaitingSession, waiting)) await steering.pause(id)
+      if (await endWithoutProcess(id, pauseWaitingSession, waiting)) await steering.pause(id)
     },
     pauseWaiting: async id => {
-      await isSessionResumed(id, pauseWaitingSession, waiting)
+      await endWithoutProcess(id, pauseWaitingSession, waiting)
     },
     resume: async id => {
       const row = await store.sessions.get(id)
-      // What is over is closed by the next look, and its task given back: it must not come back beside that.
+      // A session that is over is closed by the run's next check, which releases its task: it must not be resumed beside that.
       if (row?.state === 'ended' && standingOfAttempt(row) !== 'over') await steering.resume(row)
     },
   })
 }
 
 /**
- * One that has no process waits for a time or for a person: it is told so in its row. One that is over stays so. True where it
- * has a process again: an answer, or its time, came in between.
+ * Stops or pauses a session that has no process because it waits for a time or for a person; only its row changes. A session
+ * that is over stays as it is. True where the session has a process again: an answer, or its time, came in between.
  */
-async function isSessionResumed(
+async function endWithoutProcess(
   id: string,
   end: typeof stopWaitingSession,
   { store, now }: { store: SupervisorContext['deps']['store']; now: () => number },
 ): Promise<boolean> {
   const row = await store.sessions.get(id)
   if (row?.state !== 'ended') return row !== undefined
-  const isLeft = row.options.host === 'tmux' && row.ended_as === 'paused'
-  const waits = !isOver(row.ended_as) && (end === stopWaitingSession || row.resumes_at !== null || isLeft)
+  const mayRunInTerminal = row.options.host === 'tmux' && row.ended_as === 'paused'
+  const waits = !isOver(row.ended_as) && (end === stopWaitingSession || row.resumes_at !== null || mayRunInTerminal)
   return waits && !(await end(row, store, now()))
 }
 
-/** The calendar of a floor: what is due becomes a run. */
+/** Opens the calendar: an entry that is due becomes a run. */
 export function openCalendar(
   supervisor: SupervisorContext,
   options: PrepareDeps & { agentEnv: Record<string, string>; quota: Pick<QuotaBook, 'windows'> },
@@ -206,16 +208,16 @@ export function openCalendar(
     start: (request, also) => runs.start(request, also),
     fullness: async ({ project, env, config, settings }: StartRun) => {
       const { account } = await prepareSession({ project, task: '', env, config, settings }, supervisor)
-      const windows = account === undefined ? [] : await options.quota.windows(account)
+      const windows = await options.quota.windows(account)
       const now = clock.now()
-      // Our own count is a guess, and what nobody knows holds nothing back (docs/adr/0012).
-      const told = windows.filter(one => one.source !== 'estimate' && isCurrent(one, now))
-      return told.length === 0 ? undefined : Math.max(...told.map(({ utilization }) => utilization))
+      // Our own count is a guess, and an unknown quota holds nothing back (docs/adr/0012).
+      const reported = windows.filter(window => window.source !== 'estimate' && isCurrent(window, now))
+      return reported.length === 0 ? undefined : Math.max(...reported.map(({ utilization }) => utilization))
     },
   })
 }
 
-/** Features over the sessions of a floor. */
+/** Opens the feature manager. */
 export function openFeatures(
   supervisor: SupervisorContext,
   options: PrepareDeps & { agentEnv: Record<string, string> },

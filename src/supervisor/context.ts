@@ -19,19 +19,19 @@ import { isAliveInTerminal } from './session/terminal.ts'
 import type { WarmProcesses } from './session/warm-processes.ts'
 import type { WorktreeProvider } from './session/worktree-provider.ts'
 
-/** What starting and resuming sessions work with. */
+/** What starting and resuming sessions needs. */
 export interface SupervisorContext {
   deps: SessionDeps
   prepareDeps: PrepareDeps
   /** This boot of the daemon: the owner of every session it runs. */
   bootId: string
   log: Log
-  live: LiveSessions
+  sessions: LiveSessions
   conversations: ConversationLocks
   kept: KeptEnvironments
   /** Processes that wait for the next task of a run. */
   warm: WarmProcesses
-  /** Where tasks are done that have a worktree of their own. */
+  /** Makes the worktrees of tasks. */
   ground: WorktreeProvider
   closing: AbortSignal
 }
@@ -41,8 +41,8 @@ export function refuseWhenClosed({ closing }: SupervisorContext): void {
 }
 
 /**
- * A session whose agent could not be ended whole has its marker still: what carries it is ended now, or nothing is started,
- * because two would write to one conversation. The session must not be live.
+ * A session keeps its marker while some process of its agent survives. Such processes are ended now; where one survives again,
+ * nothing is started, because two agents would write to one conversation. The session must not be live.
  */
 export async function refuseWithSurvivors(id: string, { deps }: SupervisorContext): Promise<void> {
   const row = await deps.store.sessions.get(id)
@@ -53,10 +53,10 @@ export async function refuseWithSurvivors(id: string, { deps }: SupervisorContex
   }
 }
 
-/** What does not die of SIGKILL within this sleeps in the kernel, and may do so for long. */
+/** A process that survives SIGKILL for longer than this sleeps in the kernel, possibly for long. */
 const SWEEP_DEADLINE_MS = 2_000
 
-/** Imported on use: what reads settings and trust is memory that a daemon without sessions need not hold. */
+/** Prepares a session. `prepare.ts` is imported on use, to save memory in a daemon without sessions. */
 export async function prepareSession(
   request: PrepareRequest,
   { prepareDeps }: SupervisorContext,
@@ -65,12 +65,12 @@ export async function prepareSession(
   return prepare(request, prepareDeps)
 }
 
-/** A session keeps its agent; one from before there was a choice has the usual one. */
+/** The agent of a session. A session from before agents could be chosen has the default agent. */
 export function chosenAgent({ options }: Pick<SessionRow, 'options'>): AgentChoice {
   return options.chosen ?? DEFAULT_AGENT
 }
 
-/** The same for a session that goes on: under its own settings, and on the account it began with. */
+/** Prepares a session that goes on, under its own settings and on the account it began with. */
 export async function prepareResumed(
   row: SessionRow,
   env: Record<string, string>,
@@ -80,9 +80,9 @@ export async function prepareResumed(
   if (row.options.place) await checkWorktree(row.options.place)
   const { settings } = row.options
   const keys = { ...brainKeysIn(supervisor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
-  const own = settings ? { settings: { ...settings, ...keys } } : {}
+  const withKeys = settings ? { settings: { ...settings, ...keys } } : {}
   const ready = await prepareSession(
-    { ...row.options, ...own, chosen: chosenAgent(row), project: row.project, env },
+    { ...row.options, ...withKeys, chosen: chosenAgent(row), project: row.project, env },
     supervisor,
   )
   if (row.account !== null && ![ready.account, ...ready.formerAccounts].includes(row.account)) {
@@ -94,16 +94,19 @@ export async function prepareResumed(
 
 type ConversationRef = NonNullable<LiveSession['open']['resume']>
 
-/** One conversation has one writer: Claude Code itself lets two processes go on from the same one, and they mix. */
+/** Gives each conversation one writer: Claude Code itself lets two processes resume the same one, and their messages mix. */
 export class ConversationLocks {
-  /** Those of sessions that are being started and are not among the live ones yet. */
+  /** Conversations of sessions that are being started and are not live yet. */
   readonly #starting = new Set<string>()
 
-  /** Takes a conversation for a session that will be live when this is let go; refused where another has it. A copy is free. */
-  take(resume: ConversationRef | undefined, live: Iterable<LiveSession>): Disposable | undefined {
+  /**
+   * Locks a conversation until the session that is being started is live; throws where another session has it. A fork needs
+   * no lock.
+   */
+  take(resume: ConversationRef | undefined, all: Iterable<LiveSession>): Disposable | undefined {
     if (!resume || resume.fork) return undefined
     const { vendorId } = resume
-    const holder = [...live].find(run => run.row.state !== 'ended' && conversationsOf(run).includes(vendorId))
+    const holder = [...all].find(live => live.row.state !== 'ended' && conversationsOf(live).includes(vendorId))
     if (holder) throw new AppError('conversation_live', { vendor_id: vendorId, id: holder.id })
     if (this.#starting.has(vendorId))
       throw new AppError('conversation_live', { vendor_id: vendorId, id: 'just started' })
@@ -112,7 +115,7 @@ export class ConversationLocks {
   }
 }
 
-/** The one it is in, and the one it will go on from when it has a place. */
+/** The conversation a session is in, and the one it will resume once it has a place. */
 function conversationsOf({ row, open: { resume } }: LiveSession): (string | null)[] {
   return [row.vendor_id, resume && !resume.fork ? resume.vendorId : null]
 }
@@ -142,19 +145,19 @@ export async function checkRecordingPath(path: string | undefined): Promise<void
   })
 }
 
-/** Refuses what cannot be the id of a conversation, before anything is started for it. */
+/** Refuses an id that cannot be a conversation's, before anything is started for it. */
 export function checkConversationId({ resume, project }: StartSession, driver: Driver): void {
   if (!resume || driver.isVendorId?.(resume.vendor_id) !== false) return
   throw new AppError('resume_invalid', { vendor_id: resume.vendor_id, project: quoteForShell(project) })
 }
 
-/** Refuses to go on in a worktree that somebody has removed, and says how its work comes back. */
+/** Refuses to go on in a worktree that somebody has removed; the error says how to get its work back. */
 async function checkWorktree({ directory, task, branch }: Worktree): Promise<void> {
   const found = await stat(directory).catch(() => undefined)
   if (!found?.isDirectory()) throw new AppError('worktree_gone', { path: directory, task, branch })
 }
 
-/** Refuses an agent that does not ask about every call where nobody watches it, unless the person lets it or a sandbox holds it. */
+/** Refuses to run an agent unwatched that does not ask about every call, unless the person allows it or a sandbox holds it. */
 export function refuseUngatedAgent({ agent, manifest, heldEnough }: PreparedSession): void {
   if (heldEnough) return
   throw new AppError('agent_not_held', { agent: manifest.name, name: agent.name, why: manifest.heldBy })

@@ -32,7 +32,7 @@ import { handOverTerminal } from './session/terminal.ts'
 import { callTool } from './session/tools.ts'
 import type { WorktreeProvider } from './session/worktree-provider.ts'
 
-/** When a session that a full disk has stopped is due again; it waits on while the disk is full. */
+/** When a session that a full disk has stopped is due again; it goes on waiting while the disk is full. */
 const DISK_WAIT_MS = 15_000
 
 /** Starts, steers and wakes sessions. Everything that outlives this process is in their rows. */
@@ -43,25 +43,25 @@ export class Supervisor {
   readonly #accounts: Accounts
   readonly #supervisor: SupervisorContext
   readonly #waker: Waker
-  /** Loops that drain a target, each over sessions of this supervisor. */
+  /** Runs, whose sessions belong to this supervisor. */
   readonly runs: RunManager
-  /** Runs to come. */
+  /** Scheduled runs. */
   readonly calendar: Calendar
   /** Agents that only read, and what they propose. */
   readonly proposals: Proposals
-  /** From an agent's word to the end of its task. */
+  /** Takes a task from the agent's report to its end: verification and merge. */
   readonly landing: Completion
-  /** Ideas on their way to tasks, each phase a session of this supervisor. */
+  /** Features on their way from an idea to tasks; each phase is a session of this supervisor. */
   readonly features: FeatureManager
   readonly #watch: GuardWatch
-  readonly #returns: FailoverWatch
+  readonly #failoverWatch: FailoverWatch
 
   constructor(options: SupervisorOptions) {
     this.#options = options
     const { store, clock, log, gates } = options
-    this.#returns = new FailoverWatch({ supervisor: () => this.#supervisor, clock, log })
+    this.#failoverWatch = new FailoverWatch({ supervisor: () => this.#supervisor, clock, log })
     const opened = openContext(options, {
-      launched: () => void this.#returns.poke(),
+      launched: () => void this.#failoverWatch.poke(),
       closing: this.#closing.signal,
       settled: row => {
         if (row.resumes_at !== null) void this.#waker.poke()
@@ -74,7 +74,7 @@ export class Supervisor {
     this.#watch = opened.watch
     this.#waker = new Waker({
       ...{ store, clock, log, hold: () => this.#supervisor.deps.starts.hold() },
-      wake: row => wakeSession(row, this.#waking(row), this.#supervisor),
+      wake: row => wakeSession(row, this.#wakeOptions(row), this.#supervisor),
     })
     this.proposals = openProposals({
       ...{ supervisor: this.#supervisor, gates },
@@ -110,62 +110,62 @@ export class Supervisor {
   }
 
   get liveCount(): number {
-    return this.#supervisor.live.runs().filter(({ row }) => row.state !== 'ended').length
+    return this.#supervisor.sessions.all().filter(({ row }) => row.state !== 'ended').length
   }
 
-  /** The live session with this id, if it is one. */
+  /** The live session with this id, if there is one. */
   run(id: string): LiveSession | undefined {
-    return this.#supervisor.live.get(id)?.run
+    return this.#supervisor.sessions.get(id)?.live
   }
 
-  /** Runs a tool of ours for the agent of a live session that is not called through its driver. */
-  callTool(run: LiveSession, name: AgentToolName, input: unknown): Promise<ToolReply> {
-    const call = { run, deps: this.#supervisor.deps }
+  /** Runs one of our own tools for an agent that does not call it through its driver. */
+  callTool(live: LiveSession, name: AgentToolName, input: unknown): Promise<ToolReply> {
+    const call = { live, deps: this.#supervisor.deps }
     return name === 'ask_human' ? askOverSocket(input, call) : callTool(name, input, call)
   }
 
-  /** A person takes the terminal of an agent, or gives it back. */
-  handOver(run: LiveSession, how: 'takeover' | 'handback'): Promise<void> {
-    return handOverTerminal({ run, deps: this.#supervisor.deps }, how)
+  /** Hands the terminal of an agent to a person, or back to the agent. */
+  handOver(live: LiveSession, how: 'takeover' | 'handback'): Promise<void> {
+    return handOverTerminal({ live, deps: this.#supervisor.deps }, how)
   }
 
-  /** What the worktree of a task would be, or why it would have none. */
+  /** The worktree that a task would have, or why it would have none. */
   placeOf({ id, project }: Pick<Task, 'id' | 'project'>): ReturnType<WorktreeProvider['look']> {
     return this.#supervisor.ground.look({ project, task: id }, {})
   }
 
-  /** Makes the session's row and starts its agent in the background. */
+  /** Inserts the session's row and starts its agent in the background. */
   async start(request: StartSession): Promise<SessionRow> {
     this.#refuseWhenFull()
     return startSession(request, this.#supervisor)
   }
 
-  /** Takes away what an earlier life of the daemon held and did not settle. `wakeWaiting` makes it go on. */
+  /** Ends the sessions that an earlier life of the daemon did not settle. `wakeWaiting` resumes them. */
   recover(stuck: ReadonlySet<string>): Promise<RecoveryCounts> {
     return recover(stuck, this.#supervisor)
   }
 
-  /** The disk is full or cannot be written to: sessions stop after the tool in flight, and go on by themselves. */
+  /** Pauses all sessions because the disk is full or cannot be written to; they go on by themselves. */
   holdForDisk(reason: string): void {
     const resumesAt = this.#options.clock.now() + DISK_WAIT_MS
     const next = 'It goes on by itself when the disk can be written to.'
-    for (const run of this.#supervisor.live.runs()) tripGuard(run, { guard: 'disk', reason, next, resumesAt })
+    for (const live of this.#supervisor.sessions.all()) tripGuard(live, { guard: 'disk', reason, next, resumesAt })
   }
 
-  /** Takes up what an earlier life of the daemon left waiting for a time. */
+  /** Resumes the sessions that an earlier life of the daemon left waiting for a time. */
   wakeWaiting(): void {
     void this.#waker.poke()
     void this.calendar.look()
   }
 
-  /** Looks at every agent now: its memory, its signs of life, its time. */
+  /** Checks every agent now: its memory, its signs of life, its time. */
   lookAtAgents(): Promise<void> {
     return this.#watch.poke()
   }
 
   /**
-   * Starts a parked session again with the answer to what it waits for. One that is settled already is brought whatever the
-   * disk says: nobody would bring it later, and a session that begins on a full disk is held like all that run.
+   * Starts a parked session again with its answer. An answer that is settled already is delivered even on a full disk:
+   * nothing would deliver it later, and a session that begins on a full disk is held like every live one.
    */
   async resumeParked(row: SessionRow, resumption: ResumeParkedOptions): Promise<AnsweredEscalation | undefined> {
     if (resumption.settled) this.#options.mayStart?.()
@@ -173,7 +173,7 @@ export class Supervisor {
     return resumeParked(row, resumption, this.#supervisor)
   }
 
-  /** Makes a session go on. Without an environment, the one it was last started with counts. */
+  /** Resumes a session, by default with the environment it was last started with. */
   async resume(
     row: SessionRow,
     { env, ...resume }: Omit<SessionResume, 'env'> & { env?: SessionResume['env'] | undefined },
@@ -187,51 +187,51 @@ export class Supervisor {
     return resumeSession(row, { ...resume, env: env ?? this.envOf(row.id) }, this.#supervisor)
   }
 
-  /** A task was added: a session that was complete goes on with it. */
+  /** Resumes a completed session because a task was added to it. */
   async nudge(id: string, env?: Record<string, string>): Promise<void> {
-    // The loop looks for the next task in the same moment: it must have seen that there is none.
+    // The loop looks for the next task at the same time: it must have seen that there is none.
     await new Promise(resolve => setImmediate(resolve))
-    const live = this.#supervisor.live.get(id)
-    if (live && !live.run.over) return
-    await live?.done
+    const launched = this.#supervisor.sessions.get(id)
+    if (launched && !launched.live.over) return
+    await launched?.done
     const row = await this.#options.store.sessions.get(id)
-    const isFree = row?.state === 'ended' && row.ended_as === 'completed' && !this.#supervisor.live.get(id)
+    const isFree = row?.state === 'ended' && row.ended_as === 'completed' && !this.#supervisor.sessions.get(id)
     if (row && isFree) await this.resume(row, { env, reason: 'a task was added', actor: 'human' })
   }
 
-  /** A person asks a live session to stop after the tool in flight. */
+  /** Asks a live session, for a person, to stop after the tool in flight. */
   async pause(id: string): Promise<void> {
-    await this.#intend(id, 'pause')
-    await this.#supervisor.live.pause(id)
+    await this.#storeIntent(id, 'pause')
+    await this.#supervisor.sessions.pause(id)
   }
 
-  /** A person ends a live session; resolves when its agent is gone. */
+  /** Ends a live session for a person; resolves when its agent is gone. */
   async stop(id: string, reason: string): Promise<void> {
-    await this.#intend(id, 'stop')
-    await this.#supervisor.live.stop(id, reason)
+    await this.#storeIntent(id, 'stop')
+    await this.#supervisor.sessions.stop(id, reason)
     await this.landing.stop(id, reason)
   }
 
-  /** A gate was held or let go, or the times of sessions that wait have changed. */
+  /** Applies a change of gates: one was held or released, or the times of waiting sessions have changed. */
   async gatesChanged(): Promise<void> {
     await this.#accounts.lookAtAll()
-    this.#admission.look()
-    void this.#returns.poke()
+    this.#admission.admitReady()
+    void this.#failoverWatch.poke()
     void this.#waker.poke()
     await this.landing.lookAgain()
   }
 
-  /** A person says that a limit is over before its time: of one account, or of all. */
+  /** Ends a limit before its time because a person says so: of one account, or of all. */
   tryNow(account: string): Promise<TriedAccount[]> {
     return this.#accounts.tryNow(account)
   }
 
-  /** What was kept for a session that is over by now. */
+  /** Forgets the environment of a session that is over. */
   forget(id: string): void {
     this.#supervisor.kept.forget(id)
   }
 
-  /** The same for all that an earlier life of the daemon left; what it did not end can still go on. */
+  /** Forgets the environments that an earlier life of the daemon left, except those of sessions that can still go on. */
   async forgetOver(): Promise<void> {
     const { sessions, runs, schedules, features, tasks } = this.#options.store
     const open = [
@@ -239,12 +239,15 @@ export class Supervisor {
       ...(await schedules.list({ waiting: true })),
       ...(await features.list({ open: true })),
     ]
-    // What is looked at now may go back to its agent.
-    const landing = (await tasks.list({ states: COMPLETION_STATES })).flatMap(({ session_id }) => session_id ?? [])
-    this.#supervisor.kept.forgetOver(await sessions.list(), new Set([...open.map(({ id }) => id), ...landing]))
+    // Work that is being verified may go back to its agent.
+    const verifying = (await tasks.list({ states: COMPLETION_STATES })).flatMap(({ session_id }) => session_id ?? [])
+    this.#supervisor.kept.forgetOver(await sessions.list(), new Set([...open.map(({ id }) => id), ...verifying]))
   }
 
-  /** No new sessions; every live one is stopped, or only cut off until the next start. Resolves when all are settled. */
+  /**
+   * Refuses new sessions and stops every live one, or with `goOn` cuts them off until the next start. Resolves when all are
+   * settled.
+   */
   async close(reason: string, { goOn = false }: { goOn?: boolean } = {}): Promise<void> {
     this.#closing.abort()
     await this.calendar.close()
@@ -252,47 +255,53 @@ export class Supervisor {
     await this.features.close()
     await this.landing.close()
     await this.#waker.close()
-    await this.#returns.close()
-    const { live, warm } = this.#supervisor
-    const cooled = warm.close()
+    await this.#failoverWatch.close()
+    const { sessions, warm } = this.#supervisor
+    const warmClosed = warm.close()
     if (!goOn) await this.#pauseRuns()
-    for (const run of live.runs()) run.cutOff = (goOn || isOfRun(run)) && run.stopping === undefined
-    await Promise.all([cooled, ...live.runs().map(({ id }) => live.stop(id, reason))])
+    for (const live of sessions.all()) live.cutOff = (goOn || belongsToRun(live)) && live.stopping === undefined
+    await Promise.all([warmClosed, ...sessions.all().map(({ id }) => sessions.stop(id, reason))])
   }
 
-  /** What belongs to a run is paused with it: the next `pcc resume` of the run goes on in the same conversation. */
+  /** Pauses runs and their sessions: the next `pcc resume` of a run goes on in the same conversation. */
   async #pauseRuns(): Promise<void> {
     await this.runs.pauseAll('the daemon was stopped')
-    for (const run of this.#supervisor.live.runs().filter(isOfRun)) {
-      await this.#intend(run.id, 'pause')
-      run.pausing = 'person'
+    for (const live of this.#supervisor.sessions.all().filter(belongsToRun)) {
+      await this.#storeIntent(live.id, 'pause')
+      live.pausing = 'person'
     }
   }
 
-  /** Markers of the processes of every live session, and of those that wait for one. */
+  /** Markers of the processes of every live session, and of the warm processes. */
   liveMarkers(): string[] {
-    return [...this.#supervisor.live.runs().flatMap(({ row }) => row.marker ?? []), ...this.#supervisor.warm.markers()]
+    return [
+      ...this.#supervisor.sessions.all().flatMap(({ row }) => row.marker ?? []),
+      ...this.#supervisor.warm.markers(),
+    ]
   }
 
-  /** Settles what would not end; their processes are the caller's to sweep. */
+  /** Settles the sessions that did not end; the caller sweeps their processes. */
   async abandon(reason: string): Promise<void> {
-    const { live, deps } = this.#supervisor
-    for (const run of live.runs())
-      await settle(run, deps, cutOffEnding({ as: 'stopped', reason }, run, deps.clock.now()))
+    const { sessions, deps } = this.#supervisor
+    for (const live of sessions.all())
+      await settle(live, deps, cutOffEnding({ as: 'stopped', reason }, live, deps.clock.now()))
   }
 
-  /** What its agent was last started with, as far as it was kept. */
+  /** The environment that the session's agent was last started with, where it was kept; else the daemon's own. */
   envOf(id: string): Record<string, string> {
     return this.#supervisor.kept.of(id) ?? this.#options.agentEnv
   }
 
-  /** Written down first: it holds although the daemon may die before it is done. A session that is over has no row to change. */
-  async #intend(id: string, intent: 'stop' | 'pause'): Promise<void> {
-    const run = this.run(id)
-    if (run && run.row.state !== 'ended') await record(run, this.#supervisor.deps, { events: [], patch: { intent } })
+  /**
+   * Stores the intent first, so that it holds even if the daemon dies before it is done. The row of an ended session stays
+   * as it is.
+   */
+  async #storeIntent(id: string, intent: 'stop' | 'pause'): Promise<void> {
+    const live = this.run(id)
+    if (live && live.row.state !== 'ended') await record(live, this.#supervisor.deps, { events: [], patch: { intent } })
   }
 
-  #waking(row: SessionRow): WakeOptions {
+  #wakeOptions(row: SessionRow): WakeOptions {
     const { mayStart } = this.#options
     return { env: this.envOf(row.id), mayStart, resume: reason => this.resume(row, { reason, actor: 'daemon' }) }
   }
@@ -303,6 +312,6 @@ export class Supervisor {
   }
 }
 
-function isOfRun({ row }: LiveSession): boolean {
+function belongsToRun({ row }: LiveSession): boolean {
   return row.options.run !== undefined && row.state !== 'ended'
 }

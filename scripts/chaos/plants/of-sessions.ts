@@ -53,8 +53,8 @@ export const OF_SESSIONS: readonly Plant[] = [
       {
         file: 'src/supervisor/session/run-task.ts',
         symbol: 'runTask',
-        find: 'await using session = await run.driver.open({',
-        put: 'if (run.open.resume) void run.driver.open({ ...run.open, asks: asksFor(run, deps) })\n    await using session = await run.driver.open({',
+        find: 'await using session = await live.driver.open({',
+        put: 'if (live.open.resume) void live.driver.open({ ...live.open, asks: asksFor(live, deps) })\n    await using session = await live.driver.open({',
       },
     ],
     round: diesAt('tool.after-verdict', 4),
@@ -172,8 +172,8 @@ export const OF_SESSIONS: readonly Plant[] = [
       {
         file: 'src/supervisor/limits/accounts.ts',
         symbol: 'Accounts.#holdBackOthers',
-        find: 'other !== run &&',
-        put: 'other === run &&',
+        find: 'other !== live &&',
+        put: 'other === live &&',
       },
     ],
     round: limited,

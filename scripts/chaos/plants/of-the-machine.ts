@@ -63,7 +63,7 @@ export const OF_THE_MACHINE: readonly Plant[] = [
       {
         file: 'src/supervisor/session/record.ts',
         symbol: 'record',
-        find: 'await refuseStale(run, tx)',
+        find: 'await refuseStale(live, tx)',
         put: 'void refuseStale',
       },
     ],

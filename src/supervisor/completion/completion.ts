@@ -144,7 +144,7 @@ export class Completion {
     const { supervisor } = this.#deps
     const session = (await supervisor.deps.store.tasks.get(id))?.session_id
     if (!session) return
-    await supervisor.live.get(session)?.done
+    await supervisor.sessions.get(session)?.done
     await refuseWithSurvivors(session, supervisor)
   }
 

@@ -40,19 +40,19 @@ export interface BookedSpending {
 
 /** Books what the session has spent since the last booking, in the transaction of a write that happens anyway. */
 export async function bookSpent(
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
   tx: Tx,
   { all = false } = {},
 ): Promise<BookedSpending | undefined> {
   const now = deps.clock.now()
-  run.meter.passes(now, run.session !== undefined && run.row.state !== 'asking')
-  const taken = run.meter.take({ all })
+  live.meter.passes(now, live.session !== undefined && live.row.state !== 'asking')
+  const taken = live.meter.take({ all })
   if (!taken) return undefined
   try {
-    const { before, after } = await bookSpending(run.row, taken.amounts, { ...deps, tx })
-    const warnings = findBudgetWarnings(before, after, run.budgets).map(use =>
-      eventOf(run, 'budget.warned', { ...use, key: budgetKey(use.scope, run.row, now) }, 'daemon'),
+    const { before, after } = await bookSpending(live.row, taken.amounts, { ...deps, tx })
+    const warnings = findBudgetWarnings(before, after, live.budgets).map(use =>
+      eventOf(live, 'budget.warned', { ...use, key: budgetKey(use.scope, live.row, now) }, 'daemon'),
     )
     await tx.append(warnings)
     return { totals: after, undo: taken.undo }
@@ -63,44 +63,44 @@ export async function bookSpent(
 }
 
 /** Books the time that passes while nothing happens, and stops the session if that used up a budget. */
-export async function bookNow({ run, deps }: SessionContext): Promise<void> {
-  if (run.row.state === 'ended' || run.session === undefined) return
+export async function bookNow({ live, deps }: SessionContext): Promise<void> {
+  if (live.row.state === 'ended' || live.session === undefined) return
   let booked: BookedSpending | undefined
   try {
-    booked = await deps.store.transaction(tx => bookSpent(run, deps, tx))
+    booked = await deps.store.transaction(tx => bookSpent(live, deps, tx))
   } catch (error) {
     booked?.undo()
     throw error
   }
-  if (booked) await stopWhenSpent(booked, run, deps)
+  if (booked) await stopWhenSpent(booked, live, deps)
 }
 
 /** Stops the session if its spending has reached a bound that nobody has raised meanwhile. */
 export async function stopWhenSpent(
   { totals }: Pick<BookedSpending, 'totals'>,
-  run: LiveSession,
+  live: LiveSession,
   { clock }: SessionDeps,
 ): Promise<void> {
-  if (!findOverrun(totals, run.budgets) || run.pausing !== undefined) return
+  if (!findOverrun(totals, live.budgets) || live.pausing !== undefined) return
   try {
-    run.budgets = await run.budgetsNow()
+    live.budgets = await live.budgetsNow()
   } catch (error) {
-    run.log.warn({ error }, 'the settings cannot be read; the budgets stay as they were')
+    live.log.warn({ error }, 'the settings cannot be read; the budgets stay as they were')
   }
-  const use = findOverrun(totals, run.budgets)
-  if (use) tripGuard(run, budgetTrip(use, run, clock.now()))
+  const use = findOverrun(totals, live.budgets)
+  if (use) tripGuard(live, budgetTrip(use, live, clock.now()))
 }
 
 /** The ending of a session that may spend nothing more. Checked before an agent is opened or a task begins. */
-export async function endingIfSpent(run: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
-  const use = findOverrun(await readSpendingTotals(run.row, deps), run.budgets)
-  return use && halted(run, budgetTrip(use, run, deps.clock.now()))
+export async function endingIfSpent(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
+  const use = findOverrun(await readSpendingTotals(live.row, deps), live.budgets)
+  return use && halted(live, budgetTrip(use, live, deps.clock.now()))
 }
 
 /** Checked before the next task begins: other sessions may have spent the rest of the day's or the project's budget. */
-export async function stopWhenSpentBeforeNext({ run, deps }: SessionContext): Promise<void> {
-  const totals = await readSpendingTotals({ ...run.row, task_id: null }, deps)
-  await stopWhenSpent({ totals }, run, deps)
+export async function stopWhenSpentBeforeNext({ live, deps }: SessionContext): Promise<void> {
+  const totals = await readSpendingTotals({ ...live.row, task_id: null }, deps)
+  await stopWhenSpent({ totals }, live, deps)
 }
 
 /** Refuses to resume a session without budget: the person is told why, and nothing is changed. */
@@ -122,31 +122,31 @@ interface Halt {
  * The ending of a session that a guard has stopped. It resumes by itself where waiting helps; otherwise it waits for a person, with
  * an escalation.
  */
-export function halted(run: LiveSession, why: GuardTrip, { text, limit }: Halt = {}): LiveSessionEnding {
+export function halted(live: LiveSession, why: GuardTrip, { text, limit }: Halt = {}): LiveSessionEnding {
   const { guard, reason, next, resumesAt } = why
   const resumesByItself = resumesAt !== undefined
   return {
     as: 'paused',
     reason: `${reason}\n${next}`,
     resumesAt,
-    events: [...limitHit(limit, run), ...spentEvent(why, run)],
+    events: [...limitHit(limit, live), ...spentEvent(why, live)],
     task: taskAfter(text, reason, resumesAt),
     checkpoint: guard === 'budget' ? 'capped' : 'error',
     ...(!resumesByItself && {
-      escalation: errorRow({ kind: 'other', message: reason }, run.row, `${reason}. ${next}`),
+      escalation: errorRow({ kind: 'other', message: reason }, live.row, `${reason}. ${next}`),
     }),
   }
 }
 
-function spentEvent({ use }: GuardTrip, run: LiveSession): NewEvent[] {
-  return use ? [eventOf(run, 'budget.spent', { ...use, key: budgetKey(use.scope, run.row) }, 'daemon')] : []
+function spentEvent({ use }: GuardTrip, live: LiveSession): NewEvent[] {
+  return use ? [eventOf(live, 'budget.spent', { ...use, key: budgetKey(use.scope, live.row) }, 'daemon')] : []
 }
 
 /** Why a session stops whose budget is spent, what helps, and when it resumes by itself: a day's budget is fresh tomorrow. */
-function budgetTrip(use: BudgetUse, run: Pick<LiveSession, 'id' | 'consent'>, now: number): GuardTrip {
-  const resumesAt = use.scope === 'day' ? (nextAllowedTime(startOfNextDay(now), run.consent) ?? undefined) : undefined
+function budgetTrip(use: BudgetUse, live: Pick<LiveSession, 'id' | 'consent'>, now: number): GuardTrip {
+  const resumesAt = use.scope === 'day' ? (nextAllowedTime(startOfNextDay(now), live.consent) ?? undefined) : undefined
   const reason = `${capitalize(budgetWords(use))} is spent (${amountWords(use.measure, use.spent)})`
-  return { guard: 'budget', reason, next: describeRemedy(use, run.id), resumesAt, use }
+  return { guard: 'budget', reason, next: describeRemedy(use, live.id), resumesAt, use }
 }
 
 /** How a person raises the budget. */

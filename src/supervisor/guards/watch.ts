@@ -62,7 +62,7 @@ export class GuardWatch {
 
   /** Watches a session until the result is disposed. */
   watch(context: SessionContext): Disposable {
-    this.#watched.set(context.run, {
+    this.#watched.set(context.live, {
       ...context,
       gone: Promise.withResolvers(),
       last: undefined,
@@ -70,7 +70,7 @@ export class GuardWatch {
       checks: 0,
     })
     if (!this.#timer) this.#arm(NORMAL_CHECK_MS)
-    return { [Symbol.dispose]: () => this.#leave(context.run) }
+    return { [Symbol.dispose]: () => this.#leave(context.live) }
   }
 
   /** Checks now. */
@@ -81,9 +81,9 @@ export class GuardWatch {
     return this.#checking
   }
 
-  #leave(run: LiveSession): void {
-    this.#watched.get(run)?.gone.resolve()
-    this.#watched.delete(run)
+  #leave(live: LiveSession): void {
+    this.#watched.get(live)?.gone.resolve()
+    this.#watched.delete(live)
     if (this.#watched.size > 0) return
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -102,7 +102,7 @@ export class GuardWatch {
       try {
         if (await checkProcesses(watched, { all, now: this.#clock.now() })) needsFastCheck = true
       } catch (error) {
-        watched.run.log.warn({ error }, 'its processes could not be checked')
+        watched.live.log.warn({ error }, 'its processes could not be checked')
       }
     }
     if (this.#watched.size > 0) this.#arm(needsFastCheck ? FAST_CHECK_MS : NORMAL_CHECK_MS)
@@ -111,18 +111,18 @@ export class GuardWatch {
 
 /** Returns true where the agent should be checked again soon. */
 async function checkProcesses(watched: Watched, { all, now }: { all: ProcessUsage[]; now: number }): Promise<boolean> {
-  const { run } = watched
+  const { live } = watched
   await bookNow(watched)
-  const pid = run.session?.pid
+  const pid = live.session?.pid
   if (pid !== undefined && watched.checks++ % CHECKS_PER_MARKER_SCAN === 0) watched.marked = findMarked(watched)
   // A process id may have been reused by now.
   const orphans = watched.marked.filter(({ pid, born }) => born !== undefined && rawStartTime(pid) === born)
   const tree = pid === undefined ? [] : findTree([pid, ...orphans.map(orphan => orphan.pid)], all)
   const hasTree = tree.length > 0
-  if (hasTree && isLively(watched, tree, pid ?? 0)) run.guards.activity.markAlive(now)
+  if (hasTree && isLively(watched, tree, pid ?? 0)) live.guards.activity.markAlive(now)
   await applyStallGuard(watched, { stopped: tree.some(({ stopped }) => stopped), now })
   if (!hasTree) return false
-  const cap = run.guards.settings.maxMemoryBytes
+  const cap = live.guards.settings.maxMemoryBytes
   const resident = tree.reduce((sum, { residentBytes }) => sum + residentBytes, 0)
   const bytes = resident <= cap ? resident : sumProportionalBytes(tree)
   await applyMemoryCap(watched, { bytes, tree, all, agent: pid ?? 0, now })
@@ -130,8 +130,8 @@ async function checkProcesses(watched: Watched, { all, now }: { all: ProcessUsag
 }
 
 /** Expensive: reads the environment of every process. */
-function findMarked({ run }: Watched): Watched['marked'] {
-  const { marker } = run.row
+function findMarked({ live }: Watched): Watched['marked'] {
+  const { marker } = live.row
   const pids = marker === null ? [] : findMarkedPids(sessionMarker(marker)).filter(pid => pid !== process.pid)
   return pids.map(pid => ({ pid, born: rawStartTime(pid) }))
 }
@@ -167,24 +167,24 @@ export interface MemoryUse {
 
 /** Brings an agent back under its cap: softly first, then by ending the tool that grows, then by ending the agent. */
 async function applyMemoryCap(context: WatchedContext, { bytes, tree, all, agent, now }: MemoryUse): Promise<void> {
-  const { run } = context
-  const { memory, settings } = run.guards
+  const { live } = context
+  const { memory, settings } = live.guards
   const hog =
     bytes > settings.maxMemoryBytes ? findHog(tree, { agent, all, capBytes: settings.maxMemoryBytes }) : undefined
   const step = memory.nextStep(bytes, { now, hasHog: hog !== undefined })
-  if (step === undefined || run.over) return
+  if (step === undefined || live.over) return
   const reason = `The agent uses ${formatBytes(bytes)} of memory with all that it started, ${formatBytes(settings.maxMemoryBytes)} are allowed (agents.max_memory_mb)${describeHog(hog)}`
-  const event = eventOf(run, 'guard.tripped', { guard: 'memory', did: MEMORY_ACTIONS[step], reason }, 'daemon')
-  await record(run, context.deps, { events: [event], patch: {} })
-  const next = `See what needs so much, or raise the cap: pcc config set agents.max_memory_mb ${Math.ceil((settings.maxMemoryBytes * 2) / 1_048_576)}; then: pcc resume ${run.id}`
-  tripGuard(run, { guard: 'memory', reason, next })
+  const event = eventOf(live, 'guard.tripped', { guard: 'memory', did: MEMORY_ACTIONS[step], reason }, 'daemon')
+  await record(live, context.deps, { events: [event], patch: {} })
+  const next = `See what needs so much, or raise the cap: pcc config set agents.max_memory_mb ${Math.ceil((settings.maxMemoryBytes * 2) / 1_048_576)}; then: pcc resume ${live.id}`
+  tripGuard(live, { guard: 'memory', reason, next })
   await takeMemoryStep(step, context, hog)
 }
 
 async function takeMemoryStep(step: MemoryStep, context: WatchedContext, hog: Hog | undefined): Promise<void> {
   if (step === 'kill_hog' && hog) kill(hog.group)
   // An agent that cannot be interrupted (a person has its terminal) is ended by the next step.
-  if (step === 'interrupt') await context.run.session?.interrupt().catch(() => undefined)
+  if (step === 'interrupt') await context.live.session?.interrupt().catch(() => undefined)
   if (step === 'end') endInBackground(context)
 }
 
@@ -227,23 +227,23 @@ async function applyStallGuard(
   context: WatchedContext,
   { stopped, now }: { stopped: boolean; now: number },
 ): Promise<void> {
-  const { run, deps } = context
-  const { activity, settings } = run.guards
-  const waits = run.row.state === 'asking' || run.row.state === 'queued' || run.session?.takenOver === true
+  const { live, deps } = context
+  const { activity, settings } = live.guards
+  const waits = live.row.state === 'asking' || live.row.state === 'queued' || live.session?.takenOver === true
   if (waits) activity.markAlive(now)
   const canSee = process.platform === 'linux'
-  if (run.over || run.stopping !== undefined) return
+  if (live.over || live.stopping !== undefined) return
   if (!activity.isHung(now, { waits, stopped, canSee, stallMs: settings.stallMs })) return
   const silentMs = now - activity.aliveAt
   activity.markAlive(now) // so that the stall is reported once
   const isFirst = !(await hasStalledBefore(context, now))
   const reason = `The agent hangs: no sign of life for ${Math.round(silentMs / 60_000)} minutes${describeActivity(stopped, activity.toolsInFlight)}`
-  const event = eventOf(run, 'guard.tripped', { guard: 'stall', did: 'interrupted', reason }, 'daemon')
-  await record(run, deps, { events: [event], patch: {} })
+  const event = eventOf(live, 'guard.tripped', { guard: 'stall', did: 'interrupted', reason }, 'daemon')
+  await record(live, deps, { events: [event], patch: {} })
   const next = isFirst
     ? 'It is tried once more by itself'
-    : `It hung before; look at it with: pcc logs ${run.id}, and go on with: pcc resume ${run.id}`
-  tripGuard(run, { guard: 'stall', reason, next, resumesAt: isFirst ? deps.clock.now() + RESUME_MS : undefined })
+    : `It hung before; look at it with: pcc logs ${live.id}, and go on with: pcc resume ${live.id}`
+  tripGuard(live, { guard: 'stall', reason, next, resumesAt: isFirst ? deps.clock.now() + RESUME_MS : undefined })
   endInBackground(context)
 }
 
@@ -253,9 +253,9 @@ function describeActivity(stopped: boolean, tools: number): string {
 }
 
 /** Whether the session has stalled since a person last resumed it. */
-async function hasStalledBefore({ run, deps }: SessionContext, now: number): Promise<boolean> {
+async function hasStalledBefore({ live, deps }: SessionContext, now: number): Promise<boolean> {
   const kinds: StoredEvent['kind'][] = ['guard.tripped', 'session.resumed']
-  const events = await deps.store.events({ subject: run.id, kinds, tail: MAX_EVENTS })
+  const events = await deps.store.events({ subject: live.id, kinds, tail: MAX_EVENTS })
   const resumed = events.findLastIndex(({ kind, actor }) => kind === 'session.resumed' && actor === 'human')
   return events
     .slice(resumed + 1)
@@ -268,21 +268,21 @@ const MAX_EVENTS = 50
 
 /** Passes an event to the guards, and acts on their findings. */
 export async function applyGuards(event: SessionEvent, context: SessionContext): Promise<void> {
-  const { run, deps } = context
+  const { live, deps } = context
   const now = deps.clock.now()
-  run.guards.activity.observe(event, now)
-  for (const finding of run.guards.breakers.observe(event, now)) await applyFinding(finding, context)
+  live.guards.activity.observe(event, now)
+  for (const finding of live.guards.breakers.observe(event, now)) await applyFinding(finding, context)
 }
 
-async function applyFinding(finding: BreakerFinding, { run, deps }: SessionContext): Promise<void> {
-  if (run.pausing !== undefined || run.stopping !== undefined) return
+async function applyFinding(finding: BreakerFinding, { live, deps }: SessionContext): Promise<void> {
+  if (live.pausing !== undefined || live.stopping !== undefined) return
   const { guard, reason } = finding
   const did = 'did' in finding ? finding.did : 'paused'
   // A command may have changed files that no call reports: the files are checked before the session is stopped.
-  if (guard === 'progress' && (await hasChanged(run))) return run.guards.breakers.changed()
-  const event = eventOf(run, 'guard.tripped', { guard, did, reason }, 'daemon')
-  await record(run, deps, { events: [event], patch: {} })
-  if (did === 'paused') tripGuard(run, breakerTrip(guard, reason, run))
+  if (guard === 'progress' && (await hasChanged(live))) return live.guards.breakers.changed()
+  const event = eventOf(live, 'guard.tripped', { guard, did, reason }, 'daemon')
+  await record(live, deps, { events: [event], patch: {} })
+  if (did === 'paused') tripGuard(live, breakerTrip(guard, reason, live))
 }
 
 /** The message of a breaker to the person. */
@@ -290,10 +290,10 @@ function breakerTrip(guard: BreakerFinding['guard'], reason: string, { id }: Liv
   return { guard, reason, next: `Look at it with: pcc logs ${id}; go on, with a fresh allowance: pcc resume ${id}` }
 }
 
-async function hasChanged(run: LiveSession): Promise<boolean> {
-  const since = run.guards.changesSeenAt
-  run.guards.changesSeenAt = Date.now()
-  const { files } = await scanChanged({ project: workDirectory(run.row), since, limits: SCAN_LIMITS })
+async function hasChanged(live: LiveSession): Promise<boolean> {
+  const since = live.guards.changesSeenAt
+  live.guards.changesSeenAt = Date.now()
+  const { files } = await scanChanged({ project: workDirectory(live.row), since, limits: SCAN_LIMITS })
   return files.length > 0
 }
 

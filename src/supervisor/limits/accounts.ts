@@ -52,37 +52,37 @@ export class Accounts implements AccountLimits {
   }
 
   /** A limit was met: the account is closed in its row, and all its sessions stop at their next step. */
-  async shut(run: LiveSession, limit: Limit): Promise<AccountGate | undefined> {
-    const { account } = run.row
+  async shut(live: LiveSession, limit: Limit): Promise<AccountGate | undefined> {
+    const { account } = live.row
     if (account === null) return undefined
     const closing = this.#deps.gates.close(account, limit)
     // Before the row is written, so that no session calls the model meanwhile. The call below is for sessions that read the gate before.
-    this.#holdBackOthers(run)
+    this.#holdBackOthers(live)
     const gate = await closing
     this.#tried.delete(account)
-    run.log.warn({ account, until: gate.closed_until, window: gate.window }, 'the account is shut')
-    this.#holdBackOthers(run)
+    live.log.warn({ account, until: gate.closed_until, window: gate.window }, 'the account is shut')
+    this.#holdBackOthers(live)
     return gate
   }
 
-  #holdBackOthers(run: LiveSession): void {
+  #holdBackOthers(live: LiveSession): void {
     for (const other of this.#deps.live()) {
-      if (other !== run && other.row.account === run.row.account) pauseForGate(other)
+      if (other !== live && other.row.account === live.row.account) pauseForGate(other)
     }
   }
 
   /** A person held or released an account: live sessions of a closed account stop at their next step. */
   async lookAtAll(): Promise<void> {
-    for (const run of this.#deps.live()) {
-      if (!(await this.admits(run)).open) pauseForGate(run)
+    for (const live of this.#deps.live()) {
+      if (!(await this.admits(live)).open) pauseForGate(live)
     }
   }
 
   /** The model answered: the limit of the account is over. Acted on once per start of an agent. */
-  async answered(run: LiveSession): Promise<void> {
-    const isFirst = !run.answered
-    run.answered = true
-    const { account } = run.row
+  async answered(live: LiveSession): Promise<void> {
+    const isFirst = !live.answered
+    live.answered = true
+    const { account } = live.row
     if (!isFirst || account === null) return
     await this.#deps.gates.reopen(account)
     if (this.#tried.delete(account)) this.#deps.changed()
@@ -100,23 +100,23 @@ export class Accounts implements AccountLimits {
   }
 
   /** The vendor reported how full its windows are. At the level critical, `quota.on_critical = "pause"` closes the account. */
-  async told(event: Extract<SessionEvent, { kind: 'limit' }>, run: LiveSession): Promise<void> {
-    const { account } = run.row
+  async told(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void> {
+    const { account } = live.row
     const { quota, clock } = this.#deps
     const windows = windowsIn(event, clock.now())
     if (account === null || windows.length === 0) return
     try {
       await quota.seen(account, windows)
     } catch (error) {
-      run.log.warn({ problem: messageOf(error) }, 'the quota could not be noted')
+      live.log.warn({ problem: messageOf(error) }, 'the quota could not be noted')
     }
-    await this.level(run)
+    await this.level(live)
     const now = clock.now()
-    if (levelOf(windows, run.quota.thresholds, now) === 'critical' && run.quota.onCritical === 'pause') {
-      const resetsAt = easesAt(windows, run.quota.thresholds, now)
+    if (levelOf(windows, live.quota.thresholds, now) === 'critical' && live.quota.onCritical === 'pause') {
+      const resetsAt = easesAt(windows, live.quota.thresholds, now)
       const message = 'the allowance is nearly used up (quota.on_critical = "pause")'
-      await this.shut(run, { source: 'event', message, ...(resetsAt !== undefined && { resetsAt }) })
-      pauseForGate(run)
+      await this.shut(live, { source: 'event', message, ...(resetsAt !== undefined && { resetsAt }) })
+      pauseForGate(live)
     }
     this.#deps.changed()
   }
@@ -148,8 +148,8 @@ export class Accounts implements AccountLimits {
    * When this session resumes by itself: after the account opens, a little apart from the others that wait for it, and within
    * the hours that a person agreed to. Null where only a person may resume it.
    */
-  async resumesAt(run: LiveSession, gate: AccountGate): Promise<number | null> {
-    return nextAllowedTime(await staggerResumes(this.#deps.store, gate, run.row), run.consent)
+  async resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null> {
+    return nextAllowedTime(await staggerResumes(this.#deps.store, gate, live.row), live.consent)
   }
 }
 

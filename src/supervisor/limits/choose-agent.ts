@@ -190,21 +190,21 @@ export class FailoverWatch extends Alarm {
   }
 
   async #pauseChanging(): Promise<number | undefined> {
-    const sessions = this.#deps.supervisor().live.runs().filter(mayChangeHands)
-    for (const run of sessions) if (await this.#shouldChange(run)) pauseForGate(run)
+    const sessions = this.#deps.supervisor().sessions.all().filter(mayChangeHands)
+    for (const live of sessions) if (await this.#shouldChange(live)) pauseForGate(live)
     return sessions.length > 0 ? CHECK_MS : undefined
   }
 
-  async #shouldChange(run: LiveSession): Promise<boolean> {
-    const { failover, row } = run
-    if (!failover || run.pausing !== undefined || run.session === undefined) return false
+  async #shouldChange(live: LiveSession): Promise<boolean> {
+    const { failover, row } = live
+    if (!failover || live.pausing !== undefined || live.session === undefined) return false
     const { order, on, thresholdMs, costUsd } = failover
-    const standing = readStanding(run)
+    const standing = readStanding(live)
     const changedAt = row.options.handed?.at
     const now = this.#deps.clock.now()
     if (standing.why === 'works' && changedAt !== undefined && now - changedAt < thresholdMs) return false
     const supervisor = this.#deps.supervisor()
-    const env = supervisor.kept.of(row.id) ?? run.open.env
+    const env = supervisor.kept.of(row.id) ?? live.open.env
     const agents = await readAgentFacts({ row, env, order, supervisor })
     const choice = chooseNext({ now, order: agents, current: row.agent, standing, changedAt, thresholdMs, on, costUsd })
     return 'go' in choice

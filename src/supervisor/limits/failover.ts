@@ -25,21 +25,21 @@ import {
  */
 export async function endingWithFailover(
   ending: LiveSessionEnding,
-  run: LiveSession,
+  live: LiveSession,
   ready: PreparedSession,
   supervisor: SupervisorContext,
 ): Promise<LiveSessionEnding> {
   const { failover } = ready
   if (failover.order.length < 2) return ending
-  const { row } = run
+  const { row } = live
   const admission = await supervisor.deps.accounts.admits({ row })
-  const standing = readStandingAtEnd(ending, run, admission, failover.costUsd)
+  const standing = readStandingAtEnd(ending, live, admission, failover.costUsd)
   if (!standing) return ending
-  const env = supervisor.kept.of(row.id) ?? run.open.env
+  const env = supervisor.kept.of(row.id) ?? live.open.env
   const { choice, agents } = await chooseAgent({ row, env, standing, failover }, supervisor)
   const now = supervisor.deps.clock.now()
   if (!('go' in choice)) return wakeSooner(ending, choice.lookAt, now)
-  const at = nextAllowedTime(choice.at, run.consent)
+  const at = nextAllowedTime(choice.at, live.consent)
   const change = at === null ? undefined : agentChangeFor(row, { choice, agents, now, problem: readProblem(ending) })
   if (at === null || !change) return ending
   const { reason, event, patch } = change
@@ -150,20 +150,20 @@ const CANNOT_BEGIN = new Set<FailureKind>([
 /** How the agent stands when its session ends; undefined where no other agent could help. */
 function readStandingAtEnd(
   ending: LiveSessionEnding,
-  run: LiveSession,
+  live: LiveSession,
   admission: AccountAdmission,
   costUsd: number | undefined,
 ): AgentStanding | undefined {
-  if (ending.held || run.withstood || run.stopping !== undefined || run.pausing === 'person') return undefined
-  const { handed, host } = run.row.options
+  if (ending.held || live.hasSurvivors || live.stopping !== undefined || live.pausing === 'person') return undefined
+  const { handed, host } = live.row.options
   // In a terminal a person has chosen the agent.
   if (host !== undefined) return undefined
   if (ending.as === 'error') {
-    const isBroken = handed && !run.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
+    const isBroken = handed && !live.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
     return isBroken ? { why: 'broken' } : undefined
   }
   if (ending.resumesAt === undefined || ending.task?.to === 'verifying') return undefined
-  const spent = run.row.cost_usd - (handed?.cost_usd ?? 0)
+  const spent = live.row.cost_usd - (handed?.cost_usd ?? 0)
   if (costUsd !== undefined && spent >= costUsd) return { why: 'cost', spent }
   if (ending.as === 'rate_limited') return standingAtGate(admission)
   return ending.as === 'paused' && ending.retries ? { why: 'outage', tries: ending.retries } : undefined

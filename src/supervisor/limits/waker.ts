@@ -93,7 +93,7 @@ export async function wakeSession(
   { env, mayStart, resume }: WakeOptions,
   supervisor: SupervisorContext,
 ): Promise<void> {
-  const isLive = () => supervisor.live.get(row.id) !== undefined
+  const isLive = () => supervisor.sessions.get(row.id) !== undefined
   // The session stays due and is tried again in seconds: nothing is written to a full disk.
   if (isLive() || mayStart?.() !== undefined) return
   try {

@@ -4,37 +4,37 @@ import type { LiveSession, SessionDeps } from './context.ts'
 import type { PreparedSession } from './prepare.ts'
 import { record } from './record.ts'
 
-/** Somebody in the line. */
+/** A session that stands in the line. */
 interface QueuedEntrant extends QueueEntrant {
-  toldNext: boolean
+  knowsItIsNext: boolean
   admit: (leave: (() => void) | undefined) => void
 }
 
-/** What somebody waits for. */
+/** What a session waits for. */
 export type MissingResource = 'place' | 'allowance' | 'turn'
 
 interface QueueEntrant {
   id: string
-  /** How many may run at once, in this one's eyes. */
+  /** How many sessions may run at once, by this session's settings. */
   max: number
   /** Higher comes first. */
   priority?: number | undefined
-  /** Who shares an allowance with it. */
+  /** Sessions of the same account share an allowance. */
   account?: string | null | undefined
-  /** How many of the same account may run, as its allowance stands now. */
+  /** How many sessions of the account may run, as its allowance stands now. */
   allowed?: (() => number) | undefined
-  /** Those of one place of work go in one at a time. One that is over, and only has to leave, is in nobody's way. */
+  /** Sessions that work in one directory enter one at a time. One that is over and only has to leave does not count. */
   turn?: { of: string; isOver: () => boolean } | undefined
-  /** It must wait: for a place, for its account's allowance, or for its turn. */
+  /** Called when the session must wait: for a place, for its account's allowance, or for its turn. */
   waits: (what: MissingResource) => void
-  /** It waits for a place, and will be let in as soon as one leaves. */
+  /** Called when the session is next: it will be admitted as soon as a place is free. */
   next: () => void
 }
 
-/** An allowance grows fresh by the clock alone, which nobody tells of. */
-const LOOK_AGAIN_MS = 15_000
+/** An allowance is renewed by the clock alone, without an event, so the line is checked again after this time. */
+const CHECK_AGAIN_MS = 15_000
 
-/** At most so many sessions run at once; the rest wait by priority and then in the order they came. */
+/** Bounds how many sessions run at once; the rest wait by priority and then in the order they came. */
 export class AdmissionQueue {
   readonly #line: QueuedEntrant[] = []
   readonly #byAccount = new Map<string, number>()
@@ -42,53 +42,53 @@ export class AdmissionQueue {
   #inside = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** How many stand in the line. */
+  /** How many sessions stand in the line. */
   get waiting(): number {
     return this.#line.length
   }
 
-  /** Resolves with the way out when there is a place, or with nothing when the entrant was withdrawn. */
+  /** Resolves with a function that gives the place back, or with undefined when the entrant was withdrawn. */
   async enter(entrant: QueueEntrant): Promise<(() => void) | undefined> {
-    const lacking = this.#lacks(entrant)
+    const lacking = this.#missingFor(entrant)
     if (lacking === undefined && !this.#line.some(other => comesBefore(other, entrant) && !this.#isHeldBack(other))) {
       return this.#place(entrant)
     }
     entrant.waits(lacking ?? 'place')
     const { promise, resolve } = Promise.withResolvers<(() => void) | undefined>()
-    const waiting = { ...entrant, toldNext: false, admit: resolve }
+    const waiting = { ...entrant, knowsItIsNext: false, admit: resolve }
     const behind = this.#line.findIndex(other => !comesBefore(other, entrant))
     this.#line.splice(behind < 0 ? this.#line.length : behind, 0, waiting)
-    this.look()
+    this.admitReady()
     return promise
   }
 
-  /** Takes one out of the line; nothing happens to one that is inside. True where it stood there. */
+  /** Takes a session out of the line and returns true; a session that has its place already keeps it. */
   withdraw(id: string): boolean {
-    const index = this.#line.findIndex(each => each.id === id)
+    const index = this.#line.findIndex(waiting => waiting.id === id)
     if (index < 0) return false
     this.#line.splice(index, 1)[0]?.admit(undefined)
-    this.look()
+    this.admitReady()
     return true
   }
 
-  /** Lets in whoever can enter now. One that lacks something else than a place holds up nobody. */
-  look(): void {
+  /** Admits every session that can enter now. One that waits for its turn or its allowance holds up nobody behind it. */
+  admitReady(): void {
     clearTimeout(this.#timer)
     for (const waiting of [...this.#line]) {
-      const lacking = this.#lacks(waiting)
+      const lacking = this.#missingFor(waiting)
       if (lacking === 'allowance' || lacking === 'turn') continue
       if (lacking === 'place') {
-        if (!waiting.toldNext) waiting.next()
-        waiting.toldNext = true
+        if (!waiting.knowsItIsNext) waiting.next()
+        waiting.knowsItIsNext = true
         break
       }
       this.#line.splice(this.#line.indexOf(waiting), 1)
       waiting.admit(this.#place(waiting))
     }
-    if (this.#line.length > 0) this.#timer = setTimeout(() => this.look(), LOOK_AGAIN_MS).unref()
+    if (this.#line.length > 0) this.#timer = setTimeout(() => this.admitReady(), CHECK_AGAIN_MS).unref()
   }
 
-  #lacks(entrant: QueueEntrant): MissingResource | undefined {
+  #missingFor(entrant: QueueEntrant): MissingResource | undefined {
     if (this.#lacksTurn(entrant)) return 'turn'
     if (this.#inside >= entrant.max) return 'place'
     return this.#lacksAllowance(entrant) ? 'allowance' : undefined
@@ -116,7 +116,7 @@ export class AdmissionQueue {
       left = true
       this.#count(account, -1)
       if (turn && this.#turns.get(turn.of) === turn) this.#turns.delete(turn.of)
-      this.look()
+      this.admitReady()
     }
   }
 
@@ -129,9 +129,9 @@ export class AdmissionQueue {
   }
 }
 
-/** Whether one that stands in the line stays before one that comes now. */
-function comesBefore(standing: QueueEntrant, coming: QueueEntrant): boolean {
-  return (standing.priority ?? 0) >= (coming.priority ?? 0)
+/** Whether a session in the line stays ahead of one that arrives now. */
+function comesBefore(queued: QueueEntrant, arriving: QueueEntrant): boolean {
+  return (queued.priority ?? 0) >= (arriving.priority ?? 0)
 }
 
 interface AdmitOptions {
@@ -142,74 +142,74 @@ interface AdmitOptions {
 }
 
 /**
- * Waits for a free place. The session that is next in line gets its agent's process started ahead of time: only while such
- * a one is known is a process kept warm. Nothing comes back when the session was stopped while it waited.
+ * Waits for a free place. The agent's process of the session that is next in line is started ahead of time; no other process
+ * is kept warm here. Returns undefined when the session was stopped while it waited.
  */
 export async function admit(
-  run: LiveSession,
+  live: LiveSession,
   { admission, max, ready, deps }: AdmitOptions,
 ): Promise<Disposable | undefined> {
-  const open = () => ({ ...run.open, asks: asksFor(run, deps) })
+  const open = () => ({ ...live.open, asks: asksFor(live, deps) })
   let current = ready
-  const bringUpToDate = async () => {
-    current = await refreshPreparation(run, current, deps)
+  const renew = async () => {
+    current = await refreshPreparation(live, current, deps)
   }
   let waited: Promise<void> | undefined
   let warming: Promise<void> | undefined
-  await deps.accounts.level(run) // known from here on, so that `allowed` need not wait for it
-  if (isCalledOff(run)) return undefined // nobody stands in a line that they have left already
+  await deps.accounts.level(live) // reads the level, so that `allowed` can answer without waiting
+  if (isCalledOff(live)) return undefined // the session was stopped or paused before it entered the line
   const leave = await admission.enter({
-    id: run.id,
+    id: live.id,
     max,
-    priority: run.row.priority,
-    account: run.row.account,
-    allowed: () => deps.accounts.allowed(run, max),
-    turn: turnOf(run),
+    priority: live.row.priority,
+    account: live.row.account,
+    allowed: () => deps.accounts.allowed(live, max),
+    turn: turnOf(live),
     waits: what => {
-      waited = noteWaiting(run, deps, WAIT_NOTES[what](max)).finally(run.placed.resolve)
+      waited = noteWaiting(live, deps, WAIT_NOTES[what](max)).finally(live.placed.resolve)
     },
     next: () => {
-      run.log.info({}, 'next in line, its agent is started ahead of time')
-      // A process reads the project's settings when it starts, so they are looked at before it does.
-      warming = bringUpToDate().then(
-        () => run.driver.warm(open()),
-        error => run.log.warn({ error }, 'not started ahead of time'),
+      live.log.info({}, 'next in line, its agent is started ahead of time')
+      // A process reads the project's settings when it starts, so they are checked before that.
+      warming = renew().then(
+        () => live.driver.warm(open()),
+        error => live.log.warn({ error }, 'not started ahead of time'),
       )
     },
   })
-  run.placed.resolve()
+  live.placed.resolve()
   await waited
-  if (leave && !isCalledOff(run)) {
+  if (leave && !isCalledOff(live)) {
     if (waited) {
       await warming
-      run.renew = bringUpToDate
-      await record(run, deps, { events: [], patch: { state: 'starting', status_reason: null } })
+      live.renew = renew
+      await record(live, deps, { events: [], patch: { state: 'starting', status_reason: null } })
     }
     return { [Symbol.dispose]: leave }
   }
   leave?.()
   await warming
-  await run.driver.cool(open())
+  await live.driver.cool(open())
   return undefined
 }
 
-/** One more would wait for a place than may: it is refused before anything of it exists. */
-export function refuseWhenQueueFull(
-  live: readonly LiveSession[],
-  { maxConcurrent, maxWaiting }: PreparedSession,
-): void {
-  const waiting = live.filter(({ row }) => row.state !== 'ended').length - maxConcurrent
+/** Refuses a session when too many wait for a place already, before anything of it exists. */
+export function refuseWhenQueueFull(all: readonly LiveSession[], { maxConcurrent, maxWaiting }: PreparedSession): void {
+  const waiting = all.filter(({ row }) => row.state !== 'ended').length - maxConcurrent
   if (waiting < maxWaiting) return
   throw new AppError('line_full', { waiting: Math.max(0, waiting), raised: maxWaiting * 2 || 10 })
 }
 
-/** Sessions of runs take turns in a project: a question that is answered must not bring a second agent into it. A worktree has one. */
-function turnOf(run: LiveSession): QueueEntrant['turn'] {
-  const { project, options } = run.row
-  return options.run && !options.place ? { of: project, isOver: () => run.row.state === 'ended' } : undefined
+/**
+ * Sessions of runs take turns in a project: an answered question must not bring a second agent into it. A worktree has only
+ * one session.
+ */
+function turnOf(live: LiveSession): QueueEntrant['turn'] {
+  const { project, options } = live.row
+  return options.run && !options.place ? { of: project, isOver: () => live.row.state === 'ended' } : undefined
 }
 
-/** A person does not want it to begin any more. */
+/** Whether a person no longer wants the session to begin. */
 export function isCalledOff({ stopping, pausing }: LiveSession): boolean {
   return stopping !== undefined || pausing === 'person'
 }
@@ -230,36 +230,41 @@ const WAIT_NOTES = {
 }
 
 async function noteWaiting(
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
   { reason, text }: { reason: string; text: string },
 ): Promise<void> {
-  const event = { actor: 'daemon', subject: run.id, kind: 'session.noted', body: { text } } as const
-  await record(run, deps, { events: [event], patch: { state: 'queued', status_reason: reason } })
+  const event = { actor: 'daemon', subject: live.id, kind: 'session.noted', body: { text } } as const
+  await record(live, deps, { events: [event], patch: { state: 'queued', status_reason: reason } })
 }
 
 /**
- * Looks at settings and trust once more for a session that waited in line: a pull or a checkout may have changed the project
- * since. A process that was started for what held before no longer fits, and the driver ends it. What holds now is returned.
+ * Reads settings and trust again for a session that waited in line: a pull or a checkout may have changed the project since.
+ * A process that was started with the old settings no longer fits, and the driver ends it. Returns the new preparation.
  */
 async function refreshPreparation(
-  run: LiveSession,
-  before: PreparedSession,
+  live: LiveSession,
+  old: PreparedSession,
   deps: SessionDeps,
 ): Promise<PreparedSession> {
-  const cool = () => run.driver.cool({ ...run.open, asks: asksFor(run, deps) })
-  const now = await before.again().catch(async error => {
+  const cool = () => live.driver.cool({ ...live.open, asks: asksFor(live, deps) })
+  const ready = await old.prepareAgain().catch(async error => {
     await cool()
     throw error
   })
-  if (now.driver !== run.driver) await cool()
-  run.driver = now.driver
-  run.open = { ...run.open, ...now.open }
-  run.policy = now.policy
-  run.heldEnough = now.heldEnough
-  run.guard = run.guards.before(now.guard)
-  const news = now.notes.filter(text => !before.notes.includes(text))
-  const noted = (text: string) => ({ actor: 'daemon', subject: run.id, kind: 'session.noted' as const, body: { text } })
-  if (news.length > 0) await record(run, deps, { events: news.map(noted), patch: {} })
-  return now
+  if (ready.driver !== live.driver) await cool()
+  live.driver = ready.driver
+  live.open = { ...live.open, ...ready.open }
+  live.policy = ready.policy
+  live.heldEnough = ready.heldEnough
+  live.guard = live.guards.before(ready.guard)
+  const newNotes = ready.notes.filter(text => !old.notes.includes(text))
+  const noteEvent = (text: string) => ({
+    actor: 'daemon',
+    subject: live.id,
+    kind: 'session.noted' as const,
+    body: { text },
+  })
+  if (newNotes.length > 0) await record(live, deps, { events: newNotes.map(noteEvent), patch: {} })
+  return ready
 }

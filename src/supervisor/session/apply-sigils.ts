@@ -2,13 +2,13 @@ import type { Log } from '../../base/log.ts'
 import type { EventBody } from '../../domain/event.ts'
 import { type IgnoredSigil, type ReadSigils, readSigils, type Sigil } from './read-sigils.ts'
 
-/** What the sigils of a turn come to. */
+/** What the sigils of a turn mean together. */
 export interface AppliedSigils {
-  /** What the agent says of its task; a failure counts before a claim of success. */
+  /** How the agent says its task ended; a failure counts before a success. */
   claim: 'done' | 'failed' | undefined
-  /** Why, with `failed`, where it said so. */
+  /** The reason for `failed`, where the agent gave one. */
   reason?: string | undefined
-  /** It gives up the whole of what it works on, not only this task. */
+  /** The agent gives up on everything it works on, not only on this task. */
   gaveUp: boolean
   nextModel: string | undefined
   /** For the log. */
@@ -16,8 +16,8 @@ export interface AppliedSigils {
 }
 
 /**
- * What an agent's sigils mean for its task and for what it is part of. `open`: tasks that are not done, its own left out; while
- * there are any, a promise that everything is complete cannot be true. Pure.
+ * What an agent's sigils mean for its task and for the queue or run that the task is part of. `open` counts the other tasks
+ * that are not done; while there are any, a promise that everything is complete cannot be true. Pure.
  */
 export function applySigils({ sigils, ignored }: ReadSigils, { open }: { open: number }): AppliedSigils {
   const failure = sigils.find(sigil => sigil.kind === 'task-failed')
@@ -29,7 +29,7 @@ export function applySigils({ sigils, ignored }: ReadSigils, { open }: { open: n
     reason: reasonOf(failure) ?? reasonOf(givenUp),
     gaveUp: givenUp !== undefined,
     nextModel: sigils.findLast(sigil => sigil.kind === 'next-model')?.model,
-    ignored: early ? [...ignored, { text: COMPLETE, why: `${tasks(open)} still open` }] : ignored,
+    ignored: early ? [...ignored, { text: COMPLETE, why: `${countTasks(open)} still open` }] : ignored,
   }
 }
 
@@ -43,20 +43,23 @@ function reasonOf(sigil: Sigil | undefined): string | undefined {
   return sigil && 'reason' in sigil ? sigil.reason : undefined
 }
 
-function tasks(count: number): string {
+function countTasks(count: number): string {
   return count === 1 ? 'one task is' : `${count} tasks are`
 }
 
 export interface EndedTurn {
-  /** The agent's own last words. */
+  /** The agent's last message. */
   text: string
   task: string | null
-  /** How many other tasks are open of what it works on. */
+  /** How many other tasks of the queue or run are open. */
   open: number
   log: Log
 }
 
-/** Why the agent says, at the end of its turn, that its task has failed; undefined where it does not. What does not count is logged. */
+/**
+ * The reason, where the agent says at the end of its turn that its task failed; otherwise undefined. Sigils that do not
+ * count are logged.
+ */
 export function reasonForGivingUp({ text, task, open, log }: EndedTurn): string | undefined {
   const read = readSigils(text, { task: task ?? undefined })
   const { claim, reason, ignored } = applySigils(read, { open })
@@ -66,20 +69,20 @@ export function reasonForGivingUp({ text, task, open, log }: EndedTurn): string 
 
 const LONGEST = 500
 
-/** What stands before the sigil, where that gives no reason itself. */
+/** The text before the sigil, for a sigil that gives no reason itself. */
 function lastWords(text: string): string {
   const paragraphs = text
     .split(/\n\s*\n/)
-    .map(each => each.replace(/^<[a-z-]+>.*<\/[a-z-]+>\s*$/gm, '').trim())
-    .filter(each => each !== '')
+    .map(paragraph => paragraph.replace(/^<[a-z-]+>.*<\/[a-z-]+>\s*$/gm, '').trim())
+    .filter(paragraph => paragraph !== '')
   const last = (paragraphs.at(-1) ?? '').replace(/\s+/g, ' ')
   if (last === '') return 'the agent says that it failed, without a reason'
   return last.length > LONGEST ? `${last.slice(0, LONGEST - 1).toWellFormed()}…` : last
 }
 
 /**
- * What the sigils at the end of a turn ask of the run that the task belongs to; nothing where they ask nothing. `isCut`: the text is
- * too long to be stored whole, so what it leaves for others is kept beside it.
+ * What the sigils at the end of a turn ask of the task's run; undefined where they ask nothing. `isCut`: the text is too long
+ * to be stored whole, so its journal and knowledge sigils are stored beside it.
  */
 export function sigilsForRun(
   text: string,
@@ -96,5 +99,5 @@ export function sigilsForRun(
   }
 }
 
-/** Each is 4,000 characters at most. */
+/** Each has at most 4,000 characters. */
 const MOST_LEFT = 8

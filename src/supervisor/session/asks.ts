@@ -30,48 +30,48 @@ import {
 } from './judge.ts'
 import { askInInterview, onQuestion } from './on-question.ts'
 import { record } from './record.ts'
-import { mayCall, type ToolContext } from './task-tools.ts'
+import { mayCall } from './task-tools.ts'
 import { askingPatch, terminalWait } from './terminal.ts'
 import { keepAnswerForLater, storedReasons, targetOf } from './tool-call.ts'
 import { callTool } from './tools.ts'
 
-/** What the agent's driver awaits before the agent may act. */
-export function asksFor(run: LiveSession, deps: SessionDeps): Asks {
+/** The functions whose answer the agent's driver awaits before the agent may act. */
+export function asksFor(live: LiveSession, deps: SessionDeps): Asks {
   return {
-    permission: (request, signal) => onPermission(request, signal, { run, deps }),
+    permission: (request, signal) => onPermission(request, signal, { live, deps }),
     question: (question, signal) =>
-      run.row.options.feature?.phase === 'interview'
-        ? askInInterview(question, signal, { run, deps })
-        : onQuestion(question, signal, { run, deps }),
-    tool: (name, input) => callTool(name, input, { run, deps }),
+      live.row.options.feature?.phase === 'interview'
+        ? askInInterview(question, signal, { live, deps })
+        : onQuestion(question, signal, { live, deps }),
+    tool: (name, input) => callTool(name, input, { live, deps }),
   }
 }
 
 /**
- * May this call happen? The policy decides, with the brain for what is in between, or a person at an attached terminal.
- * With nobody there it is denied at once, with the way round, unless the person chose that dangerous calls wait.
+ * Decides whether a call may happen: by policy, by the brain for calls in between, or by a person at an attached terminal.
+ * With nobody attached the call is denied at once with an alternative, unless the person chose that dangerous calls wait.
  */
 export async function onPermission(
   request: Request,
   signal: AbortSignal,
   context: SessionContext,
 ): Promise<Verdict | Park> {
-  const { run } = context
+  const { live } = context
   await waitUntilCallStored(request, context)
   const since = performance.now()
-  const refused = await run.guard(request)
+  const refused = await live.guard(request)
   const judgement: Judgement = refused ? { decision: refused } : await judgeRequest(request, signal, context)
-  const { answer } = run
-  const given = answerToPermission(request, judgement, run)
+  const { answer } = live
+  const given = answerToPermission(request, judgement, live)
   const { verdict, settle } = given ? { verdict: given } : await settleDecision({ request, judgement, signal }, context)
   if ('park' in verdict) return verdict
   try {
     await storeVerdict({ request, judgement, signal }, { verdict, settle, since }, context)
   } catch (error) {
-    if (given && answer) keepAnswerForLater(run, answer)
+    if (given && answer) keepAnswerForLater(live, answer)
     throw error
   }
-  run.log.info(
+  live.log.info(
     { tool: request.tool, verdict: verdict.verdict, risk: verdict.risk, by: verdict.by },
     'permission decided',
   )
@@ -93,19 +93,19 @@ interface VerdictResult extends PersonVerdict {
 async function storeVerdict(
   { request, judgement, signal }: JudgedRequest,
   { verdict, settle, since }: VerdictResult,
-  { run, deps }: SessionContext,
+  { live, deps }: SessionContext,
 ) {
   const { assessment, decision } = judgement
   crashPoint('tool.before-verdict')
-  await record(run, deps, {
+  await record(live, deps, {
     events: [
       eventOf(
-        run,
+        live,
         'permission.decided',
         {
           call_id: request.callId,
           tool: request.tool,
-          target: targetOf(request.input, workDirectory(run.row)),
+          target: targetOf(request.input, workDirectory(live.row)),
           verdict: verdict.verdict === 'allow' ? 'allow' : 'deny',
           risk: verdict.risk,
           reason: verdict.reason,
@@ -120,16 +120,16 @@ async function storeVerdict(
       ),
     ],
     patch: {
-      ...countVerdict(run, verdict),
-      ...(wasParkedOn(request, run) ? { parked: null } : {}),
-      ...askingPatch(run, deps),
+      ...countVerdict(live, verdict),
+      ...(wasParkedOn(request, live) ? { parked: null } : {}),
+      ...askingPatch(live, deps),
     },
-    escalation: refusalRow({ request, judgement, verdict, signal }, run),
+    escalation: refusalRow({ request, judgement, verdict, signal }, live),
     settle,
   })
 }
 
-/** A decision of the policy as it is; what it leaves open goes to a person. */
+/** Takes a decision of the policy as it is; a call that the policy leaves open goes to a person. */
 async function settleDecision(
   { request, judgement, signal }: JudgedRequest,
   context: SessionContext,
@@ -139,13 +139,13 @@ async function settleDecision(
   return askPermission({ request, judgement: { ...judgement, assessment }, signal }, context)
 }
 
-/** An `ask` that cannot be brought to anybody is a refusal. */
+/** An `ask` that cannot be put to anybody is a refusal. */
 function plainVerdict({ verdict, risk, reason, confidence, by }: Decision): Verdict {
   return { verdict: verdict === 'allow' ? 'allow' : 'deny', risk, reason, confidence, by }
 }
 
-function countVerdict(run: LiveSession, { verdict, by }: Verdict): Partial<LiveSession['row']> {
-  const { tools_auto, tools_human, tools_denied } = run.row
+function countVerdict(live: LiveSession, { verdict, by }: Verdict): Partial<LiveSession['row']> {
+  const { tools_auto, tools_human, tools_denied } = live.row
   if (verdict !== 'allow') return { tools_denied: tools_denied + 1 }
   return isAutomatic(by) ? { tools_auto: tools_auto + 1 } : { tools_human: tools_human + 1 }
 }
@@ -154,44 +154,44 @@ function actorOf({ by }: Verdict): string {
   return isAutomatic(by) || by === 'nobody' ? 'daemon' : 'human'
 }
 
-/** What the policy leaves to a person. */
+/** A request that the policy leaves to a person. */
 export interface UnsureRequest {
   request: Request
   judgement: Judgement & { assessment: Assessment }
   signal: AbortSignal
 }
 
-/** What became of it; `settle` is what its row is told. */
+/** The verdict on such a request; `settle` is the answer for its escalation. */
 interface PersonVerdict {
   verdict: Verdict | Park
   settle?: SessionUpdate['settle']
 }
 
 /**
- * Brings a call to a person. Where a terminal is attached it is put to whoever sits there and has a row all the same, by
- * which it is answered from elsewhere; when nobody touches a key it waits without an agent. With nobody attached it is
- * refused, or waits where the person chose that.
+ * Puts a call to a person. An attached terminal shows it, and it has an escalation too, so that it can be answered from
+ * elsewhere; when nobody touches a key, the call is parked. With nobody attached the call is refused, or parked where the
+ * person chose that.
  */
 async function askPermission(unsure: UnsureRequest, context: SessionContext): Promise<PersonVerdict> {
   const { request, judgement } = unsure
-  const { run, deps } = context
+  const { live, deps } = context
   const { decision, assessment, suggestion } = judgement
-  // The agent is about to go: it can put off one call at a time, and asks for the next of the same turn after that.
-  if (run.parking.size > 0) return { verdict: refusalFor('later', decision, assessment) }
+  // The agent is about to exit. It can park one call at a time, and asks for the next call of the same turn after that.
+  if (live.parking.size > 0) return { verdict: refusalFor('later', decision, assessment) }
   const askId = shortId('a')
-  const { reply, number } = deps.terminals.isAttached(run.id)
+  const { reply, number } = deps.terminals.isAttached(live.id)
     ? await askAtTerminal(askId, unsure, context)
     : { reply: NOBODY, number: undefined }
-  const park = () => ({ verdict: parkPermission({ request, decision, assessment, suggestion, askId }, run) })
+  const park = () => ({ verdict: parkPermission({ request, decision, assessment, suggestion, askId }, live) })
   if ('unanswered' in reply) {
-    const isAlone = reply.unanswered === 'nobody' && decision.risk === 'HIGH'
-    const waits = isAlone && run.policy.unattendedHigh === 'wait' && isParkable(request)
+    const isUnattendedHigh = reply.unanswered === 'nobody' && decision.risk === 'HIGH'
+    const waits = isUnattendedHigh && live.policy.unattendedHigh === 'wait' && isParkable(request)
     if (!waits && reply.unanswered !== 'silence') return { verdict: refusalFor(reply.unanswered, decision, assessment) }
-    return run.parking.size === 0 ? park() : { verdict: refusalFor('later', decision, assessment) }
+    return live.parking.size === 0 ? park() : { verdict: refusalFor('later', decision, assessment) }
   }
   const verdict = verdictFrom(reply.answered, decision)
-  const { verdict: said, reason, by } = reply.answered
-  return { verdict, ...(number !== undefined && { settle: { number, said: { verdict: said, reason, by } } }) }
+  const { verdict: answered, reason, by } = reply.answered
+  return { verdict, ...(number !== undefined && { settle: { number, answer: { verdict: answered, reason, by } } }) }
 }
 
 const NOBODY: TerminalReply = { unanswered: 'nobody' }
@@ -199,39 +199,39 @@ const NOBODY: TerminalReply = { unanswered: 'nobody' }
 async function askAtTerminal(
   askId: string,
   { request, judgement, signal }: UnsureRequest,
-  { run, deps }: SessionContext,
+  { live, deps }: SessionContext,
 ) {
   const { decision, assessment, suggestion } = judgement
   const { risk, reason } = decision
   const asked = {
     ask_id: askId,
     tool: request.tool,
-    target: targetOf(request.input, workDirectory(run.row)),
+    target: targetOf(request.input, workDirectory(live.row)),
     risk,
     reason,
     reasons: storedReasons(assessment),
     ...(suggestion && { suggestion }),
   }
   const ask: OpenAsk = { kind: 'permission', ...asked }
-  // Open before it is told of: whoever reads the event can answer it.
-  const reply = deps.terminals.ask(run.id, ask, terminalWait({ signal, parks: isParkable(request) }, { run, deps }))
-  const number = await record(run, deps, {
+  // The ask is opened before its event is stored: whoever reads the event can answer at once.
+  const reply = deps.terminals.ask(live.id, ask, terminalWait({ signal, parks: isParkable(request) }, { live, deps }))
+  const number = await record(live, deps, {
     events: [
-      eventOf(run, 'permission.asked', { ...asked, call_id: request.callId, ...agentFields(request) }, 'daemon'),
+      eventOf(live, 'permission.asked', { ...asked, call_id: request.callId, ...agentFields(request) }, 'daemon'),
     ],
-    patch: askingPatch(run, deps),
+    patch: askingPatch(live, deps),
     escalation: {
-      ...permissionRow({ request, assessment, reason, risk }, run),
+      ...permissionRow({ request, assessment, reason, risk }, live),
       ...(suggestion && { context: { suggestion } }),
-      // Nobody chose that it waits however long: then it is refused, as it always was, and the work goes on.
-      ...(run.policy.unattendedHigh === 'deny' && {
+      // The person did not choose that such calls wait, so the call is refused at the deadline and the work goes on.
+      ...(live.policy.unattendedHigh === 'deny' && {
         deadline: deps.clock.now() + PATIENCE_MS,
         on_deadline: 'deny' as const,
       }),
       state: 'open',
     },
   })
-  if (number !== undefined) deps.terminals.number(run.id, askId, number)
+  if (number !== undefined) deps.terminals.number(live.id, askId, number)
   return { reply: await reply, number }
 }
 
@@ -256,18 +256,18 @@ function verdictFrom(
   return { verdict: 'deny', risk, reason: reason ?? 'a person said no; go on without it', confidence: 1, by }
 }
 
-/** Questions of one session: more is no list that a person could work through. */
+/** The most questions of one session: a person could not work through a longer list. */
 const MOST_QUESTIONS = 50
 
 const NOBODY_HERE =
   'Nobody is there to answer now; it is on their list. Go on without it and say what you assumed; if nothing can be done without the answer, end your turn with the question.'
 
 /**
- * A question of an agent whose calls cannot be put off by us. Somebody at a terminal answers it at once; with nobody there it is put on
- * their list, and the agent goes on.
+ * A question of an agent whose calls cannot be parked. A person at an attached terminal answers it at once; with nobody
+ * attached it becomes an escalation, and the agent goes on.
  */
-export async function askOverSocket(input: unknown, call: ToolContext): Promise<ToolReply> {
-  const { run, deps } = call
+export async function askOverSocket(input: unknown, call: SessionContext): Promise<ToolReply> {
+  const { live, deps } = call
   const { data } = toolInput('ask_human', input)
   if (!data) return { ok: false, text: 'Not done: the question could not be read.' }
   if (!mayCall('ask_human', MOST_QUESTIONS, call))
@@ -278,17 +278,17 @@ export async function askOverSocket(input: unknown, call: ToolContext): Promise<
   const options = (data.options ?? []).map(label => ({ label, description: '' }))
   const item = { question: data.question, header: '', multiSelect: false, options }
   const question: Question = { callId: shortId('ask'), questions: [item] }
-  if (!deps.terminals.isAttached(run.id)) {
-    const escalation = questionRow(question, 'nobody is attached to answer; the agent goes on', run)
-    await record(run, deps, { events: [], patch: {}, escalation })
+  if (!deps.terminals.isAttached(live.id)) {
+    const escalation = questionRow(question, 'nobody is attached to answer; the agent goes on', live)
+    await record(live, deps, { events: [], patch: {}, escalation })
     return { ok: false, text: NOBODY_HERE }
   }
-  // As of a subagent: such a call is answered or given back, and never parks the session.
+  // Asked as if by a subagent: such a call is answered or declined, and never parks the session.
   const asked = { ...question, agentId: 'tools' }
-  const answer = await asksFor(run, deps).question(asked, AbortSignal.timeout(DEADLINE_MS))
+  const answer = await asksFor(live, deps).question(asked, AbortSignal.timeout(DEADLINE_MS))
   if ('answers' in answer) return { ok: true, text: [answer.answers[data.question] ?? ''].flat().join(', ') }
   return { ok: false, text: 'declined' in answer ? answer.declined : NOBODY_HERE }
 }
 
-/** Other clients give up on a call sooner or later; a person at a terminal is asked for no longer than this. */
+/** Other MCP clients give up on a call sooner or later, so a person at a terminal is asked for no longer than this. */
 const DEADLINE_MS = 10 * 60_000

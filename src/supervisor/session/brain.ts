@@ -13,21 +13,21 @@ import { eventOf, type LiveSession, type LiveSessionEnding, type SessionContext,
 import { record } from './record.ts'
 import { targetOf } from './tool-call.ts'
 
-/** What an opinion is formed on must fit into a prompt. */
+/** The context of an opinion must fit into a prompt. */
 const MAX_DECISIONS = 50
 const MAX_ENTRIES = 200
 
-/** What a brain may know of a session when it forms an opinion. All of it is data. */
-export async function brainContext(run: LiveSession, { store }: SessionDeps): Promise<BrainContext> {
+/** What a brain is given of a session when it forms an opinion. All of it is data. */
+export async function brainContext(live: LiveSession, { store }: SessionDeps): Promise<BrainContext> {
   const [task, answered, entries] = await Promise.all([
-    run.row.task_id === null ? undefined : store.tasks.get(run.row.task_id),
-    store.events({ subject: run.id, kinds: ['question.answered'], tail: MAX_DECISIONS }),
-    entriesOf(run.row.project),
+    live.row.task_id === null ? undefined : store.tasks.get(live.row.task_id),
+    store.events({ subject: live.id, kinds: ['question.answered'], tail: MAX_DECISIONS }),
+    listEntries(live.row.project),
   ])
   return {
-    project: run.row.project,
-    task: task?.description ?? run.row.task,
-    requirements: run.requirements,
+    project: live.row.project,
+    task: task?.description ?? live.row.task,
+    requirements: live.requirements,
     decisions: answered
       .filter((event): event is EventOf<'question.answered'> => event.kind === 'question.answered')
       .flatMap(({ body }) =>
@@ -42,52 +42,52 @@ export async function brainContext(run: LiveSession, { store }: SessionDeps): Pr
   }
 }
 
-async function entriesOf(project: string): Promise<string[]> {
-  const found = await readdir(project, { withFileTypes: true }).catch(() => [])
-  return found.slice(0, MAX_ENTRIES).map(entry => (entry.isDirectory() ? `${entry.name}/` : entry.name))
+async function listEntries(project: string): Promise<string[]> {
+  const entries = await readdir(project, { withFileTypes: true }).catch(() => [])
+  return entries.slice(0, MAX_ENTRIES).map(entry => (entry.isDirectory() ? `${entry.name}/` : entry.name))
 }
 
 export interface PermissionAdvice {
   approve: boolean
   confidence: number
-  /** For the log: who, and why. */
+  /** Who advises this and why, for the log. */
   reason: string
   by: string
   reasoning: string
 }
 
-/** What the brains think of a request. The rules are asked first and alone: most of the time they know, in microseconds. */
+/** The brains' opinion of a request. The rules are asked first and alone: most of the time they decide it, in microseconds. */
 export async function opinionOn(
   { tool, input }: Request,
   assessment: Assessment,
   signal: AbortSignal,
-  { run, deps }: SessionContext,
+  { live, deps }: SessionContext,
 ): Promise<PermissionAdvice> {
   const ruled = judgePermission(assessment)
   const byRules = { ...ruled, by: 'rules', reasoning: ruled.reason }
-  const { brain, threshold } = run.mind
-  const isKnown = byRules.approve && byRules.confidence >= threshold
-  if (isKnown || assessment.risk !== 'MEDIUM' || brain.name === 'rules') return byRules
-  const found = assessment.reasons.map(({ code, risk, text }) => ({ code, risk, text }))
-  const asked = { tool, input, risk: assessment.risk, reasons: found.map(({ text }) => text), found }
-  const opinion = await brain.evaluatePermission(asked, await brainContext(run, deps), signal)
+  const { brain, threshold } = live.brainSettings
+  const isDecided = byRules.approve && byRules.confidence >= threshold
+  if (isDecided || assessment.risk !== 'MEDIUM' || brain.name === 'rules') return byRules
+  const reasons = assessment.reasons.map(({ code, risk, text }) => ({ code, risk, text }))
+  const request = { tool, input, risk: assessment.risk, reasons: reasons.map(({ text }) => text), found: reasons }
+  const opinion = await brain.evaluatePermission(request, await brainContext(live, deps), signal)
   if (opinion.value === undefined) return byRules
   const { value: approve, confidence, by, reasoning } = opinion
   return { approve, confidence, by, reasoning, reason: `${by}: ${reasoning}` }
 }
 
-/** What the machine makes of a question: an answer, or a suggestion for the person who decides, or neither. */
+/** The result of asking the machine: an answer, or a suggestion for the person who decides, or neither. */
 export interface MachineAnswer {
   answer?: Answer | undefined
   suggestion?: Suggestion | undefined
-  /** Why, for the log. */
+  /** The reasoning, for the log. */
   reasoning: string
   confidence: number
 }
 
 /**
- * Answers a question without a person where that is right: what a person answered to the same question before, else what a
- * brain is confident of. Never throws: whatever fails is no answer, and then a person is asked.
+ * Answers a question without a person where that is right: with what a person answered to the same question before, else with
+ * what a brain is confident of. Never throws: a failure is no answer, and then a person is asked.
  */
 export async function answerByMachine(
   questions: QuestionItem[],
@@ -97,7 +97,7 @@ export async function answerByMachine(
   try {
     return await formAnswer(questions, signal, context)
   } catch (error) {
-    context.run.log.warn({ error }, 'no opinion could be formed')
+    context.live.log.warn({ error }, 'no opinion could be formed')
     return { reasoning: 'no opinion could be formed', confidence: 0 }
   }
 }
@@ -105,37 +105,40 @@ export async function answerByMachine(
 async function formAnswer(
   questions: QuestionItem[],
   signal: AbortSignal,
-  { run, deps }: SessionContext,
+  { live, deps }: SessionContext,
 ): Promise<MachineAnswer> {
-  const { brain, threshold, autoAnswer, memory: settings } = run.mind
+  const { brain, threshold, autoAnswer, memory: settings } = live.brainSettings
   const memory = openAnswerMemory(deps.store, { ...settings, clock: deps.clock })
-  const asked = { project: run.row.project, questions }
-  const found = await memory.find(asked)
-  const earlier = found && (found.lasting || !isGrave(questions, found)) ? found : undefined
-  if (autoAnswer && earlier && earlier.confidence >= threshold) return answered(questions, earlier, 'memory')
-  const context = { ...(await brainContext(run, deps)), similar: await memory.similar(asked) }
+  const query = { project: live.row.project, questions }
+  const remembered = await memory.find(query)
+  const earlier = remembered && (remembered.lasting || !isGrave(questions, remembered)) ? remembered : undefined
+  if (autoAnswer && earlier && earlier.confidence >= threshold) return toAnswer(questions, earlier, 'memory')
+  const context = { ...(await brainContext(live, deps)), similar: await memory.similar(query) }
   const opinion = await brain.answerQuestion(questions, context, signal)
   if (autoAnswer && opinion.value && opinion.confidence >= threshold) {
-    return answered(questions, opinion, `brain:${opinion.by}`)
+    return toAnswer(questions, opinion, `brain:${opinion.by}`)
   }
   const best = earlier ?? opinion
-  if (best.value === undefined && brain.name !== 'rules') await sayWhyNot(best, { run, deps })
+  if (best.value === undefined && brain.name !== 'rules') await noteNoAnswer(best, { live, deps })
   return { suggestion: suggestionOf(best), reasoning: best.reasoning, confidence: best.confidence }
 }
 
-/** Who set a model up wants to know why it did not answer: a key that is wrong, a server that is down. */
-async function sayWhyNot({ reasoning }: Opinion<AnswerValue>, { run, deps }: SessionContext): Promise<void> {
-  run.log.warn({ reasoning }, 'no brain could answer')
+/** A person who set up a model wants to know why it did not answer: a wrong key, a server that is down. */
+async function noteNoAnswer({ reasoning }: Opinion<AnswerValue>, { live, deps }: SessionContext): Promise<void> {
+  live.log.warn({ reasoning }, 'no brain could answer')
   const text = `No brain could answer the question: ${reasoning}`
-  await record(run, deps, { events: [eventOf(run, 'session.noted', { text }, 'daemon')], patch: {} })
+  await record(live, deps, { events: [eventOf(live, 'session.noted', { text }, 'daemon')], patch: {} })
 }
 
-/** A yes to something destructive or irreversible was for that day, unless the person said that it counts always. */
+/**
+ * Whether an earlier answer agreed to something destructive or irreversible. Such a yes counted that day only, unless the
+ * person made it lasting.
+ */
 function isGrave(questions: QuestionItem[], { value }: RememberedOpinion): boolean {
   return questions.some((item, index) => explainGraveAnswer(item, [value[index] ?? ''].flat()) !== undefined)
 }
 
-function answered(questions: QuestionItem[], opinion: Opinion<AnswerValue>, by: string): MachineAnswer {
+function toAnswer(questions: QuestionItem[], opinion: Opinion<AnswerValue>, by: string): MachineAnswer {
   const value = opinion.value ?? []
   const answers = Object.fromEntries(questions.map(({ question }, index) => [question, value[index] ?? '']))
   return { answer: { answers, by }, reasoning: opinion.reasoning, confidence: opinion.confidence }
@@ -145,41 +148,41 @@ function suggestionOf({ value, confidence, by, reasoning }: Opinion<AnswerValue>
   return value && { answer: value, confidence, by, reasoning }
 }
 
-/** An agent that keeps asking is not helped by more answers of a machine: then a person is asked. */
+/** After this many answers in a row a person is asked: more answers by a machine do not help an agent that keeps asking. */
 const MOST_ANSWERS = 3
 
-/** What is said to a question with which a turn ended: an answer, or what a person who has to say it would be told. */
+/** The reply to a question with which a turn ended: an answer, or a suggestion for the person who has to answer. */
 export interface ProseReply {
   text?: string | undefined
   suggestion?: Suggestion | undefined
 }
 
 /**
- * What is said to an agent that ended its turn with a question instead of acting: what a person said to the same before,
- * else what the rules for such endings know, else what a brain is confident of.
+ * The reply to an agent that ended its turn with a question instead of acting: what a person answered to the same before,
+ * else what a brain is confident of, else what the rules for such endings say.
  */
 export async function replyToProse(question: ProseQuestion, context: SessionContext): Promise<ProseReply> {
-  const { run, deps } = context
-  const { autoAnswer, threshold } = run.mind
+  const { live, deps } = context
+  const { autoAnswer, threshold } = live.brainSettings
   const item = itemOf(question)
   const { answer, suggestion } = await answerByMachine([item], AbortSignal.timeout(DEADLINE_MS), context)
-  if (!autoAnswer || run.proseAnswers >= MOST_ANSWERS) return { suggestion }
+  if (!autoAnswer || live.proseAnswers >= MOST_ANSWERS) return { suggestion }
   if (answer && 'answers' in answer) {
     const text = [answer.answers[item.question] ?? []].flat().join(', ')
-    // A bare yes says less than what the rules have for such an ending; a person's word and a model's stand as they are.
+    // The rules for such endings say more than a bare yes of the rules brain; a person's or a model's answer stands as it is.
     if (text !== '' && answer.by !== 'brain:rules') return { text }
   }
-  const byRules = answerInProse(question, await brainContext(run, deps))
+  const byRules = answerInProse(question, await brainContext(live, deps))
   return byRules.value !== undefined && byRules.confidence >= threshold ? { text: byRules.value } : { suggestion }
 }
 
 /** Longer than any brain's own deadline. */
 const DEADLINE_MS = 120_000
 
-/** The ending of a session whose agent asks in words: no process waits, and the answer is told to it as the next prompt. */
+/** The ending of a session whose agent asks in prose: no process waits, and the answer becomes the next prompt. */
 export function parkProseQuestion(
   question: ProseQuestion,
-  run: LiveSession,
+  live: LiveSession,
   suggestion?: Suggestion,
 ): LiveSessionEnding {
   const item = itemOf(question)
@@ -197,10 +200,10 @@ export function parkProseQuestion(
     reason: REASON,
     parked,
     escalation: {
-      ...questionRow({ callId, questions: [item] }, REASON, run),
+      ...questionRow({ callId, questions: [item] }, REASON, live),
       ...(suggestion && { context: { suggestion } }),
     },
-    events: [eventOf(run, 'question.parked', parked, 'daemon')],
+    events: [eventOf(live, 'question.parked', parked, 'daemon')],
     task: { to: 'waiting', reason: REASON },
     checkpoint: 'park',
   }
@@ -208,7 +211,7 @@ export function parkProseQuestion(
 
 const REASON = 'it ended its turn with a question; the answer makes it go on'
 
-/** All that stands before the question goes with it: "Shall I proceed?" alone says nothing of what it would proceed to do. */
+/** The text before the question belongs to it: "Shall I proceed?" alone does not say what the agent would do. */
 function itemOf({ about }: ProseQuestion): QuestionItem {
   return { question: about.trim(), header: 'Asks', multiSelect: false, options: [] }
 }
@@ -216,17 +219,17 @@ function itemOf({ about }: ProseQuestion): QuestionItem {
 /** The name under which agents ask; other drivers translate to it. */
 const TOOL = 'AskUserQuestion'
 
-/** The row by which a person hears of a question. It does nothing by itself, so its risk is LOW. */
-export function questionRow({ callId, questions }: Question, reason: string, run: LiveSession): NewEscalation {
+/** The escalation of a question. A question does nothing by itself, so its risk is LOW. */
+export function questionRow({ callId, questions }: Question, reason: string, live: LiveSession): NewEscalation {
   const text = questions.map(({ question }) => question).join('\n')
   return {
     kind: 'question',
-    session_id: run.id,
-    project: run.row.project,
-    task: run.row.task,
+    session_id: live.id,
+    project: live.row.project,
+    task: live.row.task,
     call_id: callId,
     tool: TOOL,
-    target: targetOf({ prompt: text }, run.row.project),
+    target: targetOf({ prompt: text }, live.row.project),
     input: { questions },
     risk: 'LOW',
     reason,

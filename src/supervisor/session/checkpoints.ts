@@ -10,7 +10,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { brainContext } from './brain.ts'
 import type { LiveSession, LiveSessionEnding, SessionDeps } from './context.ts'
 
-/** Where the checkpoints of all sessions lie. */
+/** The directory of the checkpoints of all sessions. */
 export function checkpointsDirectory(dataDir: string): string {
   return join(dataDir, 'checkpoints')
 }
@@ -23,64 +23,64 @@ interface CheckpointOptions {
 }
 
 /**
- * Writes down where the session stands. It is a help for going on, not the work itself: one that cannot be written is
- * logged, and nothing else changes.
+ * Saves a checkpoint of the session. It helps a later resume and is not the work itself: when it cannot be written, that is
+ * logged and nothing else changes.
  */
 export async function saveCheckpoint(
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
-  { reason, parked = run.row.parked, task }: CheckpointOptions,
+  { reason, parked = live.row.parked, task }: CheckpointOptions,
 ): Promise<void> {
-  run.checkpointedAt = deps.clock.now()
+  live.checkpointedAt = deps.clock.now()
   try {
-    // Imported on use: memory that a daemon without sessions need not hold.
+    // Imported on use, to save memory in a daemon without sessions.
     const [{ gather }, { read }, { save }] = await Promise.all([
       import('../../agents/checkpoints/gather.ts'),
       import('../../agents/checkpoints/read.ts'),
       import('../../agents/checkpoints/save.ts'),
     ])
-    const previous = (await read(deps.checkpoints, run.id)).good?.checkpoint
-    // What becomes of the task at work is written with the ending, after this.
-    const tasks = (await deps.tasks.list(run.id)).map(one =>
-      one.id === run.row.task_id && one.state === 'running' && task ? { ...one, state: task.to } : one,
+    const previous = (await read(deps.checkpoints, live.id)).good?.checkpoint
+    // The ending stores the new state of the task at work after this, so it is put into the checkpoint here.
+    const tasks = (await deps.tasks.list(live.id)).map(listed =>
+      listed.id === live.row.task_id && listed.state === 'running' && task ? { ...listed, state: task.to } : listed,
     )
     const now = deps.clock.now()
     const checkpoint = await gather({
       store: deps.store,
-      session: { ...run.row, parked },
+      session: { ...live.row, parked },
       tasks,
       reason,
       now,
       previous,
-      summarize: summarizerFor(run, deps, reason),
+      summarize: summarizerFor(live, deps, reason),
     })
-    const id = await save(deps.checkpoints, checkpoint, { hidden: run.secrets })
-    run.log.info({ checkpoint: id, reason }, 'checkpoint written')
+    const id = await save(deps.checkpoints, checkpoint, { hidden: live.secrets })
+    live.log.info({ checkpoint: id, reason }, 'checkpoint written')
   } catch (error) {
-    run.log.warn({ problem: messageOf(error), reason }, 'no checkpoint could be written')
+    live.log.warn({ problem: messageOf(error), reason }, 'no checkpoint could be written')
   }
 }
 
-/** Writes one when the last is old enough. Asked with every event, so that a session that does nothing costs nothing. */
-export async function saveCheckpointWhenDue(run: LiveSession, deps: SessionDeps): Promise<void> {
-  const sinceMs = deps.clock.now() - run.checkpointedAt
-  // One from the future was written before the clock was set back: how old it is nobody knows.
-  if (sinceMs >= 0 && sinceMs < run.checkpointEveryMs) return
-  await saveCheckpoint(run, deps, { reason: 'interval' })
+/** Saves a checkpoint when the last one is old enough. Called with every event, so that an idle session costs nothing. */
+export async function saveCheckpointWhenDue(live: LiveSession, deps: SessionDeps): Promise<void> {
+  const sinceMs = deps.clock.now() - live.checkpointedAt
+  // A checkpoint from the future was written before the clock was set back, so its age is unknown.
+  if (sinceMs >= 0 && sinceMs < live.checkpointEveryMs) return
+  await saveCheckpoint(live, deps, { reason: 'interval' })
 }
 
-/** A summary takes a model's time: not while a person waits for the daemon to leave. */
+/** How long a model may take for a summary. */
 const SUMMARY_MS = 20_000
 
 /**
- * A model's summary, where the session has a model to ask. Not at a limit: the model may live on the very account that is
- * shut; and not when everything is being stopped.
+ * A function that asks a model for a summary, where the session has a model. None at a limit, because the model may use the
+ * very account that is closed; and none at a shutdown, because a person waits for the daemon to leave.
  */
-function summarizerFor(run: LiveSession, deps: SessionDeps, reason: CheckpointReason): Summarize | undefined {
-  const { brain } = run.mind
+function summarizerFor(live: LiveSession, deps: SessionDeps, reason: CheckpointReason): Summarize | undefined {
+  const { brain } = live.brainSettings
   if (brain.name === 'rules' || reason === 'limit' || reason === 'shutdown') return undefined
   return async material => {
-    const context = await brainContext(run, deps)
+    const context = await brainContext(live, deps)
     return (await brain.summarize(material, context, AbortSignal.timeout(SUMMARY_MS))).value
   }
 }
@@ -89,9 +89,9 @@ export interface RestoreRequest {
   row: SessionRow
   driver: Driver
   env: Record<string, string>
-  /** What is known of its agent. */
+  /** The manifest of the agent. */
   manifest: Pick<AgentManifest, 'name' | 'resume'>
-  /** The checkpoint to go on from; without it the newest that can be used. */
+  /** The checkpoint to go on from; by default the newest usable one. */
   from?: string | undefined
 }
 
@@ -101,13 +101,13 @@ export interface RestoredSession {
   task_id: string | undefined
   /** The vendor's conversation, where it is intact. */
   resume: { vendorId: string; fork: boolean } | undefined
-  /** What the person should know about how it goes on. */
+  /** Notes for the person about how the session goes on. */
   notes: string[]
 }
 
 /**
- * How a session goes on: in the vendor's own conversation where that is intact, with the essentials of where it stood;
- * in a new one with all that was kept where it is not.
+ * How a session goes on: in the vendor's own conversation where that is intact, with the essentials of the checkpoint;
+ * otherwise in a new conversation with the whole checkpoint.
  */
 export async function restore(
   { row, driver, env, manifest, from }: RestoreRequest,
@@ -124,7 +124,7 @@ export async function restore(
     throw new AppError('checkpoint_unknown', { id: row.id, checkpoint: from, problem })
   }
   const [task] = await deps.tasks.queue(row.id)
-  // Who names a checkpoint wants to go on from there, and the conversation holds what came after it too.
+  // A person who names a checkpoint wants to go on from there, but the conversation also holds what came after it.
   const isIntact = from === undefined && (await hasConversation({ row, driver, env, manifest }))
   const resume =
     isIntact && row.vendor_id !== null ? { vendorId: row.vendor_id, fork: false } : pendingConversation(row)
@@ -132,17 +132,17 @@ export async function restore(
     ...bad.map(({ id, problem }) => `The checkpoint ${id} was passed over: ${problem}.`),
     ...(row.vendor_id !== null && !isIntact && from === undefined ? [lostText(manifest)] : []),
   ]
-  // A task that has not begun needs no restoring in a conversation that remembers everything else.
+  // A task that has not begun needs no restoration prompt in a conversation that remembers everything else.
   const isFresh = task !== undefined && (task.state === 'ready' || (await isTaskUnheard(task.id, row.id, deps.store)))
   const how = { resume, notes, task_id: task?.id }
   if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
-  const handed = await handOverIntro(row, deps)
-  if (!good) return { prompt: `${handed}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
-  const seen = (row.options.handed && (await checkpointWhenLeft(row, deps))) ?? good.checkpoint
-  const changed = await changedSince(seen)
+  const intro = await handOverIntro(row, deps)
+  if (!good) return { prompt: `${intro}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
+  const lastSeen = (row.options.handed && (await checkpointWhenLeft(row, deps))) ?? good.checkpoint
+  const changed = await changedSince(lastSeen)
   const mode = resume ? 'essentials' : 'full'
-  const told = `${handed}${restorationPrompt(good.checkpoint, { changed, mode, handed: handed !== '' })}`
-  const prompt = isFresh ? `${told}\n\nThe next task:\n${task.description}` : told
+  const restored = `${intro}${restorationPrompt(good.checkpoint, { changed, mode, handed: intro !== '' })}`
+  const prompt = isFresh ? `${restored}\n\nThe next task:\n${task.description}` : restored
   return { prompt, ...how }
 }
 
@@ -154,15 +154,15 @@ function lostText({ name, resume }: RestoreRequest['manifest']): string {
   return `${why}; a new one goes on from the checkpoint.`
 }
 
-/** Whose work it goes on with, where that was another agent's. */
+/** An introduction for an agent that goes on with the work of another one. */
 async function handOverIntro(row: SessionRow, { store }: SessionDeps): Promise<string> {
-  // One that never came to say a word has left nothing behind.
+  // An agent that never said a word has left nothing behind.
   if (!row.options.handed?.resting.some(({ vendor_id }) => vendor_id !== null)) return ''
   const { handOverText } = await import('../limits/hand-over-text.ts')
   return `${await handOverText(row, row.options.handed, store)}\n\n`
 }
 
-/** Where the work stood when an agent that is back again had left: what changed since then it has not seen. */
+/** The checkpoint from before a returning agent left: it has not seen the changes since then. */
 async function checkpointWhenLeft(
   { id, options }: SessionRow,
   { checkpoints }: SessionDeps,
@@ -170,13 +170,13 @@ async function checkpointWhenLeft(
   const left = options.handed?.away_since
   if (left === undefined) return undefined
   const { list } = await import('../../agents/checkpoints/read.ts')
-  const known = (await list(checkpoints, id)).flatMap(one => ('checkpoint' in one ? [one.checkpoint] : []))
-  return known.find(({ timestamp }) => timestamp <= left)
+  const readable = (await list(checkpoints, id)).flatMap(entry => ('checkpoint' in entry ? [entry.checkpoint] : []))
+  return readable.find(({ timestamp }) => timestamp <= left)
 }
 
 const GO_ON = 'The work was interrupted. Go on with the task where you stopped.'
 
-/** One that never came to open its agent, and was to go on from another conversation, still is. */
+/** The conversation that the session was started to resume, where its agent was never opened. */
 function pendingConversation({ vendor_id, options: { resume } }: SessionRow): RestoredSession['resume'] {
   return vendor_id === null && resume ? { vendorId: resume.vendor_id, fork: resume.fork } : undefined
 }
@@ -188,20 +188,20 @@ export async function hasConversation({ row, driver, env }: RestoreRequest): Pro
   return state === undefined || state === 'intact'
 }
 
-/** What an agent does once it has heard a prompt. */
+/** Events that show that an agent has heard a prompt. */
 const TALK = ['agent.said', 'agent.thought', 'tool.requested', 'turn.ended'] as const
 
-/** Far more than happens between two tasks; a task that began before that was heard of long ago. */
-const LOOKED_BACK = 500
+/** Far more events than happen between two tasks; a task that began earlier was heard of long ago. */
+const MAX_EVENTS = 500
 
 /**
- * Whether a conversation that has done other work never heard of this task: its row has it before its words are said, and a daemon can
- * die between the two. To be told to go on, such an agent would say that all is done.
+ * Whether a conversation that has done other work never heard of this task: the row names the task before the prompt is sent,
+ * and a daemon can die between the two. Such an agent, told to go on, would say that everything is done.
  */
 async function isTaskUnheard(task: string, session: string, store: Pick<Store, 'events'>): Promise<boolean> {
-  const events = await store.events({ subject: session, kinds: ['task.started', ...TALK], tail: LOOKED_BACK })
-  const begun = events.findIndex(({ kind, body }) => kind === 'task.started' && body.task_id === task)
-  if (begun < 0) return false
+  const events = await store.events({ subject: session, kinds: ['task.started', ...TALK], tail: MAX_EVENTS })
+  const start = events.findIndex(({ kind, body }) => kind === 'task.started' && body.task_id === task)
+  if (start < 0) return false
   const isTalk = ({ kind }: (typeof events)[number]) => kind !== 'task.started'
-  return events.slice(0, begun).some(isTalk) && !events.slice(begun).some(isTalk)
+  return events.slice(0, start).some(isTalk) && !events.slice(start).some(isTalk)
 }

@@ -29,119 +29,138 @@ import type { StartBarrier } from '../limits/start-barrier.ts'
 import type { FailoverSettings } from './settings.ts'
 import type { GivenAnswer } from './tool-call.ts'
 
-/** One live session: its row as last written, and what is known of it only while it runs. */
-export interface LiveSession {
+/** One live session: its row as last written, and the state that exists only while the session is live. */
+export interface LiveSession extends LiveSettings, LiveControl, LiveMeters, LiveAgent {
   readonly id: string
-  /** Kept in step with the database by `record`. */
+  /** `record` keeps this in step with the database. */
   row: SessionRow
+  readonly log: Log
+}
+
+/** What the session was prepared with. `renew` replaces these when the session had to wait for its place. */
+interface LiveSettings {
   driver: Driver
   open: Omit<OpenSession, 'asks'>
   policy: SessionPolicy
-  /** Whether its agent may work with nobody watching. */
+  /** Whether the agent may work with nobody watching. */
   heldEnough: boolean
-  /** Refuses what trust has to cover, before the policy is asked. */
+  /** Refuses calls that need trust in the project, before the policy is asked. */
   guard(request: Request): Promise<Verdict | undefined>
-  /** Set when it waited in line: brings all of the above up to date, just before the agent is opened. */
+  /** Set when the session waited in line: brings the settings up to date just before the agent is opened. */
   renew: (() => Promise<void>) | undefined
-  readonly log: Log
-  /** Tool calls that are stored already, by call id: name and target for what comes later about them. */
-  readonly calls: Map<string, { tool: string; target: string }>
-  /** How often tools of ours were called that nothing else bounds. */
-  readonly toolCalls: Map<string, number>
-  /** Something that its agent told is being stored and answered; what it told since then waits. */
-  hearing: boolean
-  /** Those who wait for a call to be stored. */
-  readonly callWaiters: Map<string, () => void>
-  /** What nobody could answer, by call id. */
-  readonly parking: Map<string, ParkedAsk>
-  /** The answer with which a parked session is started again; taken by the call it belongs to. */
-  answer: GivenAnswer | undefined
-  /** The parked question whose answer was taken, until the agent has gone on from it: a login may fail in between. */
-  taken: ParkedQuestion | undefined
-  /** What the session had spent before its agent was opened, in earlier lives of it; rounds also in earlier turns. */
-  before: Pick<SessionRow, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'turns'>
   /** Values that must not be stored. */
   readonly secrets: readonly string[]
-  /** Who forms opinions for it, and how far they are followed. */
-  mind: SessionBrain
+  brainSettings: SessionBrain
   /** Which agents take over from one another, and when. */
   failover?: FailoverSettings | undefined
   /** What the person wrote down about the project. */
   requirements: Requirements | undefined
-  /** How often a question at the end of a turn was answered, for the task at work. */
-  proseAnswers: number
-  /** The attempt at its task that it holds: once that is taken away, nothing it says of the task counts. */
-  attempt: number | undefined
-  /** What a person agreed to: whether, and in which hours, it goes on by itself. */
+  /** What a person agreed to: whether, and in which hours, the session goes on by itself. */
   consent: ResumeConsent
-  /** From when on the account's allowance counts as nearly used up, and what is done then. */
+  /** When the account's allowance counts as nearly used up, and what is done then. */
   quota: { thresholds: QuotaThresholds; onCritical: 'finish' | 'pause' }
-  /** The most that may be spent, and what this life of the session has spent. */
+  /** The most that may be spent. */
   budgets: Budgets
-  /** The bounds as the settings have them by now: a person may have raised one while it worked. */
+  /** Reads the budgets from the settings again: a person may have raised one while the session worked. */
   budgetsNow(): Promise<Budgets>
-  readonly meter: SpendingMeter
-  /** What keeps it from running away. */
-  readonly guards: SessionGuards
-  /** The level of each of the vendor's windows, as it was last told. */
-  readonly warned: Map<string, QuotaLevel>
-  /** The model has answered since the agent was opened. */
-  answered: boolean
-  /** The agent waits to call the vendor once more after a failure. */
-  trying: boolean
-  /** The conversation is being shortened, or was, because it had become too long for the model. */
-  compaction: 'running' | 'done' | undefined
-  checkpointedAt: number
   checkpointEveryMs: number
-  /** When this life of the session began. */
-  begunAt: number
-  /** How long each try after a failure that may pass waits. */
+  /** How long to wait before each retry after a failure that may pass. */
   retryMs: readonly number[]
-  session: Session | undefined
-  /** Something of its agent is still there after the end: the marker stays, and nothing is started on its conversation. */
-  withstood: boolean
+}
+
+/** Who wants the session to stop, and how far it has come. */
+interface LiveControl {
   /** Resolves when the agent is open, or will never be. */
   readonly opened: PromiseWithResolvers<void>
-  /** Resolves when it has a place or is known to wait for one. */
+  /** Resolves when the session has a place, or is known to wait for one. */
   readonly placed: PromiseWithResolvers<void>
-  /** Why it is being stopped, once somebody asked for that. */
+  /** Why the session is being stopped, once somebody asked for that. */
   stopping: string | undefined
-  /** It is stopped only because its daemon leaves, and goes on with the next one. */
+  /** The session is stopped only because its daemon leaves; it goes on under the next daemon. */
   cutOff: boolean
-  /** Who asked it to stop after the tool in flight: a person, the account that was shut under it, or a guard that tripped. */
+  /** Who asked the session to stop after the tool in flight: a person, a closed account, or a guard that tripped. */
   pausing: 'person' | 'gate' | 'guard' | undefined
-  /** Why, where it was a guard. */
+  /** Why the guard tripped, where `pausing` is `guard`. */
   tripped: GuardTrip | undefined
-  /** True from the end of the turn on: nothing can be added any more. */
+  /** True once the last turn has ended: nothing can be added any more. */
   over: boolean
 }
 
-/** Why a session is stopped without anybody having asked for it. */
+/** What is counted and timed while the session is live. */
+interface LiveMeters {
+  /** When this life of the session began. */
+  startedAt: number
+  checkpointedAt: number
+  /** Usage before the agent was opened: tokens and cost of earlier lives of the session; rounds also of earlier turns. */
+  earlierUsage: Pick<SessionRow, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'turns'>
+  /** What this life of the session has spent. */
+  readonly meter: SpendingMeter
+  /** Keeps the session from running away. */
+  readonly guards: SessionGuards
+  /** The last reported level of each of the vendor's windows. */
+  readonly warnedLevels: Map<string, QuotaLevel>
+  /** Calls of our own tools that nothing else bounds, by tool. */
+  readonly toolCalls: Map<string, number>
+  /** How many questions at the end of a turn were answered for the task at work. */
+  proseAnswers: number
+}
+
+/** The agent's process and conversation. */
+interface LiveAgent {
+  session: Session | undefined
+  /** Some process of the agent is still there after the end: the marker stays, and nothing new is started on its conversation. */
+  hasSurvivors: boolean
+  /** An event of the agent is being stored and answered; later events wait. */
+  isHandlingEvent: boolean
+  /** Tool calls that are stored already, by call id; later events about a call need its name and target. */
+  readonly calls: Map<string, { tool: string; target: string }>
+  /** Functions to call once a call is stored, by call id. */
+  readonly callWaiters: Map<string, () => void>
+  /** Requests and questions that nobody could answer, by call id. */
+  readonly parking: Map<string, ParkedAsk>
+  /** The answer with which a parked session is started again; the call it belongs to consumes it. */
+  answer: GivenAnswer | undefined
+  /** The parked question whose answer was delivered, until the agent goes on from it: a login may fail in between. */
+  answeredQuestion: ParkedQuestion | undefined
+  /**
+   * The attempt at the task that the session holds. Once the attempt is taken away, nothing the session says of the task
+   * counts.
+   */
+  attempt: number | undefined
+  /** The model has answered since the agent was opened. */
+  answered: boolean
+  /** The agent waits to call the vendor again after a failure. */
+  isRetrying: boolean
+  /** The conversation is being shortened, or was, because it had become too long for the model. */
+  compaction: 'running' | 'done' | undefined
+}
+
+/** Why a guard stops a session. */
 export interface GuardTrip {
   guard: Guard
   /** What happened, for a person. */
   reason: string
   /** The command that helps. */
   next: string
-  /** When it goes on by itself; without it a person makes it. */
+  /** When the session goes on by itself; without it a person has to resume it. */
   resumesAt?: number | undefined
   /** The budget that is spent. */
   use?: BudgetUse | undefined
 }
 
-/** Who forms opinions, and how far they are followed. */
+/** The brain of a session, and how far its opinions are followed. */
 export interface SessionBrain {
   brain: Brain
-  /** Least confidence for an answer without a person. */
+  /** The least confidence at which an answer needs no person. */
   threshold: number
   autoAnswer: boolean
   /** How far earlier answers are trusted. */
   memory: MemorySettings
-  /** When what waits for a person is settled without one, and how. */
+  /** When an escalation is settled without a person, and how. */
   deadlines: DeadlineSettings
 }
 
-/** What waits for a person when the turn has ended, and the row by which they hear of it. */
+/** A call that waits for a person when the turn has ended, and the escalation by which the person hears of it. */
 export interface ParkedAsk {
   parked: Parked
   /** Why the session waits. */
@@ -149,7 +168,7 @@ export interface ParkedAsk {
   escalation: NewEscalation
 }
 
-/** What every part of the supervisor works with. */
+/** What every part of the supervisor needs. */
 export interface SessionDeps {
   store: Store
   terminals: AttachedTerminals
@@ -157,7 +176,7 @@ export interface SessionDeps {
   policy: Policy
   tasks: Tasks
   accounts: AccountLimits
-  /** Looks at the processes of every agent. */
+  /** Watches the processes of every agent. */
   watch: AgentWatch
   /** The directory of all checkpoints. */
   checkpoints: string
@@ -167,46 +186,46 @@ export interface SessionDeps {
   starts: StartBarrier
 }
 
-/** One session and everything that is done with it. */
+/** One live session and what its functions need. */
 export interface SessionContext {
-  run: LiveSession
+  live: LiveSession
   deps: SessionDeps
 }
 
-/** Looks at the processes of agents (guards/watch/watch.ts). */
+/** Watches the processes of agents (`guards/watch.ts`). */
 export interface AgentWatch {
   watch(context: SessionContext): Disposable
 }
 
-/** What the sessions of one account share (waits/accounts.ts). */
+/** What the sessions of one account share (`limits/accounts.ts`). */
 export interface AccountLimits {
   met(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void>
-  admits(run: Pick<LiveSession, 'row'>): Promise<AccountAdmission>
-  shut(run: LiveSession, limit: Limit): Promise<AccountGate | undefined>
-  answered(run: LiveSession): Promise<void>
-  told(event: Extract<SessionEvent, { kind: 'limit' }>, run: LiveSession): Promise<void>
-  level(run: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }>
-  allowed(run: LiveSession, max: number): number
-  resumesAt(run: LiveSession, gate: AccountGate): Promise<number | null>
+  admits(live: Pick<LiveSession, 'row'>): Promise<AccountAdmission>
+  shut(live: LiveSession, limit: Limit): Promise<AccountGate | undefined>
+  answered(live: LiveSession): Promise<void>
+  told(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void>
+  level(live: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }>
+  allowed(live: LiveSession, max: number): number
+  resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null>
 }
 
-/** Finds out what a request is, and which rules the person and the project have written. */
+/** Classifies requests, and loads the rules that the person and the project have written. */
 export interface Policy {
   classify(question: ClassifyRequest): Assessment | Promise<Assessment>
   loadRules(options: LoadRulesOptions): Promise<LoadedRules>
 }
 
-/** What one thing that happened comes to: events to store and changes to the row, in one transaction. */
+/** The result of one thing that happened: events to store and changes to the row, in one transaction. */
 export interface SessionUpdate {
   events: NewEvent[]
   patch: Partial<SessionRow>
-  /** What a person is to hear of. */
+  /** A new escalation for a person. */
   escalation?: NewEscalation | undefined
-  /** A decision that was asked at a terminal, and what was said to it. */
-  settle?: { number: number; said: EscalationAnswer } | undefined
-  /** Number of a decision whose answer reached nobody. */
+  /** An escalation that was asked at a terminal, and its answer. */
+  settle?: { number: number; answer: EscalationAnswer } | undefined
+  /** Number of an escalation whose answer did not reach the agent. */
   reopen?: number | undefined
-  /** Why nobody needs an answer to what is open of this session any more. */
+  /** Why the open escalations of this session need no answer any more. */
   withdraw?: string | undefined
   /** What becomes of the task at work. */
   task?: Move | undefined
@@ -217,64 +236,64 @@ export interface LiveSessionEnding {
   as: NonNullable<SessionRow['ended_as']>
   reason: string
   failure?: FailureKind
-  /** A person holds the account: it goes on only after they let go, whatever the time says. */
+  /** A person holds the account: the session goes on only after they release it, whatever `resumesAt` says. */
   held?: boolean
   resumesAt?: number | undefined
   parked?: SessionRow['parked']
-  /** The row by which a person hears of what is parked. */
+  /** The escalation for the parked call. */
   escalation?: NewEscalation
-  /** Number of a decision whose answer reached nobody. */
+  /** Number of an escalation whose answer did not reach the agent. */
   reopen?: number | undefined
-  /** Events that belong to the ending and are stored with it. */
+  /** Events that are stored together with the ending. */
   events?: NewEvent[]
   /** What becomes of the task at work. */
   task?: Move | undefined
   /** Why a checkpoint is written. */
   checkpoint?: CheckpointReason | undefined
-  /** Failures in a row so far; without it, none. */
+  /** How many failures in a row there were; none when absent. */
   retries?: number
-  /** What else of the row changes with it: another agent goes on. */
+  /** Other changes to the row, such as another agent that goes on. */
   patch?: Partial<SessionRow> | undefined
 }
 
-/** What holds for every request of one session: its place, and what the settings and the person said. */
+/** What applies to every request of one session: its directory, and the settings of the person and the project. */
 export interface SessionPolicy {
   /** Real path of the project. */
   project: string
   home: string
-  /** Of a session that works in a worktree of its own; `project` may then lie elsewhere. */
+  /** Set for a session that works in a worktree of its own; `project` is then the project's directory inside the worktree. */
   worktree?: WorktreeFence | undefined
   safeDirectories: readonly string[]
   blocked: readonly string[]
-  /** The rules in force now: a file that changes counts from the next request on. */
+  /** The rules in force now: a changed file takes effect with the next request. */
   rules(): Promise<readonly PolicyRule[]>
-  /** `--allowed-tools` of who started the session. */
+  /** `--allowed-tools` of the person who started the session. */
   allowedTools: readonly string[]
   autoApproveLow: boolean
   threshold: number
   unattendedHigh: 'deny' | 'wait'
 }
 
-/** An event of this session, caused by its agent unless said otherwise. */
+/** An event of this session; its actor is the agent by default. */
 export function eventOf<Kind extends EventKind>(
-  run: LiveSession,
+  live: LiveSession,
   kind: Kind,
   body: EventBody<Kind>,
   actor = 'agent',
 ): NewEvent {
-  return { actor, subject: run.id, kind, body } as NewEvent
+  return { actor, subject: live.id, kind, body } as NewEvent
 }
 
-/** `agent_id` where a subagent did it. */
+/** `agent_id` for an event that a subagent caused. */
 export function agentFields(event: { agentId?: string | undefined }): { agent_id?: string } {
   return event.agentId === undefined ? {} : { agent_id: event.agentId }
 }
 
 /**
- * Refuses what a daemon still says of a session that another one has taken up since: the owner in the row is the lease, and
- * whoever lost it can neither report nor settle. Part of the transaction that would write it.
+ * Throws when another daemon has taken the session over: the owner in the row is the lease, and a daemon that lost it can
+ * neither report nor settle. Runs inside the transaction that would write.
  */
 export async function refuseStale({ id, row }: LiveSession, tx: Tx): Promise<void> {
-  const held = await tx.db.selectFrom('sessions').select('owner').where('id', '=', id).executeTakeFirst()
-  if (held && held.owner !== row.owner) throw new AppError('session_taken_over', { id })
+  const stored = await tx.db.selectFrom('sessions').select('owner').where('id', '=', id).executeTakeFirst()
+  if (stored && stored.owner !== row.owner) throw new AppError('session_taken_over', { id })
 }

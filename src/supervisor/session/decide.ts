@@ -9,23 +9,23 @@ import { type Failure, isTransient, type SessionEvent } from '../../domain/sessi
 export type Analysis =
   /** Work goes on. `answered`: the model spoke, so the account is open. */
   | { type: 'progress'; answered: boolean }
-  /** A call wants to happen; the driver awaits the verdict of `asks.ts`. */
+  /** The agent requests a call; the driver awaits the verdict of `asks.ts`. */
   | { type: 'permission_request' }
-  /** The agent asks; the driver awaits the answer of `asks.ts`. */
+  /** The agent asks a question; the driver awaits the answer of `asks.ts`. */
   | { type: 'question' }
   /** How full the vendor's windows are. */
   | { type: 'quota' }
   /** The vendor failed and the agent tries again by itself. */
   | { type: 'trouble' }
-  /** `question`: the turn ended with one, in words, instead of with the work done. */
+  /** `question`: the turn ended with a question in prose instead of with finished work. */
   | { type: 'task_complete'; text: string; question?: ProseQuestion | undefined }
   | { type: 'held_up'; by: 'paused' | 'interrupted' | 'capped' }
-  /** `gone`: what is said to the call is told as the next prompt. */
+  /** `gone`: the call cannot be answered any more, so its answer becomes the next prompt. */
   | { type: 'parked'; callId: string | undefined; gone?: boolean | undefined }
   | { type: 'rate_limit'; limit: Limit; failure: Failure }
   | { type: 'error'; failure: Failure; mayPass: boolean }
 
-/** Classifies an event. Pure: the same event always means the same. */
+/** Classifies an event. Pure. */
 export function think(event: SessionEvent): Analysis {
   switch (event.kind) {
     case 'text':
@@ -59,7 +59,7 @@ const CUT_SHORT = 'the agent ended in the middle of its turn'
 function thinkOfEnd(turn: Extract<SessionEvent, { kind: 'turn_ended' }>): Analysis {
   switch (turn.outcome) {
     case 'completed':
-      return { type: 'task_complete', text: turn.text, question: askedIn(turn.text) }
+      return { type: 'task_complete', text: turn.text, question: findQuestion(turn.text) }
     case 'paused':
     case 'interrupted':
     case 'capped':
@@ -73,23 +73,23 @@ function thinkOfEnd(turn: Extract<SessionEvent, { kind: 'turn_ended' }>): Analys
   }
 }
 
-/** What a spec or a plan leaves open is for whoever reads it, and no question of this turn. */
-function askedIn(text: string): ProseQuestion | undefined {
+/** Questions that a spec or a plan leaves open are for its reader, and are no question of this turn. */
+function findQuestion(text: string): ProseQuestion | undefined {
   return endsWithDocument(text) ? undefined : questionInProse(text)
 }
 
-/** What a failure means, wherever it was met. */
+/** Classifies a failure, of a turn or outside of one. Pure. */
 export function thinkOfFailure(failure: Failure): Analysis {
   if (failure.kind !== 'limit') return { type: 'error', failure, mayPass: isTransient(failure.kind) }
   const limit = failure.limit ?? { source: 'result' as const, message: failure.message }
   return { type: 'rate_limit', limit, failure }
 }
 
-/** What is known of the session beside the event. */
+/** What a decision needs beside the event. */
 export interface LoopContext {
-  /** Why it is being stopped, once somebody asked for that. */
+  /** Why the session is being stopped, once somebody asked for that. */
   stopping: string | undefined
-  /** Who asked it to pause: a person, the account that was shut under it, or a guard. */
+  /** Who asked the session to pause: a person, a closed account, or a guard. */
   pausing: 'person' | 'gate' | 'guard' | undefined
   /** Failures in a row that may pass by themselves. */
   retries: number
@@ -97,41 +97,42 @@ export interface LoopContext {
   retryMs: readonly number[]
   /** Whether the conversation is being shortened, or was, because it had become too long for the model. */
   compaction: 'running' | 'done' | undefined
-  /** What is said to a question with which the turn ended; undefined where a person has to say it. */
+  /** The answer to a question with which the turn ended; undefined where a person has to answer. */
   reply: string | undefined
-  /** What a person who is asked instead is told of a brain's opinion. */
+  /** A brain's opinion, for the person who is asked instead. */
   suggestion?: Suggestion | undefined
-  /** Why, where the agent says that its task failed (`sigils/`). */
+  /** The reason, where the agent says that its task failed (`apply-sigils.ts`). */
   gaveUp?: string | undefined
-  /** Whether its queue holds a task that could run now. */
+  /** Whether the queue holds a task that can run now. */
   hasNext: boolean
-  /** Whether the account's allowance is nearly used up: what runs may end, nothing new begins. */
+  /** Whether the account's allowance is nearly used up: the task at work may end, but no new one begins. */
   critical: boolean
 }
 
 export type Action =
   | { do: 'go_on' }
-  /** The account answers again. */
+  /** The model answered, so the account is open. */
   | { do: 'open_gate' }
   | { do: 'next_task'; text: string }
   | { do: 'session_complete'; text: string }
   /** The turn ended with a question, and this is the answer. */
   | { do: 'say'; text: string }
   | { do: 'ask_in_words'; question: ProseQuestion; suggestion?: Suggestion | undefined }
-  /** The task is done, the next one waits until the allowance is fresh. */
+  /** The task is done; the next one waits until the allowance is renewed. */
   | { do: 'wait_for_quota'; text: string }
   | { do: 'checkpoint_and_wait'; limit: Limit; failure: Failure }
-  /** Somebody else's limit: the account is shut. `text` where the task was just completed. */
+  /** Another session met the limit and the account is closed. `text` where the task was just completed. */
   | { do: 'wait_for_gate'; text?: string }
   | { do: 'retry'; failure: Failure; afterMs: number; attempt: number }
-  /** Tried often enough: it waits for a person. */
+  /** The retries are used up: the session waits for a person. */
   | { do: 'escalate'; failure: Failure }
-  /** The conversation is too long for the model: it is shortened once, and then the work goes on. */
+  /** The conversation is too long for the model: it is shortened once. */
   | { do: 'compact' }
+  /** The conversation was shortened: the work goes on. */
   | { do: 'continue' }
   /** `text` where the task was completed first; `limit` where one was met on the way to the pause. */
   | { do: 'pause'; why: 'person' | 'interrupted' | 'turns'; text?: string; limit?: Limit }
-  /** A guard stops it: a budget is spent, or it runs away. */
+  /** A guard stops the session: a budget is spent, or the session runs away. */
   | { do: 'halt'; text?: string; limit?: Limit }
   | { do: 'park'; callId: string | undefined; gone?: boolean | undefined }
   | { do: 'fail'; failure: Failure }
@@ -155,11 +156,14 @@ export function decide(analysis: Analysis, context: LoopContext): Action {
       return (analysis.question && afterQuestion(analysis.question, context)) ?? afterTask(analysis.text, context)
     default:
       if (context.stopping !== undefined) return { do: 'stop', reason: context.stopping, ...limitIn(analysis) }
-      return cutShort(analysis, context)
+      return afterCutShort(analysis, context)
   }
 }
 
-/** A question in place of the work: it is answered, or a person is. Nobody who stops or pauses waits for that. */
+/**
+ * The turn ended with a question in place of the work: it is answered, or put to a person. A stop or a pause does not wait
+ * for that.
+ */
 function afterQuestion(question: ProseQuestion, context: LoopContext): Action | undefined {
   const { stopping, pausing, compaction, reply } = context
   if (compaction === 'running') return undefined
@@ -170,7 +174,7 @@ function afterQuestion(question: ProseQuestion, context: LoopContext): Action | 
   return pausing === 'gate' ? { do: 'wait_for_gate' } : { do: 'say', text: reply }
 }
 
-/** A completed task stays completed, whatever else was wanted: only what follows it changes. */
+/** A completed task stays completed, whatever was asked for meanwhile: only the next step changes. */
 function afterTask(text: string, { stopping, pausing, hasNext, critical, compaction }: LoopContext): Action {
   if (compaction === 'running') return stopping === undefined ? { do: 'continue' } : { do: 'stop', reason: stopping }
   if (!hasNext) return { do: 'session_complete', text }
@@ -183,12 +187,12 @@ function afterTask(text: string, { stopping, pausing, hasNext, critical, compact
 
 type CutShort = Extract<Analysis, { type: 'held_up' | 'parked' | 'rate_limit' | 'error' }>
 
-/** Whoever is stopped has met it all the same, and the account is shut for the others. */
+/** A session that is being stopped has met the limit all the same, so the account is closed for the others. */
 function limitIn(analysis: CutShort): { limit?: Limit } {
   return analysis.type === 'rate_limit' ? { limit: analysis.limit } : {}
 }
 
-function cutShort(analysis: CutShort, context: LoopContext): Action {
+function afterCutShort(analysis: CutShort, context: LoopContext): Action {
   switch (analysis.type) {
     case 'held_up':
       if (analysis.by === 'capped') return { do: 'pause', why: 'turns' }
@@ -198,7 +202,7 @@ function cutShort(analysis: CutShort, context: LoopContext): Action {
     case 'parked':
       return { do: 'park', callId: analysis.callId, ...(analysis.gone && { gone: true }) }
     case 'rate_limit':
-      // A person wanted it to stop before the limit did: only the account is shut.
+      // A person asked for the pause before the limit was met: the limit only closes the account.
       if (context.pausing === 'person') return { do: 'pause', why: 'person', limit: analysis.limit }
       if (context.pausing === 'guard') return { do: 'halt', limit: analysis.limit }
       return { do: 'checkpoint_and_wait', limit: analysis.limit, failure: analysis.failure }
@@ -214,9 +218,9 @@ function afterFailure(
   mayPass: boolean,
   { retries, retryMs, compaction, pausing }: LoopContext,
 ): Action {
-  // Interrupted because the account was shut while the agent was trying again: the limit is the cause, not this.
+  // The agent was interrupted because the account closed while it was retrying: the limit is the cause, not this failure.
   if (pausing === 'gate' && mayPass) return { do: 'wait_for_gate' }
-  // So is an agent that was closed before it had begun, and one that failed on its way to the pause.
+  // Likewise an agent that was closed before it had begun, and one that failed on its way to the pause.
   if (pausing === 'person' && mayPass) return { do: 'pause', why: 'person' }
   if (pausing === 'guard' && mayPass) return { do: 'halt' }
   if (failure.kind === 'prompt_too_long' && compaction === undefined) return { do: 'compact' }
@@ -225,7 +229,7 @@ function afterFailure(
   return afterMs === undefined ? { do: 'escalate', failure } : { do: 'retry', failure, afterMs, attempt: retries + 1 }
 }
 
-/** What shortening failed with says nothing to who reads it; that it was too long does. */
+/** The error of the failed shortening means little to its reader; that the conversation is too long does. */
 function stillTooLong({ message }: Failure): Failure {
   const why = `The conversation is too long for the model and could not be shortened (${message}).`
   return { kind: 'prompt_too_long', message: why }

@@ -14,63 +14,66 @@ import { needsCompletion } from '../completion/work.ts'
 import { eventOf, type LiveSession, type LiveSessionEnding } from './context.ts'
 import { isPermission } from './tool-call.ts'
 
-/** The last task is done and nothing is left in the queue. Where it is to land, its agent's word is a request to verify. */
+/** The last task is done and nothing is left in the queue. Where the work is to be merged, it is verified first. */
 export function completed(text: string, { row }: Pick<LiveSession, 'row'>): LiveSessionEnding {
   return { as: 'completed', reason: '', task: { to: needsCompletion(row) ? 'verifying' : 'done', result: text } }
 }
 
-/** A person, a cap on turns or an interruption stopped it; a person makes it go on. `text`: its task was completed first. */
+/**
+ * A person, a cap on turns or an interruption stopped the session; a person resumes it. `text` is set where its task was
+ * completed first.
+ */
 export function paused(
   why: 'person' | 'interrupted' | 'turns',
-  run: LiveSession,
+  live: LiveSession,
   { text, limit }: { text?: string; limit?: Limit } = {},
 ): LiveSessionEnding {
   const cause = { person: 'paused by a person', interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
-  const reason = `${cause}; go on with: pcc resume ${run.id}`
+  const reason = `${cause}; go on with: pcc resume ${live.id}`
   return {
     as: 'paused',
     reason,
-    events: limitHit(limit, run),
+    events: limitHit(limit, live),
     task: taskAfter(text, cause),
     checkpoint: why === 'turns' ? 'capped' : 'pause',
   }
 }
 
 export interface LimitWait {
-  /** When it goes on by itself; null where only a person makes it. */
+  /** When the session goes on by itself; null where a person has to resume it. */
   resumesAt: number | null
   limit?: Limit | undefined
   text?: string | undefined
 }
 
-/** The account is shut: by this session's own limit, or by another's. */
-export function limited(message: string, { resumesAt, limit, text }: LimitWait, run: LiveSession): LiveSessionEnding {
-  const reason = resumesAt === null ? `${message}; go on with: pcc resume ${run.id}` : message
+/** The account is closed, by this session's own limit or by another's. */
+export function limited(message: string, { resumesAt, limit, text }: LimitWait, live: LiveSession): LiveSessionEnding {
+  const reason = resumesAt === null ? `${message}; go on with: pcc resume ${live.id}` : message
   return {
     as: 'rate_limited',
     reason,
     failure: 'limit',
     resumesAt: resumesAt ?? undefined,
-    events: limitHit(limit, run),
+    events: limitHit(limit, live),
     task: taskAfter(text, message, resumesAt),
     checkpoint: 'limit',
   }
 }
 
 /** The event of a limit that was met on the way to an ending. */
-export function limitHit(limit: Limit | undefined, run: LiveSession): NewEvent[] {
+export function limitHit(limit: Limit | undefined, live: LiveSession): NewEvent[] {
   if (!limit) return []
   const { message, window, resetsAt } = limit
   const when = { ...(window !== undefined && { window }), ...(resetsAt !== undefined && { resets_at: resetsAt }) }
-  return [eventOf(run, 'limit.hit', { message, ...when })]
+  return [eventOf(live, 'limit.hit', { message, ...when })]
 }
 
-/** The vendor failed in a way that may pass; it is tried again soon. */
+/** The vendor failed in a way that may pass; the session retries soon. */
 export function retried(
   failure: Failure,
-  { at, attempt, of }: { at: number; attempt: number; of: number },
+  { at, attempt, total }: { at: number; attempt: number; total: number },
 ): LiveSessionEnding {
-  const reason = `${failure.message}; try ${attempt} of ${of} follows`
+  const reason = `${failure.message}; try ${attempt} of ${total} follows`
   return {
     as: 'paused',
     reason,
@@ -82,22 +85,22 @@ export function retried(
   }
 }
 
-/** It was tried often enough: a person hears of it and says what happens. */
-export function escalated(failure: Failure, run: LiveSession): LiveSessionEnding {
-  const reason = `${failure.message}\nTried ${run.row.retries + 1} times; go on with: pcc resume ${run.id}`
+/** The retries are used up: a person hears of the failure and decides. */
+export function escalated(failure: Failure, live: LiveSession): LiveSessionEnding {
+  const reason = `${failure.message}\nTried ${live.row.retries + 1} times; go on with: pcc resume ${live.id}`
   return {
     as: 'paused',
     reason,
     failure: failure.kind,
     task: { to: 'waiting', reason: failure.message },
     checkpoint: 'error',
-    escalation: errorRow(failure, run.row, `${failure.message}; it was tried ${run.row.retries + 1} times`),
+    escalation: errorRow(failure, live.row, `${failure.message}; it was tried ${live.row.retries + 1} times`),
   }
 }
 
 /**
- * Its agent knows nothing of the conversation: it ended before it had kept a word of it, or has lost it since. A new one goes on from what
- * was kept here, at once; it cannot meet that a second time.
+ * The agent does not know the conversation: it ended before it had saved any of it, or has lost it since. A new conversation
+ * goes on at once from the checkpoint; a new conversation cannot fail in this way again.
  */
 export function restarted(failure: Failure, now: number): LiveSessionEnding {
   const reason = `${failure.message}; a new conversation goes on from what was kept`
@@ -107,21 +110,21 @@ export function restarted(failure: Failure, now: number): LiveSessionEnding {
   }
 }
 
-/** Nothing that passes by itself. */
-export function failed(failure: Failure, run: LiveSession): LiveSessionEnding {
-  const reason = `${failure.message}\n${adviceFor(failure, run)}`.trim()
-  return { as: 'error', reason, failure: failure.kind, task: taskFailed(failure.message, run) }
+/** A failure that does not pass by itself. */
+export function failed(failure: Failure, live: LiveSession): LiveSessionEnding {
+  const reason = `${failure.message}\n${adviceFor(failure, live)}`.trim()
+  return { as: 'error', reason, failure: failure.kind, task: taskFailed(failure.message, live) }
 }
 
-/** The agent says itself that its task failed. */
-export function gaveUp({ reason, text }: { reason: string; text: string }, run: LiveSession): LiveSessionEnding {
-  const told = `The agent says that its task failed: ${reason}\nTry it again with: pcc retry ${run.id}`
-  return { as: 'error', reason: told, failure: 'other', task: { ...taskFailed(reason, run), result: text } }
+/** The agent itself says that its task failed. */
+export function gaveUp({ reason, text }: { reason: string; text: string }, live: LiveSession): LiveSessionEnding {
+  const message = `The agent says that its task failed: ${reason}\nTry it again with: pcc retry ${live.id}`
+  return { as: 'error', reason: message, failure: 'other', task: { ...taskFailed(reason, live), result: text } }
 }
 
-/** A run looks at its attempts and says whether the task is tried once more (`runs/close-attempt.ts`). */
-function taskFailed(reason: string, run: LiveSession): NonNullable<LiveSessionEnding['task']> {
-  return run.row.options.run ? { to: 'ready', retry: true, reason } : { to: 'failed', reason }
+/** In a run, `runs/close-attempt.ts` decides from the attempts whether the task is retried. */
+function taskFailed(reason: string, live: LiveSession): NonNullable<LiveSessionEnding['task']> {
+  return live.row.options.run ? { to: 'ready', retry: true, reason } : { to: 'failed', reason }
 }
 
 export function stopped(reason: string, text?: string): LiveSessionEnding {
@@ -131,28 +134,29 @@ export function stopped(reason: string, text?: string): LiveSessionEnding {
 /** A call waits for a person. */
 export function parked(
   { callId, gone }: { callId: string | undefined; gone?: boolean | undefined },
-  run: LiveSession,
+  live: LiveSession,
 ): LiveSessionEnding {
-  const waiting = (callId === undefined ? undefined : run.parking.get(callId)) ?? [...run.parking.values()][0]
-  if (!waiting) return { ...paused('interrupted', run), reason: `a call was put off; go on with: pcc resume ${run.id}` }
+  const waiting = (callId === undefined ? undefined : live.parking.get(callId)) ?? [...live.parking.values()][0]
+  if (!waiting)
+    return { ...paused('interrupted', live), reason: `a call was parked; go on with: pcc resume ${live.id}` }
   return {
     as: 'waiting_input',
     reason: waiting.reason,
     parked: gone ? { ...waiting.parked, taken: true } : waiting.parked,
     escalation: waiting.escalation,
-    events: [parkedEvent(waiting.parked, run)],
+    events: [parkedEvent(waiting.parked, live)],
     task: { to: 'waiting', reason: waiting.reason },
     checkpoint: 'park',
   }
 }
 
-function parkedEvent(what: Parked, run: LiveSession): NewEvent {
-  if (!isPermission(what)) return eventOf(run, 'question.parked', what, 'daemon')
-  const { digest: _, ...told } = what
-  return eventOf(run, 'permission.parked', told, 'daemon')
+function parkedEvent(call: Parked, live: LiveSession): NewEvent {
+  if (!isPermission(call)) return eventOf(live, 'question.parked', call, 'daemon')
+  const { digest: _, ...body } = call
+  return eventOf(live, 'permission.parked', body, 'daemon')
 }
 
-/** A task that was completed stays so, whatever became of its session. */
+/** A completed task stays completed, whatever becomes of its session. */
 export function taskAfter(
   text: string | undefined,
   reason: string,
@@ -162,14 +166,14 @@ export function taskAfter(
   return { to: 'waiting', reason, ...(wakesAt != null && { wakesAt }) }
 }
 
-function adviceFor(failure: Failure, run: LiveSession): string {
+function adviceFor(failure: Failure, live: LiveSession): string {
   switch (failure.kind) {
     case 'auth':
-      return notLoggedIn({ kind: run.driver.agent, name: run.row.agent }).next
+      return notLoggedIn({ kind: live.driver.agent, name: live.row.agent }).next
     case 'agent_missing':
-      return agentMissingError(manifestIn(run), failure.message).next
+      return agentMissingError(manifestIn(live), failure.message).next
     case 'billing':
-      return `Look at the account's balance and plan, then: pcc retry ${run.id}`
+      return `Look at the account's balance and plan, then: pcc retry ${live.id}`
     case 'model_not_found':
       return 'Name another model with --model.'
     case 'prompt_too_long':
@@ -177,7 +181,7 @@ function adviceFor(failure: Failure, run: LiveSession): string {
     case 'refusal':
       return 'The model refused; say the task in other words.'
     case 'resume_unknown':
-      return `See the conversations there are with: pcc agents sessions ${quoteForShell(workDirectory(run.row))}`
+      return `See the conversations there are with: pcc agents sessions ${quoteForShell(workDirectory(live.row))}`
     case 'overloaded':
     case 'server':
     case 'network':
@@ -185,7 +189,7 @@ function adviceFor(failure: Failure, run: LiveSession): string {
     case 'nothing_parked':
     case 'limit':
     case 'other':
-      return `Try it again with: pcc retry ${run.id}`
+      return `Try it again with: pcc retry ${live.id}`
     default:
       return unreachable(failure.kind)
   }
@@ -195,7 +199,7 @@ function manifestIn({ driver, row }: LiveSession): AgentManifest {
   return isAgentKind(driver.agent) ? MANIFESTS[driver.agent] : findManifest(row.options.chosen ?? DEFAULT_AGENT)
 }
 
-/** The row by which a person hears that a session does not go on by itself. Yes tries again, no leaves it. */
+/** The escalation for a session that does not go on by itself. A yes retries it, a no leaves it. */
 export function errorRow(failure: Failure, { id, project, task }: SessionRow, reason: string): NewEscalation {
   return {
     kind: 'error',

@@ -8,29 +8,29 @@ import { openPrecedents } from '../../human/precedents.ts'
 import { type Decision, decide } from '../../policy/verdict/decide.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/rules.ts'
 import { opinionOn, type PermissionAdvice } from './brain.ts'
-import type { LiveSession, SessionDeps } from './context.ts'
+import type { LiveSession, SessionContext } from './context.ts'
 import { callDigest, isPermission, storedReasons, targetOf } from './tool-call.ts'
 
 export interface Judgement {
   decision: Decision
   /** Absent when the policy itself failed. */
   assessment?: Assessment
-  /** What a brain would say, for the person who is asked. */
+  /** A brain's opinion, for the person who is asked. */
   suggestion?: Suggestion | undefined
 }
 
-/** Where policy and brain meet: what the request is, and what is to be done with it. Whatever fails on the way is a refusal. */
+/** Judges a request by policy and brain: what it is, and what is to be done with it. Any failure on the way is a refusal. */
 export async function judgeRequest(
   request: Request,
   signal: AbortSignal,
-  { run, deps }: { run: LiveSession; deps: SessionDeps },
+  { live, deps }: SessionContext,
 ): Promise<Judgement> {
-  const { policy } = run
+  const { policy } = live
   let suggestion: Suggestion | undefined
   try {
     const { project, home, safeDirectories, worktree } = policy
     const { tool, input, cwd } = request
-    // Ours by who runs the server, never by its name: a project's own may be called the same.
+    // The tools are ours because we run the server, never by its name: a server of the project may have the same name.
     const ownServers = request.own ? [OWN_SERVER] : []
     const assessment = await deps.policy.classify({
       ...{ tool, input, cwd, project, home, worktree, safeDirectories, ownServers },
@@ -43,26 +43,27 @@ export async function judgeRequest(
         rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
-        precedent: asked => openPrecedents(deps.store, deps.clock, run.mind.memory).find(project, tool, asked),
-        opinion: async (asked, until) => {
-          const advice = await opinionOn(request, asked, until, { run, deps })
-          suggestion = suggested(advice)
+        precedent: assessed =>
+          openPrecedents(deps.store, deps.clock, live.brainSettings.memory).find(project, tool, assessed),
+        opinion: async (assessed, deadline) => {
+          const advice = await opinionOn(request, assessed, deadline, { live, deps })
+          suggestion = suggestionIn(advice)
           return advice
         },
-        attached: deps.terminals.isAttached(run.id),
+        attached: deps.terminals.isAttached(live.id),
         unattendedHigh: policy.unattendedHigh,
       },
       signal,
     )
     return { assessment, decision, suggestion }
   } catch (error) {
-    run.log.error({ error, tool: request.tool }, 'the policy failed')
+    live.log.error({ error, tool: request.tool }, 'the policy failed')
     return { decision: FAILED }
   }
 }
 
-/** One who is not sure of anything suggests nothing. */
-function suggested({ approve, confidence, by, reasoning }: PermissionAdvice): Suggestion | undefined {
+/** Advice without any confidence suggests nothing. */
+function suggestionIn({ approve, confidence, by, reasoning }: PermissionAdvice): Suggestion | undefined {
   return confidence > 0 ? { answer: [approve ? 'allow' : 'deny'], confidence, by, reasoning } : undefined
 }
 
@@ -82,18 +83,18 @@ interface RefusedRequest {
 }
 
 /**
- * The row by which a person hears in the morning of what was refused because nobody was there. None for what a rule or a
- * person refused, and none for a call that was withdrawn: its session was stopped, nobody waits for an answer.
+ * The escalation by which a person hears in the morning of a call that was refused because nobody was there. None for a call
+ * that a rule or a person refused, and none for a withdrawn call: its session was stopped, and nobody waits for an answer.
  */
 export function refusalRow(
   { request, judgement, verdict, signal }: RefusedRequest,
-  run: LiveSession,
+  live: LiveSession,
 ): NewEscalation | undefined {
   const { assessment, decision } = judgement
-  const unasked = decision.morning === true || (verdict.by === 'nobody' && !signal.aborted)
-  if (!assessment || !unasked || verdict.verdict === 'allow') return undefined
+  const isUnasked = decision.morning === true || (verdict.by === 'nobody' && !signal.aborted)
+  if (!assessment || !isUnasked || verdict.verdict === 'allow') return undefined
   const reason = assessment.reasons[0]?.text ?? decision.reason
-  return { ...permissionRow({ request, assessment, reason, risk: verdict.risk }, run), state: 'denied' }
+  return { ...permissionRow({ request, assessment, reason, risk: verdict.risk }, live), state: 'denied' }
 }
 
 interface PermissionRowInput {
@@ -103,19 +104,19 @@ interface PermissionRowInput {
   risk: Risk
 }
 
-/** What a row tells of a call, whatever became of it. */
+/** The columns of an escalation about a call, apart from its state. */
 export function permissionRow(
   { request, assessment, reason, risk }: PermissionRowInput,
-  run: LiveSession,
+  live: LiveSession,
 ): Omit<NewEscalation, 'state'> {
   return {
     kind: 'permission',
-    session_id: run.id,
-    project: run.row.project,
-    task: run.row.task,
+    session_id: live.id,
+    project: live.row.project,
+    task: live.row.task,
     call_id: request.callId,
     tool: request.tool,
-    target: targetOf(request.input, workDirectory(run.row)),
+    target: targetOf(request.input, workDirectory(live.row)),
     input: request.input,
     risk,
     reason,
@@ -124,36 +125,36 @@ export function permissionRow(
   }
 }
 
-/** What cannot be shown whole cannot be approved later: it is refused at once. */
-const LONGEST = 4_000
+/** A longer input cannot be shown whole, so it cannot be approved later: the call is refused at once. */
+const MAX_INPUT = 4_000
 
 interface WaitingPermission {
   request: Request
   decision: Decision
   assessment: Assessment
   suggestion: Suggestion | undefined
-  /** By which it was asked at a terminal, where it was: whoever sits there answers it by that still. */
+  /** The id under which a terminal asked, if one did: the person there can still answer by it. */
   askId: string
 }
 
-/** Whether a call can be put off: not a subagent's, and not one that could not be shown whole. */
+/** Whether a call can be parked: not a subagent's call, and not one that could not be shown whole. */
 export function isParkable({ agentId, input }: Request): boolean {
-  return agentId === undefined && JSON.stringify(input).length <= LONGEST
+  return agentId === undefined && JSON.stringify(input).length <= MAX_INPUT
 }
 
-/** Puts a call off until somebody answers; no process waits. */
+/** Parks a call until somebody answers; no process waits. */
 export function parkPermission(
   { request, decision, assessment, suggestion, askId }: WaitingPermission,
-  run: LiveSession,
+  live: LiveSession,
 ): Park {
   const { tool, input, callId } = request
   const reason = `${decision.risk} risk: ${decision.reason}; it waits for a person`
-  run.parking.set(callId, {
+  live.parking.set(callId, {
     parked: {
       ask_id: askId,
       call_id: callId,
       tool,
-      target: targetOf(input, workDirectory(run.row)),
+      target: targetOf(input, workDirectory(live.row)),
       risk: decision.risk,
       reason: decision.reason,
       reasons: storedReasons(assessment),
@@ -162,27 +163,27 @@ export function parkPermission(
     },
     reason,
     escalation: {
-      ...permissionRow({ request, assessment, reason: decision.reason, risk: decision.risk }, run),
+      ...permissionRow({ request, assessment, reason: decision.reason, risk: decision.risk }, live),
       ...(suggestion && { context: { suggestion } }),
       state: 'open',
     },
   })
-  run.log.info({ tool }, 'permission parked')
+  live.log.info({ tool }, 'permission parked')
   return { park: true, reason }
 }
 
-/** The answer with which a parked session was started again. It is for this very call with this very input, or for none. */
+/** The answer with which a parked session was started again, if it is for this very call with this very input. */
 export function answerToPermission(
   request: Request,
   { decision, assessment }: Judgement,
-  run: LiveSession,
+  live: LiveSession,
 ): Verdict | undefined {
-  const given = run.answer
+  const given = live.answer
   if (!given || !('digest' in given)) return undefined
   const isAgain = given.anew === true && given.digest === callDigest(request.tool, request.input)
   if (given.callId !== request.callId && !isAgain) return undefined
-  run.answer = undefined
-  // What a rule, a blocked command or a missing trust refuses, no answer opens; nor what the policy failed on.
+  live.answer = undefined
+  // No answer overrides a rule, a blocked command or missing trust, nor a failure of the policy.
   if (!assessment || (decision.verdict === 'deny' && decision.by === 'rule')) return undefined
   const { verdict, reason, by } = given
   const { risk } = decision

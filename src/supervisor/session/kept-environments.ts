@@ -8,16 +8,17 @@ import type { SessionRow } from '../../store/tables.ts'
 const Environment = z.record(z.string(), z.string())
 
 /**
- * What the agent of a session that is not over yet was started with. Without it a session that waits for a limit could not
- * go on by itself. It may hold a key, so on disk it is a file of its own that only its owner can read, never a row; it goes
- * when the session is over (docs/adr/0011). Where the file is not wanted it is known to this life of the daemon alone.
+ * The environments with which the agents of open sessions were started. Without its environment a session that waits for a
+ * limit could not go on by itself. An environment may hold a key, so on disk it is a file that only its owner can read, never
+ * a row; it is removed when the session is over (docs/adr/0011). Where the file is not wanted, only this life of the daemon
+ * knows the environment.
  */
 export class KeptEnvironments {
   readonly #dir: string
   readonly #inMemory = new Map<string, Record<string, string>>()
 
   constructor(runDir: string) {
-    // By this name the policy knows it wherever PCC_HOME points to.
+    // The policy protects the directory by this name, wherever PCC_HOME points to.
     this.#dir = join(runDir, 'secrets')
   }
 
@@ -27,10 +28,10 @@ export class KeptEnvironments {
     else rmSync(this.#file(session), { force: true })
   }
 
-  /** Undefined where nothing was kept, or what was kept cannot be read any more. */
+  /** The environment of a session; undefined where none was kept, or where its file cannot be read any more. */
   of(session: string): Record<string, string> | undefined {
-    const known = this.#inMemory.get(session)
-    if (known) return known
+    const inMemory = this.#inMemory.get(session)
+    if (inMemory) return inMemory
     try {
       return Environment.parse(JSON.parse(readFileSync(this.#file(session), 'utf8')))
     } catch {
@@ -43,7 +44,10 @@ export class KeptEnvironments {
     rmSync(this.#file(session), { force: true })
   }
 
-  /** Forgets what an earlier life of the daemon left for sessions that are over, or that nobody knows; open runs keep theirs. */
+  /**
+   * Forgets the environments that an earlier life of the daemon left for sessions that are over or unknown; open runs keep
+   * theirs.
+   */
   forgetOver(sessions: Pick<SessionRow, 'id' | 'state' | 'ended_as'>[], runs: ReadonlySet<string> = new Set()): void {
     const open = sessions.filter(({ state, ended_as }) => state !== 'ended' || !isOver(ended_as))
     const wanted = new Set([...open.map(({ id }) => id), ...runs].map(id => `${id}.json`))
@@ -57,7 +61,7 @@ export class KeptEnvironments {
   }
 }
 
-/** A person who takes such a session up again brings an environment along. */
+/** Whether a session is over. A person who resumes it anyway brings an environment along. */
 export function isOver(as: EndedAs | null): boolean {
   return as === 'completed' || as === 'stopped' || as === 'error'
 }

@@ -17,8 +17,8 @@ import { cutOffEnding, settleWithRetries } from './settle.ts'
 import { endAgent } from './stop-agent.ts'
 
 export interface LaunchedSession {
-  run: LiveSession
-  /** Resolves when the row is this run's, with the decision that was settled by it. */
+  live: LiveSession
+  /** Resolves when the row belongs to this live session, with the escalation that the claim settled. */
   saved: Promise<AnsweredEscalation | undefined>
   /** Resolves when the session is settled and its agent gone. */
   done: Promise<void>
@@ -31,139 +31,140 @@ export interface LiveSessionsDeps {
   log: Log
   /** Aborted when the daemon leaves. */
   closing: AbortSignal
-  /** What becomes of an ending where another agent can go on. */
-  handOver(ending: LiveSessionEnding, run: LiveSession, ready: PreparedSession): Promise<LiveSessionEnding>
-  /** A session begins. */
+  /** Changes an ending where another agent can take over. */
+  handOver(ending: LiveSessionEnding, live: LiveSession, ready: PreparedSession): Promise<LiveSessionEnding>
+  /** Called when a session begins. */
   launched(): void
-  /** A session was settled: one that waits has a time in its row now. */
+  /** Called when a session was settled: one that waits has a time in its row now. */
   settled(row: SessionRow): void
 }
 
-/** The sessions that run now: each from its place in the line to the moment its agent is gone. */
+/** The live sessions: each from its place in the line to the moment its agent is gone. */
 export class LiveSessions {
-  readonly #of: LiveSessionsDeps
-  readonly #live = new Map<string, LaunchedSession>()
+  readonly #deps: LiveSessionsDeps
+  readonly #launched = new Map<string, LaunchedSession>()
 
-  constructor(of: LiveSessionsDeps) {
-    this.#of = of
+  constructor(deps: LiveSessionsDeps) {
+    this.#deps = deps
   }
 
   get(id: string): LaunchedSession | undefined {
-    return this.#live.get(id)
+    return this.#launched.get(id)
   }
 
-  all(): LaunchedSession[] {
-    return [...this.#live.values()]
+  all(): LiveSession[] {
+    return this.launched().map(({ live }) => live)
   }
 
-  runs(): LiveSession[] {
-    return this.all().map(({ run }) => run)
+  launched(): LaunchedSession[] {
+    return [...this.#launched.values()]
   }
 
   /** Runs a session in the background. It counts as live before this returns. */
-  launch(row: SessionRow, ready: PreparedSession, start: SessionLaunch): Pick<LaunchedSession, 'run' | 'saved'> {
-    const now = this.#of.deps.clock.now()
-    const run = createLiveSession(row, ready, { ...start, log: this.#of.log.child({ session: row.id }), now })
+  launch(row: SessionRow, ready: PreparedSession, start: SessionLaunch): Pick<LaunchedSession, 'live' | 'saved'> {
+    const now = this.#deps.deps.clock.now()
+    const live = createLiveSession(row, ready, { ...start, log: this.#deps.log.child({ session: row.id }), now })
     const saved = start.claim?.() ?? Promise.resolve(undefined)
     const done = saved.then(
-      () => this.#runToEnd(run, ready),
-      () => undefined, // `saved` is the caller's to hear about
+      () => this.#runToEnd(live, ready),
+      () => undefined, // the caller handles the rejection of `saved`
     )
-    this.#live.set(row.id, { run, saved, done: done.finally(() => this.#live.delete(row.id)) })
-    return { run, saved }
+    this.#launched.set(row.id, { live, saved, done: done.finally(() => this.#launched.delete(row.id)) })
+    return { live, saved }
   }
 
   /** Ends a live session and waits until its agent is gone. */
   async stop(id: string, reason: string): Promise<void> {
-    const live = this.#live.get(id)
-    if (!live) return
-    live.run.stopping ??= reason
-    this.#of.admission.withdraw(id)
-    await endAgent(live.run, live.done)
-    await live.done
+    const launched = this.#launched.get(id)
+    if (!launched) return
+    launched.live.stopping ??= reason
+    this.#deps.admission.withdraw(id)
+    await endAgent(launched.live, launched.done)
+    await launched.done
   }
 
   /**
-   * Asks a live session to stop after the tool in flight; one that waits for its place has nothing in flight, and one whose
-   * end is being written down is only waited for.
+   * Asks a live session to stop after the tool in flight. A session that waits for its place has nothing in flight; for one
+   * whose ending is being stored this only waits.
    */
   async pause(id: string): Promise<void> {
-    const live = this.#live.get(id)
-    if (!live) return
-    if (live.run.over) return live.done
-    live.run.pausing = 'person'
-    if (this.#of.admission.withdraw(id)) return live.done
-    await live.run.opened.promise
-    if (!live.run.session) return live.done // it never came to open its agent
-    // One that has not introduced itself yet has nothing in flight, and no turn that could be paused.
-    if (live.run.row.state === 'starting') await live.run.session?.[Symbol.asyncDispose]()
-    else await live.run.session?.pause()
+    const launched = this.#launched.get(id)
+    if (!launched) return
+    if (launched.live.over) return launched.done
+    launched.live.pausing = 'person'
+    if (this.#deps.admission.withdraw(id)) return launched.done
+    await launched.live.opened.promise
+    if (!launched.live.session) return launched.done // its agent was never opened
+    // An agent that has not introduced itself yet has nothing in flight, and no turn that could be paused.
+    if (launched.live.row.state === 'starting') await launched.live.session?.[Symbol.asyncDispose]()
+    else await launched.live.session?.pause()
   }
 
-  async #runToEnd(run: LiveSession, ready: PreparedSession): Promise<void> {
-    const { deps, admission, kept, log, closing, settled, launched, handOver } = this.#of
+  async #runToEnd(live: LiveSession, ready: PreparedSession): Promise<void> {
+    const { deps, admission, kept, log, closing, settled, launched, handOver } = this.#deps
     const forget = log.hide(ready.secrets)
-    run.log.info({ agent: ready.driver.agent, project: run.row.project }, 'session started')
+    live.log.info({ agent: ready.driver.agent, project: live.row.project }, 'session started')
     try {
-      keepEnvironment(run, kept, ready)
-      const shut = await endingIfShut(run, deps)
-      using place = shut ? undefined : await admit(run, { admission, max: ready.maxConcurrent, ready, deps })
-      const waits = shut && !isCalledOff(run) ? shut : endingOfWithdrawn(run)
+      keepEnvironment(live, kept, ready)
+      const gateEnding = await endingIfShut(live, deps)
+      using place = gateEnding ? undefined : await admit(live, { admission, max: ready.maxConcurrent, ready, deps })
+      const unstarted = gateEnding && !isCalledOff(live) ? gateEnding : endingOfWithdrawn(live)
       launched()
-      const met = cutOffEnding(place ? await runTask(run, deps) : waits, run, deps.clock.now())
-      const { checkpoint: reason, parked, task } = met
-      if (reason && run.row.vendor_id !== null) await saveCheckpoint(run, deps, { reason, parked, task })
-      const ending = await handOver(met, run, ready)
-      await settleWithRetries(run, deps, { ending, signal: closing })
-      // As it was written down: an answer that is still on its way keeps a session that failed from being over.
-      if (isOver(run.row.ended_as) && !mayComeBack(run)) kept.forget(run.id)
+      const ownEnding = cutOffEnding(place ? await runTask(live, deps) : unstarted, live, deps.clock.now())
+      const { checkpoint: reason, parked, task } = ownEnding
+      if (reason && live.row.vendor_id !== null) await saveCheckpoint(live, deps, { reason, parked, task })
+      const ending = await handOver(ownEnding, live, ready)
+      await settleWithRetries(live, deps, { ending, signal: closing })
+      // Reads the stored row: an answer that is still on its way keeps a failed session from being over.
+      if (isOver(live.row.ended_as) && !mayComeBack(live)) kept.forget(live.id)
     } catch (error) {
-      // The store failed for long; the row stays as it was and shows as interrupted, because nobody runs it.
-      run.log.error({ error }, 'session could not be settled')
+      // The store failed for long. The row stays as it was and shows as interrupted, because no daemon runs the session.
+      live.log.error({ error }, 'session could not be settled')
     } finally {
-      run.placed.resolve()
-      run.opened.resolve()
-      // One that never came to open its agent leaves the process that waited for it.
-      await run.driver.cool({ ...run.open, asks: asksFor(run, deps) }).catch(() => undefined)
+      live.placed.resolve()
+      live.opened.resolve()
+      // A session that never opened its agent leaves behind the process that was started ahead of time.
+      await live.driver.cool({ ...live.open, asks: asksFor(live, deps) }).catch(() => undefined)
       forget()
-      settled(run.row)
+      settled(live.row)
     }
   }
 }
 
-/** Its work is looked at now, and may be sent back to it: landing forgets what is kept for it. */
+/** Whether the work is verified now and may be sent back to the agent. `Completion` then forgets the kept environment. */
 function mayComeBack({ row }: LiveSession): boolean {
   return row.ended_as === 'completed' && needsCompletion(row)
 }
 
-function keepEnvironment(run: LiveSession, kept: KeptEnvironments, ready: PreparedSession): void {
-  const { brainKeys, othersEnv, keepEnvironment: onDisk } = ready
+function keepEnvironment(live: LiveSession, kept: KeptEnvironments, ready: PreparedSession): void {
+  const { brainKeys, otherAgentsEnv, keepEnvironment: onDisk } = ready
   try {
-    kept.keep(run.id, { ...othersEnv, ...run.open.env, ...brainKeys }, { onDisk })
+    kept.keep(live.id, { ...otherAgentsEnv, ...live.open.env, ...brainKeys }, { onDisk })
   } catch (error) {
-    run.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
+    live.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
   }
 }
 
-/** It took no task, so none is put down. */
-function endingOfWithdrawn(run: LiveSession): LiveSessionEnding {
-  const { stopping, pausing } = run
-  const ending = stopping === undefined && pausing === 'person' ? paused('person', run) : stopped(stopping ?? 'stopped')
+/** The ending of a session that was called off while it waited. It had claimed no task, so none changes. */
+function endingOfWithdrawn(live: LiveSession): LiveSessionEnding {
+  const { stopping, pausing } = live
+  const ending =
+    stopping === undefined && pausing === 'person' ? paused('person', live) : stopped(stopping ?? 'stopped')
   return { ...ending, task: undefined, checkpoint: undefined }
 }
 
-/** How a session begins: with a prompt, or with the answer to a call that waits. */
+/** How a session begins: with a prompt, or with the answer to a parked call. */
 export interface SessionLaunch {
   prompt?: string
   resume?: { vendorId: string; fork: boolean } | undefined
   answer?: LiveSession['answer']
   /** The parked question that `prompt` answers in words. */
-  taken?: LiveSession['taken']
-  /** Takes the row before the agent starts; throws when it is not there to be taken. */
+  answeredQuestion?: LiveSession['answeredQuestion']
+  /** Takes the row before the agent starts; throws when somebody else has taken it. */
   claim?: () => Promise<AnsweredEscalation | undefined>
 }
 
-/** A run before its agent is open. */
+/** A live session before its agent is open. */
 function createLiveSession(
   row: SessionRow,
   ready: PreparedSession,
@@ -189,18 +190,18 @@ function createLiveSession(
     calls: new Map(),
     toolCalls: new Map(),
     callWaiters: new Map(),
-    hearing: false,
+    isHandlingEvent: false,
     parking: new Map(),
     answer: start.answer,
-    taken: start.taken,
-    before: {
+    answeredQuestion: start.answeredQuestion,
+    earlierUsage: {
       input_tokens: row.input_tokens,
       output_tokens: row.output_tokens,
       cost_usd: row.cost_usd,
       turns: row.turns,
     },
     secrets: ready.secrets,
-    mind: ready.mind,
+    brainSettings: ready.brainSettings,
     failover: ready.failover,
     requirements: row.options.requirements,
     proseAnswers: 0,
@@ -211,14 +212,14 @@ function createLiveSession(
     budgetsNow: ready.budgetsNow,
     meter: new SpendingMeter(row.turns),
     guards,
-    warned: new Map(),
+    warnedLevels: new Map(),
     answered: false,
-    trying: false,
+    isRetrying: false,
     compaction: undefined,
     checkpointedAt: start.now,
-    withstood: false,
+    hasSurvivors: false,
     checkpointEveryMs: ready.checkpointEveryMs,
-    begunAt: start.now,
+    startedAt: start.now,
     retryMs: ready.retryMs,
     session: undefined,
     opened: Promise.withResolvers(),

@@ -16,7 +16,7 @@ import { answersByQuestion, type GivenAnswer, keepAnswerForLater } from './tool-
 interface Asked {
   askId: string
   suggestion: Suggestion | undefined
-  /** Of its row, once it has one. */
+  /** The number of its escalation, once it has one. */
   number?: number | undefined
 }
 
@@ -26,24 +26,27 @@ const ASK_AGAIN =
   'another question of yours waits for a person first, and this one is put to them too; when you go on, ask it again'
 const NOBODY_TO_ASK = 'nobody is attached to answer; the question waits'
 
-/** Only the main agent's call can be put off and answered later. */
-const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself and tell who called you what you assumed'
+/** Only a call of the main agent can be parked and answered later. */
+const SUBAGENT_UNANSWERED = 'nobody is attached to answer; decide by yourself and tell your caller what you assumed'
 
-/** The agent asks. Somebody at an attached terminal answers; with nobody there the question is parked and no process waits. */
+/**
+ * The agent asks a question. A person at an attached terminal answers it; with nobody attached it is parked and no process
+ * waits.
+ */
 export async function onQuestion(
   question: Question,
   signal: AbortSignal,
   context: SessionContext,
 ): Promise<Answer | Park> {
-  const { run, deps } = context
-  const given = run.answer
-  if (given && 'answer' in given && isFor(given, question)) {
-    run.answer = undefined
-    run.taken = run.row.parked && 'questions' in run.row.parked ? run.row.parked : undefined
+  const { live, deps } = context
+  const given = live.answer
+  if (given && 'answer' in given && isAnswerTo(given, question)) {
+    live.answer = undefined
+    live.answeredQuestion = live.row.parked && 'questions' in live.row.parked ? live.row.parked : undefined
     try {
       return await deliver(question, given.answer, context)
     } catch (error) {
-      keepAnswerForLater(run, given)
+      keepAnswerForLater(live, given)
       throw error
     }
   }
@@ -52,14 +55,14 @@ export async function onQuestion(
   if (machine.answer) return deliver(question, machine.answer, { ...context, machine, since })
   const { suggestion } = machine
   const askId = shortId('q')
-  if (question.agentId !== undefined && !deps.terminals.isAttached(run.id)) {
+  if (question.agentId !== undefined && !deps.terminals.isAttached(live.id)) {
     return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, context)
   }
-  if (!deps.terminals.isAttached(run.id) || (run.parking.size > 0 && question.agentId === undefined)) {
+  if (!deps.terminals.isAttached(live.id) || (live.parking.size > 0 && question.agentId === undefined)) {
     return park(question, { ...context, askId, suggestion, reason: NOBODY_TO_ASK })
   }
   const reply = deps.terminals.ask(
-    run.id,
+    live.id,
     { kind: 'question', ask_id: askId, questions: question.questions, suggestion },
     terminalWait({ signal, parks: question.agentId === undefined }, context),
   )
@@ -70,12 +73,12 @@ export async function onQuestion(
     ...agentFields(question),
     suggestion,
   }
-  const number = await record(run, deps, {
-    events: [eventOf(run, 'question.asked', asked)],
-    patch: askingPatch(run, deps),
-    escalation: rowForQuestion(question, AT_A_TERMINAL, { run, suggestion }),
+  const number = await record(live, deps, {
+    events: [eventOf(live, 'question.asked', asked)],
+    patch: askingPatch(live, deps),
+    escalation: rowForQuestion(question, AT_A_TERMINAL, { live, suggestion }),
   })
-  if (number !== undefined) deps.terminals.number(run.id, askId, number)
+  if (number !== undefined) deps.terminals.number(live.id, askId, number)
   return deliverReply(question, await reply, { ...context, askId, suggestion, number })
 }
 
@@ -95,47 +98,49 @@ function deliverReply(
   }
   if (reply.unanswered !== 'withdrawn')
     return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, context)
-  // Its row is withdrawn with the end that comes now.
+  // `settle` withdraws the escalation.
   const declined = 'the session was stopped before anybody answered'
   return deliver(question, { declined, by: 'nobody' }, { ...context, number: undefined })
 }
 
-/** A model that was resumed may ask the same once more under a new id: the answer to it is here already. */
-function isFor(given: Extract<GivenAnswer, { answer: Answer }>, question: Question): boolean {
+/** Whether the given answer belongs to this question. A resumed model may ask the same again under a new call id. */
+function isAnswerTo(given: Extract<GivenAnswer, { answer: Answer }>, question: Question): boolean {
   return given.callId === question.callId || isDeepStrictEqual(given.questions, question.questions)
 }
 
-/** Where the same was answered at another terminal a moment before, that answer counts. */
+/** Delivers an answer, or the earlier one where the question was answered elsewhere a moment before. */
 async function deliverFirst(question: Question, answer: Answer, delivery: Delivery): Promise<Answer> {
-  const { run, deps, number } = delivery
+  const { live, deps, number } = delivery
   try {
     return await deliver(question, answer, delivery)
   } catch (error) {
     const isLate = error instanceof AppError && error.code === 'escalation_answered'
     const first = isLate && number !== undefined ? await deps.store.escalations.get(number) : undefined
     if (!first) throw error
-    const { answer: said, answer_reason: reason, answered_by: by } = first
-    const heard = { answer: said ?? undefined, reason: reason ?? undefined, by: by ?? 'human' }
-    return deliver(question, answersByQuestion(question.questions, heard), { run, deps })
+    const { answer: values, answer_reason: reason, answered_by: by } = first
+    const earlier = { answer: values ?? undefined, reason: reason ?? undefined, by: by ?? 'human' }
+    return deliver(question, answersByQuestion(question.questions, earlier), { live, deps })
   }
 }
 
 interface Delivery extends SessionContext {
-  /** Whose answer it is, where no person was asked, and since when it was looked for. */
+  /** Set where no person was asked. */
   machine?: MachineAnswer
+  /** When the search for that answer began. */
   since?: number
-  /** Of the decision that was asked at a terminal, and for how long the answer is to count. */
+  /** The number of the escalation that was asked at a terminal. */
   number?: number | undefined
+  /** How long the answer counts. */
   always?: EscalationAnswer['always']
-  /** It is listed for a person although the agent goes on from it. */
+  /** An escalation that is recorded although the agent goes on without the answer. */
   escalation?: NewEscalation
 }
 
-/** Stores the answer on its way to the agent. What somebody said counts the next time the same is asked. */
+/** Stores an answer on its way to the agent. A person's answer counts the next time the same is asked. */
 async function deliver(
   question: Question,
   answer: Answer,
-  { run, deps, machine, since, number, always, escalation }: Delivery,
+  { live, deps, machine, since, number, always, escalation }: Delivery,
 ): Promise<Answer> {
   const body = {
     call_id: question.callId,
@@ -146,75 +151,81 @@ async function deliver(
     ...(since !== undefined && { latency_ms: Math.round((performance.now() - since) * 100) / 100 }),
     ...agentFields(question),
   }
-  const auto = isAutomatic(answer.by)
-  const { questions_auto, questions_human } = run.row
-  const more = auto ? { questions_auto: questions_auto + 1 } : { questions_human: questions_human + 1 }
-  const counted = 'answers' in answer ? more : {}
+  const isAuto = isAutomatic(answer.by)
+  const { questions_auto, questions_human } = live.row
+  const count = isAuto ? { questions_auto: questions_auto + 1 } : { questions_human: questions_human + 1 }
+  const counted = 'answers' in answer ? count : {}
   crashPoint('question.before-answer')
-  await record(run, deps, {
-    events: [eventOf(run, 'question.answered', body, auto || answer.by === 'nobody' ? 'daemon' : 'human')],
-    patch: { ...counted, parked: null, ...askingPatch(run, deps) },
-    ...(number !== undefined && { settle: { number, said: saidTo(question, answer, always) } }),
+  await record(live, deps, {
+    events: [eventOf(live, 'question.answered', body, isAuto || answer.by === 'nobody' ? 'daemon' : 'human')],
+    patch: { ...counted, parked: null, ...askingPatch(live, deps) },
+    ...(number !== undefined && { settle: { number, answer: toEscalationAnswer(question, answer, always) } }),
     escalation,
   })
-  run.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
+  live.log.info({ by: answer.by, declined: 'declined' in answer }, 'question answered')
   crashPoint('question.after-answer')
   return answer
 }
 
-/** An answer as the decision's row keeps it: in the order of the questions. */
-function saidTo({ questions }: Question, answer: Answer, always: EscalationAnswer['always']): EscalationAnswer {
+/** An answer as the escalation keeps it: in the order of the questions. */
+function toEscalationAnswer(
+  { questions }: Question,
+  answer: Answer,
+  always: EscalationAnswer['always'],
+): EscalationAnswer {
   if ('declined' in answer) return { verdict: 'deny', reason: answer.declined, by: answer.by }
   return { answer: questions.map(({ question }) => answer.answers[question] ?? ''), by: answer.by, always }
 }
 
 /**
- * Remembered until the turn ends, which it does at once; `settle` writes it into the row. An agent can put off one call at a
- * time: a second question beside it is listed too, and is answered when it is asked again.
+ * Parks a question. It is held in `live.parking` until the turn ends, which happens at once; `settle` then writes it into the
+ * row. An agent can park one call at a time: a second question gets an escalation too, and is answered when asked again.
  */
 function park(
   question: Question,
   { askId, suggestion, reason, ...context }: SessionContext & Asked & { reason: string },
 ) {
   const { callId, questions } = question
-  const { run, deps } = context
-  if (run.parking.size > 0) {
-    const escalation = rowForQuestion(question, reason, { run, suggestion })
-    return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { run, deps, escalation })
+  const { live, deps } = context
+  if (live.parking.size > 0) {
+    const escalation = rowForQuestion(question, reason, { live, suggestion })
+    return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { live, deps, escalation })
   }
   crashPoint('question.before-park')
-  run.parking.set(callId, {
+  live.parking.set(callId, {
     parked: { ask_id: askId, call_id: callId, questions, reason, suggestion },
     reason,
-    escalation: rowForQuestion(question, reason, { run, suggestion }),
+    escalation: rowForQuestion(question, reason, { live, suggestion }),
   })
-  run.log.info({ deps: question.questions.length }, 'question parked')
+  live.log.info({ questions: question.questions.length }, 'question parked')
   return { park: true, reason } satisfies Park
 }
 
 function rowForQuestion(
   question: Question,
   reason: string,
-  { run, suggestion }: { run: LiveSession } & Pick<Asked, 'suggestion'>,
+  { live, suggestion }: { live: LiveSession } & Pick<Asked, 'suggestion'>,
 ) {
-  return { ...questionRow(question, reason, run), ...(suggestion && { context: { suggestion } }) }
+  return { ...questionRow(question, reason, live), ...(suggestion && { context: { suggestion } }) }
 }
 
-/** What a person types who has said enough. */
+/** What a person types to end an interview. */
 const ENOUGH = /^\s*\/?(done|enough|stop)[.!]?\s*$/i
 
 const WRITE_NOW =
   'The person says that this is enough. Ask nothing more: write the spec now from what you know, and name what is open in it.'
 
-/** A question of an interview. A person who says `done` is asked nothing more: the agent is told to write. */
+/** A question of an interview. After a person says `done` they are asked nothing more: the agent is told to write. */
 export async function askInInterview(
   question: Question,
   signal: AbortSignal,
   context: SessionContext,
 ): Promise<Answer | Park> {
-  const { run, deps } = context
-  const before = await deps.store.events({ subject: run.id, kinds: ['question.answered'] })
-  const isOver = before.some(({ kind, body }) => kind === 'question.answered' && isEnough(Object.values(body.answers)))
+  const { live, deps } = context
+  const answered = await deps.store.events({ subject: live.id, kinds: ['question.answered'] })
+  const isOver = answered.some(
+    ({ kind, body }) => kind === 'question.answered' && isEnough(Object.values(body.answers)),
+  )
   if (isOver) return { declined: WRITE_NOW, by: 'human' }
   const answer = await onQuestion(question, signal, context)
   const isDone = 'answers' in answer && isEnough(Object.values(answer.answers))

@@ -19,30 +19,30 @@ import { findGitFolder } from '../../workspace/git/git-folder.ts'
 type Agent = { kind: string; name: string; command?: readonly string[] | undefined }
 
 /**
- * Whose allowance a session uses: a hash of vendor, address and credential, so that a limit met by one session holds back
- * the others of the same account, and none of another vendor's. The credential itself is never kept.
+ * The account of a session: a hash of vendor, address and credential. A limit that one session meets holds back the others of
+ * the same account, and no session of another vendor. The credential itself is never kept.
  */
 export function accountOf(agent: Agent, env: Record<string, string>): string {
   const vendor = vendorIn(agent.kind, env)
-  // Of a program of the person's own only its command says whose it is: `node` is the name of every script.
+  // A custom agent is identified by its whole command: its name may be `node`, as for every script.
   const tag = agent.kind === 'custom' ? ['custom', ...(agent.command ?? [agent.name])] : vendor.tag
-  return hashed(tag, vendor, env)
+  return hashAccount(tag, vendor, env)
 }
 
-/** What earlier versions called the same account: a session of theirs goes on, under the name of today. */
+/** The ids that earlier versions gave to the same account: their sessions go on under today's id. */
 export function formerAccounts(agent: Agent, env: Record<string, string>): string[] {
   const vendor = vendorOf(agent.kind)
   const tag = agent.kind === 'custom' ? `custom ${agent.name}` : vendor.tag
-  return [hashed(tag, vendor, env)]
+  return [hashAccount(tag, vendor, env)]
 }
 
-function hashed(tag: string | string[], vendor: Vendor, env: Record<string, string>): string {
+function hashAccount(tag: string | string[], vendor: Vendor, env: Record<string, string>): string {
   const address = vendor.addresses.map(name => env[name]).find(Boolean) ?? 'standard'
   const hash = createHash('sha256').update(JSON.stringify([tag, address, credentialOf(vendor, env)]))
   return hash.digest('hex').slice(0, 16)
 }
 
-/** A stored login is named by the place it is stored in: one config directory holds one. */
+/** A stored login is identified by its directory: one config directory holds one login. */
 function credentialOf({ credentials, login }: Vendor, env: Record<string, string>): string {
   for (const [name] of credentials) {
     if (env[name]) return env[name]
@@ -56,7 +56,10 @@ interface ChosenAgent {
   env: Record<string, string>
 }
 
-/** Refuses an agent whose program is not there before anything is started: here it is known how to get it, and which line names it. */
+/**
+ * Refuses an agent whose program is not installed before anything is started: the error can say how to install it, or which
+ * setting names it.
+ */
 export async function checkProgram(
   { config, origin }: LoadedConfig,
   { agent, manifest, env }: ChosenAgent,
@@ -73,59 +76,63 @@ async function checkPath(path: string | undefined, origin: string): Promise<void
   if (path === undefined) return
   const problem = await access(path, constants.X_OK)
     .then(() => stat(path))
-    .then(found => (found.isFile() ? undefined : 'it is not a file'), messageOf)
+    .then(stats => (stats.isFile() ? undefined : 'it is not a file'), messageOf)
   if (problem !== undefined) throw new AppError('agent_path_wrong', { path, origin, problem })
 }
 
 interface SandboxPlan {
-  /** Nothing where the agent is held without one: what depends on the folder would keep a process that waits from being taken. */
-  asked: SandboxSettings | undefined
-  /** Whether the agent will really run in one. */
-  stands: boolean
+  /**
+   * Undefined where the agent asks about every call anyway: settings that depend on the folder would keep a warm process
+   * from being reused.
+   */
+  settings: SandboxSettings | undefined
+  /** Whether the agent will really run in a sandbox. */
+  isInForce: boolean
 }
 
 interface SandboxSubject {
   manifest: Pick<AgentManifest, 'hold' | 'name'>
   project: string
   place: Worktree | undefined
-  /** The daemon's own: nothing of them is shown. */
+  /** The daemon's own folders: the sandbox hides all of them. */
   paths: AppPaths
 }
 
 /**
- * The sandbox of a session by its settings. What a worktree shares with others is found from the project: what the worktree says of it,
- * its agent may have written. Refuses where one is required and there is none.
+ * Plans the sandbox of a session by its settings. The shared git directory is found from the project, because the agent may
+ * have written what the worktree says about it. Throws where a sandbox is required and there is none.
  */
 export async function planSandbox(
   { agents }: Config,
   { manifest, project, place, paths }: SandboxSubject,
 ): Promise<SandboxPlan> {
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
-  if (manifest.hold === 'every-call') return { asked: undefined, stands: false }
+  if (manifest.hold === 'every-call') return { settings: undefined, isInForce: false }
   const made = await findNeededSandbox(manifest, mode)
-  const git = mode === 'off' ? undefined : await gitOf(project, place)
+  const git = mode === 'off' ? undefined : await findSharedGit(project, place)
   // A worktree's dependencies may be links into the project.
-  const asked = { mode, network, read: place ? [...read, project] : read, write, hidden: ownFolders(paths), git }
-  // Looked at once: who is let in because a sandbox stands is not started without it, whatever a second look would say.
-  return made ? { asked: { ...asked, mode: 'required', made }, stands: true } : { asked, stands: false }
+  const settings = { mode, network, read: place ? [...read, project] : read, write, hidden: ownFolders(paths), git }
+  // Checked only once: an agent that was admitted because of its sandbox is never started without it, even if a second
+  // check failed.
+  return made ? { settings: { ...settings, mode: 'required', made }, isInForce: true } : { settings, isInForce: false }
 }
 
-/** Whoever reads its token and finds its socket can do all that the person can, wherever the data directory lies. */
+/** The daemon's folders: whoever reads its token and finds its socket can do all that the person can. */
 function ownFolders({ home, data, run, logs, socket }: AppPaths): string[] {
   return [...new Set([home, data, run, logs, dirname(socket)])]
 }
 
-async function gitOf(project: string, place: Worktree | undefined): Promise<SandboxSettings['git']> {
-  const shared = await findGitFolder(project)
-  if (!shared || !place) return shared
-  const own = await findGitFolder(place.top)
-  // One that says it belongs elsewhere was tampered with: nothing of the repository is its to write.
-  if (!own?.own.startsWith(`${shared.common}/worktrees/`)) return undefined
-  return { top: place.top, own: own.own, common: shared.common }
+async function findSharedGit(project: string, place: Worktree | undefined): Promise<SandboxSettings['git']> {
+  const projectFolder = await findGitFolder(project)
+  if (!projectFolder || !place) return projectFolder
+  const worktreeFolder = await findGitFolder(place.top)
+  // A worktree that claims to belong elsewhere was tampered with: it may write nothing of the repository.
+  if (!worktreeFolder?.own.startsWith(`${projectFolder.common}/worktrees/`)) return undefined
+  return { top: place.top, own: worktreeFolder.own, common: projectFolder.common }
 }
 
 interface Sources {
-  /** Of the daemon: keys that settings name may stand there. */
+  /** The daemon's environment, which may hold keys that the settings name. */
   daemon: Record<string, string | undefined>
   session: Record<string, string>
   /** `agents.env`. */
@@ -133,24 +140,24 @@ interface Sources {
 }
 
 /**
- * What brains are reached with. A judge has the login of the session it judges for: what an agent gets of an environment is
- * never the daemon's, which may be of another account.
+ * The environment of the brains. A brain uses the login of the session it judges for: variables that an agent may get never
+ * come from the daemon, which may belong to another account.
  */
 export function brainEnvironment({ daemon, session, patterns }: Sources): Record<string, string | undefined> {
   const both = { ...daemon, ...session }
-  const agents = agentEnvironment(both, patterns)
-  return Object.fromEntries(Object.entries(both).filter(([name]) => name in session || !(name in agents)))
+  const forAgents = agentEnvironment(both, patterns)
+  return Object.fromEntries(Object.entries(both).filter(([name]) => name in session || !(name in forAgents)))
 }
 
 interface NoteSources {
   loaded: LoadedConfig
   rules: LoadedRules
-  /** What is said of the settings of the agent's own that the project brings. */
+  /** The note about the agent's own settings that the project brings. */
   sources: string | undefined
   allowedTools: string[]
 }
 
-/** What the person should know of a session that starts: what is left out until the project is trusted, and what has no effect. */
+/** Notes for the person about a session that starts: what is left out until the project is trusted, and what has no effect. */
 export function startNotes({ loaded, rules, sources, allowedTools }: NoteSources): string[] {
   return [
     ...untrustedNote(loaded),

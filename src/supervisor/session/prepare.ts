@@ -42,34 +42,34 @@ import {
 
 export interface PrepareDeps {
   paths: AppPaths
-  /** The daemon's own environment: its PCC_* settings count where a caller says none. */
+  /** The daemon's own environment: its PCC_* settings apply where the caller gives none. */
   env: Record<string, string | undefined>
   policy: Policy
-  /** The language models of the settings, shared by all sessions that have the same. */
+  /** The language models of the settings, shared by all sessions with the same settings. */
   brainsFor(config: Config, env: Record<string, string | undefined>): Promise<Brain[]>
   driverFor(wanted: DriverRequest): Promise<Driver>
 }
 
 /** What a session needs to run, computed from the request, the settings in force for its project and what is trusted. */
 export interface PreparedSession {
-  /** The agent that was chosen, and what is known of its kind. */
   agent: AgentChoice
+  /** The manifest of the agent's kind. */
   manifest: AgentManifest
   driver: Driver
   open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
   policy: SessionPolicy
   account: string
-  /** What earlier versions called it. */
+  /** The ids that earlier versions gave to this account. */
   formerAccounts: string[]
-  /** Refuses calls that would bring files of the project to life which nobody has agreed to. */
+  /** Refuses calls that would activate files of the project that nobody has agreed to. */
   guard(request: Request): Promise<Verdict | undefined>
-  /** Whether its agent may work with nobody watching. */
+  /** Whether the agent may work with nobody watching. */
   heldEnough: boolean
-  /** The same, from how things are then. */
-  again(): Promise<PreparedSession>
+  /** Prepares the same session from the settings as they are when this is called. */
+  prepareAgain(): Promise<PreparedSession>
   /** How many sessions may run at once. */
   maxConcurrent: number
-  mind: SessionBrain
+  brainSettings: SessionBrain
   /** Whether, and in which hours, a session goes on by itself after a limit. */
   consent: ResumeConsent
   quota: LiveSession['quota']
@@ -78,21 +78,21 @@ export interface PreparedSession {
   guards: GuardSettings
   /** Which agents take over from one another, and when. */
   failover: FailoverSettings
-  /** Variables of those agents: kept with its environment, and never the agent's. */
-  othersEnv: Record<string, string>
+  /** Variables of those agents: kept with the session's environment, never given to its own agent. */
+  otherAgentsEnv: Record<string, string>
   /** How many sessions may wait for their turn. */
   maxWaiting: number
   checkpointEveryMs: number
   retryMs: LiveSession['retryMs']
-  /** Keys of its brains that settings only name: kept with its environment, and never the agent's. */
+  /** Keys of the brains, which the settings only name: kept with the session's environment, never given to the agent. */
   brainKeys: Record<string, string>
-  /** Whether what its agent is started with may be kept in a file until it is over. */
+  /** Whether the agent's environment may be kept in a file until the session is over. */
   keepEnvironment: boolean
-  /** What the person should know: settings of the project that are left out until it is trusted. */
+  /** Notes for the person, such as settings of the project that are left out until the project is trusted. */
   notes: string[]
   /** Values that must never reach a log or an event. */
   secrets: string[]
-  /** What the row keeps of where its settings came from, so that a parked session goes on under the same. */
+  /** Where the settings came from, as the row keeps it, so that a parked session goes on under the same settings. */
   settings: Pick<StartSession, 'config' | 'settings'>
 }
 
@@ -101,19 +101,19 @@ export type PrepareRequest = StartSession & {
   run?: RunPosition | undefined
   feature?: FeaturePosition | undefined
   place?: Worktree | undefined
-  /** The agent of a session that goes on, or that somebody has chosen for it: settings are not asked. */
+  /** The agent of a session that goes on, or one that somebody chose: it counts before the settings. */
   chosen?: AgentChoice | undefined
 }
 
-/** Of the first wait: a vendor that is down for a moment, for a minute, for longer. */
+/** Each wait as a multiple of the first: a vendor is down for a moment, for a minute, for longer. */
 const RETRY_FACTORS = [1, 6, 24]
 
 /** Reads the settings for this project and cuts the caller's environment down to what the agent may see. */
 export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promise<PreparedSession> {
   const { project, place } = request
-  const { paths, env: variables } = settingsOfCaller(request, deps)
+  const { paths, env: settingsEnv } = settingsOfCaller(request, deps)
   const trust = await trustStatus(paths, project)
-  const loaded = await loadConfig({ paths, env: variables, project, trusted: trustedFile(trust) })
+  const loaded = await loadConfig({ paths, env: settingsEnv, project, trusted: trustedFile(trust) })
   const { config } = loaded
   const { sources, strictMcp, hooksOff, note } = settingSourcesFor(
     place ? await trustStatusIn(paths, { project, directory: place.directory, top: place.top }) : trust,
@@ -155,7 +155,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       record: request.record,
       followCost: hasMoneyBound(budgets),
       isolation: config.agents.isolation,
-      sandbox: sandbox.asked,
+      sandbox: sandbox.settings,
       ...featureTools(request.feature),
     },
     policy: {
@@ -170,16 +170,16 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       threshold: request.confidence ?? config.brain.confidence_threshold,
       unattendedHigh: config.permissions.unattended_high,
     },
-    mind: brainForPhase(
+    brainSettings: brainForPhase(
       request,
       sessionBrainFor(request, config, await deps.brainsFor(withBrainFlags(config, request), brainEnv)),
     ),
     heldEnough: canRunUnattended({
-      ...{ agent, manifest, sandboxed: sandbox.stands },
+      ...{ agent, manifest, sandboxed: sandbox.isInForce },
       ...{ allowed: config.agents.unattended, custom: config.agents.custom },
     }),
     guard: call => judgeSkill(call, { paths, project, place, settingSources: sources }),
-    again: () => prepare({ ...request, chosen: agent }, deps),
+    prepareAgain: () => prepare({ ...request, chosen: agent }, deps),
     account: accountOf(agent, env),
     formerAccounts: formerAccounts(agent, env),
     maxConcurrent: config.sessions.max_concurrent,
@@ -201,7 +201,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     budgetsNow: () => readBudgets({ project, options: request }, deps),
     guards: guardSettings(config),
     failover,
-    othersEnv: failoverEnvironment(
+    otherAgentsEnv: failoverEnvironment(
       request.env,
       second ? [...failover.order, second] : failover.order,
       config.agents.env,
@@ -220,19 +220,19 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
   }
 }
 
-/** What is shared is found from the project: what a worktree says of it, its agent may have written. */
+/** The shared git directory is found from the project: its agent may have written what the worktree says about it. */
 async function worktreeFence({ top }: Worktree, project: string): Promise<SessionPolicy['worktree']> {
-  const shared = await findGitFolder(project)
-  if (!shared) throw new AppError('project_without_git', { project })
-  return { top: await realpath(top), repository: shared.common }
+  const gitFolder = await findGitFolder(project)
+  if (!gitFolder) throw new AppError('project_without_git', { project })
+  return { top: await realpath(top), repository: gitFolder.common }
 }
 
-/** In an interview it is the person who is asked, and nobody in their place. */
-function brainForPhase({ feature }: PrepareRequest, mind: SessionBrain): SessionBrain {
-  return feature?.phase === 'interview' ? { ...mind, autoAnswer: false } : mind
+/** In an interview only the person answers questions. */
+function brainForPhase({ feature }: PrepareRequest, settings: SessionBrain): SessionBrain {
+  return feature?.phase === 'interview' ? { ...settings, autoAnswer: false } : settings
 }
 
-/** An agent of a run knows how far it is. */
+/** Variables that tell the agent of a run which iteration this is. */
 function runVariables(run: RunPosition | undefined): Record<string, string> {
   return run ? { PCC_ITERATION: String(run.iteration), PCC_TOTAL: String(run.total) } : {}
 }
@@ -244,7 +244,7 @@ function secretsIn(env: Record<string, string>): string[] {
     .map(([, value]) => value)
 }
 
-/** Who forms opinions for a session, cheap ones first, and how far they are followed: its flags count before settings. */
+/** The brains of a session, cheap ones first, and how far they are followed: flags count before settings. */
 function sessionBrainFor(request: StartSession, config: Config, models: Brain[]): SessionBrain {
   const threshold = request.confidence ?? config.brain.confidence_threshold
   return {
@@ -256,26 +256,26 @@ function sessionBrainFor(request: StartSession, config: Config, models: Brain[])
   }
 }
 
-/** The settings with what `pcc start --brain … --brain-model …` said in their place. */
+/** The settings with the flags of `pcc start --brain … --brain-model …` in their place. */
 function withBrainFlags(config: Config, { brain: kind, brain_model: model }: StartSession): Config {
-  const type = BRAIN_KINDS.find(each => each === kind) ?? config.brain.type
+  const type = BRAIN_KINDS.find(known => known === kind) ?? config.brain.type
   if (type === 'none') return { ...config, brain: { ...config.brain, type, ...(kind === 'none' && { fallbacks: [] }) } }
   if (model === undefined) return { ...config, brain: { ...config.brain, type } }
   const section = type === 'openai-compatible' ? 'openai_compatible' : type
   return { ...config, brain: { ...config.brain, type, [section]: { ...config.brain[section], model } } }
 }
 
-/** To look and not to touch: what is written in the end, we write. */
-const READING_PHASE = ['Read', 'Grep', 'Glob']
+/** Agents of a feature only read; pcc writes the result. */
+const READING_TOOLS = ['Read', 'Grep', 'Glob']
 
 const TOOLS_OF_PHASE: Record<WorkPhase, { tools: string[]; ownTools: readonly AgentToolName[] }> = {
-  interview: { tools: [...READING_PHASE, 'AskUserQuestion'], ownTools: ['ask_human', 'search'] },
-  spec: { tools: READING_PHASE, ownTools: ['search'] },
-  plan: { tools: READING_PHASE, ownTools: ['search'] },
-  tasks: { tools: READING_PHASE, ownTools: ['add_task', 'add_dependency', 'search'] },
+  interview: { tools: [...READING_TOOLS, 'AskUserQuestion'], ownTools: ['ask_human', 'search'] },
+  spec: { tools: READING_TOOLS, ownTools: ['search'] },
+  plan: { tools: READING_TOOLS, ownTools: ['search'] },
+  tasks: { tools: READING_TOOLS, ownTools: ['add_task', 'add_dependency', 'search'] },
 }
 
-/** The tools of a session: all there are for work; for a feature those that read, and no server of anybody else. */
+/** The tools of a session: all of them for work; for a feature only those that read, and no MCP server of anybody else. */
 function featureTools(feature: FeaturePosition | undefined): Pick<OpenSession, 'tools' | 'ownTools' | 'strictMcp'> {
   return feature ? { ...TOOLS_OF_PHASE[feature.phase], strictMcp: true } : { ownTools: AGENT_TOOL_NAMES }
 }

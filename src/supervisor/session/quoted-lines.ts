@@ -1,9 +1,9 @@
 /**
- * For each line of an agent's text, why it is not the agent's own word: it stands in a code fence, a quotation, an element or
- * a span of code. Undefined where it is. Where a text can be read in more than one way, a line counts only if it is free in
- * all of them.
+ * For each line of an agent's text, why it is not the agent's own statement: it stands in a code fence, a quotation, an
+ * element or a span of code. Undefined for the agent's own lines. Where a text can be parsed in more than one way, a line
+ * counts as the agent's own only if it does in all of them.
  */
-export function quotedLines(lines: readonly string[], ours: (tag: string) => boolean): (string | undefined)[] {
+export function quotedLines(lines: readonly string[], isSigil: (tag: string) => boolean): (string | undefined)[] {
   const either = [false, true]
   const readings = [
     ...either.flatMap(html => either.map(listsNeedRoom => fencedLines(lines, { html, listsNeedRoom }))),
@@ -11,17 +11,17 @@ export function quotedLines(lines: readonly string[], ours: (tag: string) => boo
   ]
   const fenced = lines.map((_, at) => readings.some(reading => reading[at]))
   const quoted = quotations(lines)
-  const elements = insideElements(lines, ours)
+  const elements = insideElements(lines, isSigil)
   const spans = readings.map(reading => insideSpans(lines.map((line, at) => (reading[at] ? '' : line))))
   return lines.map((_, at) => {
     if (fenced[at]) return 'it stands in a code fence'
     if (quoted[at]) return 'it stands in a quotation'
     if (elements[at]) return 'it stands inside of an element'
-    return spans.some(each => each[at]) ? 'it stands in a span of code' : undefined
+    return spans.some(reading => reading[at]) ? 'it stands in a span of code' : undefined
   })
 }
 
-/** Behind `>`, and what follows such a line without an empty one between: that goes on with the quotation. */
+/** Lines that begin with `>`, and the lines after them up to the next empty one, which continue the quotation. */
 function quotations(lines: readonly string[]): boolean[] {
   let open = false
   return lines.map(line => {
@@ -31,8 +31,8 @@ function quotations(lines: readonly string[]): boolean[] {
   })
 }
 
-/** From a line that begins with a tag to the last one that closes it; a comment, to its end. */
-function insideElements(lines: readonly string[], ours: (tag: string) => boolean): boolean[] {
+/** Lines from one that begins with a tag to the last one that closes it; for a comment, to its end. */
+function insideElements(lines: readonly string[], isSigil: (tag: string) => boolean): boolean[] {
   const lastClosed = new Map<string, number>()
   for (const [at, line] of lines.entries()) {
     for (const [, name = ''] of line.matchAll(/<\/([A-Za-z][\w-]*)/g)) lastClosed.set(name.toLowerCase(), at)
@@ -44,15 +44,18 @@ function insideElements(lines: readonly string[], ours: (tag: string) => boolean
     const isInside = at <= until
     if (name === '!--' && !line.includes('-->')) until = Math.max(until, lastClosed.get(name) ?? lines.length)
     else if (name !== undefined && RAW.has(name) && !lastClosed.has(name)) until = lines.length
-    else if (name !== undefined && !ours(name)) until = Math.max(until, lastClosed.get(name) ?? -1)
+    else if (name !== undefined && !isSigil(name)) until = Math.max(until, lastClosed.get(name) ?? -1)
     return isInside
   })
 }
 
-/** What these hold is not read at all, to the end of the text where they are not closed. */
+/** The content of these is never parsed, up to the end of the text where they are not closed. */
 const RAW = new Set(['pre', 'script', 'style', 'textarea'])
 
-/** Between a run of backticks on a line before and an equal one on a line behind, in one paragraph; fenced lines are empty. */
+/**
+ * Lines between a run of backticks on an earlier line and an equal one on a later line of the same paragraph. Fenced lines
+ * are passed in as empty.
+ */
 function insideSpans(lines: readonly string[]): boolean[] {
   const inside = lines.map(() => false)
   for (const edge of PARAGRAPH_EDGES) {
@@ -67,7 +70,7 @@ function insideSpans(lines: readonly string[]): boolean[] {
   return inside
 }
 
-/** What surely parts paragraphs, and what may: a heading, an item of a list. */
+/** Lines that certainly separate paragraphs; and lines that may, such as a heading or a list item. */
 const PARAGRAPH_EDGES = [/^\s*$/, /^\s*$|^ {0,3}#{1,6}(\s|$)|^[ \t]*([-*+]|\d{1,9}[.)])([ \t]|$)/]
 
 function markSpans(lines: readonly string[], { from, to }: { from: number; to: number }, inside: boolean[]): void {
@@ -78,7 +81,7 @@ function markSpans(lines: readonly string[], { from, to }: { from: number; to: n
       runs.push({ line, length: run.length, escaped: isEscaped(text, index) })
     }
   }
-  const closings = closingOf(runs)
+  const closings = findClosings(runs)
   for (let index = 0; index < runs.length; index++) {
     const closing = closings[index]
     const [opened, closed] = [runs[index]?.line, closing === undefined ? undefined : runs[closing]?.line]
@@ -88,8 +91,8 @@ function markSpans(lines: readonly string[], { from, to }: { from: number; to: n
   }
 }
 
-/** For each run, the next one that would close it; a backslash takes away the first backtick of one that opens. */
-function closingOf(runs: readonly { length: number; escaped: boolean }[]): (number | undefined)[] {
+/** For each run of backticks, the next one that would close it. A backslash escapes the first backtick of an opening run. */
+function findClosings(runs: readonly { length: number; escaped: boolean }[]): (number | undefined)[] {
   const next = new Map<number, number>()
   return runs
     .map((run, index) => ({ ...run, index }))
@@ -108,32 +111,32 @@ function isEscaped(text: string, at: number): boolean {
   return (at - from) % 2 === 1
 }
 
-/** How a text is read where its readers disagree. */
+/** How a text is parsed where Markdown parsers disagree. */
 export interface FencedText {
   /** Whether a line that begins like a tag opens a block of HTML, in which nothing else begins until an empty line. */
   html: boolean
-  /** Whether a list that may not follow a paragraph at once may not follow indented code either. */
+  /** Whether a list that may not directly follow a paragraph may not directly follow indented code either. */
   listsNeedRoom: boolean
 }
 
 interface Fence {
   mark: string
   length: number
-  /** Column at which the list item that holds it begins; 0 outside of lists. */
+  /** The column at which the content of the enclosing list item begins; 0 outside of lists. */
   base: number
 }
 
 /**
- * For each line, whether it stands in a fenced block, its fences included, as Markdown (CommonMark) is read: with list items
- * that hold blocks, and end them when a line is not indented far enough. Linear in the length of the text, which an agent
- * wrote: a whole parser can be made to take minutes.
+ * For each line, whether it belongs to a fenced block, including the fences, by the rules of CommonMark: list items hold
+ * blocks, and end them when a line is not indented far enough. Linear in the length of the text, because an agent wrote it: a
+ * full parser can be made to take minutes.
  */
 function fencedLines(lines: readonly string[], reading: FencedText): boolean[] {
   const scan: Scan = { items: [], fence: undefined, html: undefined, paragraph: false, code: false, hollow: false }
   return lines.map(line => scanLine(line, scan, reading))
 }
 
-/** The same as a person reads it who does not count columns: a fence is a fence wherever it stands. */
+/** The same for a reader who does not count columns: a fence counts wherever it stands. */
 export function plainlyFencedLines(lines: readonly string[]): boolean[] {
   let fence: Fence | undefined
   return lines.map(line => {
@@ -143,7 +146,7 @@ export function plainlyFencedLines(lines: readonly string[]): boolean[] {
   })
 }
 
-/** What closes the fence that a text leaves open, read in the same way; undefined where it leaves none. */
+/** The text that closes the fence which a text leaves open, by the same simple rule; undefined where no fence is open. */
 export function openFence(lines: readonly string[]): string | undefined {
   let fence: Fence | undefined
   for (const line of lines) fence = plainStep(line, fence)
@@ -160,16 +163,16 @@ interface Scan {
   items: number[]
   fence: Fence | undefined
   html: { end: RegExp | undefined; base: number } | undefined
-  /** The line before was text, with which the next may go on however little it is indented. */
+  /** The previous line was text, which the next line may continue however little it is indented. */
   paragraph: boolean
-  /** The line before was indented code. */
+  /** The previous line was indented code. */
   code: boolean
-  /** The line before was a list marker alone: an empty line ends that item. */
+  /** The previous line was a list marker alone: an empty line ends that item. */
   hollow: boolean
 }
 
 function scanLine(line: string, scan: Scan, reading: FencedText): boolean {
-  const start = columnsBefore(line, 0)
+  const start = skipSpaces(line, 0)
   const isBlank = start.at === line.length
   if (scan.fence) {
     if (isBlank) return true
@@ -197,7 +200,7 @@ function inHtml(line: string, column: number, isBlank: boolean, scan: Scan): boo
   return !isLeft
 }
 
-/** Walks through the list markers at the beginning of a line to what the line itself is. */
+/** Skips the list markers at the beginning of a line and finds out what the rest of the line is. */
 function openBlock(
   line: string,
   start: { at: number; column: number },
@@ -206,13 +209,13 @@ function openBlock(
 ): boolean {
   let { at, column } = start
   const { paragraph } = scan
-  // An item of a list that is open may follow anything.
+  // An item of an open list may follow anything.
   const isTight = scan.items.length === 0 && (paragraph || (listsNeedRoom && scan.code))
   if (!paragraph || beginsBlock(line.slice(at))) scan.items = scan.items.filter(base => base <= column)
   scan.paragraph = false
   scan.code = false
   for (;;) {
-    const base = scan.items.findLast(each => each <= column) ?? 0
+    const base = scan.items.findLast(item => item <= column) ?? 0
     if (column - base >= 4) {
       scan.paragraph = paragraph && at === start.at
       scan.code = !scan.paragraph
@@ -224,12 +227,12 @@ function openBlock(
     if (mark === undefined || (isTight && !mayInterrupt(rest))) {
       scan.fence = fenceIn(rest, base)
       if (!scan.fence && html && TAG.test(rest) && !ONE_LINE.test(rest)) scan.html = htmlFrom(rest, base)
-      const isLazy = scan.items.some(each => each > column)
+      const isLazy = scan.items.some(item => item > column)
       scan.paragraph = !scan.fence && !scan.html && !HEADING.test(rest) && !RULE.test(rest)
       if (paragraph && !isLazy && UNDERLINE.test(rest)) scan.paragraph = false
       return scan.fence !== undefined
     }
-    const text = columnsBefore(line, at + mark.length, column + mark.length)
+    const text = skipSpaces(line, at + mark.length, column + mark.length)
     const gap = text.column - column - mark.length
     scan.hollow = text.at === line.length
     const isFar = gap > 4 || scan.hollow
@@ -239,7 +242,7 @@ function openBlock(
   }
 }
 
-/** Deeper lists are not followed: nobody writes them, and each level is looked at with every line. */
+/** Deeper lists are not followed: nobody writes them, and every line costs one check per level. */
 const DEEPEST = 12
 
 function markerOf(rest: string): string | undefined {
@@ -250,7 +253,7 @@ function mayInterrupt(rest: string): boolean {
   return /^(?:[-*+]|0{0,8}1[.)])[ \t]+\S/.test(rest)
 }
 
-/** What ends a paragraph that it follows. */
+/** Whether a line ends the paragraph before it. */
 function beginsBlock(rest: string): boolean {
   return (
     MARKER.test(rest) || HEADING.test(rest) || RULE.test(rest) || rest.startsWith('>') || fenceIn(rest, 0) !== undefined
@@ -260,10 +263,10 @@ function beginsBlock(rest: string): boolean {
 const HEADING = /^#{1,6}(?:[ \t]|$)/
 const UNDERLINE = /^(?:=+|-+)[ \t]*$/
 const MARKER = /^([-*+]|\d{1,9}[.)])(?=[ \t]|$)/
-/** A line across the page, which looks like list markers. */
+/** A thematic break, which looks like list markers. */
 const RULE = /^([-*_])[ \t]*(?:\1[ \t]*){2,}$/
 const TAG = /^<[A-Za-z/!?]/
-/** An element on one line of text is no block of HTML. */
+/** An element on a single line is no HTML block. */
 const ONE_LINE = /^<([a-z-]+)>[^<]+<\/\1>\s*$/
 
 function htmlFrom(rest: string, base: number): Scan['html'] {
@@ -279,9 +282,9 @@ function otherEnd(rest: string): RegExp | undefined {
 }
 
 function fenceIn(rest: string, base: number): Fence | undefined {
-  const found = /^(`{3,}|~{3,})(.*)$/s.exec(rest)
-  const [, fence = '', info = ''] = found ?? []
-  if (!found || (fence.startsWith('`') && info.includes('`'))) return undefined
+  const match = /^(`{3,}|~{3,})(.*)$/s.exec(rest)
+  const [, fence = '', info = ''] = match ?? []
+  if (!match || (fence.startsWith('`') && info.includes('`'))) return undefined
   return { mark: fence.charAt(0), length: fence.length, base }
 }
 
@@ -290,8 +293,11 @@ function closes(rest: string, { mark, length }: Fence): boolean {
   return bare.length >= length && [...bare].every(char => char === mark)
 }
 
-/** Where the first character that is no space stands, in characters and in columns: a tab leads to the next multiple of four. */
-function columnsBefore(line: string, from: number, column = 0): { at: number; column: number } {
+/**
+ * The position of the first character that is not a space, in characters and in columns: a tab leads to the next multiple of
+ * four.
+ */
+function skipSpaces(line: string, from: number, column = 0): { at: number; column: number } {
   let at = from
   for (; line[at] === ' ' || line[at] === '\t'; at++) column += line[at] === '\t' ? 4 - (column % 4) : 1
   return { at, column }

@@ -1,11 +1,11 @@
 import { quotedLines } from './quoted-lines.ts'
 
-/** What an agent says to its supervisor in its text. */
+/** A message from an agent to its supervisor, inside its text. */
 export type Sigil =
-  /** It asks for its work to be verified. */
+  /** The agent asks for its work to be verified. */
   | { kind: 'task-done'; task: string }
   | { kind: 'task-failed'; task: string; reason?: string }
-  /** The whole of what it was to work on is complete, or beyond it. */
+  /** Everything that the agent was to work on is complete, or the agent gives up on all of it. */
   | { kind: 'promise'; promise: 'COMPLETE' }
   | { kind: 'promise'; promise: 'FAILURE'; reason?: string }
   | { kind: 'next-model'; model: string }
@@ -14,11 +14,11 @@ export type Sigil =
   | { kind: 'journal'; notes: string }
   | { kind: 'knowledge'; title: string; tags: string[]; body: string }
 
-/** One that was seen and does not count. */
+/** A sigil that does not count. */
 export interface IgnoredSigil {
-  /** The line as it stands, cut short. */
+  /** The line, cut short. */
   text: string
-  /** Ends no sentence. */
+  /** The reason, without a full stop. */
   why: string
 }
 
@@ -36,67 +36,67 @@ const SIGIL_TAGS: readonly SigilKind[] = [
 ]
 
 export interface ReadSigils {
-  /** What counts, in the order in which it was said. */
+  /** The sigils that count, in the order of the text. */
   sigils: Sigil[]
-  /** What looks like one and does not count, for the log. */
+  /** Text that looks like a sigil and does not count, for the log. */
   ignored: IgnoredSigil[]
 }
 
-/** More than an agent has to say; what follows is not looked at, so that no text fills the log. */
+/** More sigils than an agent needs; later ones are not read, so that no text fills the log. */
 const MOST = 50
 const LONGEST_SHOWN = 200
-/** No model says as much in a turn. Reading it would take a second. */
+/** No model writes that much in a turn. Reading it would take a second. */
 const LONGEST = 1_000_000
 
 /**
- * The sigils in an agent's own words: never give it a tool's output or a file. One counts when it begins at the beginning of
- * its line and nothing stands on its lines beside it; never in a code fence, a quotation, an indented block, an element or a
- * span of code; not when it names another task than the agent's own, and not when it was said before. One in the middle of a
- * sentence is a mention and not even ignored. Pure, and linear in the length of the text.
+ * Reads the sigils in an agent's own words; never pass a tool's output or a file. A sigil counts when it begins its line and
+ * nothing else stands on its lines. It never counts in a code fence, a quotation, an indented block, an element or a span of
+ * code, nor when it names a task other than the agent's own, nor when it was said before. A sigil in the middle of a sentence
+ * is a mention and is not even reported as ignored. Pure, and linear in the length of the text.
  */
 export function readSigils(text: string, { task }: { task: string | undefined }): ReadSigils {
   if (!SIGIL.test(text)) return { sigils: [], ignored: [] }
   if (text.length > LONGEST)
-    return { sigils: [], ignored: [{ text: shown(text), why: 'its text is too long to be read' }] }
+    return { sigils: [], ignored: [{ text: shorten(text), why: 'its text is too long to be read' }] }
   const lines = text.split(/\r\n|\n|\r/)
   const quoted = quotedLines(lines, tag => (SIGIL_TAGS as readonly string[]).includes(tag))
-  const found: ReadSigils = { sigils: [], ignored: [] }
-  const said = new Set<string>()
-  const ignore = (at: number, why: string) => found.ignored.push({ text: shown(lines[at] ?? ''), why })
-  for (let at = 0; at < lines.length && found.sigils.length + found.ignored.length < MOST; at++) {
+  const result: ReadSigils = { sigils: [], ignored: [] }
+  const seen = new Set<string>()
+  const ignore = (at: number, why: string) => result.ignored.push({ text: shorten(lines[at] ?? ''), why })
+  for (let at = 0; at < lines.length && result.sigils.length + result.ignored.length < MOST; at++) {
     const line = lines[at] ?? ''
-    if (!LOOKS_LIKE_ONE.test(line)) continue
+    if (!LOOKS_LIKE_SIGIL.test(line)) continue
     const why = quoted[at] ?? (line.startsWith('<') ? undefined : 'it does not begin its line')
     if (why !== undefined) {
       ignore(at, why)
       continue
     }
-    const written = writtenAt(lines, at, quoted)
-    if ('why' in written) {
-      ignore(at, written.why)
+    const sigilText = findSigilAt(lines, at, quoted)
+    if ('why' in sigilText) {
+      ignore(at, sigilText.why)
       continue
     }
-    const sigil = parseSigil(written)
-    const problem = 'why' in sigil ? sigil.why : wrong(sigil, { task, said })
+    const sigil = parseSigil(sigilText)
+    const problem = 'why' in sigil ? sigil.why : findProblem(sigil, { task, seen })
     if (problem !== undefined) ignore(at, problem)
-    else if (!('why' in sigil)) found.sigils.push(sigil)
-    at = written.end
+    else if (!('why' in sigil)) result.sigils.push(sigil)
+    at = sigilText.end
   }
-  return found
+  return result
 }
 
 const NAMES = SIGIL_TAGS.join('|')
 const SIGIL = new RegExp(`<(?:${NAMES})[\\s/>]`)
-const LOOKS_LIKE_ONE = new RegExp(`^[\\s>*+-]*(?:\\d+[.)]\\s+)?<(?:${NAMES})[\\s/>]`)
+const LOOKS_LIKE_SIGIL = new RegExp(`^[\\s>*+-]*(?:\\d+[.)]\\s+)?<(?:${NAMES})[\\s/>]`)
 const OPENING = new RegExp(`^<(${NAMES})((?:\\s[^<>]*?)?)(/?)>(.*)$`, 's')
 
-/** What may go over several lines. */
+/** Sigils that may span several lines. */
 const BLOCKS: ReadonlySet<SigilKind> = new Set(['verify-fail', 'journal', 'knowledge'])
-/** Where a block's end is looked for; one that is longer was never meant as one. */
+/** The most lines of a block; longer text was never meant as one. */
 const MOST_LINES = 200
 
-/** The whole of a sigil that begins on a line, and the line on which it ends. */
-function writtenAt(
+/** The whole sigil that begins on a line, and the line on which it ends. */
+function findSigilAt(
   lines: readonly string[],
   at: number,
   quoted: readonly (string | undefined)[],
@@ -119,69 +119,72 @@ function writtenAt(
   return { why: 'it is not closed' }
 }
 
-function wrong(sigil: Sigil, { task, said }: { task: string | undefined; said: Set<string> }): string | undefined {
+function findProblem(
+  sigil: Sigil,
+  { task, seen }: { task: string | undefined; seen: Set<string> },
+): string | undefined {
   if ('task' in sigil && sigil.task !== task) return `it names ${sigil.task}, which is not the task at hand`
-  const words = JSON.stringify(sigil)
-  if (said.has(words)) return 'it was said before'
-  said.add(words)
+  const key = JSON.stringify(sigil)
+  if (seen.has(key)) return 'it was said before'
+  seen.add(key)
   return undefined
 }
 
-function shown(line: string): string {
+function shorten(line: string): string {
   const trimmed = line.trim()
   return trimmed.length > LONGEST_SHOWN ? `${trimmed.slice(0, LONGEST_SHOWN - 1).toWellFormed()}…` : trimmed
 }
 
-/** A sigil as it was written. */
+/** A sigil before it is parsed. */
 interface SigilText {
   tag: SigilKind
   attributes: string
   body: string
 }
 
-/** Longer ones are cut: what an agent says is stored, shown and put into later prompts. */
+/** Longer fields are cut: they are stored, shown and put into later prompts. */
 const LONGEST_FIELD = { reason: 2_000, notes: 4_000, title: 200, tag: 50, body: 4_000 }
 const MOST_TAGS = 20
 
 const MODEL = /^[A-Za-z0-9][\w.:/@[\]-]{0,99}$/
 const TASK = /^(t-[0-9a-f]{6,})(?:\s*:\s*(.+))?$/s
 
-/** What a written sigil says, or why it says nothing. */
+/** The meaning of a sigil, or why it has none. */
 function parseSigil({ tag, attributes, body }: SigilText): Sigil | { why: string } {
-  const said = body.trim()
+  const content = body.trim()
   if (tag !== 'knowledge' && attributes.trim() !== '') return { why: 'it has attributes, and should have none' }
-  if (tag === 'verify-pass') return said === '' ? { kind: tag } : { why: 'it should be empty' }
-  if (said === '') return { why: 'it is empty' }
+  if (tag === 'verify-pass') return content === '' ? { kind: tag } : { why: 'it should be empty' }
+  if (content === '') return { why: 'it is empty' }
   switch (tag) {
     case 'task-done':
     case 'task-failed':
-      return aboutTask(tag, said)
+      return parseTaskSigil(tag, content)
     case 'promise':
-      return promise(said)
+      return parsePromise(content)
     case 'next-model':
-      return MODEL.test(said) ? { kind: tag, model: said } : { why: 'it names no model' }
+      return MODEL.test(content) ? { kind: tag, model: content } : { why: 'it names no model' }
     case 'verify-fail':
-      return { kind: tag, reason: cut(said, LONGEST_FIELD.reason) }
+      return { kind: tag, reason: cut(content, LONGEST_FIELD.reason) }
     case 'journal':
-      return { kind: tag, notes: cut(said, LONGEST_FIELD.notes) }
+      return { kind: tag, notes: cut(content, LONGEST_FIELD.notes) }
     case 'knowledge':
-      return knowledge(attributes, said)
+      return parseKnowledge(attributes, content)
   }
 }
 
-/** The id alone, or with a reason behind a colon. */
-function aboutTask(kind: 'task-done' | 'task-failed', said: string): Sigil | { why: string } {
-  const [, task, reason] = TASK.exec(said) ?? []
+/** The id of the task, optionally with a colon and a reason. */
+function parseTaskSigil(kind: 'task-done' | 'task-failed', content: string): Sigil | { why: string } {
+  const [, task, reason] = TASK.exec(content) ?? []
   if (task === undefined) return { why: 'it names no task' }
   return kind === 'task-failed' && reason !== undefined
     ? { kind, task, reason: cut(reason, LONGEST_FIELD.reason) }
     : { kind, task }
 }
 
-function promise(said: string): Sigil | { why: string } {
-  if (said === 'COMPLETE') return { kind: 'promise', promise: 'COMPLETE' }
-  const [, reason] = /^FAILURE(?:\s*:\s*(.+))?$/s.exec(said) ?? [undefined]
-  if (!said.startsWith('FAILURE') || (said !== 'FAILURE' && reason === undefined)) {
+function parsePromise(content: string): Sigil | { why: string } {
+  if (content === 'COMPLETE') return { kind: 'promise', promise: 'COMPLETE' }
+  const [, reason] = /^FAILURE(?:\s*:\s*(.+))?$/s.exec(content) ?? [undefined]
+  if (!content.startsWith('FAILURE') || (content !== 'FAILURE' && reason === undefined)) {
     return { why: 'it is neither COMPLETE nor FAILURE' }
   }
   return {
@@ -191,11 +194,11 @@ function promise(said: string): Sigil | { why: string } {
   }
 }
 
-function knowledge(attributes: string, body: string): Sigil | { why: string } {
-  const given = new Map([...attributes.matchAll(/([a-z]+)\s*=\s*"([^"]*)"/g)].map(([, name, value]) => [name, value]))
-  const title = given.get('title')?.trim()
+function parseKnowledge(attributes: string, body: string): Sigil | { why: string } {
+  const values = new Map([...attributes.matchAll(/([a-z]+)\s*=\s*"([^"]*)"/g)].map(([, name, value]) => [name, value]))
+  const title = values.get('title')?.trim()
   if (!title) return { why: 'it has no title' }
-  const tags = (given.get('tags') ?? '')
+  const tags = (values.get('tags') ?? '')
     .split(',')
     .map(tag => cut(tag.trim(), LONGEST_FIELD.tag))
     .filter(tag => tag !== '')
@@ -212,13 +215,13 @@ function cut(text: string, longest: number): string {
   return clean.length > longest ? `${clean.slice(0, longest - 1).toWellFormed()}…` : clean
 }
 
-/** Control characters but for tabs and ends of lines, and marks that turn the direction of text. */
+/** Control characters except tabs and line ends, and marks that change the direction of text. */
 const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 
-/** Bounded: what is longer was never meant as one, and a search for its end would take long. */
+/** Bounded: longer text was never meant as a sigil, and the search for its end would take long. */
 const WHOLE_SIGIL = new RegExp(`^<(${NAMES})(?:\\s[^<>]{0,400})?(?:/>|>[\\s\\S]{0,5000}?</\\1>)[ \\t]*$`, 'gm')
 
-/** An agent's words as a person reads them: without what it says to its supervisor. */
+/** An agent's text as a person reads it: without the sigils. */
 export function stripSigils(text: string): string {
   return text
     .replace(WHOLE_SIGIL, '')

@@ -11,62 +11,62 @@ import { type BookedSpending, bookSpent, stopWhenSpent } from '../guards/spendin
 import { type LiveSession, refuseStale, type SessionDeps, type SessionUpdate } from './context.ts'
 
 /**
- * Stores what happened: events and row in one transaction. The copy of the row changes at once, so that the next step, which
- * may be computed while this one is being written, counts on from it; the store keeps the order. Gives the number of the
- * decision that waits now, where there is one.
+ * Stores what happened: events and row in one transaction. `live.row` changes at once, so that the next step, which may be
+ * computed while this one is being written, builds on it; the store keeps the order. Returns the number of the escalation
+ * that was recorded or reopened, if any.
  */
-export async function record(run: LiveSession, deps: SessionDeps, step: SessionUpdate): Promise<number | undefined> {
-  // An ask that is withdrawn by the session's own end may come back after it: an ended row stays as it is.
-  if (run.row.state === 'ended') return undefined
-  const patch = patchWithoutSecrets(step.patch, run)
-  const before = run.row
-  run.row = { ...run.row, ...patch }
+export async function record(live: LiveSession, deps: SessionDeps, step: SessionUpdate): Promise<number | undefined> {
+  // An ask that the session's end withdrew may return after it. The row of an ended session stays as it is.
+  if (live.row.state === 'ended') return undefined
+  const patch = patchWithoutSecrets(step.patch, live)
+  const before = live.row
+  live.row = { ...live.row, ...patch }
   if (step.events.length === 0 && Object.keys(patch).length === 0 && !step.escalation && !step.task) return undefined
   const escalations = openEscalations(deps)
   let booked: BookedSpending | undefined
   let stored: number | undefined
   try {
     stored = await deps.store.transaction(async tx => {
-      await refuseStale(run, tx)
-      if (step.settle) await settleAsked(step.settle, run, { escalations, tx })
-      if (step.withdraw !== undefined) await escalations.withdraw(run.id, step.withdraw, tx)
-      const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, run.id)
+      await refuseStale(live, tx)
+      if (step.settle) await settleAsked(step.settle, live, { escalations, tx })
+      if (step.withdraw !== undefined) await escalations.withdraw(live.id, step.withdraw, tx)
+      const reopened = step.reopen === undefined ? undefined : await escalations.reopen(step.reopen, tx, live.id)
       const { escalation } = step
-      const recorded = escalation && (await escalations.record(withDeadline(escalation, run, deps), tx))
+      const recorded = escalation && (await escalations.record(withDeadline(escalation, live, deps), tx))
       const number = recorded ?? reopened
       const parked = patch.parked && number !== undefined ? { parked: { ...patch.parked, number } } : {}
-      run.row = { ...run.row, ...parked }
-      if (step.task) await moveTask(run, deps, step.task, tx)
-      await tx.append(step.events.map(event => withoutSecrets(numbered(event, number), run)))
+      live.row = { ...live.row, ...parked }
+      if (step.task) await moveTask(live, deps, step.task, tx)
+      await tx.append(step.events.map(event => withoutSecrets(withNumber(event, number), live)))
       const columns = { ...patch, ...parked }
-      if (Object.keys(columns).length > 0) await deps.store.sessions.update(run.id, columns, tx)
-      booked = await bookSpent(run, deps, tx, { all: patch.state === 'ended' })
+      if (Object.keys(columns).length > 0) await deps.store.sessions.update(live.id, columns, tx)
+      booked = await bookSpent(live, deps, tx, { all: patch.state === 'ended' })
       crashPoint('record.before-commit')
       return number
     })
   } catch (error) {
     booked?.undo()
-    run.row = { ...run.row, ...undone(patch, before) }
+    live.row = { ...live.row, ...undoPatch(patch, before) }
     throw error
   }
-  if (booked) await stopWhenSpent(booked, run, deps)
+  if (booked) await stopWhenSpent(booked, live, deps)
   return stored
 }
 
-/** Nothing but a stop can have closed it before: answers by number go through the terminals too. */
+/** Only a stop can have closed the escalation before this: answers by number go through the terminals too. */
 async function settleAsked(
-  { number, said }: NonNullable<SessionUpdate['settle']>,
+  { number, answer }: NonNullable<SessionUpdate['settle']>,
   { secrets }: LiveSession,
   { escalations, tx }: { escalations: HumanEscalations; tx: Tx },
 ): Promise<void> {
   try {
-    await escalations.settle(number, redactValues(said, secrets), tx)
+    await escalations.settle(number, redactValues(answer, secrets), tx)
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'escalation_withdrawn')) throw error
   }
 }
 
-/** A task that was cancelled, or taken away for a new attempt, meanwhile stays as it is. */
+/** Moves the session's task. One that was cancelled meanwhile, or taken away for a new attempt, stays as it is. */
 async function moveTask(
   { row: { task_id }, attempt, secrets }: LiveSession,
   { store, tasks }: SessionDeps,
@@ -78,24 +78,25 @@ async function moveTask(
   if (task?.state === 'running' && isOurs) await tasks.transition(task.id, redactValues(move, secrets), tx)
 }
 
-/** An agent may print its own key: what is stored has the session's secrets taken out, as the log has. */
+/** An agent may print its own key, so the session's secrets are removed from stored events, as they are from the log. */
 function withoutSecrets(event: NewEvent, { secrets }: LiveSession): NewEvent {
   return { ...event, body: redactValues(event.body, secrets) } as NewEvent
 }
 
-/** What waits for a person is theirs to read, without secrets, and may have a time by which it is settled. */
+/** The escalation without secrets, because people read it, and with its deadline where the settings give it one. */
 function withDeadline(
   escalation: NewEscalation,
-  { mind, secrets }: LiveSession,
+  { brainSettings, secrets }: LiveSession,
   { clock }: SessionDeps,
 ): NewEscalation {
-  const until = escalation.state === 'open' ? computeDeadline(escalation.kind, mind.deadlines, clock.now()) : undefined
-  const chosen = until?.deadline == null ? {} : until
-  return { ...until, ...redactValues(escalation, secrets), ...chosen }
+  const standard =
+    escalation.state === 'open' ? computeDeadline(escalation.kind, brainSettings.deadlines, clock.now()) : undefined
+  const chosen = standard?.deadline == null ? {} : standard
+  return { ...standard, ...redactValues(escalation, secrets), ...chosen }
 }
 
-/** What waits for a person is told with the number by which it is answered. */
-function numbered(event: NewEvent, number: number | undefined): NewEvent {
+/** An event about an ask carries the number by which it is answered. */
+function withNumber(event: NewEvent, number: number | undefined): NewEvent {
   if (number === undefined) return event
   switch (event.kind) {
     case 'question.asked':
@@ -111,14 +112,14 @@ function numbered(event: NewEvent, number: number | undefined): NewEvent {
   }
 }
 
-/** A parked question stays as it was asked: its answer is matched to it by its words. */
+/** A parked question is stored unredacted: its answer is matched to it by its text. */
 function patchWithoutSecrets(patch: Partial<SessionRow>, { secrets }: LiveSession): Partial<SessionRow> {
   const { parked, ...plain } = patch
   return { ...redactValues(plain, secrets), ...(parked !== undefined && { parked }) }
 }
 
-/** What was not stored did not happen. */
-function undone(patch: Partial<SessionRow>, before: SessionRow): Partial<SessionRow> {
+/** The old values of the changed columns: what was not stored did not happen. */
+function undoPatch(patch: Partial<SessionRow>, before: SessionRow): Partial<SessionRow> {
   const names = Object.keys(patch) as (keyof SessionRow)[]
   return Object.fromEntries(names.map(name => [name, before[name]]))
 }

@@ -6,7 +6,7 @@ import type { SupervisorContext } from '../context.ts'
 import { errorRow } from './endings.ts'
 import { terminalNote } from './terminal.ts'
 
-/** A session that is taken up so often and never comes to hear the model may be what ends the daemon. */
+/** A session that is recovered this often without hearing from the model may be what ends the daemon. */
 const MOST_RECOVERIES = 5
 
 export interface RecoveryCounts {
@@ -17,9 +17,9 @@ export interface RecoveryCounts {
 }
 
 /**
- * Takes away from a daemon that is gone what it held: every session it had not settled gets an end in its log, once, and a
- * time at which it goes on, which is now; its task begins a new attempt, so that whoever held the old one can report nothing
- * any more. Nothing is started here: the times stand in the rows, and the waker goes by them.
+ * Takes over the sessions of a daemon that is gone: each one that it had not settled gets an ending in its log, once, and a
+ * time at which it goes on, which is now. Its task begins a new attempt, so that the holder of the old one can report nothing
+ * any more. Nothing is started here: the waker goes by the times in the rows.
  */
 export async function recover(stuck: ReadonlySet<string>, supervisor: SupervisorContext): Promise<RecoveryCounts> {
   const { store, clock } = supervisor.deps
@@ -27,26 +27,26 @@ export async function recover(stuck: ReadonlySet<string>, supervisor: Supervisor
     row => row.state !== 'ended' && ![null, supervisor.bootId].includes(row.owner),
   )
   const now = clock.now()
-  const counted = { goesOn: 0, waits: 0 }
-  for (const [place, row] of rows.sort(byTurn).entries()) {
+  const counts = { goesOn: 0, waits: 0 }
+  for (const [position, row] of rows.sort(byTurn).entries()) {
     const problem = stuck.has(row.id) ? STUCK : row.recoveries >= MOST_RECOVERIES ? TOO_OFTEN : undefined
-    const goesOn = await recoverSession(row, { problem, at: now + place }, supervisor)
-    counted[goesOn ? 'goesOn' : 'waits'] += 1
+    const goesOn = await recoverSession(row, { problem, at: now + position }, supervisor)
+    counts[goesOn ? 'goesOn' : 'waits'] += 1
   }
-  return counted
+  return counts
 }
 
 const STUCK = 'a process of its agent could not be ended'
 const TOO_OFTEN = `the daemon died ${MOST_RECOVERIES} times in a row while it ran`
 
-/** What had a place before has it again; then by priority and age, as they stood in line. */
+/** Sessions that had a place come first; the rest follow by priority and age, as they stood in line. */
 function byTurn(a: SessionRow, b: SessionRow): number {
   const inLine = ({ state }: SessionRow) => (state === 'queued' ? 1 : 0)
   return inLine(a) - inLine(b) || b.priority - a.priority || a.created_at - b.created_at
 }
 
 interface Recovery {
-  /** Why it cannot go on by itself. */
+  /** Why the session cannot go on by itself. */
   problem: string | undefined
   at: number
 }
@@ -80,7 +80,7 @@ async function recoverSession(
     await releaseTask(row, { reason: end.reason, resumes_at, tx }, deps)
     crashPoint('recover.before-commit')
     if (end.status === 'waiting_input') return
-    // What was asked at a terminal is asked again when the session goes on.
+    // A question at a terminal is asked again when the session goes on.
     await openEscalations(deps).withdraw(row.id, 'the daemon ended while it was asked', tx)
     if (problem !== undefined && end.status === 'paused') {
       await openEscalations(deps).record(errorRow({ kind: 'other', message: problem }, row, end.reason), tx)
@@ -97,8 +97,9 @@ interface RecoveryEnd {
 }
 
 /**
- * What a person has asked for is done, and a problem holds whatever else waits. A question that was parked before is open
- * again, or its answer is on its way: `deliverAnswers` sees to that, and where the session is held, whoever makes it go on.
+ * The ending of a recovered session. A person's stop or pause is carried out, and a problem holds the session whatever else it
+ * waits for. A parked question is open again, or its answer is on its way: `deliverAnswers` delivers it, or the person who
+ * resumes a held session.
  */
 function recoveryEnd({ id, parked, intent }: SessionRow, problem: string | undefined): RecoveryEnd {
   if (intent === 'stop') return { status: 'stopped', reason: 'stopped by a person', goesOn: false }
@@ -111,7 +112,7 @@ function recoveryEnd({ id, parked, intent }: SessionRow, problem: string | undef
 
 const STILL_OPEN = 'interrupted; the question is still open'
 
-/** How a session that was cut off by its daemon's end is told. */
+/** The reason that is shown for a session whose daemon ended. */
 export const INTERRUPTED = 'interrupted: the daemon ended while it ran'
 
 interface ReleasedTask {

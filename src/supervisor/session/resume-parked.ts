@@ -22,18 +22,18 @@ import { answersByQuestion, givenAnswer, isPermission } from './tool-call.ts'
 /** What a parked session goes on with. */
 export interface ResumeParkedOptions {
   said: EscalationAnswer
-  /** It is settled already. */
+  /** The escalation is settled already; the answer only has to reach the agent. */
   settled?: boolean
   env: Record<string, string>
 }
 
 /**
- * Starts a parked session again; the call that waited gets the answer, and the decision is settled by it. An answer that
- * settled it before (in an earlier life of the daemon, or before a limit) is only brought to the agent.
+ * Starts a parked session again: the parked call gets the answer, which settles the escalation. An answer that settled it
+ * earlier (in an earlier life of the daemon, or before a limit) is only delivered to the agent.
  */
 export async function resumeParked(
   row: SessionRow,
-  { said, settled, env }: ResumeParkedOptions,
+  { said: answer, settled, env }: ResumeParkedOptions,
   supervisor: SupervisorContext,
 ): Promise<AnsweredEscalation | undefined> {
   const { parked, vendor_id: vendorId } = row
@@ -48,17 +48,17 @@ export async function resumeParked(
   await waitUntilFree(row.id, parked, supervisor)
   await refuseWithSurvivors(row.id, supervisor)
   refuseWhenClosed(supervisor)
-  // From here to `launch` nothing is awaited before the session counts as live. What happened to the row while this was
-  // prepared (another answer, a stop) is seen by `claimParked`.
+  // From here to `launch` nothing is awaited before the session counts as live. `claimParked` notices what happened to the
+  // row meanwhile (another answer, a stop).
   const resume = lost ? undefined : { vendorId, fork: false }
-  using _held = supervisor.conversations.take(resume, supervisor.live.runs())
+  using _held = supervisor.conversations.take(resume, supervisor.sessions.all())
   const patch = {
     ...resumedRow(supervisor, ready.account),
     ...(lost && { parked: { ...parked, taken: true as const } }),
   }
-  const { events = [], ...start } = startWith({ parked: patch.parked ?? parked, said, lost }, row.id)
-  const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : said, patch })
-  const answered = await supervisor.live.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
+  const { events = [], ...start } = startWith({ parked: patch.parked ?? parked, answer, lost }, row.id)
+  const claim = () => claimParked({ store, clock }, { id: row.id, parked, said: settled ? undefined : answer, patch })
+  const answered = await supervisor.sessions.launch({ ...row, ...patch }, ready, { ...start, resume, claim }).saved
   crashPoint('answer.after-settle')
   await store.append(events)
   return answered
@@ -66,31 +66,31 @@ export async function resumeParked(
 
 interface ParkedStart {
   parked: Parked
-  said: EscalationAnswer
-  /** Where the conversation is gone: what a new one is told of it. */
+  answer: EscalationAnswer
+  /** Set where the conversation is gone: how a new one begins. */
   lost: RestoredSession | undefined
 }
 
-/** The call that waits gets the answer; where there is no such call any more it is told in words. */
-function startWith({ parked, said, lost }: ParkedStart, session: string): SessionLaunch & { events?: NewEvent[] } {
-  if (!parked.taken) return { answer: givenAnswer(parked, said) }
-  const { prompt, events, ...told } = answerAsPrompt(parked, said, session)
-  if (!lost) return { prompt, events, ...told }
+/** The parked call gets the answer; where that call is gone, the next prompt gives the answer in words. */
+function startWith({ parked, answer, lost }: ParkedStart, session: string): SessionLaunch & { events?: NewEvent[] } {
+  if (!parked.taken) return { answer: givenAnswer(parked, answer) }
+  const { prompt, events, ...launch } = answerAsPrompt(parked, answer, session)
+  if (!lost) return { prompt, events, ...launch }
   const notes = lost.notes.map(text => ({
     ...{ actor: 'daemon', subject: session, kind: 'session.noted' as const, body: { text } },
   }))
-  return { ...told, prompt: `${lost.prompt}\n\n${prompt}`, events: [...notes, ...events] }
+  return { ...launch, prompt: `${lost.prompt}\n\n${prompt}`, events: [...notes, ...events] }
 }
 
-/** An agent's record of a conversation may be gone, or damaged: then nothing waits in it. */
+/** An agent's record of a conversation may be gone or damaged: then no call waits in it. */
 async function restoreIfLost(
-  what: RestoreRequest,
+  request: RestoreRequest,
   supervisor: SupervisorContext,
 ): Promise<RestoredSession | undefined> {
-  return (await hasConversation(what)) ? undefined : restore(what, supervisor.deps)
+  return (await hasConversation(request)) ? undefined : restore(request, supervisor.deps)
 }
 
-/** The row of a session that this daemon takes up. */
+/** The changes to the row of a session that this daemon resumes. */
 export function resumedRow({ bootId }: SupervisorContext, account: string): Partial<SessionRow> {
   return {
     state: 'starting',
@@ -105,44 +105,48 @@ export function resumedRow({ bootId }: SupervisorContext, account: string): Part
   }
 }
 
-/** Resolves when the session is not live: its agent has left, or whoever wanted to take it up did not get it. */
-async function waitUntilFree(id: string, { ask_id, number }: Parked, { live, deps }: SupervisorContext): Promise<void> {
-  for (let held = live.get(id); held; held = live.get(id)) {
-    const taken =
-      held.run.row.state !== 'ended' &&
-      (await held.saved.then(
+/** Resolves when the session is not live: its agent has left, or another resume failed to claim it. */
+async function waitUntilFree(
+  id: string,
+  { ask_id, number }: Parked,
+  { sessions, deps }: SupervisorContext,
+): Promise<void> {
+  for (let launched = sessions.get(id); launched; launched = sessions.get(id)) {
+    const isResumed =
+      launched.live.row.state !== 'ended' &&
+      (await launched.saved.then(
         () => true,
         () => false,
       ))
-    if (taken) {
+    if (isResumed) {
       const escalation = number === undefined ? undefined : await deps.store.escalations.get(number)
       throw escalation ? lateAnswerError(escalation) : new AppError('ask_unknown', { id, ask: ask_id })
     }
-    await held.done
+    await launched.done
   }
 }
 
 interface ParkedClaim {
   id: string
   parked: Pick<Parked, 'ask_id' | 'number'>
-  /** What settles the decision; absent where it was settled before and only has to be brought to the agent. */
+  /** The answer that settles the escalation; absent where it was settled before and the answer only has to reach the agent. */
   said: EscalationAnswer | undefined
   patch: Partial<SessionRow>
 }
 
 /**
- * Takes a parked session, if it is still parked on that very question, and settles the decision in the same transaction: of
- * two answers, or of an answer and a stop, one wins.
+ * Claims a parked session, if it is still parked on that very question, and settles the escalation in the same transaction:
+ * of two answers, or of an answer and a stop, only one succeeds.
  */
 export async function claimParked(
   deps: { store: Store; clock: Clock },
-  { id, parked, said, patch }: ParkedClaim,
+  { id, parked, said: answer, patch }: ParkedClaim,
 ): Promise<AnsweredEscalation | undefined> {
   const { store } = deps
   return store.transaction(async tx => {
     crashPoint('answer.before-settle')
-    // First, because it tells who was quicker.
-    const settled = said && parked.number ? await openEscalations(deps).settle(parked.number, said, tx) : undefined
+    // This comes first: its error says which answer came earlier.
+    const settled = answer && parked.number ? await openEscalations(deps).settle(parked.number, answer, tx) : undefined
     const row = await store.sessions.get(id, tx)
     if (row?.state !== 'ended' || row.parked?.ask_id !== parked.ask_id) {
       throw new AppError('ask_unknown', { id, ask: parked.ask_id })
@@ -155,18 +159,22 @@ export async function claimParked(
 type PromptStart = SessionLaunch & { prompt: string; events: NewEvent[] }
 
 /**
- * How a parked session begins whose call cannot be answered itself any more: the agent took an answer but its login failed
- * before the model heard it, or it gave the call up. The next prompt tells what was said.
+ * How a parked session begins when its call can no longer be answered: the agent took an answer but its login failed before
+ * the model heard it, or the agent gave up the call. The next prompt gives the answer.
  */
-function answerAsPrompt(parked: Parked, said: EscalationAnswer, subject: string): PromptStart {
+function answerAsPrompt(parked: Parked, given: EscalationAnswer, subject: string): PromptStart {
   if (isPermission(parked)) {
-    return { prompt: permissionInWords(parked, said), answer: givenAnswer(parked, said), events: [] }
+    return { prompt: permissionInWords(parked, given), answer: givenAnswer(parked, given), events: [] }
   }
-  const answer = answersByQuestion(parked.questions, said)
-  return { prompt: questionInWords(parked, answer), taken: parked, events: [answeredInWords(subject, parked, answer)] }
+  const answer = answersByQuestion(parked.questions, given)
+  return {
+    prompt: questionInWords(parked, answer),
+    answeredQuestion: parked,
+    events: [answeredInWords(subject, parked, answer)],
+  }
 }
 
-/** What was allowed is asked for once more, since nobody but the agent can make the call. */
+/** The agent is asked to make an approved call again, since nobody else can make it. */
 function permissionInWords({ tool, target }: ParkedPermission, { verdict, reason }: EscalationAnswer): string {
   const about = `About the call that waited for a person (${tool}: ${target}): `
   if (verdict === 'allow') return `${about}it was approved. Make exactly that call again now, then go on with the task.`
@@ -181,8 +189,8 @@ function questionInWords({ questions }: ParkedQuestion, answer: Answer): string 
   return `The answers to your questions are:\n${lines.join('\n')}\nThey count in place of earlier ones. Go on with the task.`
 }
 
-/** What is stored of it. */
+/** The event of an answer that was given in words. */
 function answeredInWords(subject: string, { call_id }: ParkedQuestion, answer: Answer): NewEvent {
-  const told = 'answers' in answer ? { answers: answer.answers } : { answers: {}, declined: answer.declined }
-  return { actor: 'human', subject, kind: 'question.answered', body: { call_id, ...told, by: answer.by } }
+  const values = 'answers' in answer ? { answers: answer.answers } : { answers: {}, declined: answer.declined }
+  return { actor: 'human', subject, kind: 'question.answered', body: { call_id, ...values, by: answer.by } }
 }

@@ -14,28 +14,29 @@ import {
 import { refuseSpent } from '../guards/spending.ts'
 import { type RestoredSession, restore } from './checkpoints.ts'
 import { resumedRow, resumeParked } from './resume-parked.ts'
+import { isStillWaiting } from './settle.ts'
 import { isAliveInTerminal } from './terminal.ts'
 
 export interface SessionResume {
   env: Record<string, string>
-  /** Who or what makes it go on, for the log. */
+  /** Why the session goes on, for the log. */
   reason: string
   actor: 'daemon' | 'human'
-  /** The checkpoint to go on from, and thereby a new conversation. */
+  /** The checkpoint to go on from, in a new conversation. */
   from?: string | undefined
-  /** What it may spend in all from now on, in place of what was said before. */
+  /** What the session may spend in total; replaces the earlier budget. */
   budget?: StartSession['budget']
 }
 
-/** Makes a session go on that is paused, limited, stopped or failed, or that was given a new task after it was complete. */
+/** Resumes a session that is paused, limited, stopped or failed, or that was given a new task after it was complete. */
 export async function resumeSession(
   row: SessionRow,
   resume: SessionResume,
   supervisor: SupervisorContext,
 ): Promise<SessionRow> {
   const { store } = supervisor.deps
-  await supervisor.live.get(row.id)?.done
-  if (!supervisor.live.get(row.id)) await refuseWithSurvivors(row.id, supervisor)
+  await supervisor.sessions.get(row.id)?.done
+  if (!supervisor.sessions.get(row.id)) await refuseWithSurvivors(row.id, supervisor)
   const current = withBudget((await store.sessions.get(row.id)) ?? row, resume.budget)
   const answer = await readKeptAnswer(current, supervisor)
   if (answer) {
@@ -53,34 +54,34 @@ export async function resumeSession(
     supervisor.deps,
   )
   refuseWhenClosed(supervisor)
-  using _held = supervisor.conversations.take(restored.resume, supervisor.live.runs())
-  if (supervisor.live.get(row.id)) throw new AppError('session_running', { id: row.id })
+  using _held = supervisor.conversations.take(restored.resume, supervisor.sessions.all())
+  if (supervisor.sessions.get(row.id)) throw new AppError('session_running', { id: row.id })
   const { task_id } = restored
-  const given = { ...(task_id && { task_id }), ...(resume.budget && { options: current.options }) }
-  // What it started in its terminal carries the marker that it has.
-  const own = (await isAliveInTerminal(current)) && current.marker !== null ? { marker: current.marker } : {}
-  const patch = { ...resumedRow(supervisor, ready.account), parked: null, held_at: null, ...given, ...own }
+  const changes = { ...(task_id && { task_id }), ...(resume.budget && { options: current.options }) }
+  // An agent that still runs in its terminal keeps its marker, because its processes carry it.
+  const oldMarker = (await isAliveInTerminal(current)) && current.marker !== null ? { marker: current.marker } : {}
+  const patch = { ...resumedRow(supervisor, ready.account), parked: null, held_at: null, ...changes, ...oldMarker }
   crashPoint('resume.before-claim')
   const claim = () => claimResume(current, { patch, resume, notes: restored.notes }, supervisor)
-  const { run, saved } = supervisor.live.launch({ ...current, ...patch }, ready, {
+  const { live, saved } = supervisor.sessions.launch({ ...current, ...patch }, ready, {
     prompt: promptOf(restored, current),
     resume: restored.resume,
     claim,
   })
   await saved
   crashPoint('resume.after-claim')
-  await run.placed.promise
-  return run.row
+  await live.placed.promise
+  return live.row
 }
 
-/** What came back is told first; a conversation that remembers all needs no more than that. */
+/** Adds the report on work that came back. A resumed conversation needs nothing but the report. */
 function promptOf({ prompt, resume }: RestoredSession, { options }: SessionRow): string {
-  const told = options.landing?.told
-  if (told === undefined) return prompt
-  return resume ? told : `${prompt}\n\n${told}`
+  const report = options.landing?.told
+  if (report === undefined) return prompt
+  return resume ? report : `${prompt}\n\n${report}`
 }
 
-/** What is not said anew stays. */
+/** Limits that the new budget does not name stay as they were. */
 function withBudget(row: SessionRow, budget: SessionResume['budget']): SessionRow {
   if (!budget) return row
   return { ...row, options: { ...row.options, budget: { ...row.options.budget, ...budget } } }
@@ -92,7 +93,7 @@ interface ResumeClaim {
   notes: string[]
 }
 
-/** Of two who take it up, or of one and a stop, one wins. */
+/** Takes the row. Of two resumes, or of a resume and a stop, only one succeeds. */
 async function claimResume(
   row: SessionRow,
   { patch, resume, notes }: ResumeClaim,
@@ -100,12 +101,9 @@ async function claimResume(
 ): Promise<undefined> {
   const { store } = deps
   await store.transaction(async tx => {
-    const now = await store.sessions.get(row.id, tx)
-    if (!now || now.state !== row.state || now.ended_at !== row.ended_at || now.owner !== row.owner) {
-      throw new AppError('session_running', { id: row.id })
-    }
+    if (!(await isStillWaiting(row, store, tx))) throw new AppError('session_running', { id: row.id })
     await store.sessions.update(row.id, patch, tx)
-    // Whoever makes it go on has answered what it could not go on from.
+    // Resuming the session answers its open error escalation.
     await openEscalations(deps).withdraw(row.id, 'the session goes on', tx)
     const { actor, reason } = resume
     await tx.append([
@@ -115,14 +113,14 @@ async function claimResume(
   })
 }
 
-/** The answer that a person gave before the session could be brought back to its agent. */
+/** An answer that a person gave, but that has not been delivered to the agent yet. */
 async function readKeptAnswer(row: SessionRow, { deps }: SupervisorContext): Promise<EscalationAnswer | undefined> {
   const number = row.parked?.number
-  const decision = number === undefined ? undefined : await deps.store.escalations.get(number)
-  return decision && isSettled(decision) ? saidIn(decision) : undefined
+  const escalation = number === undefined ? undefined : await deps.store.escalations.get(number)
+  return escalation && isSettled(escalation) ? answerIn(escalation) : undefined
 }
 
-function saidIn({ verdict, answer, answer_reason, answered_by }: Escalation): EscalationAnswer {
+function answerIn({ verdict, answer, answer_reason, answered_by }: Escalation): EscalationAnswer {
   return {
     by: answered_by ?? 'human',
     ...(verdict !== null && { verdict }),
@@ -139,7 +137,7 @@ async function refuseWithoutTasks({ id, ended_as }: SessionRow, { deps: { tasks 
   if (ended_as === 'completed' && (await tasks.queue(id)).length === 0) throw new AppError('session_complete', { id })
 }
 
-/** A task that failed is tried once more when a person makes its session go on. */
+/** A failed task is retried when its session is resumed. */
 async function retryFailedTask(row: SessionRow, { deps: { store, tasks } }: SupervisorContext): Promise<void> {
   await store.transaction(async tx => {
     const task = row.task_id === null ? undefined : await store.tasks.get(row.task_id, tx)

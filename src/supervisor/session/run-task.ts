@@ -16,56 +16,56 @@ import { record } from './record.ts'
 import { settle } from './settle.ts'
 
 /**
- * The loop of a session: opens the agent and follows it through its tasks, one event after the other. What happened is
- * stored (learn), what it means is found out (think), what follows is picked (decide) and done (execute), until an action
- * is an ending. It never throws; the agent's process is gone when it returns, even where the ending was told before.
+ * The loop of a session: opens the agent and follows it through its tasks, event by event. Each event is stored (learn) and
+ * interpreted (think); an action is picked (decide) and carried out (execute), until an action ends the session. Never
+ * throws. The agent's process is gone when this returns, even where the ending was stored before that.
  */
-export async function runTask(run: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding> {
+export async function runTask(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding> {
   try {
-    await run.renew?.()
-    const shut = await beginTask(run, deps)
-    if (shut) return shut
+    await live.renew?.()
+    const refusal = await beginTask(live, deps)
+    if (refusal) return refusal
     await deps.starts.free()
     crashPoint('open.before-agent')
-    await using session = await run.driver.open({
-      ...run.open,
-      asks: asksFor(run, deps),
-      mayBegin: () => mayBegin(run),
+    await using session = await live.driver.open({
+      ...live.open,
+      asks: asksFor(live, deps),
+      mayBegin: () => mayBegin(live),
     })
-    run.session = session
-    run.opened.resolve()
+    live.session = session
+    live.opened.resolve()
     crashPoint('open.after-agent')
-    run.log.info({ resumed: run.open.resume !== undefined }, 'agent opened')
-    using _watched = deps.watch.watch({ run, deps })
-    const ending = await followAgent(session, { run, deps })
-    if (mayLeaveByItself(session, run, ending)) await settle(run, deps, ending)
+    live.log.info({ resumed: live.open.resume !== undefined }, 'agent opened')
+    using _watched = deps.watch.watch({ live, deps })
+    const ending = await followAgent(session, { live, deps })
+    if (maySettleEarly(session, live, ending)) await settle(live, deps, ending)
     return ending
   } catch (error) {
-    run.log.error({ error }, 'session failed')
-    // The store could not write: that is no failure of the session, and passes.
-    if (run.tripped?.guard === 'disk') return halted(run, run.tripped)
-    return endingAfter(failureOf(error), { run, deps })
+    live.log.error({ error }, 'session failed')
+    // The store could not write. That is not a failure of the session, and it passes.
+    if (live.tripped?.guard === 'disk') return halted(live, live.tripped)
+    return endingAfter(failureOf(error), { live, deps })
   } finally {
-    run.over = true
-    run.withstood = run.session?.withstood ?? false
-    run.session = undefined
-    run.opened.resolve()
+    live.over = true
+    live.hasSurvivors = live.session?.withstood ?? false
+    live.session = undefined
+    live.opened.resolve()
   }
 }
 
-/** Nobody can interrupt an agent that is being opened, so it is asked before the agent hears its first word. */
+/** An agent that is being opened cannot be interrupted, so the driver asks this before it sends the first prompt. */
 function mayBegin({ stopping, pausing }: LiveSession): boolean {
   return stopping === undefined && pausing === undefined
 }
 
 async function followAgent(session: Session, context: SessionContext): Promise<LiveSessionEnding> {
-  const { run } = context
-  // Asked to stop or to wait while the agent was still starting: there was nothing to interrupt then.
-  if (!mayBegin(run)) await session[Symbol.asyncDispose]()
+  const { live } = context
+  // Somebody asked the session to stop or to pause while the agent was starting and could not be interrupted.
+  if (!mayBegin(live)) await session[Symbol.asyncDispose]()
   for await (const event of session.events) {
-    run.hearing = true
+    live.isHandlingEvent = true
     const ending = await handleEvent(event, session, context)
-    run.hearing = false
+    live.isHandlingEvent = false
     if (ending) return ending
   }
   return endingAfter({ kind: 'agent_crashed', message: 'the agent ended without a word' }, context)
@@ -78,8 +78,8 @@ async function handleEvent(
 ): Promise<LiveSessionEnding | undefined> {
   await learn(event, session, context)
   const ending = await react(think(event), session, context)
-  // From here on nothing can be added to the conversation any more.
-  if (ending) context.run.over = true
+  // From here on nothing can be added to the conversation.
+  if (ending) context.live.over = true
   return ending
 }
 
@@ -91,18 +91,18 @@ async function react(
   return execute(decide(analysis, await readContext(analysis, context)), session, context)
 }
 
-/** A failure outside of any turn: the agent could not be opened, or the store failed under it. */
+/** The ending for a failure outside of any turn: the agent could not be opened, or the store failed. */
 async function endingAfter(failure: Failure, context: SessionContext): Promise<LiveSessionEnding> {
   const ending = await react(thinkOfFailure(failure), undefined, context)
   return ending ?? { as: 'error', reason: failure.message, failure: failure.kind }
 }
 
 /**
- * Whether the session may be told to be over while its agent is still leaving, which takes 40 ms: its work is complete,
- * nothing else runs, and nobody has asked for a recording, whose last line is written when the agent is gone.
+ * Whether the session may be settled while its agent is still exiting, which takes 40 ms: its work is complete, nothing
+ * else runs, and nobody asked for a recording, whose last line is written when the agent is gone.
  */
-function mayLeaveByItself(session: Session, run: LiveSession, ending: LiveSessionEnding): boolean {
-  return ending.as === 'completed' && run.open.record === undefined && session.alone === true
+function maySettleEarly(session: Session, live: LiveSession, ending: LiveSessionEnding): boolean {
+  return ending.as === 'completed' && live.open.record === undefined && session.alone === true
 }
 
 function failureOf(error: unknown): Failure {
@@ -112,63 +112,63 @@ function failureOf(error: unknown): Failure {
   return { kind: 'other', message: messageOf(error) }
 }
 
-/** Stores what happened, and keeps what the next decisions need to know of it. */
-async function learn(event: SessionEvent, session: Session, { run, deps }: SessionContext): Promise<void> {
-  run.log.debug({ kind: event.kind }, 'agent event')
-  if (WENT_ON.has(event.kind)) run.taken = undefined
-  if (event.kind === 'retry') run.trying = true
-  else if (event.kind !== 'limit') run.trying = false
+/** Stores an event, and updates the state that the next decisions need. */
+async function learn(event: SessionEvent, session: Session, { live, deps }: SessionContext): Promise<void> {
+  live.log.debug({ kind: event.kind }, 'agent event')
+  if (WENT_ON.has(event.kind)) live.answeredQuestion = undefined
+  if (event.kind === 'retry') live.isRetrying = true
+  else if (event.kind !== 'limit') live.isRetrying = false
   if (event.kind === 'started') crashPoint('started.before-record')
-  countUsage(event, run)
-  await record(run, deps, stepForEvent(event, run))
-  if (WENT_ON.has(event.kind)) await noteHeard(run, deps)
+  countUsage(event, live)
+  await record(live, deps, stepForEvent(event, live))
+  if (WENT_ON.has(event.kind)) await noteHeard(live, deps)
   if (event.kind === 'started') {
-    await record(run, deps, await readProcess(session))
+    await record(live, deps, await readProcess(session))
     crashPoint('started.after-record')
   }
-  if (event.kind === 'limit') await deps.accounts.told(event, run)
+  if (event.kind === 'limit') await deps.accounts.told(event, live)
   if (event.kind === 'turn_ended') {
-    carryTurns(run)
+    carryTurns(live)
     crashPoint('turn.before-decision')
-  } else await saveCheckpointWhenDue(run, deps)
-  await applyGuards(event, { run, deps })
+  } else await saveCheckpointWhenDue(live, deps)
+  await applyGuards(event, { live, deps })
 }
 
-/** Reading from the cache is left out, as `pcc quota` does: with every answer it is the whole conversation once more. */
-function countUsage(event: SessionEvent, { meter, before }: LiveSession): void {
-  if (event.kind === 'turn_ended') meter.saw({ turns: before.turns + event.turns })
+/** Cache reads are left out, as in `pcc quota`: every answer reads the whole conversation again. */
+function countUsage(event: SessionEvent, { meter, earlierUsage }: LiveSession): void {
+  if (event.kind === 'turn_ended') meter.saw({ turns: earlierUsage.turns + event.turns })
   if (event.kind !== 'usage') return
   const { inputTokens, outputTokens, cacheWriteTokens, costUsd, turns } = event
-  const rounds = turns === undefined ? {} : { turns: before.turns + turns }
+  const rounds = turns === undefined ? {} : { turns: earlierUsage.turns + turns }
   meter.saw({ tokens: inputTokens + outputTokens + cacheWriteTokens, cost_usd: costUsd, ...rounds })
 }
 
-/** Signs that the model has seen the answer to a parked question: from here on a failure is one of the work. */
+/** Events that show that the model has seen the answer to a parked question: a later failure belongs to the work. */
 const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
 
-/** The model speaks: it has heard what was told to it in words, and it is not this session that ends daemons. */
-async function noteHeard(run: LiveSession, deps: SessionDeps): Promise<void> {
-  const { options, recoveries, parked } = run.row
-  const isTold = parked?.taken && !run.answer
+/** The model speaks: an answer in words has reached it, and this session is not one that ends daemons. */
+async function noteHeard(live: LiveSession, deps: SessionDeps): Promise<void> {
+  const { options, recoveries, parked } = live.row
+  const isDelivered = parked?.taken && !live.answer
   const patch = {
     ...(recoveries > 0 && { recoveries: 0 }),
-    ...(isTold && { parked: null }),
+    ...(isDelivered && { parked: null }),
     ...(options.landing?.told !== undefined && { options: { ...options, landing: withoutReport(options.landing) } }),
   }
-  if (Object.keys(patch).length > 0) await record(run, deps, { events: [], patch })
+  if (Object.keys(patch).length > 0) await record(live, deps, { events: [], patch })
 }
 
-/** It has heard why its work came back. */
+/** The agent has heard why its work came back, so the report is dropped. */
 function withoutReport({ told: _, ...note }: CompletionProgress): CompletionProgress {
   return note
 }
 
-/** The agent counts rounds anew with every turn; tokens and cost it counts from its opening. */
-function carryTurns(run: LiveSession): void {
-  run.before = { ...run.before, turns: run.row.turns }
+/** The agent counts rounds from the start of each turn, but tokens and cost from the moment it was opened. */
+function carryTurns(live: LiveSession): void {
+  live.earlierUsage = { ...live.earlierUsage, turns: live.row.turns }
 }
 
-/** The agent's process, told apart from a later one of the same number by its start. */
+/** The agent's process; its start time tells it apart from a later process with the same pid. */
 async function readProcess({ pid }: Session): Promise<SessionUpdate> {
   if (pid === undefined) return { events: [], patch: {} }
   return { events: [], patch: { agent_pid: pid, agent_started: (await startTimeOf(pid)) ?? null } }

@@ -16,8 +16,8 @@ interface SettingsSource {
 }
 
 /**
- * The settings that hold for a session are those of the shell it was started from: that shell's config file and PCC_*
- * variables. One who talks to the daemon without saying any gets the daemon's own.
+ * The settings of a session are those of the shell it was started from: that shell's config file and PCC_* variables. A
+ * client that sends none gets the daemon's own.
  */
 export function settingsOfCaller(
   { config, settings }: Pick<StartSession, 'config' | 'settings'>,
@@ -33,17 +33,17 @@ export function settingsOfCaller(
   }
 }
 
-/** The agent of a request: by flag, else as the shell, the project or the person's own settings say. */
+/** The agent of a request: by flag, else by the settings of the shell, the project or the person. */
 export function agentFor(
   { agent, project }: { agent?: string | undefined; project: string },
   { config, origin }: LoadedConfig,
 ): AgentChoice {
-  const said = agent === undefined ? config.agent.command : agent
-  const by = agent === undefined ? origin('agent.command') : '--agent'
-  return chooseAgent({ text: said, origin: by, custom: config.agents.custom, directory: project })
+  const text = agent === undefined ? config.agent.command : agent
+  const source = agent === undefined ? origin('agent.command') : '--agent'
+  return chooseAgent({ text, origin: source, custom: config.agents.custom, directory: project })
 }
 
-/** Who gives a second opinion on the work of an agent, by the settings; the agent itself has none to give. */
+/** The agent that gives a second opinion on another agent's work, by the settings. An agent gives none on its own work. */
 export function secondAgent(
   worker: AgentChoice,
   { config, origin }: LoadedConfig,
@@ -64,24 +64,28 @@ export interface FailoverSettings {
   costUsd: number | undefined
 }
 
-/** The order of agents, each as `--agent` would be understood. One that stands there twice is refused: none takes over from itself. */
+/** The order of agents, each read like `--agent`. An agent that is listed twice is refused: none takes over from itself. */
 export function failoverSettings({ config, origin }: LoadedConfig, directory: string): FailoverSettings {
   const { agents, on, after_minutes, cost_usd } = config.failover
   const custom = config.agents.custom
-  const said = agents.map(text => ({ text, origin: origin('failover.agents'), custom, directory }))
-  const order = said.map(chooseAgent)
-  order.forEach(({ name }, at) => {
-    const first = order.findIndex(one => one.name === name)
-    const same = said[first]
-    const again = said[at]
-    if (first < at && again && same) throw malformed(again, `it is the agent "${same.text}" once more, ${TWICE}`)
+  const entries = agents.map(text => ({ text, origin: origin('failover.agents'), custom, directory }))
+  const order = entries.map(chooseAgent)
+  order.forEach(({ name }, index) => {
+    const firstIndex = order.findIndex(choice => choice.name === name)
+    const first = entries[firstIndex]
+    const again = entries[index]
+    if (firstIndex < index && again && first)
+      throw malformed(again, `it is the agent "${first.text}" once more, ${TWICE}`)
   })
   return { order, on, thresholdMs: after_minutes * 60_000, costUsd: cost_usd }
 }
 
 const TWICE = 'and none takes over from itself; give one of them a name of its own under [agents.custom]'
 
-/** Variables of other agents that may come to it, to take over or to judge: kept with the session's, and given to each only when it is its turn. */
+/**
+ * Variables of other agents that may take over or give a second opinion: kept with the session's, and given to each agent
+ * only on its turn.
+ */
 export function failoverEnvironment(
   env: Record<string, string>,
   order: readonly AgentChoice[],
@@ -90,35 +94,30 @@ export function failoverEnvironment(
   return Object.assign({}, ...order.map(({ kind }) => environmentFor(kind, env, patterns)))
 }
 
-/** The bounds of a session: those of the settings, and in their place what its person said when they started it. */
+/** The budgets of a session: those of the settings, replaced by what the person gave at the start. */
 export function budgetsIn({ budgets }: Config, { budget }: Pick<StartSession, 'budget'> = {}): Budgets {
   return { ...budgets, session: { ...budgets.session, ...budget } }
 }
 
-/** Money moves at the end of a turn only, unless somebody wants to know before. */
+/** Whether any budget is in money. Cost is reported only at the end of a turn, unless it has to be followed for such a budget. */
 export function hasMoneyBound(budgets: Budgets): boolean {
   return Object.values(budgets).some(({ cost_usd }) => cost_usd !== undefined)
 }
 
-export interface BudgetSource {
-  paths: AppPaths
-  env: Record<string, string | undefined>
-}
-
-/** The bounds in force for a project, or for one of its sessions under the settings it was started with. */
+/** The budgets in force for a project, or for one of its sessions under the settings it was started with. */
 export async function readBudgets(
   { project, options }: { project?: string; options?: Pick<StartSession, 'budget' | 'config' | 'settings'> },
-  own: BudgetSource,
+  own: SettingsSource,
 ): Promise<Budgets> {
   const { paths, env } = settingsOfCaller(options ?? {}, own)
   const trust = project === undefined ? undefined : await trustStatus(paths, project).catch(() => undefined)
-  // A project that is gone has no file of its own any more.
-  const of = trust && { project, trusted: trustedFile(trust) }
-  const { config } = await loadConfig({ paths, env, ...of })
+  // A project that is gone has no settings file of its own any more.
+  const ofProject = trust && { project, trusted: trustedFile(trust) }
+  const { config } = await loadConfig({ paths, env, ...ofProject })
   return budgetsIn(config, options)
 }
 
-/** From when on a session counts as running away. */
+/** The bounds beyond which a session counts as running away. */
 export interface GuardSettings {
   repeatedCalls: number
   noProgressRounds: number
@@ -126,7 +125,6 @@ export interface GuardSettings {
   maxMemoryBytes: number
 }
 
-/** The bounds of the settings. */
 export function guardSettings({ breakers, sessions, agents }: Config): GuardSettings {
   return {
     repeatedCalls: breakers.repeated_calls,

@@ -11,19 +11,19 @@ import { paused } from './endings.ts'
 import { record } from './record.ts'
 
 /**
- * Applies an ending: the row and everything that belongs to the end, in one transaction. While the agent is still there its
- * marker stays in the row, for a sweep after an accident; the ending is then applied once more when it is gone.
+ * Applies an ending: the row and everything that belongs to the ending, in one transaction. While the agent is still there
+ * its marker stays in the row, for a sweep after an accident; the ending is applied again when the agent is gone.
  */
-export async function settle(run: LiveSession, deps: SessionDeps, ending: LiveSessionEnding): Promise<void> {
-  const gone = run.session === undefined && !run.withstood
-  if (run.row.state === 'ended') {
-    if (gone) await deps.store.sessions.update(run.id, NO_PROCESS)
+export async function settle(live: LiveSession, deps: SessionDeps, ending: LiveSessionEnding): Promise<void> {
+  const isGone = live.session === undefined && !live.hasSurvivors
+  if (live.row.state === 'ended') {
+    if (isGone) await deps.store.sessions.update(live.id, NO_PROCESS)
     return
   }
-  const final = keepUndelivered(run, ending, deps.clock.now())
+  const final = keepUndelivered(live, ending, deps.clock.now())
   crashPoint('settle.before-commit')
-  await record(run, deps, {
-    events: [...(final.events ?? []), eventOf(run, 'session.ended', endedBody(final), 'daemon')],
+  await record(live, deps, {
+    events: [...(final.events ?? []), eventOf(live, 'session.ended', endedBody(final), 'daemon')],
     patch: {
       state: 'ended',
       ended_as: final.as,
@@ -33,7 +33,7 @@ export async function settle(run: LiveSession, deps: SessionDeps, ending: LiveSe
       parked: final.parked ?? null,
       retries: final.retries ?? 0,
       ...final.patch,
-      ...(gone && NO_PROCESS),
+      ...(isGone && NO_PROCESS),
     },
     task: final.task,
     escalation: final.escalation,
@@ -41,7 +41,7 @@ export async function settle(run: LiveSession, deps: SessionDeps, ending: LiveSe
     withdraw: final.as === 'waiting_input' ? undefined : `the session is over (${final.as})`,
   })
   crashPoint('settle.after-commit')
-  run.log.info({ status: final.as, turns: run.row.turns, cost_usd: run.row.cost_usd }, 'session ended')
+  live.log.info({ status: final.as, turns: live.row.turns, cost_usd: live.row.cost_usd }, 'session ended')
 }
 
 function endedBody({ as, reason, resumesAt, held, failure }: LiveSessionEnding) {
@@ -55,32 +55,32 @@ function endedBody({ as, reason, resumesAt, held, failure }: LiveSessionEnding) 
 const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
 
 /**
- * A parked session that failed before the model had heard its answer goes on waiting: the question is still open. An answer
- * that stands in the conversation already, where only the login failed, is given in words the next time; so is one for a call
- * that the agent has given up, and that at once.
+ * A parked session that failed before the model heard the answer goes on waiting: the question is still open. Where the
+ * answer is in the conversation already and only the login failed, the next answer is given in words. Where the agent has
+ * given up the call, the answer is given in words at once.
  */
-function keepUndelivered(run: LiveSession, ending: LiveSessionEnding, now: number): LiveSessionEnding {
-  const { parked: row } = run.row
-  const isOnItsWay = run.answer !== undefined || row?.taken === true
-  // It goes on later: the answer stands in the decision's row and is brought to the agent then.
+function keepUndelivered(live: LiveSession, ending: LiveSessionEnding, now: number): LiveSessionEnding {
+  const { parked: stored } = live.row
+  const isOnItsWay = live.answer !== undefined || stored?.taken === true
+  // The session goes on later: the escalation keeps the answer, which is delivered to the agent then.
   if (isOnItsWay && (ending.as === 'rate_limited' || ending.as === 'paused' || ending.resumesAt !== undefined))
-    return { ...ending, parked: row }
+    return { ...ending, parked: stored }
   if (ending.as !== 'error') return ending
-  if (run.answer && row && ending.failure === 'nothing_parked') return answerInWordsNext(row, ending, now)
-  const parked = isOnItsWay ? row : ending.failure === 'auth' ? run.taken : undefined
+  if (live.answer && stored && ending.failure === 'nothing_parked') return answerInWordsNext(stored, ending, now)
+  const parked = isOnItsWay ? stored : ending.failure === 'auth' ? live.answeredQuestion : undefined
   if (!parked) return ending
   return {
     ...ending,
     as: 'waiting_input',
     reason: `${ending.reason}\nThe question is still open; answer it again.`,
-    parked: run.taken === parked ? { ...run.taken, taken: true } : parked,
+    parked: live.answeredQuestion === parked ? { ...live.answeredQuestion, taken: true } : parked,
     reopen: parked.number,
-    events: [...(ending.events ?? []), eventOf(run, 'session.noted', { text: STILL_OPEN }, 'daemon')],
+    events: [...(ending.events ?? []), eventOf(live, 'session.noted', { text: STILL_OPEN }, 'daemon')],
     task: { to: 'waiting', reason: STILL_OPEN },
   }
 }
 
-/** A try more, for which nobody has to agree to anything. */
+/** One more try, to which nobody has to agree. */
 function answerInWordsNext(parked: Parked, ending: LiveSessionEnding, now: number): LiveSessionEnding {
   const reason = 'the call that waited is gone; the answer is given in words'
   const task = { to: 'waiting', reason, wakesAt: now } as const
@@ -89,63 +89,64 @@ function answerInWordsNext(parked: Parked, ending: LiveSessionEnding, now: numbe
 
 const STILL_OPEN = 'The answer did not reach the model, so the question is open again.'
 
-/** A disk that is full or a file that is locked is often free again soon; about two minutes in all. */
+/** A full disk or a locked file is often free again soon; these waits take about two minutes in all. */
 const WAITS_MS = [250, 1_000, 4_000, 15_000, 30_000, 60_000]
 const LONGEST_MS = 60_000
 
 interface RetryOptions {
   ending: LiveSessionEnding
-  /** Aborted when there is no time any more: one last try, then the error is thrown. */
+  /** Aborted when no time is left: there is one last try, then the error is thrown. */
   signal: AbortSignal
 }
 
 /**
- * Settles a session, again and again while the store fails: an ending that is not written down would show as running. A disk
- * that is full may be so for hours; for it there is no last try but the daemon's end.
+ * Settles a session, and retries while the store fails: without its ending the session would show as running. A disk may be
+ * full for hours; in that case only the end of the daemon stops the retries.
  */
 export async function settleWithRetries(
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
   { ending, signal }: RetryOptions,
 ): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const waitMs = WAITS_MS[tries] ?? LONGEST_MS
     try {
-      return await settle(run, deps, ending)
+      return await settle(live, deps, ending)
     } catch (error) {
       const code = error instanceof AppError ? error.code : undefined
       const isLast = tries >= WAITS_MS.length && code !== 'store_unusable'
       if (signal.aborted || isLast || code === 'session_taken_over') throw error
-      run.log.error({ error }, 'session could not be settled, trying again')
+      live.log.error({ error }, 'session could not be settled, trying again')
       await sleep(waitMs, undefined, { signal }).catch(() => undefined)
     }
   }
 }
 
-/** How such a session is told. */
+/** The reason that is shown for a session that was cut off. */
 export const CUT_OFF = 'cut off: the daemon was stopped; it goes on when the daemon is back'
 
 /**
- * The ending of a session that was stopped only because its daemon leaves: it goes on with the next one, or, where a person
- * wanted it to pause, stays paused.
+ * The ending of a session that was stopped only because its daemon leaves: it goes on under the next daemon, or stays paused
+ * where a person had paused it.
  */
-export function cutOffEnding(ending: LiveSessionEnding, run: LiveSession, now: number): LiveSessionEnding {
-  if (!run.cutOff || ending.as !== 'stopped') return ending
+export function cutOffEnding(ending: LiveSessionEnding, live: LiveSession, now: number): LiveSessionEnding {
+  if (!live.cutOff || ending.as !== 'stopped') return ending
   const { task } = ending
-  if (run.pausing === 'person') return { ...ending, ...paused('person', run), task }
+  if (live.pausing === 'person') return { ...ending, ...paused('person', live), task }
   const waits = task?.to === 'waiting' ? { ...task, reason: CUT_OFF, wakesAt: now } : task
   return { ...ending, as: 'paused', reason: CUT_OFF, resumesAt: now, task: waits }
 }
 
 /**
- * Stops a session that nobody holds: paused, limited, parked, or left behind by a crash. An agent that outlived its daemon in a
- * terminal is ended before anything else, so that nobody begins beside it. What it waits for needs no answer any more. False when it was taken up again since the row was read.
+ * Stops a session that no daemon runs: paused, limited, parked, or left behind by a crash. An agent that outlived its daemon
+ * in a terminal is ended first, so that no other agent begins beside it. Open escalations are withdrawn. False when the
+ * session was resumed after the row was read.
  */
 export async function stopWaitingSession(row: SessionRow, store: Store, now: number): Promise<boolean> {
   return endWaiting(row, { store, now, as: 'stopped', reason: 'stopped by a person' })
 }
 
-/** The same for one that is not to go on by itself any more. One that is paused already stays as it is. */
+/** Pauses such a session, so that it does not go on by itself. One that is paused already stays as it is. */
 export async function pauseWaitingSession(row: SessionRow, store: Store, now: number): Promise<boolean> {
   if (row.ended_as === 'paused' && row.resumes_at === null) {
     await endLeftInTerminal(row, 'pause', store)
@@ -164,11 +165,10 @@ interface WaitingEnd {
 async function endWaiting(row: SessionRow, { store, now, as, reason }: WaitingEnd): Promise<boolean> {
   await endLeftInTerminal(row, as === 'stopped' ? 'stop' : 'pause', store)
   return store.transaction(async tx => {
-    const current = await store.sessions.get(row.id, tx)
-    if (current?.state !== row.state || current.owner !== row.owner || current.ended_at !== row.ended_at) return false
+    if (!(await isStillWaiting(row, store, tx))) return false
     await tx.append([{ actor: 'human', subject: row.id, kind: 'session.ended', body: { status: as, reason } }])
     const patch = { state: 'ended', ended_as: as, status_reason: reason, ended_at: now, resumes_at: null } as const
-    // An answer that is on its way to a paused session stays on its way.
+    // A paused session keeps an answer that is on its way to it.
     await store.sessions.update(row.id, as === 'stopped' ? { ...patch, parked: null } : patch, tx)
     if (as === 'stopped') await withdraw(row.id, { store, now, reason, tx })
     return true
@@ -180,9 +180,9 @@ function withdraw(id: string, { store, now, reason, tx }: Omit<WaitingEnd, 'as'>
 }
 
 /**
- * Ends what a session that nobody holds has left in its terminal; the window goes with it. What is wanted is written down first: a
- * daemon that dies here does not take the agent for one that goes on. Throws where something withstands, because the session is
- * not stopped then. One that was taken up since its row was read is left to whoever has it.
+ * Ends the processes that a session without a daemon has left in its terminal; the window goes with them. The intent is
+ * stored first: a daemon that starts after this one died here does not leave the agent running. Throws where a process
+ * survives, because the session is then not stopped. A session that was resumed since its row was read is left alone.
  */
 export async function endLeftInTerminal(row: SessionRow, intent: 'stop' | 'pause', store: Store): Promise<void> {
   const { id, options, marker, agent_pid: pid, agent_started: startTime } = row
@@ -196,14 +196,15 @@ export async function endLeftInTerminal(row: SessionRow, intent: 'stop' | 'pause
   const marked = await sweepMarked(sessionMarker(marker))
   const tree = pid === null || startTime === null ? { left: [] } : await sweepTree({ pid, startTime })
   const left = [...marked.left, ...tree.left]
-  if (left.length > 0) throw new AppError('session_withstood', { id, pids: left.map(each => each.pid).join(' ') })
+  if (left.length > 0)
+    throw new AppError('session_withstood', { id, pids: left.map(survivor => survivor.pid).join(' ') })
   await store.transaction(async tx => {
     if (await isStillWaiting(row, store, tx)) await store.sessions.update(id, NO_PROCESS, tx)
   })
 }
 
-/** Whether a session waits as it did when its row was read: nobody has stopped it, paused it or taken it up since. */
+/** Whether a session waits as it did when its row was read: nobody has stopped, paused or resumed it since. */
 export async function isStillWaiting(row: SessionRow, store: Store, tx: Tx): Promise<boolean> {
-  const now = await store.sessions.get(row.id, tx)
-  return now?.state === row.state && now.owner === row.owner && now.ended_at === row.ended_at
+  const current = await store.sessions.get(row.id, tx)
+  return current?.state === row.state && current.owner === row.owner && current.ended_at === row.ended_at
 }

@@ -29,15 +29,15 @@ export interface BoundTask {
   feature?: FeaturePosition
   /** The worktree that was made for it. */
   place?: Worktree
-  /** Why it is done in the project itself. */
+  /** Set where the task is done in the project itself, with the reason. */
   inPlace?: InProject
-  /** In the words of the person: the agent is given a brief made of it. */
+  /** The task in the person's words; the agent gets a brief made from it. */
   text: string
-  /** Claims it for the session; throws where somebody else was quicker, and then nothing is started. */
+  /** Claims the task for the session; throws where another session was quicker, and then nothing is started. */
   take(session: SessionRow, tx: Tx): Promise<Task>
 }
 
-/** Makes the session's row with the first task of its queue, and starts its agent in the background. */
+/** Inserts the session's row with the first task of its queue, and starts its agent in the background. */
 export async function startSession(
   request: StartSession,
   supervisor: SupervisorContext,
@@ -61,32 +61,32 @@ async function startIn(request: CheckedRequest, supervisor: SupervisorContext): 
   const { project, bound } = request
   const vendorId = request.resume?.vendor_id
   const [ready] = await Promise.all([
-    prepareSession({ ...request, project, ...worktreeOptions(request) }, supervisor),
+    prepareSession({ ...request, project, ...positionOptions(request) }, supervisor),
     waitUntilLeft(vendorId, supervisor),
   ])
   if (bound || !request.attach) refuseUngatedAgent(ready)
   checkConversationId(request, ready.driver)
   await checkRecordingPath(request.record)
   refuseWhenClosed(supervisor)
-  refuseWhenQueueFull(supervisor.live.runs(), ready)
+  refuseWhenQueueFull(supervisor.sessions.all(), ready)
   const resume = request.resume && { vendorId: request.resume.vendor_id, fork: request.resume.fork }
-  using _held = supervisor.conversations.take(resume, supervisor.live.runs())
+  using _held = supervisor.conversations.take(resume, supervisor.sessions.all())
   const row = await supervisor.deps.store.transaction(tx => insert(request, ready, { ...supervisor, tx }))
   crashPoint('submit.after-commit')
   if (bound?.run) await supervisor.warm.taken(bound.run.id, ready.driver)
   if (request.attach) supervisor.deps.terminals.expect(row.id)
-  const { run } = supervisor.live.launch(row, ready, { prompt: request.task, resume })
-  await run.placed.promise
-  return run.row
+  const { live } = supervisor.sessions.launch(row, ready, { prompt: request.task, resume })
+  await live.placed.promise
+  return live.row
 }
 
 async function insert(
   request: CheckedRequest,
   ready: PreparedSession,
-  { deps, bootId, live, warm, tx }: SupervisorContext & { tx: Tx },
+  { deps, bootId, sessions, warm, tx }: SupervisorContext & { tx: Tx },
 ) {
   const { store, clock, accounts } = deps
-  const { brain, threshold } = ready.mind
+  const { brain, threshold } = ready.brainSettings
   const { env: _, project, task: prompt, tasks, bound, place, ...options } = request
   const task = bound?.text ?? prompt
   const rows = await tx.db.selectFrom('sessions').select(['id', 'name']).execute()
@@ -106,7 +106,7 @@ async function insert(
         project,
         task,
         mind: { brain: brain.name, threshold },
-        ...worktreeOptions(request),
+        ...positionOptions(request),
       },
       owner: bootId,
       state: 'starting',
@@ -117,21 +117,23 @@ async function insert(
     },
     tx,
   )
-  const beside = live.runs().filter(run => workDirectory(run.row) === workDirectory(row) && run.row.state !== 'ended')
-  const notes = [...worktreeNotes(request), ...ready.notes, ...beside.map(run => sharedNote(run.row))]
+  const beside = sessions
+    .all()
+    .filter(live => workDirectory(live.row) === workDirectory(row) && live.row.state !== 'ended')
+  const notes = [...worktreeNotes(request), ...ready.notes, ...beside.map(live => sharedNote(live.row))]
   await tx.append(firstEvents(row, request, notes))
   const { id: task_id } = bound
     ? await bound.take(row, tx)
     : await submitFirstTasks(row, tasks, { deps, tx, id: place?.task })
-  // The agent is opened with this one, so it is taken first, whatever is added while the session waits for its place.
+  // The agent is opened with this task, so it is claimed first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
   await accounts.met(ready.account, { agent: ready.agent.kind, env: ready.open.env }, tx)
   crashPoint('submit.before-commit')
   return { ...row, task_id }
 }
 
-/** What of it the row keeps. */
-function worktreeOptions({
+/** The part of the request that the row keeps as options. */
+function positionOptions({
   bound,
   place,
 }: CheckedRequest): Pick<SessionOptions, 'run' | 'feature' | 'place' | 'in_place' | 'began'> {
@@ -150,7 +152,7 @@ function worktreeNotes({ bound, place }: CheckedRequest): string[] {
   return [`Works in the project itself, one task at a time: ${why}.${copy === undefined ? '' : ` ${copy}`}`]
 }
 
-/** Several tasks out of one file are known by the title of the file, not by what happens to come first. */
+/** The text that names the session: several tasks from one file are named after the file's title, not after the first task. */
 function subjectOf({ task, tasks, requirements }: CheckedRequest): string {
   return (tasks.length > 1 && requirements?.title) || task
 }
@@ -168,7 +170,7 @@ function firstEvents(row: SessionRow, request: StartSession, notes: string[]): N
   ]
 }
 
-/** An id that is neither another session's id nor, since either will do to name one, its name. */
+/** An id that is neither the id nor the name of another session, because both can be used to refer to one. */
 function freeSessionId(taken: ReadonlySet<string>): string {
   for (;;) {
     const id = shortId('s')
@@ -176,15 +178,18 @@ function freeSessionId(taken: ReadonlySet<string>): string {
   }
 }
 
-/** Resolves when no agent is still leaving that conversation: two must not write to it. */
-async function waitUntilLeft(vendorId: string | undefined, { live }: SupervisorContext): Promise<void> {
-  const leaving = live
-    .all()
-    .filter(({ run: { row } }) => vendorId !== undefined && row.vendor_id === vendorId && row.state === 'ended')
+/** Resolves when no agent is still leaving that conversation: two agents must not write to it. */
+async function waitUntilLeft(vendorId: string | undefined, { sessions }: SupervisorContext): Promise<void> {
+  const leaving = sessions
+    .launched()
+    .filter(({ live: { row } }) => vendorId !== undefined && row.vendor_id === vendorId && row.state === 'ended')
   await Promise.all(leaving.map(({ done }) => done))
 }
 
-/** A worktree for a session that a person starts in one: made before its task has a row, under the id that it will have. */
+/**
+ * Makes a worktree for a session that a person starts with `--worktree`. It exists before its task has a row, under the id
+ * that the task will get.
+ */
 async function makeOwnWorktree(
   request: StartSession & { tasks: FirstTask[] },
   { ground, deps }: SupervisorContext,
@@ -194,12 +199,12 @@ async function makeOwnWorktree(
     throw worktreeRefused(`one task lands from a worktree, and ${tasks.length} were given; see pcc run`)
   if (resume) throw worktreeRefused('a conversation that is resumed goes on where it began')
   const task = await freeTaskId(deps.store.tasks)
-  const made = await ground.make({ project, task, attempt: 1 }, request)
-  if ('why' in made) {
+  const place = await ground.make({ project, task, attempt: 1 }, request)
+  if ('why' in place) {
     const remedy = 'Leave --worktree out: it then works in the project itself.'
-    throw new AppError('place_refused', { task, project, why: made.why, remedy })
+    throw new AppError('place_refused', { task, project, why: place.why, remedy })
   }
-  return { place: made, leave: () => ground.leave(made, { project, settings: request }) }
+  return { place, leave: () => ground.leave(place, { project, settings: request }) }
 }
 
 async function freeTaskId({ get }: SupervisorContext['deps']['store']['tasks']): Promise<string> {
@@ -216,29 +221,30 @@ function worktreeRefused(problem: string): AppError {
 interface SubmitContext {
   deps: SessionDeps
   tx: Tx
-  /** That of the first, where its worktree was made before. */
+  /** The id of the first task, where its worktree was made under it. */
   id?: string | undefined
 }
 
-/** The queue that a request brings along: at least its task. Throws `bad_request` where the list does not hold together. */
+/** The queue of a request: at least its task. Throws `bad_request` where the list is inconsistent. */
 function firstTasks({ task, tasks }: StartSession): FirstTask[] {
   if (!tasks) return [{ text: task, priority: 0, after: [] }]
   if (tasks[0]?.text !== task) throw tasksRefused('tasks.0.text: it is not the text of task')
-  const known = new Set<string>()
+  const earlier = new Set<string>()
   for (const [index, { id, after }] of tasks.entries()) {
-    const missing = after.find(name => !known.has(name))
+    const missing = after.find(name => !earlier.has(name))
     if (missing !== undefined) throw tasksRefused(`tasks.${index}.after: no task above it has the id "${missing}"`)
-    if (id !== undefined && known.has(id)) throw tasksRefused(`tasks.${index}.id: "${id}" is taken by a task above it`)
-    if (id !== undefined) known.add(id)
+    if (id !== undefined && earlier.has(id))
+      throw tasksRefused(`tasks.${index}.id: "${id}" is taken by a task above it`)
+    if (id !== undefined) earlier.add(id)
   }
   return tasks
 }
 
-/** Submits them in their order, each after those that it names. Returns the first: the one the session begins with. */
+/** Submits the tasks in order, each after those that it names. Returns the first one, with which the session begins. */
 async function submitFirstTasks(
   row: SessionRow,
   tasks: FirstTask[],
-  { deps, tx, id: own }: SubmitContext,
+  { deps, tx, id: firstId }: SubmitContext,
 ): Promise<Task> {
   const [first, ...others] = tasks
   if (!first) throw new AppError('task_empty', {})
@@ -252,16 +258,16 @@ async function submitFirstTasks(
     if (id !== undefined) ids.set(id, task.id)
     return task
   }
-  const begun = await submit(first, own)
+  const firstTask = await submit(first, firstId)
   for (const other of others) await submit(other)
-  return begun
+  return firstTask
 }
 
 function tasksRefused(problem: string): AppError {
   return new AppError('bad_request', { route: 'POST /sessions', problem })
 }
 
-/** A name a person can type, made of the first words of the task. */
+/** A name that a person can type, made of the first words of the task. */
 export function nameFromTask(task: string): string {
   const words = withoutFileName(task)
     .normalize('NFKD')
@@ -278,13 +284,16 @@ export function nameFromTask(task: string): string {
   return name === '' ? 'session' : name
 }
 
-/** A task that is only a requirements file begins with where it lies, which says nothing of the work; one above a file ends before it. */
+/**
+ * Removes requirements files: a task that is only a file begins with its path, which does not describe the work; text above
+ * a file ends where the file begins.
+ */
 function withoutFileName(task: string): string {
-  const [own = ''] = task.split(/\n\n(?:This is the first of \d+ tasks: |Requirements \(.*\):\n)/, 1)
-  return own.replace(/^Requirements \(.*\):\s*/, '')
+  const [ownText = ''] = task.split(/\n\n(?:This is the first of \d+ tasks: |Requirements \(.*\):\n)/, 1)
+  return ownText.replace(/^Requirements \(.*\):\s*/, '')
 }
 
-/** The name itself, or with the first number that makes it new. */
+/** The wanted name, or the name with the first number that makes it unique. */
 export function uniqueName(wanted: string, taken: ReadonlySet<string>): string {
   if (!taken.has(wanted)) return wanted
   let number = 2

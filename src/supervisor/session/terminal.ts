@@ -7,42 +7,42 @@ import { isOver } from './kept-environments.ts'
 import { record } from './record.ts'
 
 /**
- * How long something waits at an attached terminal: for the grace, and then without an agent. What cannot be put off (a
- * subagent's call, an input too long to be shown whole) stays, and people hear of it elsewhere by a note in the log.
+ * How long an ask waits at an attached terminal: after the grace it is parked. An ask that cannot be parked (a subagent's
+ * call, an input too long to be shown whole) stays, and a note in the log tells people elsewhere.
  */
 export function terminalWait(
   { signal, parks }: { signal: AbortSignal; parks: boolean },
-  { run, deps }: SessionContext,
+  { live, deps }: SessionContext,
 ): TerminalWait {
-  const graceMs = run.mind.deadlines.grace_seconds * 1000
+  const graceMs = live.brainSettings.deadlines.grace_seconds * 1000
   if (parks) return { signal, graceMs }
   const unheard = () => {
-    const events = [eventOf(run, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]
-    record(run, deps, { events, patch: {} }).catch(error => run.log.warn({ error }, 'could not note a silence'))
+    const events = [eventOf(live, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]
+    record(live, deps, { events, patch: {} }).catch(error => live.log.warn({ error }, 'could not note a silence'))
   }
   return { signal, graceMs, unheard }
 }
 
 const UNHEARD = 'Nobody at the terminal has answered yet; it can be answered from elsewhere too: pcc pending'
 
-/** `asking` while anything is open at a terminal, `running` again when nothing is. */
-export function askingPatch(run: LiveSession, deps: SessionDeps): Partial<SessionRow> {
-  const state = deps.terminals.open(run.id).length > 0 ? 'asking' : 'running'
-  return run.row.state === state ? {} : { state }
+/** The state `asking` while any ask is open at a terminal, and `running` otherwise. */
+export function askingPatch(live: LiveSession, deps: SessionDeps): Partial<SessionRow> {
+  const state = deps.terminals.open(live.id).length > 0 ? 'asking' : 'running'
+  return live.row.state === state ? {} : { state }
 }
 
-/** A person takes the terminal of an agent, or gives it back; done twice it changes nothing. */
-export async function handOverTerminal({ run, deps }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
-  const { session } = run
+/** Hands the terminal of an agent to a person, or back; a second call changes nothing. */
+export async function handOverTerminal({ live, deps }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
+  const { session } = live
   if (!session?.takeover || !session.handback) {
-    throw new AppError('not_in_terminal', { id: run.id, problem: 'its agent does not run in a terminal' })
+    throw new AppError('not_in_terminal', { id: live.id, problem: 'its agent does not live in a terminal' })
   }
   const isTaken = session.takenOver === true
   if (isTaken === (how === 'takeover')) return
-  const body = { text: HAND_OVER_NOTES[how](run.id) }
-  // The one is told before it is so, and the other once it is: it may be refused.
+  const body = { text: HAND_OVER_NOTES[how](live.id) }
+  // A takeover is recorded before it happens; a handback only afterwards, because it may be refused.
   if (how === 'handback') await session.handback()
-  await record(run, deps, { events: [{ actor: 'human', subject: run.id, kind: 'session.noted', body }], patch: {} })
+  await record(live, deps, { events: [{ actor: 'human', subject: live.id, kind: 'session.noted', body }], patch: {} })
   if (how === 'takeover') await session.takeover()
 }
 
@@ -53,8 +53,8 @@ const HAND_OVER_NOTES = {
 }
 
 /**
- * Whether the agent of a session that an earlier daemon held still runs in its terminal and goes on there: it is left alone, and
- * taken up again by the window it is in. What a person wanted to stop, or what waits for one, is ended like all others.
+ * Whether the agent of an earlier daemon's session still runs in its terminal and goes on there: it is left alone, and resumed
+ * in its window. A session that a person wanted to stop, or that waits for a person, is ended like all others.
  */
 export async function isAliveInTerminal(row: SessionRow): Promise<boolean> {
   const { agent_pid: pid, agent_started: startTime, options, intent, parked, ended_as } = row
@@ -63,7 +63,7 @@ export async function isAliveInTerminal(row: SessionRow): Promise<boolean> {
   return isAlive({ pid, startTime })
 }
 
-/** Behind the reason why a session rests: whoever reads it must know that its agent does not. */
+/** A note that follows the reason why a session rests, where its agent still runs. */
 export async function terminalNote(row: SessionRow): Promise<string> {
   if (!(await isAliveInTerminal(row))) return ''
   return `\nIts agent still runs in its terminal, where its calls are refused: pcc resume ${row.id} takes it up, pcc stop ${row.id} ends it.`

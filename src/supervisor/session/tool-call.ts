@@ -58,22 +58,22 @@ function oneLine(text: string): string {
   return line.length > MAX_TARGET ? `${line.slice(0, MAX_TARGET - 1)}…` : line
 }
 
-/** A stand-in for one call with all of its input, whatever the order of its fields: an answer is for that call alone. */
+/** A hash of one call with its whole input, independent of the order of fields: an answer is for that call alone. */
 export function callDigest(tool: string, input: Record<string, unknown>): string {
   return createHash('sha256')
-    .update(JSON.stringify([tool, input], sorted))
+    .update(JSON.stringify([tool, input], sortFields))
     .digest('hex')
 }
 
-function sorted(_name: string, value: unknown): unknown {
+function sortFields(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
-/** More of one text than anybody reads back from a log; the whole of it is in the agent's own transcript. */
+/** More than anybody reads back from a log; the whole text is in the agent's own transcript. */
 const MAX_STORED_TEXT = 20_000
 
-/** A text cut to `max` characters, saying so. */
+/** A text cut to `max` characters, with a note of how much was cut. */
 export function capText(text: string, max = MAX_STORED_TEXT): string {
   if (text.length <= max) return text
   return `${text.slice(0, max)}\n… (cut: ${text.length - max} more characters)`
@@ -92,10 +92,10 @@ function capValue(value: unknown, depth: number): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, capValue(item, depth + 1)]))
 }
 
-/** Inputs of tools are shallow; deeper ones are not worth their stack. */
+/** Inputs of tools are shallow; deeper ones are cut. */
 const MAX_DEPTH = 8
 
-/** Enough to see why; the rest of a long script says the same again. */
+/** Enough reasons to understand a verdict; those of the rest of a long script repeat them. */
 const MOST = 8
 const LONGEST = 300
 
@@ -119,50 +119,50 @@ interface GivenToQuestion {
 
 interface GivenToPermission {
   callId: string
-  /** Of the call as it was when the person saw it. */
+  /** The digest of the call as the person saw it. */
   digest: string
   verdict: 'allow' | 'deny'
   reason?: string | undefined
   by: string
-  /** The agent gave the call up: it was told to make it again, once, under whatever id. */
+  /** The agent gave up the call and was told to make it again; the answer counts once, under any call id. */
   anew?: true
 }
 
-/** What a person said to what is parked, as the call that waits for it will find it. */
-export function givenAnswer(parked: Parked, said: EscalationAnswer): GivenAnswer {
+/** A person's answer to a parked call, in the form that the call will look for. */
+export function givenAnswer(parked: Parked, answer: EscalationAnswer): GivenAnswer {
   const callId = parked.call_id
   if (!isPermission(parked))
-    return { callId, questions: parked.questions, answer: answersByQuestion(parked.questions, said) }
-  const { verdict, reason, by } = said
-  // Only a clear yes is one.
-  const again = parked.taken && { anew: true as const }
-  return { callId, digest: parked.digest, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by, ...again }
+    return { callId, questions: parked.questions, answer: answersByQuestion(parked.questions, answer) }
+  const { verdict, reason, by } = answer
+  const anew = parked.taken && { anew: true as const }
+  // Anything but a clear yes is a no.
+  return { callId, digest: parked.digest, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by, ...anew }
 }
 
-/** The answers by the words of the questions, as the agent wants them. */
+/** The answers keyed by the text of the questions, as the agent expects them. */
 export function answersByQuestion(questions: QuestionItem[], { answer, reason, by }: EscalationAnswer): Answer {
   if (!answer) return { declined: reason ?? 'the person does not want to answer; decide yourself', by }
   return { answers: Object.fromEntries(questions.map(({ question }, index) => [question, answer[index] ?? ''])), by }
 }
 
-/** As much of a run as has to do with the answer it was started with. */
+/** The members of a live session that have to do with the answer it was started with. */
 interface AnswerHolder {
   answer: GivenAnswer | undefined
-  taken: ParkedQuestion | undefined
+  answeredQuestion: ParkedQuestion | undefined
   row: SessionRow
 }
 
 /**
- * An answer that could not be stored (the disk was full) did not reach the agent, which heard of a failure in its place: the
- * call is over, so it is told in words when the session goes on, or given where the model asks the same once more.
+ * Keeps an answer that could not be stored (the disk was full). The agent got a failure in its place and the call is over, so
+ * the answer is given in words when the session goes on, or when the model asks the same again.
  */
-export function keepAnswerForLater(run: AnswerHolder, given: GivenAnswer): void {
-  run.answer = given
-  run.taken = undefined
-  if (run.row.parked) run.row = { ...run.row, parked: { ...run.row.parked, taken: true } }
+export function keepAnswerForLater(live: AnswerHolder, given: GivenAnswer): void {
+  live.answer = given
+  live.answeredQuestion = undefined
+  if (live.row.parked) live.row = { ...live.row, parked: { ...live.row.parked, taken: true } }
 }
 
-/** Whether a call waits, and not a question. */
+/** Whether a permission request is parked, not a question. */
 export function isPermission(parked: Parked): parked is ParkedPermission {
   return 'digest' in parked
 }

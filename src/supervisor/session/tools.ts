@@ -5,44 +5,35 @@ import { searchNotes } from '../../knowledge/match-notes.ts'
 import { readNotes } from '../../knowledge/read-notes.ts'
 import { recordNote } from '../../knowledge/record-note.ts'
 import { searchJournal } from '../../tasks/journal.ts'
-import {
-  addDependency,
-  addTask,
-  claim,
-  draftDependency,
-  draftTask,
-  mayCall,
-  noteInLog,
-  ownTask,
-  type ToolContext,
-} from './task-tools.ts'
+import type { SessionContext } from './context.ts'
+import { addDependency, addTask, claim, draftDependency, draftTask, mayCall, noteInLog, ownTask } from './task-tools.ts'
 
 /**
- * Runs a tool of ours for an agent. It is heard like anybody else at the door: checked, capped, and kept to its own project and its
- * own task. Whatever is refused is told to it, with why. Never throws.
+ * Runs one of our own tools for an agent. Its input is checked and capped like any other, and it can reach only its own
+ * project and task. The reply says what is refused, and why. Never throws.
  */
-export async function callTool(name: AgentToolName, input: unknown, call: ToolContext): Promise<ToolReply> {
-  const { run } = call
-  if (!run.open.ownTools?.includes(name)) return refused(`${name} is not among the tools of this session`)
+export async function callTool(name: AgentToolName, input: unknown, call: SessionContext): Promise<ToolReply> {
+  const { live } = call
+  if (!live.open.ownTools?.includes(name)) return refused(`${name} is not among the tools of this session`)
   try {
-    const reply = await dispatch(name, redactValues(input, run.secrets), call)
-    run.log.info({ tool: name, ok: reply.ok }, 'tool of ours called')
+    const reply = await dispatch(name, redactValues(input, live.secrets), call)
+    live.log.info({ tool: name, ok: reply.ok }, 'tool of ours called')
     return reply
   } catch (error) {
     if (error instanceof AppError) return refused(error.message)
-    run.log.error({ error, tool: name }, 'a tool of ours failed')
+    live.log.error({ error, tool: name }, 'a tool of ours failed')
     return refused('it failed inside of the supervisor; go on without it and say so in your report')
   }
 }
 
-async function dispatch(name: AgentToolName, input: unknown, call: ToolContext): Promise<ToolReply> {
-  const drafts = call.run.row.options.feature !== undefined
+async function dispatch(name: AgentToolName, input: unknown, call: SessionContext): Promise<ToolReply> {
+  const isDrafting = call.live.row.options.feature !== undefined
   switch (name) {
     case 'add_task':
-      return checked('add_task', input, task => (drafts ? draftTask(task, call) : addTask(task, call)))
+      return checked('add_task', input, task => (isDrafting ? draftTask(task, call) : addTask(task, call)))
     case 'add_dependency':
       return checked('add_dependency', input, edge =>
-        drafts ? draftDependency(edge, call) : addDependency(edge, call),
+        isDrafting ? draftDependency(edge, call) : addDependency(edge, call),
       )
     case 'log':
       return checked('log', input, ({ text }) => noteInLog(text, call))
@@ -53,7 +44,7 @@ async function dispatch(name: AgentToolName, input: unknown, call: ToolContext):
     case 'search':
       return checked('search', input, ({ query }) => searchAll(query, call))
     case 'record_note':
-      return checked('record_note', input, given => keepNote(given, call))
+      return checked('record_note', input, note => keepNote(note, call))
     case 'ask_human':
       return refused('it is asked another way')
     default:
@@ -78,7 +69,7 @@ function refused(why: string): ToolReply {
   return { ok: false, text: `Not done: ${why}.`.replace(/\.\.$/, '.') }
 }
 
-/** Notes that one session may write down. */
+/** The most notes that one session may record. */
 const MOST_NOTES = 20
 
 const NOTE_REPLIES = {
@@ -88,31 +79,34 @@ const NOTE_REPLIES = {
   known: 'That is written down already',
 }
 
-/** Keeps what others who work on the project should know. */
-async function keepNote(given: { title: string; tags: string[]; body: string }, call: ToolContext): Promise<ToolReply> {
+/** Records something that others who work on the project should know. */
+async function keepNote(
+  input: { title: string; tags: string[]; body: string },
+  call: SessionContext,
+): Promise<ToolReply> {
   if (!mayCall('record_note', MOST_NOTES, call))
     return { ok: false, text: `Not done: ${MOST_NOTES} notes are the most; put the rest into your report.` }
-  const { run, deps } = call
+  const { live, deps } = call
   const task = await ownTask(call)
-  const note = { ...given, task: task.id, ...(task.feature !== null && { feature: task.feature }) }
+  const note = { ...input, task: task.id, ...(task.feature !== null && { feature: task.feature }) }
   const { notesLock: lockFile, clock } = deps
-  const recorded = recordNote(note, { project: run.row.project, by: 'agent', lockFile, now: clock.now() })
+  const recorded = recordNote(note, { project: live.row.project, by: 'agent', lockFile, now: clock.now() })
   if (recorded.did === 'refused') return { ok: false, text: `Not done: ${recorded.why}.` }
   return { ok: true, text: `${NOTE_REPLIES[recorded.did]}: ${recorded.file}` }
 }
 
-/** Of each kind; more is asked for with better words. */
+/** The most results of each kind; a better query finds more. */
 const MOST_FOUND = 10
 
-/** Looks for words in the tasks, the notes and the journal of the session's own project. */
-async function searchAll(query: string, { run, deps }: ToolContext): Promise<ToolReply> {
+/** Searches the tasks, the notes and the journal of the session's own project. */
+async function searchAll(query: string, { live, deps }: SessionContext): Promise<ToolReply> {
   const { store } = deps
-  const { project } = run.row
+  const { project } = live.row
   const tasks = await store.tasks.list({ project, text: query, limit: MOST_FOUND })
   const notes = searchNotes(readNotes(project).notes, query).slice(0, MOST_FOUND)
   const { entries } = await searchJournal(store, { project, words: query, limit: MOST_FOUND })
   const sections = [
-    section('Tasks', tasks, ({ id, state, title, result }) => `${id} (${state}) ${title}${after(result)}`),
+    section('Tasks', tasks, ({ id, state, title, result }) => `${id} (${state}) ${title}${firstLine(result)}`),
     section(
       'Notes',
       notes,
@@ -121,19 +115,20 @@ async function searchAll(query: string, { run, deps }: ToolContext): Promise<Too
     section(
       'Journal',
       entries,
-      ({ task_id, outcome, title, notes: said }) => `${task_id} (${outcome}) ${title}${after(said)}`,
+      ({ task_id, outcome, title, notes: text }) => `${task_id} (${outcome}) ${title}${firstLine(text)}`,
     ),
   ]
   return { ok: true, text: sections.filter(Boolean).join('\n\n') || 'Nothing was found.' }
 }
 
-function section<T>(title: string, found: readonly T[], lineOf: (one: T) => string): string {
-  return found.length === 0 ? '' : `${title}:\n${found.map(lineOf).join('\n')}`
+function section<T>(title: string, items: readonly T[], lineOf: (item: T) => string): string {
+  return items.length === 0 ? '' : `${title}:\n${items.map(lineOf).join('\n')}`
 }
 
 const LONGEST = 500
 
-function after(text: string | null): string {
+/** `: ` and the first line of a text, or nothing. */
+function firstLine(text: string | null): string {
   const line = (text ?? '').trim().split('\n', 1)[0] ?? ''
   return line === '' ? '' : `: ${line.slice(0, LONGEST).toWellFormed()}`
 }

@@ -10,22 +10,22 @@ export interface WarmProcessesDeps {
   markers: WarmMarkers
   log: Log
   /** The live session with this id. */
-  live(session: string): LiveSession | undefined
+  liveSession(id: string): LiveSession | undefined
   prepare(request: PrepareRequest): Promise<PreparedSession>
-  /** Whether somebody else waits for a place: the next one is theirs. */
+  /** Whether another session waits for a place: it gets the next one. */
   isCrowded(): boolean
-  /** Bytes that programs can still get. */
+  /** Bytes that programs can still allocate. */
   availableMemory(): number
 }
 
-/** What the next session of a run is likely to be started with. */
+/** How the next session of a run is likely to be started. */
 export interface ExpectedSession {
   /** The session that works now. */
   session: string
   request: PrepareRequest & { run: NonNullable<PrepareRequest['run']> }
 }
 
-/** One process for one run. Without `open` it is still being prepared. */
+/** The process that waits for a run. Without `open` it is still being prepared. */
 interface WaitingProcess {
   iteration: number
   marker: string
@@ -34,16 +34,16 @@ interface WaitingProcess {
   open?: OpenSession
 }
 
-/** A parked process takes 160 MB, one at work more, and what works comes first. */
+/** A waiting process takes 160 MB, one at work more, and processes at work come first. */
 const ROOM_BYTES = 1024 ** 3
 const TIGHT_BYTES = ROOM_BYTES / 2
-const LOOK_MS = 5_000
+const MEMORY_CHECK_MS = 5_000
 
 /**
- * Processes that wait for the next task of a run while its current one works: one for each run, and only beside a session
- * that has a process itself, so there are never more of them than sessions. It has nothing of a session yet: it says nothing
- * to a model, and stands in no row. The next session of the run takes over its marker; whether the process fits, the driver
- * finds out, and ends one that does not.
+ * Processes that wait for the next task of a run while its current one works: one per run, and only beside a session that has
+ * a process itself, so there are never more of them than sessions. Such a process belongs to no session yet: it calls no
+ * model, and no row knows it. The run's next session takes over its marker; the driver checks whether the process fits, and
+ * ends one that does not.
  */
 export class WarmProcesses {
   readonly #deps: WarmProcessesDeps
@@ -55,12 +55,15 @@ export class WarmProcesses {
     this.#deps = deps
   }
 
-  /** Whether the process for this attempt is there or on its way, or was given up. */
+  /** Whether the process for this iteration exists, is being prepared, or was given up. */
   has(run: string, iteration: number): boolean {
     return this.#warm.get(run)?.iteration === iteration
   }
 
-  /** Starts the process of a run's next session, once the agent of the current one is open. Resolves when it is ready, or will not be. */
+  /**
+   * Starts the process of a run's next session once the agent of the current one is open. Resolves when it is ready, or was
+   * given up.
+   */
   async expect({ session, request }: ExpectedSession): Promise<void> {
     const { id, iteration } = request.run
     if (this.#closed || this.has(id, iteration)) return
@@ -69,7 +72,7 @@ export class WarmProcesses {
     try {
       await this.#start(warm, { session, request })
     } catch (error) {
-      // The cold start meets the same, and tells it to whom it concerns.
+      // The cold start will meet the same error and report it.
       this.#deps.log.debug({ run: id, error }, 'not started ahead of time')
     }
   }
@@ -80,20 +83,23 @@ export class WarmProcesses {
     return warm?.open && warm.marker
   }
 
-  /** The marker stands in a row now. A process of another driver than the session's is ended first: they share the marker. */
+  /**
+   * Hands the marker over to a session, whose row has it now. A process of another driver than the session's is ended first,
+   * because they share the marker.
+   */
   async taken(run: string, driver: Driver): Promise<void> {
     const warm = this.#remove(run)
     if (warm?.open && warm.driver !== driver) await warm.driver?.cool(warm.open)
     if (warm) this.#deps.markers.forget(warm.marker)
   }
 
-  /** Nobody needs the process any more. Resolves when it is gone. */
+  /** Ends a process that nobody needs any more. Resolves when it is gone. */
   async drop(run: string): Promise<void> {
     const warm = this.#remove(run)
     if (warm) await this.#end(warm)
   }
 
-  /** Markers of all that wait. */
+  /** The markers of all waiting processes. */
   markers(): string[] {
     return [...this.#warm.values()].map(({ marker }) => marker)
   }
@@ -104,9 +110,9 @@ export class WarmProcesses {
   }
 
   async #start(warm: WaitingProcess, { session, request }: ExpectedSession): Promise<void> {
-    const { live, prepare, markers, log, isCrowded, availableMemory } = this.#deps
-    const current = live(session)
-    // Its own start must not be slowed down, and one that waits for a place or a limit may do so for long.
+    const { liveSession, prepare, markers, log, isCrowded, availableMemory } = this.#deps
+    const current = liveSession(session)
+    // This must not slow down the current session's own start, and a session that waits for a place or a limit may wait for long.
     await current?.opened.promise
     if (!warm.isWanted || !current?.session || isCrowded() || availableMemory() < ROOM_BYTES) return
     const { driver, open } = await prepare(request)
@@ -114,13 +120,13 @@ export class WarmProcesses {
     markers.note(warm.marker)
     warm.driver = driver
     warm.open = { ...open, id: request.run.id, marker: warm.marker, asks: NOBODY }
-    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref()
+    this.#timer ??= setInterval(() => this.#endWhenTight(), MEMORY_CHECK_MS).unref()
     log.debug({ run: request.run.id, iteration: warm.iteration }, 'the next agent is started ahead of time')
     await driver.warm(warm.open)
   }
 
-  /** They are kept in the map, so that none is started again for the same attempt. */
-  #look(): void {
+  /** Ends the processes when memory is short. They stay in the map, so that none is started again for the same iteration. */
+  #endWhenTight(): void {
     if (this.#deps.availableMemory() >= TIGHT_BYTES) return
     for (const [run, warm] of this.#warm) {
       if (!warm.open) continue
@@ -150,13 +156,13 @@ export class WarmProcesses {
   }
 }
 
-/** Of a process that no session has taken: its gate asks nobody. */
+/** For a process that no session has taken yet: there is nobody to ask. */
 const NOBODY: Asks = {
   permission: async () => ({ park: true, reason: 'no session yet' }),
   question: async () => ({ park: true, reason: 'no session yet' }),
 }
 
-/** Markers of processes that were started for a session which has no row yet; from its row on the session keeps it itself. */
+/** Markers of processes that were started for a session without a row; once the row exists, it keeps the marker. */
 export class WarmMarkers extends MarkerFiles {
   constructor(runDir: string) {
     super(join(runDir, 'warm'))

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { StartSession } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { AT_WORK, type TaskState } from '../../domain/task.ts'
+import { OPEN_STATES } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { Store } from '../../store/store.ts'
@@ -11,7 +11,7 @@ import type { WorktreeDeps } from '../../workspace/worktrees/worktree.ts'
 import type { PrepareDeps } from './prepare.ts'
 import { settingsOfCaller } from './settings.ts'
 
-/** A task that is to be done somewhere. */
+/** A task that needs a worktree. */
 interface WorktreeRequest {
   project: string
   task: string
@@ -19,25 +19,28 @@ interface WorktreeRequest {
   attempt: number
 }
 
-/** It works in the project itself, because there is no other place for it. */
+/** The task is done in the project itself, because it has no worktree. */
 export interface InProject {
   why: string
-  /** What became of the copy that was to be made of it first, for the person; nothing where none is needed. */
+  /** A note for the person about the copy of the project that was made first; undefined where none is needed. */
   copy: string | undefined
-  /** The name by which git knows what it held, committed or not; nothing where there is no git. */
+  /** The git hash of the project's content, committed or not; undefined where there is no git. */
   began?: string | undefined
 }
 
-/** Where tasks are done. */
+/** Makes and removes the worktrees of tasks. */
 export interface WorktreeProvider {
-  /** A worktree for an attempt, or why there is none; then what the project holds has been copied first. Once more gives the same. */
+  /**
+   * Makes a worktree for an attempt, or says why there is none; the project has then been copied first. A second call gives
+   * the same.
+   */
   make(wanted: WorktreeRequest, settings: Pick<StartSession, 'config' | 'settings'>): Promise<Worktree | InProject>
-  /** What a task's worktree would be, or why it would have none. Makes nothing. */
+  /** The worktree that a task would have, or why it would have none. Makes nothing. */
   look(
     wanted: Omit<WorktreeRequest, 'attempt'>,
     settings: Pick<StartSession, 'config' | 'settings'>,
   ): Promise<Pick<Worktree, 'branch' | 'target'> | Pick<InProject, 'why'>>
-  /** Nothing was begun in it: it goes, unless somebody else has its task by now. Never throws. */
+  /** Removes a worktree in which nothing was begun, unless its task is open again. Never throws. */
   leave(place: Worktree, of: { project: string; settings: Pick<StartSession, 'config' | 'settings'> }): Promise<void>
 }
 
@@ -47,26 +50,26 @@ export interface WorktreeProviderDeps extends Pick<PrepareDeps, 'paths' | 'env'>
   log: Log
 }
 
-/** Worktrees for tasks, under the settings of their project and of whoever asks. */
+/** Opens the provider of worktrees, under the settings of the project and of the caller. */
 export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvider {
   const { store, log } = deps
   return {
     async make(wanted, settings) {
       const { makePlace } = await import('../../workspace/worktrees/make-worktree.ts')
       const { target, ...own } = await worktreeDeps(wanted.project, settings, deps)
-      const made = await makePlace({ ...wanted, target }, own)
-      if (!('why' in made)) return made
-      // Where worktrees are only switched off, git has what was committed.
+      const place = await makePlace({ ...wanted, target }, own)
+      if (!('why' in place)) return place
+      // Where worktrees are only switched off, git has everything that was committed.
       const copy = own.settings.mode === 'off' ? undefined : await copyProject(wanted, own)
-      return { why: made.why, copy, began: await nameHeldTree(wanted.project) }
+      return { why: place.why, copy, began: await hashWorkTree(wanted.project) }
     },
     async look({ project, task }, settings) {
       const own = await worktreeDeps(project, settings, deps)
       if (own.settings.mode === 'off') return { why: 'worktrees.mode is off' }
       const { lookAt } = await import('../../workspace/worktrees/repository.ts')
-      const look = await lookAt({ project, task, target: own.target })
-      if (look.kind === 'there') return { branch: `pcc/${task}`, target: look.repository.target }
-      return { why: look.why }
+      const state = await lookAt({ project, task, target: own.target })
+      if (state.kind === 'there') return { branch: `pcc/${task}`, target: state.repository.target }
+      return { why: state.why }
     },
     async leave(place, { project, settings }) {
       try {
@@ -91,8 +94,8 @@ async function copyProject(wanted: WorktreeRequest, deps: WorktreeDeps): Promise
     : `No copy of what it held before was made: ${snapshot.why}.`
 }
 
-/** What is done there is compared with this later. */
-async function nameHeldTree(project: string): Promise<string | undefined> {
+/** The work in the project is compared with this hash later. */
+async function hashWorkTree(project: string): Promise<string | undefined> {
   const [{ findGitFolder }, { nameWorkTree }] = await Promise.all([
     import('../../workspace/git/git-folder.ts'),
     import('../../workspace/git/checkout-state.ts'),
@@ -101,13 +104,11 @@ async function nameHeldTree(project: string): Promise<string | undefined> {
   return folder && nameWorkTree(folder)
 }
 
-/** Whoever has its task works in it, and whoever takes the task next will. */
+/** Whether somebody works on the worktree's task, or may still claim it. */
 async function isTaskOpen({ task }: Worktree, { tasks }: Store): Promise<boolean> {
-  const now = await tasks.get(task)
-  return now !== undefined && WANTED_STATES.has(now.state)
+  const row = await tasks.get(task)
+  return row !== undefined && OPEN_STATES.some(state => state === row.state)
 }
-
-const WANTED_STATES: ReadonlySet<TaskState> = new Set(['ready', 'blocked', 'waiting', ...AT_WORK])
 
 async function worktreeDeps(
   project: string,

@@ -106,8 +106,10 @@ async function pressUntil(
 }
 
 test('a session whose agent has no terminal cannot be taken over', async () => {
-  const desk = { run: { id: 's-000001', session: { interrupt: async () => undefined } } } as unknown as SessionContext
-  await assert.rejects(handOverTerminal(desk, 'takeover'), {
+  const context = {
+    live: { id: 's-000001', session: { interrupt: async () => undefined } },
+  } as unknown as SessionContext
+  await assert.rejects(handOverTerminal(context, 'takeover'), {
     code: 'not_in_terminal',
     message: /s-000001 has no terminal/,
   })

@@ -5,23 +5,23 @@ import { AdmissionQueue } from '../../../src/supervisor/session/admission.ts'
 
 const quiet = { waits: () => undefined, next: () => undefined }
 
-test('as many as allowed go in at once, the rest in the order they came', async () => {
+test('as many sessions as allowed enter at once, and the rest in the order they came', async () => {
   const admission = new AdmissionQueue()
-  const said: string[] = []
+  const calls: string[] = []
   const enter = (id: string) =>
-    admission.enter({ id, max: 2, waits: () => said.push(`${id} waits`), next: () => said.push(`${id} next`) })
+    admission.enter({ id, max: 2, waits: () => calls.push(`${id} waits`), next: () => calls.push(`${id} next`) })
   const [a, b] = [await enter('a'), await enter('b')]
   const [c, d] = [enter('c'), enter('d')]
-  assert.deepEqual(said, ['c waits', 'c next', 'd waits'])
+  assert.deepEqual(calls, ['c waits', 'c next', 'd waits'])
   a?.()
   a?.() // leaving twice frees one place only
   const leaveC = await c
-  assert.equal(said.at(-1), 'd next')
+  assert.equal(calls.at(-1), 'd next')
   b?.()
   assert.ok(leaveC && (await d))
 })
 
-test('one that is withdrawn gets no place, and the next moves up', async () => {
+test('a session that is withdrawn gets no place, and the next one moves up', async () => {
   const admission = new AdmissionQueue()
   const leave = await admission.enter({ id: 'a', max: 1, ...quiet })
   const b = admission.enter({ id: 'b', max: 1, ...quiet })
@@ -34,7 +34,7 @@ test('one that is withdrawn gets no place, and the next moves up', async () => {
   assert.ok(await c)
 })
 
-test('whatever comes, leaves and is withdrawn: never too many inside, and nobody waits while there is a place', async () => {
+test('whatever arrives, leaves or is withdrawn, there are never too many inside, and nobody waits while there is a place', async () => {
   const step = fc.oneof(
     fc.record({ come: fc.integer({ min: 1, max: 3 }) }),
     fc.record({ leave: fc.nat(20) }),
@@ -46,22 +46,22 @@ test('whatever comes, leaves and is withdrawn: never too many inside, and nobody
       const inside = new Map<string, { max: number; leave: () => void }>()
       const waiting = new Map<string, number>()
       let count = 0
-      for (const each of steps) {
-        if ('come' in each) {
+      for (const action of steps) {
+        if ('come' in action) {
           const id = String(count++)
-          waiting.set(id, each.come)
-          void admission.enter({ id, max: each.come, ...quiet }).then(leave => {
+          waiting.set(id, action.come)
+          void admission.enter({ id, max: action.come, ...quiet }).then(leave => {
             waiting.delete(id)
             if (!leave) return
-            inside.set(id, { max: each.come, leave })
-            assert.ok(inside.size <= each.come, 'too many')
+            inside.set(id, { max: action.come, leave })
+            assert.ok(inside.size <= action.come, 'too many')
           })
-        } else if ('leave' in each) {
-          const id = [...inside.keys()][each.leave % (inside.size || 1)]
+        } else if ('leave' in action) {
+          const id = [...inside.keys()][action.leave % (inside.size || 1)]
           if (id !== undefined) inside.get(id)?.leave()
           if (id !== undefined) inside.delete(id)
         } else {
-          const id = [...waiting.keys()][each.withdraw % (waiting.size || 1)]
+          const id = [...waiting.keys()][action.withdraw % (waiting.size || 1)]
           if (id !== undefined) admission.withdraw(id)
         }
         await new Promise(setImmediate)

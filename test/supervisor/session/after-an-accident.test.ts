@@ -7,7 +7,7 @@ import { undying } from '../../support/undying.ts'
 import { scriptedAgent } from './scripted-agent.ts'
 import { scriptedWorld } from './scripted-world.ts'
 
-test('a session of which a process withstood keeps its marker, by which that is ended before it goes on', async t => {
+test('a session whose agent leaves a surviving process keeps its marker, and the process is ended by it before the session goes on', async t => {
   const agent = scriptedAgent()
   const world = await scriptedWorld(t, agent)
   agent.withstand()
@@ -21,7 +21,7 @@ test('a session of which a process withstood keeps its marker, by which that is 
   await world.when(id, ({ status }) => status === 'paused')
   while (world.supervisor.run(id)) await new Promise(resolve => setTimeout(resolve, 5))
   const { marker } = (await world.store.sessions.get(id)) ?? {}
-  assert.ok(marker, 'it is looked for by this later')
+  assert.ok(marker, 'the surviving process is found by this later')
 
   const { name, value } = sessionMarker(marker)
   const left = spawn('/bin/sleep', ['600'], { env: { [name]: value }, stdio: 'ignore' })
@@ -32,7 +32,7 @@ test('a session of which a process withstood keeps its marker, by which that is 
   await world.when(id, ({ status }) => status === 'completed')
 })
 
-test('while a process of its agent lives, neither a person nor an answer nor its time makes a session go on', async t => {
+test('while a process of its agent lives, neither a person nor an answer nor its time resumes a session', async t => {
   const limit = { source: 'result', message: 'full', resetsAt: Date.now() + 60_000 } as const
   const agent = scriptedAgent(prompt => {
     if (prompt === 'be limited') return { refused: { kind: 'limit', message: 'full', limit } }
@@ -58,8 +58,8 @@ test('while a process of its agent lives, neither a person nor an answer nor its
   }
   world.pass(3_600_000)
   await world.ended(limited, 2)
-  const told = (await escalations()).find((row: { session_id: string }) => row.session_id === limited)
-  assert.match(told.reason, new RegExp(`could not go on by itself.*\\b${left.pid}\\b`, 's'))
+  const escalation = (await escalations()).find((row: { session_id: string }) => row.session_id === limited)
+  assert.match(escalation.reason, new RegExp(`could not go on by itself.*\\b${left.pid}\\b`, 's'))
   assert.deepEqual([agent.calls(), agent.open()], [calls, 0], 'nothing was started beside it')
   assert.equal((await world.view(asking)).status, 'waiting_input', 'the question is still open')
   for (const id of [asking, limited]) assert.equal((await world.store.sessions.get(id))?.marker, marker)

@@ -12,13 +12,13 @@ interface Parked {
   world: ScriptedWorld
   agent: ScriptedAgent
   id: string
-  /** A person answers what it asked. */
+  /** Answers the question of the session. */
   answer(): Promise<number>
 }
 
-/** A session that waits for the answer to its question, and goes on only when a person says so. */
+/** A session that waits for the answer to its question, and goes on only when a person resumes it. */
 async function parked(t: TestContext, resumed: Turn[] = []): Promise<Parked> {
-  // A new prompt would not ask: only the call that waits can hear the answer.
+  // A new prompt would not ask again: only the parked call can get the answer.
   const agent = scriptedAgent(prompt => {
     if (prompt === 'ask') return { asks: true }
     return prompt === '(the parked call)' ? { asks: true, ...resumed.shift() } : {}
@@ -28,21 +28,21 @@ async function parked(t: TestContext, resumed: Turn[] = []): Promise<Parked> {
   const { asks } = await world.when(id, ({ status }) => status === 'waiting_input')
   while (world.supervisor.run(id)) await new Promise(resolve => setImmediate(resolve))
   const answer = async () => {
-    const said = { answer: ['SQLite'], env: {} }
-    return (await world.call('POST', `/escalations/${asks[0]?.number}/answer`, said)).status
+    const body = { answer: ['SQLite'], env: {} }
+    return (await world.call('POST', `/escalations/${asks[0]?.number}/answer`, body)).status
   }
   return { world, agent, id, answer }
 }
 
-/** The person makes it go on: the answer that was given before reaches the agent, once. */
+/** A person resumes the session: the answer that was given before reaches the agent, once. */
 async function goesOnAnswered({ world, id }: Parked): Promise<void> {
   assert.equal((await world.call('POST', `/sessions/${id}/resume`, {})).status, 200)
   await world.when(id, ({ status }) => status === 'completed')
-  const heard = bodiesOf(await world.events(id), 'question.answered').map(({ answers }) => answers)
-  assert.deepEqual(heard, [{ 'Which?': 'SQLite' }])
+  const answers = bodiesOf(await world.events(id), 'question.answered').map(body => body.answers)
+  assert.deepEqual(answers, [{ 'Which?': 'SQLite' }])
 }
 
-test('an answer to a session whose account is shut by then is kept for the person who makes it go on', async t => {
+test('an answer to a session whose account has been closed meanwhile is kept until a person resumes the session', async t => {
   const asked = await parked(t)
   const { world, agent, id, answer } = asked
   await world.call('POST', '/quota/hold', {})
@@ -55,7 +55,7 @@ test('an answer to a session whose account is shut by then is kept for the perso
   await goesOnAnswered(asked)
 })
 
-test('an answer that meets a limit before the model has heard it is kept for the person who makes it go on', async t => {
+test('an answer that meets a limit before the model has heard it is kept until a person resumes the session', async t => {
   const asked = await parked(t, [{ refused: LIMIT }])
   const { world, id, answer } = asked
   assert.equal(await answer(), 200)
@@ -65,7 +65,7 @@ test('an answer that meets a limit before the model has heard it is kept for the
   await goesOnAnswered(asked)
 })
 
-test('an answer to a session that a person pauses before its agent is there is kept for when it goes on', async t => {
+test('an answer to a session that a person pauses before its agent is open is kept until the session goes on', async t => {
   const asked = await parked(t)
   const { world, agent, id, answer } = asked
   const there = agent.holdAt('opening')

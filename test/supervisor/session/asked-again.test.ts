@@ -11,34 +11,34 @@ import { sessionDepsOn } from './session-deps.ts'
 const questions = [{ question: 'Which colour?', header: '', multiSelect: false, options: [] }]
 const answer = { answers: { 'Which colour?': 'red' }, by: 'human' }
 
-test('the answer to a parked question also reaches a model that asks the same under a new id, once', async t => {
+test('the answer to a parked question also reaches a model that asks the same question under a new id, once', async t => {
   await using store = await openStore({ file: join(tempDir(t), 'store.db') })
-  const run = aLiveSession({}, { answer: { callId: 'old', questions, answer } })
-  const { id, name, project, task, agent } = run.row
+  const live = aLiveSession({}, { answer: { callId: 'old', questions, answer } })
+  const { id, name, project, task, agent } = live.row
   await store.sessions.insert({ id, name, project, task, agent, owner: 'boot-1' })
-  const context = { run, deps: sessionDepsOn(store) }
+  const context = { live, deps: sessionDepsOn(store) }
   const ask = (callId: string, question: string) =>
     onQuestion(
       { callId, questions: [{ ...questions[0], question, header: '', multiSelect: false, options: [] }] },
       new AbortController().signal,
       context,
     )
-  assert.ok('park' in (await ask('other', 'Which shape?')), 'another question is not answered by it')
-  run.parking.clear() // of one turn only one can be put off
+  assert.ok('park' in (await ask('other', 'Which shape?')), 'the answer is not for another question')
+  live.parking.clear() // only one call of a turn can be parked
   assert.deepEqual(await ask('new', 'Which colour?'), answer)
-  assert.ok('park' in (await ask('newer', 'Which colour?')), 'it is given once')
+  assert.ok('park' in (await ask('newer', 'Which colour?')), 'the answer is given once')
 })
 
-test('what is asked in a turn that has put a call off is not asked at a terminal: it is listed, and asked again later', async t => {
+test('a question in a turn that has already parked a call is not shown at a terminal: it is listed, and asked again later', async t => {
   await using store = await openStore({ file: join(tempDir(t), 'store.db') })
-  const run = aLiveSession()
-  const { id, name, project, task, agent } = run.row
+  const live = aLiveSession()
+  const { id, name, project, task, agent } = live.row
   await store.sessions.insert({ id, name, project, task, agent, owner: 'boot-1' })
   const deps = sessionDepsOn(store)
   const { signal } = new AbortController()
   const ask = (callId: string, question: string) =>
     onQuestion({ callId, questions: [{ question, header: '', multiSelect: false, options: [] }] }, signal, {
-      run,
+      live,
       deps,
     })
   assert.ok('park' in (await ask('first', 'Which colour?')))
@@ -46,8 +46,8 @@ test('what is asked in a turn that has put a call off is not asked at a terminal
   const second = await ask('second', 'Which shape?')
   assert.ok('declined' in second && /ask it again/.test(second.declined), JSON.stringify(second))
   const request = { callId: 'third', tool: 'Bash', input: { command: 'rm -rf build' }, cwd: project }
-  run.calls.set('third', { tool: 'Bash', target: '' })
-  const third = await onPermission(request, signal, { run, deps })
+  live.calls.set('third', { tool: 'Bash', target: '' })
+  const third = await onPermission(request, signal, { live, deps })
   assert.ok(
     'verdict' in third && third.verdict === 'deny' && /try this one again/.test(third.reason),
     JSON.stringify(third),

@@ -27,7 +27,7 @@ async function asked(t: TestContext, settings: Record<string, string> = {}): Pro
   return { world, id, askId: asks[0]?.ask_id ?? '', leave, row }
 }
 
-test('what is asked at a terminal is listed with a number, by which it is answered from anywhere', async t => {
+test('a question at a terminal is listed with a number, by which it can be answered from anywhere', async t => {
   const { world, id, row } = await asked(t)
   const { escalations } = (await world.call('GET', '/escalations')).body
   assert.deepEqual([escalations.length, escalations[0].state, escalations[0].target], [1, 'open', 'Which?'])
@@ -43,7 +43,7 @@ test('what is asked at a terminal is listed with a number, by which it is answer
   assert.deepEqual((await row()).answer, ['that one'])
 })
 
-test('an answer at the terminal settles the row, and who answers by number later is told who was first', async t => {
+test('an answer at the terminal settles the escalation, and a later answer by number is told who was first', async t => {
   const { world, id, askId, row } = await asked(t)
   const answer = { ask_id: askId, answers: { 'Which?': 'the left one' }, by: 'ann' }
   assert.equal((await world.call('POST', `/sessions/${id}/answers`, answer)).status, 200)
@@ -55,19 +55,22 @@ test('an answer at the terminal settles the row, and who answers by number later
   assert.deepEqual((await world.store.answers.list()).length, 1, 'it is remembered once')
 })
 
-test('of answers at once from everywhere the first counts, and the row says what the agent heard', async t => {
+test('of simultaneous answers from everywhere the first counts, and the escalation holds what the agent heard', async t => {
   const { world, id, askId, row } = await asked(t)
   const by = (name: string) => world.call('POST', '/escalations/1/answer', { answer: name, by: name })
   const here = { ask_id: askId, answers: { 'Which?': 'terminal' }, by: 'terminal' }
   const replies = await Promise.all([by('one'), world.call('POST', `/sessions/${id}/answers`, here), by('two')])
   assert.equal(replies.filter(({ status }) => status === 200).length, 1, JSON.stringify(replies))
   await world.when(id, view => view.status === 'completed')
-  const heard = bodiesOf(await world.events(id), 'question.answered')
-  assert.equal(heard.length, 1)
-  assert.deepEqual([(await row()).answer, (await row()).answered_by], [[heard[0]?.answers['Which?']], heard[0]?.by])
+  const answered = bodiesOf(await world.events(id), 'question.answered')
+  assert.equal(answered.length, 1)
+  assert.deepEqual(
+    [(await row()).answer, (await row()).answered_by],
+    [[answered[0]?.answers['Which?']], answered[0]?.by],
+  )
 })
 
-test('when the last terminal is left it is parked under the same number, asked once, and answered by it', async t => {
+test('a question is parked when the last terminal leaves, keeps its number, is asked once, and is answered by that number', async t => {
   const { world, id, leave, row } = await asked(t)
   leave()
   await world.ended(id, 1)
@@ -84,7 +87,7 @@ test('a session that is stopped while it asks needs no answer any more', async t
   assert.equal((await row()).state, 'withdrawn')
 })
 
-test('what is asked at a terminal and elsewhere is one entry, and one answer lets all of them go on', async t => {
+test('a question that is asked at a terminal and elsewhere is one entry, and one answer lets all sessions go on', async t => {
   const agent = scriptedAgent(() => ({ asks: true }))
   const world = await scriptedWorld(t, agent)
   const parked = await world.start('nobody is there')
@@ -102,15 +105,15 @@ test('what is asked at a terminal and elsewhere is one entry, and one answer let
   assert.equal((await world.call('POST', `/sessions/${here}/answers`, answer)).status, 200)
   for (const id of [parked, here, there, later]) {
     await world.when(id, view => view.status === 'completed')
-    const heard = bodiesOf(await world.events(id), 'question.answered')
+    const answered = bodiesOf(await world.events(id), 'question.answered')
     assert.deepEqual(
-      heard.map(({ answers, by }) => [answers['Which?'], by]),
+      answered.map(({ answers, by }) => [answers['Which?'], by]),
       [['this', 'ann']],
     )
   }
 })
 
-test('who leaves a terminal while others wait for the same is not counted again, and is answered with them', async t => {
+test('a session whose terminal leaves while others wait for the same answer is not counted again, and is answered with them', async t => {
   const agent = scriptedAgent(() => ({ asks: true }))
   const world = await scriptedWorld(t, agent)
   const first = await world.start('nobody is there')

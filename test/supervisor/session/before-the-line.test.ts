@@ -27,7 +27,7 @@ for (const [what, ends] of [
         open,
         policy,
         guard,
-        mind,
+        brainSettings,
         consent,
         quota,
         checkpointEveryMs,
@@ -35,13 +35,13 @@ for (const [what, ends] of [
         row: first,
         budgets,
       } = aLiveSession()
-      const shape = { driver, open, policy, guard, mind, consent, quota, checkpointEveryMs, retryMs, budgets }
+      const shape = { driver, open, policy, guard, brainSettings, consent, quota, checkpointEveryMs, retryMs, budgets }
       const rest = {
         agent: DEFAULT_AGENT,
         manifest: claudeManifest,
         heldEnough: true,
         failover: { order: [], on: [], thresholdMs: 0, costUsd: undefined },
-        othersEnv: {},
+        otherAgentsEnv: {},
         secrets: [],
         budgetsNow: async () => budgets,
         brainKeys: {},
@@ -54,7 +54,7 @@ for (const [what, ends] of [
         account: 'a',
         formerAccounts: [],
       }
-      const ready: PreparedSession = { ...shape, ...rest, again: async () => ready }
+      const ready: PreparedSession = { ...shape, ...rest, prepareAgain: async () => ready }
       const admission = new AdmissionQueue()
       await admission.enter({ id: 'other', max: 1, waits: () => {}, next: () => {} })
       const kept = new KeptEnvironments(tempDir(t))

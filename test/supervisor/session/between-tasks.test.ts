@@ -5,10 +5,10 @@ import { type ScriptedAgent, scriptedAgent } from './scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
 const HOUR = 3_600_000
-/** Rounds of the event loop after the end of the first task at which somebody acts: the loop takes about eight. */
+/** After how many rounds of the event loop from the end of the first task somebody acts: the session loop takes about eight. */
 const ROUNDS = [0, 1, 2, 3, 4, 6, 8, 12, 16]
 
-/** The session `other`, in the middle of the request that will be refused. */
+/** Starts the session `other` and holds it in the middle of the request that will be refused. */
 async function aboutToBeRefused(agent: ScriptedAgent, world: ScriptedWorld): Promise<() => void> {
   const there = agent.holdAt('last request')
   await world.start('other')

@@ -9,7 +9,7 @@ import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
 
-/** The first task was completed, the second is ready, and this was asked for while the loop looked for it. */
+/** The first task was completed, the second is ready, and `asked` was requested while the loop looked for the second. */
 async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
   const store = await openStore({ file: `${tempDir(t)}/db` })
   t.after(() => store.close())
@@ -29,10 +29,10 @@ async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
     return [await submit('first'), await submit('second')]
   })
   await store.transaction(tx => deps.tasks.claimNext('s-000001', tx))
-  const run = aLiveSession({ task_id: first.id }, asked)
+  const live = aLiveSession({ task_id: first.id }, asked)
   const prompts: string[] = []
   const session: Session = {
-    id: run.id,
+    id: live.id,
     vendorId: 'v',
     events: new EventQueue(),
     prompt: async text => void prompts.push(text),
@@ -40,12 +40,12 @@ async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
     interrupt: async () => {},
     [Symbol.asyncDispose]: async () => {},
   }
-  const ending = await startNextTask('done', session, { run, deps })
-  const states = [(await store.tasks.get(first.id))?.state, run.row.task_id === second.id]
+  const ending = await startNextTask('done', session, { live, deps })
+  const states = [(await store.tasks.get(first.id))?.state, live.row.task_id === second.id]
   return { ending, prompts, states }
 }
 
-test('a task that is taken while nothing else was asked for is told to the agent', async t => {
+test('a claimed task is sent to the agent when nothing else was requested', async t => {
   const { ending, prompts, states } = await afterFirst(t, {})
   assert.deepEqual([ending, prompts, states], [undefined, ['second'], ['done', true]])
 })
@@ -55,7 +55,7 @@ for (const [asked, as] of [
   [{ pausing: 'person' }, 'paused'],
   [{ pausing: 'gate' }, 'rate_limited'],
 ] as const) {
-  test(`asked for between two prompts, ${JSON.stringify(asked)} keeps the second from being told`, async t => {
+  test(`${JSON.stringify(asked)} between two prompts keeps the second from being sent`, async t => {
     const { ending, prompts, states } = await afterFirst(t, asked)
     assert.deepEqual([ending?.as, ending?.task?.to, prompts, states], [as, 'waiting', [], ['done', true]])
   })

@@ -8,7 +8,7 @@ import { scriptedWorld } from './scripted-world.ts'
 const KEY = 'a-fake-key-of-this-test'
 const SETTINGS = { PCC_BRAIN_TYPE: 'gemini', PCC_BRAIN_GEMINI_API_KEY: KEY }
 
-test('a key of a brain that came from a shell is kept with the environment, beside the row, for when the session goes on', async t => {
+test('a brain key that came from a shell is kept with the environment and not in the row, for when the session goes on', async t => {
   const agent = scriptedAgent(() => ({ asks: true }))
   const world = await scriptedWorld(t, agent)
   const open = t.mock.method(agent.driver, 'open')
@@ -27,7 +27,7 @@ test('a key of a brain that came from a shell is kept with the environment, besi
   assert.doesNotMatch(seen, new RegExp(KEY), 'the agent never sees it')
 })
 
-test('who makes a session go on from a shell with another key brings that along', async t => {
+test('a person who resumes a session from a shell with another key brings that key along', async t => {
   const world = await scriptedWorld(
     t,
     scriptedAgent(() => ({ asks: true })),

@@ -6,38 +6,38 @@ import { aLiveSession } from './live-session.ts'
 
 const CALL = { callId: 'c-1', tool: 'Read', input: {} }
 
-test('a call is not judged before what the agent told earlier is dealt with, however long a busy machine takes', async t => {
-  const { run, isJudged } = asked(t, { hearing: true })
+test('a call is not judged before the earlier events of the agent are handled, however long a busy machine takes', async t => {
+  const { live, isJudged } = asked(t, { isHandlingEvent: true })
   t.mock.timers.tick(5_000)
   assert.equal(await isJudged(), false, 'a budget may be found spent in between')
-  run.hearing = false
+  live.isHandlingEvent = false
   t.mock.timers.tick(100)
   assert.equal(await isJudged(), true)
 })
 
-test('a call that the stream does not tell of waits for its grace, and for a stream that stands still not for ever', async t => {
-  const quiet = asked(t, { hearing: false })
+test('a call that is not in the stream waits for its grace, and does not wait forever for a stream that stands still', async t => {
+  const quiet = asked(t, { isHandlingEvent: false })
   t.mock.timers.tick(99)
   assert.equal(await quiet.isJudged(), false)
   t.mock.timers.tick(1)
   assert.equal(await quiet.isJudged(), true)
-  const stuck = asked(t, { hearing: true })
+  const stuck = asked(t, { isHandlingEvent: true })
   t.mock.timers.tick(10_000)
   assert.equal(await stuck.isJudged(), true)
-  const gone = asked(t, { hearing: true, over: true })
+  const gone = asked(t, { isHandlingEvent: true, over: true })
   t.mock.timers.tick(100)
-  assert.equal(await gone.isJudged(), true, 'nothing more is heard of a session that is over')
+  assert.equal(await gone.isJudged(), true, 'a session that is over reports nothing more')
 })
 
-/** A call of a session whose row is closed, so that nothing has to be stored. */
+/** A call of a session that has ended, so that nothing has to be stored. */
 function asked(t: TestContext, more: Partial<LiveSession>) {
   t.mock.timers.reset()
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
-  const run = aLiveSession({ state: 'ended' }, more)
+  const live = aLiveSession({ state: 'ended' }, more)
   let judged = false
-  void waitUntilCallStored(CALL, { run, deps: {} as SessionDeps }).then(() => {
+  void waitUntilCallStored(CALL, { live, deps: {} as SessionDeps }).then(() => {
     judged = true
   })
   const isJudged = () => new Promise<boolean>(resolve => setImmediate(() => resolve(judged)))
-  return { run, isJudged }
+  return { live, isJudged }
 }

@@ -10,7 +10,7 @@ import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
 
-/** The session of a run at its task, which belongs to a feature. */
+/** A session of a run that works on a task of a feature. */
 async function atWork(t: TestContext) {
   const store = await openStore({ file: join(tempDir(t), 'store.db') })
   t.after(() => store.close())
@@ -22,7 +22,7 @@ async function atWork(t: TestContext) {
   const own = await submit('own', { feature: 'paint' })
   const session = aLiveSession({ ...row, task_id: own.id, options: { ...row.options, run } }, { attempt: own.attempt })
   session.open = { ...session.open, ownTools: AGENT_TOOL_NAMES }
-  const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { run: session, deps })
+  const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { live: session, deps })
   return { store, deps, session, own, submit, call }
 }
 
@@ -47,7 +47,7 @@ test('an agent adds tasks to the feature that it works on, and orders them', asy
   )
 })
 
-test('an agent that adds tasks without end is refused after a hundred, and told so each time', async t => {
+test('an agent that keeps adding tasks is refused after a hundred, and told so each time', async t => {
   const { store, call } = await atWork(t)
   const replies = []
   for (let count = 0; count < MOST_OF_SESSION + 20; count++)
@@ -58,66 +58,66 @@ test('an agent that adds tasks without end is refused after a hundred, and told 
   assert.equal((await store.tasks.list({ project: '/p' })).length, MOST_OF_SESSION + 1)
 })
 
-test('what is not well formed, not its own or not given to it is refused in words', async t => {
+test('malformed input, other tasks and tools that the session does not have are refused with a reason', async t => {
   const { session, submit, call } = await atWork(t)
   const elsewhere = await submit('theirs', { project: '/q' })
   const beside = await submit('beside', { feature: 'other' })
-  const said = async (name: AgentToolName, input?: unknown) => {
+  const reply = async (name: AgentToolName, input?: unknown) => {
     const { ok, text } = await call(name, input)
     assert.equal(ok, false, text)
     return text
   }
-  assert.match(await said('add_task', {}), /^Not done: title: /)
-  assert.match(await said('add_task', { title: 'x', project: '/q' }), /project/, 'nobody says for which project')
-  assert.match(await said('add_task', { title: 'x'.repeat(201) }), /^Not done: title: /)
-  assert.match(await said('add_task', 'text'), /^Not done: /)
-  assert.match(await said('add_task', { title: 'x', after: [elsewhere.id] }), /another project/)
-  assert.match(await said('add_dependency', { task: elsewhere.id, after: beside.id }), /another project/)
+  assert.match(await reply('add_task', {}), /^Not done: title: /)
+  assert.match(await reply('add_task', { title: 'x', project: '/q' }), /project/, 'an agent cannot choose the project')
+  assert.match(await reply('add_task', { title: 'x'.repeat(201) }), /^Not done: title: /)
+  assert.match(await reply('add_task', 'text'), /^Not done: /)
+  assert.match(await reply('add_task', { title: 'x', after: [elsewhere.id] }), /another project/)
+  assert.match(await reply('add_dependency', { task: elsewhere.id, after: beside.id }), /another project/)
   assert.match(
-    await said('add_dependency', { task: beside.id, after: beside.id }),
+    await reply('add_dependency', { task: beside.id, after: beside.id }),
     /does not belong to what you work on/,
   )
-  assert.match(await said('failed', {}), /^Not done: reason: /)
+  assert.match(await reply('failed', {}), /^Not done: reason: /)
   session.open = { ...session.open, ownTools: ['search'] }
-  assert.match(await said('add_task', { title: 'x' }), /not among the tools/)
+  assert.match(await reply('add_task', { title: 'x' }), /not among the tools/)
 })
 
-test('what an agent says of its task counts for the attempt that it holds, the last word of it', async t => {
+test('the last claim of an agent counts, for the attempt that it holds', async t => {
   const { store, deps, session, own, call } = await atWork(t)
-  const failure = () => claimedFailure({ run: session, deps })
+  const failure = () => claimedFailure({ live: session, deps })
   assert.equal(await failure(), undefined)
   assert.match((await call('failed', { reason: 'no brush' })).text, /End your turn/)
   assert.equal(await failure(), 'no brush')
   assert.match((await call('done')).text, /will be verified/)
   assert.equal(await failure(), undefined)
-  assert.equal((await store.tasks.get(own.id))?.state, 'ready', 'it moves nothing by itself')
+  assert.equal((await store.tasks.get(own.id))?.state, 'ready', 'a claim does not move the task by itself')
   await call('failed', { reason: 'no brush' })
   session.attempt = own.attempt + 1
-  assert.equal(await failure(), undefined, 'of an earlier attempt')
-  assert.match((await call('done')).text, /^Not done: There is no task/, 'taken away meanwhile')
+  assert.equal(await failure(), undefined, 'the claim was of an earlier attempt')
+  assert.match((await call('done')).text, /^Not done: There is no task/, 'the task was taken away meanwhile')
 })
 
-test('a log has its lines, and its most; what is secret is in none of them', async t => {
+test('the log takes lines up to a limit, and none of them holds a secret', async t => {
   const { store, session, own, call } = await atWork(t)
-  const run = Object.assign(session, { secrets: ['hunter2hunter2'] })
+  const live = Object.assign(session, { secrets: ['hunter2hunter2'] })
   assert.equal((await call('log', { text: 'the key is hunter2hunter2' })).ok, true)
   const [noted] = await store.events({ subject: own.id, kinds: ['task.noted'] })
   assert.ok(noted?.kind === 'task.noted' && !noted.body.text.includes('hunter2'), JSON.stringify(noted))
-  run.toolCalls.set('log', 200)
+  live.toolCalls.set('log', 200)
   assert.match((await call('log', { text: 'more' })).text, /^Not done: 200 lines/)
 })
 
-test('what can be said without end has a most: that a task ended, and questions that nobody answers', async t => {
+test('claims and questions that nobody answers are limited in number', async t => {
   const { deps, session, call } = await atWork(t)
   session.toolCalls.set('claim', 99)
   assert.equal((await call('done')).ok, true)
   assert.match((await call('failed', { reason: 'x' })).text, /^Not done: you have said 100 times/)
   session.toolCalls.set('ask_human', 50)
-  const asked = await askOverSocket({ question: 'Which?' }, { run: session, deps })
+  const asked = await askOverSocket({ question: 'Which?' }, { live: session, deps })
   assert.match(asked.text, /^Not done: 50 questions are the most/)
 })
 
-test('a search finds tasks of the own project only', async t => {
+test('a search finds tasks of the session’s own project only', async t => {
   const { submit, call } = await atWork(t)
   await submit('paint the fence')
   await submit('paint the moon', { project: '/q' })
@@ -125,7 +125,7 @@ test('a search finds tasks of the own project only', async t => {
   assert.equal((await call('search', { query: 'nothing like it' })).text, 'Nothing was found.')
 })
 
-test('a note is kept with the project and found again; there is a most of them', async t => {
+test('a note is kept with the project and found again, and the number of notes is limited', async t => {
   const { deps, session, call } = await atWork(t)
   const project = tempDir(t)
   deps.notesLock = join(project, 'lock')

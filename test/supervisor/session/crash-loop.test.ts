@@ -6,9 +6,9 @@ import { type Point, type ScriptedAgent, scriptedAgent } from './scripted-agent.
 interface Crashing extends Lives {
   agent: ScriptedAgent
   id: string
-  /** Lets the daemon die once more with the session at that point. */
+  /** Lets the daemon die once more, with the session at that point. */
   dieAt(point: Point): Promise<void>
-  /** The life that follows the last death. */
+  /** The daemon that follows the last death. */
   life(): Life
 }
 
@@ -25,9 +25,9 @@ async function crashing(t: TestContext, agent: ScriptedAgent, first: Point): Pro
     ...{ ...lives, agent, id: body.id, life: () => life },
     async dieAt(next) {
       const goOn = await there
-      // What the agent told up to here is stored.
+      // The events of the agent up to here are stored.
       while ((await lives.store.sessions.get(body.id))?.state !== 'running') await turn()
-      while (life.supervisor.run(body.id)?.hearing) await turn()
+      while (life.supervisor.run(body.id)?.isHandlingEvent) await turn()
       await life.die()
       goOn()
       there = agent.holdAt(next)
@@ -36,7 +36,7 @@ async function crashing(t: TestContext, agent: ScriptedAgent, first: Point): Pro
   }
 }
 
-test('a session with which one daemon after the other dies goes on five times, then a person has to say so', async t => {
+test('a session during which one daemon after the other dies goes on five times, and then only a person resumes it', async t => {
   const { agent, store, id, dieAt, life } = await crashing(t, scriptedAgent(), 'request')
   for (let recovered = 1; recovered <= 5; recovered++) {
     await dieAt('request')
@@ -50,7 +50,7 @@ test('a session with which one daemon after the other dies goes on five times, t
   assert.deepEqual([asked.kind, asked.session_id, others], ['error', id, []])
   assert.equal(agent.calls(), 0)
 
-  // A person's yes is one more try, and no sign that the session can live.
+  // A person's yes allows one more try, and is no sign that the session works.
   const yes = await life().call('POST', `/escalations/${asked.number}/answer`, { verdict: 'allow', env: {} })
   assert.equal(yes.status, 200, JSON.stringify(yes.body))
   await dieAt('request')

@@ -21,7 +21,7 @@ function refusal(resetsAt?: number): Failure {
 
 const turn = () => new Promise<void>(resolve => setImmediate(resolve))
 
-test('a stop at any moment of a session whose time has come is the last word', async t => {
+test('a stop wins over a session that is due, at any moment', async t => {
   const agent = scriptedAgent(prompt => (prompt === 'first' ? { refused: refusal(Date.now() + HOUR) } : {}))
   const world = await scriptedWorld(t, agent)
   for (let moment = 0; moment < 40; moment++) {
@@ -34,12 +34,12 @@ test('a stop at any moment of a session whose time has come is the last word', a
     for (let turns = 0; turns < 60 || world.supervisor.run(id); turns++) await turn()
     const view = await world.view(id)
     assert.equal(view.resumes_at, null, `at moment ${moment}`)
-    // One that was quicker than the stop has completed its task.
+    // A session that was quicker than the stop has completed its task.
     assert.match(view.status, status === 200 ? /^(stopped|completed)$/ : /^completed$/, `at moment ${moment}`)
   }
 })
 
-test('a session that cannot go on by itself is on the list of what waits for a person, whose yes makes it go on', async t => {
+test('a session that cannot go on by itself is listed for a person, whose yes resumes it', async t => {
   const project = tempDir(t, 'pcc-moving-')
   const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + MINUTE) } : {}))
   const world = await scriptedWorld(t, agent)
@@ -59,7 +59,7 @@ test('a session that cannot go on by itself is on the list of what waits for a p
   await world.when(id, isComplete)
 })
 
-test('a session that was to go on from an earlier conversation still does after it had to wait before it began', async t => {
+test('a session that was started to resume a conversation still does after it had to wait before it began', async t => {
   const agent = scriptedAgent()
   const opened: unknown[] = []
   const { open } = agent.driver
@@ -78,7 +78,7 @@ test('a session that was to go on from an earlier conversation still does after 
   assert.deepEqual(agent.prompts, ['first'])
 })
 
-test('what is at work when its account is held stops after the tool in flight, and goes on when it is let go', async t => {
+test('a session at work stops after the tool in flight when its account is held, and goes on when the account is released', async t => {
   const agent = scriptedAgent()
   const world = await scriptedWorld(t, agent)
   const there = agent.holdAt('tool')
@@ -96,7 +96,7 @@ for (const [what, failure] of [
   ['a try after a failure', { kind: 'overloaded', message: 'overloaded' }],
   ['a try after a limit without a reset', refusal()],
 ] as const) {
-  test(`${what} is not put off by a clock that is set back a day`, async t => {
+  test(`${what} is not delayed by a clock that is set back a day`, async t => {
     const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: failure as Failure } : {}))
     const world = await scriptedWorld(t, agent, { PCC_SESSIONS_RETRY_SECONDS: '5' })
     const id = await world.start('first')
@@ -106,7 +106,7 @@ for (const [what, failure] of [
   })
 }
 
-test('a task that is completed before its session has to wait stands as done in the checkpoint', async t => {
+test('a task that is completed before its session has to wait is done in the checkpoint', async t => {
   const agent = scriptedAgent(prompt => (prompt === 'first' ? { used: 0.95 } : {}))
   const world = await scriptedWorld(t, agent)
   const there = agent.holdAt('last request')

@@ -32,7 +32,7 @@ for (const [what, end] of [
   })
 }
 
-test('one that was taken up meanwhile keeps its agent', async t => {
+test('a session that was resumed meanwhile keeps its agent', async t => {
   const { store, row, child } = await left(t)
   const seen = await row()
   await store.sessions.update(ID, { state: 'starting', owner: 'boot-2' })
@@ -41,10 +41,10 @@ test('one that was taken up meanwhile keeps its agent', async t => {
   assert.notEqual((await row()).marker, null)
 })
 
-test('an agent of a session that is over, or that is wanted to end, does not count as one that goes on', async t => {
+test('the agent of a session that is over, or that is to end, does not count as one that goes on', async t => {
   const { store, row } = await left(t)
   await store.sessions.update(ID, { ended_as: 'stopped' })
-  assert.equal(await isAliveInTerminal(await row()), false, 'the next daemon ends it')
+  assert.equal(await isAliveInTerminal(await row()), false, 'the next daemon ends the agent')
   await store.sessions.update(ID, { ended_as: 'paused', intent: 'stop' })
   assert.equal(await isAliveInTerminal(await row()), false)
 })
@@ -56,7 +56,7 @@ test('a session that cannot go on by itself says that its agent still runs', asy
   assert.match((await row()).status_reason ?? '', /still runs in its terminal.*pcc stop s-000001 ends it/)
 })
 
-/** A session that an earlier daemon held, at rest, and a process that stands for its agent. */
+/** A resting session of an earlier daemon, and a process that stands for its agent. */
 async function left(t: TestContext) {
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())

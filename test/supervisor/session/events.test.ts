@@ -8,11 +8,11 @@ import { aLiveSession } from './live-session.ts'
 
 type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 
-/** Percent of the windows that are warned of, event by event. */
-function warned(run: LiveSession, ...events: Omit<LimitEvent, 'kind'>[]): (string | undefined)[][] {
+/** The windows that are warned of and their percentages, event by event. */
+function warned(live: LiveSession, ...events: Omit<LimitEvent, 'kind'>[]): (string | undefined)[][] {
   return events.map(event =>
-    onLimit({ kind: 'limit', ...event }, run).events.map(one => {
-      const { window, utilization } = (one as EventOf<'limit.warned'>).body
+    onLimit({ kind: 'limit', ...event }, live).events.map(stored => {
+      const { window, utilization } = (stored as EventOf<'limit.warned'>).body
       return `${window} ${utilization}`
     }),
   )
@@ -25,9 +25,9 @@ function used(five_hour: number, seven_day = 0.1): Omit<LimitEvent, 'kind'> {
   }
 }
 
-test('a window is warned of once at 85 and once at 90 percent, also where the vendor says nothing', () => {
-  const run = aLiveSession()
-  assert.deepEqual(warned(run, used(0.5), used(0.84), used(0.85), used(0.86), used(0.9), used(0.99)), [
+test('a window is warned of once at 85 and once at 90 percent, even where the vendor does not warn', () => {
+  const live = aLiveSession()
+  assert.deepEqual(warned(live, used(0.5), used(0.84), used(0.85), used(0.86), used(0.9), used(0.99)), [
     [],
     [],
     ['five_hour 0.85'],
@@ -35,10 +35,10 @@ test('a window is warned of once at 85 and once at 90 percent, also where the ve
     ['five_hour 0.9'],
     [],
   ])
-  assert.deepEqual(warned(run, used(0.99, 0.87)), [['seven_day 0.87']])
+  assert.deepEqual(warned(live, used(0.99, 0.87)), [['seven_day 0.87']])
 })
 
-test('after a reset it is warned of anew', () => {
+test('a window is warned of again after its reset', () => {
   assert.deepEqual(warned(aLiveSession(), used(0.9), used(0.02), used(0.88)), [
     ['five_hour 0.9'],
     [],
@@ -46,12 +46,12 @@ test('after a reset it is warned of anew', () => {
   ])
 })
 
-test('a warning of the vendor is passed on whatever our own levels are, and once', () => {
+test('a warning of the vendor is passed on once, whatever our own levels are', () => {
   const early = { status: 'warning', window: 'five_hour', utilization: 0.4 } as const
   assert.deepEqual(warned(aLiveSession(), early, { ...early, utilization: 0.42 }), [['five_hour 0.4'], []])
 })
 
-test('a warning without a number or a window is passed on too, and once', () => {
+test('a warning without a number or a window is passed on too, once', () => {
   const vague = [{ status: 'warning' }, { status: 'warning' }, { status: 'warning', window: 'five_hour' }] as const
   assert.deepEqual(
     warned(aLiveSession(), ...vague).map(({ length }) => length),
@@ -59,27 +59,27 @@ test('a warning without a number or a window is passed on too, and once', () => 
   )
 })
 
-test('a refusal is no warning: the end of the turn tells of it', () => {
+test('a refusal is no warning: the end of the turn reports it', () => {
   const refusal = { status: 'rejected', window: 'five_hour', resetsAt: 1, utilization: 1 } as const
   assert.deepEqual(warned(aLiveSession(), refusal), [[]])
 })
 
-function told(failure: Failure, env: Record<string, string>): string {
-  const run = aLiveSession()
-  run.open = { ...run.open, env }
-  run.driver = { ...run.driver, agent: 'claude' }
-  const [event] = onRetry({ kind: 'retry', attempt: 1, maxRetries: 10, delayMs: 500, failure }, run).events
+function retryMessage(failure: Failure, env: Record<string, string>): string {
+  const live = aLiveSession()
+  live.open = { ...live.open, env }
+  live.driver = { ...live.driver, agent: 'claude' }
+  const [event] = onRetry({ kind: 'retry', attempt: 1, maxRetries: 10, delayMs: 500, failure }, live).events
   return (event as EventOf<'agent.retried'>).body.failure.message
 }
 
-test('where no answer came, the address is named, without what a password may stand in', () => {
+test('a network failure names the address, without the part that may hold a password', () => {
   const failure = { kind: 'network', message: 'it failed' } as const
   const env = { ANTHROPIC_BASE_URL: 'http://me:s3cret@127.0.0.1:9/path' }
-  assert.equal(told(failure, env), 'no answer from 127.0.0.1:9: it failed')
-  assert.equal(told(failure, {}), 'no answer from api.anthropic.com: it failed')
+  assert.equal(retryMessage(failure, env), 'no answer from 127.0.0.1:9: it failed')
+  assert.equal(retryMessage(failure, {}), 'no answer from api.anthropic.com: it failed')
 })
 
-test('a failure that the vendor told of keeps its words', () => {
+test('a failure that the vendor reported keeps its message', () => {
   const failure = { kind: 'overloaded', message: 'Overloaded', status: 529 } as const
-  assert.equal(told(failure, { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' }), 'Overloaded')
+  assert.equal(retryMessage(failure, { ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' }), 'Overloaded')
 })

@@ -6,7 +6,7 @@ import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
 type Act = 'pause' | 'stop' | 'add'
 
-/** What becomes of a session with one task when somebody acts at that point of its turn, once the agent may go on. */
+/** The outcome for a session with one task when somebody acts at that point of its turn and the agent may then go on. */
 const TABLE: [Point, Act, SessionStatus][] = [
   ['opening', 'pause', 'paused'],
   ['starting', 'pause', 'paused'],
@@ -33,7 +33,7 @@ const TABLE: [Point, Act, SessionStatus][] = [
 
 const ASKS: Turn = { asks: true }
 
-/** A session that stands at a point of its first turn, with somebody at its terminal. */
+/** A session that is held at a point of its first turn, with a terminal attached. */
 async function sessionAt(t: TestContext, point: Point) {
   const agent = scriptedAgent(prompt => (point === 'question' && prompt === 'first' ? ASKS : {}))
   const world = await scriptedWorld(t, agent)
@@ -47,10 +47,11 @@ async function act(what: Act, world: ScriptedWorld, id: string): Promise<number>
   return (await world.call('POST', `/sessions/${id}/${what}`, {})).status
 }
 
-/** The call is on its way and waits for the agent. */
-async function isAsked(world: ScriptedWorld, id: string): Promise<void> {
-  const run = world.supervisor.run(id)
-  while (run?.pausing === undefined && run?.stopping === undefined) await new Promise(resolve => setImmediate(resolve))
+/** Resolves when the request has arrived and waits for the agent. */
+async function waitUntilRequested(world: ScriptedWorld, id: string): Promise<void> {
+  const live = world.supervisor.run(id)
+  while (live?.pausing === undefined && live?.stopping === undefined)
+    await new Promise(resolve => setImmediate(resolve))
 }
 
 async function answerQuestion(world: ScriptedWorld, id: string): Promise<void> {
@@ -58,7 +59,7 @@ async function answerQuestion(world: ScriptedWorld, id: string): Promise<void> {
   world.terminals.answer(id, { ask_id: asks[0]?.ask_id ?? '', answers: { 'Which?': 'this' }, by: 'human' })
 }
 
-/** Every task of the session with its state, in the order they were given. */
+/** Every task of the session with its state, in the order in which they were added. */
 async function taskStates(world: ScriptedWorld, id: string): Promise<Record<string, string>> {
   const { body } = await world.call('GET', `/sessions/${id}/tasks`)
   return Object.fromEntries(body.tasks.map((task: { title: string; state: string }) => [task.title, task.state]))
@@ -69,9 +70,9 @@ for (const [point, what, status] of TABLE) {
     const { world, id, goOn } = await sessionAt(t, point)
     if (point === 'question') await world.when(id, view => view.asks.length > 0)
     const acted = act(what, world, id)
-    // Only an agent that is being opened is waited for.
+    // A request is answered only after the agent is open, so one at this point is not awaited yet.
     const code = point === 'opening' ? undefined : await acted
-    if (point === 'opening' && what !== 'add') await isAsked(world, id)
+    if (point === 'opening' && what !== 'add') await waitUntilRequested(world, id)
     if (point === 'question' && what !== 'stop') await answerQuestion(world, id)
     goOn()
     const isLate = code === 409 && point === 'turn over'
@@ -91,6 +92,7 @@ for (const [point, what, status] of TABLE) {
     assert.equal(new Set(finished).size, finished.length, 'no task ends twice')
     assert.equal(world.agent.open(), 0, 'no agent is left')
     assert.equal((await world.view(id)).status, status)
-    if (status === 'paused') assert.equal((await world.view(id)).resumes_at, null, 'it does not go on by itself')
+    if (status === 'paused')
+      assert.equal((await world.view(id)).resumes_at, null, 'the session does not go on by itself')
   })
 }

@@ -13,7 +13,7 @@ async function orderOf(home: string, agents: string[]): Promise<string[]> {
   return failoverSettings(loaded, home).order.map(({ name }) => name)
 }
 
-test('an agent that stands in the order twice is refused with what to do, and not left out without a word', async t => {
+test('an agent that is listed twice in the order is refused with advice, and not silently left out', async t => {
   const home = tempDir(t)
   assert.deepEqual(await orderOf(home, ['claude', 'codex', 'gemini --model a']), ['claude', 'codex', 'gemini'])
   await assert.rejects(orderOf(home, ['gemini --model a', 'gemini --model b']), {

@@ -12,7 +12,7 @@ const FULL = 'only 3 MB are free'
 const isPaused = ({ status }: { status: string }) => status === 'paused'
 const isComplete = ({ status }: { status: string }) => status === 'completed'
 
-test('a full disk pauses what runs after the tool in flight, refuses what is new, and all goes on when there is space', async t => {
+test('a full disk pauses sessions after the tool in flight and refuses new ones, and all go on when there is space', async t => {
   const agent = scriptedAgent()
   const world = await scriptedWorld(t, agent)
   const held = agent.holdAt('tool')
@@ -34,7 +34,7 @@ test('a full disk pauses what runs after the tool in flight, refuses what is new
   const calls = agent.calls()
   world.pass(3_600_000)
   await new Promise(resolve => setTimeout(resolve, 50))
-  assert.equal(agent.calls(), calls, 'nothing goes on while it is full, however often its time comes')
+  assert.equal(agent.calls(), calls, 'nothing goes on while the disk is full, however often it is due')
   assert.equal((await world.view(id)).status, 'paused')
 
   world.disk.reason = undefined
@@ -47,7 +47,7 @@ test('a full disk pauses what runs after the tool in flight, refuses what is new
   )
 })
 
-test('an answer starts nothing on a full disk and stays to be given; with space again it is taken', async t => {
+test('an answer starts nothing on a full disk and can be given again; once there is space it is accepted', async t => {
   const agent = scriptedAgent(() => ({ asks: true }))
   const world = await scriptedWorld(t, agent)
   const id = await world.start('ask something')
@@ -69,7 +69,7 @@ test('an answer starts nothing on a full disk and stays to be given; with space 
   await world.when(id, ({ status }) => status === 'completed')
 })
 
-test('a store that cannot write pauses the session whose write it was, and it is settled when there is space again', async t => {
+test('a failed write of the store pauses its session, which is settled when there is space again', async t => {
   const agent = scriptedAgent()
   const world = await scriptedWorld(t, agent)
   const held = agent.holdAt('tool')
@@ -87,7 +87,7 @@ test('a store that cannot write pauses the session whose write it was, and it is
   await world.when(id, isComplete)
 })
 
-test('an answer that cannot be stored on its way to the agent is told in words when there is space again', async t => {
+test('an answer that cannot be stored on its way to the agent is given in words when there is space again', async t => {
   const agent = scriptedAgent(prompt => ({ asks: !prompt.includes('answers to your questions') }))
   const world = await scriptedWorld(t, agent)
   const id = await world.start('ask something')
@@ -106,22 +106,22 @@ test('an answer that cannot be stored on its way to the agent is told in words w
   world.pass(60_000)
   await world.when(id, isComplete)
   assert.match(agent.prompts.at(-1) ?? '', /answers to your questions are:\n- Which\? SQLite/)
-  const heard = (await world.events(id)).filter(({ kind }) => kind === 'question.answered')
-  assert.equal(heard.length, 1)
+  const events = (await world.events(id)).filter(({ kind }) => kind === 'question.answered')
+  assert.equal(events.length, 1)
 })
 
-test('a failed write holds work back until a write succeeds; so does too little space', async () => {
+test('a failed write holds work back until a write succeeds, and so does too little space', async () => {
   let free = true
   let writes = false
-  const said: string[] = []
+  const changes: string[] = []
   using disk = watchDisk({
     dir: '/data',
     minFreeMb: 1,
     log: silentLog,
     busy: () => false,
-    held: ({ state }) => said.push(state),
+    held: ({ state }) => changes.push(state),
     prove: () => (writes ? Promise.resolve() : Promise.reject(enospc())),
-    freed: () => said.push('freed'),
+    freed: () => changes.push('freed'),
     look: () => (free ? { state: 'ok', reason: '' } : { state: 'full', reason: 'little is free' }),
   })
   assert.equal(disk.mayStart(), undefined)
@@ -130,7 +130,7 @@ test('a failed write holds work back until a write succeeds; so does too little 
   disk.failed(enospc())
   assert.match(disk.mayStart() ?? '', /no space/)
   await disk.tick()
-  assert.match(disk.mayStart() ?? '', /no space/, 'the trial failed')
+  assert.match(disk.mayStart() ?? '', /no space/, 'the trial write failed')
   writes = true
   await disk.tick()
   assert.equal(disk.mayStart(), undefined)
@@ -139,10 +139,10 @@ test('a failed write holds work back until a write succeeds; so does too little 
   await disk.tick()
   free = true
   await disk.tick()
-  assert.deepEqual(said, ['full', 'full', 'full', 'freed', 'full', 'freed'])
+  assert.deepEqual(changes, ['full', 'full', 'full', 'freed', 'full', 'freed'])
 })
 
-test('the store tells of every write that its disk refused', async t => {
+test('the store reports every write that its disk refused', async t => {
   const failures: unknown[] = []
 
   await using store = await openStore({ file: `${tempDir(t)}/db`, onFailure: error => failures.push(error) })
@@ -152,12 +152,12 @@ test('the store tells of every write that its disk refused', async t => {
   assert.equal(failures.length, 1)
 })
 
-/** Lets the store find its disk full, as the daemon hears of it, until what comes back is called. */
+/** Makes the disk of the store full, as the daemon sees it, until the returned function is called. */
 async function fill({ store, disk, supervisor }: ScriptedWorld): Promise<() => Promise<unknown>> {
   const pages = (n: number) => store.transaction(tx => sql.raw(`pragma max_page_count = ${n}`).execute(tx.db))
   const { rows } = (await pages(1)) as { rows: { max_page_count: number }[] }
   const now = rows[0]?.max_page_count ?? 0
-  // Whatever room is left inside of the pages there are is used up first.
+  // The room that is left inside existing pages is used up first.
   const note = (length: number) =>
     ({ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: 'x'.repeat(length) } }) as const
   for (const length of [2_000, 100, 0]) {
@@ -168,7 +168,7 @@ async function fill({ store, disk, supervisor }: ScriptedWorld): Promise<() => P
       { code: 'store_unusable', message: /the disk is full/ },
     )
   }
-  // Whoever hears of it stops softly, before the write that failed is told.
+  // The listener stops sessions softly before the failed write is reported.
   disk.failed = () => {
     disk.reason = FULL
     supervisor.holdForDisk(FULL)

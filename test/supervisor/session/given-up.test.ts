@@ -7,7 +7,7 @@ import { scriptedWorld } from './scripted-world.ts'
 const GONE = { kind: 'nothing_parked', message: 'There was no parked call to answer.' } as const
 const WAIT = { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' }
 
-test('an answer to a question that the agent has given up is told in words, once, and the task is done', async t => {
+test('an answer to a question that the agent has given up is given in words, once, and the task is done', async t => {
   const agent = scriptedAgent(prompt =>
     prompt === '(the parked call)' ? { refused: GONE } : prompt === 'ask' ? { asks: true } : {},
   )
@@ -27,7 +27,7 @@ test('an answer to a question that the agent has given up is told in words, once
 })
 
 for (const verdict of ['allow', 'deny'] as const) {
-  test(`a call that was given up is made again after "${verdict}", and its answer is for that call alone`, async t => {
+  test(`a call that was given up is made again after "${verdict}", and the answer is for that call alone`, async t => {
     const agent = scriptedAgent(prompt => {
       if (prompt === '(the parked call)') return { refused: GONE }
       if (prompt === 'force') return { wants: 'git push --force', wantsAs: 'b-first' }
@@ -48,7 +48,7 @@ for (const verdict of ['allow', 'deny'] as const) {
   })
 }
 
-test('where the conversation is gone a new one is told where the work stood and what was answered', async t => {
+test('a new conversation is told where the work stood and what was answered, when the old one is gone', async t => {
   const agent = scriptedAgent(prompt => (prompt === 'ask' ? { asks: true } : {}))
   const world = await scriptedWorld(t, agent)
   const id = await world.start('ask')
@@ -57,7 +57,7 @@ test('where the conversation is gone a new one is told where the work stood and 
   const { body: open } = await world.call('GET', '/escalations')
   await world.call('POST', `/escalations/${open.escalations[0].number}/answer`, { answer: ['red'], env: {} })
   await world.when(id, ({ status }) => status === 'completed')
-  assert.equal(agent.prompts.length, 2, 'answered once')
+  assert.equal(agent.prompts.length, 2, 'the answer was given once')
   assert.match(agent.prompts[1] ?? '', /ask[\s\S]*The answers to your questions are:\n- Which\? red/)
   const notes = bodiesOf(await world.events(id), 'session.noted').map(({ text }) => text)
   assert.ok(

@@ -9,7 +9,7 @@ import { aLiveSession } from './live-session.ts'
 import { scriptedAgent } from './scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
-/** A world in which the agent reports what `report.text` says when its turn ends; `t-own` stands for its task. */
+/** A world in which the agent ends its turn with `report.text`; `t-own` in it stands for the id of its task. */
 async function reporting(t: Parameters<typeof scriptedWorld>[0]) {
   const report = { text: 'All done.', task: '' }
   const agent = scriptedAgent(() => ({ says: () => report.text.replaceAll('t-own', report.task) }))
@@ -28,7 +28,7 @@ async function reporting(t: Parameters<typeof scriptedWorld>[0]) {
 
 const over = (world: ScriptedWorld, id: string) => world.when(id, ({ ended_at }) => ended_at !== null)
 
-test('an agent that says that its task failed fails it, with its reason, and can be tried again', async t => {
+test('a task fails with the reason that its agent gives, and can be retried', async t => {
   const { world, report, start } = await reporting(t)
   const { id, goOn } = await start('I looked everywhere.\n\n<task-failed>t-own: the API is gone</task-failed>')
   goOn()
@@ -44,7 +44,7 @@ test('an agent that says that its task failed fails it, with its reason, and can
   assert.equal((await world.store.tasks.list({ session: id }))[0]?.state, 'done')
 })
 
-test('a promise of failure without a reason takes the last words before it', async t => {
+test('a promise of failure without a reason takes the text before it as the reason', async t => {
   const { world, start } = await reporting(t)
   const { id, goOn } = await start('First.\n\nThe repository\nis empty.\n<promise>FAILURE</promise>')
   goOn()
@@ -52,7 +52,7 @@ test('a promise of failure without a reason takes the last words before it', asy
   assert.equal((await world.store.tasks.list({ session: id }))[0]?.reason, 'The repository is empty.')
 })
 
-test('a word about another task, one in a fence and an early promise change nothing', async t => {
+test('a sigil about another task, one in a fence and an early promise change nothing', async t => {
   const { world, start } = await reporting(t)
   const { id, goOn } = await start(
     [
@@ -74,7 +74,7 @@ test('a word about another task, one in a fence and an early promise change noth
   )
 })
 
-test('in a run an early promise is noted in the log while other tasks of the run are open, and then no more', async t => {
+test('in a run an early promise is logged while other tasks of the run are open, and not after that', async t => {
   const { world } = await reporting(t)
   const { store } = world
   const tasks = openTasks({ store, clock: { now: Date.now } })
@@ -98,12 +98,12 @@ test('in a run an early promise is noted in the log while other tasks of the run
   const log = { ...silentLog, info: (fields: Record<string, unknown>) => void notes.push(fields['why']) }
   const { options, ...rest } = aLiveSession().row
   const place = { id: 'r-1', iteration: 1, total: 2 }
-  const run = aLiveSession({ ...rest, task_id: own.id, options: { ...options, run: place } }, { log })
+  const live = aLiveSession({ ...rest, task_id: own.id, options: { ...options, run: place } }, { log })
   const deps = { store, tasks, clock: { now: Date.now } } as unknown as SessionDeps
   const complete = { type: 'task_complete', text: '<promise>COMPLETE</promise>' } as const
-  await readContext(complete, { run, deps })
+  await readContext(complete, { live, deps })
   assert.deepEqual(notes, ['one task is still open'])
   await store.transaction(tx => tasks.force(other, { to: 'cancelled' }, tx))
-  await readContext(complete, { run, deps })
+  await readContext(complete, { live, deps })
   assert.equal(notes.length, 1)
 })

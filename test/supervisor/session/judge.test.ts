@@ -12,11 +12,11 @@ import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
 
-/** The decision on one command in a run like this, with the real store and classifier but for what is changed. */
+/** The decision on one command in a live session, with the real store and classifier except for `change`. */
 async function judged(
   t: TestContext,
   command: string,
-  change: { run?: Partial<LiveSession>; policy?: Partial<SessionDeps['policy']> },
+  change: { live?: Partial<LiveSession>; policy?: Partial<SessionDeps['policy']> },
 ) {
   using classifier = openClassifier()
   await using store = await openStore({ file: join(tempDir(t), 'a.db') })
@@ -24,7 +24,7 @@ async function judged(
   const deps = sessionDepsOn(store, { policy })
   const request = { callId: 'c', tool: 'Bash', input: { command }, cwd: '/p' }
   const { decision } = await judgeRequest(request, AbortSignal.timeout(5_000), {
-    run: aLiveSession({}, change.run),
+    live: aLiveSession({}, change.live),
     deps,
   })
   return decision
@@ -34,12 +34,12 @@ function fail(): never {
   throw new Error('broken')
 }
 
-test('whatever fails while a request is judged ends in a refusal, however harmless the request', async t => {
+test('any failure while a request is judged is a refusal, however harmless the request', async t => {
   assert.equal((await judged(t, 'ls', {})).verdict, 'allow')
   const broken = [
     { policy: { classify: fail } },
     { policy: { classify: async () => fail() } },
-    { run: { policy: { ...aLiveSession().policy, rules: async () => fail() } } },
+    { live: { policy: { ...aLiveSession().policy, rules: async () => fail() } } },
   ]
   for (const change of broken) {
     const { verdict, risk, by, reason } = await judged(t, 'ls', change)
@@ -48,11 +48,11 @@ test('whatever fails while a request is judged ends in a refusal, however harmle
   }
 })
 
-test('the brain has no say about HIGH, and the person who started the session has only about that very command', async t => {
+test('the brain does not decide about HIGH, and --allowed-tools decides only about that very command', async t => {
   const allowed = { policy: { ...aLiveSession().policy, allowedTools: ['Bash(rm x)'] } }
   assert.equal((await judged(t, 'rm x', {})).verdict, 'deny')
-  assert.equal((await judged(t, 'rm x', { run: allowed })).rule, '--allowed-tools Bash(rm x)')
-  assert.equal((await judged(t, 'rm y', { run: allowed })).verdict, 'deny')
+  assert.equal((await judged(t, 'rm x', { live: allowed })).rule, '--allowed-tools Bash(rm x)')
+  assert.equal((await judged(t, 'rm y', { live: allowed })).verdict, 'deny')
 })
 
 const REQUEST: Request = { callId: 'c-1', tool: 'Bash', input: { command: 'rm x' }, cwd: '/p' }
@@ -70,7 +70,7 @@ function rowFor(verdict: Verdict, decision: Decision, signal = new AbortControll
   )
 }
 
-test('what was refused because nobody was there is listed with what it is and why', () => {
+test('a call that was refused because nobody was there is listed with what it is and why', () => {
   const expected = {
     kind: 'permission',
     session_id: 's-000001',
@@ -90,7 +90,7 @@ test('what was refused because nobody was there is listed with what it is and wh
   assert.deepEqual(rowFor(BY_NOBODY, ASKED), expected)
 })
 
-test('what a rule or a person refused, what was allowed and what was withdrawn is not listed', () => {
+test('a call that a rule or a person refused, an allowed call and a withdrawn call are not listed', () => {
   const ruled: Decision = { ...BY_POLICY, by: 'rule', rule: 'deny Bash rm *' }
   assert.equal(rowFor({ ...BY_POLICY, by: 'rule' }, ruled), undefined)
   assert.equal(rowFor({ ...BY_POLICY, by: 'human' }, ASKED), undefined)

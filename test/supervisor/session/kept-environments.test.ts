@@ -6,7 +6,7 @@ import { KeptEnvironments } from '../../../src/supervisor/session/kept-environme
 import { pccFor } from '../../cli/pcc.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 
-test('what is kept of an environment is HIGH for an agent, wherever PCC_HOME points to', async t => {
+test('reading a kept environment is HIGH for an agent, wherever PCC_HOME points to', async t => {
   const pcc = pccFor(t)
   const project = gitProject(t)
   const { run } = appPathsFor({ env: pcc.env })
@@ -25,7 +25,7 @@ test('what is kept of an environment is HIGH for an agent, wherever PCC_HOME poi
   }
 })
 
-test('kept in memory only, nothing is on the disk, and a file of before is gone', t => {
+test('an environment that is kept in memory only leaves nothing on the disk, and an earlier file is removed', t => {
   const run = tempDir(t)
   const env = { ANTHROPIC_API_KEY: 'x' }
   const kept = new KeptEnvironments(run)
@@ -38,7 +38,7 @@ test('kept in memory only, nothing is on the disk, and a file of before is gone'
   assert.equal(kept.of('s-1'), undefined)
 })
 
-test('the next daemon has what open sessions and runs were started with, and forgets that of all others', t => {
+test('the next daemon has the environments of open sessions and runs, and forgets all others', t => {
   const dir = tempDir(t)
   const before = new KeptEnvironments(dir)
   for (const id of ['s-open', 's-over', 'r-open', 'r-over']) before.keep(id, { KEY: id }, { onDisk: true })

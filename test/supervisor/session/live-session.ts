@@ -7,7 +7,7 @@ import { openSessionGuards } from '../../../src/supervisor/guards/session-guards
 import type { LiveSession } from '../../../src/supervisor/session/context.ts'
 import { SpendingMeter } from '../../../src/tasks/budgets.ts'
 
-/** A run as it stands in the middle of a turn. */
+/** A live session in the middle of a turn. */
 export function aLiveSession(row: Partial<SessionRow> = {}, more: Partial<LiveSession> = {}): LiveSession {
   const driver: Driver = {
     agent: 'none',
@@ -39,13 +39,13 @@ export function aLiveSession(row: Partial<SessionRow> = {}, more: Partial<LiveSe
     calls: new Map(),
     toolCalls: new Map(),
     callWaiters: new Map(),
-    hearing: false,
+    isHandlingEvent: false,
     parking: new Map(),
     answer: undefined,
-    taken: undefined,
-    before: { input_tokens: 0, output_tokens: 0, cost_usd: 0, turns: 0 },
+    answeredQuestion: undefined,
+    earlierUsage: { input_tokens: 0, output_tokens: 0, cost_usd: 0, turns: 0 },
     secrets: [],
-    mind: {
+    brainSettings: {
       brain: rulesBrain,
       threshold: 0.7,
       autoAnswer: true,
@@ -67,14 +67,14 @@ export function aLiveSession(row: Partial<SessionRow> = {}, more: Partial<LiveSe
       { repeatedCalls: 8, noProgressRounds: 120, stallMs: 300_000, maxMemoryBytes: 2 ** 31 },
       0,
     ),
-    warned: new Map(),
+    warnedLevels: new Map(),
     answered: false,
-    trying: false,
+    isRetrying: false,
     compaction: undefined,
     checkpointedAt: 0,
-    withstood: false,
+    hasSurvivors: false,
     checkpointEveryMs: 600_000,
-    begunAt: 0,
+    startedAt: 0,
     retryMs: [5_000, 30_000, 120_000],
     session: undefined,
     opened: Promise.withResolvers(),

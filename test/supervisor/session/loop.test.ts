@@ -35,7 +35,7 @@ const failing = (kind: FailureKind) =>
 
 const asks = turn('completed', { text: 'I have a plan. Should I proceed with the refactoring?' })
 
-/** Every row of the table: what happens, in which circumstances, and what follows. */
+/** The table of the loop: what happens, in which circumstances, and which action follows. */
 const TABLE: [string, SessionEvent, Partial<LoopContext>, Action['do']][] = [
   ['an event of the work', { kind: 'plan', items: [] }, {}, 'go_on'],
   ['a word of the model', { kind: 'text', text: 'a' }, {}, 'open_gate'],
@@ -92,7 +92,7 @@ test('the loop, row by row', () => {
   }
 })
 
-test('a limit that is met on the way to a stop, a pause or a halt still shuts the account', () => {
+test('a limit that is met on the way to a stop, a pause or a halt still closes the account', () => {
   const ways: Partial<LoopContext>[] = [{ stopping: 'enough' }, { pausing: 'person' }, { pausing: 'guard' }]
   for (const way of ways) {
     const met = { limit: undefined, ...decide(think(failing('limit')), { ...QUIET, ...way }) }
@@ -101,13 +101,13 @@ test('a limit that is met on the way to a stop, a pause or a halt still shuts th
   }
 })
 
-test('a call that was put off is parked by its id, and one that the agent has given up since is told as gone', () => {
+test('a parked call is known by its id, and one that the agent has given up is marked as gone', () => {
   const parked = (gone?: true) => turn('parked', { parked: { callId: 'c', tool: 'Bash', ...(gone && { gone }) } })
   assert.deepEqual(decide(think(parked()), QUIET), { do: 'park', callId: 'c' })
   assert.deepEqual(decide(think(parked(true)), QUIET), { do: 'park', callId: 'c', gone: true })
 })
 
-test('only a completed turn completes a task: no other end is ever a success', () => {
+test('only a completed turn completes a task; no other ending is a success', () => {
   const done = new Set<Action['do']>(['session_complete', 'next_task'])
   const outcomes = ['paused', 'parked', 'interrupted', 'capped', 'failed'] as const
   fc.assert(
@@ -132,7 +132,7 @@ test('only a completed turn completes a task: no other end is ever a success', (
   )
 })
 
-test('what may pass by itself is tried three times, later each time; the rest is never tried again', () => {
+test('a failure that may pass is retried three times, with longer waits; any other failure is never retried', () => {
   const waits = [0, 1, 2].map(retries => decide(think(failing('server')), { ...QUIET, retries }))
   assert.deepEqual(
     waits.map(action => action.do === 'retry' && [action.attempt, action.afterMs]),
@@ -151,7 +151,7 @@ test('what may pass by itself is tried three times, later each time; the rest is
   ])
 })
 
-test('a limit without a record of its own is a limit all the same', () => {
+test('a limit without details is a limit all the same', () => {
   const analysis: Analysis = think(turn('failed', { failure: { kind: 'limit', message: 'full' } }))
   assert.deepEqual(analysis.type === 'rate_limit' && analysis.limit, { source: 'result', message: 'full' })
 })

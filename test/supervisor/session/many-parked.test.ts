@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { scriptedAgent } from './scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
-/** One whose run is not let go costs 11,000 where nothing but the run is kept; what is parked costs a row on the disk. */
+/** Bytes per session. A leaked live session alone costs 11,000; a parked session costs a row on the disk. */
 const MOST_BYTES_EACH = 9_000
 const PARKED = 200
 const WARM_UP = 40
@@ -14,7 +14,7 @@ const AT_ONCE = 10
 test('two hundred parked sessions leave memory flat: no agent, no live session, no ask', async t => {
   const agent = scriptedAgent(() => ({ asks: true }))
   const world = await scriptedWorld(t, agent, { PCC_SESSIONS_MAX_CONCURRENT: String(AT_ONCE) })
-  // The first ones load what is loaded on use, and fill what is kept once.
+  // The first sessions load modules on use and fill caches.
   await park(world, WARM_UP)
   const before = await heap()
   await park(world, PARKED)
@@ -27,7 +27,7 @@ test('two hundred parked sessions leave memory flat: no agent, no live session, 
   assert.deepEqual([body.escalations.length, body.escalations[0].sessions.length], [1, PARKED + WARM_UP])
 })
 
-/** Some at a time, until so many have parked and their agents have left. */
+/** Starts sessions in batches until `count` have parked and their agents have left. */
 async function park(world: ScriptedWorld, count: number): Promise<void> {
   for (let made = 0; made < count; made += AT_ONCE) {
     const ids = await Promise.all(Array.from({ length: AT_ONCE }, () => world.start('ask something')))
@@ -39,10 +39,10 @@ async function park(world: ScriptedWorld, count: number): Promise<void> {
   }
 }
 
-/** What is reachable, twice collected: the first pass frees what finalizers hold. */
+/** The size of the reachable heap after several collections: the first ones free what finalizers hold. */
 async function heap(): Promise<number> {
   setFlagsFromString('--expose-gc')
-  setFlagsFromString('--no-flush-bytecode') // or what was compiled is thrown away in between, which is megabytes
+  setFlagsFromString('--no-flush-bytecode') // otherwise compiled code is discarded in between, which is megabytes
   const collect = runInNewContext('gc') as () => void
   for (let pass = 0; pass < 3; pass += 1) {
     await new Promise(resolve => setImmediate(resolve))

@@ -14,11 +14,11 @@ const DECISION: Decision = { verdict: 'ask', risk: 'HIGH', reason: 'rm deletes',
 const JUDGED = { assessment: ASSESSMENT, decision: DECISION }
 const ASKED = { ...JUDGED, suggestion: undefined, askId: 'a-1' }
 
-test('a call is put off with the row by which a person hears of it, without its input in what the session keeps', () => {
-  const run = aLiveSession()
-  const park = parkPermission({ request: REQUEST, ...ASKED }, run)
+test('a parked call gets an escalation for a person, and the session keeps the call without its input', () => {
+  const live = aLiveSession()
+  const park = parkPermission({ request: REQUEST, ...ASKED }, live)
   assert.equal(park.reason, 'HIGH risk: rm deletes; it waits for a person')
-  const waiting = run.parking.get('c-1')
+  const waiting = live.parking.get('c-1')
   assert.ok(waiting && 'digest' in waiting.parked)
   assert.deepEqual([waiting.parked.tool, waiting.parked.target, waiting.parked.risk], ['Bash', 'rm x', 'HIGH'])
   assert.equal('input' in waiting.parked, false)
@@ -27,22 +27,22 @@ test('a call is put off with the row by which a person hears of it, without its 
   assert.deepEqual(reasons, [REASON])
 })
 
-test('a call of a subagent, or one too long to be shown whole, cannot be put off', () => {
+test('a call of a subagent, or one too long to be shown whole, cannot be parked', () => {
   assert.equal(isParkable(REQUEST), true)
   assert.equal(isParkable({ ...REQUEST, agentId: 'a-1' }), false)
   assert.equal(isParkable({ ...REQUEST, input: { command: 'rm x', description: 'y'.repeat(4_000) } }), false)
 })
 
-test('a yes is for the very call with its very input, whatever the order of its fields, and is used once', () => {
-  const run = approved()
-  assert.equal(answerToPermission({ ...REQUEST, callId: 'c-2' }, JUDGED, run), undefined, 'another call')
+test('a yes is for that very call and input, whatever the order of its fields, and is used once', () => {
+  const live = approved()
+  assert.equal(answerToPermission({ ...REQUEST, callId: 'c-2' }, JUDGED, live), undefined, 'another call')
   const reordered = { ...REQUEST, input: { description: 'Remove', command: 'rm x' } }
-  const { verdict, by, reason } = answerToPermission(reordered, JUDGED, run) ?? {}
+  const { verdict, by, reason } = answerToPermission(reordered, JUDGED, live) ?? {}
   assert.deepEqual([verdict, by, reason], ['allow', 'ann', 'approved by a person'])
-  assert.equal(answerToPermission(REQUEST, JUDGED, run), undefined)
+  assert.equal(answerToPermission(REQUEST, JUDGED, live), undefined)
 })
 
-test('a call that came back with another input or as another tool is refused, in the name of nobody', () => {
+test('a call that comes back with another input or as another tool is refused by nobody', () => {
   for (const request of [
     { ...REQUEST, input: { ...REQUEST.input, command: 'rm y' } },
     { ...REQUEST, input: { ...REQUEST.input, run_in_background: true } },
@@ -53,7 +53,7 @@ test('a call that came back with another input or as another tool is refused, in
   }
 })
 
-test('a yes does not open what a rule forbids by now, what trust has to cover, or what the policy failed on', () => {
+test('a yes does not override a rule, missing trust or a failure of the policy', () => {
   const ruled: Decision = { ...DECISION, verdict: 'deny', by: 'rule', rule: 'deny Bash rm *' }
   assert.equal(answerToPermission(REQUEST, { ...JUDGED, decision: ruled }, approved()), undefined)
   const guarded: Decision = { ...DECISION, verdict: 'deny', by: 'policy' }
@@ -66,11 +66,11 @@ test('a yes does not open what a rule forbids by now, what trust has to cover, o
   )
 })
 
-test('only a clear yes is one', () => {
+test('anything but a clear yes is a no', () => {
   const parked = { ...PARKED, digest: callDigest('Bash', REQUEST.input) }
   for (const said of [{ by: 'ann' }, { by: 'ann', answer: ['allow'] }, { by: 'ann', verdict: 'deny' as const }]) {
-    const run = aLiveSession({}, { answer: givenAnswer(parked, said) })
-    assert.equal(answerToPermission(REQUEST, JUDGED, run)?.verdict, 'deny')
+    const live = aLiveSession({}, { answer: givenAnswer(parked, said) })
+    assert.equal(answerToPermission(REQUEST, JUDGED, live)?.verdict, 'deny')
   }
 })
 
@@ -83,7 +83,7 @@ const PARKED = {
   reason: 'rm deletes',
 } as const
 
-/** A run that was started again with a yes to the call. */
+/** A session that was started again with a yes to the call. */
 function approved() {
   const parked = { ...PARKED, digest: callDigest('Bash', REQUEST.input) }
   return aLiveSession({}, { answer: givenAnswer(parked, { verdict: 'allow', by: 'ann' }) })

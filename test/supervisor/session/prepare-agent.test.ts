@@ -24,7 +24,7 @@ import { scriptedWorld } from './scripted-world.ts'
 const of = (kind: string, env: Record<string, string> = {}) =>
   accountOf({ kind, name: kind }, { HOME: '/home/me', ...env })
 
-test('two programs of the person’s own have two accounts, although both are scripts of one interpreter', () => {
+test('two custom agents have two accounts, although both are scripts of one interpreter', () => {
   const own = (script: string) =>
     accountOf({ kind: 'custom', name: 'node', command: ['node', script] }, { HOME: '/home/me' })
   assert.equal(own('/a.mjs'), own('/a.mjs'))
@@ -36,17 +36,17 @@ test('opencode with the key of one vendor shares the account, and so the limit, 
   assert.equal(of('opencode', claude), of('claude', claude))
   assert.equal(of('opencode', { OPENAI_API_KEY: 'o' }), of('codex', { OPENAI_API_KEY: 'o' }))
   const both = { ...claude, OPENAI_API_KEY: 'o' }
-  assert.notEqual(of('opencode', both), of('claude', both), 'nobody knows which of two it uses')
+  assert.notEqual(of('opencode', both), of('claude', both), 'which of the two keys it uses is unknown')
 })
 
-test('what earlier versions called an account is known, and that of another is not among it', () => {
+test('the former ids of an account are known, and do not include those of another account', () => {
   const mine = { kind: 'custom', name: 'node', command: ['node', '/a.mjs'] }
   const env = { HOME: '/home/me' }
   assert.deepEqual(formerAccounts(mine, env), formerAccounts({ ...mine, command: ['node', '/b.mjs'] }, env))
   assert.equal(formerAccounts(mine, env).includes(accountOf(mine, env)), false)
   assert.notDeepEqual(formerAccounts(mine, { HOME: '/home/you' }), formerAccounts(mine, env))
   const claude = { kind: 'claude', name: 'claude' }
-  assert.deepEqual(formerAccounts(claude, env), [accountOf(claude, env)], 'that of Claude Code has not changed')
+  assert.deepEqual(formerAccounts(claude, env), [accountOf(claude, env)], 'the id of Claude Code has not changed')
 })
 
 const SET = `agents.sandbox = "off"
@@ -60,13 +60,16 @@ const HIDDEN = ['/home/me/.perpetualcc', '/srv/pcc', '/srv/pcc/run', '/srv/pcc/l
 
 test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_write reach the sandbox', async t => {
   const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
-  const { asked: standard } = await planSandbox((await loadConfig(writeConfigFiles(t))).config, where)
+  const { settings: standard } = await planSandbox((await loadConfig(writeConfigFiles(t))).config, where)
   const made = await findBubblewrap()
   assert.deepEqual(standard, {
     ...('program' in made ? { mode: 'required', made } : { mode: 'auto' }),
     ...{ network: [], read: [], write: [], hidden: HIDDEN, git: undefined },
   })
-  const { asked: set, stands } = await planSandbox((await loadConfig(writeConfigFiles(t, { user: SET }))).config, where)
+  const { settings: set, isInForce } = await planSandbox(
+    (await loadConfig(writeConfigFiles(t, { user: SET }))).config,
+    where,
+  )
   assert.deepEqual(
     { ...set, git: undefined },
     {
@@ -78,44 +81,44 @@ test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_wri
       write: ['~/.cache/thing'],
     },
   )
-  assert.equal(stands, false)
+  assert.equal(isInForce, false)
 })
 
-test('a sandbox that is required is there, or nothing is started', async t => {
+test('a required sandbox is there, or nothing is started', async t => {
   const { config } = await loadConfig(writeConfigFiles(t, { user: 'agents.sandbox = "required"\n' }))
   const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
-  if ('program' in (await findBubblewrap())) assert.equal((await planSandbox(config, where)).stands, true)
+  if ('program' in (await findBubblewrap())) assert.equal((await planSandbox(config, where)).isInForce, true)
   else await assert.rejects(planSandbox(config, where), { code: 'sandbox_missing' })
   const held = await planSandbox(config, { ...where, manifest: claudeManifest })
-  assert.deepEqual(held, { asked: undefined, stands: false })
+  assert.deepEqual(held, { settings: undefined, isInForce: false })
 })
 
-test('of a worktree the repository is found from the project, whatever the worktree says', async t => {
+test('the repository of a worktree is found from the project, whatever the worktree says', async t => {
   const project = gitProject(t)
   const top = join(tempDir(t), 'tree')
   const env = bareEnv(tempDir(t))
   execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/t', top], { cwd: project, env, stdio: 'pipe' })
   const { config } = await loadConfig(writeConfigFiles(t))
   const place = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t', target: 'main', base: 'x' }
-  const { asked } = await planSandbox(config, { manifest: geminiManifest, project, place, paths })
+  const { settings } = await planSandbox(config, { manifest: geminiManifest, project, place, paths })
   const common = join(project, '.git')
-  assert.deepEqual(asked?.git, { top, own: join(common, 'worktrees/tree'), common })
-  assert.deepEqual(asked?.read, [project])
+  assert.deepEqual(settings?.git, { top, own: join(common, 'worktrees/tree'), common })
+  assert.deepEqual(settings?.read, [project])
   execFileSync('sh', ['-c', `printf 'gitdir: ${tempDir(t)}\n' > .git`], { cwd: top })
   assert.deepEqual(
-    (await planSandbox(config, { manifest: geminiManifest, project, place, paths })).asked?.git,
+    (await planSandbox(config, { manifest: geminiManifest, project, place, paths })).settings?.git,
     undefined,
   )
 })
 
-test('the folder of a socket that lies elsewhere is hidden too', async t => {
+test('the folder of a socket outside of the data directory is hidden too', async t => {
   const { config } = await loadConfig(writeConfigFiles(t))
   const long = appPathsFor({ env: { HOME: '/home/me' }, dataDir: `/srv/${'x'.repeat(120)}` })
-  const { asked } = await planSandbox(config, {
+  const { settings } = await planSandbox(config, {
     ...{ manifest: geminiManifest, project: tempDir(t), place: undefined },
     paths: long,
   })
-  assert.ok(asked?.hidden.includes(dirname(long.socket)))
+  assert.ok(settings?.hidden.includes(dirname(long.socket)))
   assert.ok(!dirname(long.socket).startsWith('/srv'))
 })
 
@@ -126,7 +129,7 @@ const DAEMON = {
   GEMINI_API_KEY: 'fake-gemini',
 }
 
-test('a judge has the login of its session and nothing of another that the daemon was started with', () => {
+test('a brain has the login of its session and no variables of another login that the daemon was started with', () => {
   for (const session of [{ CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' }, { CLAUDE_CODE_USE_BEDROCK: '1' }]) {
     const env = brainEnvironment({ daemon: DAEMON, session, patterns: STANDARD_AGENT_ENV })
     const judge = readModelSetup('claude', configWith({ 'brain.type': 'claude' }), env)
@@ -134,13 +137,13 @@ test('a judge has the login of its session and nothing of another that the daemo
   }
 })
 
-test('a key that settings only name is found where the daemon was started, and that of the session goes before it', () => {
+test('a key that settings only name is found in the environment of the daemon, and that of the session counts first', () => {
   const of = (session: Record<string, string>) =>
     brainEnvironment({ daemon: DAEMON, session, patterns: STANDARD_AGENT_ENV })['GEMINI_API_KEY']
   assert.deepEqual([of({}), of({ GEMINI_API_KEY: 'fake-other' })], ['fake-gemini', 'fake-other'])
 })
 
-test('the brains of a session are opened with that', async t => {
+test('the brains of a session are opened with that environment', async t => {
   const world = await scriptedWorld(
     t,
     scriptedAgent(() => ({})),

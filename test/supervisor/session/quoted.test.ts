@@ -6,7 +6,7 @@ import remarkParse from 'remark-parse'
 import { unified } from 'unified'
 import { readSigils } from '../../../src/supervisor/session/read-sigils.ts'
 
-/** Lines that make it hard to say where a fence begins and ends. `S` stands for a sigil. */
+/** Lines that make it hard to see where a fence begins and ends. `S` stands for a sigil. */
 const LINES = [
   'S',
   'S',
@@ -60,7 +60,7 @@ const LINES = [
   '<verify-pass/>',
 ]
 
-/** What was read wrongly once. */
+/** Documents that were once read wrongly. */
 const MISREAD = [
   '1. ```\n* * *\n  ```\n<journal>3</journal>',
   '1. ```\n<journal>1</journal>\n   ```\n<journal>3</journal>',
@@ -74,7 +74,7 @@ const documents = fc
   .array(fc.constantFrom(...LINES), { maxLength: 14 })
   .map(lines => lines.map((line, at) => (line === 'S' ? `<journal>${at}</journal>` : line)))
 
-test('no sigil counts on a line that a whole Markdown parser calls code or a quotation', () => {
+test('no sigil counts on a line that a full Markdown parser calls code or a quotation', () => {
   fc.assert(
     fc.property(documents, lines => {
       const text = lines.join('\n')
@@ -84,7 +84,7 @@ test('no sigil counts on a line that a whole Markdown parser calls code or a quo
         assert.ok(!quoted.has(Number(sigil.notes) + 1), `line ${Number(sigil.notes) + 1} of\n${text}`)
       }
     }),
-    // The same documents every time: a reader of Markdown is never quite right, and CI is no place to find out where.
+    // The seed is fixed: no reader of Markdown is entirely right, and CI is no place to find out where it is not.
     { numRuns: 4_000, seed: 1, examples: MISREAD.map(text => [text.split('\n')]) },
   )
 })
@@ -102,7 +102,7 @@ test('text in a fence never yields a sigil, whatever is in it and around it', ()
   )
 })
 
-test('any text is read without an error, and what counts is within its bounds', () => {
+test('any text is read without an error, and the result is within its bounds', () => {
   const pieces = fc.constantFrom('<journal>', '</journal>', '<task-done>', '<promise>FAILURE', '\n', '`', '>', ' ', 'x')
   fc.assert(
     fc.property(fc.array(fc.oneof(pieces, fc.string()), { maxLength: 40 }), words => {

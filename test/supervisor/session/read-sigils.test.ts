@@ -38,7 +38,7 @@ test('every sigil is read when it is alone on its line', () => {
   })
 })
 
-test('a failure may give its reason behind a colon', () => {
+test('a failure may give its reason after a colon', () => {
   assert.deepEqual(counted(`<task-failed>${TASK}: the API is gone</task-failed>`), [
     { kind: 'task-failed', task: TASK, reason: 'the API is gone' },
   ])
@@ -47,7 +47,7 @@ test('a failure may give its reason behind a colon', () => {
   ])
 })
 
-test('notes, knowledge and findings may go over several lines, with code in them', () => {
+test('notes, knowledge and findings may span several lines, with code in them', () => {
   const notes = '<journal>\nFirst.\n\n```ts\nconst a = 1\n```\nLast.\n</journal>'
   assert.deepEqual(counted(`${notes}\n\n${DONE}`), [
     { kind: 'journal', notes: 'First.\n\n```ts\nconst a = 1\n```\nLast.' },
@@ -57,7 +57,7 @@ test('notes, knowledge and findings may go over several lines, with code in them
   assert.deepEqual(counted(found), [{ kind: 'verify-fail', reason: 'one\ntwo' }])
 })
 
-test('what stands inside of notes is notes and no sigil', () => {
+test('a sigil inside of notes is part of the notes', () => {
   assert.deepEqual(counted(`<journal>\n${DONE}\n</journal>`), [{ kind: 'journal', notes: DONE }])
 })
 
@@ -84,7 +84,7 @@ const NOT_MEANT: [name: string, text: string, why: RegExp][] = [
 ]
 
 for (const [name, text, why] of NOT_MEANT) {
-  test(`a sigil in ${name} does not count, and is told`, () => {
+  test(`a sigil in ${name} does not count, and is reported`, () => {
     const { sigils, ignored } = read(text)
     assert.deepEqual(sigils, [])
     assert.equal(ignored.length, 1)
@@ -92,18 +92,18 @@ for (const [name, text, why] of NOT_MEANT) {
   })
 }
 
-test('a mention in a sentence is neither counted nor told', () => {
+test('a mention in a sentence is neither counted nor reported', () => {
   const text = `I will write ${DONE} when I am done.\nOr \`${DONE}\`.`
   assert.deepEqual(read(text), { sigils: [], ignored: [] })
 })
 
-test('what stands beside it on its line makes it no sigil', () => {
+test('a sigil with other text on its line does not count', () => {
   assert.deepEqual(whys(`${DONE} I think`), ['it is not alone on its line'])
   assert.deepEqual(whys('<verify-pass/> nearly'), ['it is not alone on its line'])
   assert.deepEqual(whys('<journal>a</journal> b'), ['it is not alone on its line'])
 })
 
-test('a sigil behind ordinary Markdown counts: closed fences, lists, quotations that are over, code in sentences', () => {
+test('a sigil after ordinary Markdown counts: closed fences, lists, finished quotations, code in sentences', () => {
   const before = [
     '```ts\nconst a = `x`\n```',
     '- one\n- two\n  ```sh\n  npm test\n  ```\n  1. deep\n     ```\n     code\n     ```',
@@ -115,25 +115,25 @@ test('a sigil behind ordinary Markdown counts: closed fences, lists, quotations 
     '# Heading\n\n| a | b |\n|---|---|\n| 1 | 2 |',
     '---',
   ]
-  for (const each of [...before, before.join('\n\n')]) {
-    assert.deepEqual(counted(`${each}\n\n${DONE}`), [{ kind: 'task-done', task: TASK }], each)
+  for (const document of [...before, before.join('\n\n')]) {
+    assert.deepEqual(counted(`${document}\n\n${DONE}`), [{ kind: 'task-done', task: TASK }], document)
   }
   assert.equal(counted(`All is done:\n- a\n- b\n${DONE}\n`).length, 1)
   assert.equal(counted(`Done.\r\n${DONE}  \r\n`).length, 1)
 })
 
-test('one that names another task is told and does not count', () => {
+test('a sigil that names another task is reported and does not count', () => {
   assert.deepEqual(whys('<task-done>t-000000</task-done>'), ['it names t-000000, which is not the task at hand'])
   assert.deepEqual(readSigils(DONE, { task: undefined }).sigils, [])
   assert.deepEqual(counted('<promise>FAILURE</promise>').length, 1)
 })
 
-test('the second time does not count; another word does', () => {
+test('a repeated sigil does not count; a different one does', () => {
   assert.deepEqual(whys(`${DONE}\n${DONE}`), ['it was said before'])
   assert.equal(counted(`<next-model>opus</next-model>\n<next-model>haiku</next-model>`).length, 2)
 })
 
-test('what cannot be understood is told and does not count', () => {
+test('a sigil that cannot be parsed is reported and does not count', () => {
   assert.deepEqual(whys('<task-done></task-done>'), ['it is empty'])
   assert.deepEqual(whys('<task-done>all of it</task-done>'), ['it names no task'])
   assert.deepEqual(whys(`<task-done>${TASK}`), ['it is not closed'])
@@ -149,7 +149,7 @@ test('what cannot be understood is told and does not count', () => {
   assert.deepEqual(whys('<task-done \n'), ['its tag is not complete'])
 })
 
-test('long ones are cut, many are not read to the end, and unseen characters are left out', () => {
+test('long sigils are cut, only the first fifty are read, and invisible characters are left out', () => {
   const [failed] = counted(`<verify-fail>${'x'.repeat(100_000)}</verify-fail>`)
   assert.equal(failed?.kind === 'verify-fail' && failed.reason.length, 2_000)
   const [note] = counted(`<journal>a\u0000\u202eb\tc\u001b[2J</journal>`)
@@ -162,7 +162,7 @@ test('long ones are cut, many are not read to the end, and unseen characters are
   assert.deepEqual(known?.kind === 'knowledge' && [known.tags.length, known.title.length], [20, 200])
 })
 
-test('what an agent says to its supervisor is taken out of its words, also over several lines, and nothing else', () => {
+test('sigils are removed from the text of an agent, also over several lines, and nothing else is', () => {
   const text = [
     'Done.',
     '<task-done>t-3fa91c</task-done>',
@@ -178,6 +178,6 @@ test('what an agent says to its supervisor is taken out of its words, also over 
   assert.equal(stripSigils(text), 'Done.\n\nI wrote <journal>this</journal> in a sentence.\n\n<div>stays</div>')
 })
 
-test('a text of nothing but openings is read in a moment', () => {
+test('a text of nothing but opening tags is read quickly', () => {
   assert.equal(stripSigils('<journal>\n'.repeat(2_000)).length, '<journal>\n'.repeat(2_000).trim().length)
 })

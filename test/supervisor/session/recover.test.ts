@@ -17,11 +17,11 @@ import { sessionDepsOn } from './session-deps.ts'
 
 const STATES: SessionState[] = ['queued', 'starting', 'running', 'asking', 'ended']
 const BOOT = 'boot-now'
-/** Its answer was on the way to the agent. */
+/** The parked question of a session whose answer was on the way to the agent. */
 const ANSWERED: Parked = { ask_id: 'a-1', call_id: 'c-1', questions: [], reason: 'nobody could answer', number: 1 }
 
-/** Of a floor, what taking sessions away needs. */
-function floorOn(store: Store): SupervisorContext {
+/** The part of the supervisor context that recovery needs. */
+function supervisorOn(store: Store): SupervisorContext {
   return { deps: sessionDepsOn(store), bootId: BOOT, log: silentLog } as SupervisorContext
 }
 
@@ -63,14 +63,14 @@ test('every session that a dead daemon held ends once, and goes on unless a pers
       if (isStuck) stuck.add(id)
       before.push(await left(store, { ...row, id, name: id, ended_as: row.state === 'ended' ? 'paused' : null }))
     }
-    const counted = await recover(stuck, floorOn(store))
-    await recover(stuck, floorOn(store))
+    const counted = await recover(stuck, supervisorOn(store))
+    await recover(stuck, supervisorOn(store))
     const held = before.filter(({ state, owner }) => state !== 'ended' && owner === 'boot-gone')
     for (const row of before) {
       const after = await store.sessions.get(row.id)
       const events = await store.events({ subject: row.id })
       if (!held.includes(row)) {
-        assert.deepEqual(after, row, 'what nobody lost stays as it was')
+        assert.deepEqual(after, row, 'a session that no daemon lost stays as it was')
         continue
       }
       const isHeld = row.intent !== null || row.recoveries >= 5 || stuck.has(row.id)
@@ -83,7 +83,7 @@ test('every session that a dead daemon held ends once, and goes on unless a pers
       assert.equal(after?.resumes_at !== null, !isHeld && !isBrought)
       const asked = await store.escalations.list({ session: row.id, states: ['open'] })
       const isProblem = row.intent !== 'stop' && (row.recoveries >= 5 || stuck.has(row.id))
-      assert.equal(asked.length, isProblem ? 1 : 0, 'a person hears of what does not go on by itself')
+      assert.equal(asked.length, isProblem ? 1 : 0, 'a person hears of a session that does not go on by itself')
       const task = await store.tasks.get(row.task_id ?? '')
       assert.deepEqual([task?.state, task?.attempt], ['waiting', 2])
     }
@@ -92,7 +92,7 @@ test('every session that a dead daemon held ends once, and goes on unless a pers
   await fc.assert(property, { numRuns: 25 })
 })
 
-test('those who had a place go on first, then by priority and age', async t => {
+test('sessions that had a place go on first, the rest by priority and age', async t => {
   await using store = await openStore({ file: join(tempDir(t), 'db') })
   const rows: Partial<SessionRow>[] = [
     { id: 's-a', state: 'queued', priority: 0, created_at: 1 },
@@ -101,21 +101,21 @@ test('those who had a place go on first, then by priority and age', async t => {
     { id: 's-d', state: 'asking', priority: 0, created_at: 3 },
   ]
   for (const row of rows) await left(store, { ...row, name: row.id ?? '' })
-  await recover(new Set(), floorOn(store))
+  await recover(new Set(), supervisorOn(store))
   const order = (await store.sessions.waiting()).map(({ id }) => id)
   assert.deepEqual(order, ['s-d', 's-c', 's-b', 's-a'])
 })
 
-test('who lost a session can neither report on it nor on its task', async t => {
+test('a daemon that lost a session can neither report on it nor on its task', async t => {
   await using store = await openStore({ file: join(tempDir(t), 'db') })
   const row = await left(store, { id: 's-a', name: 'a', state: 'running' })
   const stale = aLiveSession(row, { id: 's-a', attempt: 1 })
-  await recover(new Set(), floorOn(store))
+  await recover(new Set(), supervisorOn(store))
   const done = { events: [], patch: { turns: 9 }, task: { to: 'done', result: 'All done.' } } as const
   await assert.rejects(record(stale, sessionDepsOn(store), { ...done, events: [] }), { code: 'session_taken_over' })
   const { turns } = (await store.sessions.get('s-a')) ?? {}
   assert.equal(turns, row.turns)
-  // One that took it up again under the same name has the new attempt, and an old one moves nothing.
+  // A session that was resumed under the same owner has the new attempt, and the old attempt moves nothing.
   await store.sessions.update('s-a', { owner: row.owner })
   await store.transaction(tx => sessionDepsOn(store).tasks.claimNext('s-a', tx))
   await record(aLiveSession(row, { id: 's-a', attempt: 1 }), sessionDepsOn(store), { ...done, events: [] })

@@ -7,7 +7,7 @@ import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
 
-test('a conversation that has not heard of its next task is given the words of it, and one that has is told to go on', async t => {
+test('a conversation that has not heard of its next task gets its text, and one that has is told to go on', async t => {
   const dir = tempDir(t)
   await using store = await openStore({ file: join(dir, 'store.db') })
   const deps = sessionDepsOn(store, { checkpoints: join(dir, 'checkpoints') })
@@ -17,7 +17,7 @@ test('a conversation that has not heard of its next task is given the words of i
   const { driver } = aLiveSession()
   const prompt = async () =>
     (await restore({ row, driver, env: {}, manifest: { name: 'none', resume: 'resume' } }, deps)).prompt
-  const heard = (text: string) =>
+  const appendSaid = (text: string) =>
     store.transaction(tx => tx.append([{ actor: 'agent', subject: session, kind: 'agent.said', body: { text } }]))
   const claimNext = () => store.transaction(tx => deps.tasks.claimNext(session, tx))
   await store.transaction(async tx => {
@@ -28,10 +28,10 @@ test('a conversation that has not heard of its next task is given the words of i
   const first = await claimNext()
   assert.ok(first)
   assert.match(await prompt(), /^The work was interrupted/, 'a conversation begins with its first task')
-  await heard('I have done it')
+  await appendSaid('I have done it')
   await store.transaction(tx => deps.tasks.transition(first.id, { to: 'done', result: '', attempt: first.attempt }, tx))
   await claimNext()
-  assert.equal(await prompt(), 'the second task', 'its daemon died before it was said')
-  await heard('I begin with the second')
+  assert.equal(await prompt(), 'the second task', 'the daemon died before the task was sent')
+  await appendSaid('I begin with the second')
   assert.match(await prompt(), /^The work was interrupted/)
 })

@@ -4,47 +4,50 @@ import type { Driver, Failure, OpenSession, Session, SessionEvent } from '../../
 /** A moment of a turn at which a test can hold the agent. */
 export type Point = 'opening' | 'starting' | 'request' | 'tool' | 'answer' | 'question' | 'last request' | 'turn over'
 
-/** What a turn meets: nothing, a failure in place of the last answer, a question before it, or news of the allowance. */
+/**
+ * What happens in a turn: nothing special, a failure in place of the last answer, a question before it, or news of the
+ * allowance.
+ */
 export interface Turn {
   /** How full the five-hour window is, from 0 to 1. */
   used?: number
   failure?: Failure
-  /** In place of the first answer. */
+  /** A failure in place of the first answer. */
   refused?: Failure
   asks?: boolean
-  /** A command that it wants to run: the same call whenever it is offered. */
+  /** A command that the agent wants to run; it is the same call whenever it is requested. */
   wants?: string
-  /** By which id; the same one without it. */
+  /** The id of the call; by default always the same. */
   wantsAs?: string
-  /** The same by a subagent. */
+  /** The id of the subagent that requests it; by default the main agent does. */
   subagent?: string
-  /** Told with the first answer. */
+  /** Events that come with the first answer. */
   tells?: SessionEvent[]
-  /** It has begun, and does not go on before. */
+  /** The turn has begun and does not go on before this resolves. */
   until?: Promise<void> | undefined
-  /** Its report at the end. */
+  /** The report at the end of the turn. */
   says?: () => string
 }
 
 export interface ScriptedAgent {
   driver: Driver
-  /** Every prompt that a model was asked with, in order. */
+  /** Every prompt that the model got, in order. */
   prompts: string[]
-  /** How often the model was asked. */
+  /** How often the model was called. */
   calls(): number
-  /** Agents that are open now. */
+  /** How many agents are open now. */
   open(): number
-  /** From now on something of it is still there when it is closed. */
+  /** From now on a process survives when the agent is closed. */
   withstand(): void
-  /** From now on its record of every conversation is gone. */
+  /** From now on the agent has lost its record of every conversation. */
   lose(): void
-  /** Holds the agent the next time it comes to that point; resolves when it is there, with the way on. */
+  /** Holds the agent the next time it reaches that point; resolves then with a function that lets it go on. */
   holdAt(point: Point): Promise<() => void>
 }
 
 /**
- * An agent that keeps the contract of `domain/session.ts` and does what a script says: a request, a tool, perhaps a question,
- * a last request. `turnFor` tells what a prompt meets.
+ * An agent that keeps the contract of `domain/session.ts` and follows a script: a request, a tool, perhaps a question, a last
+ * request. `turnFor` gives the turn for a prompt.
  */
 export function scriptedAgent(
   turnFor: (prompt: string, call: number, cwd: string) => Turn = () => ({}),
@@ -138,7 +141,7 @@ class ScriptedSession implements Session {
     this.#running = true
     this.#pausing = false
     this.#cut = new AbortController()
-    // As the real ones: whoever cannot answer ends the turn, not the program.
+    // As with real agents: a failed answer ends the turn, not the program.
     void this.#turn(text, this.#cut.signal).catch((error: Error) =>
       this.#end('failed', { failure: { kind: 'other', message: error.message } }),
     )
@@ -149,7 +152,7 @@ class ScriptedSession implements Session {
   }
 
   async interrupt(): Promise<void> {
-    // As the real one: before it has introduced itself there is no turn to interrupt.
+    // As with the real agent: before it has introduced itself there is no turn to interrupt.
     if (!this.#running || !this.#started) return
     this.#cut.abort()
     this.#end('interrupted')
@@ -179,7 +182,7 @@ class ScriptedSession implements Session {
       until,
       says = () => `done: ${text}`,
     } = this.#world.turnFor(text, this.#options.cwd)
-    // A process takes a while to come up.
+    // A process takes a while to start.
     await new Promise(resolve => setImmediate(resolve))
     await this.#world.at('starting')
     if (cut.aborted) return
@@ -218,7 +221,7 @@ class ScriptedSession implements Session {
       const waiting = this.#world.at('question')
       const callId = `q-${text}`
       await this.#world.at('answer')
-      // As the real one: a gate that fails blocks the call, and the agent goes on from that.
+      // As with the real agent: a gate that fails blocks the call, and the agent goes on from that.
       const answer = await asks.question({ callId, questions }, cut).catch(() => undefined)
       await waiting
       if (cut.aborted) return

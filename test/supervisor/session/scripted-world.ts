@@ -31,33 +31,33 @@ export interface ScriptedWorld {
   supervisor: Supervisor
   terminals: AttachedTerminals
   agent: ScriptedAgent
-  /** What time it is; a test may move it. */
+  /** The time; a test may move it. */
   time: { ahead: number }
-  /** Why nothing may start; a test may fill and free the disk. */
+  /** The reason why nothing may start; a test may fill and free the disk. */
   disk: { reason: string | undefined; failed?: () => void }
-  /** Bytes that programs can still get; a test may make them few. */
+  /** Bytes that programs can still allocate; a test may make them few. */
   memory: { available: number }
-  /** The variables by which the daemon is set; a test may change them. */
+  /** The environment of the daemon; a test may change it. */
   settings: Record<string, string>
-  /** With which brains were opened, in order. */
+  /** The configurations with which brains were opened, in order. */
   configs: Config[]
-  /** And in which environments. */
+  /** The environments with which brains were opened, in order. */
   environments: Record<string, string | undefined>[]
-  /** Where the daemon keeps what is not data. */
+  /** The run directory of the daemon. */
   runDir: string
-  /** Moves the clock, and lets whoever waits look at it. */
+  /** Moves the clock and wakes everything that waits for a time. */
   pass(ms: number): void
   call(method: 'GET' | 'POST', path: string, body?: object): Promise<Reply>
   start(task: string, more?: object): Promise<string>
   view(id: string): Promise<SessionView>
-  /** Resolves with the first view that fits. */
+  /** Resolves with the first view that matches. */
   when(id: string, match: (view: SessionView) => boolean): Promise<SessionView>
   events(id: string): Promise<StoredEvent[]>
-  /** Resolves when the session has ended so many times. */
+  /** Resolves when the session has ended this many times. */
   ended(id: string, times: number): Promise<void>
 }
 
-/** Supervisor, routes and store as in the daemon, in this process, with an agent that follows a script. */
+/** Supervisor, routes and store as in the daemon, but in this process and with an agent that follows a script. */
 export async function scriptedWorld(
   t: TestContext,
   agent: ScriptedAgent,

@@ -12,10 +12,10 @@ import { StartBarrier } from '../../../src/supervisor/limits/start-barrier.ts'
 import type { LiveSession, SessionDeps } from '../../../src/supervisor/session/context.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 
-/** Every part of the supervisor, real, over this store. */
+/** The real parts of the supervisor over this store. */
 export function sessionDepsOn(store: Store, more: Partial<SessionDeps> & { live?: LiveSession[] } = {}): SessionDeps {
-  const { live = [], ...changed } = more
-  const clock = changed.clock ?? systemClock
+  const { live = [], ...replaced } = more
+  const clock = replaced.clock ?? systemClock
   const gates = openAccountGates({ store, clock })
   const quota = openQuota({ store, clock, settings: async () => nestValues(defaultValues()).quota })
   return {
@@ -29,6 +29,6 @@ export function sessionDepsOn(store: Store, more: Partial<SessionDeps> & { live?
     checkpoints: '/nowhere/checkpoints',
     notesLock: '/nowhere/notes.lock',
     starts: new StartBarrier(),
-    ...changed,
+    ...replaced,
   }
 }

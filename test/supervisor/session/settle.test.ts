@@ -39,7 +39,7 @@ async function storeWith(t: TestContext, patch: Partial<SessionRow>): Promise<St
   return store
 }
 
-/** The store, whose next writes fail. */
+/** The dependencies with a store whose next writes fail. */
 function failing(store: Store, times: number, failure = new Error('disk full')): SessionDeps {
   let left = times
   const transaction: Store['transaction'] = work => (left-- > 0 ? Promise.reject(failure) : store.transaction(work))
@@ -49,10 +49,10 @@ function failing(store: Store, times: number, failure = new Error('disk full')):
   return { store: broken, clock: systemClock } as unknown as SessionDeps
 }
 
-/** Settles a session as complete, without its waits: how long each would have been comes back, and why it gave up. */
+/** Settles a session as complete without really waiting; returns the lengths of the waits, and the error it gave up with. */
 async function settleSoon(
   t: TestContext,
-  run: LiveSession,
+  live: LiveSession,
   deps: SessionDeps,
 ): Promise<{ waits: number[]; error?: unknown }> {
   const waits: number[] = []
@@ -62,7 +62,7 @@ async function settleSoon(
   syncBuiltinESMExports()
   const ending = { as: 'completed', reason: 'done' } as const
   try {
-    await settleWithRetries(run, deps, { ending, signal: new AbortController().signal })
+    await settleWithRetries(live, deps, { ending, signal: new AbortController().signal })
     return { waits }
   } catch (error) {
     return { waits, error }
@@ -72,23 +72,27 @@ async function settleSoon(
   }
 }
 
-test('a session whose end cannot be written is settled as soon as the store works again, once', async t => {
+test('a session whose ending cannot be written is settled once, as soon as the store works again', async t => {
   const store = await storeWith(t, {})
-  const run = aLiveSession()
-  assert.deepEqual(await settleSoon(t, run, failing(store, 2)), { waits: [250, 1_000] })
+  const live = aLiveSession()
+  assert.deepEqual(await settleSoon(t, live, failing(store, 2)), { waits: [250, 1_000] })
   assert.equal((await store.sessions.get(ID))?.ended_as, 'completed')
-  assert.equal(run.row.state, 'ended')
+  assert.equal(live.row.state, 'ended')
   assert.equal((await store.events({ subject: ID, kinds: ['session.ended'] })).length, 1)
 })
 
-test('a session whose end a full disk refuses for hours is settled all the same; any other failure is told in the end', async t => {
+test('a session is settled even if a full disk refuses its ending for hours; any other failure is thrown in the end', async t => {
   const store = await storeWith(t, {})
   const broken = new Error('broken')
   const givenUp = await settleSoon(t, aLiveSession(), failing(store, 1_000, broken))
   assert.deepEqual(givenUp, { waits: [250, 1_000, 4_000, 15_000, 30_000, 60_000], error: broken })
   const taken = new AppError('session_taken_over', { id: ID })
   assert.deepEqual(await settleSoon(t, aLiveSession(), failing(store, 1, taken)), { waits: [], error: taken })
-  assert.equal((await store.sessions.get(ID))?.state, 'running', 'another daemon has it: nothing more is written')
+  assert.equal(
+    (await store.sessions.get(ID))?.state,
+    'running',
+    'another daemon has the session: nothing more is written',
+  )
 
   const full = new AppError('store_unusable', { file: 'db', problem: 'the disk is full' })
   const { waits, error } = await settleSoon(t, aLiveSession(), failing(store, 300, full))
@@ -96,15 +100,15 @@ test('a session whose end a full disk refuses for hours is settled all the same;
   assert.deepEqual([...new Set(waits.slice(6))], [60_000], 'once a minute')
 })
 
-test('when there is no time any more a store that fails is told at once', async t => {
+test('a failing store is reported at once when no time is left', async t => {
   const store = await storeWith(t, {})
   const ending = { as: 'completed', reason: 'done' } as const
-  const run = aLiveSession()
-  await assert.rejects(settleWithRetries(run, failing(store, 9), { ending, signal: AbortSignal.abort() }), /disk full/)
-  assert.equal(run.row.state, 'running', 'what was not stored did not happen')
+  const live = aLiveSession()
+  await assert.rejects(settleWithRetries(live, failing(store, 9), { ending, signal: AbortSignal.abort() }), /disk full/)
+  assert.equal(live.row.state, 'running', 'what was not stored did not happen')
 })
 
-test('of two answers to a parked question one takes the session, and a stop that comes too late says so', async t => {
+test('of two answers to a parked question one claims the session, and a stop that comes too late says so', async t => {
   const store = await storeWith(t, { state: 'ended', ended_as: 'waiting_input', parked: PARKED })
   const seen = await store.sessions.get(ID)
   assert.ok(seen)
@@ -116,7 +120,7 @@ test('of two answers to a parked question one takes the session, and a stop that
   assert.equal((await store.sessions.get(ID))?.state, 'starting')
 })
 
-test('an answer that comes after a stop takes nothing', async t => {
+test('an answer that comes after a stop claims nothing', async t => {
   const store = await storeWith(t, { state: 'ended', ended_as: 'waiting_input', parked: PARKED })
   const seen = await store.sessions.get(ID)
   assert.ok(seen && (await stopWaitingSession(seen, store, 1)))
@@ -134,19 +138,19 @@ const STOPPED: LiveSessionEnding = {
   task: { to: 'waiting', reason: 'stopped' },
 }
 
-test('a session that its daemon cuts off goes on with the next one, unless a person paused it', () => {
+test('a session that its daemon cuts off goes on under the next daemon, unless a person paused it', () => {
   for (const pausing of [undefined, 'gate', 'guard'] as const) {
     const ending = cutOffEnding(STOPPED, aLiveSession({}, { cutOff: true, pausing }), NOW)
     assert.deepEqual([ending.as, ending.reason, ending.resumesAt], ['paused', CUT_OFF, NOW])
     assert.deepEqual(ending.task, { to: 'waiting', reason: CUT_OFF, wakesAt: NOW })
   }
-  const run = aLiveSession({}, { cutOff: true, pausing: 'person' })
-  const paused = cutOffEnding(STOPPED, run, NOW)
+  const live = aLiveSession({}, { cutOff: true, pausing: 'person' })
+  const paused = cutOffEnding(STOPPED, live, NOW)
   assert.deepEqual([paused.as, paused.resumesAt], ['paused', undefined])
-  assert.equal(paused.reason, `paused by a person; go on with: pcc resume ${run.id}`)
+  assert.equal(paused.reason, `paused by a person; go on with: pcc resume ${live.id}`)
 })
 
-test('a task that was done, or that the session had not taken, stays so when the daemon cuts it off', () => {
+test('a task that was done, or that the session had not claimed, stays so when the daemon cuts the session off', () => {
   for (const task of [{ to: 'done', result: 'All done.' } as const, undefined]) {
     for (const pausing of [undefined, 'person'] as const) {
       const ending = cutOffEnding({ ...STOPPED, task }, aLiveSession({}, { cutOff: true, pausing }), NOW)
@@ -155,13 +159,13 @@ test('a task that was done, or that the session had not taken, stays so when the
   }
 })
 
-test('only a session that was stopped for the daemon alone is cut off', () => {
+test('only a session that was stopped because its daemon leaves is cut off', () => {
   const done: LiveSessionEnding = { as: 'completed', reason: '' }
   assert.equal(cutOffEnding(done, aLiveSession({}, { cutOff: true }), NOW), done)
   assert.equal(cutOffEnding(STOPPED, aLiveSession({}, { cutOff: false, pausing: 'person' }), NOW), STOPPED)
 })
 
-test('what a person asked for while the daemon leaves holds with the next one: a pause, a stop', async t => {
+test('a pause or a stop that a person asked for while the daemon leaves holds under the next daemon', async t => {
   const agent = scriptedAgent()
   const { begin, project, store } = await openLives(t, agent)
   const life = await begin()
@@ -176,8 +180,8 @@ test('what a person asked for while the daemon leaves holds with the next one: a
     ids[name] = (await life.call('POST', '/sessions', { project, task: name, env: {} })).body.id
     ways.push(await there)
   }
-  const run = (name: string) => life.supervisor.run(ids[name] ?? '')
-  const [atWork, stopping] = [run('at work'), run('stopped')]
+  const liveSession = (name: string) => life.supervisor.run(ids[name] ?? '')
+  const [atWork, stopping] = [liveSession('at work'), liveSession('stopped')]
   assert.equal((await life.call('POST', `/sessions/${ids['paused']}/pause`, {})).status, 200)
   const stopped = life.supervisor.stop(ids['stopped'] ?? '', 'its run was stopped')
   while (stopping?.stopping === undefined) await turn()

@@ -15,14 +15,14 @@ interface Asked {
   id: string
   askId: string
   leave(): void
-  /** Lets the agent do what it was told about its question. */
+  /** Lets the agent act on the reply to its question. */
   putOff(): void
   row(number?: number): Promise<EscalationView>
 }
 
-/** A session that asks while somebody is attached to it. */
+/** A session that asks while a terminal is attached. */
 async function asked(t: TestContext, turn: Turn, settings: Record<string, string> = {}): Promise<Asked> {
-  // As the real one: what was put off is offered again.
+  // As with the real agent: a parked call is requested again.
   const agent = scriptedAgent(() => turn)
   const world = await scriptedWorld(t, agent, { ...settings })
   const held = agent.holdAt('tool')
@@ -38,7 +38,7 @@ async function asked(t: TestContext, turn: Turn, settings: Record<string, string
   return { world, id, askId: asks[0]?.ask_id ?? '', leave, putOff, row }
 }
 
-test('human.grace_seconds: what nobody answers at a terminal waits without an agent, under its number, answered there still', async t => {
+test('human.grace_seconds: a question that nobody answers at a terminal is parked under its number, and can still be answered there', async t => {
   const { world, id, askId, row, putOff } = await asked(t, { asks: true }, SHORT)
   putOff()
   await world.ended(id, 1)
@@ -54,24 +54,24 @@ test('human.grace_seconds: what nobody answers at a terminal waits without an ag
   assert.deepEqual([(await row()).state, (await row()).answer], ['answered', ['this']])
 })
 
-test('an answer that comes just as the grace is over finds its way, by the terminal or by number', async t => {
+test('an answer that comes just as the grace ends reaches the agent, by the terminal or by number', async t => {
   for (const byNumber of [false, true]) {
     const { world, id, askId, row, putOff } = await asked(t, { asks: true }, SHORT)
-    // The agent is told to put it off, and has not done so yet.
+    // The agent was told to park the call, and has not done so yet.
     while (world.terminals.open(id).length > 0) await sleep(20)
     const here = { ask_id: askId, answers: { 'Which?': 'this' }, by: 'ann', env: {} }
-    const said = byNumber
+    const reply = byNumber
       ? world.call('POST', '/escalations/1/answer', { answer: 'this', by: 'ann', env: {} })
       : world.call('POST', `/sessions/${id}/answers`, here)
-    await Promise.race([said, sleep(100)])
+    await Promise.race([reply, sleep(100)])
     putOff()
-    assert.deepEqual((await said).status, 200, JSON.stringify((await said).body))
+    assert.deepEqual((await reply).status, 200, JSON.stringify((await reply).body))
     await world.when(id, view => view.status === 'completed')
     assert.deepEqual([(await row()).state, (await row()).answered_by], ['answered', 'ann'])
   }
 })
 
-test('a key that is touched where something is asked reaches those who count the silence', async t => {
+test('a key press while something is asked is reported to the terminals, which count the silence', async t => {
   const { world, id } = await asked(t, { asks: true })
   const stirred = t.mock.method(world.terminals, 'stir')
   assert.equal((await world.call('POST', `/sessions/${id}/presence`, {})).status, 200)
@@ -81,7 +81,7 @@ test('a key that is touched where something is asked reaches those who count the
   )
 })
 
-test('a permission that is asked at a terminal is listed, answered by number, and remembered where it is MEDIUM', async t => {
+test('a permission request at a terminal is listed, answered by number, and remembered where it is MEDIUM', async t => {
   for (const [command, remembered] of [
     [MEDIUM, true],
     [HIGH, false],
@@ -102,7 +102,7 @@ test('a permission that is asked at a terminal is listed, answered by number, an
   }
 })
 
-test('an answer at the terminal settles the row of a permission, and of answers at once the first counts', async t => {
+test('an answer at the terminal settles the escalation of a permission request, and of simultaneous answers the first counts', async t => {
   const { world, id, askId, row } = await asked(t, { wants: MEDIUM })
   const by = (name: string) => world.call('POST', '/escalations/1/answer', { verdict: 'deny', by: name })
   const here = { ask_id: askId, verdict: 'allow', by: 'terminal' }
@@ -113,7 +113,7 @@ test('an answer at the terminal settles the row of a permission, and of answers 
   assert.deepEqual([(await row()).verdict, (await row()).answered_by], [decided?.verdict, decided?.by])
 })
 
-test('a permission that nobody answers at a terminal waits without an agent, and a yes is for that very call', async t => {
+test('a permission request that nobody answers at a terminal is parked, and a yes is for that very call', async t => {
   const { world, id, askId, row } = await asked(t, { wants: MEDIUM }, SHORT)
   await world.ended(id, 1)
   assert.equal(world.agent.open(), 0)
@@ -126,7 +126,7 @@ test('a permission that nobody answers at a terminal waits without an agent, and
   assert.deepEqual([decided?.call_id, decided?.verdict, decided?.by], ['b-1', 'allow', 'human'])
 })
 
-test('nobody chose that calls wait: one that was asked at a terminal is refused at last, unless the setting says wait', async t => {
+test('a permission request at a terminal is refused at its deadline, unless the setting says wait', async t => {
   const { row } = await asked(t, { wants: HIGH })
   const { deadline, on_deadline, created_at } = await row()
   assert.deepEqual([(deadline ?? 0) - created_at > 45 * 60_000, on_deadline], [true, 'deny'])
@@ -134,7 +134,7 @@ test('nobody chose that calls wait: one that was asked at a terminal is refused 
   assert.deepEqual([(await waits.row()).deadline, (await waits.row()).on_deadline], [null, 'keep_waiting'])
 })
 
-test('when the last terminal is left a permission is refused, and its row is listed for the morning, asked once', async t => {
+test('a permission request is refused when the last terminal leaves, and listed once for the morning', async t => {
   const { world, id, leave, row } = await asked(t, { wants: HIGH })
   leave()
   await world.when(id, view => view.status === 'completed')
@@ -142,7 +142,7 @@ test('when the last terminal is left a permission is refused, and its row is lis
   assert.equal((await world.call('GET', '/escalations')).body.escalations.length, 1)
 })
 
-test('what a subagent asks cannot be put off: it stays open after the grace, and that is told', async t => {
+test('a question of a subagent cannot be parked: it stays open after the grace, and that is noted', async t => {
   const { world, id, askId } = await asked(t, { wants: HIGH, subagent: 'a-1' }, SHORT)
   const notes = async () => bodiesOf(await world.events(id), 'session.noted').map(({ text }) => text)
   for await (const { kind } of world.store.follow(0, { subject: id, signal: new AbortController().signal })) {
@@ -157,7 +157,7 @@ test('what a subagent asks cannot be put off: it stays open after the grace, and
   await world.when(id, view => view.status === 'completed')
 })
 
-test('what a brain thinks of a call is told to who is asked, also when it waits', async t => {
+test('the opinion of a brain on a call is shown to the person who is asked, also when the call is parked', async t => {
   const { world, id, row } = await asked(
     t,
     { wants: 'git status && ls' },

@@ -16,7 +16,7 @@ function refusal(resetsAt?: number): Failure {
   return { kind: 'limit', message: 'full', limit }
 }
 
-/** So many sessions of one account, all at a gate that one of them has shut. */
+/** Sessions of one account that all wait at a gate which one of them has closed. */
 async function waitingAtGate(world: ScriptedWorld, count: number): Promise<string[]> {
   const ids: string[] = []
   for (let n = 0; n < count; n++) {
@@ -31,7 +31,7 @@ async function gateOf(world: ScriptedWorld) {
   return (await world.call('GET', '/quota')).body.accounts[0].gate
 }
 
-test('tried now and answered: one goes first, the others follow within two minutes, and the count of probes is over', async t => {
+test('when a trial is answered, one session goes first, the others follow within two minutes, and the count of probes ends', async t => {
   let refuses = true
   const agent = scriptedAgent(() => (refuses ? { refused: refusal() } : {}))
   const world = await scriptedWorld(t, agent)
@@ -51,7 +51,7 @@ for (const [what, resets] of [
   ['without a reset', undefined],
   ['until a far reset', 3 * DAY],
 ] as const) {
-  test(`tried now and refused ${what}: one call, then everybody waits again, the longer for it`, async t => {
+  test(`when a trial is refused ${what}, there is one call, and then all wait again, for longer`, async t => {
     const agent = scriptedAgent(() => ({ refused: refusal(resets && Date.now() + resets) }))
     const world = await scriptedWorld(t, agent)
     const ids = await waitingAtGate(world, 3)
@@ -63,11 +63,11 @@ for (const [what, resets] of [
     assert.ok(gate.closed_until - gate.closed_at >= (resets ?? 2 * MINUTE) - 1000)
     for (const id of ids) assert.ok(((await world.view(id)).resumes_at ?? 0) > gate.closed_until)
     world.pass(1.5 * MINUTE)
-    assert.equal(agent.calls(), calls + 1, 'the times of the trial are forgotten')
+    assert.equal(agent.calls(), calls + 1, 'the times of the trial no longer count')
   })
 }
 
-test('while one tries, a session that is started then waits for its first answer, and not for its end', async t => {
+test('a session that is started during a trial waits for the first answer of the trial, not for its end', async t => {
   let refuses = true
   const agent = scriptedAgent(() => (refuses ? { refused: refusal(Date.now() + DAY) } : {}))
   const world = await scriptedWorld(t, agent)
@@ -88,7 +88,7 @@ test('while one tries, a session that is started then waits for its first answer
   await world.when(first, isComplete)
 })
 
-test('one that was held back in the middle of its tool does not keep the account from being tried', async t => {
+test('a session that was held back in the middle of its tool does not keep the account from being tried', async t => {
   let refuses = true
   const agent = scriptedAgent(prompt =>
     refuses && prompt === 'meets it' ? { refused: refusal(Date.now() + DAY) } : {},
@@ -99,7 +99,7 @@ test('one that was held back in the middle of its tool does not keep the account
   const finish = await there
   const limited = await world.start('meets it')
   await world.when(limited, isLimited)
-  // All scripted agents share one conversation, which no two can go on with at once: a new one tries.
+  // All scripted agents share one conversation, which two cannot resume at once, so a new session tries.
   await world.call('POST', `/sessions/${limited}/hold`, { held: true })
   refuses = false
   await world.call('POST', '/quota/release', { now: true })
@@ -108,7 +108,7 @@ test('one that was held back in the middle of its tool does not keep the account
   await world.when(atWork, isComplete)
 })
 
-test('an allowance that was told to be used up holds nobody back once a person has it tried', async t => {
+test('an allowance that was reported as used up holds nobody back once a person tries the account', async t => {
   const agent = scriptedAgent(prompt => (prompt === 'first' ? { used: 0.95 } : {}))
   const world = await scriptedWorld(t, agent)
   await world.when(await world.start('first'), isComplete)
@@ -119,7 +119,7 @@ test('an allowance that was told to be used up holds nobody back once a person h
   await world.when(await world.start('third'), isComplete)
 })
 
-test('what a person holds is not let go by a trial of its account, and is not the one that tries', async t => {
+test('a session that a person holds is not released by a trial of its account, and does not try', async t => {
   let refuses = true
   const agent = scriptedAgent(() => (refuses ? { refused: refusal(Date.now() + DAY) } : {}))
   const world = await scriptedWorld(t, agent)

@@ -6,7 +6,7 @@ import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-/** The hours a person agreed to are read from the wall clock of the agent's zone. */
+/** Resume hours are read from the wall clock of the agent's time zone. */
 const IN_UTC = { env: { TZ: 'UTC' } }
 
 function refusal(resetsAt?: number): Failure {
@@ -17,8 +17,8 @@ function refusal(resetsAt?: number): Failure {
 const isLimited = ({ status }: { status: string }) => status === 'rate_limited'
 const isComplete = ({ status }: { status: string }) => status === 'completed'
 
-/** Its time is written without a word to anybody. */
-async function hasTime(world: ScriptedWorld, id: string, at: number | null): Promise<void> {
+/** Waits until the session has this time, which no event announces. */
+async function waitForTime(world: ScriptedWorld, id: string, at: number | null): Promise<void> {
   while ((await world.view(id)).resumes_at !== at) await new Promise(resolve => setImmediate(resolve))
 }
 
@@ -36,7 +36,7 @@ test('without a known reset the account is tried after one minute, two, four, an
     assert.equal(gate.probes, round + 1)
     const calls = agent.calls()
     world.pass((minutes * MINUTE) / 2)
-    assert.equal(agent.calls(), calls, 'nobody knocks before the time')
+    assert.equal(agent.calls(), calls, 'the account is not called before its time')
     world.pass(minutes * MINUTE)
   }
   await world.when(id, isComplete)
@@ -44,7 +44,7 @@ test('without a known reset the account is tried after one minute, two, four, an
   assert.deepEqual([body.accounts[0].gate.closed_until, body.accounts[0].gate.probes], [null, 0])
 })
 
-test('sessions.resume_hours: nothing goes on by itself outside of them, not even what a restart finds overdue', async t => {
+test('sessions.resume_hours: no session goes on by itself outside of them, not even one that a restart finds overdue', async t => {
   const opens = new Date(Math.ceil(Date.now() / HOUR) * HOUR + 3 * HOUR)
   const hour = opens.getUTCHours()
   const two = (n: number) => String(n % 24).padStart(2, '0')
@@ -54,16 +54,16 @@ test('sessions.resume_hours: nothing goes on by itself outside of them, not even
   const { resumes_at } = await world.when(id, isLimited)
   assert.equal(resumes_at, opens.getTime())
   const calls = agent.calls()
-  // As the row would look if the hours had been set, or the daemon started, only now.
+  // The row as it would be if the hours had been set, or the daemon started, only now.
   await world.store.sessions.update(id, { resumes_at: Date.now() })
   world.pass(HOUR)
-  await hasTime(world, id, opens.getTime())
+  await waitForTime(world, id, opens.getTime())
   assert.equal(agent.calls(), calls)
   world.pass(opens.getTime() - Date.now() - HOUR)
   await world.when(id, isComplete)
 })
 
-test('sessions.auto_resume: switched off while a session waits, it waits for a person, who can make it go on', async t => {
+test('sessions.auto_resume: a session during whose wait it is switched off waits for a person, who can resume it', async t => {
   const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + MINUTE) } : {}))
   const world = await scriptedWorld(t, agent)
   const id = await world.start('first')
@@ -71,7 +71,7 @@ test('sessions.auto_resume: switched off while a session waits, it waits for a p
   const calls = agent.calls()
   world.settings['PCC_SESSIONS_AUTO_RESUME'] = 'false'
   world.pass(HOUR)
-  await hasTime(world, id, null)
+  await waitForTime(world, id, null)
   assert.equal(agent.calls(), calls)
   assert.equal((await world.view(id)).reason, `full; go on with: pcc resume ${id}`)
   const { kind, body } = (await world.events(id)).at(-1) ?? {}
@@ -84,7 +84,7 @@ for (const [what, path, body] of [
   ['every account', '/quota/', {}],
   ['the session', '', {}],
 ] as const) {
-  test(`while ${what} is held its time may come and nothing happens; let go, it goes on`, async t => {
+  test(`while ${what} is held nothing happens when its time comes; once released, it goes on`, async t => {
     const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + MINUTE) } : {}))
     const world = await scriptedWorld(t, agent)
     const id = await world.start('first')
@@ -100,7 +100,7 @@ for (const [what, path, body] of [
     if (other) assert.match((await world.when(other, isLimited)).reason ?? '', /held by human/)
     assert.equal(agent.calls(), calls)
     assert.equal((await hold(false)).status, 200)
-    for (const each of other ? [id, other] : [id]) await world.when(each, isComplete)
+    for (const session of other ? [id, other] : [id]) await world.when(session, isComplete)
   })
 }
 
@@ -109,30 +109,30 @@ for (const [what, status] of [
   ['a stop', 'stopped'],
   ['a halt', 'paused'],
 ] as const) {
-  test(`a limit that is met on the way to ${what} shuts the account and leaves the session ${status}`, async t => {
+  test(`a limit that is met on the way to ${what} closes the account and leaves the session ${status}`, async t => {
     const resetsAt = Date.now() + HOUR
     const agent = scriptedAgent(prompt => (prompt === 'first' ? { failure: refusal(resetsAt) } : {}))
     const world = await scriptedWorld(t, agent)
     const there = agent.holdAt('last request')
     const id = await world.start('first')
     const goOn = await there
-    const run = world.supervisor.run(id)
+    const live = world.supervisor.run(id)
     if (what === 'a pause') assert.equal((await world.call('POST', `/sessions/${id}/pause`, {})).status, 200)
     else if (what === 'a halt') world.supervisor.holdForDisk('only 3 MB are free')
-    // What ends the agent before the limit is heard of has not met it.
-    else if (run) run.stopping = 'stopped by a person'
+    // An agent that ends before the limit is reported has not met it.
+    else if (live) live.stopping = 'stopped by a person'
     goOn()
     const { resumes_at } = await world.when(id, view => view.status === status)
     assert.equal(resumes_at !== null, what === 'a halt')
     const { gate } = (await world.call('GET', '/quota')).body.accounts[0]
-    assert.ok(gate.closed_until >= resetsAt, 'nobody else calls before the reset')
+    assert.ok(gate.closed_until >= resetsAt, 'no other session calls before the reset')
     assert.equal((await world.view(await world.start('second'))).status, 'rate_limited')
     assert.deepEqual(agent.prompts, ['first'])
     assert.equal((await world.events(id)).filter(({ kind }) => kind === 'limit.hit').length, what === 'a stop' ? 0 : 1)
   })
 }
 
-test('one whose time comes while a longer limit has shut the account waits for that, without being told', async t => {
+test('a session whose time comes while a longer limit has closed the account waits for that limit, without an event', async t => {
   const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + HOUR) } : {}))
   const world = await scriptedWorld(t, agent)
   const id = await world.start('first')
@@ -141,7 +141,7 @@ test('one whose time comes while a longer limit has shut the account waits for t
   await world.store.transaction(tx => world.store.gates.put({ ...gate, closed_until: Date.now() + 500 }, 0, tx))
   await world.store.sessions.update(id, { resumes_at: Date.now() })
   world.supervisor.wakeWaiting()
-  // Nothing else happens that could wake it: it must have been given a time that somebody looks at.
+  // Nothing else happens that could wake the session: it must have got a time that the waker checks.
   await world.when(id, isComplete)
   assert.equal(agent.prompts.length, 2)
 })
@@ -153,8 +153,8 @@ for (const [used, atOnce] of [
   [0.86, 1],
   [0.92, 0],
 ] as const) {
-  const told = used === undefined ? 'nothing is known' : `${used * 100} % are used`
-  test(`when ${told} of the allowance, ${atOnce} sessions of the account may be at work`, async t => {
+  const level = used === undefined ? 'nothing is known' : `${used * 100} % are used`
+  test(`when ${level} of the allowance, ${atOnce} sessions of the account may be at work`, async t => {
     const agent = scriptedAgent(prompt => (prompt === 'first' && used !== undefined ? { used } : {}))
     const world = await scriptedWorld(t, agent, { PCC_SESSIONS_MAX_CONCURRENT: '4' })
     await world.when(await world.start('first'), isComplete)
@@ -174,7 +174,7 @@ for (const [used, atOnce] of [
   })
 }
 
-test('failures that lie more than ten minutes of work apart are each the first one', async t => {
+test('a failure after more than ten minutes of work counts as the first one', async t => {
   const overloaded = { kind: 'overloaded', message: 'overloaded' } as const
   const agent = scriptedAgent((_prompt, calls) => (calls < 10 ? { failure: overloaded } : {}))
   const world = await scriptedWorld(t, agent, { PCC_SESSIONS_RETRY_SECONDS: '0' })

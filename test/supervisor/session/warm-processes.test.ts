@@ -9,7 +9,7 @@ import { tempDir } from '../../support/world.ts'
 
 const GB = 1024 ** 3
 
-/** A driver that only remembers, and one run whose first session is open or not. */
+/** A driver that only records its calls, and one run whose first session is open or not. */
 function deps(t: TestContext, { isOpen = true } = {}) {
   const waiting = new Set<string>()
   const driver = {
@@ -22,7 +22,7 @@ function deps(t: TestContext, { isOpen = true } = {}) {
   const warm = new WarmProcesses({
     markers,
     log: silentLog,
-    live: id => (id === 's-1' ? ({ opened, ...(isOpen && { session: {} }) } as LiveSession) : undefined),
+    liveSession: id => (id === 's-1' ? ({ opened, ...(isOpen && { session: {} }) } as LiveSession) : undefined),
     prepare: async () => ({ driver, open: {} }) as PreparedSession,
     isCrowded: () => machine.crowded,
     availableMemory: () => machine.available,
@@ -33,7 +33,7 @@ function deps(t: TestContext, { isOpen = true } = {}) {
   return { warm, waiting, driver, machine, markers, opened, expect }
 }
 
-test('nothing is started before the agent of the current task is open, nor beside one that is not', async t => {
+test('no process is started before the agent of the current task is open, nor when it never opens', async t => {
   const { warm, waiting, opened, expect } = deps(t)
   const expected = expect()
   assert.deepEqual([waiting.size, warm.markerFor('r-1')], [0, undefined])
@@ -49,7 +49,7 @@ test('nothing is started before the agent of the current task is open, nor besid
   assert.equal(gone.waiting.size, 0)
 })
 
-test('nothing is started while others wait for a place, or with less than a gigabyte of memory', async t => {
+test('no process is started while others wait for a place, or with less than a gigabyte of memory', async t => {
   for (const state of [{ crowded: true }, { available: GB - 1 }]) {
     const { waiting, machine, opened, expect } = deps(t)
     Object.assign(machine, state)
@@ -59,7 +59,7 @@ test('nothing is started while others wait for a place, or with less than a giga
   }
 })
 
-test('when memory becomes short, what waits is ended, and not started again for the same attempt', async t => {
+test('when memory becomes short, waiting processes are ended, and not started again for the same iteration', async t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const { warm, waiting, machine, markers, opened, expect } = deps(t)
   opened.resolve()
@@ -72,7 +72,7 @@ test('when memory becomes short, what waits is ended, and not started again for 
   assert.deepEqual([waiting.size, warm.markerFor('r-1'), markers.all()], [0, undefined, []])
 })
 
-test('one that is called off while it is prepared is not started', async t => {
+test('a process that is dropped while it is prepared is not started', async t => {
   const { warm, waiting, markers, opened, expect } = deps(t)
   const expected = expect()
   await warm.drop('r-1')
@@ -81,7 +81,7 @@ test('one that is called off while it is prepared is not started', async t => {
   assert.deepEqual([waiting.size, markers.all()], [0, []])
 })
 
-test('a process of another driver than the session will have is ended before the session begins', async t => {
+test('a process of another driver than that of the session is ended before the session begins', async t => {
   const { warm, waiting, driver, markers, opened, expect } = deps(t)
   opened.resolve()
   await expect()
