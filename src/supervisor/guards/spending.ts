@@ -67,9 +67,11 @@ export async function bookNow({ live, deps }: SessionContext): Promise<void> {
   if (live.row.state === 'ended' || live.session === undefined) return
   let booked: BookedSpending | undefined
   try {
-    booked = await deps.store.transaction(tx => bookSpent(live, deps, tx))
+    await deps.store.transaction(async tx => {
+      booked = await bookSpent(live, deps, tx)
+    })
   } catch (error) {
-    booked?.undo()
+    booked?.undo() // the commit itself failed: what was taken from the meter is booked next time
     throw error
   }
   if (booked) await stopWhenSpent(booked, live, deps)

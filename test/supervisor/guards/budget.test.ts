@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { BudgetView } from '../../../src/domain/budget.ts'
 import type { SessionEvent } from '../../../src/domain/session.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { bookNow } from '../../../src/supervisor/guards/spending.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
+import { tempDir } from '../../support/world.ts'
+import { aLiveSession } from '../session/live-session.ts'
 import { scriptedAgent } from '../session/scripted-agent.ts'
 import { scriptedWorld } from '../session/scripted-world.ts'
+import { sessionDepsOn } from '../session/session-deps.ts'
 
 const DAY = 24 * 3_600_000
 
@@ -99,4 +105,26 @@ test('a bound that a person raises while a session works holds for that session 
   world.settings['PCC_BUDGETS_TASK_COST_USD'] = '9'
   goOn()
   await world.when(id, isComplete)
+})
+
+test('what could not be committed is booked with the next try, once', async t => {
+  await using store = await openStore({ file: join(tempDir(t), 'db') })
+  const live = aLiveSession({}, { session: {} as never })
+  let isFull = true
+  const failing: typeof store.transaction = work =>
+    store.transaction(async tx => {
+      const result = await work(tx)
+      if (isFull) throw new Error('the disk is full')
+      return result
+    })
+  const deps = sessionDepsOn(
+    new Proxy(store, { get: (of, key) => (key === 'transaction' ? failing : Reflect.get(of, key)) }),
+  )
+  live.meter.saw({ cost_usd: 2 })
+  await assert.rejects(bookNow({ live, deps }), /the disk is full/)
+  isFull = false
+  await bookNow({ live, deps })
+  await bookNow({ live, deps })
+  const [row] = await store.spending.of([{ scope: 'session', key: live.id }])
+  assert.equal(row?.cost_usd, 2)
 })
