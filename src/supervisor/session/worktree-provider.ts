@@ -52,9 +52,9 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
   const { store, log } = deps
   return {
     async make(wanted, settings) {
-      const { makePlace } = await import('../../workspace/worktrees/make-worktree.ts')
+      const { makeWorktree } = await import('../../workspace/worktrees/make-worktree.ts')
       const { target, ...own } = await worktreeDeps(wanted.project, settings, deps)
-      const made = await makePlace({ ...wanted, target }, own)
+      const made = await makeWorktree({ ...wanted, target }, own)
       if (!('why' in made)) return made
       // Where worktrees are only switched off, git has what was committed.
       const copy = own.settings.mode === 'off' ? undefined : await copyProject(wanted, own)
@@ -71,8 +71,8 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
     async leave(place, { project, settings }) {
       try {
         if (await isTaskOpen(place, store)) return
-        const { removePlace } = await import('../../workspace/worktrees/remove-worktree.ts')
-        await removePlace(place, await worktreeDeps(project, settings, deps))
+        const { removeWorktree } = await import('../../workspace/worktrees/remove-worktree.ts')
+        await removeWorktree(place, await worktreeDeps(project, settings, deps))
       } catch (error) {
         log.warn(
           { task: place.task, worktree: place.top, error },

@@ -20,13 +20,13 @@ export interface TreeWatch {
 /** Begins to look after what is looked at; undefined where it has no name. */
 export async function watchTree(
   { folder, tree, commit }: VerifiedTree,
-  place: Worktree | undefined,
+  worktree: Worktree | undefined,
 ): Promise<TreeWatch | undefined> {
   if (!folder || tree === null) return undefined
-  const head = place && commit !== null ? { commit, branch: place.branch } : undefined
-  const ref = `refs/pcc/kept/${place?.task ?? 'in-place'}`
+  const head = worktree && commit !== null ? { commit, branch: worktree.branch } : undefined
+  const ref = `refs/pcc/kept/${worktree?.task ?? 'in-place'}`
   const keeper = await guardTree({ folder, tree, head, ref })
-  const known = place ? await readGateMadeFiles(folder.top) : new Set<string>()
+  const known = worktree ? await readGateMadeFiles(folder.top) : new Set<string>()
   if (commit !== null) await noteGatesStarted(folder.top, commit)
   let all: string[] | undefined
   return {
@@ -45,20 +45,20 @@ export async function watchTree(
 }
 
 /**
- * Puts a place back where we died while a command ran in it: what was changed since is the command's doing and not the
+ * Puts a worktree back where we died while a command ran in it: what was changed since is the command's doing and not the
  * agent's, who has not had another turn.
  */
-export async function restoreAfterInterruption(place: Worktree): Promise<void> {
-  const folder = await findGitFolder(place.top)
-  if (folder?.top !== place.top) return
-  const named = await git(place.top, [
+export async function restoreAfterInterruption(worktree: Worktree): Promise<void> {
+  const folder = await findGitFolder(worktree.top)
+  if (folder?.top !== worktree.top) return
+  const named = await git(worktree.top, [
     'rev-parse',
-    `refs/heads/${place.branch}^{commit}`,
-    `refs/heads/${place.branch}^{tree}`,
+    `refs/heads/${worktree.branch}^{commit}`,
+    `refs/heads/${worktree.branch}^{tree}`,
   ])
   const [commit = '', tree = ''] = named.stdout.trim().split('\n')
   if (!named.ok || !(await wasInterruptedAt(folder.top, commit))) return
-  const watch = await watchTree({ folder, tree, commit }, place)
+  const watch = await watchTree({ folder, tree, commit }, worktree)
   await watch?.after('a check that was interrupted')
   await watch?.end()
 }

@@ -14,15 +14,15 @@ import { type GateCheck, gateCheck, type VerifyRequest } from './request.ts'
  * were changed, and what checkers remember of earlier runs, by which they pass over what they would find.
  */
 export async function cleanWorktree(
-  { place, dependencies, signal }: VerifyRequest,
+  { place: worktree, dependencies, signal }: VerifyRequest,
   { head, env, ignored }: { head: string | null; env: Record<string, string | undefined>; ignored: readonly string[] },
 ): Promise<GateCheck[]> {
-  if (!place) return []
-  await removeCaches(place, ignored)
+  if (!worktree) return []
+  await removeCaches(worktree, ignored)
   if (!dependencies) return []
   const { project, setup, setupMs } = dependencies
-  const changesManifest = () => touchesManifest(place, head)
-  const reports = await mendDependencies(place, { project, setup, setupMs, env, signal, changesManifest })
+  const changesManifest = () => touchesManifest(worktree, head)
+  const reports = await mendDependencies(worktree, { project, setup, setupMs, env, signal, changesManifest })
   if (reports.length === 0) return []
   const hasFailed = reports.some(({ kind }) => kind === 'failed')
   const findings = reports.map(({ kind, text }): Finding => {
@@ -70,8 +70,8 @@ async function touchesManifest({ top, base }: Worktree, head: string | null): Pr
  * What was done to a repository beside the work in one of its worktrees, and would have git show something else than there is. An
  * agent cannot be told to mend it, and its person may have done it: they have to look.
  */
-export async function checkSharedRepository(place: Worktree, folder: GitFolder): Promise<Finding[]> {
-  const { shared, bases } = await readNote(place.top)
+export async function checkSharedRepository(worktree: Worktree, folder: GitFolder): Promise<Finding[]> {
+  const { shared, bases } = await readNote(worktree.top)
   const findings: Finding[] = []
   const now = shared ? await readSharedFiles(folder.common, folder.own) : {}
   for (const [name, before] of Object.entries(shared ?? {})) {
@@ -81,8 +81,8 @@ export async function checkSharedRepository(place: Worktree, folder: GitFolder):
       blockingFinding('git.shared', `${name} of ${folder.common} was changed since the work began. ${OR_ALLOW}`),
     )
   }
-  const isKnown = bases.length === 0 || bases.includes(place.base) || (await isTakenBack(place, bases[0] ?? ''))
-  if (!isKnown) findings.push(blockingFinding('git.target', targetMovedText(place, bases[0] ?? '')))
+  const isKnown = bases.length === 0 || bases.includes(worktree.base) || (await isTakenBack(worktree, bases[0] ?? ''))
+  if (!isKnown) findings.push(blockingFinding('git.target', targetMovedText(worktree, bases[0] ?? '')))
   return findings
 }
 

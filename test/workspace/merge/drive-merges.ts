@@ -6,7 +6,7 @@ import { defaultValues, nestValues } from '../../../src/domain/config/settings.t
 import { openStore } from '../../../src/store/open.ts'
 import type { MergeDeps } from '../../../src/workspace/merge/merge-state.ts'
 import { advanceMerges, recoverMerges } from '../../../src/workspace/merge/queue.ts'
-import { removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { removeWorktree } from '../../../src/workspace/worktrees/remove-worktree.ts'
 import { verificationOf } from './merge-fixture.ts'
 
 /** What a daemon does with its queues, in a process of its own that may be killed: takes up what was left, then all that waits. */
@@ -19,7 +19,7 @@ const worktrees = {
 }
 const deps: MergeDeps = {
   ...{ store, clock: systemClock, log, batch: Number(batch) },
-  removePlace: (place, options) => removePlace(place, worktrees, options),
+  removeWorktree: (place, options) => removeWorktree(place, worktrees, options),
   verifyAgain: async (_, __, commit) => verificationOf('passed', commit),
   landed: async () => undefined,
   sentBack: async ({ task_id }) => note({ task: task_id }, 'sent back'),

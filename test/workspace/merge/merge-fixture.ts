@@ -62,7 +62,7 @@ export function mergeFixtureOn(paths: WorktreeFixture, batch: number): MergeFixt
     clock: deps.clock,
     log: deps.log,
     batch,
-    removePlace: (place, more) => paths.remove(place, more),
+    removeWorktree: (place, more) => paths.remove(place, more),
     verifyAgain: async ({ task_id: task }, place, commit) => {
       await tell({ kind: 'verified', task, commit })
       return verificationOf(verdict(commit, place), commit)

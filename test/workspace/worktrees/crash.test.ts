@@ -9,8 +9,8 @@ import { silentLog } from '../../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import type { WorktreeRow } from '../../../src/domain/worktree.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
-import { removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { makeWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { removeWorktree } from '../../../src/workspace/worktrees/remove-worktree.ts'
 import { recoverWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { bareEnv, COMPILED, gitProject, tempDir } from '../../support/world.ts'
 import { plainGit, write } from './worktree-fixture.ts'
@@ -91,7 +91,7 @@ async function killedWorld(t: TestContext) {
   const project = gitProject(t)
   const home = tempDir(t)
   const [file, root] = [join(home, 'store.db'), join(home, 'worktrees')]
-  const withParts = async <T>(run: (deps: Parameters<typeof makePlace>[1]) => Promise<T>): Promise<T> => {
+  const withParts = async <T>(run: (deps: Parameters<typeof makeWorktree>[1]) => Promise<T>): Promise<T> => {
     await using store = await openStore({ file })
     const settings = nestValues(defaultValues()).worktrees
     return await run({ store, clock: { now: () => Date.now() }, log: silentLog, root, env: {}, settings })
@@ -107,11 +107,11 @@ async function killedWorld(t: TestContext) {
     recover: () => withParts(recoverWorktrees),
     removeAll: () =>
       withParts(async deps => {
-        for (const row of await deps.store.worktrees.list({ states: ['live'] })) await removePlace(row, deps)
+        for (const row of await deps.store.worktrees.list({ states: ['live'] })) await removeWorktree(row, deps)
       }),
     make: () =>
       withParts(async deps => {
-        const place = await makePlace({ project, task: 't-000001', attempt: 1 }, deps)
+        const place = await makeWorktree({ project, task: 't-000001', attempt: 1 }, deps)
         if ('kind' in place) throw new Error(place.why)
         return place as WorktreeRow
       }),

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSyn
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../../src/base/errors.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { makeWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { openWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { openWorktreeFixture, plainGit, write } from './worktree-fixture.ts'
@@ -21,12 +21,12 @@ const refusedWith = (why: RegExp, remedy: RegExp) => (thrown: unknown) => {
 test('a project without git, or without a commit, is worked in itself, and that is said', async t => {
   const bare = await openWorktreeFixture(t, { project: tempDir(t) })
   const inPlace = { kind: 'in_place', why: 'it is in no git repository' }
-  assert.deepEqual(await makePlace({ project: bare.project, ...WANTED }, bare.deps), inPlace)
+  assert.deepEqual(await makeWorktree({ project: bare.project, ...WANTED }, bare.deps), inPlace)
   const empty = tempDir(t)
   plainGit(empty, empty, ['init', '-q'])
   const fresh = await openWorktreeFixture(t, { project: empty })
   const none = { kind: 'in_place', why: 'its repository has no commit yet' }
-  assert.deepEqual(await makePlace({ project: empty, ...WANTED }, fresh.deps), none)
+  assert.deepEqual(await makeWorktree({ project: empty, ...WANTED }, fresh.deps), none)
 })
 
 test('a detached HEAD is refused with what to do, and works once a target is named', async t => {
@@ -60,7 +60,7 @@ test('a project that is a folder of its repository has the same folder of the wo
   assert.equal(world.gitIn(place.top, 'status', '--porcelain'), '', 'our own note is not seen')
   const fresh = join(top, 'packages', 'two')
   mkdirSync(fresh)
-  const other = await makePlace({ project: fresh, task: 't-000002', attempt: 1 }, world.deps)
+  const other = await makeWorktree({ project: fresh, task: 't-000002', attempt: 1 }, world.deps)
   assert.ok(!('kind' in other) && existsSync(other.directory), 'a folder that was never committed is there, empty')
 })
 
@@ -147,7 +147,7 @@ test('worktrees inside of the project are refused unless git ignores them, and n
   await assert.rejects(inner.make(), refusedWith(/inside of the project/, /worktrees\.directory/))
   write(project, { '.git/info/exclude': '.trees\n' })
   const place = await inner.make()
-  const within = makePlace({ project: place.directory, task: 't-000002', attempt: 1 }, inner.deps)
+  const within = makeWorktree({ project: place.directory, task: 't-000002', attempt: 1 }, inner.deps)
   await assert.rejects(within, refusedWith(/worktree of a task itself/, /the project that it belongs to/))
 })
 

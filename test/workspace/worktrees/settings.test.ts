@@ -7,7 +7,7 @@ import { silentLog } from '../../../src/base/log.ts'
 import { findProcessesIn } from '../../../src/base/process/sweep.ts'
 import { readWorktreeDeps } from '../../../src/daemon/context.ts'
 import { pruneWorktrees } from '../../../src/daemon/retention.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { makeWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { tempDir } from '../../support/world.ts'
 import { openWorktreeFixture, write } from './worktree-fixture.ts'
 
@@ -15,7 +15,7 @@ const DAY = 24 * 60 * 60_000
 
 test('worktrees.mode: "off" lets a task work in the project itself', async t => {
   const { project, deps } = await openWorktreeFixture(t, { settings: { mode: 'off' } })
-  const place = await makePlace({ project, task: 't-000001', attempt: 1 }, deps)
+  const place = await makeWorktree({ project, task: 't-000001', attempt: 1 }, deps)
   assert.deepEqual(place, { kind: 'in_place', why: 'worktrees.mode is off' })
 })
 

@@ -6,8 +6,8 @@ import { silentLog } from '../../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { makePlace, type NewWorktreeRequest } from '../../../src/workspace/worktrees/make-worktree.ts'
-import { type RemoveOptions, removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { makeWorktree, type NewWorktreeRequest } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { type RemoveOptions, removeWorktree } from '../../../src/workspace/worktrees/remove-worktree.ts'
 import type { WorktreeDeps, WorktreeSettings } from '../../../src/workspace/worktrees/worktree.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
@@ -19,7 +19,7 @@ export interface WorktreeFixture {
   git(...args: string[]): string
   gitIn(directory: string, ...args: string[]): string
   make(wanted?: Partial<NewWorktreeRequest>): Promise<Worktree>
-  remove(place: Worktree, options?: RemoveOptions): ReturnType<typeof removePlace>
+  remove(place: Worktree, options?: RemoveOptions): ReturnType<typeof removeWorktree>
 }
 
 interface WorktreeFixtureOptions {
@@ -57,11 +57,11 @@ export async function openWorktreeFixture(
     git: (...args) => gitIn(project, ...args),
     gitIn,
     make: async wanted => {
-      const place = await makePlace({ project, task: 't-000001', attempt: 1, ...wanted }, deps)
+      const place = await makeWorktree({ project, task: 't-000001', attempt: 1, ...wanted }, deps)
       if ('kind' in place) throw new Error(`in place: ${place.why}`)
       return place
     },
-    remove: (place, remove) => removePlace(place, deps, remove),
+    remove: (place, remove) => removeWorktree(place, deps, remove),
   }
 }
 
