@@ -5,7 +5,7 @@ import { openStore } from '../../../../src/store/open.ts'
 import { makeWorktree } from '../../../../src/workspace/worktrees/make-worktree.ts'
 import { removeWorktree } from '../../../../src/workspace/worktrees/remove-worktree.ts'
 
-// Makes or removes a place in a process that can be made to die at a step: <make|remove> <store> <root> <project>.
+// Makes or removes a worktree in a process that can be made to die at a crash point: <make|remove> <store> <root> <project>.
 const [what, file = '', root = '', project = ''] = process.argv.slice(2)
 const store = await openStore({ file })
 const settings = nestValues(defaultValues()).worktrees
