@@ -23,8 +23,8 @@ export async function addTaskDependency(id: string, blockerId: string, deps: Tas
   }
   refuseForeignBlocker(task, blocker)
   if (blocker.state === 'cancelled') throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
-  const way = await findWaitPath(endPoint(blockerId), beginPoint(id), storedGraph(deps))
-  if (way) throw new AppError('task_cycle', { id, blocker: blockerId, path: [id, ...way].join(' → ') })
+  const cycle = await findWaitPath(endPoint(blockerId), beginPoint(id), storedGraph(deps))
+  if (cycle) throw new AppError('task_cycle', { id, blocker: blockerId, path: [id, ...cycle].join(' → ') })
   const isNew = await store.tasks.link({ task_id: id, blocker_id: blockerId }, tx)
   if (!isNew) return task
   if (blocker.state !== 'done') await changeOpenBlockers(task, 1, deps, reasonBlockedBy(blocker))

@@ -112,8 +112,8 @@ async function findBlockers(request: NewTaskRequest, { store, tx }: TasksTxDeps)
 /** A part of a task cannot come after a task that waits for its parent: it would wait for itself. */
 async function refuseCycle(parent: Task, blockers: readonly Task[], deps: TasksTxDeps): Promise<void> {
   for (const { id: blocker } of blockers) {
-    const way = await findWaitPath(endPoint(blocker), endPoint(parent.id), storedGraph(deps))
-    const path = way && [NEW, ...way, NEW].join(' → ')
+    const cycle = await findWaitPath(endPoint(blocker), endPoint(parent.id), storedGraph(deps))
+    const path = cycle && [NEW, ...cycle, NEW].join(' → ')
     if (path) throw new AppError('task_cycle', { id: NEW, blocker, path })
   }
 }

@@ -48,9 +48,9 @@ export async function copyDependencies(
 /** Copies one dependency folder to a path where nothing is yet. */
 export async function copyDependencyFolder(
   name: string,
-  way: { from: string; to: string; signal: AbortSignal },
+  copy: { from: string; to: string; signal: AbortSignal },
 ): Promise<{ report: string; isCopied: boolean }> {
-  const { from, to, signal } = way
+  const { from, to, signal } = copy
   const isShared = await canShare(from, to)
   const size = await measureFolder(
     from,
