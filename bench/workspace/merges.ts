@@ -10,8 +10,8 @@ import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { MergeDeps } from '../../src/workspace/merge/merge-state.ts'
 import { advanceMerges, enqueueMerge } from '../../src/workspace/merge/queue.ts'
-import { makePlace } from '../../src/workspace/worktrees/make-worktree.ts'
-import { removePlace } from '../../src/workspace/worktrees/remove-worktree.ts'
+import { makeWorktree } from '../../src/workspace/worktrees/make-worktree.ts'
+import { removeWorktree } from '../../src/workspace/worktrees/remove-worktree.ts'
 import type { WorktreeDeps } from '../../src/workspace/worktrees/worktree.ts'
 import type { BenchRow } from '../row.ts'
 
@@ -67,7 +67,7 @@ function mergeDeps(
   const never = () => Promise.reject(new Error('nothing of the kind can happen here'))
   return {
     ...{ store, clock: systemClock, log: worktrees.log, batch },
-    removePlace: (place, options) => removePlace(place, worktrees, options),
+    removeWorktree: (place, options) => removeWorktree(place, worktrees, options),
     verifyAgain: async (_, __, commit) => ({
       ...{ status: 'passed', isProven: false, commit, tree: null, checks: [], findings: [], next_steps: [] },
     }),
@@ -77,7 +77,7 @@ function mergeDeps(
 }
 
 async function queued(task: string, project: string, deps: WorktreeDeps): Promise<void> {
-  const place = await makePlace({ project, task, attempt: 1 }, deps)
+  const place = await makeWorktree({ project, task, attempt: 1 }, deps)
   if ('kind' in place) throw new Error(place.why)
   writeFileSync(join(place.top, `${task}.txt`), `${task}\n`)
   await git(place.top, 'add', '-A')

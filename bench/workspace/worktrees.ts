@@ -7,8 +7,8 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../src/domain/config/settings.ts'
 import { openStore } from '../../src/store/open.ts'
-import { makePlace } from '../../src/workspace/worktrees/make-worktree.ts'
-import { removePlace } from '../../src/workspace/worktrees/remove-worktree.ts'
+import { makeWorktree } from '../../src/workspace/worktrees/make-worktree.ts'
+import { removeWorktree } from '../../src/workspace/worktrees/remove-worktree.ts'
 import type { WorktreeDeps } from '../../src/workspace/worktrees/worktree.ts'
 import { race } from '../measure.ts'
 import type { BenchRow } from '../row.ts'
@@ -53,9 +53,9 @@ export async function benchWorktrees(): Promise<BenchRow[]> {
 }
 
 async function ours(project: string, task: string, deps: WorktreeDeps): Promise<void> {
-  const place = await makePlace({ project, task, attempt: 1 }, deps)
+  const place = await makeWorktree({ project, task, attempt: 1 }, deps)
   if ('kind' in place) throw new Error(place.why)
-  const removal = await removePlace(place, deps)
+  const removal = await removeWorktree(place, deps)
   if (removal.kind !== 'removed') throw new Error(JSON.stringify(removal))
 }
 

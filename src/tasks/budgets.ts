@@ -12,7 +12,7 @@ import {
 import type { SpendingKey, Store, Tx } from '../store/store.ts'
 import type { SpendingRow } from '../store/tables.ts'
 
-/** Who spends. */
+/** The session that spends, with its project and task. */
 export interface Spender {
   id: string
   project: string
@@ -24,7 +24,7 @@ export interface LedgerDeps {
   clock: Clock
 }
 
-/** The rows in which what a session spends now is counted. */
+/** The rows that count what a session spends now. */
 function spendingKeys({ id, project, task_id }: Spender, now: number): SpendingKey[] {
   return [
     ...(task_id === null ? [] : [{ scope: 'task', key: task_id } as const]),
@@ -34,7 +34,7 @@ function spendingKeys({ id, project, task_id }: Spender, now: number): SpendingK
   ]
 }
 
-/** What is spent so far in everything that a session counts in. */
+/** The spending so far in every scope that the session belongs to. */
 export async function readSpendingTotals(
   spender: Spender,
   { store, clock }: LedgerDeps,
@@ -44,7 +44,7 @@ export async function readSpendingTotals(
   return { ...zeros(keys), ...byScope(await store.spending.of(keys, tx)) }
 }
 
-/** Books what was spent, in the caller's transaction, and gives what it comes to: before and after. */
+/** Books what was spent, in the caller's transaction, and returns the totals before and after. */
 export async function bookSpending(
   spender: Spender,
   amounts: Amounts,
@@ -76,13 +76,13 @@ function subtract(a: Amounts, b: Amounts): Amounts {
   }
 }
 
-/** From this share on a person is told, once. */
+/** At this share of a limit a person is warned, once. */
 const WARN_SHARE = 0.8
 
-/** What is spent in each scope; one that a session has nothing to do with is absent. */
+/** The spending in each scope; scopes that the session does not belong to are absent. */
 export type SpendingTotals = Partial<Record<BudgetScope, Amounts>>
 
-/** Every bound there is, with what is spent of it. Pure. */
+/** Every limit that is set, with what is spent of it. */
 function budgetUses(totals: SpendingTotals, budgets: Budgets): BudgetUse[] {
   return BUDGET_SCOPES.flatMap(scope => {
     const spent = totals[scope]
@@ -95,8 +95,8 @@ function budgetUses(totals: SpendingTotals, budgets: Budgets): BudgetUse[] {
 }
 
 /**
- * The bound that is reached, if any. Of several the one that binds longest: a project's stays until a person raises it,
- * a day's is gone tomorrow.
+ * The limit that is reached, if any. Of several, the one that lasts longest: a project's stays until a person raises it, a day's
+ * is over tomorrow.
  */
 export function findOverrun(totals: SpendingTotals, budgets: Budgets): BudgetUse | undefined {
   const reached = budgetUses(totals, budgets).filter(({ spent, limit }) => spent >= limit)
@@ -105,22 +105,22 @@ export function findOverrun(totals: SpendingTotals, budgets: Budgets): BudgetUse
 
 const LONGEST_LASTING_FIRST: readonly BudgetScope[] = ['project', 'session', 'task', 'day']
 
-/** The bounds whose warning share lies between what was spent before and what is spent now. */
+/** The limits whose warning share lies between the spending before and now. */
 export function findBudgetWarnings(before: SpendingTotals, after: SpendingTotals, budgets: Budgets): BudgetUse[] {
   const earlier = budgetUses(before, budgets)
   return budgetUses(after, budgets).filter(({ scope, measure, spent, limit }) => {
-    const had = earlier.find(use => use.scope === scope && use.measure === measure)?.spent ?? 0
-    return had < limit * WARN_SHARE && spent >= limit * WARN_SHARE && spent < limit
+    const spentBefore = earlier.find(use => use.scope === scope && use.measure === measure)?.spent ?? 0
+    return spentBefore < limit * WARN_SHARE && spent >= limit * WARN_SHARE && spent < limit
   })
 }
 
-/** More than this between two looks is a machine that slept, or a clock that was set: nobody worked. */
+/** A longer time between two readings means that the machine slept or its clock was set: then no work was done. */
 const SLEPT_MS = 90_000
 const MINUTE_MS = 60_000
 
 /**
- * Counts what one life of a session spends, so that each piece of it is booked once. An agent tells totals since it was
- * opened, and corrects them: the meter keeps the newest word and what of it was booked. Time is counted only while
+ * Counts what a session spends while its agent is open, so that each amount is booked once. An agent reports totals since it was
+ * opened, and corrects them: the meter keeps the newest totals and how much of them was booked. Time is counted only while
  * `running` is true.
  */
 export class SpendingMeter {
@@ -133,12 +133,12 @@ export class SpendingMeter {
     this.#booked = this.#seen
   }
 
-  /** The agent's newest totals. */
+  /** Takes the agent's newest totals. */
   saw(totals: Partial<Omit<Amounts, 'wall_minutes'>>): void {
     this.#seen = { ...this.#seen, ...totals }
   }
 
-  /** Lets the time since the last look count, or not: nobody works while a person is asked. */
+  /** Counts the time since the last call, unless `running` is false: no work is done while a person is asked. */
   passes(now: number, running: boolean): void {
     const since = this.#at === undefined ? 0 : now - this.#at
     if (running && since > 0 && since <= SLEPT_MS) {
@@ -148,27 +148,27 @@ export class SpendingMeter {
   }
 
   /**
-   * What is to be booked now; undefined where there is nothing, or so little time and nothing else that it can wait. `undo`
-   * where it could not be booked.
+   * What has to be booked now; undefined where there is nothing, or only so little time that it can wait. Call `undo` if it could
+   * not be booked.
    */
   take({ all = false } = {}): { amounts: Amounts; undo(): void } | undefined {
     const amounts = eachMeasure(measure => this.#seen[measure] - this.#booked[measure])
     const { wall_minutes, ...rest } = amounts
-    const isStill = Object.values(rest).every(amount => Math.abs(amount) < TINY)
-    if (isStill && (wall_minutes < TINY || (!all && wall_minutes < CAN_WAIT_MINUTES))) return undefined
+    const isOnlyTime = Object.values(rest).every(amount => Math.abs(amount) < TINY)
+    if (isOnlyTime && (wall_minutes < TINY || (!all && wall_minutes < CAN_WAIT_MINUTES))) return undefined
     this.#booked = this.#seen
-    return { amounts, undo: () => this.#owe(amounts) }
+    return { amounts, undo: () => this.#unbook(amounts) }
   }
 
-  /** Subtracted, not set back: others may have been booked meanwhile. */
-  #owe(amounts: Amounts): void {
+  /** Subtracts the amounts instead of restoring the old totals: others may have been booked meanwhile. */
+  #unbook(amounts: Amounts): void {
     this.#booked = eachMeasure(measure => this.#booked[measure] - amounts[measure])
   }
 }
 
-/** Below this it is a rounding error. */
+/** A smaller amount is a rounding error. */
 const TINY = 1e-9
-/** Time passes with every event: it is written down with something else, or when this much has come together. */
+/** Time passes with every event: it is booked with another amount, or when this much has accumulated. */
 const CAN_WAIT_MINUTES = 0.5
 
 function eachMeasure(value: (measure: Measure) => number): Amounts {
@@ -182,7 +182,7 @@ export function calendarDayOf(time: number): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-/** The first moment of the next one. A day may have 23 or 25 hours, so it is asked of the calendar. */
+/** The first moment of the next day. A day may have 23 or 25 hours, so the calendar is used. */
 export function startOfNextDay(time: number): number {
   const date = new Date(time)
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() + 1).getTime()

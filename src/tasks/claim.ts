@@ -1,19 +1,19 @@
 import { AT_WORK, type Task, type TaskScope, type TaskState } from '../domain/task.ts'
 import { isHeld, moveTask, type TasksTxDeps, transition } from './transition.ts'
 
-/** Who takes a task, out of what. */
+/** Who claims a task, and from which scope. */
 export interface ClaimRequest {
   scope: TaskScope
   run: string
-  /** Who answers for the run: its own id where nothing is said. */
+  /** Who is responsible for the run: its own id by default. */
   owner?: string | undefined
-  /** The session that will do it; tasks of its own queue may be taken too. */
+  /** The session that will do the task; tasks of its own queue may be claimed too. */
   session?: string | undefined
-  /** This one and no other: what it is to be done in was made for it. */
+  /** The only task that may be claimed: its worktree was made for it. */
   only?: string | undefined
 }
 
-/** Takes the ready task of a scope with the highest priority, else the oldest, among those in no session's own queue. */
+/** Claims the ready task of a scope with the highest priority, else the oldest, among those in no session's own queue. */
 export async function claimReady({ scope, run, owner = run, session, only }: ClaimRequest, deps: TasksTxDeps) {
   const { tasks } = deps.store
   if (only !== undefined) {
@@ -27,7 +27,7 @@ export async function claimReady({ scope, run, owner = run, session, only }: Cla
   return task && moveTask(task, { to: 'running', lease: { owner, run, session } }, deps)
 }
 
-/** Gives a task back that a run holds; its attempt stays spent, so that whoever had it can say no more of it. */
+/** Gives back a task that a run holds; its attempt stays used up, so that later reports of its holder are refused. */
 export async function releaseClaim(
   id: string,
   { attempt, reason }: { attempt: number; reason?: string },
@@ -36,16 +36,16 @@ export async function releaseClaim(
   return transition(id, { to: 'ready', attempt, reason }, deps)
 }
 
-/** Gives back everything that a run holds, or whoever answers for it: they are gone. */
+/** Gives back everything that a run, or its owner, holds: they no longer exist. */
 export async function releaseClaims(
   by: { run?: string; owner?: string },
   reason: string,
   deps: TasksTxDeps,
 ): Promise<Task[]> {
   const held = (await deps.store.tasks.held(by, deps.tx)).filter(isHeld)
-  const given: Task[] = []
-  for (const task of held) given.push(await moveTask(task, { to: 'ready', reason }, deps))
-  return given
+  const released: Task[] = []
+  for (const task of held) released.push(await moveTask(task, { to: 'ready', reason }, deps))
+  return released
 }
 
 function comesFirst(a: Task, b: Task): boolean {
@@ -53,8 +53,8 @@ function comesFirst(a: Task, b: Task): boolean {
 }
 
 /**
- * Takes the task that a session is to work on. What it was in the middle of comes first, since the conversation holds it;
- * then what its row names: the prompt that opens its agent was made for that one, while it waited for its place.
+ * Claims the task that a session is to work on. An interrupted task comes first, since the conversation holds it; then the one that
+ * the session's row names: the prompt that opens its agent was made for that one while the session waited to start.
  */
 export async function claimNext(session: string, deps: TasksTxDeps): Promise<Task | undefined> {
   const {

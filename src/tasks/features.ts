@@ -6,13 +6,13 @@ import { DOCUMENTS, type DocumentKind, MAX_DOCUMENT } from '../domain/feature-ph
 import type { ImportedTask } from '../domain/task-requests.ts'
 import { readTasks } from './files/read-tasks.ts'
 
-/** Where the files of a feature are. */
+/** The project and the name of a feature, which determine where its files are. */
 export interface FeatureLocation {
   project: string
   name: string
 }
 
-/** The directory of a feature: the person's to edit and to commit. */
+/** The directory of a feature, which the person edits and commits. */
 export function featureDirectory({ project, name }: FeatureLocation): string {
   return join(project, '.perpetualcc', 'features', name)
 }
@@ -24,13 +24,13 @@ export function documentPath(home: FeatureLocation, kind: DocumentKind): string 
 /** The spec or the plan as it is now; undefined where there is none. Throws `feature_file` where it cannot be used. */
 export async function readDocument(home: FeatureLocation, kind: DocumentKind): Promise<string | undefined> {
   const path = documentPath(home, kind)
-  const found = await stat(path).catch(() => undefined)
-  if (!found) return undefined
+  const stats = await stat(path).catch(() => undefined)
+  if (!stats) return undefined
   const refused = (problem: string) => new AppError('feature_file', { path, problem })
-  if (!found.isFile()) throw refused('it is not a file')
+  if (!stats.isFile()) throw refused('it is not a file')
   // A link in a project could bring any file of the machine into a prompt.
   if (!(await isInside(path, home.project))) throw refused('it lies outside of the project')
-  if (found.size > MAX_DOCUMENT * 4) throw refused(TOO_LONG)
+  if (stats.size > MAX_DOCUMENT * 4) throw refused(TOO_LONG)
   const text = await readFile(path, 'utf8').catch(error => Promise.reject(refused(messageOf(error))))
   if (text.length > MAX_DOCUMENT) throw refused(TOO_LONG)
   return text.trim() === '' ? undefined : text
@@ -38,7 +38,7 @@ export async function readDocument(home: FeatureLocation, kind: DocumentKind): P
 
 const TOO_LONG = `it is longer than ${MAX_DOCUMENT.toLocaleString('en')} characters`
 
-/** Writes a document where there is none; what a person has written there meanwhile stays. False then. */
+/** Writes a document where there is none. False where a person has written one meanwhile, which stays. */
 export async function writeDocument(home: FeatureLocation, kind: DocumentKind, text: string): Promise<boolean> {
   const path = documentPath(home, kind)
   const directory = featureDirectory(home)
@@ -54,7 +54,7 @@ export async function writeDocument(home: FeatureLocation, kind: DocumentKind, t
     await using file = await open(aside, 'wx', 0o644)
     await file.writeFile(text)
     await file.sync()
-    // Whole or not at all, and never over another: a link fails where there is a file.
+    // The document appears complete or not at all, and replaces nothing: linking fails where a file exists.
     await link(aside, path)
     return true
   } catch (error) {
@@ -65,7 +65,7 @@ export async function writeDocument(home: FeatureLocation, kind: DocumentKind, t
   }
 }
 
-/** Removes the spec and the plan of a feature, and its directory where nothing else is in it: other files are the person's. */
+/** Removes the spec and the plan of a feature, and its directory if nothing else is in it: other files are the person's. */
 export async function removeDocuments(home: FeatureLocation): Promise<void> {
   const directory = featureDirectory(home)
   if (!(await stat(directory).catch(() => undefined))) return
@@ -80,7 +80,7 @@ async function isInside(path: string, project: string): Promise<boolean> {
   return real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)
 }
 
-/** The tasks that the check-list of a plan names. Throws `no_plan` where it names none. */
+/** The tasks of the check-list in a plan. Throws `no_plan` where it has none. */
 export async function readPlanTasks(plan: string | undefined, home: FeatureLocation): Promise<ImportedTask[]> {
   const path = documentPath(home, 'plan')
   const tasks = plan === undefined ? [] : await readTasks(plan, 'markdown', path)
@@ -88,15 +88,15 @@ export async function readPlanTasks(plan: string | undefined, home: FeatureLocat
   return tasks
 }
 
-/** Tasks of one feature that an agent may add: more is no plan that a person could look through. */
+/** How many tasks an agent may add to one feature: a person could not review a longer plan. */
 export const MAX_DRAFTED_TASKS = 300
 
 type Draft = readonly ImportedTask[]
 
-/** What adding to a draft comes to: the draft from now on, and what is said of it. Nothing has changed where there is no draft. */
+/** The changed draft with the id of the task, or why the change was refused. */
 export type DraftResult = { draft: ImportedTask[]; id: string; isNew: boolean } | { refused: string }
 
-/** A task more. The same title again is the same task: an agent that was interrupted may begin anew. */
+/** Adds a task to a draft. A task with the same title is the same task: an interrupted agent may start again. */
 export function addToDraft(draft: Draft, { after = [], ...task }: Omit<ImportedTask, 'id'>): DraftResult {
   const same = draft.find(({ title }) => title === task.title)
   if (same?.id !== undefined) return { draft: [...draft], id: same.id, isNew: false }
@@ -104,32 +104,33 @@ export function addToDraft(draft: Draft, { after = [], ...task }: Omit<ImportedT
     return {
       refused: `there are ${draft.length} tasks, and ${MAX_DRAFTED_TASKS} is the most: make them larger, do not add more`,
     }
-  const blockers = after.map(ref => idOf(ref, draft))
-  if (blockers.includes(undefined)) return { refused: unknownTask(after[blockers.indexOf(undefined)] ?? '', draft) }
-  const id = freeId(draft)
-  const edges = blockers.length > 0 ? { after: [...new Set(blockers.filter(each => each !== undefined))] } : {}
+  const blockers = after.map(ref => findId(ref, draft))
+  if (blockers.includes(undefined))
+    return { refused: describeUnknownTask(after[blockers.indexOf(undefined)] ?? '', draft) }
+  const id = newId(draft)
+  const edges = blockers.length > 0 ? { after: [...new Set(blockers.filter(blocker => blocker !== undefined))] } : {}
   return { draft: [...draft, { ...task, id, ...edges }], id, isNew: true }
 }
 
-/** A task comes after another one too. */
+/** Makes a task of a draft come after another one. */
 export function linkInDraft(draft: Draft, edge: { task: string; after: string }): DraftResult {
-  const [task, after] = [idOf(edge.task, draft), idOf(edge.after, draft)]
-  if (task === undefined) return { refused: unknownTask(edge.task, draft) }
-  if (after === undefined) return { refused: unknownTask(edge.after, draft) }
+  const [task, after] = [findId(edge.task, draft), findId(edge.after, draft)]
+  if (task === undefined) return { refused: describeUnknownTask(edge.task, draft) }
+  if (after === undefined) return { refused: describeUnknownTask(edge.after, draft) }
   if (dependsOn(after, task, draft))
     return { refused: `${task} would wait for itself: ${after} is it, or comes after it` }
-  const linked = draft.map(each =>
-    each.id === task ? { ...each, after: [...new Set([...(each.after ?? []), after])] } : each,
+  const linked = draft.map(drafted =>
+    drafted.id === task ? { ...drafted, after: [...new Set([...(drafted.after ?? []), after])] } : drafted,
   )
   return { draft: linked, id: task, isNew: true }
 }
 
-/** By its id, or by its title: who adds several at once knows no ids yet. */
-function idOf(ref: string, draft: Draft): string | undefined {
+/** Finds a task by its id or title: an agent that adds several tasks at once does not know their ids yet. */
+function findId(ref: string, draft: Draft): string | undefined {
   return (draft.find(({ id }) => id === ref) ?? draft.find(({ title }) => title === ref))?.id
 }
 
-/** Whether a task is, or comes after, another. Each is looked at once. */
+/** Whether a task is, or comes after, another one. */
 function dependsOn(from: string, to: string, draft: Draft): boolean {
   const seen = new Set<string>()
   const waiting = [from]
@@ -137,19 +138,19 @@ function dependsOn(from: string, to: string, draft: Draft): boolean {
     if (id === to) return true
     if (seen.has(id)) continue
     seen.add(id)
-    waiting.push(...(draft.find(each => each.id === id)?.after ?? []))
+    waiting.push(...(draft.find(task => task.id === id)?.after ?? []))
   }
   return false
 }
 
-function unknownTask(ref: string, draft: Draft): string {
-  const known = draft.slice(-10).map(({ id, title }) => `${id} (${title})`)
-  return `no task of this plan has the id or title ${JSON.stringify(ref.slice(0, 60))}; the last ones are: ${known.join(', ') || 'none yet'}`
+function describeUnknownTask(ref: string, draft: Draft): string {
+  const latest = draft.slice(-10).map(({ id, title }) => `${id} (${title})`)
+  return `no task of this plan has the id or title ${JSON.stringify(ref.slice(0, 60))}; the last ones are: ${latest.join(', ') || 'none yet'}`
 }
 
-function freeId(draft: Draft): string {
+function newId(draft: Draft): string {
   for (;;) {
     const id = shortId('t')
-    if (!draft.some(each => each.id === id)) return id
+    if (!draft.some(task => task.id === id)) return id
   }
 }

@@ -2,7 +2,7 @@ import { AppError } from '../base/errors.ts'
 import { OPEN_STATES, type Task, type TaskState } from '../domain/task.ts'
 import type { Store, Tx } from '../store/store.ts'
 
-/** The task whose id this is, or begins with this: with or without `t-`, in letters of any size. */
+/** The task whose id is, or begins with, `ref`: with or without `t-`, in upper or lower case. */
 export async function findTask(ref: string, { tasks }: Store, tx?: Tx): Promise<Task> {
   const word = ref.trim().toLowerCase()
   const id = word.startsWith('t-') ? word : `t-${word}`
@@ -14,42 +14,43 @@ export async function findTask(ref: string, { tasks }: Store, tx?: Tx): Promise<
   throw new AppError('task_ambiguous', { ref, matches })
 }
 
-/** Tasks named in an error. */
+/** How many tasks an error names. */
 const SHOWN = 8
 
 /**
- * The task of a session that a person means: a whole id or title, else the beginning of one that fits only one. What is
- * still open is meant rather than what is over.
+ * The task of a session that a person means: by a whole id or title, else by a beginning that matches only one task. Open tasks
+ * are preferred to ended ones.
  */
 export async function resolveTask(
   { ref, session }: { ref: string; session: string },
   store: Store,
   tx?: Tx,
 ): Promise<Task> {
-  // A whole id needs no look at the others, of which a queue may have a thousand.
+  // With a whole id the other tasks, of which a queue may have a thousand, need not be read.
   const exact = await store.tasks.get(ref, tx)
   if (exact?.session_id === session) return exact
   const tasks = await store.tasks.list({ session }, tx)
   const open = tasks.filter(({ state }) => (OPEN_STATES as readonly TaskState[]).includes(state))
   const word = ref.trim().toLowerCase()
-  const ways: ((task: Task) => boolean)[] = [
+  const matchers: ((task: Task) => boolean)[] = [
     ({ id }) => id === word || id === `t-${word}`,
     ({ title }) => title.toLowerCase() === word,
     ({ id, title }) => [id, id.slice(2), title.toLowerCase()].some(name => name.startsWith(word)),
   ]
-  for (const among of word === '' ? [] : [open, tasks]) {
-    for (const fits of ways) {
-      const [found, ...others] = among.filter(fits)
-      if (!found) continue
-      if (others.length === 0) return found
-      throw new AppError('task_ambiguous', { ref, matches: nameTasks([found, ...others]) })
+  for (const candidates of word === '' ? [] : [open, tasks]) {
+    for (const isMatch of matchers) {
+      const [match, ...others] = candidates.filter(isMatch)
+      if (!match) continue
+      if (others.length === 0) return match
+      throw new AppError('task_ambiguous', { ref, matches: nameTasks([match, ...others]) })
     }
   }
   const known = nameTasks(open.length > 0 ? open : tasks)
   throw new AppError('task_unknown', { session, ref, known: known || 'no task yet' })
 }
 
-function nameTasks(tasks: Task[]): string {
+/** Names the first few tasks, for an error. */
+export function nameTasks(tasks: readonly Task[]): string {
   const names = tasks.slice(0, SHOWN).map(({ id, title }) => `${id} (${title})`)
   return [...names, ...(tasks.length > SHOWN ? [`${tasks.length - SHOWN} more`] : [])].join(', ')
 }

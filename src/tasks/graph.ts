@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts'
 import type { Task } from '../domain/task.ts'
 import type { TaskEdge } from '../store/task-stores.ts'
 import type { FeatureLocation } from './features.ts'
+import { nameTasks } from './find-task.ts'
 import {
   changeOpenBlockers,
   countPart,
@@ -22,8 +23,8 @@ export async function addTaskDependency(id: string, blockerId: string, deps: Tas
   }
   refuseForeignBlocker(task, blocker)
   if (blocker.state === 'cancelled') throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
-  const way = await findWaitPath(endPoint(blockerId), beginPoint(id), storedGraph(deps))
-  if (way) throw new AppError('task_cycle', { id, blocker: blockerId, path: [id, ...way].join(' → ') })
+  const cycle = await findWaitPath(endPoint(blockerId), beginPoint(id), storedGraph(deps))
+  if (cycle) throw new AppError('task_cycle', { id, blocker: blockerId, path: [id, ...cycle].join(' → ') })
   const isNew = await store.tasks.link({ task_id: id, blocker_id: blockerId }, tx)
   if (!isNew) return task
   if (blocker.state !== 'done') await changeOpenBlockers(task, 1, deps, reasonBlockedBy(blocker))
@@ -31,12 +32,12 @@ export async function addTaskDependency(id: string, blockerId: string, deps: Tas
   return getTask(id, deps)
 }
 
-/** A task does not come after another one any more. */
+/** Removes the dependency of a task on another one. */
 export async function removeTaskDependency(id: string, blockerId: string, deps: TasksTxDeps): Promise<Task> {
   const { store, tx } = deps
   const [task, blocker] = [await getTask(id, deps), await getTask(blockerId, deps)]
-  const was = await store.tasks.unlink({ task_id: id, blocker_id: blockerId }, tx)
-  if (!was) throw new AppError('task_not_after', { id, blocker: blockerId })
+  const isRemoved = await store.tasks.unlink({ task_id: id, blocker_id: blockerId }, tx)
+  if (!isRemoved) throw new AppError('task_not_after', { id, blocker: blockerId })
   if (blocker.state !== 'done') await changeOpenBlockers(task, -1, deps)
   await tx.append([linkEvent('task.unlinked', task, blocker)])
   const now = await getTask(id, deps)
@@ -44,7 +45,7 @@ export async function removeTaskDependency(id: string, blockerId: string, deps: 
   return (isNamed && (await store.tasks.swap(now, { reason: await findBlockedReason(now, deps) }, tx))) || now
 }
 
-/** What stands before a task must be able to end: in the same project, and not behind the back of a session's queue. */
+/** A blocker must be able to end before the task: it must be in the same project, and for a session's queue in the same queue. */
 export function refuseForeignBlocker(
   task: Pick<Task, 'id' | 'project' | 'session_id' | 'run_id'>,
   blocker: Task,
@@ -72,24 +73,24 @@ export async function setParent(task: Task, parent: Task | undefined, deps: Task
   const { store, tx } = deps
   if (task.parent_id === (parent?.id ?? null)) return
   const old = task.parent_id === null ? undefined : await store.tasks.get(task.parent_id, tx)
-  // What it is no part of any more must not count when the new place is looked at.
+  // The old parent must not count when the new one is checked for cycles.
   const alone = (await store.tasks.swap(task, { parent_id: null }, tx)) ?? task
   if (parent) await refuseParent(alone, parent, deps)
   const moved = (await store.tasks.swap(alone, { parent_id: parent?.id ?? null }, tx)) ?? alone
-  const [wasHeld, isHeld] = [hasOpenBlockers(old), hasOpenBlockers(parent)]
-  if (wasHeld !== isHeld) await changeOpenBlockers(moved, isHeld ? 1 : -1, deps)
-  const stands = partStateOf(task.state)
-  // The new one first: the old one may be done without it, and what comes after that may be the new one.
-  if (parent) await countPart(parent.id, { deps: 1, [stands]: 1 }, deps, task)
-  if (old) await countPart(old.id, { deps: -1, [stands]: -1 }, deps)
+  const [wasBlocked, isBlocked] = [hasOpenBlockers(old), hasOpenBlockers(parent)]
+  if (wasBlocked !== isBlocked) await changeOpenBlockers(moved, isBlocked ? 1 : -1, deps)
+  const partState = partStateOf(task.state)
+  // The new parent is counted first: the old one may become done, and the new one may come after it.
+  if (parent) await countPart(parent.id, { parts: 1, [partState]: 1 }, deps, task)
+  if (old) await countPart(old.id, { parts: -1, [partState]: -1 }, deps)
 }
 
-/** Whether the parts of a task may not begin yet because of what it comes after. */
+/** Whether the parts of a task may not begin yet because their parent has open blockers. */
 export function hasOpenBlockers(parent: Task | undefined): boolean {
   return parent !== undefined && parent.open_blockers > 0
 }
 
-/** Only what nobody works on, or what has parts already, can be given one. */
+/** Only a task that nobody works on, or that has parts already, can get a part. */
 export function refuseAsParent(parent: Task, project: string): void {
   if (parent.project !== project) throw new AppError('task_elsewhere', { id: parent.id, project: parent.project })
   if (parent.session_id !== null && parent.run_id === null)
@@ -100,21 +101,21 @@ export function refuseAsParent(parent: Task, project: string): void {
 
 async function refuseParent(task: Task, parent: Task, deps: TasksTxDeps): Promise<void> {
   refuseAsParent(parent, task.project)
-  const around = storedGraph(deps)
-  const way =
-    (await findWaitPath(endPoint(task.id), endPoint(parent.id), around)) ??
-    (await findWaitPath(beginPoint(parent.id), beginPoint(task.id), around))
-  if (!way) return
-  const path = way[0] === task.id ? [...way, task.id] : [task.id, ...way]
+  const graph = storedGraph(deps)
+  const cycle =
+    (await findWaitPath(endPoint(task.id), endPoint(parent.id), graph)) ??
+    (await findWaitPath(beginPoint(parent.id), beginPoint(task.id), graph))
+  if (!cycle) return
+  const path = cycle[0] === task.id ? [...cycle, task.id] : [task.id, ...cycle]
   throw new AppError('task_cycle', { id: task.id, blocker: parent.id, path: path.join(' → ') })
 }
 
-/** Tasks named in a refusal. */
+/** How many tasks a refusal names. */
 const SHOWN = 8
 
 /**
- * Removes a task for good. What comes after it, and its parts, would lose their ground: without `cascade` they are named and
- * nothing happens, with it they are removed as well, and what comes after those.
+ * Removes a task for good. Tasks that come after it, and its parts, depend on it: without `cascade` they are named in an error and
+ * nothing happens, with it they are removed as well, and so is everything that depends on them.
  */
 export async function removeTask(task: Task, { cascade }: { cascade: boolean }, deps: TasksTxDeps): Promise<Task[]> {
   const { store, tx } = deps
@@ -126,19 +127,19 @@ export async function removeTask(task: Task, { cascade }: { cascade: boolean }, 
   const held = all.find(isHeld)
   if (held) throw new AppError('task_at_work', { id: held.id, session: held.session_id ?? held.id })
   const gone = new Set(all.map(({ id }) => id))
-  for (const each of all) {
-    const outside = each.parent_id !== null && !gone.has(each.parent_id)
-    if (outside && each.parent_id) await countPart(each.parent_id, { deps: -1, [partStateOf(each.state)]: -1 }, deps)
+  for (const { parent_id, state } of all) {
+    if (parent_id === null || gone.has(parent_id)) continue
+    await countPart(parent_id, { parts: -1, [partStateOf(state)]: -1 }, deps)
   }
   await store.tasks.remove([...gone], tx)
-  for (const each of all) {
-    const body = { task_id: each.id, title: each.title }
-    await tx.append([{ actor: 'human', subject: eventSubject(each), kind: 'task.deleted', body }])
+  for (const removed of all) {
+    const body = { task_id: removed.id, title: removed.title }
+    await tx.append([{ actor: 'human', subject: eventSubject(removed), kind: 'task.deleted', body }])
   }
   return all
 }
 
-/** Everything that comes after a task or is a part of it, however far. */
+/** Everything that comes after a task or is a part of it, directly or indirectly. */
 async function findDependingTasks(task: Task, { store, tx }: TasksTxDeps): Promise<Task[]> {
   const found = new Map<string, Task>([[task.id, task]])
   for (let level = [task]; level.length > 0; ) {
@@ -146,40 +147,35 @@ async function findDependingTasks(task: Task, { store, tx }: TasksTxDeps): Promi
       level.map(({ id }) => id),
       tx,
     )
-    for (const each of level) next.push(...(await store.tasks.dependentsOf(each.id, tx)))
+    for (const { id } of level) next.push(...(await store.tasks.dependentsOf(id, tx)))
     level = next.filter(({ id }) => !found.has(id))
-    for (const each of level) found.set(each.id, each)
+    for (const dependent of level) found.set(dependent.id, dependent)
   }
   found.delete(task.id)
   return [...found.values()]
 }
 
-function nameTasks(tasks: Task[]): string {
-  const names = tasks.slice(0, SHOWN).map(({ id, title }) => `${id} (${title})`)
-  return [...names, ...(tasks.length > SHOWN ? [`${tasks.length - SHOWN} more`] : [])].join(', ')
-}
-
-/** Removes all tasks of a feature with their parts. What comes after them and is not the feature's is named: then nothing is removed. */
+/** Removes all tasks of a feature with their parts. If tasks of others depend on them, those are named and nothing is removed. */
 export async function removeFeatureTasks({ project, name }: FeatureLocation, deps: TasksTxDeps): Promise<void> {
   const { store, tx } = deps
   for (const { id } of await store.tasks.list({ project, feature: name }, tx)) {
-    const found = await store.tasks.get(id, tx) // gone already with one that it leaned on
-    const gone = found ? await removeTask(found, { cascade: true }, deps) : []
-    const ids = new Set(gone.map(each => each.id))
+    const task = await store.tasks.get(id, tx) // it may already have been removed with one that it depends on
+    const gone = task ? await removeTask(task, { cascade: true }, deps) : []
+    const ids = new Set(gone.map(removed => removed.id))
     const foreign = gone.filter(({ feature, parent_id }) => feature !== name && !ids.has(parent_id ?? ''))
     if (foreign.length === 0) continue
-    const others = foreign.slice(0, SHOWN).map(each => `${each.id} (${each.title})`)
+    const others = foreign.slice(0, SHOWN).map(({ id: other, title }) => `${other} (${title})`)
     throw new AppError('task_needed', { id, others: others.join(', '), count: foreign.length })
   }
 }
 
-/** What a task is told of before it can begin (`begin`), or before it is over (`end`). */
+/** The point at which a task may begin (`begin`), or is over (`end`). */
 export interface GraphPoint {
   id: string
   at: 'begin' | 'end'
 }
 
-/** What is known of the graph around tasks. */
+/** Reads the neighbours of tasks in the graph. */
 interface GraphReader {
   blockersOf(ids: readonly string[]): Promise<TaskEdge[]>
   /** Pairs of a task and one of its parts. */
@@ -188,22 +184,22 @@ interface GraphReader {
 }
 
 /**
- * The way by which one point waits for another, by ids from the first to the last; nothing where it does not.
+ * The path by which one point waits for another, as ids from the first to the last; undefined where it does not.
  *
- * A task ends after it has begun and after its parts have ended. It begins after its blockers have ended and once the task that
- * it is a part of may begin. A new wait is impossible exactly where what is waited for waits for the one that is to wait.
+ * A task ends after it has begun and after its parts have ended. It begins after its blockers have ended and once its parent may
+ * begin. A new dependency is impossible exactly where the blocker already waits for the dependent.
  */
 export async function findWaitPath(
   from: GraphPoint,
   to: GraphPoint,
-  around: GraphReader,
+  graph: GraphReader,
 ): Promise<string[] | undefined> {
   const cameFrom = new Map<string, string>()
   const goal = pointName(to)
   const seen = new Set([pointName(from)])
   for (let level = [from]; level.length > 0 && !seen.has(goal); ) {
     const next: GraphPoint[] = []
-    for (const { before, waits } of await readWaits(level, around)) {
+    for (const { before, waits } of await readWaits(level, graph)) {
       const name = pointName(before)
       if (seen.has(name)) continue
       seen.add(name)
@@ -213,22 +209,22 @@ export async function findWaitPath(
     level = next
   }
   if (!seen.has(goal)) return undefined
-  const way = [idOfPoint(goal)]
+  const path = [idOfPoint(goal)]
   for (let at = cameFrom.get(goal); at !== undefined; at = cameFrom.get(at)) {
-    if (way.at(-1) !== idOfPoint(at)) way.push(idOfPoint(at))
+    if (path.at(-1) !== idOfPoint(at)) path.push(idOfPoint(at))
   }
-  return way.reverse()
+  return path.reverse()
 }
 
 async function readWaits(
   level: GraphPoint[],
-  around: GraphReader,
+  graph: GraphReader,
 ): Promise<{ waits: GraphPoint; before: GraphPoint }[]> {
   const ending = level.filter(({ at }) => at === 'end').map(({ id }) => id)
   const beginning = level.filter(({ at }) => at === 'begin').map(({ id }) => id)
-  const parts = await around.partsOf(ending)
-  const blockers = await around.blockersOf(beginning)
-  const parents = await around.parentsOf(beginning)
+  const parts = await graph.partsOf(ending)
+  const blockers = await graph.blockersOf(beginning)
+  const parents = await graph.parentsOf(beginning)
   return [
     ...ending.map(id => ({ waits: endPoint(id), before: beginPoint(id) })),
     ...parts.flatMap(({ id, parent_id }) =>
@@ -265,8 +261,8 @@ export function storedGraph({ store: { tasks }, tx }: TasksTxDeps): GraphReader 
     blockersOf: ids => tasks.blockersOf(ids, tx),
     partsOf: ids => tasks.childrenOf(ids, tx),
     parentsOf: async ids => {
-      const found = await Promise.all(ids.map(id => tasks.get(id, tx)))
-      return found.filter(task => task !== undefined)
+      const rows = await Promise.all(ids.map(id => tasks.get(id, tx)))
+      return rows.filter(task => task !== undefined)
     },
   }
 }

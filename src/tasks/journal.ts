@@ -5,22 +5,22 @@ import type { Task } from '../domain/task.ts'
 import type { Store, Tx } from '../store/store.ts'
 import type { JournalQuery } from '../store/task-stores.ts'
 
-/** What the journal has to tell whoever begins a task. */
+/** The journal entries that are relevant at the beginning of a task. */
 export interface JournalForTask {
-  /** Of the run that it is part of, newest first. */
+  /** Entries of the task's run, newest first. */
   recent: JournalEntry[]
-  /** Of other runs of the project, those most like it first. */
+  /** Entries of other runs of the project, the most similar first. */
   alike: JournalEntry[]
 }
 
-/** Rows that are read; what has room of them is fewer. */
+/** How many entries are read; fewer fit into a prompt. */
 const MAX_ENTRIES = { recent: 40, alike: 20 }
-/** Words of a task that are looked for: the first say what it is about. */
+/** How many words of a task are searched for: the first ones say what it is about. */
 const MAX_WORDS = 40
-/** How well an entry must fit, by the one that fits best. */
+/** How well an entry must match, as a share of the best match. */
 const LEAST_RANK_SHARE = 0.3
 
-/** Entries of this run, and those of earlier ones that have to do with a task. What failed of the task itself is told elsewhere. */
+/** Entries of this run, and similar ones of earlier runs. Failures of the task itself are left out: the prompt has them already. */
 export async function readJournalForTask(
   task: Task,
   { store, run, tx }: { store: Pick<Store, 'journal'>; run: string | undefined; tx?: Tx | undefined },
@@ -28,20 +28,20 @@ export async function readJournalForTask(
   const { journal } = store
   const { project } = task
   const words = wordsIn([task.title, task.feature, task.labels, task.description].join(' ')).slice(0, MAX_WORDS)
-  const [recent, found] = [
+  const [recent, similar] = [
     run === undefined ? [] : await journal.entries({ project, run, limit: MAX_ENTRIES.recent }, tx),
     await journal.entries({ project, notRun: run, words: { list: words, need: 'any' }, limit: MAX_ENTRIES.alike }, tx),
   ]
-  const best = Math.min(0, ...found.map(({ rank }) => rank))
+  const best = Math.min(0, ...similar.map(({ rank }) => rank))
   const isNews = (entry: JournalEntry) => entry.task_id !== task.id || entry.outcome !== 'failed'
   return {
     recent: recent.filter(isNews),
-    alike: found.filter(entry => isNews(entry) && entry.rank <= best * LEAST_RANK_SHARE),
+    alike: similar.filter(entry => isNews(entry) && entry.rank <= best * LEAST_RANK_SHARE),
   }
 }
 
 export interface JournalSearch extends Pick<JournalQuery, 'project' | 'run' | 'task' | 'since' | 'limit'> {
-  /** As a person types them: all must be there, each as the beginning of a word. */
+  /** The words as a person types them: an entry must have all of them, each as the beginning of a word. */
   words?: string | undefined
 }
 
@@ -55,24 +55,24 @@ export async function searchJournal(
   return { entries: entries.map(({ rank: _, ...entry }) => entry), total }
 }
 
-/** A paragraph or three: it is read by people and put into prompts. */
+/** A few paragraphs: people read them, and they are put into prompts. */
 const MAX_NOTES = 2_000
 
-/** What an attempt leaves in words: what its agent wrote down for the journal, or else its last words. */
+/** The notes of an attempt: what its agent wrote for the journal, or else its last message. */
 export function journalNotes({ journal, lastWords }: { journal: readonly string[]; lastWords: string }): string | null {
-  const own = journal.map(each => each.trim()).filter(each => each !== '')
+  const own = journal.map(note => note.trim()).filter(note => note !== '')
   const text = redactText(own.length > 0 ? [...new Set(own)].join('\n\n') : lastWords.trim())
   if (text === '') return null
   return text.length > MAX_NOTES ? `${text.slice(0, MAX_NOTES - 1).toWellFormed()}…` : text
 }
 
-/** Files that one entry names; more would only fill it. */
+/** How many files one entry names; more would only fill it. */
 const MAX_FILES = 40
 
-/** Ours: what is written down there is told elsewhere. */
+/** Files of pcc itself, which are reported elsewhere. */
 const OWN_FILES = /^\.perpetualcc\//
 
-/** The files that an attempt changed, as its row keeps them: those its tools wrote first, then those that only git knows of. */
+/** The files that an attempt changed, as its row keeps them: first those that its tools wrote, then those that only git knows. */
 export function changedFilesColumns(
   written: Iterable<string>,
   seen: readonly string[] = [],

@@ -2,7 +2,7 @@ import { Cron } from 'croner'
 import { AppError } from '../base/errors.ts'
 import type { When } from '../domain/schedule.ts'
 
-/** A time that was understood: when it is first, and the pattern it comes back by. */
+/** A parsed time: when it is first due, and the pattern by which it repeats. */
 export interface ScheduleTimes {
   due_at: number
   /** Cron, five fields; null for a single time. */
@@ -11,115 +11,120 @@ export interface ScheduleTimes {
 
 const MINUTE_MS = 60_000
 const UNIT_MS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 24 * 60 * MINUTE_MS } as const
-/** A run takes longer than that; more often is a slip of the pen. */
+/** A run takes longer than this; a shorter interval is a mistake. */
 const LEAST_APART_MS = 5 * MINUTE_MS
-/** Times of a pattern that are looked at: the first two may lie on either side of a pause. */
+/** How many times of a pattern are compared: the first two may lie on either side of a pause. */
 const COMPARED_TIMES = 10
 
-/** Reads what a person said. Throws `schedule_wrong` and `schedule_past`. */
+/** Parses the time that a person gave. Throws `schedule_wrong` and `schedule_past`. */
 export function parseScheduleTimes({ at, every, zone }: When, now: number): ScheduleTimes {
-  if (at !== undefined && every !== undefined) throw wrong('--at', at, 'it is for one time, and --every is there too')
+  if (at !== undefined && every !== undefined)
+    throw scheduleError('--at', at, 'it is for one time, and --every is there too')
   if (every !== undefined) {
-    const pattern = patternOf(every, zone, now)
-    return { pattern, due_at: nextScheduledTime(pattern, zone, now) ?? never(every) }
+    const pattern = parsePattern(every, zone, now)
+    return { pattern, due_at: nextScheduledTime(pattern, zone, now) ?? throwPast(every) }
   }
-  return { pattern: null, due_at: at === undefined ? now : momentOf(at, zone, now) }
+  return { pattern: null, due_at: at === undefined ? now : parseMoment(at, zone, now) }
 }
 
 /**
- * The next time of a pattern after a moment. A time that the clocks leave out comes as soon as they go on; one that comes
- * twice counts once.
+ * The next time of a pattern after a moment. A time that is skipped when the clocks change comes right after the gap; one that
+ * occurs twice counts once.
  */
 export function nextScheduledTime(pattern: string, zone: string, after: number): number | undefined {
   return new Cron(pattern, { timezone: zone, paused: true }).nextRun(new Date(after))?.getTime()
 }
 
-function momentOf(text: string, zone: string, now: number): number {
-  const said = text.toLowerCase()
-  const later = /^in (\d{1,4}) ?(m|h|d)(?:in|ins|inutes?|ours?|ays?)?$/.exec(said)
+function parseMoment(text: string, zone: string, now: number): number {
+  const words = text.toLowerCase()
+  const later = /^in (\d{1,4}) ?(m|h|d)(?:in|ins|inutes?|ours?|ays?)?$/.exec(words)
   if (later) return now + Number(later[1]) * UNIT_MS[later[2] as keyof typeof UNIT_MS]
-  const exact = exactTime(said, zone)
-  if (exact === 'no such date') throw wrong('--at', text, 'there is no such date')
-  if (exact !== undefined) return notPast(text, exact, now)
-  const { days, time } = splitDay(said)
+  const exact = parseExactTime(words, zone)
+  if (exact === 'no such date') throw scheduleError('--at', text, 'there is no such date')
+  if (exact !== undefined) return refusePast(text, exact, now)
+  const { days, time } = splitDay(words)
   const clock = parseClock(time)
   if (!clock)
-    throw wrong('--at', text, 'a time such as "02:00", "tomorrow 02:00", "2027-01-31 02:00" or "in 3h" is meant')
+    throw scheduleError(
+      '--at',
+      text,
+      'a time such as "02:00", "tomorrow 02:00", "2027-01-31 02:00" or "in 3h" is meant',
+    )
   const [hour, minute] = clock
   if (days === undefined || days === 'tonight')
-    return nextScheduledTime(`${minute} ${hour} * * *`, zone, now) ?? never(text)
+    return nextScheduledTime(`${minute} ${hour} * * *`, zone, now) ?? throwPast(text)
   if (days === 'today' || days === 'tomorrow') {
     const date = dateInZone(zone, now, days === 'today' ? 0 : 1)
-    return notPast(text, localTime(date, clock, zone) ?? never(text), now)
+    return refusePast(text, localTime(date, clock, zone) ?? throwPast(text), now)
   }
   const day = parseDays(days)
-  if (day === undefined) throw wrong('--at', text, `"${days}" is no day`)
-  return nextScheduledTime(`${minute} ${hour} * * ${day}`, zone, now) ?? never(text)
+  if (day === undefined) throw scheduleError('--at', text, `"${days}" is no day`)
+  return nextScheduledTime(`${minute} ${hour} * * ${day}`, zone, now) ?? throwPast(text)
 }
 
-function patternOf(text: string, zone: string, now: number): string {
-  const said = text.toLowerCase().replace(/\s+/g, ' ')
-  const pattern = intervalIn(said) ?? daysIn(said) ?? (said.split(' ').length === 5 ? said : undefined)
+function parsePattern(text: string, zone: string, now: number): string {
+  const words = text.toLowerCase().replace(/\s+/g, ' ')
+  const pattern = parseInterval(words) ?? parseDaysAndTime(words) ?? (words.split(' ').length === 5 ? words : undefined)
   const meant = 'days and a time such as "weekdays 22:00", "mon,thu 03:30", "day 02:00", or "6h", is meant'
-  if (pattern === undefined) throw wrong('--every', text, meant)
+  if (pattern === undefined) throw scheduleError('--every', text, meant)
   try {
     const times = new Cron(pattern, { timezone: zone, paused: true }).nextRuns(COMPARED_TIMES, new Date(now))
     const isTooOften = times.some((time, index) => Number(times[index + 1] ?? Infinity) - Number(time) < LEAST_APART_MS)
-    if (isTooOften) throw wrong('--every', text, 'five minutes apart is the least')
+    if (isTooOften) throw scheduleError('--every', text, 'five minutes apart is the least')
     return pattern
   } catch (error) {
-    throw error instanceof AppError ? error : wrong('--every', text, meant)
+    throw error instanceof AppError ? error : scheduleError('--every', text, meant)
   }
 }
 
-/** "hour", "6h", "6 hours": what divides a day, or the last one of a day would be shorter than the others. */
-function intervalIn(said: string): string | undefined {
-  const found = /^(?:(\d{1,2}) ?h(?:ours?)?|hour|hourly)$/.exec(said)
-  const hours = found ? Number(found[1] ?? 1) : 0
+/** "hour", "6h", "6 hours": only what divides a day, or the last interval of a day would be shorter than the others. */
+function parseInterval(words: string): string | undefined {
+  const match = /^(?:(\d{1,2}) ?h(?:ours?)?|hour|hourly)$/.exec(words)
+  const hours = match ? Number(match[1] ?? 1) : 0
   if (hours === 0 || 24 % hours !== 0) return undefined
   return hours === 24 ? '0 0 * * *' : `0 */${hours} * * *`
 }
 
-function daysIn(said: string): string | undefined {
-  const { days, time } = splitDay(said)
+function parseDaysAndTime(words: string): string | undefined {
+  const { days, time } = splitDay(words)
   const clock = parseClock(time)
   if (!clock) return undefined
-  const found = days === undefined ? '*' : parseDays(days)
-  return found && `${clock[1]} ${clock[0]} * * ${found}`
+  const day = days === undefined ? '*' : parseDays(days)
+  return day && `${clock[1]} ${clock[0]} * * ${day}`
 }
 
-function notPast(text: string, moment: number, now: number): number {
+function refusePast(text: string, moment: number, now: number): number {
   if (moment <= now) throw new AppError('schedule_past', { text })
   return moment
 }
 
-function wrong(flag: string, text: string, problem: string): AppError {
+function scheduleError(flag: string, text: string, problem: string): AppError {
   return new AppError('schedule_wrong', { flag, text, problem })
 }
 
-function never(text: string): never {
+function throwPast(text: string): never {
   throw new AppError('schedule_past', { text })
 }
 
 const HOUR_MS = 3_600_000
 const SINCE_UNIT_MS = { m: HOUR_MS / 60, h: HOUR_MS, d: 24 * HOUR_MS, w: 7 * 24 * HOUR_MS } as const
 
-/** The moment that a person means who looks back: "22:00" is the last time it was ten. Throws `since_wrong`. */
+/** The past moment that a person means: "22:00" is the last time that it was ten. Throws `since_wrong`. */
 export function parseSince(text: string, zone: string, now: number): number {
-  const found = momentIn(text.trim().toLowerCase().replace(/\s+/g, ' '), zone, now)
-  if (found === undefined) throw new AppError('since_wrong', { text })
-  if (found > now) throw new AppError('since_ahead', { text })
-  return found
+  const moment = parsePastMoment(text.trim().toLowerCase().replace(/\s+/g, ' '), zone, now)
+  if (moment === undefined) throw new AppError('since_wrong', { text })
+  if (moment > now) throw new AppError('since_ahead', { text })
+  return moment
 }
 
-function momentIn(said: string, zone: string, now: number): number | undefined {
-  const [, count, unit] = /^(\d{1,4}) ?(m|h|d|w)(?:in|ins|inutes?|ours?|ays?|eeks?)?(?: ago)?$/.exec(said) ?? []
+function parsePastMoment(words: string, zone: string, now: number): number | undefined {
+  const [, count, unit] = /^(\d{1,4}) ?(m|h|d|w)(?:in|ins|inutes?|ours?|ays?|eeks?)?(?: ago)?$/.exec(words) ?? []
   if (count !== undefined) return now - Number(count) * SINCE_UNIT_MS[unit as keyof typeof SINCE_UNIT_MS]
-  if (said === 'today') return localTime(dateInZone(zone, now), [0, 0], zone)
-  if (said === 'yesterday') return localTime(dateInZone(zone, now, -1), [0, 0], zone)
-  const exact = exactTime(/^\d{4}-\d\d-\d\d$/.test(said) ? `${said} 00:00` : said, zone)
+  if (words === 'today') return localTime(dateInZone(zone, now), [0, 0], zone)
+  if (words === 'yesterday') return localTime(dateInZone(zone, now, -1), [0, 0], zone)
+  const exact = parseExactTime(/^\d{4}-\d\d-\d\d$/.test(words) ? `${words} 00:00` : words, zone)
   if (exact !== undefined) return exact === 'no such date' ? undefined : exact
-  const { days, time } = splitDay(said)
+  const { days, time } = splitDay(words)
   const clock = parseClock(time)
   if (!clock) return undefined
   if (days === 'today') return localTime(dateInZone(zone, now), clock, zone)
@@ -148,8 +153,8 @@ const GROUPS: Record<string, string> = {
 }
 
 /** "weekdays at 10 pm" is a day and a time; a time alone has no day. */
-function splitDay(said: string): { days: string | undefined; time: string } {
-  const [, days, time = ''] = /^(?:(.*\S) )?(\S+)$/.exec(said.trim().replace(/ ([ap]m)$/, '$1')) ?? []
+function splitDay(words: string): { days: string | undefined; time: string } {
+  const [, days, time = ''] = /^(?:(.*\S) )?(\S+)$/.exec(words.trim().replace(/ ([ap]m)$/, '$1')) ?? []
   return { days: days?.replace(/ ?\bat$/, '') || undefined, time }
 }
 
@@ -163,23 +168,23 @@ function parseClock(text: string): [hour: number, minute: number] | undefined {
   return hour < 24 && Number(minutes) < 60 ? [hour, Number(minutes)] : undefined
 }
 
-/** The days of a week as cron has them, of "weekdays", "mon,thu" or "monday"; undefined where one of them is none. */
+/** The days of the week in cron's form, from "weekdays", "mon,thu" or "monday"; undefined where one is not a day. */
 function parseDays(names: string): string | undefined {
-  const found = names.split(/ ?, ?/).map(name => GROUPS[name] ?? dayNumber(name))
-  return found.includes(undefined) ? undefined : found.join(',')
+  const days = names.split(/ ?, ?/).map(name => GROUPS[name] ?? dayNumber(name))
+  return days.includes(undefined) ? undefined : days.join(',')
 }
 
 function dayNumber(name: string): string | undefined {
-  const day = DAYS.findIndex(each => name === each.slice(0, 3) || name === `${each}day`)
+  const day = DAYS.findIndex(stem => name === stem.slice(0, 3) || name === `${stem}day`)
   return day < 0 ? undefined : String(day)
 }
 
 type Clock = readonly [hour: number, minute: number, second?: number]
 
-/** The moment of "2027-01-31 02:00", by the clocks of a zone or with an offset of its own; undefined where that is not what it says. */
-function exactTime(said: string, zone: string): number | 'no such date' | undefined {
+/** The moment of "2027-01-31 02:00", in a zone or with its own offset; undefined for a text of another form. */
+function parseExactTime(words: string, zone: string): number | 'no such date' | undefined {
   const [, date, hour, minute, second = '0', offset] =
-    /^(\d{4}-\d\d-\d\d)[ t](\d\d):(\d\d)(?::(\d\d))?( ?z|[+-]\d\d:?\d\d)?$/i.exec(said) ?? []
+    /^(\d{4}-\d\d-\d\d)[ t](\d\d):(\d\d)(?::(\d\d))?( ?z|[+-]\d\d:?\d\d)?$/i.exec(words) ?? []
   if (date === undefined) return undefined
   const clock = [Number(hour), Number(minute), Number(second)] as const
   const local = localTime(date, clock, offset === undefined ? zone : 'UTC')
@@ -187,7 +192,7 @@ function exactTime(said: string, zone: string): number | 'no such date' | undefi
   return Date.parse(`${date}T${hour}:${minute}:${second.padStart(2, '0')}${offset.trim().toUpperCase()}`)
 }
 
-/** A moment by the clocks of a zone; undefined where no calendar has it. */
+/** The moment of a date and time in a zone; undefined where the calendar has no such date. */
 function localTime(date: string, [hour, minute, second = 0]: Clock, zone: string): number | undefined {
   const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
   const noon = new Date(Date.UTC(year, month - 1, day))
@@ -197,7 +202,7 @@ function localTime(date: string, [hour, minute, second = 0]: Clock, zone: string
   return new Cron(local, { timezone: zone, paused: true }).nextRun(new Date(0))?.getTime()
 }
 
-/** The date that a zone's calendar shows: `2027-01-31`; or so many days later, of which some have 23 or 25 hours. */
+/** The date in a zone, `2027-01-31`, or that of some days later; days may have 23 or 25 hours. */
 function dateInZone(zone: string, moment: number, days = 0): string {
   const today = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(moment)
   return new Date(Date.parse(`${today}T12:00Z`) + days * 86_400_000).toISOString().slice(0, 10)

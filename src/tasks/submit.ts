@@ -6,15 +6,15 @@ import { endPoint, findWaitPath, hasOpenBlockers, refuseAsParent, refuseForeignB
 import { countPart, eventSubject, partStateOf, reasonBlockedBy, type TasksTxDeps } from './transition.ts'
 import { acceptanceColumn, labelsColumn, pathsColumn } from './view.ts'
 
-/** A task that is to be done: by one session, from its queue, or by whoever takes it. */
+/** A new task: for the queue of one session, or for any run that claims it. */
 export interface NewTaskRequest {
   session_id: string | null
   project: string
   text: string
-  /** Where it is not the first line of the text. */
+  /** By default the first line of the text. */
   title?: string | undefined
   priority?: number | undefined
-  /** What it comes after: ids, or beginnings of ids; of a session's tasks titles too. */
+  /** The tasks that it comes after: ids or beginnings of ids; for a session's tasks also titles. */
   after?: readonly string[] | undefined
   parent?: string | undefined
   feature?: string | undefined
@@ -25,16 +25,16 @@ export interface NewTaskRequest {
   maxRetries?: number | undefined
   model?: string | undefined
   budget?: BudgetLimits | undefined
-  /** The id that it had elsewhere, and how it stands. */
+  /** The id that it had elsewhere, and the state in which it ended there. */
   id?: string | undefined
   over?: 'done' | 'failed' | 'cancelled' | undefined
-  /** It may come after what was cancelled: it did so elsewhere. */
+  /** It may come after a cancelled task, as it did elsewhere. */
   asItWas?: boolean | undefined
-  /** Who asked for it: `cli` where nothing is said. */
+  /** Who asked for it: `cli` by default. */
   actor?: string | undefined
 }
 
-/** Stores a task, what it comes after and the event, in the caller's transaction. */
+/** Stores a task, its blockers and the event, in the caller's transaction. */
 export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Promise<Task> {
   const { store, clock, tx } = deps
   const { session_id, project, priority = 0, maxRetries = DEFAULT_RETRIES, over } = request
@@ -42,12 +42,12 @@ export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Pr
   const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, tx)
   if (parent) {
     refuseAsParent(parent, project)
-    await refuseCircle(parent, blockers, deps)
+    await refuseCycle(parent, blockers, deps)
   }
   const open = blockers.filter(({ state }) => state !== 'done')
   const open_blockers = open.length + Number(hasOpenBlockers(parent))
   const description = request.text.trim()
-  const title = request.title ?? titleOf(description)
+  const title = request.title ?? titleFromText(description)
   if (title === '') throw new AppError('task_empty', {})
   const now = clock.now()
   const task = await store.tasks.insert(
@@ -91,29 +91,29 @@ export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Pr
   const { id, state } = task
   const body = { task_id: id, title, priority, after: blockers.map(blocker => blocker.id), state }
   await tx.append([{ actor: request.actor ?? 'cli', subject: eventSubject(task), kind: 'task.submitted', body }])
-  if (parent) await countPart(parent.id, { deps: 1, [partStateOf(state)]: 1 }, deps, task)
+  if (parent) await countPart(parent.id, { parts: 1, [partStateOf(state)]: 1 }, deps, task)
   return task
 }
 
-/** Each once. One that was cancelled will never be done, so nothing new can come after it. */
+/** The blockers of a new task, each once. A cancelled task will never be done, so nothing new can come after it. */
 async function findBlockers(request: NewTaskRequest, { store, tx }: TasksTxDeps): Promise<Task[]> {
   const { session_id: session, project, asItWas } = request
-  const found = new Map<string, Task>()
+  const blockers = new Map<string, Task>()
   for (const ref of request.after ?? []) {
     const blocker = await (session === null ? findTask(ref, store, tx) : resolveTask({ ref, session }, store, tx))
     refuseForeignBlocker({ id: NEW, project, session_id: session, run_id: null }, blocker)
     if (blocker.state === 'cancelled' && !asItWas)
       throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })
-    found.set(blocker.id, blocker)
+    blockers.set(blocker.id, blocker)
   }
-  return [...found.values()]
+  return [...blockers.values()]
 }
 
-/** A part of a task cannot come after what waits for that task: it would wait for itself. */
-async function refuseCircle(parent: Task, blockers: readonly Task[], deps: TasksTxDeps): Promise<void> {
+/** A part of a task cannot come after a task that waits for its parent: it would wait for itself. */
+async function refuseCycle(parent: Task, blockers: readonly Task[], deps: TasksTxDeps): Promise<void> {
   for (const { id: blocker } of blockers) {
-    const way = await findWaitPath(endPoint(blocker), endPoint(parent.id), storedGraph(deps))
-    const path = way && [NEW, ...way, NEW].join(' → ')
+    const cycle = await findWaitPath(endPoint(blocker), endPoint(parent.id), storedGraph(deps))
+    const path = cycle && [NEW, ...cycle, NEW].join(' → ')
     if (path) throw new AppError('task_cycle', { id: NEW, blocker, path })
   }
 }
@@ -122,8 +122,8 @@ const NEW = '(new)'
 
 const MAX_TITLE = 200
 
-/** The first line that says something. */
-function titleOf(description: string): string {
+/** The first line of the text, cut to `MAX_TITLE` characters. */
+function titleFromText(description: string): string {
   const [first = ''] = description.split('\n', 1)
   const line = [...first.trim()]
   return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1).join('')}…` : line.join('')

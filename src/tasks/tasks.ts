@@ -10,52 +10,55 @@ import { type Move, type TasksDeps, transition } from './transition.ts'
 import { type ForcedState, forceTask, updateTask } from './update.ts'
 import { readTaskDetail, readTaskQueue, readTaskViews, toTaskViews } from './view.ts'
 
-/** What is to be done. Everything that writes is part of a transaction: a task's state, its event and its session's row belong together. */
+/** The tasks. Every write is part of a transaction: a task's state, its event and its session's row belong together. */
 export interface Tasks {
-  /** A new task: `ready`, or `blocked` by what it comes after. */
+  /** Adds a task: `ready`, or `blocked` by the tasks that it comes after. */
   submit(request: NewTaskRequest, tx: Tx): Promise<Task>
   /**
-   * The task that a session works on from now on: the one it was in the middle of, else the one its row names, else the
-   * ready one with the highest priority, else the oldest. Nothing while it is at one already, or when none can run.
+   * Claims the task that a session works on from now on: the interrupted one, else the one that its row names, else the ready one
+   * with the highest priority, else the oldest. Undefined while it already works on one, or when none can run.
    */
   claimNext(session: string, tx: Tx): Promise<Task | undefined>
-  /** The next task of a scope for a run: ready, in no session's own queue, highest priority, then oldest. Of two claimers one gets it. */
+  /**
+   * Claims the next task of a scope for a run: ready, in no session's own queue, highest priority, then oldest. Of two claimers
+   * only one gets it.
+   */
   claimReady(request: ClaimRequest, tx: Tx): Promise<Task | undefined>
-  /** Gives a task back. Throws `task_moved` where the attempt is not the last one. */
+  /** Gives back a task. Throws `task_moved` where the attempt is not the last one. */
   release(id: string, options: { attempt: number; reason?: string }, tx: Tx): Promise<Task>
-  /** Gives back what a run, or who answers for it, holds: they are gone. */
+  /** Gives back what a run, or its owner, holds: they no longer exist. */
   releaseAll(by: { run?: string; owner?: string }, reason: string, tx: Tx): Promise<Task[]>
-  /** The one writer of a task's state. Throws `task_move_refused`, or `task_moved` where somebody else was first. */
+  /** The only writer of a task's state. Throws `task_move_refused`, or `task_moved` where somebody else was first. */
   transition(id: string, move: Move, tx: Tx): Promise<Task>
-  /** What a person says of a task, whatever its state is. */
-  force(task: Task, said: ForcedState, tx: Tx): Promise<Task>
+  /** Sets the state that a person orders, whatever the current state is. */
+  force(task: Task, forced: ForcedState, tx: Tx): Promise<Task>
   update(task: Task, changes: UpdateTask, tx: Tx): Promise<Task>
-  /** Removes a task; with `cascade` all that leans on it too. Throws `task_needed`. */
+  /** Removes a task; with `cascade` also everything that depends on it. Throws `task_needed`. */
   remove(task: Task, options: { cascade: boolean }, tx: Tx): Promise<Task[]>
-  /** From now on a task that has not begun comes after another one too. Throws `task_cycle`. */
+  /** Makes a task that has not begun come after another one. Throws `task_cycle`. */
   comeAfter(id: string, blocker: string, tx: Tx): Promise<Task>
-  /** And no longer. Throws `task_not_after`. */
+  /** Undoes `comeAfter`. Throws `task_not_after`. */
   comeBeforeOrBeside(id: string, blocker: string, tx: Tx): Promise<Task>
-  /** By id, or by the beginning of an id or title that fits only one task of the session. */
+  /** Finds a task by its id, or by the beginning of an id or title that matches only one task of the session. */
   resolve(ref: string, session: string, tx?: Tx): Promise<Task>
-  /** By id or a unique beginning of one, wherever it is. Throws `task_not_there`, `task_ambiguous`. */
+  /** Finds a task of any session by its id or a unique beginning of it. Throws `task_not_there`, `task_ambiguous`. */
   find(ref: string, tx?: Tx): Promise<Task>
-  /** How many of a scope are in each state. */
+  /** How many tasks of a scope are in each state. */
   counts(scope: TaskScope, tx?: Tx): Promise<Partial<Record<TaskState, number>>>
-  /** What is open in a session, in the order in which it will run; the one at work first. */
+  /** The open tasks of a session, in the order in which they will run; the one at work first. */
   queue(session: string, tx?: Tx): Promise<TaskView[]>
   /** Every task of a session, oldest first. */
   list(session: string): Promise<TaskView[]>
-  /** Those that fit, oldest first. */
+  /** The tasks that match, oldest first. */
   select(filter: TaskFilter): Promise<TaskView[]>
-  /** The same, each as the JSON text of its view. */
+  /** The tasks that match, each as the JSON text of its view. */
   listAsJson(filter: TaskFilter): Promise<string[]>
   view(task: Task, tx?: Tx): Promise<TaskView>
-  /** A task with those around it. */
+  /** A task with its parent, blockers, dependents and parts. */
   detail(task: Task, tx?: Tx): Promise<TaskDetail>
 }
 
-/** Opens the tasks over a store: it keeps nothing of its own. */
+/** Opens the tasks of a store, without state of its own. */
 export function openTasks(deps: TasksDeps): Tasks {
   const { store } = deps
   return {
@@ -65,7 +68,7 @@ export function openTasks(deps: TasksDeps): Tasks {
     release: (id, options, tx) => releaseClaim(id, options, { ...deps, tx }),
     releaseAll: (by, reason, tx) => releaseClaims(by, reason, { ...deps, tx }),
     transition: (id, move, tx) => transition(id, move, { ...deps, tx }),
-    force: (task, said, tx) => forceTask(task, said, { ...deps, tx }),
+    force: (task, forced, tx) => forceTask(task, forced, { ...deps, tx }),
     update: (task, changes, tx) => updateTask(task, changes, { ...deps, tx }),
     remove: (task, options, tx) => removeTask(task, options, { ...deps, tx }),
     comeAfter: (id, blocker, tx) => addTaskDependency(id, blocker, { ...deps, tx }),

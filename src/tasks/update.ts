@@ -6,12 +6,12 @@ import { setParent } from './graph.ts'
 import { eventSubject, isHeld, isOver, type Move, moveTask, type TasksTxDeps } from './transition.ts'
 import { acceptanceColumn, labelsColumn, pathsColumn } from './view.ts'
 
-/** Changes what a person says of a task; its state is no part of that. */
+/** Changes the fields of a task that a person may edit; its state is not among them. */
 export async function updateTask(task: Task, changes: UpdateTask, deps: TasksTxDeps): Promise<Task> {
   const { store, tx } = deps
   const { parent, labels, acceptance, paths, budget, ...plain } = changes
   const patch: Partial<Task> = {
-    ...defined(plain),
+    ...omitUndefined(plain),
     ...(labels && { labels: labelsColumn(labels) }),
     ...(acceptance && { acceptance: acceptanceColumn(acceptance) }),
     ...(paths && { paths: pathsColumn(paths) }),
@@ -20,34 +20,34 @@ export async function updateTask(task: Task, changes: UpdateTask, deps: TasksTxD
   const changed = Object.keys(patch).length === 0 ? task : ((await store.tasks.swap(task, patch, tx)) ?? task)
   if (parent !== undefined)
     await setParent(changed, parent === null ? undefined : await findTask(parent, store, tx), deps)
-  const fields = Object.keys(defined(changes))
+  const fields = Object.keys(omitUndefined(changes))
   const body = { task_id: task.id, title: changed.title, fields }
   await tx.append([{ actor: 'human', subject: eventSubject(task), kind: 'task.updated', body }])
   return (await store.tasks.get(task.id, tx)) ?? changed
 }
 
-function defined<T extends object>(values: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+function omitUndefined<T extends object>(values: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   const kept = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(kept) as { [Key in keyof T]: Exclude<T[Key], undefined> }
 }
 
-/** What a person says of a task. */
+/** The state that a person orders for a task. */
 export interface ForcedState {
   to: 'done' | 'failed' | 'ready' | 'cancelled'
   reason?: string | undefined
 }
 
 /**
- * Does what a person says of a task, whatever its state is. Who works on it for a run has lost it: what they still report
- * counts for nothing. Of a task with parts only `ready` and `cancelled` can be said, and are said of every part.
+ * Sets the state that a person orders, whatever the current state is. A run that works on the task loses it: later reports of it
+ * are refused. For a task with parts only `ready` and `cancelled` are possible, and apply to every part.
  */
 export async function forceTask(task: Task, { to, reason }: ForcedState, deps: TasksTxDeps): Promise<Task> {
   if (task.children === 0) return forceOne(task, forcedMove(to, reason), deps)
   if (to === 'done' || to === 'failed') throw new AppError('task_has_parts', { id: task.id, parts: task.children })
   const leaves = (await deps.store.tasks.list({ under: task.id }, deps.tx)).filter(({ children }) => children === 0)
-  const meant = leaves.filter(leaf => (to === 'ready' ? isOver(leaf.state) || isHeld(leaf) : canCancel(leaf)))
-  for (const leaf of meant) {
-    // Another one of them may have changed it.
+  const affected = leaves.filter(leaf => (to === 'ready' ? isOver(leaf.state) || isHeld(leaf) : canCancel(leaf)))
+  for (const leaf of affected) {
+    // Moving another leaf may have changed this one.
     const now = await deps.store.tasks.get(leaf.id, deps.tx)
     if (now) await forceOne(now, forcedMove(to, reason), deps)
   }
@@ -59,10 +59,10 @@ function forcedMove(to: ForcedState['to'], reason: string | undefined): Move {
 }
 
 async function forceOne(task: Task, move: Move, deps: TasksTxDeps): Promise<Task> {
-  const isThere = task.state === move.to || (move.to === 'ready' && task.state === 'blocked')
-  if (isThere) return task
-  const own = task.run_id === null ? task.session_id : null
-  if (own !== null && isHeld(task)) throw new AppError('task_at_work', { id: task.id, session: own })
+  const isAlreadySo = task.state === move.to || (move.to === 'ready' && task.state === 'blocked')
+  if (isAlreadySo) return task
+  const session = task.run_id === null ? task.session_id : null
+  if (session !== null && isHeld(task)) throw new AppError('task_at_work', { id: task.id, session })
   const moved = await moveTask(task, { ...move, anew: isHeld(task) }, deps)
   if (move.to !== 'ready') return moved
   return (await deps.store.tasks.swap(moved, { retries: 0, result: null }, deps.tx)) ?? moved

@@ -5,7 +5,7 @@ import { cleanLine, type TaskDetail, type TaskMention } from '../domain/task-req
 import type { Store, Tx } from '../store/store.ts'
 import type { TaskEdge } from '../store/task-stores.ts'
 
-/** A task as the API shows it. Field by field: of ten thousand rows, taking some out of each costs ten times as much. */
+/** A task as the API shows it. It is copied field by field: for ten thousand rows, removing fields costs ten times as much. */
 function toTaskView(task: Task, after: string[]): TaskView {
   return {
     id: task.id,
@@ -26,7 +26,7 @@ function toTaskView(task: Task, after: string[]): TaskView {
     parent_id: task.parent_id,
     feature: task.feature,
     type: task.type,
-    labels: wordsIn(task.labels),
+    labels: splitLabels(task.labels),
     acceptance: linesIn(task.acceptance),
     paths: linesIn(task.paths),
     verification: task.verification,
@@ -43,31 +43,31 @@ function toTaskView(task: Task, after: string[]): TaskView {
   }
 }
 
-/** Labels as the row holds them: a space before and behind each, so that one is found whole. */
+/** Labels as the row holds them: with a space before and after each, so that a search finds whole labels. */
 export function labelsColumn(labels: readonly string[]): string {
   return labels.length === 0 ? '' : ` ${[...new Set(labels)].join(' ')} `
 }
 
-/** Criteria as the row holds them: one a line. */
+/** Criteria as the row holds them: one per line. */
 export function acceptanceColumn(criteria: readonly string[]): string {
   return criteria.map(cleanLine).join('\n')
 }
 
-/** Paths as the row holds them: one a line, each once. */
+/** Paths as the row holds them: one per line, each once. */
 export function pathsColumn(paths: readonly string[]): string {
   return [...new Set(paths)].join('\n')
 }
 
-function wordsIn(column: string): string[] {
+function splitLabels(column: string): string[] {
   return column === '' ? [] : column.trim().split(' ')
 }
 
-/** A column that holds one thing a line. */
+/** The items of a column that holds one per line. */
 export function linesIn(column: string): string[] {
   return column === '' ? [] : column.split('\n')
 }
 
-/** A task with those around it. */
+/** A task with its parent, blockers, dependents and parts. */
 export async function readTaskDetail(task: Task, { tasks }: Store, tx?: Tx): Promise<TaskDetail> {
   const blockers: Task[] = []
   for (const { blocker_id } of await tasks.blockersOf([task.id], tx)) {
@@ -91,7 +91,7 @@ function mention({ id, title, state }: Task): TaskMention {
   return { id, title, state }
 }
 
-/** What is open in a session, in the order in which it will run. */
+/** The open tasks of a session, in the order in which they will run. */
 export async function readTaskQueue(session: string, store: Store, tx?: Tx): Promise<TaskView[]> {
   const tasks = await store.tasks.list({ session, states: OPEN_STATES }, tx)
   if (tasks.length === 0) return []
@@ -106,11 +106,12 @@ export async function readTaskViews(tasks: Task[], store: Store, tx?: Tx): Promi
 }
 
 /**
- * The order in which a session will take open tasks, as far as it can be known: what it has begun or is about to begin,
- * then by priority and age among those whose blockers are before them. What waits for a task that failed comes last: it does not run by itself.
+ * The order in which a session will take its open tasks, as far as it can be known: those that it has begun or is about to begin,
+ * then by priority and age among those whose blockers come before them. Tasks that wait for a failed task come last: they do not
+ * run by themselves.
  */
 function runOrder(tasks: readonly Task[], edges: readonly TaskEdge[], planned?: string | null): Task[] {
-  // What is taken next stands at the end, where taking it costs nothing.
+  // The next task is at the end of the array, where removing it costs nothing.
   const lastFirst = (a: Task, b: Task) =>
     begunRank(a, planned) - begunRank(b, planned) || a.priority - b.priority || b.position - a.position
   const open = new Set(idsOf(tasks))
@@ -131,11 +132,11 @@ function runOrder(tasks: readonly Task[], edges: readonly TaskEdge[], planned?: 
       if (left === 0 && next) free.splice(insertionIndex(next, free, lastFirst), 0, next)
     }
   }
-  const placed = new Set(idsOf(order))
-  return [...order, ...tasks.filter(({ id }) => !placed.has(id))]
+  const ordered = new Set(idsOf(order))
+  return [...order, ...tasks.filter(({ id }) => !ordered.has(id))]
 }
 
-/** Where a task belongs among sorted ones. */
+/** The index at which a task belongs in a sorted list. */
 function insertionIndex(task: Task, sorted: readonly Task[], compare: (a: Task, b: Task) => number): number {
   let [low, high] = [0, sorted.length]
   while (low < high) {
@@ -152,7 +153,7 @@ function begunRank({ id, state }: Task, planned: string | null | undefined): num
   return state === 'waiting' ? 2 : 3
 }
 
-/** Tasks as the API shows them, with what they come after. */
+/** Tasks as the API shows them, with their blockers. */
 export function toTaskViews(tasks: readonly Task[], edges: readonly TaskEdge[]): TaskView[] {
   const after = Map.groupBy(edges, edge => edge.task_id)
   return tasks.map(task =>
@@ -167,10 +168,10 @@ function idsOf(tasks: readonly Task[]): string[] {
   return tasks.map(({ id }) => id)
 }
 
-/** What is known of the session whose queue it is. */
+/** The session that owns a queue. */
 export interface QueueOwner {
   status: SessionStatus
-  /** It is over for now: no agent runs and none is about to. */
+  /** The session is over for now: no agent runs and none is about to start. */
   ended: boolean
   resumes_at: number | null
 }
@@ -186,18 +187,18 @@ export function predictTurn(
     queue.findIndex(task => task.id === id),
   )
   const task = queue[ahead]
-  return { will: task?.state === 'blocked' ? 'after' : turnOf(ahead, session), ahead }
+  return { will: task?.state === 'blocked' ? 'after' : turnInQueue(ahead, session), ahead }
 }
 
-function turnOf(ahead: number, session: QueueOwner): TaskWill {
+function turnInQueue(ahead: number, session: QueueOwner): TaskWill {
   if (session.status === 'rate_limited') return session.resumes_at === null ? 'on_resume' : 'on_reset'
   if (session.status === 'waiting_input' && session.ended) return 'on_answer'
   if (session.status === 'completed') return ahead === 0 ? 'now' : 'in_line'
   if (session.ended || session.status === 'error') return 'on_resume'
-  return ahead <= 1 ? 'next' : 'in_line' // one before it is at work, or about to be
+  return ahead <= 1 ? 'next' : 'in_line' // the only task before it is at work, or about to be
 }
 
-/** What was asked for, in words: `every weekdays 22:00, below 50 % of the quota`. */
+/** A schedule in words: `every weekdays 22:00, below 50 % of the quota`. */
 export function formatSchedule({ at, every, quota_below }: Pick<ScheduleView, 'at' | 'every' | 'quota_below'>): string {
   const below = quota_below === null ? [] : [`below ${quota_below} % of the quota`]
   const time = every !== null ? [`every ${every}`] : at !== null ? [`once, ${at}`] : []

@@ -6,18 +6,18 @@ import { nameWorkTree } from './git/checkout-state.ts'
 import { git } from './git/git.ts'
 import { findGitFolder } from './git/git-folder.ts'
 
-/** The ends of a change, and where they lie. */
+/** The two ends of a change, and the directory in which git finds them. */
 type DiffEnds = Pick<TaskDiff, 'source' | 'from' | 'to'> & { directory: string }
 
 export interface TaskDiffSource {
   task: { id: string; title: string }
-  /** The newest of its worktrees. */
+  /** The newest worktree of the task. */
   worktree: WorktreeRow | undefined
-  /** Its last merge that reached the target. */
+  /** The last merge of the task that reached the target. */
   merged: Merge | undefined
 }
 
-/** What a task's attempt changed, wherever it lies by now; undefined where nothing is left to be seen. */
+/** What a task's attempt changed, wherever its work is by now; undefined where nothing is left. */
 export async function readTaskDiff(
   { task, worktree, merged }: TaskDiffSource,
   { stat }: { stat: boolean },
@@ -42,26 +42,26 @@ function baseOfWork({ attempt }: Merge, worktree: WorktreeRow | undefined): stri
   return worktree?.attempt === attempt ? worktree.base : undefined
 }
 
-/** From where it left its target to everything that lies there now, committed or not. */
+/** From where the worktree left its target to everything that it holds now, committed or not. */
 async function endsOfWorktree({ state, top, target, base }: WorktreeRow): Promise<DiffEnds | undefined> {
   if (state !== 'live') return undefined
   const folder = await findGitFolder(top)
   const to = folder && (await nameWorkTree(folder))
   if (!folder || to === undefined) return undefined
-  const begun = await git(top, ['merge-base', `refs/heads/${target}`, 'HEAD'])
-  return { source: 'worktree', directory: top, from: begun.ok ? begun.stdout.trim() : base, to }
+  const forkPoint = await git(top, ['merge-base', `refs/heads/${target}`, 'HEAD'])
+  return { source: 'worktree', directory: top, from: forkPoint.ok ? forkPoint.stdout.trim() : base, to }
 }
 
 /**
- * What was verified and its own, not what the target became by it: others landed in between. One that was in its target already
- * when its turn came has no base there; then it is what its worktree began with. Verified work in another form than the target's is
- * not kept for ever: after that the target's must do.
+ * The verified work alone, not what the target became with it: other work landed in between. A merge whose work was already in the
+ * target has no base; then the worktree's base is used. The verified commit is not kept for ever: after that the result in the
+ * target is used.
  */
 async function endsOfMerge(
   { repository, base, head, result }: Merge,
-  begun: string | undefined,
+  forkPoint: string | undefined,
 ): Promise<DiffEnds | undefined> {
-  const from = base ?? begun
+  const from = base ?? forkPoint
   const isKept = head !== null && (await git(repository, ['cat-file', '-e', `${head}^{commit}`])).ok
   const to = isKept ? head : result
   return from === undefined || to === null ? undefined : { source: 'merged', directory: repository, from, to }
@@ -69,21 +69,21 @@ async function endsOfMerge(
 
 async function endsOfArchive({ repository, archive, base }: WorktreeRow): Promise<DiffEnds | undefined> {
   if (archive === null) return undefined
-  const begun = await git(repository, ['merge-base', base, archive])
-  return { source: 'archived', directory: repository, from: begun.ok ? begun.stdout.trim() : base, to: archive }
+  const forkPoint = await git(repository, ['merge-base', base, archive])
+  return { source: 'archived', directory: repository, from: forkPoint.ok ? forkPoint.stdout.trim() : base, to: archive }
 }
 
 export interface DiffBetween {
   files: ChangedFile[]
   diff: string
-  /** There is more of it than is told. */
+  /** The diff is longer than what is returned. */
   cut: boolean
 }
 
-/** As much as a person pages through; git is not asked for more than it may say. */
+/** As much as a person pages through. */
 const MAX_DIFF_BYTES = 8_000_000
 
-/** What lies between two trees of a repository; undefined where git cannot tell. Nothing that the repository names is run. */
+/** The diff between two trees of a repository; undefined where git fails. No program that the repository names is run. */
 async function readDiffBetween(
   directory: string,
   { from, to, stat }: { from: string; to: string; stat: boolean },
@@ -91,17 +91,17 @@ async function readDiffBetween(
   const plain = ['--no-color', '--no-ext-diff', '--no-textconv', '--find-renames']
   const counted = await git(directory, ['diff', ...plain, '--numstat', '-z', from, to, '--'])
   if (!counted.ok) return undefined
-  const files = filesIn(counted.stdout)
+  const files = parseNumstat(counted.stdout)
   if (stat) return { files, diff: '', cut: false }
-  const told = await git(directory, ['diff', ...plain, from, to, '--'])
-  // One that is too much for a reader is told in numbers alone.
-  if (!told.ok) return { files, diff: '', cut: true }
-  const isLong = told.stdout.length > MAX_DIFF_BYTES
-  return { files, diff: isLong ? told.stdout.slice(0, MAX_DIFF_BYTES).toWellFormed() : told.stdout, cut: isLong }
+  const shown = await git(directory, ['diff', ...plain, from, to, '--'])
+  // Of a diff that is too long for git's output limit only the numbers are returned.
+  if (!shown.ok) return { files, diff: '', cut: true }
+  const isLong = shown.stdout.length > MAX_DIFF_BYTES
+  return { files, diff: isLong ? shown.stdout.slice(0, MAX_DIFF_BYTES).toWellFormed() : shown.stdout, cut: isLong }
 }
 
-/** `added<TAB>removed<TAB>path`, or for what was renamed an empty path with both names behind it. */
-function filesIn(numstat: string): ChangedFile[] {
+/** `added<TAB>removed<TAB>path`, or for a renamed file an empty path followed by both names. */
+function parseNumstat(numstat: string): ChangedFile[] {
   const parts = numstat.split('\0')
   const files: ChangedFile[] = []
   for (let at = 0; at < parts.length; at += 1) {
@@ -109,19 +109,16 @@ function filesIn(numstat: string): ChangedFile[] {
     if (added === undefined || removed === undefined || path === undefined) continue
     const name = path === '' ? `${parts[at + 1]} → ${parts[at + 2]}` : path
     if (path === '') at += 2
-    files.push({ path: name, added: numberIn(added), removed: numberIn(removed) })
+    files.push({ path: name, added: parseCount(added), removed: parseCount(removed) })
   }
   return files
 }
 
-function numberIn(text: string): number | null {
+function parseCount(text: string): number | null {
   return text === '-' ? null : Number(text)
 }
 
-/**
- * Files that differ between a commit and another one, or what lies in the work tree, as paths from `directory`; undefined where git
- * cannot tell.
- */
+/** Files that differ between two commits, or a commit and the work tree, as paths from `directory`; undefined where git fails. */
 export async function listChangedBetween(
   directory: string,
   { base, head }: { base: string; head?: string | undefined },
@@ -136,18 +133,18 @@ export async function listChangedBetween(
   return [...new Set(paths)].sort()
 }
 
-/** A repository that answers later than this is one for which a list of files is not worth the wait. */
+/** How long git may take: a list of files is not worth a longer wait. */
 const PATIENCE_MS = 5_000
 /** Paths of a whole repository, at most. */
 const MAX_LIST_BYTES = 8_000_000
 
 /**
- * Files of a git work tree that were changed since a time, committed or not, as paths from `directory`; undefined where it is
- * in no repository or git cannot tell. Nothing has to be noted down at the beginning, so a restart in between costs nothing: a
- * file counts that differs from the last commit before that time, and that was touched after it.
+ * Files of a git work tree that were changed since a time, committed or not, as paths from `directory`; undefined where there is no
+ * repository or git fails. Nothing has to be noted at the start, so that a restart in between does no harm: a file counts if it
+ * differs from the last commit before that time, and was touched after it.
  */
 export async function listChangedSince(directory: string, since: number): Promise<string[] | undefined> {
-  // A commit of the very second may be older or newer: the times of the files tell them apart.
+  // A commit of the same second may be older or newer: the times of the files decide.
   const before = `--before=@${Math.floor(since / 1000) - 1}`
   const [head, others] = await Promise.all([
     askGit(directory, ['rev-list', '-1', before, 'HEAD', '--']),
@@ -159,24 +156,24 @@ export async function listChangedSince(directory: string, since: number): Promis
     'diff-index',
     ...['--name-only', '--relative', '--no-renames', '--ignore-submodules=all', '-z', base, '--'],
   ])
-  const paths = new Set([...listed(differing), ...listed(others)])
-  return [...paths].filter(path => touchedSince(directory, path, since)).sort()
+  const paths = new Set([...splitByNul(differing), ...splitByNul(others)])
+  return [...paths].filter(path => wasTouchedSince(directory, path, since)).sort()
 }
 
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
-/** What it prints; undefined where it cannot tell. */
+/** The output of git; undefined where it fails. */
 async function askGit(directory: string, args: readonly string[]): Promise<string | undefined> {
   const { ok, stdout } = await git(directory, args, { timeoutMs: PATIENCE_MS, maxBytes: MAX_LIST_BYTES })
   return ok ? stdout : undefined
 }
 
-function listed(text: string | undefined): string[] {
-  return (text ?? '').split('\0').filter(each => each !== '')
+function splitByNul(text: string | undefined): string[] {
+  return (text ?? '').split('\0').filter(path => path !== '')
 }
 
-/** One that is gone is as new as the change of the directory in which it was. */
-function touchedSince(directory: string, path: string, since: number): boolean {
+/** A deleted file counts as touched when the directory in which it was changed. */
+function wasTouchedSince(directory: string, path: string, since: number): boolean {
   const whole = join(directory, path)
   const own = changeTime(whole)
   if (own !== undefined) return own >= since
@@ -187,12 +184,12 @@ function touchedSince(directory: string, path: string, since: number): boolean {
   return false
 }
 
-/** The later of both: a time of writing can be set back, and an unpacked archive does. */
+/** The later of both times: the modification time can be set back, and unpacking an archive does so. */
 function changeTime(path: string): number | undefined {
   try {
     const stats = lstatSync(path, { throwIfNoEntry: false })
     return stats && Math.max(stats.mtimeMs, stats.ctimeMs)
   } catch {
-    return undefined // nobody may look at it
+    return undefined // it must not be read
   }
 }

@@ -10,7 +10,7 @@ import { DATABASES } from '../store/databases.ts'
 
 type Named = Pick<Task, 'id'>
 
-/** The tasks of one project over a real store; every call is a transaction of its own. */
+/** The tasks of one project in a real store; every call is its own transaction. */
 export interface Graph {
   store: Store
   tasks: Tasks

@@ -6,11 +6,11 @@ import { DATABASES } from '../store/databases.ts'
 
 export const SESSION = 's-000001'
 
-/** The tasks of one session over a real store; every call is a transaction of its own. */
+/** The tasks of one session in a real store; every call is its own transaction. */
 export interface Queue {
   store: Store
   tasks: Tasks
-  /** Adds a task that is called so and gives its row. */
+  /** Adds a task with this title and returns its row. */
   add(text: string, options?: { priority?: number; after?: string[]; session?: string }): Promise<Task>
   claim(session?: string): Promise<Task | undefined>
   move(

@@ -101,7 +101,7 @@ test('rows survive a restart, every scope counts by itself, and a new day begins
   assert.equal((await readSpendingTotals(spender('s-1', null), { store, clock })).project?.cost_usd, 0)
 })
 
-/** Each with an amount that is one too many. */
+/** Each measure with an amount that is one too many. */
 const KEYS: SettingKey[] = [
   'budgets.task.turns',
   'budgets.task.tokens',

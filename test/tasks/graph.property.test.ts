@@ -5,7 +5,7 @@ import { AppError } from '../../src/base/errors.ts'
 import type { Task, TaskState } from '../../src/domain/task.ts'
 import { type Graph, openGraph } from './a-graph.ts'
 
-/** What may happen to the tasks of one project. Numbers pick a task of those there are. */
+/** What may happen to the tasks of one project. Numbers select one of the existing tasks. */
 type Act =
   | { do: 'add'; priority: number; after: number[]; parent: number | null }
   | { do: 'claim' | 'crash'; run: number }
@@ -86,7 +86,7 @@ test('whatever happens: nothing begins before its blockers, none is lost, parent
   await fc.assert(property, { numRuns: 80, examples: [[ONCE_WRONG]] })
 })
 
-/** Does it, where it is possible; gives how many tasks there are more. */
+/** Carries out a step where it is possible; returns how many tasks were added. */
 async function perform(act: Act, graph: Graph, project: string): Promise<number> {
   const all = await graph.store.tasks.list({ project })
   const at = (index: number | null) => (index === null ? undefined : all[index % all.length])
@@ -148,7 +148,7 @@ async function perform(act: Act, graph: Graph, project: string): Promise<number>
   }
 }
 
-/** Said apart from the code: highest priority, else oldest. */
+/** The rule, independent of the code: highest priority, else oldest. */
 function expectedClaim(all: Task[]): Task | undefined {
   const ready = all.filter(({ state }) => state === 'ready')
   return ready.toSorted((a, b) => b.priority - a.priority || a.position - b.position)[0]
@@ -190,7 +190,7 @@ async function checkAll(graph: Graph, project: string, there: number): Promise<T
   return all
 }
 
-/** Said apart from the code: were everything open, all of it could be done in some order. */
+/** The rule, independent of the code: if everything were open, all of it could be done in some order. */
 async function checkNoCircle(graph: Graph, project: string): Promise<void> {
   const all = await graph.store.tasks.list({ project })
   const byId = new Map(all.map(task => [task.id, task]))
@@ -230,7 +230,7 @@ function stateOf(parts: Task[]): TaskState {
   return parts.every(({ state }) => state === 'done' || state === 'cancelled') ? 'done' : 'blocked'
 }
 
-/** Finishes everything that can be taken. */
+/** Finishes everything that can be claimed. */
 async function drain(graph: Graph, project: string): Promise<void> {
   for (const task of await graph.store.tasks.list({ project, states: ['running'] }))
     await graph.move(task, { to: 'done' })
@@ -239,7 +239,7 @@ async function drain(graph: Graph, project: string): Promise<void> {
   }
 }
 
-/** The outcome, or nothing where it was refused for one of these reasons. */
+/** The result, or undefined where it was refused for one of these reasons. */
 async function allowed<T>(work: Promise<T>, codes: string[]): Promise<T | undefined> {
   try {
     return await work

@@ -237,7 +237,7 @@ const WAYS: Record<TaskState, TaskState[]> = {
   cancelled: ['cancelled'],
 }
 
-/** A task of its own project that came into this state in the usual way. */
+/** A task in its own project that reached this state in the usual way. */
 async function inState(graph: Graph, state: TaskState): Promise<Task> {
   const project = `/${state}-${Math.random()}`
   const before = state === 'blocked' ? [(await graph.add('before', { project })).id] : []

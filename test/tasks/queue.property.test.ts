@@ -5,7 +5,7 @@ import { AppError } from '../../src/base/errors.ts'
 import { AT_WORK, TASK_MOVES, type Task, type TaskState } from '../../src/domain/task.ts'
 import { openQueue, type Queue } from './a-queue.ts'
 
-/** What may happen to the queue of one session. Numbers pick a task of those there are. */
+/** What may happen to the queue of one session. Numbers select one of the existing tasks. */
 type Act =
   | { do: 'add'; priority: number; after: number[] }
   | { do: 'claim' }
@@ -86,7 +86,7 @@ async function perform(act: Act, queue: Queue, session: string): Promise<void> {
   }
 }
 
-/** Said apart from the code: what was set aside, else highest priority, else oldest. */
+/** The rule, independent of the code: the interrupted task, else highest priority, else oldest. */
 function expectedClaim(all: Task[]): Task | undefined {
   if (all.some(isAtWork)) return undefined
   const waiting = all.find(({ state }) => state === 'waiting')
@@ -112,7 +112,7 @@ async function checkAll(queue: Queue, session: string, added: number): Promise<T
   return all
 }
 
-/** Finishes what is at work, then everything that can be taken; gives the order. */
+/** Finishes the task at work, then everything that can be claimed; returns the order. */
 async function drain(queue: Queue, session: string): Promise<string[]> {
   const held = (await queue.store.tasks.list({ session })).find(isAtWork)
   if (held) await queue.move(held, 'done')
@@ -128,7 +128,7 @@ function isAtWork({ state }: Task): boolean {
   return (AT_WORK as readonly TaskState[]).includes(state)
 }
 
-/** A circle, or a task that has begun: refused, as it should be. */
+/** A cycle, or a task that has begun: refused, as it should be. */
 function refused(error: unknown): void {
   if (!(error instanceof AppError)) throw error
 }

@@ -91,7 +91,7 @@ test('a blocker that fails is told once for each task it holds up', async t => {
   )
 })
 
-/** From a new task, which is ready. */
+/** The moves that lead from a new task, which is ready, to each state. */
 function wayTo(state: TaskState): TaskState[] {
   const ways: Record<TaskState, TaskState[]> = {
     ready: [],

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { listChangedSince } from '../../src/workspace/changes.ts'
 import { tempDir } from '../support/world.ts'
 
-/** A repository with one commit of some files; `now` is a time after all of it. */
+/** A repository with one commit of some files; `now` is a time after everything in it. */
 async function repository(t: TestContext, ...files: string[]) {
   const root = tempDir(t)
   const git = (...args: string[]) => execFileSync('git', args, { cwd: root, stdio: 'pipe' })
@@ -28,7 +28,7 @@ async function repository(t: TestContext, ...files: string[]) {
   return { root, git, write }
 }
 
-/** A time that is later than everything on the disk: its clock ticks more slowly than ours. */
+/** A time that is later than everything on the disk, whose clock is coarser than ours. */
 async function tick(root: string): Promise<number> {
   const probe = join(root, '.git', 'probe')
   writeFileSync(probe, '')

@@ -52,7 +52,7 @@ export const OF_RUNS: readonly Plant[] = [
     patches: [
       {
         file: 'src/workspace/merge/merge-state.ts',
-        symbol: 'placeOfMerge',
+        symbol: 'findMergeWorktree',
         find: 'const row = await store.worktrees.get({ task: task_id, attempt })',
         put: 'const row = task_id === undefined ? undefined : (await store.worktrees.list())[0]',
       },
@@ -81,8 +81,8 @@ export const OF_RUNS: readonly Plant[] = [
       {
         file: 'src/workspace/merge/outcomes.ts',
         symbol: 'cleanUp',
-        find: 'const place = await placeOfMerge(merge, deps)',
-        put: 'const place = (await placeOfMerge(merge, deps)) && undefined',
+        find: 'const worktree = await findMergeWorktree(merge, deps)',
+        put: 'const worktree = (await findMergeWorktree(merge, deps)) && undefined',
       },
       {
         file: 'src/workspace/merge/outcomes.ts',

@@ -10,9 +10,9 @@ export const OF_SESSIONS: readonly Plant[] = [
     patches: [
       {
         file: 'src/tasks/transition.ts',
-        symbol: 'write',
-        find: 'await tell(task, moved, deps, move.actor)',
-        put: 'await tell(task, moved, deps, move.actor)\n  await tell(task, moved, deps, move.actor)',
+        symbol: 'writeMove',
+        find: 'await appendMoveEvent(task, moved, deps, move.actor)',
+        put: 'await appendMoveEvent(task, moved, deps, move.actor)\n  await appendMoveEvent(task, moved, deps, move.actor)',
       },
     ],
     round: quiet,

@@ -109,7 +109,7 @@ export interface TaskMergesDeps {
   /** Runs the gates once more, on what lies in the place now. */
   verifyAgain(work: FinishedWork, place: Worktree, commit: string): ReturnType<MergeDeps['verifyAgain']>
   /** Of the project whose work it is. */
-  removePlace: MergeDeps['removePlace']
+  removeWorktree: MergeDeps['removeWorktree']
   propose?: MergeDeps['propose']
   interrupt(task: string): void
   batch(lane: { repository: string; target: string }): Promise<number>
@@ -141,7 +141,7 @@ export function openTaskMerges(deps: TaskMergesDeps): TaskMerges {
   async function mergeDeps(batch: number, signal: AbortSignal | undefined): Promise<MergeDeps> {
     const { supervisor } = deps
     return {
-      ...{ store, clock, log: supervisor.log, batch, signal, removePlace: deps.removePlace },
+      ...{ store, clock, log: supervisor.log, batch, signal, removeWorktree: deps.removeWorktree },
       ...(deps.propose && { propose: deps.propose }),
       verifyAgain: async (merge, place, commit) => {
         const work = await merging(merge)

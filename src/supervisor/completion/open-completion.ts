@@ -19,7 +19,7 @@ import { type JudgeDiff, keepJudge } from '../../workspace/verify/diff/judge-apa
 import { type GateSettings, readGateSettings } from '../../workspace/verify/gate-settings.ts'
 import type { VerifyRequest } from '../../workspace/verify/request.ts'
 import { verify } from '../../workspace/verify/verify.ts'
-import { removePlace } from '../../workspace/worktrees/remove-worktree.ts'
+import { removeWorktree } from '../../workspace/worktrees/remove-worktree.ts'
 import { chosenAgent, type SupervisorContext } from '../context.ts'
 import type { Proposals } from '../features/proposals.ts'
 import { modelNamesFor } from '../runs/models.ts'
@@ -53,11 +53,11 @@ export function openCompletion(
     settingsOf: ({ session }) => settingsOf(session),
     verifyAgain: (work, worktree) => verifyAgain(work, worktree),
     interrupt: task => queueVerifications.get(task)?.abort(),
-    removePlace: async (worktree, options) => {
+    removeWorktree: async (worktree, options) => {
       const config = await configOfWorktree(worktree)
       const root = config.worktrees.directory ?? join(supervisor.prepareDeps.paths.home, 'worktrees')
       const deps = { store, clock, log, root, env: supervisor.prepareDeps.env, settings: config.worktrees }
-      return removePlace(worktree, deps, options)
+      return removeWorktree(worktree, deps, options)
     },
     propose: openPullRequestProposer(supervisor.prepareDeps.env),
     batch: async lane => {

@@ -55,13 +55,13 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
   const { store, log } = deps
   return {
     async make(wanted, settings) {
-      const { makePlace } = await import('../../workspace/worktrees/make-worktree.ts')
+      const { makeWorktree } = await import('../../workspace/worktrees/make-worktree.ts')
       const { target, ...own } = await worktreeDeps(wanted.project, settings, deps)
-      const place = await makePlace({ ...wanted, target }, own)
-      if (!('why' in place)) return place
+      const made = await makeWorktree({ ...wanted, target }, own)
+      if (!('why' in made)) return made
       // Where worktrees are only switched off, git has everything that was committed.
       const copy = own.settings.mode === 'off' ? undefined : await copyProject(wanted, own)
-      return { why: place.why, copy, began: await hashWorkTree(wanted.project) }
+      return { why: made.why, copy, began: await hashWorkTree(wanted.project) }
     },
     async look({ project, task }, settings) {
       const own = await worktreeDeps(project, settings, deps)
@@ -74,8 +74,8 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
     async leave(place, { project, settings }) {
       try {
         if (await isTaskOpen(place, store)) return
-        const { removePlace } = await import('../../workspace/worktrees/remove-worktree.ts')
-        await removePlace(place, await worktreeDeps(project, settings, deps))
+        const { removeWorktree } = await import('../../workspace/worktrees/remove-worktree.ts')
+        await removeWorktree(place, await worktreeDeps(project, settings, deps))
       } catch (error) {
         log.warn(
           { task: place.task, worktree: place.top, error },

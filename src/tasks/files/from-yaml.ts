@@ -2,7 +2,7 @@ import { isMap, isNode, isSeq, LineCounter, type Node, parseDocument, type YAMLS
 import { messageOf } from '../../base/errors.ts'
 import type { RawTasks } from './task-text.ts'
 
-/** A list of tasks, or a map with one under `tasks`. */
+/** Reads a list of tasks, or a map with a list under `tasks`. */
 export function fromYaml(text: string): RawTasks {
   const raw: RawTasks = { tasks: [], problems: [] }
   const lines = new LineCounter()
@@ -13,29 +13,29 @@ export function fromYaml(text: string): RawTasks {
       raw.problems.push({ line: lines.linePos(pos[0]).line, problem: message.replace(/\s+/g, ' ') })
     }
     if (raw.problems.length > 0) return raw
-    const list = listIn(doc.contents)
+    const list = findList(doc.contents)
     if (!list) return { tasks: [], problems: [{ line: 1, problem: 'there is no list of tasks' }] }
-    // Of the whole at once: aliases are counted together, so that few lines cannot become a million.
+    // The whole list is converted at once: aliases are counted together, so that a few lines cannot become a million.
     const values = list.toJS(doc, { maxAliasCount: MAX_ALIASES }) as unknown[]
     for (const [index, value] of values.entries())
-      raw.tasks.push({ line: lineOf(list.items[index]), value: known(value) })
+      raw.tasks.push({ line: lineOf(list.items[index]), value: normalize(value) })
   } catch (error) {
     raw.problems.push({ line: 1, problem: messageOf(error).replace(/\s+/g, ' ').slice(0, 200) })
   }
   return raw
 }
 
-/** People use an anchor for a description that several share, not hundreds. */
+/** People use an anchor for a description that a few tasks share, not hundreds. */
 const MAX_ALIASES = 100
 
-function listIn(contents: Node | null): YAMLSeq | undefined {
+function findList(contents: Node | null): YAMLSeq | undefined {
   if (isSeq(contents)) return contents
   const under = isMap(contents) ? contents.get('tasks', true) : undefined
   return isSeq(under) ? under : undefined
 }
 
-/** A text alone is a title; names of requirements files are understood. */
-function known(value: unknown): unknown {
+/** A plain text is a title; the field names of requirements files are accepted too. */
+function normalize(value: unknown): unknown {
   if (typeof value === 'string' || typeof value === 'number') return { title: String(value) }
   if (typeof value !== 'object' || value === null) return value
   const { depends_on, done, name, ...rest } = value as Record<string, unknown>

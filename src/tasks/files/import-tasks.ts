@@ -13,20 +13,20 @@ export async function importTasks(
 ): Promise<Task[]> {
   refuseDuplicates(tasks)
   const ordered = orderTasks(tasks)
-  if ('circle' in ordered) {
+  if ('cycle' in ordered) {
     throw tasksWrongError('the import', [
-      { line: ordered.line, problem: `tasks wait for one another: ${ordered.circle.join(' → ')}` },
+      { line: ordered.line, problem: `tasks wait for one another: ${ordered.cycle.join(' → ')}` },
     ])
   }
   await refuseUnknown(tasks, deps)
   const taken = await findTakenIds(tasks, deps)
-  if (taken.size > 0 && !copy) throw new AppError('task_taken', { ids: shown([...taken]) })
+  if (taken.size > 0 && !copy) throw new AppError('task_taken', { ids: nameSome([...taken]) })
   const ids = new Map<string, string>()
-  const realOf = (name: string) => ids.get(name) ?? name
+  const realId = (name: string) => ids.get(name) ?? name
   const withParts = new Set(tasks.flatMap(({ parent }) => parent ?? []))
   const added: Task[] = []
   for (const { id, line: _, state = 'open', parent, after, description = '', max_retries, ...rest } of ordered.order) {
-    const keeps = id !== undefined && OWN_ID.test(id) && !taken.has(id)
+    const keepsId = id !== undefined && OWN_ID.test(id) && !taken.has(id)
     const task = await submitTask(
       {
         ...rest,
@@ -34,10 +34,10 @@ export async function importTasks(
         project,
         text: description,
         maxRetries: max_retries,
-        after: after?.map(realOf),
-        parent: parent === undefined ? undefined : realOf(parent),
-        id: keeps ? id : undefined,
-        // One with parts follows them.
+        after: after?.map(realId),
+        parent: parent === undefined ? undefined : realId(parent),
+        id: keepsId ? id : undefined,
+        // The state of a task with parts follows from them.
         over: state === 'open' || (id !== undefined && withParts.has(id)) ? undefined : state,
         asItWas: true,
         actor: 'human',
@@ -52,7 +52,7 @@ export async function importTasks(
 
 const OWN_ID = /^t-[0-9a-f]{6}$/
 
-/** Of two tasks with one id nobody could say which is meant. */
+/** With two tasks of the same id, a reference to it would be ambiguous. */
 function refuseDuplicates(tasks: readonly ImportedTask[]): void {
   const names = new Set<string>()
   const problems: FileProblem[] = []
@@ -65,7 +65,7 @@ function refuseDuplicates(tasks: readonly ImportedTask[]): void {
   if (problems.length > 0) throw tasksWrongError('the import', problems)
 }
 
-/** What is neither in the file nor a task that is there. */
+/** Refuses references to tasks that are neither in the file nor in the store. */
 async function refuseUnknown(tasks: readonly ImportedTask[], { store, tx }: TasksTxDeps): Promise<void> {
   const names = new Set(tasks.flatMap(({ id }) => id ?? []))
   const problems: FileProblem[] = []
@@ -88,11 +88,11 @@ async function findTakenIds(tasks: readonly ImportedTask[], { store, tx }: Tasks
 
 const SHOWN = 8
 
-function shown(ids: string[]): string {
+function nameSome(ids: string[]): string {
   return [...ids.slice(0, SHOWN), ...(ids.length > SHOWN ? [`${ids.length - SHOWN} more`] : [])].join(', ')
 }
 
-/** Imports tasks to see whether that can be done, and undoes it. Throws what the import would. */
+/** Imports tasks to see whether that is possible, and undoes it. Throws what the import would. */
 export async function tryImport(
   tasks: readonly ImportedTask[],
   where: { project: string; copy: boolean },
@@ -109,12 +109,12 @@ export async function tryImport(
 
 class Undo extends Error {}
 
-/** Tasks so that each comes behind what it comes after and what it is a part of; or ids that go round in a circle. */
-export type TaskOrder = { order: ImportedTask[] } | { circle: string[]; line: number }
+/** The tasks so that each follows its blockers and its parent; or the ids of a cycle. */
+export type TaskOrder = { order: ImportedTask[] } | { cycle: string[]; line: number }
 
 /**
- * Puts the tasks of a file in the order in which they can be stored. A task begins after its blockers have ended and once what
- * it is a part of may begin; it ends after its parts. Whatever goes round in that would wait for itself for ever.
+ * Puts the tasks of a file in the order in which they can be stored. A task begins after its blockers have ended and once its
+ * parent may begin; it ends after its parts. Tasks in a cycle of these would wait for themselves for ever.
  */
 function orderTasks(tasks: readonly ImportedTask[]): TaskOrder {
   const points = orderPoints(tasks)
@@ -122,22 +122,22 @@ function orderTasks(tasks: readonly ImportedTask[]): TaskOrder {
   const order: ImportedTask[] = []
   for (const point of points.all) {
     if (state.has(point)) continue
-    // By hand and not by calling itself: a chain may be as long as the file.
-    const way: { point: OrderPoint; next: number }[] = [{ point, next: 0 }]
+    // A stack instead of recursion: a chain may be as long as the file.
+    const path: { point: OrderPoint; next: number }[] = [{ point, next: 0 }]
     state.set(point, 'open')
-    for (let top = way.at(-1); top; top = way.at(-1)) {
+    for (let top = path.at(-1); top; top = path.at(-1)) {
       const before = top.point.waitsFor[top.next++]
       if (!before) {
         state.set(top.point, 'left')
         if (top.point.at === 'begin') order.push(top.point.task)
-        way.pop()
+        path.pop()
       } else if (state.get(before) === 'open') {
-        const round = [...way.slice(way.findIndex(step => step.point === before)).map(step => step.point), before]
-        const names = round.map(({ task }) => nameOf(task)).filter((name, index, all) => name !== all[index - 1])
-        return { circle: names.length === 1 ? [...names, ...names] : names, line: before.task.line ?? 0 }
+        const cycle = [...path.slice(path.findIndex(step => step.point === before)).map(step => step.point), before]
+        const names = cycle.map(({ task }) => nameOf(task)).filter((name, index, all) => name !== all[index - 1])
+        return { cycle: names.length === 1 ? [...names, ...names] : names, line: before.task.line ?? 0 }
       } else if (!state.has(before)) {
         state.set(before, 'open')
-        way.push({ point: before, next: 0 })
+        path.push({ point: before, next: 0 })
       }
     }
   }
@@ -153,15 +153,15 @@ interface OrderPoint {
 function orderPoints(tasks: readonly ImportedTask[]): { all: OrderPoint[] } {
   const begins = tasks.map((task): OrderPoint => ({ task, at: 'begin', waitsFor: [] }))
   const ends = begins.map((begin): OrderPoint => ({ task: begin.task, at: 'end', waitsFor: [begin] }))
-  const paths = new Map(tasks.flatMap(({ id }, index) => (id === undefined ? [] : [[id, index] as const])))
+  const indexes = new Map(tasks.flatMap(({ id }, index) => (id === undefined ? [] : [[id, index] as const])))
   for (const [index, { after = [], parent }] of tasks.entries()) {
     const [begin, end] = [begins[index], ends[index]]
-    const above = parent === undefined ? undefined : paths.get(parent)
-    for (const place of after.map(name => paths.get(name))) {
-      const blocker = place === undefined ? undefined : ends[place]
+    const parentIndex = parent === undefined ? undefined : indexes.get(parent)
+    for (const blockerIndex of after.map(name => indexes.get(name))) {
+      const blocker = blockerIndex === undefined ? undefined : ends[blockerIndex]
       if (blocker) begin?.waitsFor.push(blocker)
     }
-    const [parentBegin, parentEnd] = above === undefined ? [] : [begins[above], ends[above]]
+    const [parentBegin, parentEnd] = parentIndex === undefined ? [] : [begins[parentIndex], ends[parentIndex]]
     if (parentBegin) begin?.waitsFor.push(parentBegin)
     if (parentEnd && end) parentEnd.waitsFor.push(end)
   }

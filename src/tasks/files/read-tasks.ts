@@ -1,7 +1,7 @@
 import { ImportedTask, MAX_IMPORTED } from '../../domain/task-requests.ts'
 import { type RawTasks, type TaskFormat, tasksWrongError } from './task-text.ts'
 
-/** Which form a file has, by its name; nothing where that says nothing. */
+/** The format of a file by its extension; undefined where that is unknown. */
 export function formatOf(path: string): TaskFormat | undefined {
   const ending = /\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ''
   if (['yaml', 'yml'].includes(ending)) return 'yaml'
@@ -12,7 +12,7 @@ export function formatOf(path: string): TaskFormat | undefined {
 /** Reads the tasks of a text. Throws `tasks_wrong` with the line of every problem, duplicate ids among them. */
 export async function readTasks(text: string, format: TaskFormat, path: string): Promise<ImportedTask[]> {
   const { tasks, problems } = (await readerFor(format))(text)
-  const found: ImportedTask[] = []
+  const read: ImportedTask[] = []
   const lines = new Map<string, number>()
   if (tasks.length > MAX_IMPORTED) {
     const problem = `there are ${tasks.length} tasks; ${MAX_IMPORTED} can be taken at once`
@@ -30,13 +30,13 @@ export async function readTasks(text: string, format: TaskFormat, path: string):
     if (taken !== undefined)
       problems.push({ line, problem: `${JSON.stringify(id)} is the id of line ${taken} already` })
     if (id !== undefined) lines.set(id, line)
-    found.push({ ...checked.data, line })
+    read.push({ ...checked.data, line })
   }
   if (problems.length > 0) throw tasksWrongError(path, problems)
-  return found
+  return read
 }
 
-/** Imported on use: a parser takes longer to load than a command to start. */
+/** Parsers are imported when they are needed: loading one takes longer than starting a command. */
 async function readerFor(format: TaskFormat): Promise<(text: string) => RawTasks> {
   if (format === 'yaml') return (await import('./from-yaml.ts')).fromYaml
   if (format === 'jsonl') return (await import('./task-text.ts')).fromJsonLines

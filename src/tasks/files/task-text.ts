@@ -1,60 +1,60 @@
 import { AppError, messageOf } from '../../base/errors.ts'
 
-/** The forms in which tasks are written down. */
+/** The formats of files with tasks. */
 export const TASK_FORMATS = ['yaml', 'jsonl', 'markdown'] as const
 export type TaskFormat = (typeof TASK_FORMATS)[number]
 
-/** One task as a file has it, before it is checked. */
+/** One task of a file, before it is validated. */
 interface RawTask {
   line: number
   value: unknown
 }
 
-/** Something wrong in a file, and where. */
+/** A problem in a file, and its line. */
 export interface FileProblem {
   line: number
   problem: string
 }
 
-/** What a reader makes of a text. */
+/** The tasks and problems that a reader finds in a text. */
 export interface RawTasks {
   tasks: RawTask[]
   problems: FileProblem[]
 }
 
-/** Problems named in one error: who has more mends these first. */
+/** How many problems one error names: the person fixes these first. */
 const SHOWN = 8
 
 /** `tasks_wrong` with the first few problems. */
 export function tasksWrongError(path: string, problems: FileProblem[]): AppError {
   const sorted = problems.toSorted((a, b) => a.line - b.line)
-  const told = sorted.slice(0, SHOWN).map(({ line, problem }) => `line ${line}: ${problem}`)
-  const more = problems.length - told.length
+  const named = sorted.slice(0, SHOWN).map(({ line, problem }) => `line ${line}: ${problem}`)
+  const more = problems.length - named.length
   return new AppError('tasks_wrong', {
     path,
-    problems: [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('; '),
+    problems: [...named, ...(more > 0 ? [`and ${more} more`] : [])].join('; '),
   })
 }
 
 interface Item {
   task: RawTask & { value: Record<string, unknown> }
-  /** Of the bullet. */
+  /** The indentation of the bullet. */
   indent: number
-  /** Name by which parts of it say so. */
+  /** The name by which its parts refer to it. */
   name: string
   body: string[]
-  /** Of a fence that is open in its text. */
+  /** The fence of a code block that is open in its text. */
   fence: string | undefined
 }
 
 /**
- * Reads a check-list: every item with a box is a task, what is indented under it its description, and boxes under it its
- * parts. `<!-- task: {…} -->` behind a title holds what Markdown has no word for. Everything else in the file is no task.
+ * Reads a check-list: every item with a box is a task, the text indented under it its description, and boxes under it its parts.
+ * `<!-- task: {…} -->` after a title holds the fields that Markdown cannot express. Everything else in the file is ignored.
  */
 export function fromMarkdown(text: string): RawTasks {
   const raw: RawTasks = { tasks: [], problems: [] }
   const open: Item[] = []
-  let outside: Outside | undefined
+  let outside: CodeBlock | undefined
   const close = (indent: number) => {
     while ((open.at(-1)?.indent ?? -1) >= indent) finish(open.pop())
   }
@@ -62,16 +62,16 @@ export function fromMarkdown(text: string): RawTasks {
     const indent = source.length - source.trimStart().length
     if (source.trim() !== '' && indent <= (open.at(-1)?.indent ?? -1)) close(indent)
     const inside = open.at(-1)
-    const found = BOX.exec(source)
-    if (outside && found) outside.hides = true
-    const box = outside || inside?.fence !== undefined ? null : found
+    const match = BOX.exec(source)
+    if (outside && match) outside.hidesItem = true
+    const box = outside || inside?.fence !== undefined ? null : match
     if (!box) {
-      if (inside) keep(inside, source)
-      else outside = after(outside, source, index + 1)
+      if (inside) addLine(inside, source)
+      else outside = codeBlockAfter(outside, source, index + 1)
       continue
     }
     const [, , mark = ' ', rest = ''] = box
-    const item = itemOf({ rest, mark, indent, line: index + 1 }, raw)
+    const item = parseItem({ rest, mark, indent, line: index + 1 }, raw)
     if (inside) {
       inside.task.value['id'] ??= inside.name
       item.task.value['parent'] ??= inside.task.value['id']
@@ -80,23 +80,23 @@ export function fromMarkdown(text: string): RawTasks {
     raw.tasks.push(item.task)
   }
   close(0)
-  if (outside?.hides)
+  if (outside?.hidesItem)
     raw.problems.push({ line: outside.line, problem: 'the code block that begins here is never closed' })
   return raw
 }
 
-/** A code block under no item: what it shows is an example. */
-interface Outside {
+/** A code block that belongs to no item: boxes in it are examples. */
+interface CodeBlock {
   fence: string
   line: number
-  /** There is an item in it. */
-  hides: boolean
+  /** There is a box in it. */
+  hidesItem: boolean
 }
 
-function after(outside: Outside | undefined, source: string, line: number): Outside | undefined {
+function codeBlockAfter(outside: CodeBlock | undefined, source: string, line: number): CodeBlock | undefined {
   const fence = fenceIn(source)
   if (outside) return fence?.startsWith(outside.fence) ? undefined : outside
-  return fence === undefined ? undefined : { fence, line, hides: false }
+  return fence === undefined ? undefined : { fence, line, hidesItem: false }
 }
 
 function fenceIn(source: string): string | undefined {
@@ -104,30 +104,30 @@ function fenceIn(source: string): string | undefined {
 }
 
 const BOX = /^(\s*)(?:[-*+]|\d+[.)])[ \t]+\[([ xX~-])\][ \t]+(\S.*)$/
-const SAID = /[ \t]*<!-- task: (\{.*\}) -->[ \t]*$/
+const TASK_COMMENT = /[ \t]*<!-- task: (\{.*\}) -->[ \t]*$/
 const STATES: Record<string, string> = { x: 'done', X: 'done', '-': 'cancelled', '~': 'failed' }
 
-function itemOf(found: { rest: string; mark: string; indent: number; line: number }, raw: RawTasks): Item {
-  const { rest, mark, indent, line } = found
-  const said = SAID.exec(rest)?.[1]
-  const title = rest.replace(SAID, '').trim()
+function parseItem(box: { rest: string; mark: string; indent: number; line: number }, raw: RawTasks): Item {
+  const { rest, mark, indent, line } = box
+  const json = TASK_COMMENT.exec(rest)?.[1]
+  const title = rest.replace(TASK_COMMENT, '').trim()
   const state = STATES[mark]
-  const value = { title, ...(state && { state }), ...extra(said, line, raw) }
+  const value = { title, ...(state && { state }), ...parseFields(json, line, raw) }
   return { task: { line, value }, indent, name: `line ${line}`, body: [], fence: undefined }
 }
 
-function extra(said: string | undefined, line: number, raw: RawTasks): object {
-  if (said === undefined) return {}
+function parseFields(json: string | undefined, line: number, raw: RawTasks): object {
+  if (json === undefined) return {}
   try {
-    return JSON.parse(said) as object
+    return JSON.parse(json) as object
   } catch {
     raw.problems.push({ line, problem: 'what stands in <!-- task: … --> is no JSON' })
     return {}
   }
 }
 
-/** A line of an item's text. A box in a code block is no task. */
-function keep(item: Item, source: string): void {
+/** Adds a line to an item's text. A box in a code block is no task. */
+function addLine(item: Item, source: string): void {
   const fence = fenceIn(source)
   if (item.fence === undefined) item.fence = fence
   else if (fence?.startsWith(item.fence)) item.fence = undefined
@@ -148,7 +148,7 @@ function finish(item: Item | undefined): void {
     .trim()
 }
 
-/** One JSON object a line; empty lines do not count. */
+/** Reads one JSON object per line; empty lines are skipped. */
 export function fromJsonLines(text: string): RawTasks {
   const raw: RawTasks = { tasks: [], problems: [] }
   for (const [index, source] of text.split('\n').entries()) {

@@ -2,19 +2,19 @@ import { stringify } from 'yaml'
 import { DEFAULT_RETRIES, OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
 import type { TaskFormat } from './task-text.ts'
 
-/** Tasks as a file that `readTasks` reads again: the same tasks, with the same ids. What a run has done to them is no part of it. */
+/** Writes tasks as a file from which `readTasks` reads the same tasks with the same ids. The history of runs is not included. */
 export function writeTasks(tasks: readonly TaskView[], format: TaskFormat): string {
-  if (format === 'markdown') return markdown(tasks)
+  if (format === 'markdown') return toMarkdown(tasks)
   const plain = tasks.map(plainTask)
   if (format === 'jsonl') return plain.map(task => `${JSON.stringify(task)}\n`).join('')
   return stringify({ tasks: plain }, { lineWidth: 0, aliasDuplicateObjects: false })
 }
 
-/** What is said of a task; what is as usual is left out. */
+/** The fields of a task; those with default values are left out. */
 function plainTask(task: TaskView) {
   const { id, title, description, after, parent_id, priority, feature, type, labels, acceptance, paths } = task
-  const state = stateOf(task.state)
-  // A task with parts follows them.
+  const state = exportedState(task.state)
+  // The state of a task with parts follows from them.
   const isOwn = task.children === 0 && state !== 'open'
   return {
     id,
@@ -35,14 +35,14 @@ function plainTask(task: TaskView) {
   }
 }
 
-function stateOf(state: TaskState): 'open' | 'done' | 'failed' | 'cancelled' {
+function exportedState(state: TaskState): 'open' | 'done' | 'failed' | 'cancelled' {
   return (OPEN_STATES as readonly TaskState[]).includes(state) ? 'open' : (state as 'done' | 'failed' | 'cancelled')
 }
 
 const MARKS = { open: ' ', done: 'x', failed: '~', cancelled: '-' } as const
 
-/** Parts stand under what they are parts of. */
-function markdown(tasks: readonly TaskView[]): string {
+/** Parts are written under their parents. */
+function toMarkdown(tasks: readonly TaskView[]): string {
   const ids = new Set(tasks.map(({ id }) => id))
   const parts = Map.groupBy(tasks, ({ parent_id }) => (parent_id !== null && ids.has(parent_id) ? parent_id : ''))
   const lines: string[] = ['# Tasks', '']
@@ -72,13 +72,13 @@ function itemLines(task: TaskView, depth: number): string[] {
     ...(depth === 0 && parent !== undefined && { parent }),
     ...(!isPlain && description !== undefined && { description }),
   }
-  // The end of a comment must not stand in it.
-  const said = JSON.stringify(hidden).replaceAll('>', '\\u003e')
+  // The JSON must not contain the end of the comment.
+  const json = JSON.stringify(hidden).replaceAll('>', '\\u003e')
   const body = isPlain ? description.split('\n').map(line => (line === '' ? '' : `${before}  ${line}`)) : []
-  return [`${before}- [${MARKS[state]}] ${shown} <!-- task: ${said} -->`, ...body]
+  return [`${before}- [${MARKS[state]}] ${shown} <!-- task: ${json} -->`, ...body]
 }
 
-/** Whether a text under an item is read as it is written: no box, fence or odd white space in it. */
+/** Whether a text under an item is read back unchanged: it has no box, fence or odd white space. */
 function isPlainText(text: string): boolean {
   return text === text.trim() && !/^[ \t]|[ \t]$|\r|\t|^\s*([-*+]|\d+[.)])\s+\[.\]|```|~~~/m.test(text)
 }

@@ -14,7 +14,7 @@ import {
   titleIn,
 } from './reading.ts'
 
-/** A run of blocks under the headings that they stand under, outermost first. */
+/** A sequence of blocks with the headings above them, outermost first. */
 interface Part {
   headings: Heading[]
   section: RequirementsSection | undefined
@@ -26,10 +26,10 @@ export function fromMarkdown(source: string): RequirementsReading {
   const text = withoutFrontMatter(source)
   const reading = emptyReading()
   const { requirements } = reading
-  const parts = partsOf(unified().use(remarkParse).use(remarkGfm).parse(text).children)
+  const parts = splitParts(unified().use(remarkParse).use(remarkGfm).parse(text).children)
   const named = parts.filter(({ section }) => section === 'tasks')
   for (const part of named) readTasks(part, { text, reading, bullets: true })
-  // A file without a section for them has its tasks wherever boxes stand.
+  // In a file without a section "Tasks", every box is a task.
   const unnamed = named.length === 0 ? parts.filter(({ section }) => section === undefined) : []
   for (const part of unnamed) readTasks(part, { text, reading, bullets: false })
   for (const { section, blocks } of parts) {
@@ -38,18 +38,18 @@ export function fromMarkdown(source: string): RequirementsReading {
     if (section === 'constraints') requirements.constraints.push(...readStatements(blocks).flatMap(parseConstraints))
   }
   const title = parts.flatMap(({ headings }) => headings).find(({ depth }) => depth === 1)
-  const overview = overviewIn(parts, text)
+  const overview = findOverview(parts, text)
   if (title) requirements.title = titleIn(plainText(title))
   if (overview) requirements.overview = overview
   return reading
 }
 
-/** Lines are kept, so that those in messages are those of the file. */
+/** Blanks the front matter but keeps its lines, so that line numbers in messages are those of the file. */
 function withoutFrontMatter(text: string): string {
   return text.replace(/^---[ \t]*\r?\n[\s\S]*?\r?\n---[ \t]*(?=\r?\n|$)/, matter => matter.replace(/[^\r\n]/g, ''))
 }
 
-function partsOf(blocks: RootContent[]): Part[] {
+function splitParts(blocks: RootContent[]): Part[] {
   let part: Part = { headings: [], section: undefined, blocks: [] }
   const parts = [part]
   for (const block of blocks) {
@@ -57,15 +57,14 @@ function partsOf(blocks: RootContent[]): Part[] {
       part.blocks.push(block)
       continue
     }
-    const above = part.headings.filter(({ depth }) => depth < block.depth)
-    const headings = [...above, block]
+    const headings = [...part.headings.filter(({ depth }) => depth < block.depth), block]
     part = { headings, section: sectionOf(headings), blocks: [] }
     parts.push(part)
   }
   return parts
 }
 
-/** The innermost heading that means something: what stands under "Tasks", "Phase 1" is a task. */
+/** The section of the innermost heading that names one: an item under "Tasks", "Phase 1" is a task. */
 function sectionOf(headings: Heading[]): RequirementsSection | undefined {
   return headings.map(heading => sectionNamed(plainText(heading))).findLast(section => section !== undefined)
 }
@@ -73,7 +72,7 @@ function sectionOf(headings: Heading[]): RequirementsSection | undefined {
 interface TaskReading {
   text: string
   reading: RequirementsReading
-  /** An item without a box counts too. */
+  /** Items without a box count too. */
   bullets: boolean
 }
 
@@ -85,7 +84,7 @@ function readTasks(part: Part, { text, reading, bullets }: TaskReading): void {
   const heading = part.headings.at(-1)
   const onlyTasks = lists.length === part.blocks.length && part.section === 'tasks'
   if (heading && onlyTasks && (reading.taskLines.length > before || lists.length === 0)) {
-    reading.taskLines.push(linesOf(heading))
+    reading.taskLines.push(lineRange(heading))
   }
 }
 
@@ -93,20 +92,20 @@ function readList(list: List, partOf: string[], options: TaskReading): void {
   for (const item of list.children) readItem(item, partOf, options)
 }
 
-/** An open item is one task with all that stands under it. Of one that is done, what is open under it is still to be done. */
+/** An open item is one task with everything under it. Open items under a done item are still tasks. */
 function readItem(item: ListItem, partOf: string[], options: TaskReading): void {
   const { text, reading, bullets } = options
   const { requirements, taskLines, problems } = reading
-  const boxed = typeof item.checked === 'boolean'
-  // Before anything but plain words the box belongs to what the parser gives.
-  const source = boxed ? sourceOf(item, text).replace(/^\[[ xX]\]\s+/, '') : sourceOf(item, text)
-  const [line] = linesOf(item)
-  const wrong = boxed ? undefined : wrongBox(source)
-  if (wrong !== undefined) problems.push({ line, field: 'Tasks', problem: wrong })
-  if (wrong !== undefined || !(boxed || bullets)) return
+  const hasBox = typeof item.checked === 'boolean'
+  // The parser removes the box only before plain words.
+  const source = hasBox ? sourceOf(item, text).replace(/^\[[ xX]\]\s+/, '') : sourceOf(item, text)
+  const [line] = lineRange(item)
+  const problem = hasBox ? undefined : findWrongBox(source)
+  if (problem !== undefined) problems.push({ line, field: 'Tasks', problem })
+  if (problem !== undefined || !(hasBox || bullets)) return
   const done = item.checked === true || isStruckThrough(item)
   const context = partOf.length > 0 ? `\n\n(Part of: ${partOf.join(' / ')})` : ''
-  taskLines.push(linesOf(item))
+  taskLines.push(lineRange(item))
   requirements.tasks.push({ text: source + context, done, priority: 0, depends_on: [], line })
   const nested = done ? item.children.filter(child => child.type === 'list') : []
   const own = item.children
@@ -116,15 +115,15 @@ function readItem(item: ListItem, partOf: string[], options: TaskReading): void 
   for (const list of nested) readList(list, [...partOf, own], { ...options, bullets: false })
 }
 
-/** What looks like a box and is none: Markdown takes it for text. */
-function wrongBox(source: string): string | undefined {
+/** Finds a text that looks like a box but is none: Markdown treats it as text. */
+function findWrongBox(source: string): string | undefined {
   if (/^\[[ xX]\]\s*$/.test(source)) return 'the task is empty: say after the box what is to be done'
   const box = /^\[[^\]]?\](?![([:])(?=\s|$|\p{L})/u.exec(source)?.[0]
   return box && `${quoted(box)} is no box: write "[ ] " for a task that is open, "[x] " for one that is done`
 }
 
-/** What stands under "Overview", else the first paragraphs under the title. */
-function overviewIn(parts: Part[], text: string): string | undefined {
+/** The text under "Overview", else the first paragraphs under the title. */
+function findOverview(parts: Part[], text: string): string | undefined {
   const named = parts.filter(({ section }) => section === 'overview').flatMap(({ blocks }) => blocks)
   const first = parts.find(({ blocks }) => blocks.length > 0)
   const lead =
@@ -140,22 +139,22 @@ function overviewIn(parts: Part[], text: string): string | undefined {
   )
 }
 
-/** It is kept with the session and put into prompts. */
+/** The overview is kept with the session and put into prompts. */
 const MAX_OVERVIEW = 20_000
 
-/** What a section states, one line each: items with what they stand under, paragraphs, rows of a table as "key: value". */
+/** The statements of a section, one line each: list items with their parent item, paragraphs, table rows as "key: value". */
 function readStatements(blocks: readonly RootContent[]): string[] {
-  return blocks.flatMap(block => stated(block)).filter(text => text !== '')
+  return blocks.flatMap(block => readBlock(block)).filter(text => text !== '')
 }
 
-function stated(block: RootContent): string[] {
+function readBlock(block: RootContent): string[] {
   switch (block.type) {
     case 'list':
-      return block.children.flatMap(itemStated)
+      return block.children.flatMap(readItemStatements)
     case 'table':
-      return rowsStated(block)
+      return readRows(block)
     case 'paragraph':
-      return paragraphStated(block)
+      return readParagraph(block)
     case 'blockquote':
       return readStatements(block.children)
     default:
@@ -163,14 +162,14 @@ function stated(block: RootContent): string[] {
   }
 }
 
-/** An item with a list under it: the list's items are stated under its words, or are its value together. */
-function itemStated(item: ListItem): string[] {
+/** An item with a list under it is the prefix of the list's items, or a key whose value is the list. */
+function readItemStatements(item: ListItem): string[] {
   const own = item.children
     .filter(child => child.type !== 'list')
     .map(plainText)
     .join(' ')
   const under = readStatements(item.children.filter(child => child.type === 'list'))
-  if (under.length === 0) return [dashed(item) ?? own]
+  if (under.length === 0) return [parseBoldKey(item) ?? own]
   const { key, value } = parseKeyValue(own)
   if (value !== '' && key !== '') return [own, ...under]
   const name = own.replace(/[\s:=]+$/, '')
@@ -178,26 +177,26 @@ function itemStated(item: ListItem): string[] {
   return under.map(text => (parseKeyValue(text).key === '' ? `${name}: ${text}` : `${name} ${text}`))
 }
 
-/** "**Database** – PostgreSQL": a bold beginning is a key whatever stands behind it. */
-function dashed({ children: [first] }: ListItem): string | undefined {
+/** "**Database** – PostgreSQL": a bold beginning is a key, whichever separator follows. */
+function parseBoldKey({ children: [first] }: ListItem): string | undefined {
   if (first?.type !== 'paragraph' || first.children[0]?.type !== 'strong') return undefined
   const [strong, ...rest] = first.children
   const key = plainText(strong).replace(/[\s:=]+$/, '')
   const value = plainText({ ...first, children: rest }).replace(/^[:=–—-]+\s*/, '')
-  const joins = /^\s*[:=–—-]/.test(plainText({ ...first, children: rest })) || /[:=]\s*$/.test(plainText(strong))
-  return joins && value !== '' ? `${key}: ${value}` : undefined
+  const hasSeparator = /^\s*[:=–—-]/.test(plainText({ ...first, children: rest })) || /[:=]\s*$/.test(plainText(strong))
+  return hasSeparator && value !== '' ? `${key}: ${value}` : undefined
 }
 
 /** The first row is the table's head. */
-function rowsStated({ children: [, ...rows] }: Table): string[] {
+function readRows({ children: [, ...rows] }: Table): string[] {
   return rows.map(({ children }) => {
     const [key = '', ...values] = children.map(plainText)
     return values.some(Boolean) ? `${key}: ${values.filter(Boolean).join(', ')}` : key
   })
 }
 
-/** Lines that are all "key: value" are one each; others are a sentence that goes on. */
-function paragraphStated(block: Paragraph): string[] {
+/** If all lines are "key: value", each is a statement; otherwise the paragraph is one. */
+function readParagraph(block: Paragraph): string[] {
   const lines = splitLines(block).map(plainText)
   return lines.length > 1 && lines.every(line => parseKeyValue(line).key !== '') ? lines : [plainText(block)]
 }
@@ -216,17 +215,17 @@ function splitLines(block: Paragraph): Paragraph[] {
   return lines
 }
 
-/** The words of a node on one line, without what is struck through. */
+/** The text of a node on one line, without struck-through text. */
 function plainText(node: Nodes): string {
-  return words(node).replace(/\s+/g, ' ').trim()
+  return rawText(node).replace(/\s+/g, ' ').trim()
 }
 
-/** The lines that a node stands on. */
-function linesOf({ position }: Nodes): [from: number, to: number] {
+/** The first and last line of a node. */
+function lineRange({ position }: Nodes): [from: number, to: number] {
   return [position?.start.line ?? 0, position?.end.line ?? 0]
 }
 
-/** As it is written, from its first word on, with no more indentation than its parts need. */
+/** The source of a node, without its bullet and common indentation. */
 function sourceOf(node: Nodes, text: string): string {
   const from = 'children' in node && node.type === 'listItem' ? node.children[0]?.position : node.position
   const end = node.position?.end.offset
@@ -246,7 +245,7 @@ function isStruckThrough({ children: [first] }: ListItem): boolean {
   return first.children.some(({ type }) => type === 'delete') && plainText(first) === ''
 }
 
-function words(node: Nodes): string {
+function rawText(node: Nodes): string {
   switch (node.type) {
     case 'delete':
     case 'html':
@@ -258,7 +257,7 @@ function words(node: Nodes): string {
       return node.alt ?? ''
     default:
       if ('value' in node) return node.value
-      return 'children' in node ? node.children.map(words).join(isBlock(node) ? ' ' : '') : ''
+      return 'children' in node ? node.children.map(rawText).join(isBlock(node) ? ' ' : '') : ''
   }
 }
 

@@ -24,7 +24,7 @@ import {
   type RequirementsReading,
 } from './reading.ts'
 
-/** Reads the YAML of the manual: project, description, tasks, preferences, constraints. A list alone is one of tasks. */
+/** Reads the YAML of the manual: project, description, tasks, preferences, constraints. A list alone is a list of tasks. */
 export function fromYaml(source: string): RequirementsReading {
   const lines = new LineCounter()
   const doc = parseDocument(source, { lineCounter: lines, prettyErrors: false })
@@ -47,23 +47,23 @@ function readField(field: YamlField, sheet: YamlSheet, reading: RequirementsRead
     case 'project':
     case 'title':
     case 'name':
-      requirements.title ??= textIn(field, sheet)
+      requirements.title ??= readText(field, sheet)
       return
     case 'description':
     case 'overview':
-      requirements.overview ??= textIn(field, sheet)?.slice(0, MAX_OVERVIEW)
+      requirements.overview ??= readText(field, sheet)?.slice(0, MAX_OVERVIEW)
       return
     case 'tasks':
       readTasks(field, sheet, reading)
       return
     case 'preferences':
-      requirements.preferences.push(...preferencesIn(field, sheet))
+      requirements.preferences.push(...readPreferences(field, sheet))
       return
     case 'constraints':
-      requirements.constraints.push(...itemsOf(field, sheet).flatMap(item => constraintsOf(item, sheet)))
+      requirements.constraints.push(...itemsOf(field, sheet).flatMap(item => readConstraints(item, sheet)))
       return
     default: {
-      // What is not known may be meant for the agent; what is nearly a known name is a mistake that would lose something.
+      // An unknown field may be meant for the agent; one that is nearly a known name is a mistake that would lose something.
       const meant = findNearestWord(field.key, FILE_FIELDS)
       if (meant)
         problems.push({ line: field.line, field: field.path, problem: `unknown field, did you mean ${meant}?` })
@@ -72,19 +72,19 @@ function readField(field: YamlField, sheet: YamlSheet, reading: RequirementsRead
 }
 
 function readTasks(field: YamlField, sheet: YamlSheet, { requirements, taskLines }: RequirementsReading): void {
-  requirements.tasks.push(...tasksIn(field, sheet))
+  requirements.tasks.push(...readTaskList(field, sheet))
   const to = field.value?.range?.[1]
   if (to === undefined) return
   const end = sheet.lines.linePos(to)
   taskLines.push([field.line, end.col === 1 ? end.line - 1 : end.line])
 }
 
-/** "- Forbidden: MySQL" is a map to YAML and a sentence to the person. */
-function constraintsOf(item: YamlField, sheet: YamlSheet): string[] {
-  if (!isMap(item.value)) return parseConstraints(textIn(item, sheet) ?? '').filter(Boolean)
+/** "- Forbidden: MySQL" is a map for YAML, but a sentence for the person. */
+function readConstraints(item: YamlField, sheet: YamlSheet): string[] {
+  if (!isMap(item.value)) return parseConstraints(readText(item, sheet) ?? '').filter(Boolean)
   return fieldsOf(item.value, item.path, sheet).flatMap(pair =>
     itemsOf(pair, sheet).flatMap(value => {
-      const text = textIn(value, sheet)
+      const text = readText(value, sheet)
       return text === undefined ? [] : parseConstraints(`${pair.key}: ${text}`)
     }),
   )
@@ -95,7 +95,7 @@ const FILE_FIELDS = [
   ...['todo', 'todos'].map(form => ({ form, means: 'tasks' })),
 ]
 
-/** It is kept with the session and put into prompts. */
+/** The overview is kept with the session and put into prompts. */
 const MAX_OVERVIEW = 20_000
 
 interface FoundTask extends RequiredTask {
@@ -104,7 +104,7 @@ interface FoundTask extends RequiredTask {
 }
 
 /** The list of tasks: maps with `id`, `description`, `priority`, `depends_on`, `done`, or plain texts. */
-function tasksIn(field: YamlField, sheet: YamlSheet): RequiredTask[] {
+function readTaskList(field: YamlField, sheet: YamlSheet): RequiredTask[] {
   if (isMap(field.value)) {
     sheet.problems.push({
       line: field.line,
@@ -113,12 +113,12 @@ function tasksIn(field: YamlField, sheet: YamlSheet): RequiredTask[] {
     })
     return []
   }
-  const found = itemsOf(field, sheet).flatMap(item => taskIn(item, sheet) ?? [])
+  const found = itemsOf(field, sheet).flatMap(item => readTask(item, sheet) ?? [])
   checkIds(found, field.path, sheet)
   return found.map(({ id_line: _, references: __, ...task }) => task)
 }
 
-function taskIn(item: YamlField, sheet: YamlSheet): FoundTask | undefined {
+function readTask(item: YamlField, sheet: YamlSheet): FoundTask | undefined {
   const task: FoundTask = {
     text: '',
     done: false,
@@ -129,7 +129,7 @@ function taskIn(item: YamlField, sheet: YamlSheet): FoundTask | undefined {
     references: [],
   }
   if (!isMap(item.value)) {
-    const text = textIn(item, sheet)
+    const text = readText(item, sheet)
     return text === undefined ? undefined : { ...task, text }
   }
   const texts: { title?: string | undefined; description?: string | undefined } = {}
@@ -137,28 +137,28 @@ function taskIn(item: YamlField, sheet: YamlSheet): FoundTask | undefined {
   for (const field of fieldsOf(item.value, item.path, sheet)) {
     switch (field.key) {
       case 'id':
-        task.id = textIn(field, sheet)
+        task.id = readText(field, sheet)
         task.id_line = field.line
         break
       case 'title':
       case 'name':
-        texts.title = textIn(field, sheet)
+        texts.title = readText(field, sheet)
         break
       case 'description':
-        texts.description = textIn(field, sheet)
+        texts.description = readText(field, sheet)
         break
       case 'priority':
-        task.priority = priorityIn(field, sheet)
+        task.priority = readPriority(field, sheet)
         break
       case 'done':
-        task.done = doneIn(field, sheet)
+        task.done = readDone(field, sheet)
         break
       case 'depends_on':
-        task.references = referencesIn(field, sheet)
+        task.references = readReferences(field, sheet)
         task.depends_on = [...new Set(task.references.map(({ name }) => name))]
         break
       default:
-        others.push(...otherIn(field, sheet))
+        others.push(...readOtherField(field, sheet))
     }
   }
   const text = [texts.title, texts.description].filter(Boolean).join('\n\n')
@@ -172,8 +172,8 @@ function taskIn(item: YamlField, sheet: YamlSheet): FoundTask | undefined {
   return { ...task, text: [text, ...others].join('\n\n') }
 }
 
-/** What the manual does not name is for the agent, under the description, as it is written; a mistyped name is a mistake. */
-function otherIn({ key, path, line, value }: YamlField, { doc, problems }: YamlSheet): string[] {
+/** A field that the manual does not name is for the agent, and follows the description as written; a mistyped name is a problem. */
+function readOtherField({ key, path, line, value }: YamlField, { doc, problems }: YamlSheet): string[] {
   const meant = findNearestWord(key, TASK_FIELDS)
   if (meant) problems.push({ line, field: path, problem: `unknown field, did you mean ${meant}?` })
   if (meant || isEmptyField(value)) return []
@@ -185,13 +185,13 @@ function otherIn({ key, path, line, value }: YamlField, { doc, problems }: YamlS
   }
 }
 
-function priorityIn(field: YamlField, sheet: YamlSheet): number {
-  const said = textIn(field, sheet)
-  if (said === undefined) return 0
-  const word = PRIORITIES.get(said.toLowerCase())
-  if (word !== undefined) return word
-  if (/^[+-]?\d{1,6}$/.test(said)) return Number(said)
-  const problem = `${quoted(said)} is no priority: a whole number (higher is sooner), or ${[...PRIORITIES.keys()].join(', ')}`
+function readPriority(field: YamlField, sheet: YamlSheet): number {
+  const text = readText(field, sheet)
+  if (text === undefined) return 0
+  const named = PRIORITIES.get(text.toLowerCase())
+  if (named !== undefined) return named
+  if (/^[+-]?\d{1,6}$/.test(text)) return Number(text)
+  const problem = `${quoted(text)} is no priority: a whole number (higher is sooner), or ${[...PRIORITIES.keys()].join(', ')}`
   sheet.problems.push({ line: field.line, field: field.path, problem })
   return 0
 }
@@ -204,17 +204,17 @@ const PRIORITIES = new Map([
   ['low', -10],
 ])
 
-function doneIn(field: YamlField, sheet: YamlSheet): boolean {
+function readDone(field: YamlField, sheet: YamlSheet): boolean {
   const { value, line, path } = field
-  const said = isScalar(value) ? value.value : undefined
-  if (typeof said === 'boolean') return said
+  const isDone = isScalar(value) ? value.value : undefined
+  if (typeof isDone === 'boolean') return isDone
   sheet.problems.push({ line, field: path, problem: 'it must be true or false' })
   return false
 }
 
-function referencesIn(field: YamlField, sheet: YamlSheet): FoundTask['references'] {
+function readReferences(field: YamlField, sheet: YamlSheet): FoundTask['references'] {
   return itemsOf(field, sheet).flatMap(item => {
-    const name = textIn(item, sheet)
+    const name = readText(item, sheet)
     return name === undefined ? [] : [{ name, line: item.line, path: field.path }]
   })
 }
@@ -247,11 +247,11 @@ const TASK_FIELDS = [
   })),
 ]
 
-/** More is no preference, and an anchor that holds itself has no end. */
+/** Deeper nesting is no preference, and an anchor that contains itself has no end. */
 const MAX_DEPTH = 6
 
-/** The map of preferences; one inside another lends its name: `backend: { database: X }` is "backend database". */
-function preferencesIn(field: YamlField, sheet: YamlSheet, above: string[] = []): Preference[] {
+/** The map of preferences; the key of an inner one includes the outer: `backend: { database: X }` is "backend database". */
+function readPreferences(field: YamlField, sheet: YamlSheet, above: string[] = []): Preference[] {
   const { value, path, line } = field
   if (isEmptyField(value) && above.length === 0) return []
   if (above.length > MAX_DEPTH) {
@@ -259,31 +259,31 @@ function preferencesIn(field: YamlField, sheet: YamlSheet, above: string[] = [])
     return []
   }
   if (isMap(value)) {
-    return fieldsOf(value, path, sheet).flatMap(inner => preferencesIn(inner, sheet, [...above, inner.key]))
+    return fieldsOf(value, path, sheet).flatMap(inner => readPreferences(inner, sheet, [...above, inner.key]))
   }
-  if (isSeq(value)) return listed(field, sheet, above)
-  const said = saidIn(field, sheet)
-  if (said === undefined) return []
-  return [parsePreference(above.length > 0 ? { key: above.join(' '), value: said } : parseKeyValue(said))]
+  if (isSeq(value)) return readPreferenceList(field, sheet, above)
+  const text = readAnswer(field, sheet)
+  if (text === undefined) return []
+  return [parsePreference(above.length > 0 ? { key: above.join(' '), value: text } : parseKeyValue(text))]
 }
 
-/** Under a name a list is one preference; at the top each item is one. */
-function listed(field: YamlField, sheet: YamlSheet, above: string[]): Preference[] {
+/** Under a key a list is one preference; at the top level each item is one. */
+function readPreferenceList(field: YamlField, sheet: YamlSheet, above: string[]): Preference[] {
   const items = itemsOf(field, sheet)
   if (above.length === 0 || items.some(({ value }) => isMap(value) || isSeq(value))) {
     return items.flatMap(item =>
-      isSeq(item.value) ? listed(item, sheet, [...above, '']) : preferencesIn(item, sheet, above),
+      isSeq(item.value) ? readPreferenceList(item, sheet, [...above, '']) : readPreferences(item, sheet, above),
     )
   }
-  const values = items.flatMap(item => saidIn(item, sheet) ?? [])
+  const values = items.flatMap(item => readAnswer(item, sheet) ?? [])
   return values.length === 0 ? [] : [parsePreference({ key: above.join(' ').trim(), value: values.join(', ') })]
 }
 
-/** A switch that is on or off is the answer to a yes-or-no question. */
-function saidIn(field: YamlField, sheet: YamlSheet): string | undefined {
+/** The text of a field; `true` and `false` become "yes" and "no". */
+function readAnswer(field: YamlField, sheet: YamlSheet): string | undefined {
   const { value } = field
   if (isScalar(value) && typeof value.value === 'boolean') return value.value ? 'yes' : 'no'
-  return textIn(field, sheet)
+  return readText(field, sheet)
 }
 
 /** A document while it is read. */
@@ -293,11 +293,11 @@ interface YamlSheet {
   problems: RequirementsProblem[]
 }
 
-/** A value of the document and where it stands. */
+/** A value of the document and its position. */
 interface YamlField {
-  /** Its own name, or its number in a list. */
+  /** Its name in a map, or its index in a list. */
   key: string
-  /** From the top, for messages: `tasks.0.priority`. */
+  /** The full path, for messages: `tasks.0.priority`. */
   path: string
   line: number
   value: Node | undefined
@@ -308,11 +308,11 @@ function fieldsOf(map: YAMLMap, path: string, sheet: YamlSheet): YamlField[] {
   return map.items.map(({ key, value }) => {
     const name = isScalar(key) ? (key.source ?? String(key.value)) : String(key)
     const line = isNode(key) ? lineOf(key, sheet) : 0
-    return { key: name, path: path === '' ? name : `${path}.${name}`, line, value: resolved(value, sheet) }
+    return { key: name, path: path === '' ? name : `${path}.${name}`, line, value: resolveAlias(value, sheet) }
   })
 }
 
-/** The items of a list; a value that is no list is a list of one, and nothing is an empty one. */
+/** The items of a list; a single value counts as a list of one, and an empty field as an empty list. */
 function itemsOf(field: YamlField, sheet: YamlSheet): YamlField[] {
   const { value, path, line } = field
   if (isEmptyField(value)) return []
@@ -321,12 +321,12 @@ function itemsOf(field: YamlField, sheet: YamlSheet): YamlField[] {
     key: String(index),
     path: `${path}.${index}`,
     line: isNode(item) ? lineOf(item, sheet) : line,
-    value: resolved(item, sheet),
+    value: resolveAlias(item, sheet),
   }))
 }
 
-/** Its text, as it is written: `3.10` is not 3.1. Anything else is a problem. */
-function textIn({ value, path, line }: YamlField, sheet: YamlSheet): string | undefined {
+/** The text of a field as it is written: `3.10` is not 3.1. Anything but a text is a problem. */
+function readText({ value, path, line }: YamlField, sheet: YamlSheet): string | undefined {
   if (isScalar(value) && !isEmptyField(value)) {
     const text = typeof value.value === 'string' ? value.value : (value.source ?? String(value.value))
     if (text.trim() !== '') return text.trim()
@@ -345,7 +345,7 @@ function kindOf(value: Node | undefined): string {
   return isMap(value) ? 'map' : 'list'
 }
 
-function resolved(value: unknown, { doc }: YamlSheet): Node | undefined {
+function resolveAlias(value: unknown, { doc }: YamlSheet): Node | undefined {
   if (isAlias(value)) return value.resolve(doc)
   return isNode(value) ? value : undefined
 }

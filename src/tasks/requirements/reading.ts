@@ -1,48 +1,47 @@
 import { AppError } from '../../base/errors.ts'
 import { MAX_REQUIRED_TASKS, type Preference, type RequiredTask, type Requirements } from '../../domain/brain.ts'
 
-/** What a file of requirements says, and which of its lines, from the one to the other, are its tasks. */
+/** The requirements in a file, and the ranges of lines that hold its tasks. */
 export interface ParsedRequirements {
   requirements: Requirements
   taskLines: [from: number, to: number][]
 }
 
-/** The same while it is read, with what is wrong. */
+/** The requirements while they are read, with the problems so far. */
 export interface RequirementsReading extends ParsedRequirements {
   problems: RequirementsProblem[]
 }
 
-/** A reading of nothing. */
 export function emptyReading(): RequirementsReading {
   return { requirements: { tasks: [], preferences: [], constraints: [] }, taskLines: [], problems: [] }
 }
 
-/** One thing that is wrong in a file of requirements. */
+/** A problem in a file of requirements. */
 export interface RequirementsProblem {
   line: number
   field: string
   problem: string
 }
 
-/** Problems named in one error: who has more mends these first. */
+/** How many problems one error names: the person fixes these first. */
 const SHOWN = 8
 
-/** Throws where a file cannot be taken as it is. */
+/** Throws where a file has problems or a cycle. */
 export function refuseProblems(path: string, problems: RequirementsProblem[], tasks: RequiredTask[]): void {
-  const all = [...problems, ...tooMany(tasks)].sort((a, b) => a.line - b.line)
+  const all = [...problems, ...findTooMany(tasks)].sort((a, b) => a.line - b.line)
   if (all.length > 0) throw new AppError('requirements_wrong', { path, problems: describeProblems(all) })
   const cycle = findRequirementsCycle(tasks)
   if (!cycle) return
-  const way = cycle.map(({ id, line }) => `${id} (line ${line})`)
-  throw new AppError('requirements_cycle', { path, cycle: [...way, cycle[0]?.id].join(' → ') })
+  const steps = cycle.map(({ id, line }) => `${id} (line ${line})`)
+  throw new AppError('requirements_cycle', { path, cycle: [...steps, cycle[0]?.id].join(' → ') })
 }
 
-/** A value of the file in a message. */
+/** A value of the file, quoted and shortened for a message. */
 export function quoted(value: string): string {
   return JSON.stringify(value.length > 60 ? `${value.slice(0, 59)}…` : value)
 }
 
-function tooMany(tasks: RequiredTask[]): RequirementsProblem[] {
+function findTooMany(tasks: RequiredTask[]): RequirementsProblem[] {
   const first = tasks[MAX_REQUIRED_TASKS]
   if (!first) return []
   const problem = `there are ${tasks.length} tasks; a file may hold ${MAX_REQUIRED_TASKS}`
@@ -56,14 +55,14 @@ function describeProblems(problems: RequirementsProblem[]): string {
 }
 
 /**
- * What is open, in the order in which it runs: higher priority first, then as written, and nothing before what it depends on.
- * What depends on something that is done does not wait for it.
+ * The open tasks in the order in which they run: higher priority first, then as written, and none before its dependencies.
+ * Dependencies that are done are ignored.
  */
 export function orderOpenTasks(tasks: readonly RequiredTask[]): RequiredTask[] {
   const open = tasks.filter(({ done }) => !done)
   const left = new Set(open.flatMap(({ id }) => id ?? []))
   const waiting = open.map(task => ({ ...task, depends_on: task.depends_on.filter(id => left.has(id)) }))
-  waiting.sort((a, b) => b.priority - a.priority) // stable: as written among equals
+  waiting.sort((a, b) => b.priority - a.priority) // the sort is stable: equal priorities stay as written
   const order: RequiredTask[] = []
   for (let next = takeFree(waiting, left); next; next = takeFree(waiting, left)) {
     order.push(next)
@@ -72,21 +71,21 @@ export function orderOpenTasks(tasks: readonly RequiredTask[]): RequiredTask[] {
   return order
 }
 
-/** Tasks that wait for one another, in the order in which each depends on the next; undefined where there are none. */
+/** A cycle of tasks, each of which depends on the next; undefined where there is none. */
 export function findRequirementsCycle(tasks: readonly RequiredTask[]): RequiredTask[] | undefined {
   const byId = new Map(tasks.flatMap(task => (task.id === undefined ? [] : [[task.id, task] as const])))
-  const sound = new Set<RequiredTask>()
+  const checked = new Set<RequiredTask>()
   for (const task of byId.values()) {
-    if (sound.has(task)) continue
-    const way = [{ task, rest: [...task.depends_on] }]
-    for (let at = way.at(-1); at; at = way.at(-1)) {
+    if (checked.has(task)) continue
+    const path = [{ task, rest: [...task.depends_on] }]
+    for (let at = path.at(-1); at; at = path.at(-1)) {
       const next = byId.get(at.rest.shift() ?? '')
-      const seen = way.findIndex(step => step.task === next)
-      if (next && seen >= 0) return way.slice(seen).map(step => step.task)
-      if (next && !sound.has(next)) way.push({ task: next, rest: [...next.depends_on] })
+      const seen = path.findIndex(step => step.task === next)
+      if (next && seen >= 0) return path.slice(seen).map(step => step.task)
+      if (next && !checked.has(next)) path.push({ task: next, rest: [...next.depends_on] })
       else if (at.rest.length === 0) {
-        sound.add(at.task)
-        way.pop()
+        checked.add(at.task)
+        path.pop()
       }
     }
   }
@@ -101,17 +100,17 @@ function takeFree(waiting: RequiredTask[], left: ReadonlySet<string>): RequiredT
 /** "Database: PostgreSQL" or "Database = PostgreSQL"; a sentence has no key. */
 export function parseKeyValue(line: string): Preference {
   const text = line.trim()
-  // Not the colon of an address, a time or `node:test`: a space follows it, and before it stand a few words.
-  const found = /^(\p{L}[^:=\n]{0,79}?)\s*(?::(?=\s|$)|=)\s*(.*)$/su.exec(text)
-  if (!found) return { key: '', value: text }
-  const [, key = '', value = ''] = found
+  // Not the colon of an address, a time or `node:test`: a space must follow it, and a few words precede it.
+  const match = /^(\p{L}[^:=\n]{0,79}?)\s*(?::(?=\s|$)|=)\s*(.*)$/su.exec(text)
+  if (!match) return { key: '', value: text }
+  const [, key = '', value = ''] = match
   return { key: key.trim(), value: value.trim() }
 }
 
 /** The section that a heading, or a label of plain text, begins. */
 export type RequirementsSection = 'overview' | 'tasks' | 'preferences' | 'constraints'
 
-/** What a heading is called; undefined where it is none that means something here. */
+/** The section that a heading names; undefined where it names none. */
 export function sectionNamed(heading: string): RequirementsSection | undefined {
   const words = heading
     .toLowerCase()
@@ -120,7 +119,7 @@ export function sectionNamed(heading: string): RequirementsSection | undefined {
   return SECTION_OF_WORDS.get(words)
 }
 
-/** "Project: Notes" is called Notes. */
+/** The title in a heading: "Project: Notes" gives "Notes". */
 export function titleIn(heading: string): string | undefined {
   return heading.replace(/^project\s*[:–—-]\s*/i, '').trim() || undefined
 }
@@ -136,18 +135,18 @@ const SECTION_OF_WORDS = new Map<string, RequirementsSection>([
   ['constraints', 'constraints'],
 ])
 
-/** "Avoid: MySQL, Redis" prefers neither: who looks for names among values must not find these without the word before them. */
+/** "Avoid: MySQL, Redis" prefers neither: each name gets the word "avoid", so that a search among values cannot mistake it. */
 export function parsePreference({ key, value }: Preference): Preference {
-  return isRuledOut(key) ? { key: '', value: eachAvoided(value).join('; ') } : { key, value }
+  return isRuledOut(key) ? { key: '', value: splitAvoided(value).join('; ') } : { key, value }
 }
 
-/** The same of constraints: each thing that is ruled out is one of its own. */
+/** Splits a constraint: each thing that is ruled out becomes a constraint of its own. */
 export function parseConstraints(text: string): string[] {
   const { key, value } = parseKeyValue(text)
-  return isRuledOut(key) && value !== '' ? eachAvoided(value) : [text]
+  return isRuledOut(key) && value !== '' ? splitAvoided(value) : [text]
 }
 
-function eachAvoided(value: string): string[] {
+function splitAvoided(value: string): string[] {
   return value
     .split(/[,;]|\s+(?:and|or)\s+/i)
     .map(name => name.trim())

@@ -8,27 +8,27 @@ import type { Isolation } from '../../base/process/isolation.ts'
 import { MarkerFiles, sessionMarker } from '../../base/process/marker.ts'
 import { redactText } from '../../base/redact.ts'
 
-/** How commands of a project are started. */
+/** What is needed to start commands of a project. */
 export interface CommandRunner {
   guard: ProcessGuard
   isolation?: Isolation | undefined
-  /** Where the next daemon finds what this one leaves behind. Without it the guardian alone sees to it. */
+  /** Markers by which the next daemon finds processes that this one leaves behind. Without them only the guardian ends those. */
   markers?: MarkerFiles | undefined
 }
 
 export interface ProjectCommandRun {
-  /** Text for `sh -c`. */
+  /** The argument of `sh -c`. */
   command: string
   directory: string
-  /** All that it sees. */
+  /** The complete environment of the command. */
   env: Record<string, string>
   timeoutMs: number
   signal: AbortSignal
-  /** Each whole line of what it prints, without colours, as long as it does not print without end. */
+  /** Called with each complete line of the output, without colours, until the output gets too long. */
   onLine?: ((line: string) => void) | undefined
 }
 
-/** How a command ended: it said so itself, something killed it, its time was up, we were told to stop, it never began. */
+/** How a command ended: by itself, killed by a signal, by its timeout, by an abort, or it never started. */
 export type CommandEnd = 'exited' | 'killed' | 'timed_out' | 'aborted' | 'not_started'
 
 export interface CommandOutcome {
@@ -38,41 +38,41 @@ export interface CommandOutcome {
   /** The signal that killed it. */
   killedBy: string | null
   durationMs: number
-  /** Beginning and end of what it printed, both streams, with secrets taken out. */
+  /** Beginning and end of the output, both streams, with secrets removed. */
   output: string
-  /** Bytes that it printed. */
+  /** The number of bytes that it printed. */
   printed: number
-  /** Lines were not told to `onLine` from some point on. */
+  /** The output got too long, and `onLine` was no longer called from some point on. */
   isTooLong: boolean
 }
 
-/** A command that was asked to end gets this long before it and all it started are killed. */
+/** How long a command has after SIGTERM before it and everything that it started are killed. */
 const GRACE_MS = 2_000
-/** What is still in the pipes when everything is dead comes at once; who holds them beyond that is not waited for. */
+/** How long the pipes are read after the end: the rest arrives at once, and a process that still holds them is not waited for. */
 const DRAIN_MS = 1_000
-/** More is not read line by line: at this length no list of tests is told any more. */
+/** Beyond this length the output is no longer read line by line: it is no list of tests. */
 const MOST_LINES_BYTES = 64_000_000
 const LONGEST_LINE = 16_000
 
 /**
- * Runs one command of a project, with its own group of processes, nothing to read and a bounded environment. However it ends,
- * nothing that it started is alive afterwards. It does not throw: what goes wrong is an outcome.
+ * Runs one command of a project, with its own process group, empty input and a restricted environment. However it ends, nothing
+ * that it started is alive afterwards. It does not throw: every failure is an outcome.
  */
 export async function runCommand(
   run: ProjectCommandRun,
   { guard, isolation = 'auto', markers }: CommandRunner,
 ): Promise<CommandOutcome> {
   const began = performance.now()
-  const kept = new KeptOutput()
+  const output = new KeptOutput()
   const lines = new Lines(run.onLine)
-  const end = (how: Pick<CommandOutcome, 'end' | 'exit' | 'killedBy'>, more = ''): CommandOutcome => ({
-    ...how,
+  const outcome = (end: Pick<CommandOutcome, 'end' | 'exit' | 'killedBy'>, more = ''): CommandOutcome => ({
+    ...end,
     durationMs: Math.round(performance.now() - began),
-    output: redactText(`${kept.text()}${more}`, secretsIn(run.env)),
-    printed: kept.bytes,
+    output: redactText(`${output.text()}${more}`, secretsIn(run.env)),
+    printed: output.bytes,
     isTooLong: lines.isTooLong,
   })
-  if (run.signal.aborted) return end({ end: 'aborted', exit: null, killedBy: null })
+  if (run.signal.aborted) return outcome({ end: 'aborted', exit: null, killedBy: null })
   const marker = sessionMarker(secretId())
   markers?.note(marker.value)
   try {
@@ -80,21 +80,21 @@ export async function runCommand(
       { command: '/bin/sh', args: ['-c', run.command], env: run.env, cwd: run.directory, marker },
       isolation,
     )
-    child.stdin.on('error', () => undefined).end() // it may be gone before it was told that there is nothing to read
+    child.stdin.on('error', () => undefined).end() // the command may exit before its input is closed
     for (const stream of [child.stdout, child.stderr]) {
       const part = lines.open()
       stream.on('data', (chunk: Buffer) => {
-        kept.add(chunk)
+        output.add(chunk)
         part.add(chunk)
       })
     }
-    const why = await ending(child, run)
+    const end = await waitForEnd(child, run)
     await child.end()
-    await drained(child)
+    await drain(child)
     lines.close()
-    return end(why)
+    return outcome(end)
   } catch (thrown) {
-    return end(
+    return outcome(
       { end: 'not_started', exit: null, killedBy: null },
       `${thrown instanceof Error ? thrown.message : thrown}`,
     )
@@ -103,65 +103,65 @@ export async function runCommand(
   }
 }
 
-/** Waits for the first of: it ends, its time is up, somebody tells us to stop. The last two ask it to end, and wait a little. */
-async function ending(
+/** Waits until the command ends, times out or is aborted. In the last two cases it is asked to end, and gets a grace period. */
+async function waitForEnd(
   child: GuardedChild,
   { timeoutMs, signal }: ProjectCommandRun,
 ): Promise<Pick<CommandOutcome, 'end' | 'exit' | 'killedBy'>> {
-  const gone = once(child, 'exit')
-  const over = new AbortController()
-  const timer = setTimeout(() => over.abort('timed_out'), timeoutMs)
-  const stop = () => over.abort('aborted')
+  const exited = once(child, 'exit')
+  const stopping = new AbortController()
+  const timer = setTimeout(() => stopping.abort('timed_out'), timeoutMs)
+  const stop = () => stopping.abort('aborted')
   signal.addEventListener('abort', stop, { once: true })
-  const stopped = once(over.signal, 'abort')
+  const stopRequested = once(stopping.signal, 'abort')
   try {
-    await Promise.race([gone, stopped])
-    if (!over.signal.aborted) {
+    await Promise.race([exited, stopRequested])
+    if (!stopping.signal.aborted) {
       const killedBy = child.signalCode
       return { end: killedBy === null ? 'exited' : 'killed', exit: child.exitCode, killedBy }
     }
     askToEnd(child)
     const grace = AbortSignal.timeout(GRACE_MS)
-    await Promise.race([gone, once(grace, 'abort')]).catch(() => undefined)
-    return { end: over.signal.reason, exit: null, killedBy: null }
+    await Promise.race([exited, once(grace, 'abort')]).catch(() => undefined)
+    return { end: stopping.signal.reason, exit: null, killedBy: null }
   } finally {
     clearTimeout(timer)
     signal.removeEventListener('abort', stop)
-    gone.catch(() => undefined) // it could not be started: that was thrown above
+    exited.catch(() => undefined) // a command that could not be started has already thrown above
   }
 }
 
-/** The whole group: a shell that waits for its child does not hand a signal on. */
+/** The signal goes to the whole group: a shell that waits for its child does not pass it on. */
 function askToEnd(child: GuardedChild): void {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, 'SIGTERM')
   } catch {
-    // Gone in this instant.
+    // It has just exited.
   }
 }
 
-async function drained(child: GuardedChild): Promise<void> {
+async function drain(child: GuardedChild): Promise<void> {
   const open = [child.stdout, child.stderr].filter(stream => !stream.closed)
-  const patience = AbortSignal.timeout(DRAIN_MS)
-  await Promise.all(open.map(stream => once(stream, 'close', { signal: patience }).catch(() => undefined)))
+  const signal = AbortSignal.timeout(DRAIN_MS)
+  await Promise.all(open.map(stream => once(stream, 'close', { signal }).catch(() => undefined)))
   for (const stream of open) stream.destroy()
 }
 
-/** What a person let through by name may be a secret of theirs; it is not to be read in a report. */
+/** A variable that a person passes by name may be a secret, which must not appear in a report. */
 function secretsIn(env: Record<string, string>): string[] {
   const harmless = /^(PATH|HOME|LANG|LC_.*|TZ|TMPDIR|USER|SHELL|CI|NO_COLOR|PYTEST_ADDOPTS|NODE_OPTIONS)$/
   return Object.entries(env).flatMap(([name, value]) => (harmless.test(name) ? [] : [value]))
 }
 
-/** Cuts what streams bring into lines. */
+/** Splits streams into lines. */
 class Lines {
-  readonly #tell: ((line: string) => void) | undefined
+  readonly #onLine: ((line: string) => void) | undefined
   readonly #parts: { flush(): void }[] = []
   #bytes = 0
 
-  constructor(tell: ((line: string) => void) | undefined) {
-    this.#tell = tell
+  constructor(onLine: ((line: string) => void) | undefined) {
+    this.#onLine = onLine
   }
 
   get isTooLong(): boolean {
@@ -171,16 +171,16 @@ class Lines {
   open(): { add(chunk: Buffer): void } {
     const decoder = new StringDecoder('utf8')
     let rest = ''
-    const tell = (line: string) => this.#tell?.(stripVTControlCharacters(line.slice(0, LONGEST_LINE)).trimEnd())
-    this.#parts.push({ flush: () => rest !== '' && tell(rest) })
+    const emit = (line: string) => this.#onLine?.(stripVTControlCharacters(line.slice(0, LONGEST_LINE)).trimEnd())
+    this.#parts.push({ flush: () => rest !== '' && emit(rest) })
     return {
       add: chunk => {
         this.#bytes += chunk.length
-        if (!this.#tell || this.isTooLong) return
+        if (!this.#onLine || this.isTooLong) return
         const [first = '', ...others] = decoder.write(chunk).split('\n')
         rest += first
         for (const next of others) {
-          tell(rest)
+          emit(rest)
           rest = next
         }
         if (rest.length > LONGEST_LINE) rest = rest.slice(0, LONGEST_LINE)
@@ -188,20 +188,20 @@ class Lines {
     }
   }
 
-  /** The last line may have no end. */
+  /** Emits the last lines, which may have no line break. */
   close(): void {
     if (!this.isTooLong) for (const part of this.#parts) part.flush()
   }
 }
 
-/** What is kept of what a command printed: how it began, and more of how it ended, where mistakes are told. */
+/** How much of the output is kept: the beginning, and more of the end, where errors usually are. */
 const HEAD_BYTES = 4_000
 const TAIL_BYTES = 12_000
 
-/** A tail is cut again only when it has grown by this, so that each byte is copied a few times at most. */
+/** The tail is cut only when it has grown by this much, so that each byte is copied a few times at most. */
 const SLACK_BYTES = 64_000
 
-/** Takes what a command prints, however much, and holds a bounded part of it. */
+/** Takes any amount of output, and keeps a bounded part of it. */
 class KeptOutput {
   #head = Buffer.alloc(0)
   #tail: Buffer[] = []
@@ -239,14 +239,14 @@ class KeptOutput {
   }
 }
 
-/** What any program needs to run as its person. Keys and what changes how programs are loaded are not among it. */
+/** Variables that any program needs to run as its person: no keys, and nothing that changes how programs are loaded. */
 const PASSED_NAMES = ['PATH', 'HOME', 'LANG', 'LC_*', 'TZ', 'TMPDIR', 'USER', 'SHELL']
 
-/** Keys of model vendors, and what loads foreign code: nobody can ask for these. */
+/** Keys of model vendors, and variables that load foreign code: these are never passed, even by name. */
 const NEVER_PASSED =
   /^(ANTHROPIC|CLAUDE|OPENAI|GEMINI|GOOGLE_(API|GENAI|GENERATIVE)|MISTRAL|COHERE|GROQ|XAI|DEEPSEEK|OPENROUTER|CODEX|COPILOT|PCC)(_|$)|^(LD_PRELOAD|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|NODE_OPTIONS|NODE_TEST_CONTEXT|NODE_CHANNEL_FD)$/i
 
-/** The environment of a command of the project: the usual few, and those a person named. */
+/** The environment of a command of the project: a few usual variables, and those that a person names. */
 export function commandEnvironment(
   env: Record<string, string | undefined>,
   named: readonly string[] = [],
@@ -256,15 +256,15 @@ export function commandEnvironment(
     if (value === undefined || NEVER_PASSED.test(name)) continue
     if (named.includes(name) || isPassed(name)) passed[name] = value
   }
-  // What asks questions or draws pictures for a terminal does not in a build.
+  // Programs that ask questions or draw in a terminal do not do so in CI.
   return { ...passed, CI: '1', NO_COLOR: '1' }
 }
 
 function isPassed(name: string): boolean {
-  return PASSED_NAMES.some(each => (each.endsWith('*') ? name.startsWith(each.slice(0, -1)) : name === each))
+  return PASSED_NAMES.some(passed => (passed.endsWith('*') ? name.startsWith(passed.slice(0, -1)) : name === passed))
 }
 
-/** Markers of commands that run for a project: where the next daemon looks for what this one left running. */
+/** Markers of project commands, by which the next daemon finds those that this one left running. */
 export function commandMarkers(runDir: string): MarkerFiles {
   return new MarkerFiles(join(runDir, 'commands'))
 }

@@ -29,7 +29,7 @@ const ECOSYSTEMS: readonly Ecosystem[] = [
   plainEcosystems,
 ]
 
-/** A person reads the list. */
+/** How many units are listed, since a person reads the list. */
 const MOST_UNITS = 20
 /** A workspace may have hundreds of members. */
 const MOST_MEMBERS = 500
@@ -45,7 +45,7 @@ export async function detectProject(reader: ProjectReader, project: string): Pro
   const commands: ProjectCommand[] = []
   for (const folder of walked.folders.filter(canBeUnit)) {
     const opened = openFolder(folder, reader, problems)
-    const here = await unitsIn(opened, found)
+    const here = await findUnits(opened, found)
     if (here.length === 0) continue
     if (found.length + here.length > MOST_UNITS) {
       problems.push({
@@ -61,7 +61,7 @@ export async function detectProject(reader: ProjectReader, project: string): Pro
     files: walked.files,
     is_cut: walked.isCut,
     languages: countLanguages(walked),
-    units: found.map(unitOf),
+    units: found.map(toProjectUnit),
     commands: commands.sort((a, b) => COMMAND_KINDS.indexOf(a.kind) - COMMAND_KINDS.indexOf(b.kind)),
     source_directories: findSourceDirectories(walked),
     git: await readGitFacts(reader, project),
@@ -69,23 +69,23 @@ export async function detectProject(reader: ProjectReader, project: string): Pro
   }
 }
 
-/** What a folder is found to be. */
+/** A unit that was found in a folder. */
 export interface FoundUnit extends FoundEcosystem {
   directory: string
-  /** Folders of its workspace that were seen. */
+  /** Members of its workspace that were found. */
   inside: string[]
-  /** It runs commands of others and knows no language. */
+  /** It is a task runner without a language of its own. */
   isRunner: boolean
 }
 
-/** One entry for each ecosystem of a folder; a member of a workspace above is noted there and is none of its own. */
-async function unitsIn(folder: Folder, before: readonly FoundUnit[]): Promise<FoundUnit[]> {
+/** One unit for each ecosystem of a folder; a member of a workspace above is added to that workspace instead. */
+async function findUnits(folder: Folder, before: readonly FoundUnit[]): Promise<FoundUnit[]> {
   const units: FoundUnit[] = []
   for (const ecosystem of ECOSYSTEMS) {
     const alone = await ecosystem(folder)
     if (!alone) continue
-    const above = nearestAbove(folder.path, alone.ecosystem, before)
-    const owner = before.find(unit => unit.ecosystem === alone.ecosystem && belongs(folder.path, unit))
+    const above = findNearestAbove(folder.path, alone.ecosystem, before)
+    const owner = before.find(unit => unit.ecosystem === alone.ecosystem && isMemberOf(folder.path, unit))
     if (owner) {
       if (owner.inside.length < MOST_MEMBERS) owner.inside.push(folder.path)
       continue
@@ -93,17 +93,17 @@ async function unitsIn(folder: Folder, before: readonly FoundUnit[]): Promise<Fo
     const found = above ? ((await ecosystem(folder, above)) ?? alone) : alone
     units.push({ ...found, directory: folder.path, inside: [], isRunner: false })
   }
-  // Below the top a Makefile is mostly a piece of the one above.
+  // A Makefile below the top is usually included by the one above.
   const runner = folder.path === '.' ? await taskRunners(folder) : undefined
   return runner ? [...units, { ...runner, directory: folder.path, inside: [], isRunner: true }] : units
 }
 
-function belongs(path: string, { directory, members = [] }: FoundUnit): boolean {
+function isMemberOf(path: string, { directory, members = [] }: FoundUnit): boolean {
   if (members.length === 0 || !isBelow(path, directory)) return false
   return isMember(directory === '.' ? path : path.slice(directory.length + 1), members)
 }
 
-function nearestAbove(path: string, ecosystem: string, units: readonly FoundUnit[]): FoundUnit | undefined {
+function findNearestAbove(path: string, ecosystem: string, units: readonly FoundUnit[]): FoundUnit | undefined {
   return units.findLast(unit => unit.ecosystem === ecosystem && isBelow(path, unit.directory))
 }
 
@@ -111,7 +111,7 @@ function isBelow(path: string, directory: string): boolean {
   return directory === '.' ? path !== '.' : path.startsWith(`${directory}/`)
 }
 
-function unitOf({ directory, ecosystem, manager, manager_from, inside }: FoundUnit): ProjectUnit {
+function toProjectUnit({ directory, ecosystem, manager, manager_from, inside }: FoundUnit): ProjectUnit {
   return { directory, ecosystem, manager, manager_from, members: inside }
 }
 
@@ -121,32 +121,33 @@ interface Candidates {
 }
 
 /**
- * The commands of one folder. What the project names itself counts before what is usual; a Makefile or its like stands for
- * all ecosystems of the folder where there are several, and for one that only has what is usual.
+ * The commands of one folder. Commands that the project declares are preferred to usual ones; those of a Makefile or another task
+ * runner are used where the folder has several ecosystems, or one with only usual commands.
  */
 function chooseCommands(directory: string, units: readonly Candidates[]): ProjectCommand[] {
   const ecosystems = units.filter(({ isRunner }) => !isRunner)
   const runner = units.find(({ isRunner }) => isRunner)
   return COMMAND_KINDS.flatMap(kind => {
-    const own = ecosystems.flatMap(({ commands }) => commands.find(each => each.kind === kind) ?? [])
-    const all = runner?.commands.find(each => each.kind === kind)
-    const isBetter = all && (own.length !== 1 || own[0]?.declared === false)
-    const chosen = all && isBetter && kind !== 'setup' ? [all] : own.length > 0 ? own : all ? [all] : []
+    const own = ecosystems.flatMap(({ commands }) => commands.find(command => command.kind === kind) ?? [])
+    const shared = runner?.commands.find(command => command.kind === kind)
+    const isBetter = shared && (own.length !== 1 || own[0]?.declared === false)
+    const chosen = shared && isBetter && kind !== 'setup' ? [shared] : own.length > 0 ? own : shared ? [shared] : []
     return chosen.map(command => ({ ...command, directory }))
   })
 }
 
-/** Whether a folder, relative to a workspace's own, belongs to it by the patterns of its manifest; `!` takes out again. */
+/** Whether a folder, relative to a workspace, belongs to it by the patterns of its manifest; `!` excludes. */
 function isMember(folder: string, patterns: readonly string[]): boolean {
-  const fits = (pattern: string) => patternOf(pattern)?.test(folder) === true
-  const [taken, left] = [patterns.filter(each => !each.startsWith('!')), patterns.filter(each => each.startsWith('!'))]
-  return taken.some(fits) && !left.some(each => fits(each.slice(1)))
+  const isMatch = (pattern: string) => toRegExp(pattern)?.test(folder) === true
+  const included = patterns.filter(pattern => !pattern.startsWith('!'))
+  const excluded = patterns.filter(pattern => pattern.startsWith('!'))
+  return included.some(isMatch) && !excluded.some(pattern => isMatch(pattern.slice(1)))
 }
 
-/** More stars than that is no pattern of a person, and could keep us busy for ever. */
+/** A pattern with more stars was not written by a person, and matching it could take for ever. */
 const MOST_STARS = 6
 
-function patternOf(pattern: string): RegExp | undefined {
+function toRegExp(pattern: string): RegExp | undefined {
   const plain = pattern.replace(/^\.\//, '').replace(/\/(package\.json)?$/, '')
   if (plain.length > 200 || (plain.match(/\*+/g)?.length ?? 0) > MOST_STARS) return undefined
   const parts = plain.split(/(\*\*\/|\*\*|\*|\?|\{[^{}]*\})/).map(part => {
@@ -154,33 +155,33 @@ function patternOf(pattern: string): RegExp | undefined {
     if (part === '**') return '.*'
     if (part === '*') return '[^/]*'
     if (part === '?') return '[^/]'
-    if (part.startsWith('{')) return `(?:${part.slice(1, -1).split(',').map(escaped).join('|')})`
-    return escaped(part)
+    if (part.startsWith('{')) return `(?:${part.slice(1, -1).split(',').map(escapePattern).join('|')})`
+    return escapePattern(part)
   })
   return new RegExp(`^${parts.join('')}$`)
 }
 
-function escaped(text: string): string {
+function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }
 
-/** A command that a gate could be. */
+/** A proposed command for a gate. */
 export interface GateProposal {
   gate: 'build' | 'typecheck' | 'lint' | 'test'
   run: string
-  /** What it was concluded from. */
+  /** The file from which it was concluded. */
   from: string
-  /** Why it is not proposed without a look: it watches, it changes files. */
+  /** Why a person should check it first: it watches, or it changes files. */
   caution?: string
 }
 
-/** What the commands that were found come to as gates: those of several folders one after the other. */
+/** Proposes gates from the commands that were found; commands of several folders run one after the other. */
 export function proposeGateCommands(commands: readonly ProjectCommand[]): GateProposal[] {
   return (['build', 'typecheck', 'lint', 'test'] as const).flatMap(gate => {
-    // A folder with a strange name is nobody's to put into a command unseen.
+    // A folder whose name needs quoting is not put into a command without a person's check.
     const mine = commands.filter(({ kind, directory }) => kind === gate && quoteForShell(directory) === directory)
     if (mine.length === 0) return []
-    const caution = mine.find(each => each.caution !== undefined)?.caution
+    const caution = mine.find(command => command.caution !== undefined)?.caution
     const run = mine.map(({ run, directory }) => (directory === '.' ? run : `(cd ${directory} && ${run})`))
     return [
       {
@@ -194,66 +195,66 @@ export function proposeGateCommands(commands: readonly ProjectCommand[]): GatePr
 }
 
 /**
- * What git's own files say of a project, read without running git: a repository that somebody else owns could have it start
- * programs. Undefined where the directory is in no checkout.
+ * Facts from git's own files, read without running git: a repository that somebody else owns could make git start programs.
+ * Undefined where the directory is in no checkout.
  */
 async function readGitFacts(reader: ProjectReader, project: string): Promise<GitFacts | undefined> {
   for (let top = resolve(project); ; top = dirname(top)) {
-    const folder = await gitFolder(reader, top)
-    if (folder) return { top, ...(await defaultBranch(reader, folder)) }
+    const folder = await findGitFolder(reader, top)
+    if (folder) return { top, ...(await findDefaultBranch(reader, folder)) }
     if (top === dirname(top)) return undefined
   }
 }
 
 interface GitFolder {
-  /** Where this checkout's HEAD lies. */
+  /** The folder with this checkout's HEAD. */
   own: string
-  /** Where the branches of all checkouts lie; the same unless this is a worktree. */
+  /** The folder with the branches of all checkouts; the same unless this is a worktree. */
   common: string
 }
 
-async function gitFolder(reader: ProjectReader, top: string): Promise<GitFolder | undefined> {
+async function findGitFolder(reader: ProjectReader, top: string): Promise<GitFolder | undefined> {
   const entry = (await reader.list(top)).find(({ name }) => name === '.git')
   if (!entry) return undefined
   if (entry.kind === 'folder') {
     const folder = join(top, '.git')
-    return (await textOf(reader, join(folder, 'HEAD'))) === undefined ? undefined : { own: folder, common: folder }
+    return (await readText(reader, join(folder, 'HEAD'))) === undefined ? undefined : { own: folder, common: folder }
   }
-  const pointer = /^gitdir: (.+)$/m.exec((await textOf(reader, join(top, '.git'))) ?? '')?.[1]
+  const pointer = /^gitdir: (.+)$/m.exec((await readText(reader, join(top, '.git'))) ?? '')?.[1]
   if (pointer === undefined) return undefined
   const own = resolve(top, pointer.trim())
-  const common = (await textOf(reader, join(own, 'commondir')))?.trim()
+  const common = (await readText(reader, join(own, 'commondir')))?.trim()
   return { own, common: common === undefined || common === '' ? own : resolve(own, common) }
 }
 
-/** What the remote calls its head; else `main` or `master` where there is one; else the branch that is checked out. */
-async function defaultBranch(
+/** The remote's HEAD; else `main` or `master` where it exists; else the branch that is checked out. */
+async function findDefaultBranch(
   reader: ProjectReader,
   { own, common }: GitFolder,
 ): Promise<Pick<GitFacts, 'default_branch' | 'branch_from'>> {
-  const remote = refIn(await textOf(reader, join(common, 'refs/remotes/origin/HEAD')), 'refs/remotes/origin/')
+  const remote = parseRef(await readText(reader, join(common, 'refs/remotes/origin/HEAD')), 'refs/remotes/origin/')
   if (remote !== undefined) return { default_branch: remote, branch_from: 'origin/HEAD' }
-  const current = refIn(await textOf(reader, join(own, 'HEAD')), 'refs/heads/')
-  const packed = (await textOf(reader, join(common, 'packed-refs'))) ?? ''
+  const current = parseRef(await readText(reader, join(own, 'HEAD')), 'refs/heads/')
+  const packed = (await readText(reader, join(common, 'packed-refs'))) ?? ''
   for (const name of ['main', 'master']) {
-    const isThere =
+    const exists =
       current === name ||
       packed.includes(` refs/heads/${name}\n`) ||
-      (await textOf(reader, join(common, 'refs/heads', name))) !== undefined
-    if (isThere) return { default_branch: name, branch_from: 'its name' }
+      (await readText(reader, join(common, 'refs/heads', name))) !== undefined
+    if (exists) return { default_branch: name, branch_from: 'its name' }
   }
   return current === undefined
     ? { default_branch: undefined, branch_from: undefined }
     : { default_branch: current, branch_from: 'the branch that is checked out' }
 }
 
-/** A name that git would take for a branch; `.invalid` stands where the branches are in another form than files. */
-function refIn(text: string | undefined, prefix: string): string | undefined {
+/** The branch that a ref file names; git writes `.invalid` where branches are not kept in files, which is refused. */
+function parseRef(text: string | undefined, prefix: string): string | undefined {
   const name = text?.startsWith(`ref: ${prefix}`) ? text.slice(`ref: ${prefix}`.length).trim() : ''
   return /^[\p{L}\p{N}_][\p{L}\p{N}._/+@#=-]{0,199}$/u.test(name) ? name : undefined
 }
 
-async function textOf(reader: ProjectReader, path: string): Promise<string | undefined> {
+async function readText(reader: ProjectReader, path: string): Promise<string | undefined> {
   const read = await reader.read(path)
   return read && 'text' in read ? read.text : undefined
 }

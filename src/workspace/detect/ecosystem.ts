@@ -1,7 +1,7 @@
 import type { CommandKind } from '../../domain/project-facts.ts'
 import { type Folder, tableIn } from './project-files.ts'
 
-/** A command before it is known where it stands. */
+/** A command without its directory. */
 export interface FoundCommand {
   kind: CommandKind
   run: string
@@ -10,21 +10,21 @@ export interface FoundCommand {
   caution?: string
 }
 
-/** What one ecosystem makes of a folder. */
+/** What one ecosystem finds in a folder. */
 export interface FoundEcosystem {
   ecosystem: string
   manager: string
   manager_from: string
   /** At most one of each kind. */
   commands: FoundCommand[]
-  /** Patterns of folders that belong to its workspace, as its own files say them. */
+  /** Patterns of folders that belong to its workspace, from its own files. */
   members?: string[]
 }
 
-/** Looks at a folder; undefined where it is none of its own. `above` is what it made of the nearest folder above. */
+/** Examines a folder; undefined where it is not of this ecosystem. `above` is the result for the nearest folder above. */
 export type Ecosystem = (folder: Folder, above?: FoundEcosystem) => Promise<FoundEcosystem | undefined>
 
-/** A command that the project names itself. */
+/** A command that the project declares itself. */
 export function declaredCommand(kind: CommandKind, run: string, from: string): FoundCommand {
   return { kind, run, from, declared: true }
 }
@@ -34,19 +34,19 @@ export function usualCommand(kind: CommandKind, run: string, from: string): Foun
   return { kind, run, from, declared: false }
 }
 
-/** One command of each kind, the first; what is undefined is left out. */
+/** The first command of each kind; empty entries are skipped. */
 export function firstOfEach(commands: readonly (FoundCommand | undefined | false)[]): FoundCommand[] {
   const kinds = new Map<CommandKind, FoundCommand>()
   for (const command of commands) if (command && !kinds.has(command.kind)) kinds.set(command.kind, command)
   return [...kinds.values()]
 }
 
-/** Scripts, targets, recipes or tasks that a project names, with what each does as far as that can be read. */
+/** Scripts, targets, recipes or tasks of a project, with their bodies as far as they can be read. */
 export type Scripts = ReadonlyMap<string, string>
 
-/** Names by which people call a command of a kind, the most telling first. Others are never run: a name can be anything. */
+/** Usual names for a command of a kind, the clearest first. Scripts with other names are never run: they could do anything. */
 const NAMES: Record<CommandKind, readonly string[]> = {
-  // Not `install`: of a Makefile it puts the program into the system.
+  // Not `install`: in a Makefile it installs the program into the system.
   setup: ['setup', 'bootstrap', 'deps'],
   build: ['build', 'compile', 'build:all', 'build-all'],
   typecheck: [
@@ -66,32 +66,32 @@ const NAMES: Record<CommandKind, readonly string[]> = {
 }
 
 interface From {
-  /** How a script is called. */
+  /** The command that runs a script. */
   run(name: string): string
-  /** Where it stands: `package.json: scripts.test`. */
+  /** Where the script is declared: `package.json: scripts.test`. */
   from(name: string): string
   kinds?: readonly CommandKind[]
 }
 
-/** The command of each kind that scripts hold. One that neither watches nor changes files is preferred to one that does. */
+/** The command of each kind among scripts. One that neither watches nor changes files is preferred. */
 export function commandsFromScripts(scripts: Scripts, { run, from, kinds = ALL_BUT_SETUP }: From): FoundCommand[] {
   return kinds.flatMap((kind): FoundCommand[] => {
     const names = NAMES[kind].filter(name => scripts.has(name) && !isPlaceholder(scripts.get(name) ?? ''))
-    const name = names.find(each => cautionOf(kind, scripts.get(each) ?? '') === undefined) ?? names[0]
+    const name = names.find(candidate => findCaution(kind, scripts.get(candidate) ?? '') === undefined) ?? names[0]
     if (name === undefined) return []
-    const caution = cautionOf(kind, scripts.get(name) ?? '')
+    const caution = findCaution(kind, scripts.get(name) ?? '')
     return [{ kind, run: run(name), from: from(name), declared: true, ...(caution !== undefined && { caution }) }]
   })
 }
 
 const ALL_BUT_SETUP: readonly CommandKind[] = ['build', 'typecheck', 'lint', 'format', 'test']
 
-/** What npm writes into a new package, and what does nothing at all. */
+/** Whether a script is npm's default for a new package, or does nothing at all. */
 function isPlaceholder(body: string): boolean {
   return /no test specified/i.test(body) || /^\s*(exit \d+|true|:)\s*$/.test(body)
 }
 
-function cautionOf(kind: CommandKind, body: string): string | undefined {
+function findCaution(kind: CommandKind, body: string): string | undefined {
   if (/(^|\s)(--watch(All)?(?!\S*=false)(\s|=|$)|-w(\s|$))|\bnodemon\b|\bwatchexec\b/.test(body) && kind !== 'lint')
     return 'it watches for changes and does not end by itself'
   if (kind === 'test' && /(^|[\s/])ng test\b(?!.*--(no-)?watch)/.test(body))
@@ -103,7 +103,7 @@ function cautionOf(kind: CommandKind, body: string): string | undefined {
 
 const KINDS = ['setup', 'build', 'typecheck', 'lint', 'format', 'test'] as const
 
-/** Makefiles, justfiles and Taskfiles: they know no language, but often the one command that does it all. */
+/** Makefiles, justfiles and Taskfiles: they have no language, but often one command for everything. */
 export const taskRunners: Ecosystem = async folder => {
   for (const { manager, names, scripts } of RUNNERS) {
     const file = folder.first(names)
@@ -115,7 +115,7 @@ export const taskRunners: Ecosystem = async folder => {
       kinds: KINDS,
     })
     const check = found.get('check')
-    // `make check` is the tests of everything that autotools ever built.
+    // In projects that use autotools, `make check` runs the tests.
     if (check !== undefined && !commands.some(({ kind }) => kind === 'test')) {
       commands.push({ kind: 'test', run: `${manager} check`, from: `${file}: check`, declared: true })
     }
@@ -130,9 +130,9 @@ const RUNNERS: { manager: string; names: string[]; scripts: ReadScripts }[] = [
   {
     manager: 'just',
     names: ['justfile', 'Justfile', '.justfile'],
-    // A recipe that wants arguments cannot be run as it is; one with defaults can.
+    // A recipe with required arguments cannot be run as it is; one with defaults can.
     scripts: async (folder, file) =>
-      rulesIn(await folder.text(file), /^@?([A-Za-z_][\w-]*)((?:\s+\*?[A-Za-z_]\w*=\S+)*)\s*:(?!=)/),
+      parseRules(await folder.text(file), /^@?([A-Za-z_][\w-]*)((?:\s+\*?[A-Za-z_]\w*=\S+)*)\s*:(?!=)/),
   },
   {
     manager: 'task',
@@ -149,12 +149,12 @@ const RUNNERS: { manager: string; names: string[]; scripts: ReadScripts }[] = [
     manager: 'make',
     names: ['GNUmakefile', 'makefile', 'Makefile'],
     scripts: async (folder, file) =>
-      rulesIn(await folder.text(file), /^([A-Za-z0-9][\w.-]*(?:[ \t]+[\w.-]+)*)[ \t]*::?(?![:=])/),
+      parseRules(await folder.text(file), /^([A-Za-z0-9][\w.-]*(?:[ \t]+[\w.-]+)*)[ \t]*::?(?![:=])/),
   },
 ]
 
-/** Targets by name, each with the indented lines under it. */
-function rulesIn(text: string | undefined, head: RegExp): Map<string, string> {
+/** Parses targets by name, each with the indented lines under it. */
+function parseRules(text: string | undefined, head: RegExp): Map<string, string> {
   const rules = new Map<string, string>()
   let open: string[] = []
   for (const line of (text ?? '').split(/\r?\n/)) {

@@ -60,7 +60,7 @@ const BY_ENDING: Record<string, string> = {
   sol: 'Solidity',
 }
 
-/** Which languages a project is written in, by number of files, most first. */
+/** The languages of a project by number of files, most first. */
 export function countLanguages({ folders }: ProjectWalk): { name: string; files: number }[] {
   const counts = new Map<string, number>()
   for (const { files } of folders) {
@@ -80,16 +80,16 @@ const SOURCE_FOLDERS = new Set(
   ),
 )
 
-/** Folders at the top that hold code: by a usual name, or because a file of a known language lies right in them. */
+/** Top-level folders with code: those with a usual name, or with a file of a known language directly in them. */
 export function findSourceDirectories({ folders }: ProjectWalk): string[] {
   const top = folders.find(({ path }) => path === '.')?.folders ?? []
-  const holding = new Set(
+  const withCode = new Set(
     folders
       .filter(({ files }) => files.some(file => languageOf(file) !== undefined))
       .map(({ path }) => path.split('/')[0]),
   )
   return top
-    .filter(name => holding.has(name) && (SOURCE_FOLDERS.has(name) || hasCode(folders, name)))
+    .filter(name => withCode.has(name) && (SOURCE_FOLDERS.has(name) || hasCode(folders, name)))
     .map(name => `${name}/`)
 }
 

@@ -3,7 +3,7 @@ import { type Folder, type Table, tableIn, textsIn } from './project-files.ts'
 
 type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun'
 
-/** Which lock file belongs to whom. Where several lie side by side, the manifest's own word counts, else this order. */
+/** The lock files and their managers. Where there are several, the manifest's `packageManager` decides, else this order. */
 const LOCKS: readonly [file: string, manager: Manager][] = [
   ['pnpm-lock.yaml', 'pnpm'],
   ['yarn.lock', 'yarn'],
@@ -24,7 +24,7 @@ const TEST_RUNNERS: readonly [name: string, run: string][] = [
 export const node: Ecosystem = async (folder, above) => {
   if (!folder.has('package.json')) return undefined
   const manifest = await folder.json('package.json')
-  const { manager, from } = managerOf(folder, manifest, above)
+  const { manager, from } = findManager(folder, manifest, above)
   const bodies = Object.entries(tableIn(manifest, 'scripts')).filter(([, body]) => typeof body === 'string')
   const scripts = new Map(bodies as [string, string][])
   const own = commandsFromScripts(scripts, {
@@ -36,21 +36,25 @@ export const node: Ecosystem = async (folder, above) => {
     ecosystem: 'node',
     manager,
     manager_from: from,
-    commands: firstOfEach([setUp(folder, manager, manifest), ...own, ...tools(folder, manager, manifest)]),
-    members: [...workspacesOf(manifest), ...textsIn(yaml?.['packages'])],
+    commands: firstOfEach([
+      setupCommand(folder, manager, manifest),
+      ...own,
+      ...usualCommands(folder, manager, manifest),
+    ]),
+    members: [...readWorkspaces(manifest), ...textsIn(yaml?.['packages'])],
   }
 }
 
-function managerOf(
+function findManager(
   folder: Folder,
   manifest: Table | undefined,
   above: FoundEcosystem | undefined,
 ): { manager: Manager; from: string } {
   const locks = LOCKS.filter(([file]) => folder.has(file))
-  const said = saidIn(manifest)
-  const lock = locks.find(([, manager]) => manager === said) ?? locks[0]
+  const declared = readPackageManager(manifest)
+  const lock = locks.find(([, manager]) => manager === declared) ?? locks[0]
   if (lock) return { manager: lock[1], from: lock[0] }
-  if (said) return { manager: said, from: 'package.json: packageManager' }
+  if (declared) return { manager: declared, from: 'package.json: packageManager' }
   if (folder.has('pnpm-workspace.yaml')) return { manager: 'pnpm', from: 'pnpm-workspace.yaml' }
   if (folder.has('.yarnrc.yml')) return { manager: 'yarn', from: '.yarnrc.yml' }
   if (folder.has('bunfig.toml')) return { manager: 'bun', from: 'bunfig.toml' }
@@ -58,14 +62,14 @@ function managerOf(
   return { manager: 'npm', from: 'package.json' }
 }
 
-function saidIn(manifest: Table | undefined): Manager | undefined {
+function readPackageManager(manifest: Table | undefined): Manager | undefined {
   const field = manifest?.['packageManager'] ?? tableIn(manifest, 'devEngines', 'packageManager')['name']
   const name = typeof field === 'string' ? (field.split('@')[0] ?? '') : ''
-  return (['npm', 'pnpm', 'yarn', 'bun'] as const).find(each => each === name)
+  return (['npm', 'pnpm', 'yarn', 'bun'] as const).find(manager => manager === name)
 }
 
-function setUp(folder: Folder, manager: Manager, manifest: Table | undefined) {
-  const lock = LOCKS.find(([file, of]) => of === manager && folder.has(file))?.[0]
+function setupCommand(folder: Folder, manager: Manager, manifest: Table | undefined) {
+  const lock = LOCKS.find(([file, owner]) => owner === manager && folder.has(file))?.[0]
   const from = lock ?? 'package.json'
   if (lock === undefined) return usualCommand('setup', `${manager} install`, from)
   if (manager === 'npm') return usualCommand('setup', 'npm ci', from)
@@ -75,10 +79,10 @@ function setUp(folder: Folder, manager: Manager, manifest: Table | undefined) {
   return usualCommand('setup', `${manager} install ${flag}`, from)
 }
 
-/** What tools that are there would be called with, where no script does it. Nothing is fetched for it. */
-function tools(folder: Folder, manager: Manager, manifest: Table | undefined) {
-  const known = { ...tableIn(manifest, 'dependencies'), ...tableIn(manifest, 'devDependencies') }
-  const has = (name: string) => Object.hasOwn(known, name)
+/** Usual commands of installed tools, for kinds without a script. Nothing is downloaded. */
+function usualCommands(folder: Folder, manager: Manager, manifest: Table | undefined) {
+  const dependencies = { ...tableIn(manifest, 'dependencies'), ...tableIn(manifest, 'devDependencies') }
+  const has = (name: string) => Object.hasOwn(dependencies, name)
   const exec = { npm: 'npx --no-install', pnpm: 'pnpm exec', yarn: 'yarn run', bun: 'bun run' }[manager]
   const runner = TEST_RUNNERS.find(([name]) => has(name))
   const eslint = folder.matching(/^(eslint\.config\.[cm]?[jt]s|\.eslintrc(\.\w+)?)$/)[0]
@@ -93,7 +97,7 @@ function tools(folder: Folder, manager: Manager, manifest: Table | undefined) {
   ]
 }
 
-function workspacesOf(manifest: Table | undefined): string[] {
+function readWorkspaces(manifest: Table | undefined): string[] {
   const field = manifest?.['workspaces']
   return Array.isArray(field) ? textsIn(field) : textsIn(tableIn(manifest, 'workspaces')['packages'])
 }

@@ -51,7 +51,7 @@ export const rust: Ecosystem = async folder => {
   }
 }
 
-/** Java, Kotlin and others that Maven builds. */
+/** Java, Kotlin and other languages that Maven builds. */
 export const maven: Ecosystem = async folder => {
   if (!folder.has('pom.xml')) return undefined
   const text = (await folder.text('pom.xml')) ?? ''
@@ -70,7 +70,7 @@ export const maven: Ecosystem = async folder => {
   }
 }
 
-/** Java, Kotlin and others that Gradle builds; what lies below its settings is built with it. */
+/** Java, Kotlin and other languages that Gradle builds; folders below its settings file are built with it. */
 export const gradle: Ecosystem = async folder => {
   const settings = folder.first(['settings.gradle.kts', 'settings.gradle'])
   const from = folder.first(['build.gradle.kts', 'build.gradle']) ?? settings
@@ -175,12 +175,12 @@ export const dotnet: Ecosystem = async folder => {
 interface Plain {
   ecosystem: string
   manager: string
-  /** The file by which it is known. */
+  /** The file by which it is recognised. */
   by: RegExp
   commands: Partial<Record<CommandKind, string>>
 }
 
-/** Those of which the manifest's presence says all. The first that fits a folder counts. */
+/** Ecosystems that are recognised by their manifest alone. The first that matches a folder is used. */
 const PLAIN: readonly Plain[] = [
   {
     ecosystem: 'deno',
@@ -234,7 +234,7 @@ const PLAIN: readonly Plain[] = [
   },
 ]
 
-/** Ecosystems with no choices to make. */
+/** Ecosystems whose commands are always the same. */
 export const plainEcosystems: Ecosystem = async folder => {
   for (const { ecosystem, manager, by, commands } of PLAIN) {
     const [from] = folder.matching(by)

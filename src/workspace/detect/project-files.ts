@@ -6,11 +6,11 @@ import { messageOf } from '../../base/errors.ts'
 import { parseToml } from '../../base/toml.ts'
 import type { FactProblem } from '../../domain/project-facts.ts'
 
-/** How a project is looked at. Nothing is ever written, and nothing is read without a bound. */
+/** Reads a project. Nothing is ever written, and every read has a limit. */
 export interface ProjectReader {
-  /** The text of a file; `problem` says why there is none although the file is there. */
+  /** The text of a file; `problem` says why there is none although the file exists. */
   read(path: string): Promise<ReadText>
-  /** Names in a folder, sorted; none where it cannot be entered. */
+  /** The entries of a folder, sorted by name; none where it cannot be read. */
   list(path: string): Promise<ProjectEntry[]>
 }
 
@@ -18,22 +18,22 @@ export type ReadText = { text: string } | { problem: string } | undefined
 
 export interface ProjectEntry {
   name: string
-  /** Links are followed by nobody: one to a folder could lead anywhere, or round in a circle. */
+  /** Links to folders are not followed: one could lead anywhere, or into a cycle. */
   kind: 'file' | 'folder' | 'other'
 }
 
-/** A manifest that a person wrote is a few thousand bytes; the largest package.json files of the wild are below one million. */
+/** A manifest that a person wrote has a few thousand bytes; the largest known package.json files have less than one million. */
 const MOST_BYTES = 2_000_000
 
-/** A pipe under the name of a manifest would otherwise keep us waiting for whoever writes into it. */
-const AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK
+/** Without O_NONBLOCK, opening a pipe with the name of a manifest would wait for a writer. */
+const READ_NONBLOCKING = constants.O_RDONLY | constants.O_NONBLOCK
 
-/** Reads below one directory; an absolute path is taken as it is. */
+/** Opens a reader for one directory; an absolute path is used as it is. */
 export function openProjectReader(root: string, mostBytes = MOST_BYTES): ProjectReader {
   return {
     async read(path) {
       try {
-        await using file = await open(resolve(root, path), AT_ONCE)
+        await using file = await open(resolve(root, path), READ_NONBLOCKING)
         const { size, isFile } = await file.stat().then(stat => ({ size: stat.size, isFile: stat.isFile() }))
         if (!isFile) return { problem: 'it is not a plain file' }
         if (size > mostBytes) return { problem: `it is larger than ${mostBytes / 1_000_000} MB, and was not read` }
@@ -57,7 +57,7 @@ export function openProjectReader(root: string, mostBytes = MOST_BYTES): Project
 
 function kindOf(entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): ProjectEntry['kind'] {
   if (entry.isDirectory()) return 'folder'
-  // A link may be a manifest that several folders share; reading says when it is not a file.
+  // A link may be a manifest that several folders share; reading it reports when it is not a file.
   return entry.isFile() || entry.isSymbolicLink() ? 'file' : 'other'
 }
 
@@ -76,38 +76,38 @@ export interface ProjectWalk {
   isCut: boolean
 }
 
-/** What nobody wrote by hand in this project: dependencies, what is built, caches, other people's code. */
+/** Folders that nobody wrote by hand in this project: dependencies, build output, caches, other people's code. */
 const NOT_OURS = new Set(
   `node_modules bower_components jspm_packages vendor third_party target build dist out obj coverage htmlcov venv env
    __pycache__ site-packages deps _build Pods DerivedData bazel-bin bazel-out worktrees`.split(/\s+/),
 )
 
-/** Folders whose manifests are material, not projects to work on. */
-const MATERIAL = /(^|\/)(fixtures?|__fixtures__|testdata|test-data|examples?|samples?|templates?|snapshots?)(\/|$)/i
+/** Folders whose manifests are fixtures or examples, not projects to work on. */
+const FIXTURES = /(^|\/)(fixtures?|__fixtures__|testdata|test-data|examples?|samples?|templates?|snapshots?)(\/|$)/i
 
-/** More than that says nothing new about which language a project is in. */
+/** More files say nothing new about the languages of a project. */
 const MOST_FILES = 50_000
 const MOST_FOLDERS = 5_000
 const MOST_DEPTH = 12
 
-/** Looks through a project, nearest folders first, so that what is cut is what lies deepest. */
+/** Walks through a project, top folders first, so that the deepest ones are left out where the limit is reached. */
 export async function walkProject(
   reader: ProjectReader,
   most = { files: MOST_FILES, folders: MOST_FOLDERS },
 ): Promise<ProjectWalk> {
-  const found: WalkedFolder[] = []
+  const folders: WalkedFolder[] = []
   const waiting = [{ path: '.', depth: 0 }]
   let files = 0
   let isCut = false
   for (let at = waiting.shift(); at; at = waiting.shift()) {
-    if (found.length >= most.folders || files >= most.files) return { folders: found, files, isCut: true }
+    if (folders.length >= most.folders || files >= most.files) return { folders, files, isCut: true }
     const entries = await reader.list(at.path)
     const folder: WalkedFolder = { ...at, files: [], folders: [] }
     for (const { name, kind } of entries) {
       if (kind === 'file') folder.files.push(name)
       else if (kind === 'folder') folder.folders.push(name)
     }
-    found.push(folder)
+    folders.push(folder)
     files += folder.files.length
     for (const name of folder.folders.filter(isOurs)) {
       if (at.depth < MOST_DEPTH)
@@ -115,12 +115,12 @@ export async function walkProject(
       else isCut = true
     }
   }
-  return { folders: found, files, isCut }
+  return { folders, files, isCut }
 }
 
-/** Whether a manifest in this folder is one of the project's own. */
+/** Whether a manifest in this folder belongs to the project itself. */
 export function canBeUnit({ path, depth }: WalkedFolder): boolean {
-  return depth <= 4 && !MATERIAL.test(path)
+  return depth <= 4 && !FIXTURES.test(path)
 }
 
 function isOurs(name: string): boolean {
@@ -129,13 +129,13 @@ function isOurs(name: string): boolean {
 
 export type Table = Record<string, unknown>
 
-/** One folder as an ecosystem looks at it. What is there and cannot be understood is told once and counts as empty. */
+/** One folder as an ecosystem sees it. A file that cannot be parsed is reported once and counts as empty. */
 export interface Folder {
   path: string
   has(name: string): boolean
-  /** The first of these names that is there. */
+  /** The first of these names that exists. */
   first(names: readonly string[]): string | undefined
-  /** Whether a name is there that ends or looks like this. */
+  /** The file names that match. */
   matching(pattern: RegExp): string[]
   hasFolder(name: string): boolean
   text(name: string): Promise<string | undefined>
@@ -144,30 +144,30 @@ export interface Folder {
   yaml(name: string): Promise<Table | undefined>
 }
 
-/** Opens a folder that was walked over; problems are added to the list. */
+/** Opens a folder of the walk; problems are added to the list. */
 export function openFolder(walked: WalkedFolder, reader: ProjectReader, problems: FactProblem[]): Folder {
   const files = new Set(walked.files)
   const at = (name: string) => (walked.path === '.' ? name : `${walked.path}/${name}`)
-  const tell = (name: string, problem: string) => {
-    if (!problems.some(each => each.file === at(name))) problems.push({ file: at(name), problem })
+  const report = (name: string, problem: string) => {
+    if (!problems.some(({ file }) => file === at(name))) problems.push({ file: at(name), problem })
   }
   const text = async (name: string) => {
     if (!files.has(name)) return undefined
     const read = await reader.read(at(name))
     if (read === undefined) return undefined
     if ('text' in read) return read.text.replace(/^\ufeff/, '')
-    tell(name, read.problem)
+    report(name, read.problem)
     return undefined
   }
   const parsed = async (name: string, parse: (text: string) => unknown): Promise<Table | undefined> => {
-    const found = await text(name)
-    if (found === undefined) return undefined
+    const source = await text(name)
+    if (source === undefined) return undefined
     try {
-      const value = parse(found)
+      const value = parse(source)
       if (isTable(value)) return value
-      tell(name, 'it holds no table of names and values')
+      report(name, 'it holds no table of names and values')
     } catch (thrown) {
-      tell(name, (messageOf(thrown).split('\n')[0] ?? '').slice(0, 200))
+      report(name, (messageOf(thrown).split('\n')[0] ?? '').slice(0, 200))
     }
     return undefined
   }
@@ -180,7 +180,7 @@ export function openFolder(walked: WalkedFolder, reader: ProjectReader, problems
     text,
     json: name => parsed(name, JSON.parse),
     toml: name => parsed(name, tomlOrThrow),
-    yaml: name => parsed(name, each => parseYaml(each, { maxAliasCount: 100, logLevel: 'error' })),
+    yaml: name => parsed(name, source => parseYaml(source, { maxAliasCount: 100, logLevel: 'error' })),
   }
 }
 
@@ -191,9 +191,9 @@ export function tableIn(table: Table | undefined, ...path: string[]): Table {
   return isTable(at) ? at : {}
 }
 
-/** The texts of a list; none where it is no list. */
+/** The strings of a list; none where the value is not a list. */
 export function textsIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
 }
 
 function tomlOrThrow(text: string): unknown {
@@ -206,42 +206,42 @@ function isTable(value: unknown): value is Table {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A skill that lies in a project. */
+/** A skill of a project. */
 export interface ProjectSkill {
   name: string
   description: string
   /** Relative to the project. */
   path: string
-  /** All of the file. */
+  /** The whole file. */
   text: string
 }
 
 const SKILLS_FOLDER = '.claude/skills'
-/** A list that an agent is to choose from. */
+/** How many skills are listed, since an agent has to choose from them. */
 const MAX_SKILLS = 20
 
-/** The skills that lie in a project, by name. One whose head cannot be read says nothing, and is left out. */
+/** The skills of a project, by name. A skill whose front matter cannot be read is left out. */
 export async function readSkills(reader: ProjectReader): Promise<ProjectSkill[]> {
   const folders = (await reader.list(SKILLS_FOLDER)).filter(({ kind }) => kind === 'folder')
-  const found: ProjectSkill[] = []
+  const skills: ProjectSkill[] = []
   for (const { name } of folders) {
-    if (found.length === MAX_SKILLS) break
+    if (skills.length === MAX_SKILLS) break
     const path = `${SKILLS_FOLDER}/${name}/SKILL.md`
     const read = await reader.read(path)
-    const head = read && 'text' in read ? headOf(read.text) : undefined
+    const head = read && 'text' in read ? parseFrontMatter(read.text) : undefined
     const description = head?.['description']
     if (!read || !('text' in read) || typeof description !== 'string') continue
-    found.push({ name: typeof head?.['name'] === 'string' ? head['name'] : name, description, path, text: read.text })
+    skills.push({ name: typeof head?.['name'] === 'string' ? head['name'] : name, description, path, text: read.text })
   }
-  return found
+  return skills
 }
 
-function headOf(text: string): Record<string, unknown> | undefined {
+function parseFrontMatter(text: string): Record<string, unknown> | undefined {
   const head = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)\r?\n---/.exec(text)?.[1]
   try {
     const value: unknown = head === undefined ? undefined : parseYaml(head, { maxAliasCount: 100, logLevel: 'error' })
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
-    return undefined // as if it had none
+    return undefined // counts as no front matter
   }
 }

@@ -1,7 +1,7 @@
 import { type Ecosystem, firstOfEach, usualCommand } from './ecosystem.ts'
 import { type Folder, type Table, tableIn, textsIn } from './project-files.ts'
 
-/** How a manager is recognised, the surest first; how it fetches what is needed, and how it runs a program. */
+/** How a manager is recognised, the most certain first; how it installs dependencies, and how it runs a program. */
 const MANAGERS = [
   { name: 'uv', files: ['uv.lock'], setup: 'uv sync --locked', run: 'uv run ' },
   { name: 'poetry', files: ['poetry.lock'], setup: 'poetry install', run: 'poetry run ' },
@@ -21,10 +21,10 @@ const MANAGERS = [
 /** Python: uv, poetry, pdm, pipenv, hatch, pip, conda. */
 export const python: Ecosystem = async folder => {
   const manifest = await folder.toml('pyproject.toml')
-  const chosen = managerOf(folder, manifest)
-  if (!chosen) return undefined
-  const { manager, from } = chosen
-  const says = await mentions(folder, manifest)
+  const found = findManager(folder, manifest)
+  if (!found) return undefined
+  const { manager, from } = found
+  const findMention = await openMentions(folder, manifest)
   const call = (words: string) => `${manager.run}${words}`
   return {
     ecosystem: 'python',
@@ -32,19 +32,19 @@ export const python: Ecosystem = async folder => {
     manager_from: from,
     commands: firstOfEach([
       usualCommand('setup', manager.setup, from),
-      ...typeChecks(folder, says, call),
-      ...lints(folder, says, call),
-      ...tests(folder, says, call),
+      ...typeCheckCommands(folder, findMention, call),
+      ...lintCommands(folder, findMention, call),
+      ...testCommands(folder, findMention, call),
     ]),
     members: textsIn(tableIn(manifest, 'tool', 'uv', 'workspace')['members']),
   }
 }
 
-type Says = (tool: string) => string | undefined
+type FindMention = (tool: string) => string | undefined
 type Call = (words: string) => string
 
-function tests(folder: Folder, says: Says, call: Call) {
-  const pytest = folder.first(['pytest.ini', 'conftest.py']) ?? says('pytest')
+function testCommands(folder: Folder, findMention: FindMention, call: Call) {
+  const pytest = folder.first(['pytest.ini', 'conftest.py']) ?? findMention('pytest')
   const folders = ['tests', 'test'].find(name => folder.hasFolder(name))
   return [
     pytest !== undefined && usualCommand('test', call('pytest'), pytest),
@@ -55,19 +55,19 @@ function tests(folder: Folder, says: Says, call: Call) {
   ]
 }
 
-function typeChecks(folder: Folder, says: Says, call: Call) {
-  const mypy = folder.first(['mypy.ini', '.mypy.ini']) ?? says('mypy')
-  const pyright = folder.first(['pyrightconfig.json']) ?? says('pyright')
+function typeCheckCommands(folder: Folder, findMention: FindMention, call: Call) {
+  const mypy = folder.first(['mypy.ini', '.mypy.ini']) ?? findMention('mypy')
+  const pyright = folder.first(['pyrightconfig.json']) ?? findMention('pyright')
   return [
     mypy !== undefined && usualCommand('typecheck', call('mypy .'), mypy),
     pyright !== undefined && usualCommand('typecheck', call('pyright'), pyright),
   ]
 }
 
-function lints(folder: Folder, says: Says, call: Call) {
-  const ruff = folder.first(['ruff.toml', '.ruff.toml']) ?? says('ruff')
-  const flake8 = folder.first(['.flake8']) ?? says('flake8')
-  const [pylint, black] = [folder.first(['.pylintrc', 'pylintrc']) ?? says('pylint'), says('black')]
+function lintCommands(folder: Folder, findMention: FindMention, call: Call) {
+  const ruff = folder.first(['ruff.toml', '.ruff.toml']) ?? findMention('ruff')
+  const flake8 = folder.first(['.flake8']) ?? findMention('flake8')
+  const [pylint, black] = [folder.first(['.pylintrc', 'pylintrc']) ?? findMention('pylint'), findMention('black')]
   return [
     ruff !== undefined && usualCommand('lint', call('ruff check .'), ruff),
     flake8 !== undefined && usualCommand('lint', call('flake8'), flake8),
@@ -77,7 +77,7 @@ function lints(folder: Folder, says: Says, call: Call) {
   ]
 }
 
-function managerOf(folder: Folder, manifest: Table | undefined) {
+function findManager(folder: Folder, manifest: Table | undefined) {
   const tools = tableIn(manifest, 'tool')
   for (const manager of MANAGERS) {
     const file = 'files' in manager ? folder.first(manager.files) : undefined
@@ -89,8 +89,8 @@ function managerOf(folder: Folder, manifest: Table | undefined) {
   return undefined
 }
 
-/** Where a tool is set up or asked for: in its own section, or among what the project depends on. */
-async function mentions(folder: Folder, manifest: Table | undefined): Promise<Says> {
+/** Finds where a tool is configured or required: in its own section, or among the dependencies. */
+async function openMentions(folder: Folder, manifest: Table | undefined): Promise<FindMention> {
   const sections = tableIn(manifest, 'tool')
   const project = JSON.stringify([
     tableIn(manifest, 'project'),

@@ -7,32 +7,33 @@ import { findProcessesIn } from '../../base/process/sweep.ts'
 import { git } from './git.ts'
 import { findGitFolder, type GitFolder } from './git-folder.ts'
 
-/** What a checkout is on, and what in it is in no commit. */
+/** The branch and commit of a checkout, and its uncommitted files. */
 export interface CheckoutStatus {
   /** Undefined where HEAD is on no branch. */
   branch: string | undefined
   commit: string | undefined
-  /** Changed, staged, in conflict or, where they were asked for, unknown to git. */
+  /** Paths that are changed, staged, in conflict or, where they were asked for, untracked. */
   loose: string[]
 }
 
-/** One call of git for all of it; the words of git where it fails. */
+/** Reads the status with one call of git; returns git's error where it fails. */
 export async function readCheckoutStatus(top: string, untracked: 'all' | 'no'): Promise<CheckoutStatus | string> {
   const args = ['status', '--porcelain=v2', '--branch', `--untracked-files=${untracked}`, '--no-renames', '-z']
   const { ok, stdout, stderr } = await git(top, args)
   if (!ok) return `git status fails in ${top}: ${stderr.trim()}`
   const lines = stdout.split('\0').filter(line => line !== '')
-  const headed = (name: string) => lines.find(line => line.startsWith(`# branch.${name} `))?.slice(name.length + 10)
-  const [branch, commit] = [headed('head'), headed('oid')]
+  const headerValue = (name: string) =>
+    lines.find(line => line.startsWith(`# branch.${name} `))?.slice(name.length + 10)
+  const [branch, commit] = [headerValue('head'), headerValue('oid')]
   return {
     branch: branch === '(detached)' ? undefined : branch,
     commit: commit === '(initial)' ? undefined : commit,
-    loose: lines.filter(line => !line.startsWith('# ')).map(pathOf),
+    loose: lines.filter(line => !line.startsWith('# ')).map(pathInStatus),
   }
 }
 
 /** `1 .M N... 100644 100644 100644 <oid> <oid> <path>`, `u` with two fields more, `? <path>`. */
-function pathOf(line: string): string {
+function pathInStatus(line: string): string {
   const fields = line.startsWith('1 ') ? 8 : line.startsWith('u ') ? 10 : 1
   return line.split(' ').slice(fields).join(' ')
 }
@@ -44,13 +45,13 @@ export interface GitOperation {
   branch: string | undefined
 }
 
-/** What stands half done in a checkout, read from the files that git keeps of it. */
+/** The unfinished git operation of a checkout, read from git's own files. */
 export async function findGitOperation(top: string): Promise<GitOperation | undefined> {
   const own = (await findGitFolder(top))?.own
   return own === undefined ? undefined : findGitOperationIn(own)
 }
 
-/** The same for the folder in which git keeps a checkout's own state. */
+/** The unfinished git operation, by the folder in which git keeps a checkout's own state. */
 export async function findGitOperationIn(own: string): Promise<GitOperation | undefined> {
   for (const [kind, file, nameFile] of OPERATION_FILES) {
     if (!existsSync(join(own, file))) continue
@@ -71,8 +72,8 @@ const OPERATION_FILES: [GitOperation['kind'], file: string, nameFile?: string][]
 ]
 
 /**
- * The name of everything that lies in a checkout and is not ignored, committed or not. The checkout's own index stays as it
- * is: a copy of it is filled. Undefined where git cannot tell.
+ * The tree id of all files of a checkout that are not ignored, committed or not. The checkout's own index stays as it is: a copy
+ * of it is used. Undefined where git fails.
  */
 export async function nameWorkTree({ top, own }: GitFolder): Promise<string | undefined> {
   const scratch = await mkdtemp(join(tmpdir(), 'pcc-index-'))
@@ -89,8 +90,8 @@ export async function nameWorkTree({ top, own }: GitFolder): Promise<string | un
 }
 
 /**
- * With its time: git compares files by seconds, and looks into one that was changed in the second in which its index was
- * written. A copy of a later time would hide such a change.
+ * The copy keeps the time of the index: git compares times by seconds, and reads a file that was changed in the second in which the
+ * index was written. A copy with a later time would hide such a change.
  */
 async function copyIndex(from: string, to: string): Promise<void> {
   const stats = await stat(from).catch(() => undefined)
@@ -99,14 +100,14 @@ async function copyIndex(from: string, to: string): Promise<void> {
   await utimes(to, stats.atime, stats.mtime)
 }
 
-/** What the index says of files beside their contents. */
+/** What the index says about files beside their contents. */
 export interface IndexMarks {
-  /** Marked as unchanged, or as not checked out: git does not look at them. */
+  /** Files that are marked as unchanged, or as not checked out: git does not look at them. */
   unseen: string[]
   submodules: string[]
 }
 
-/** Reads the marks from the index file itself where it has the plain form, else asks git. Undefined where nobody can tell. */
+/** Reads the marks from the index file itself where it has the common format, else asks git. Undefined where both fail. */
 export async function readIndexMarks(top: string, own: string | undefined): Promise<IndexMarks | undefined> {
   const file = own === undefined ? undefined : await readFile(join(own, 'index')).catch(() => undefined)
   return (file && parseIndexFile(file)) ?? listIndexMarks(top)
@@ -118,8 +119,8 @@ const FLAGS_AT = 60
 const SUBMODULE = 0o160000
 
 /**
- * Version 2, ids of 20 bytes, all entries in this file: what nearly every repository has. A later version may mark files as not
- * checked out or shorten names; a file that leaves the rest to another one says so in a part called "link".
+ * Parses version 2 with ids of 20 bytes and all entries in this file, which nearly every repository has. A later version may mark
+ * files as not checked out or shorten names; an index that is split over two files has an extension called "link".
  */
 function parseIndexFile(file: Buffer): IndexMarks | undefined {
   if (file.length < 32 || file.toString('latin1', 0, 4) !== 'DIRC' || file.readUInt32BE(4) !== 2) return undefined
@@ -130,7 +131,7 @@ function parseIndexFile(file: Buffer): IndexMarks | undefined {
     const flags = file.readUInt16BE(at + FLAGS_AT)
     const end = file.indexOf(0, at + ENTRY_BYTES)
     const length = flags & 0xfff
-    // Of a name that is longer than the flags can say nothing is known but its end; ids of 32 bytes fit nothing of this.
+    // The length of a very long name is not in the flags, only its end is known; an index with ids of 32 bytes fails this check.
     if (end < 0 || (length < 0xfff && end - at - ENTRY_BYTES !== length)) return undefined
     const name = () => file.toString('utf8', at + ENTRY_BYTES, end)
     if (flags & 0x8000) marks.unseen.push(name())
@@ -140,7 +141,7 @@ function parseIndexFile(file: Buffer): IndexMarks | undefined {
   return file.includes('link', at, 'latin1') ? undefined : marks
 }
 
-/** `H 100644 <oid> 0\t<path>`; a small letter stands for a file that is marked as unchanged, S for one that is not checked out. */
+/** `H 100644 <oid> 0\t<path>`; a small letter means that the file is marked as unchanged, S that it is not checked out. */
 async function listIndexMarks(top: string): Promise<IndexMarks | undefined> {
   const { ok, stdout } = await git(top, ['ls-files', '-z', '-v', '-s'])
   if (!ok) return undefined
@@ -155,18 +156,19 @@ async function listIndexMarks(top: string): Promise<IndexMarks | undefined> {
 }
 
 const PATIENCE_MS = 10_000
-const LOOK_MS = 50
+const POLL_MS = 50
 
 /**
- * After a death: a git of ours may have outlived us and be at its end. Waits until none works in the directory any more, or for
- * as long as is reasonable, and removes locks that only ours can have taken and nobody holds now.
+ * Called after a death of the daemon: a git process of ours may still be running. Waits until no git works in the directory, or
+ * `PATIENCE_MS` at most, and then removes locks that only our git can have taken.
  */
 export async function waitForOrphanedGit(directory: string, locks: readonly string[]): Promise<void> {
-  for (let waited = 0; waited < PATIENCE_MS && (await isGitIn(directory)); waited += LOOK_MS) await sleep(LOOK_MS)
+  for (let waited = 0; waited < PATIENCE_MS && (await isGitRunningIn(directory)); waited += POLL_MS)
+    await sleep(POLL_MS)
   for (const lock of locks) if (existsSync(lock)) await rm(lock, { force: true })
 }
 
-async function isGitIn(directory: string): Promise<boolean> {
+async function isGitRunningIn(directory: string): Promise<boolean> {
   const working = await findProcessesIn(directory)
   return working?.some(({ command }) => /(^|\/)git( |$)/.test(command)) ?? false
 }

@@ -4,7 +4,7 @@ import { runShort } from '../../base/process/run-short.ts'
 import { findGitFolder } from './git-folder.ts'
 import { hardenCall, hardenCallWithTrusted } from './harden.ts'
 
-/** How a call of git ended. `code` is null where it was not there, was cut off, or said too much: `stderr` tells. */
+/** How a call of git ended. `code` is null where git is missing, was killed, or printed too much: `stderr` says which. */
 export interface GitResult {
   ok: boolean
   stdout: string
@@ -13,12 +13,12 @@ export interface GitResult {
 }
 
 export interface GitOptions {
-  /** What it reads. */
+  /** Standard input. */
   input?: string | undefined
-  /** Variables beside our own: `GIT_INDEX_FILE`, who commits. */
+  /** Further variables, such as `GIT_INDEX_FILE` or the committer. */
   env?: Record<string, string> | undefined
   timeoutMs?: number | undefined
-  /** Of each stream. One that says more is ended: half a list is no list. */
+  /** The limit of each stream. A call that prints more is killed: half a list is worth nothing. */
   maxBytes?: number | undefined
   signal?: AbortSignal | undefined
 }
@@ -27,31 +27,31 @@ const PATIENCE_MS = 60_000
 const MOST_BYTES = 32_000_000
 
 /**
- * Runs git in a repository whose own settings an agent may have written: nothing that those name is started (harmless.ts), no
- * network is asked, nobody is prompted. Never throws; every end is a value. Worktrees of one repository are added and removed one
- * at a time; a call that looks at all of them, and fails because another git is changing them, is made again.
+ * Runs git in a repository whose own settings an agent may have written: no program that they name is started (harden.ts), the
+ * network is not used, nobody is prompted. Never throws; every end is a value. Worktrees of one repository are added and removed
+ * one at a time; a call that reads all of them, and fails because another git is changing them, is repeated.
  */
 export async function git(directory: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
   const { signal } = options
   if (changesWorktrees(args)) {
-    const call = () => inTurn(directory, args, options)
-    // What has failed to add one may have made its branch: whoever adds it knows how to take that back.
+    const call = () => runInTurn(directory, args, options)
+    // A failed `add` may have made the branch: only its caller knows how to undo that.
     return args[1] === 'add' ? call() : retryWhileBusy(call, { signal })
   }
   const call = () => runSafely(directory, args, options)
-  return looksAtWorktrees(args) ? retryWhileBusy(call, { signal }) : call()
+  return readsWorktrees(args) ? retryWhileBusy(call, { signal }) : call()
 }
 
-function changesWorktrees([command, what]: readonly string[]): boolean {
-  return command === 'worktree' && what !== 'list'
+function changesWorktrees([command, subcommand]: readonly string[]): boolean {
+  return command === 'worktree' && subcommand !== 'list'
 }
 
-/** A branch that is checked out is not deleted, and a ref may tell where it is. */
-function looksAtWorktrees([command]: readonly string[]): boolean {
+/** `branch` refuses to delete a branch that is checked out, and `for-each-ref` can print where a branch is checked out. */
+function readsWorktrees([command]: readonly string[]): boolean {
   return command === 'worktree' || command === 'branch' || command === 'for-each-ref'
 }
 
-async function inTurn(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+async function runInTurn(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
   const repository = (await findGitFolder(directory))?.common ?? directory
   using turn = await lockWorktrees(await realpath(repository).catch(() => repository), options.signal)
   if (!turn) return { ok: false, stdout: '', stderr: 'git: it was called off', code: null }
@@ -62,9 +62,9 @@ async function runSafely(directory: string, args: readonly string[], options: Gi
   const safe = await hardenCall(directory, args)
   const result = await run(directory, safe.args, { ...options, env: { ...safe.env, ...options.env } })
   if (result.ok || !result.stderr.includes('dubious ownership')) return result
-  // Somebody else owns it: it counts what the person has agreed to in their own settings, which are out of the way.
-  const agreed = await hardenCallWithTrusted(directory, args)
-  return agreed ? run(directory, agreed.args, { ...options, env: { ...agreed.env, ...options.env } }) : result
+  // Somebody else owns the repository: then it counts whether the person trusts it in their own settings, which are not read here.
+  const trusted = await hardenCallWithTrusted(directory, args)
+  return trusted ? run(directory, trusted.args, { ...options, env: { ...trusted.env, ...options.env } }) : result
 }
 
 async function run(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
@@ -76,12 +76,12 @@ async function run(directory: string, args: readonly string[], options: GitOptio
     : { ok: false, stdout, stderr: `git: ${why}`, code }
 }
 
-/** What another git does in the same repository is over in milliseconds as a rule; a lock that stands longer is not waited for here. */
+/** Another git in the same repository is usually done within milliseconds; a lock that stays longer is not waited for here. */
 const PAUSES_MS = [10, 30, 100, 300, 1000]
 
 /**
- * Calls git again for as long as it fails only because another one, a person's or another daemon's, is at work in the same
- * repository. `undo` takes back what a call has left that failed on its way.
+ * Repeats a call while it fails only because another git, a person's or another daemon's, is at work in the same repository.
+ * `undo` removes what a failed call has left.
  */
 export async function retryWhileBusy<Result extends { ok: boolean; stderr: string }>(
   call: () => Promise<Result>,
@@ -91,51 +91,51 @@ export async function retryWhileBusy<Result extends { ok: boolean; stderr: strin
     const result = await call()
     if (result.ok || !isRepositoryBusy(result.stderr) || signal?.aborted) return result
     await undo?.()
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined) // called off: the call says so
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined) // after an abort the next call reports it
   }
   return call()
 }
 
-/** Whether git's words tell of another git in the same moment: nothing is wrong with the repository then, and it passes. */
+/** Whether git's error is caused by another git at the same moment: then nothing is wrong with the repository. */
 export function isRepositoryBusy(stderr: string): boolean {
-  return BUSY_MESSAGES.some(words => words.test(stderr))
+  return BUSY_MESSAGES.some(message => message.test(stderr))
 }
 
 const BUSY_MESSAGES = [
-  // The last worktree was removed, and its folder with it, while one was added.
+  // The last worktree was removed, and the folder `worktrees` with it, while one was being added.
   /\bworktrees\/.*: No such file or directory/,
-  // One was just being added: its files are there and empty yet.
+  // A worktree is being added: its files exist and are still empty.
   /failed to read \S*\bworktrees\/.*(commondir|gitdir|HEAD)/,
-  // A ref, the index or the settings are being written, or the folder of a ref has just been taken away.
+  // A ref, the index or the settings are being written, or the folder of a ref has just been removed.
   /\.lock'?: (File exists|No such file or directory)/,
   /could not lock config file .*: (File exists|No such file or directory)/,
 ]
 
 /**
- * Who is at the worktrees of a repository, by its folder: the end of the line. It is one for the whole process, whoever asks, as the
- * repository is; that is why it is kept here.
+ * The end of the queue of calls that change worktrees, by repository folder. Like the repository, it is one for the whole process,
+ * whoever calls; that is why it is module state.
  */
-const waitingLines = new Map<string, Promise<void>>()
+const queues = new Map<string, Promise<void>>()
 
 /**
- * Waits until nobody else in this process adds or removes a worktree of a repository. Git takes its folder `worktrees` away with the
- * last one, also from under the feet of whoever is just adding the next. Nothing comes back where the signal ended the wait.
+ * Waits until nobody else in this process adds or removes a worktree of a repository. Git removes its folder `worktrees` with the
+ * last worktree, even while another git is adding the next one. Undefined where the signal ended the wait.
  */
 export async function lockWorktrees(repository: string, signal?: AbortSignal): Promise<Disposable | undefined> {
-  const before = waitingLines.get(repository) ?? Promise.resolve()
-  const { promise: left, resolve: leave } = Promise.withResolvers<void>()
-  const line = before.then(() => left)
-  waitingLines.set(repository, line)
-  void line.then(() => {
-    if (waitingLines.get(repository) === line) waitingLines.delete(repository)
+  const before = queues.get(repository) ?? Promise.resolve()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const queueEnd = before.then(() => released)
+  queues.set(repository, queueEnd)
+  void queueEnd.then(() => {
+    if (queues.get(repository) === queueEnd) queues.delete(repository)
   })
-  await firstOf(before, signal)
-  if (!signal?.aborted) return { [Symbol.dispose]: leave }
-  leave()
+  await waitForTurn(before, signal)
+  if (!signal?.aborted) return { [Symbol.dispose]: release }
+  release()
   return undefined
 }
 
-async function firstOf(turn: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+async function waitForTurn(turn: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (!signal) return turn
   const { promise: calledOff, resolve } = Promise.withResolvers<void>()
   const callOff = () => resolve()

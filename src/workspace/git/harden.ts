@@ -10,24 +10,24 @@ export interface HardenedCall {
 }
 
 /**
- * The same call with everything out of the way that a repository's settings could start: hooks, the file watcher, pagers and
- * editors, signatures, maintenance, filters, merge drivers, programs that show differences. The settings of the person and of
- * the machine do not count either.
+ * Disables everything that a repository's settings could start during a call: hooks, the file watcher, pagers and editors,
+ * signatures, maintenance, filters, merge drivers, external diff programs. The settings of the person and of the machine are not
+ * read either.
  */
 export async function hardenCall(directory: string, args: readonly string[]): Promise<HardenedCall> {
-  return withOwnPrograms(directory, args, SAFE_SETTINGS)
+  return hardenWith(directory, args, SAFE_SETTINGS)
 }
 
-/** The same call with the directories that the person trusts although another owns them; undefined where there are none. */
+/** `hardenCall` with the directories that the person trusts although somebody else owns them; undefined where there are none. */
 export async function hardenCallWithTrusted(
   directory: string,
   args: readonly string[],
 ): Promise<HardenedCall | undefined> {
   const { stdout } = await readPersonalConfig('/', ['config', '-z', '--get-all', 'safe.directory'])
-  const trusted = stdout.split('\0').filter(each => each !== '')
+  const trusted = stdout.split('\0').filter(path => path !== '')
   if (trusted.length === 0) return undefined
   const settings = [...SAFE_SETTINGS, ...trusted.map((path): [string, string] => ['safe.directory', path])]
-  return withOwnPrograms(directory, args, settings)
+  return hardenWith(directory, args, settings)
 }
 
 type Settings = [key: string, value: string][]
@@ -35,7 +35,7 @@ type Settings = [key: string, value: string][]
 const SAFE_SETTINGS: Settings = [
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],
-  // By these a file that was changed passes for the one that git knows.
+  // With other values of these, a changed file could pass for an unchanged one.
   ['core.ignoreStat', 'false'],
   ['core.trustctime', 'true'],
   ['core.checkStat', 'default'],
@@ -52,10 +52,10 @@ const SAFE_SETTINGS: Settings = [
   ['gpg.x509.program', 'false'],
   ['log.showSignature', 'false'],
   ['merge.verifySignatures', 'false'],
-  // It would go on behind our back, in a repository that somebody may be looking at.
+  // Maintenance would run in the background, in a repository that is being checked.
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
-  // What a call does is to be read in the call.
+  // A call does only what its arguments say.
   ['submodule.recurse', 'false'],
   ['merge.autoStash', 'false'],
   ['rebase.autoStash', 'false'],
@@ -69,13 +69,13 @@ const SAFE_SETTINGS: Settings = [
   ['advice.detachedHead', 'false'],
 ]
 
-/** A command that shows differences starts a program for them unless it is told not to. */
+/** Commands that show differences, and start an external program for that unless they are told not to. */
 const SHOWS_DIFFERENCES = new Set(['diff', 'log', 'show', 'diff-tree', 'diff-index', 'diff-files', 'format-patch'])
-/** One that looks into a submodule would do so by its own settings, which nobody has looked at. */
+/** Commands that look into submodules, where they would obey the submodule's own settings, which are not disabled. */
 const LOOKS_INTO_SUBMODULES = new Set(['diff', 'status', 'diff-index', 'diff-files'])
-/** These ask submodules themselves whether they are changed, and cannot be told not to. */
+/** Commands that ask submodules whether they are changed, and cannot be told not to. */
 const ASKS_SUBMODULES = new Set(['add', 'commit', 'stash', 'rm'])
-/** These look neither at the contents of files nor at differences. */
+/** Commands that read neither the contents of files nor differences. */
 const ONLY_NAMES = new Set([
   'rev-parse',
   'rev-list',
@@ -95,13 +95,13 @@ function withSettings([command = '', ...rest]: readonly string[], settings: Sett
     args: ['--no-pager', ...(command === 'check-ignore' ? [] : ['--literal-pathspecs']), command, ...flags, ...rest],
     env: {
       PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
-      // A repository's settings may include a file by `~`, and git refuses to work where that means nothing.
+      // A repository's settings may include a file by `~`, and git fails where that cannot be resolved.
       HOME: homedir(),
       LC_ALL: 'C',
       GIT_OPTIONAL_LOCKS: '0',
-      // Versions before 2.44 do not know the first one.
+      // Versions before 2.44 do not know this one.
       GIT_NO_LAZY_FETCH: '1',
-      // Refs and a file by which one object or another parent passes for what it is not.
+      // Replace refs and the graft file let an object or a parent pass for another one.
       GIT_NO_REPLACE_OBJECTS: '1',
       GIT_GRAFT_FILE: '/dev/null',
       GIT_ALLOW_PROTOCOL: 'none',
@@ -123,23 +123,23 @@ function withSettings([command = '', ...rest]: readonly string[], settings: Sett
   }
 }
 
-async function withOwnPrograms(directory: string, args: readonly string[], settings: Settings): Promise<HardenedCall> {
+async function hardenWith(directory: string, args: readonly string[], settings: Settings): Promise<HardenedCall> {
   const [command = ''] = args
   if (ONLY_NAMES.has(command)) return withSettings(args, [...settings, ['core.excludesFile', '/dev/null']])
-  const whole: Settings = [...settings, ['core.excludesFile', await personalIgnoreFile()]]
-  const programs = await overrideRepositoryPrograms(directory, whole)
-  if (!ASKS_SUBMODULES.has(command)) return withSettings(args, [...whole, ...programs])
-  const inner = await findSubmodules(directory, withSettings([], whole).env)
-  const theirs = await Promise.all(inner.map(each => overrideRepositoryPrograms(each, whole)))
-  return withSettings(args, [...whole, ...programs, ...theirs.flat()])
+  const base: Settings = [...settings, ['core.excludesFile', await personalIgnoreFile()]]
+  const programs = await overrideRepositoryPrograms(directory, base)
+  if (!ASKS_SUBMODULES.has(command)) return withSettings(args, [...base, ...programs])
+  const submodules = await findSubmodules(directory, withSettings([], base).env)
+  const theirs = await Promise.all(submodules.map(path => overrideRepositoryPrograms(path, base)))
+  return withSettings(args, [...base, ...programs, ...theirs.flat()])
 }
 
-/** Nearly no repository names programs of its own: a look into its files saves asking git, which takes as long as most calls. */
+/** Hardly any repository names programs: reading its files saves asking git, which takes as long as most calls. */
 async function overrideRepositoryPrograms(directory: string, settings: Settings): Promise<Settings> {
   const folder = await findGitFolder(directory)
   if (!folder) return []
   const files = new Set(
-    [folder.common, folder.own].flatMap(each => [join(each, 'config'), join(each, 'config.worktree')]),
+    [folder.common, folder.own].flatMap(path => [join(path, 'config'), join(path, 'config.worktree')]),
   )
   const texts = await Promise.all([...files].map(file => readFile(file, 'latin1').catch(() => '')))
   if (!texts.some(text => NAMES_PROGRAMS.test(text))) return []
@@ -148,7 +148,7 @@ async function overrideRepositoryPrograms(directory: string, settings: Settings)
 
 const NAMES_PROGRAMS = /\[\s*(include|filter|merge|diff)/i
 
-/** Settings that take the place of the programs that a repository names, by whatever name, in whatever file. */
+/** Settings that override the programs that a repository names, in any of its files. */
 async function overridePrograms(
   directory: string,
   { args, env }: { args: string[]; env: Record<string, string> },
@@ -164,27 +164,27 @@ async function overridePrograms(
   })
 }
 
-/** An empty one would take our side without a word; this is what git does with every other text. */
+/** An empty driver would silently take our side; this is what git does with every other text file. */
 const PLAIN_MERGE = 'git merge-file --marker-size=%L %A %O %B'
 
-/** Deeper ones are left to git, which gets slow there itself. */
+/** Deeper submodules are left to git, which itself gets slow there. */
 const MAX_SUBMODULE_DEPTH = 5
 
-/** Repositories that stand in the index of another one as submodules and are really there, and those in them. */
+/** Checked-out submodules of a repository, and those inside them. */
 async function findSubmodules(directory: string, env: Record<string, string>, depth = 0): Promise<string[]> {
   const limits = { timeoutMs: 20_000, maxBytes: 32_000_000 }
   const listed = await runShort({ command: 'git', args: ['ls-files', '-s', '-z'], cwd: directory, env, ...limits })
   const links = (listed.code === 0 ? listed.stdout : '').split('\0').filter(line => line.startsWith('160000 '))
-  const found: string[] = []
+  const submodules: string[] = []
   for (const line of links) {
     const path = join(directory, line.slice(line.indexOf('\t') + 1))
     if ((await findGitFolder(path))?.top !== path) continue
-    found.push(path, ...(depth < MAX_SUBMODULE_DEPTH ? await findSubmodules(path, env, depth + 1) : []))
+    submodules.push(path, ...(depth < MAX_SUBMODULE_DEPTH ? await findSubmodules(path, env, depth + 1) : []))
   }
-  return found
+  return submodules
 }
 
-/** Asks git for settings with the person's own among them; only ever for `git config`, which starts nothing. */
+/** Reads settings including the person's own; only for `git config`, which starts no program. */
 export async function readPersonalConfig(
   directory: string,
   args: readonly ['config', ...string[]],
@@ -208,8 +208,8 @@ const PASSED_VARIABLES = [
 ]
 
 /**
- * The person's own list of files that git is to ignore everywhere (`.DS_Store`, `.idea`), and not one that a repository names:
- * an agent could hide its work behind that. Their settings are only asked for it where they may say something.
+ * The person's own list of files that git ignores everywhere (`.DS_Store`, `.idea`), and not one that the repository names: an
+ * agent could hide its work with that. Git is only asked for it where the person's settings may name one.
  */
 async function personalIgnoreFile(): Promise<string> {
   const own = process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config')
@@ -221,16 +221,16 @@ async function personalIgnoreFile(): Promise<string> {
   return stdout.trimEnd() || usual
 }
 
-/** Who a commit is by where neither the repository nor the person says a name. */
-const NOBODY = { name: 'PerpetualCC', email: 'pcc@localhost' }
+/** The committer where neither the repository nor the person's settings name one. */
+const FALLBACK = { name: 'PerpetualCC', email: 'pcc@localhost' }
 
-/** Variables that name who commits: the person, as their settings and those of the repository have it. */
+/** Variables that name the committer: the person, by their settings and those of the repository. */
 export async function committerEnv(directory: string): Promise<Record<string, string>> {
   const { stdout } = await readPersonalConfig(directory, ['config', '-z', '--get-regexp', '^user[.](name|email)$'])
-  // Later lines come from nearer files, and count.
-  const told = new Map(stdout.split('\0').map(line => splitAt(line, line.indexOf('\n'))))
-  const name = told.get('user.name') || NOBODY.name
-  const email = told.get('user.email') || NOBODY.email
+  // Later lines come from nearer files, and override earlier ones.
+  const user = new Map(stdout.split('\0').map(line => splitAt(line, line.indexOf('\n'))))
+  const name = user.get('user.name') || FALLBACK.name
+  const email = user.get('user.email') || FALLBACK.email
   return { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email }
 }
 

@@ -2,24 +2,24 @@ import { lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { git } from './git.ts'
 
-/** The commits of branches, by name; one that is not there is missing. */
+/** The commits of branches, by name; without the branches that do not exist. */
 export async function readBranchTips(repository: string, branches: readonly string[]): Promise<Map<string, string>> {
   const names = branches.map(branch => `refs/heads/${branch}`)
   const { stdout } = await git(repository, ['for-each-ref', '--format=%(objectname) %(refname)', ...names])
-  const found = stdout.split('\n').flatMap((line): [string, string][] => {
+  const tips = stdout.split('\n').flatMap((line): [string, string][] => {
     const [commit = '', ref = ''] = line.split(' ')
-    // A pattern fits what lies below it too.
+    // A pattern also matches refs below it.
     return names.includes(ref) ? [[ref.slice('refs/heads/'.length), commit]] : []
   })
-  return new Map(found)
+  return new Map(tips)
 }
 
-/** Whether a commit is, or comes before, another one. */
+/** Whether a commit is an ancestor of another one, or the same. */
 export async function isAncestorOrSame(repository: string, commit: string, other: string): Promise<boolean> {
   return commit === other || (await git(repository, ['merge-base', '--is-ancestor', commit, other])).ok
 }
 
-/** One line that git says; undefined where it says nothing or fails. */
+/** The output of git without its last line break; undefined where it is empty or git fails. */
 export async function askGitLine(directory: string, args: readonly string[]): Promise<string | undefined> {
   const { ok, stdout } = await git(directory, args)
   return ok ? stdout.replace(/\n$/, '') || undefined : undefined
@@ -33,30 +33,30 @@ export async function isSameTree(repository: string, one: string, other: string)
   return first !== undefined && first === second
 }
 
-/** What a commit holds. */
+/** The tree of a commit. */
 export function readTreeOf(repository: string, commit: string): Promise<string | undefined> {
   return askGitLine(repository, ['rev-parse', '--verify', '--quiet', `${commit}^{tree}`])
 }
 
 /**
- * Where refs point, as git's own files say it: as quick as a glance, where calling git takes as long as most of what we do with
- * it. Undefined where they are kept in another form or point at one another, and git has to be asked.
+ * Reads refs from git's own files, which is much faster than calling git. Undefined where they are kept in another format
+ * (reftable) or point to other refs: then git has to be asked.
  */
 export async function readRefs(common: string, names: readonly string[]): Promise<Map<string, string> | undefined> {
   if (await lstat(join(common, 'reftable')).catch(() => undefined)) return undefined
   const packed = await readFile(join(common, 'packed-refs'), 'utf8').catch(() => '')
-  const found = new Map<string, string>()
+  const refs = new Map<string, string>()
   for (const name of names) {
     const own = await readFile(join(common, name), 'utf8').catch(() => undefined)
-    const text = own?.trimEnd() ?? packedOid(packed, name)
+    const text = own?.trimEnd() ?? findPackedOid(packed, name)
     if (text === undefined) continue
     if (!/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return undefined
-    found.set(name, text)
+    refs.set(name, text)
   }
-  return found
+  return refs
 }
 
-function packedOid(packed: string, name: string): string | undefined {
+function findPackedOid(packed: string, name: string): string | undefined {
   const at = packed.indexOf(` ${name}\n`)
   return at < 0 ? undefined : packed.slice(packed.lastIndexOf('\n', at) + 1, at)
 }

@@ -6,27 +6,27 @@ import type { Worktree } from '../../domain/worktree.ts'
 import { committerEnv } from '../git/harden.ts'
 import { askGitLine, isAncestorOrSame, isSameTree } from '../git/refs.ts'
 import { noteBases } from '../worktrees/worktree-note.ts'
-import { changeMerge, changeMergeIn, type MergeDeps, usableWorktreeOfMerge } from './merge-state.ts'
+import { changeMerge, changeMergeIn, findUsableWorktree, type MergeDeps } from './merge-state.ts'
 import { moveTarget } from './move-target.ts'
 import { abortStale, finish, giveUp, handOverConflict, holdUp, requeue, sendBack } from './outcomes.ts'
 import { replayOnto } from './rebase.ts'
 import { keepVerified, restoreWork } from './restore-work.ts'
 
 /**
- * Tries merges together: each one's work is put onto that of the one before it, so that the last worktree holds the combination,
- * and that is verified once. One that does not go together with those before it waits for its turn alone.
+ * Tries merges together: the work of each is put onto that of the one before it, so that the last worktree holds the
+ * combination, which is verified once. A merge that conflicts with those before it returns to the queue.
  */
 export async function tryBatch(queued: readonly Merge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
   const chain: PreparedMerge[] = []
-  for (const each of queued) {
+  for (const merge of queued) {
     const onto = chain.at(-1)?.result ?? tip
-    const prepared = await prepareMerge(each, { onto, tip }, deps)
+    const prepared = await prepareMerge(merge, { onto, tip }, deps)
     if (prepared.kind === 'ready') chain.push(prepared)
     else if (prepared.kind === 'broken') await giveUp(prepared.merge, prepared.why, deps)
     else if (prepared.kind === 'conflict' && chain.length === 0) {
       await handOverConflict(prepared.merge, prepared.conflict, deps)
       return { kind: 'settled' }
-    } else if (prepared.kind === 'conflict') await returnToQueue(prepared.merge, prepared.place, deps)
+    } else if (prepared.kind === 'conflict') await returnToQueue(prepared.merge, prepared.worktree, deps)
   }
   const { rows, result } = await verifyBatchAgain(chain, deps)
   crashPoint('merge.after-verify')
@@ -39,92 +39,92 @@ export async function tryBatch(queued: readonly Merge[], tip: string, deps: Merg
     await sendBack(first.merge, result, deps)
     return { kind: 'settled' }
   }
-  const all = rows.map(({ merge }) => merge)
-  await requeue(all, 'it is tried again with fewer others: together they do not pass', deps)
+  await requeue(mergesOf(rows), 'it is tried again with fewer others: together they do not pass', deps)
   return { kind: 'red', count: rows.length }
 }
 
-async function returnToQueue(merge: Merge, place: PreparedMerge['place'], deps: MergeDeps): Promise<void> {
-  const why = await restoreWork(merge, place)
+async function returnToQueue(merge: Merge, worktree: PreparedMerge['worktree'], deps: MergeDeps): Promise<void> {
+  const why = await restoreWork(merge, worktree)
   if (why !== undefined) return giveUp(merge, why, deps)
   await changeMerge(merge, { state: 'queued', reason: 'it conflicts with one before it, and waits for that one' }, deps)
 }
 
-/** A merge whose work lies on the commit that it is to follow. */
+/** A merge whose work is already on top of the commit that it has to follow. */
 interface PreparedMerge {
   merge: Merge
-  place: Worktree
+  worktree: Worktree
   result: string
 }
 
 export type MergePreparation =
   | ({ kind: 'ready' } & PreparedMerge)
-  | { kind: 'conflict'; merge: Merge; place: Worktree; conflict: Conflict }
+  | { kind: 'conflict'; merge: Merge; worktree: Worktree; conflict: Conflict }
   | { kind: 'broken'; merge: Merge; why: string }
-  /** Somebody else has the row. */
+  /** Somebody else has changed the row meanwhile. */
   | { kind: 'lost' }
 
-/** Puts the work of a merge onto a commit: the intent is written down, then the worktree is as verified, then git works. */
+/** Records the intent, restores the worktree to the verified work, then puts that work onto a commit. */
 async function prepareMerge(
   queued: Merge,
   { onto, tip }: { onto: string; tip: string },
   deps: MergeDeps,
 ): Promise<MergePreparation> {
-  const place = await usableWorktreeOfMerge(queued, deps)
+  const worktree = await findUsableWorktree(queued, deps)
   const { head } = queued
-  if (!place || head === null) {
+  if (!worktree || head === null) {
     const why = `the worktree of ${queued.branch} is gone; bring it back with: pcc worktree restore ${queued.task_id}`
     return { kind: 'broken', merge: queued, why }
   }
   const common = await askGitLine(queued.repository, ['merge-base', onto, head])
-  const base = queued.base ?? (await findBase(queued.repository, { head, place, common }))
+  const base = queued.base ?? (await findBase(queued.repository, { head, worktree, common }))
   const merge = await changeMerge(queued, { state: 'rebasing', base, result: null, reason: null }, deps)
   if (!merge) return { kind: 'lost' }
   crashPoint('merge.after-intent')
-  const why = await restoreWork(merge, place, queued.result)
+  const why = await restoreWork(merge, worktree, queued.result)
   if (why !== undefined) return { kind: 'broken', merge, why }
-  await noteBases(place.top, [tip, onto])
+  await noteBases(worktree.top, [tip, onto])
   const title = await readTitle(merge, deps)
   const who = await committerEnv(merge.repository)
-  const brought = await replayOnto({
+  const replayed = await replayOnto({
     merge: { ...merge, head, base },
-    place,
+    worktree,
     onto,
     isOnTop: common === onto,
     title,
     who,
   })
   crashPoint('merge.after-rebase')
-  switch (brought.kind) {
+  switch (replayed.kind) {
     case 'conflict':
-      // Its agent goes on from here in other commits.
+      // The agent continues from here in other commits.
       await keepVerified(merge.repository, merge.task_id, head)
-      return { kind: 'conflict', merge, place, conflict: brought.conflict }
+      return { kind: 'conflict', merge, worktree, conflict: replayed.conflict }
     case 'broken':
-      return { kind: 'broken', merge, why: brought.why }
+      return { kind: 'broken', merge, why: replayed.why }
     case 'ready':
-      // What was verified stays, even where the target gets it in another form.
-      if (brought.result !== head && merge.strategy !== 'merge') {
+      // The verified commit is kept, even where the target gets the work in another form.
+      if (replayed.result !== head && merge.strategy !== 'merge') {
         await keepVerified(merge.repository, merge.task_id, head)
       }
-      return { kind: 'ready', merge, place, result: brought.result }
+      return { kind: 'ready', merge, worktree, result: replayed.result }
   }
 }
 
 /**
- * From where on the commits are its own. That is where it left the target, unless the target was taken back since: then it is
- * the commit from which the worktree was made, or the person's old commits would come back with it.
+ * The commit after which the commits of the branch belong to the task. That is where the branch left the target, unless the
+ * target was reset to an older commit since: then it is the commit from which the worktree was made, or the person's dropped
+ * commits would come back with the work.
  */
 async function findBase(
   repository: string,
-  { head, place, common }: { head: string; place: Worktree; common: string | undefined },
+  { head, worktree, common }: { head: string; worktree: Worktree; common: string | undefined },
 ): Promise<string> {
-  if (common === undefined) return place.base
-  const isTakenBack = common !== place.base && (await isAncestorOrSame(repository, common, place.base))
-  return isTakenBack && (await isAncestorOrSame(repository, place.base, head)) ? place.base : common
+  if (common === undefined) return worktree.base
+  const isTargetReset = common !== worktree.base && (await isAncestorOrSame(repository, common, worktree.base))
+  return isTargetReset && (await isAncestorOrSame(repository, worktree.base, head)) ? worktree.base : common
 }
 
-/** The task in one line. */
+/** The task's title, cut to one line of at most `MAX_TITLE` characters. */
 async function readTitle({ task_id }: Merge, { store }: MergeDeps): Promise<string> {
   const title = (await store.tasks.get(task_id))?.title ?? task_id
   const [line = task_id] = title.split('\n')
@@ -135,28 +135,28 @@ const MAX_TITLE = 72
 
 export interface ReverifiedBatch {
   rows: PreparedMerge[]
-  /** Nothing where the gates have seen just this tree. */
+  /** Undefined where the gates have already seen exactly this tree. */
   result: VerificationResult | undefined
 }
 
-/** Runs the gates on what lies in the last worktree of a chain; only where the tree is another one than they have seen. */
+/** Runs the gates on the last worktree of a chain, unless its tree is the one that they have already seen. */
 async function verifyBatchAgain(chain: readonly PreparedMerge[], deps: MergeDeps): Promise<ReverifiedBatch> {
   const batch = chain.length > 1 ? (chain[0]?.merge.id ?? null) : null
   const rows: PreparedMerge[] = []
-  for (const each of chain) {
-    const merge = await changeMerge(each.merge, { state: 'verifying', result: each.result, batch }, deps)
-    if (!merge) throw new AppError('merge_moved', { id: each.merge.id })
-    rows.push({ ...each, merge })
+  for (const prepared of chain) {
+    const merge = await changeMerge(prepared.merge, { state: 'verifying', result: prepared.result, batch }, deps)
+    if (!merge) throw new AppError('merge_moved', { id: prepared.merge.id })
+    rows.push({ ...prepared, merge })
   }
   const last = rows.at(-1)
   if (!last) return { rows, result: undefined }
   const { repository, head } = last.merge
   if (head !== null && (await isSameTree(repository, head, last.result))) return { rows, result: undefined }
-  const result = await deps.verifyAgain(last.merge, last.place, last.result)
+  const result = await deps.verifyAgain(last.merge, last.worktree, last.result)
   return { rows, result: result.status === 'passed' && result.commit !== last.result ? asOtherCommit(result) : result }
 }
 
-/** Somebody wrote in the worktree meanwhile: the gates saw more than what is to land. */
+/** Somebody wrote in the worktree meanwhile: the gates saw another commit than the one that is to land. */
 function asOtherCommit(result: VerificationResult): VerificationResult {
   const text =
     'The worktree was changed while it was being merged: the gates looked at another commit than the one to land.'
@@ -168,12 +168,13 @@ function asOtherCommit(result: VerificationResult): VerificationResult {
 }
 
 /**
- * `landed`: so many are in the target. `settled`: one of them is with somebody else now, and the queue goes on. `red`: so many
- * together do not pass, and each of them waits again. `waits`: nothing goes on before something outside changes.
+ * `landed`: `count` merges are in the target. `settled`: one merge left the queue for its agent or a person, and the queue goes
+ * on. `red`: `count` merges do not pass together, and each of them is queued again. `waits`: nothing can go on before something
+ * outside changes.
  */
 export type BatchResult = { kind: 'landed' | 'red'; count: number } | { kind: 'settled' | 'again' } | { kind: 'waits' }
 
-/** Moves the target to work that is verified on top of it. The intent is written first, and git alone says whether it happened. */
+/** Moves the target to work that is verified on top of it. The intent is recorded first; only git knows whether it happened. */
 async function land(rows: readonly PreparedMerge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
   const last = rows.at(-1)
   if (!last) return { kind: 'again' }
@@ -199,7 +200,7 @@ async function land(rows: readonly PreparedMerge[], tip: string, deps: MergeDeps
 
 type LandingIntent = { kind: 'written'; rows: PreparedMerge[] } | { kind: 'stale'; merge: Merge }
 
-/** Whether each attempt still counts is asked in the very transaction that says they land. */
+/** Checks that no attempt is stale in the same transaction that records that they land. */
 function writeIntent(rows: readonly PreparedMerge[], deps: MergeDeps): Promise<LandingIntent> {
   return deps.store.transaction(async (tx): Promise<LandingIntent> => {
     for (const { merge } of rows) if (await deps.isStale(merge, tx)) return { kind: 'stale', merge }
@@ -222,21 +223,21 @@ function mergesOf(rows: readonly PreparedMerge[]): Merge[] {
   return rows.map(({ merge }) => merge)
 }
 
-function mergesExcept(rows: readonly PreparedMerge[], one: Merge): Merge[] {
-  return mergesOf(rows).filter(({ id }) => id !== one.id)
+function mergesExcept(rows: readonly PreparedMerge[], excluded: Merge): Merge[] {
+  return mergesOf(rows).filter(({ id }) => id !== excluded.id)
 }
 
 function reflogMessage(rows: readonly PreparedMerge[]): string {
   return `pcc: merge ${rows.map(({ merge }) => merge.task_id).join(', ')}`
 }
 
-/** Opens a pull request in place of moving the target; worktree and branch stay, for what its readers may ask for. */
+/** Opens a pull request instead of moving the target; worktree and branch stay, for changes that reviewers may ask for. */
 async function proposePullRequest(row: PreparedMerge, deps: MergeDeps): Promise<BatchResult> {
   const intent = await writeIntent([row], deps)
   if (intent.kind === 'stale') await abortStale(intent.merge, 'a newer attempt at the task has begun', deps)
   const merge = intent.kind === 'written' ? intent.rows[0]?.merge : undefined
   if (!merge) return { kind: 'settled' }
-  const proposed = (await deps.propose?.(merge, row.place, await readTitle(merge, deps))) ?? NO_PROPOSER
+  const proposed = (await deps.propose?.(merge, row.worktree, await readTitle(merge, deps))) ?? NO_PROPOSER
   if (!proposed.ok) {
     await giveUp(merge, `no pull request: ${proposed.why}`, deps)
     return { kind: 'settled' }

@@ -7,64 +7,67 @@ import type { Store, Tx } from '../../store/store.ts'
 import { isAncestorOrSame, readBranchTips } from '../git/refs.ts'
 import { repairGitLink } from '../worktrees/worktree.ts'
 
-/** What becomes of a worktree whose work has landed. */
+/** What happened to a worktree whose work has landed. */
 export interface MergedWorktreeRemoval {
   kind: 'removed' | 'archived' | 'kept'
   why?: string
 }
 
 /**
- * What the queue is given by those who know tasks and gates. Everything with a `tx` happens in the transaction that changes the
- * merge's row, so that task and merge never say different things.
+ * What the queue needs from the parts that know tasks and gates. Every function with a `tx` runs in the transaction that changes
+ * the merge's row, so that task and merge never contradict each other.
  */
 export interface MergeDeps {
   store: Store
   clock: Clock
   log: Log
-  /** Most that are tried together. */
+  /** How many merges are tried together, at most. */
   batch: number
   signal?: AbortSignal | undefined
-  /** Removes the worktree and the branch on positive evidence; `landed` reached the target in another form. */
-  removePlace(place: Worktree, options: { landed: string | undefined }): Promise<MergedWorktreeRemoval>
+  /** Removes worktree and branch where that certainly loses nothing; the commit `landed` reached the target in another form. */
+  removeWorktree(worktree: Worktree, options: { landed: string | undefined }): Promise<MergedWorktreeRemoval>
   /**
-   * Runs the gates once more, on a commit that lies in `place`: the base has moved, or several are tried together. It may hold
-   * the work of the merges of the same batch as well.
+   * Runs the gates once more, on a commit in `worktree`: the base has moved, or several merges are tried together. The commit may
+   * hold the work of other merges of the same batch as well.
    */
-  verifyAgain(merge: Merge, place: Worktree, commit: string): Promise<VerificationResult>
-  /** The task is done. Of a merge that is `proposed` the `reason` is the address of the pull request. */
+  verifyAgain(merge: Merge, worktree: Worktree, commit: string): Promise<VerificationResult>
+  /** The task is done. The `reason` of a merge that is `proposed` is the address of the pull request. */
   landed(merge: Merge, tx: Tx): Promise<void>
-  /** The gates that passed before do not on the target of now: back to its conversation, in whose worktree it lies like that. */
+  /**
+   * The gates passed before but fail on the current target. The task goes back to its conversation, and its worktree holds the
+   * state that fails.
+   */
   sentBack(merge: Merge, result: VerificationResult, tx: Tx): Promise<void>
-  /** The rebase or merge stands in the task's worktree, for its own conversation. */
+  /** The conflicting rebase or merge was left in the task's worktree, for the task's own conversation to resolve. */
   conflicted(merge: Merge, conflict: Conflict, tx: Tx): Promise<void>
-  /** A person has to look; the worktree is as it was left. */
+  /** A person has to look; the worktree stays as it is. */
   gaveUp(merge: Merge, why: string, tx: Tx): Promise<void>
-  /** The task has a newer attempt than the merge, or does not wait for it any more. */
+  /** The task has a newer attempt than the merge, or no longer waits for it. */
   isStale(merge: Merge, tx: Tx): Promise<boolean>
-  /** Pushes and opens a pull request; not there where nobody may. */
-  propose?(merge: Merge, place: Worktree, title: string): Promise<PullRequestResult>
+  /** Pushes and opens a pull request; undefined where that is not possible. */
+  propose?(merge: Merge, worktree: Worktree, title: string): Promise<PullRequestResult>
 }
 
-/** `url` is the pull request's; `why` says what is missing. */
+/** `url` is that of the pull request; `why` says what is missing. */
 export type PullRequestResult = { ok: true; url: string } | { ok: false; why: string }
 
-/** What git and the store say about a merge, whatever its row believes. */
+/** What git and the store say about a merge, whatever its row says. */
 export interface MergeFacts {
-  /** The task has a newer attempt, or is over: this work may not land any more. */
+  /** The task has a newer attempt, or is over: this work must not land. */
   isStale: boolean
   /** The target's commit; null where there is no such branch. */
   target: string | null
   /** The branch's commit; null where it is gone. */
   tip: string | null
-  /** The target holds the verified work as it was. */
+  /** The target holds the verified commit itself. */
   hasHead: boolean
-  /** The target holds what this merge made of it. */
+  /** The target holds the commit that this merge made of the verified work. */
   hasResult: boolean
 }
 
 /**
- * `finish`: it is in the target, only the row does not know. `restore`: somebody died in the middle; everything goes back to
- * the verified work, and it is queued anew. `attempt`: its turn. `leave`: not ours to touch.
+ * `finish`: the work is in the target, only the row does not say so yet. `restore`: the daemon died in the middle; everything
+ * goes back to the verified work, and the merge is queued again. `attempt`: the merge can be tried. `leave`: nothing to do.
  */
 export type MergeStep =
   | { kind: 'leave' | 'clean' | 'restore' | 'attempt' }
@@ -72,9 +75,9 @@ export type MergeStep =
   | { kind: 'refuse' | 'wait' | 'give_up'; why: string }
 
 /**
- * What is to be done with a merge: a function of its row and of facts, so that somebody who comes after a crash decides as the
- * one who died would have. What git has done counts before what the row says, and work that is in the target is in it, whoever
- * may think that its attempt is stale.
+ * Decides what to do with a merge. It is a pure function of the row and of facts, so that a daemon that starts after a crash
+ * decides as the one that died would have. What git has done counts before what the row says: work that is in the target is
+ * merged, even where its attempt is stale.
  */
 export function nextMergeStep(merge: Merge, facts: MergeFacts): MergeStep {
   switch (merge.state) {
@@ -88,15 +91,15 @@ export function nextMergeStep(merge: Merge, facts: MergeFacts): MergeStep {
       return { kind: 'leave' }
     case 'queued':
     case 'waiting':
-      return atRest(merge, facts)
+      return nextStepAtRest(merge, facts)
     case 'rebasing':
     case 'verifying':
     case 'landing':
-      return underWay(merge, facts)
+      return nextStepUnderWay(merge, facts)
   }
 }
 
-function atRest(merge: Merge, facts: MergeFacts): MergeStep {
+function nextStepAtRest(merge: Merge, facts: MergeFacts): MergeStep {
   // A person may have merged it by hand while it waited.
   if (facts.hasResult && merge.result !== null) return { kind: 'finish', result: merge.result }
   if (facts.hasHead && merge.head !== null) return { kind: 'finish', result: merge.head }
@@ -109,8 +112,8 @@ function atRest(merge: Merge, facts: MergeFacts): MergeStep {
   return { kind: 'attempt' }
 }
 
-/** Somebody died here. Only the move of the target cannot be taken back, and of that git knows. */
-function underWay(merge: Merge, facts: MergeFacts): MergeStep {
+/** The daemon died during this merge. Only the move of the target cannot be undone, and git knows whether that happened. */
+function nextStepUnderWay(merge: Merge, facts: MergeFacts): MergeStep {
   if (facts.hasResult && merge.result !== null) return { kind: 'finish', result: merge.result }
   return { kind: 'restore' }
 }
@@ -128,7 +131,7 @@ export async function readMergeFacts(merge: Merge, isStale: boolean): Promise<Me
 
 type MergePatch = Partial<Omit<Merge, 'id'>>
 
-/** Changes a row in a transaction of its own, with whatever else belongs into it; undefined where somebody was quicker. */
+/** Changes a row in its own transaction, together with what `also` writes; undefined where somebody else changed the row first. */
 export function changeMerge(
   merge: Merge,
   patch: MergePatch,
@@ -142,25 +145,25 @@ export function changeMerge(
   })
 }
 
-/** The same in the caller's transaction. */
+/** Changes a row in the caller's transaction; undefined where somebody else changed the row first. */
 export async function changeMergeIn(
   merge: Merge,
   patch: MergePatch,
   { store, clock }: Pick<MergeDeps, 'store' | 'clock'>,
   tx: Tx,
 ): Promise<Merge | undefined> {
-  const all = { ...patch, updated_at: clock.now() }
-  return (await store.merges.move(merge, all, tx)) ? { ...merge, ...all } : undefined
+  const changes = { ...patch, updated_at: clock.now() }
+  return (await store.merges.move(merge, changes, tx)) ? { ...merge, ...changes } : undefined
 }
 
-/** Tells of a merge, to whoever follows its task. */
+/** Appends the event that a merge is held up. */
 export async function appendHeldUp(merge: Merge, reason: string, tx: Tx): Promise<void> {
   const { task_id: task, target } = merge
   await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.held_up', body: { task, target, reason } }])
 }
 
-/** Where the work of a merge lies, as long as it has a place. */
-export async function placeOfMerge(
+/** The worktree that holds the work of a merge; undefined where it is archived or removed. */
+export async function findMergeWorktree(
   { task_id, attempt }: Pick<Merge, 'task_id' | 'attempt'>,
   { store }: Pick<MergeDeps, 'store'>,
 ): Promise<Worktree | undefined> {
@@ -170,11 +173,8 @@ export async function placeOfMerge(
   return { directory, top, task, attempt, branch, target, base }
 }
 
-/** The same where git may be called in it: what the agent did to its file `.git` must not lead us into another repository. */
-export async function usableWorktreeOfMerge(
-  merge: Merge,
-  deps: Pick<MergeDeps, 'store'>,
-): Promise<Worktree | undefined> {
-  const place = await placeOfMerge(merge, deps)
-  return place && (await repairGitLink({ top: place.top, repository: merge.repository })) ? place : undefined
+/** The worktree of a merge if git can be called in it: an agent may have made its file `.git` point to another repository. */
+export async function findUsableWorktree(merge: Merge, deps: Pick<MergeDeps, 'store'>): Promise<Worktree | undefined> {
+  const worktree = await findMergeWorktree(merge, deps)
+  return worktree && (await repairGitLink({ top: worktree.top, repository: merge.repository })) ? worktree : undefined
 }

@@ -23,8 +23,8 @@ export interface TargetMove extends MergeQueueKey {
 }
 
 /**
- * Moves a branch forward from the commit that we know to one that stands on it, and whatever checkout it is in with it. A person
- * who has moved it meanwhile loses nothing: then nothing happens.
+ * Moves a branch forward from the expected commit to a descendant, together with the checkout that it is in. If a person has moved
+ * the branch meanwhile, nothing happens and they lose nothing.
  */
 export async function moveTarget({ repository, target, from, to, message }: TargetMove): Promise<TargetMoveResult> {
   const checkouts = await findCheckouts(repository, target)
@@ -41,7 +41,7 @@ export async function moveTarget({ repository, target, from, to, message }: Targ
   return { kind: 'blocked', why: `the branch ${target} cannot be moved: ${moved.stderr.trim()}` }
 }
 
-/** Why the target cannot be moved now, looked at before anything is written down; undefined where it can. */
+/** Why the target cannot be moved now; undefined where it can. Checked before any row is changed. */
 export async function whyTargetBlocked({
   repository,
   target,
@@ -65,7 +65,7 @@ function checkedOutTwice(target: string, checkouts: readonly BranchCheckout[]): 
   return `${target} is checked out in more than one place: ${checkouts.map(({ top }) => top).join(', ')}`
 }
 
-/** `raced`: the target is not where it was any more, and nothing was changed. */
+/** `raced`: somebody else has moved the target, and nothing was changed. */
 type TargetMoveResult = { kind: 'moved' } | { kind: 'raced' } | { kind: 'blocked'; why: string }
 
 export interface CheckoutMove {
@@ -77,9 +77,9 @@ export interface CheckoutMove {
 }
 
 /**
- * Moves a branch together with the checkout that it is in. Under git's own lock: the files first, then the branch, then the
- * index, so that whoever dies in between leaves a branch that either has not moved at all, with files that can be put back, or
- * has moved, with files that are as it says (repair-checkout.ts).
+ * Moves a branch together with the checkout that it is in, under git's own lock: the files first, then the branch, then the
+ * index. A death in between leaves a branch that either has not moved, with files that can be put back, or has moved, with files
+ * that match it (`repairCheckout`).
  */
 async function updateCheckout(checkout: BranchCheckout, move: CheckoutMove): Promise<TargetMoveResult> {
   const { own, top, standing } = checkout
@@ -122,7 +122,7 @@ async function underLock(
   return { kind: 'moved' }
 }
 
-/** A file that was touched and not changed is one of which git has to convince itself first; that takes a call of its own. */
+/** A file that was touched but not changed makes `read-tree` fail until the index is refreshed, which takes a call of its own. */
 async function writeFiles({ top, index, from, to }: { top: string; index: string; from: string; to: string }) {
   const env = { GIT_INDEX_FILE: index }
   const written = await git(top, ['read-tree', '-m', '-u', from, to], { env })
@@ -131,7 +131,7 @@ async function writeFiles({ top, index, from, to }: { top: string; index: string
   return git(top, ['read-tree', '-m', '-u', from, to], { env })
 }
 
-/** Why a checkout may not be brought from one commit to another now, in words for the person; undefined where it may. */
+/** Why a checkout cannot be moved from one commit to another now, in words for the person; undefined where it can. */
 async function whyCheckoutBlocked(checkout: BranchCheckout, from: string, to: string): Promise<string | undefined> {
   const { top, standing } = checkout
   if (standing) return operationUnderWay(checkout, standing)
@@ -139,42 +139,42 @@ async function whyCheckoutBlocked(checkout: BranchCheckout, from: string, to: st
   return typeof status === 'string' ? status : blockedBy(status, { top, from, to })
 }
 
-/** Somebody is in the middle of something there. */
+/** The reason for the person when a git operation is unfinished there. */
 function operationUnderWay({ top }: BranchCheckout, { kind }: GitOperation): string {
   return `a ${kind} is under way in ${top}: finish or abort it`
 }
 
-/** The same for a checkout whose status is known, and in which nothing is under way. */
+/** Why a checkout without an unfinished git operation cannot be moved, given its status. */
 async function blockedBy(
   { loose }: CheckoutStatus,
   { top, from, to }: { top: string; from: string; to: string },
 ): Promise<string | undefined> {
-  if (loose.length > 0) return `${top} has changes that are not committed: ${some(loose)}. Commit or stash them`
-  const unknown = await untrackedInTheWay(top, from, to)
-  if (unknown.length === 0) return undefined
-  return `files in ${top} that git does not know would be overwritten: ${some(unknown)}. Move them away`
+  if (loose.length > 0) return `${top} has changes that are not committed: ${nameSome(loose)}. Commit or stash them`
+  const untracked = await findUntrackedInTheWay(top, from, to)
+  if (untracked.length === 0) return undefined
+  return `files in ${top} that git does not know would be overwritten: ${nameSome(untracked)}. Move them away`
 }
 
-/** Files that come with the new commit and are there already: ignored ones too, which git itself would overwrite. */
-async function untrackedInTheWay(top: string, from: string, to: string): Promise<string[]> {
+/** Files that the new commit adds and that exist already: also ignored ones, which git itself would overwrite. */
+async function findUntrackedInTheWay(top: string, from: string, to: string): Promise<string[]> {
   const args = ['diff-tree', '-r', '--name-status', '--diff-filter=AD', '--no-renames', '-z', from, to]
-  const fields = listed((await git(top, args)).stdout)
-  const leaves = new Set(fields.filter((_, index) => index % 2 === 1 && fields[index - 1] === 'D'))
+  const fields = splitByNul((await git(top, args)).stdout)
+  const deleted = new Set(fields.filter((_, index) => index % 2 === 1 && fields[index - 1] === 'D'))
   const added = fields.filter((_, index) => index % 2 === 1 && fields[index - 1] === 'A')
-  const found: string[] = []
+  const inTheWay: string[] = []
   for (const path of added) {
-    // A file that is a folder from now on, or lies where one has to be.
-    const blocking = parentPaths(path).find(part => !leaves.has(part) && kindAt(join(top, part)) === 'file')
-    if (blocking !== undefined) found.push(blocking)
-    else if (kindAt(join(top, path)) === 'file') found.push(path)
-    else if (kindAt(join(top, path)) === 'folder') found.push(...(await unknownBelow(top, path)))
+    // A file stands where the new commit needs a folder.
+    const blocking = parentPaths(path).find(part => !deleted.has(part) && kindAt(join(top, part)) === 'file')
+    if (blocking !== undefined) inTheWay.push(blocking)
+    else if (kindAt(join(top, path)) === 'file') inTheWay.push(path)
+    else if (kindAt(join(top, path)) === 'folder') inTheWay.push(...(await listUntracked(top, path)))
   }
-  return [...new Set(found)]
+  return [...new Set(inTheWay)]
 }
 
-/** Without a word about ignored files git lists those as well. */
-async function unknownBelow(top: string, path: string): Promise<string[]> {
-  return listed((await git(top, ['ls-files', '--others', '-z', '--', path])).stdout)
+/** Without an exclude option git lists ignored files as well. */
+async function listUntracked(top: string, path: string): Promise<string[]> {
+  return splitByNul((await git(top, ['ls-files', '--others', '-z', '--', path])).stdout)
 }
 
 /** `a/b/c` gives `a` and `a/b`. */
@@ -188,17 +188,17 @@ function kindAt(path: string): 'file' | 'folder' | undefined {
     const stats = lstatSync(path, { throwIfNoEntry: false })
     return stats && (stats.isDirectory() ? 'folder' : 'file')
   } catch {
-    return undefined // something above it is a file, which is looked at by itself
+    return undefined // one of its parents is a file, which is checked by itself
   }
 }
 
-function listed(text: string): string[] {
-  return text.split('\0').filter(each => each !== '')
+function splitByNul(text: string): string[] {
+  return text.split('\0').filter(path => path !== '')
 }
 
 const MOST_NAMED = 5
 
-function some(paths: readonly string[]): string {
+function nameSome(paths: readonly string[]): string {
   const more = paths.length - MOST_NAMED
   return `${paths.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

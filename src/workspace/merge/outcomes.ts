@@ -4,12 +4,12 @@ import type { VerificationResult } from '../../domain/evidence.ts'
 import type { Conflict, Merge } from '../../domain/merge.ts'
 import { git } from '../git/git.ts'
 import { isAncestorOrSame, readBranchTips } from '../git/refs.ts'
-import { appendHeldUp, changeMerge, changeMergeIn, type MergeDeps, placeOfMerge } from './merge-state.ts'
+import { appendHeldUp, changeMerge, changeMergeIn, findMergeWorktree, type MergeDeps } from './merge-state.ts'
 
 /** How often a task's conversation is given a conflict before a person is. */
 const MAX_CONFLICT_ROUNDS = 5
 
-/** Something that is in the target: all of them at once, then what is left of them goes. */
+/** Records that merges are in the target, all in one transaction, then cleans up their worktrees and branches. */
 export async function finish(landed: readonly { merge: Merge; result: string }[], deps: MergeDeps): Promise<void> {
   crashPoint('merge.before-commit')
   const merged = await deps.store.transaction(async tx => {
@@ -29,36 +29,36 @@ export async function finish(landed: readonly { merge: Merge; result: string }[]
   for (const merge of merged) await cleanUp(merge, deps)
 }
 
-/** A stale attempt: whatever it has done stays where it is. */
+/** Aborts the merge of a stale attempt; its worktree and branch stay as they are. */
 export async function abortStale(merge: Merge, why: string, deps: MergeDeps): Promise<void> {
   await changeMerge(merge, { state: 'aborted', reason: why }, deps)
 }
 
-/** It goes on by itself when something outside has changed; told once for each reason. */
+/** Lets a merge wait until something outside changes; the event is appended once for each reason. */
 export async function holdUp(merge: Merge, reason: string, deps: MergeDeps): Promise<void> {
   if (merge.state === 'waiting' && merge.reason === reason) return
   await changeMerge(merge, { state: 'waiting', reason }, deps, (now, tx) => appendHeldUp(now, reason, tx))
 }
 
-/** All of them wait for their turn again. */
+/** Puts merges back into the queue. */
 export async function requeue(merges: readonly Merge[], reason: string, deps: MergeDeps): Promise<void> {
   for (const merge of merges) await changeMerge(merge, { state: 'queued', batch: null, reason }, deps)
 }
 
-/** A person has to look. */
+/** Fails a merge, and leaves it to a person. */
 export async function giveUp(merge: Merge, why: string, deps: MergeDeps): Promise<void> {
   deps.log.warn({ merge: merge.id, task: merge.task_id, why }, 'merge given up')
   await changeMerge(merge, { state: 'failed', reason: why }, deps, (now, tx) => deps.gaveUp(now, why, tx))
 }
 
-/** What passed before does not on the target of now. */
+/** Sends work back to its task: its gates passed before, but fail on the current target. */
 export async function sendBack(merge: Merge, result: VerificationResult, deps: MergeDeps): Promise<void> {
   if (result.status === 'broken') return giveUp(merge, `the gates could not run: ${firstProblem(result)}`, deps)
   const reason = `on top of ${merge.target} the gates fail: ${firstProblem(result)}`
   await changeMerge(merge, { state: 'failed', reason }, deps, (now, tx) => deps.sentBack(now, result, tx))
 }
 
-/** Its own conversation gets the conflict, which stands in the worktree; after so many a person does. */
+/** Hands a conflict, which is left in the worktree, to the task's own conversation; after `MAX_CONFLICT_ROUNDS` to a person. */
 export async function handOverConflict(merge: Merge, conflict: Conflict, deps: MergeDeps): Promise<void> {
   const files = conflict.files.map(({ path }) => path).join(', ')
   const rounds = merge.rounds + 1
@@ -77,24 +77,24 @@ function firstProblem({ next_steps, findings }: VerificationResult): string {
   return next_steps[0] ?? findings.find(({ weight }) => weight === 'block')?.text ?? 'no reason was given'
 }
 
-/** Removes worktree and branch of a merge that landed. What cannot go now stays until the next start looks at it again. */
+/** Removes worktree and branch of a merge that landed. What cannot be removed now is tried again at the daemon's next start. */
 export async function cleanUp(merge: Merge, deps: MergeDeps): Promise<void> {
   try {
-    const place = await placeOfMerge(merge, deps)
+    const worktree = await findMergeWorktree(merge, deps)
     crashPoint('merge.before-remove')
     const landed = merge.head ?? undefined
-    const removal = place && (await deps.removePlace(place, { landed }))
+    const removal = worktree && (await deps.removeWorktree(worktree, { landed }))
     crashPoint('merge.after-remove')
     if (removal?.kind === 'kept') return
-    if (removal?.kind !== 'removed') await dropBranch(merge) // it went with the worktree
+    if (removal?.kind !== 'removed') await dropBranch(merge) // otherwise it was removed with the worktree
     await changeMerge(merge, { cleaned_at: deps.clock.now() }, deps)
   } catch (error) {
-    // The work is in the target and the task is done: what is left lying about is no failure of theirs.
+    // The work is in the target and the task is done: leftovers are no failure of either.
     deps.log.warn({ merge: merge.id, task: merge.task_id, problem: messageOf(error) }, 'merged work left behind')
   }
 }
 
-/** Only where the target holds all of it. */
+/** Deletes the branch if the target or the result holds all of it. */
 async function dropBranch({ repository, branch, target, result }: Merge): Promise<void> {
   const tips = await readBranchTips(repository, [branch, target])
   const [tip, into] = [tips.get(branch), tips.get(target)]

@@ -10,14 +10,14 @@ import type { PullRequestResult } from './merge-state.ts'
 type PersonEnv = Record<string, string | undefined>
 
 /**
- * Pushes a task's branch and opens a pull request with `gh`, as the person whose environment it is given. The repository's own
- * settings may have been written by an agent: they name the remote, and nothing that is started. Done again, it finds the pull
- * request that is there.
+ * Pushes a task's branch and opens a pull request with `gh`, as the person whose environment is passed. An agent may have written
+ * the repository's own settings: they name the remote, but never a program that is run. A second call finds the pull request
+ * that is already open.
  */
 export function openPullRequestProposer(
   env: PersonEnv,
-): (merge: Merge, place: Worktree, title: string) => Promise<PullRequestResult> {
-  return async (merge, place, title) => {
+): (merge: Merge, worktree: Worktree, title: string) => Promise<PullRequestResult> {
+  return async (merge, worktree, title) => {
     const gh = findProgram('gh', env)
     if (gh === undefined) return noPullRequest('the program gh is not installed: see https://cli.github.com')
     const remote = await findRemote(merge.repository, merge.target)
@@ -26,7 +26,7 @@ export function openPullRequestProposer(
     if (pushed !== undefined) return noPullRequest(pushed)
     const call = (args: string[], input = '') => runGh(gh, args, { env: personEnv(env), input })
     const where = ['--repo', remote.url]
-    const there = await call([
+    const existing = await call([
       'pr',
       'list',
       ...where,
@@ -39,11 +39,11 @@ export function openPullRequestProposer(
       '--jq',
       '.[0].url',
     ])
-    if (there.ok && isAddress(there.stdout)) return { ok: true, url: there.stdout.trim() }
+    if (existing.ok && isAddress(existing.stdout)) return { ok: true, url: existing.stdout.trim() }
     const head = ['--head', merge.branch, '--base', merge.target]
     const made = await call(
       ['pr', 'create', ...where, ...head, '--title', title, '--body-file', '-'],
-      await bodyOf(merge, place),
+      await describeWork(merge, worktree),
     )
     const url = made.stdout.split('\n').findLast(isAddress)
     if (made.ok && url !== undefined) return { ok: true, url: url.trim() }
@@ -53,19 +53,19 @@ export function openPullRequestProposer(
 
 async function pushBranch(merge: Merge, { name, url }: PushRemote, env: PersonEnv): Promise<string | undefined> {
   const what = `${merge.result ?? merge.head}:refs/heads/${merge.branch}`
-  // By its address: what else the repository says of the remote does not count.
+  // The remote is given by its address, so that other settings that the repository has for it do not apply.
   const args = ['push', '--no-verify', '--porcelain', '--receive-pack=git-receive-pack', url, what]
   const { ok, stderr } = await git(merge.repository, args, { env: pushEnv(env), timeoutMs: 5 * 60_000 })
   return ok ? undefined : `${merge.branch} could not be pushed to ${name} (${url}): ${stderr.trim().slice(-500)}`
 }
 
-/** The person's way to a server, and over these protocols only. */
+/** The person's access to the server, restricted to these protocols. */
 function pushEnv(env: PersonEnv): Record<string, string> {
   return {
     ...personEnv(env),
     GIT_ALLOW_PROTOCOL: 'https:ssh:file',
     GIT_SSH_COMMAND: env['GIT_SSH_COMMAND'] ?? 'ssh -o BatchMode=yes',
-    // After the one that empties the list: what the repository names as a helper is never asked.
+    // This comes after the setting that empties the list of helpers: a helper that the repository names is never asked.
     GIT_CONFIG_PARAMETERS: `'credential.helper=!gh auth git-credential'`,
   }
 }
@@ -78,9 +78,9 @@ function personEnv(env: PersonEnv): Record<string, string> {
   return { ...Object.fromEntries(named), GH_PROMPT_DISABLED: '1', GH_NO_UPDATE_NOTIFIER: '1' }
 }
 
-async function bodyOf(merge: Merge, place: Worktree): Promise<string> {
-  const range = `${merge.base ?? place.base}..${merge.head}`
-  const subjects = await askGitLine(place.top, ['log', '--reverse', '--format=* %s', '--max-count=100', range])
+async function describeWork(merge: Merge, worktree: Worktree): Promise<string> {
+  const range = `${merge.base ?? worktree.base}..${merge.head}`
+  const subjects = await askGitLine(worktree.top, ['log', '--reverse', '--format=* %s', '--max-count=100', range])
   return `${subjects ?? ''}\n\nTask ${merge.task_id}, attempt ${merge.attempt}, verified by PerpetualCC.\n`
 }
 
@@ -98,7 +98,7 @@ interface GhResult {
   stderr: string
 }
 
-/** Away from the repository: gh would ask its settings otherwise. */
+/** Runs gh outside the repository: otherwise it would read the repository's settings. */
 function runGh(
   program: string,
   args: string[],
@@ -107,24 +107,24 @@ function runGh(
   return new Promise(resolve => {
     const options = { cwd: tmpdir(), env, timeout: 60_000, maxBuffer: 1_000_000 }
     const child = execFile(program, args, options, (error, stdout, stderr) => resolve({ ok: !error, stdout, stderr }))
-    child.stdin?.on('error', () => undefined) // it did not want to read
+    child.stdin?.on('error', () => undefined) // gh may exit without reading its input
     child.stdin?.end(input)
   })
 }
 
-/** Where a pull request goes. */
+/** The remote that a branch is pushed to. */
 interface PushRemote {
   name: string
   url: string
 }
 
-/** The remote of a branch: the one it follows, else `origin`, else the only one there is. */
+/** The remote of a branch: the one that it tracks, else `origin`, else the only one there is. */
 async function findRemote(repository: string, branch: string): Promise<PushRemote | undefined> {
   const { stdout } = await git(repository, ['remote'])
   const names = stdout.split('\n').filter(name => name !== '')
-  const followed = await askGitLine(repository, ['config', '--get', `branch.${branch}.remote`])
-  const name = [followed, 'origin', names.length === 1 ? names[0] : undefined].find(
-    each => each !== undefined && names.includes(each),
+  const tracked = await askGitLine(repository, ['config', '--get', `branch.${branch}.remote`])
+  const name = [tracked, 'origin', names.length === 1 ? names[0] : undefined].find(
+    candidate => candidate !== undefined && names.includes(candidate),
   )
   const url = name && (await askGitLine(repository, ['remote', 'get-url', '--push', name]))
   return name && url ? { name, url } : undefined

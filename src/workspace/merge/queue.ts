@@ -7,10 +7,10 @@ import { type BatchResult, tryBatch } from './attempt.ts'
 import {
   changeMerge,
   changeMergeIn,
+  findUsableWorktree,
   type MergeDeps,
   nextMergeStep,
   readMergeFacts,
-  usableWorktreeOfMerge,
 } from './merge-state.ts'
 import { whyTargetBlocked } from './move-target.ts'
 import { abortStale, cleanUp, finish, giveUp, holdUp } from './outcomes.ts'
@@ -27,24 +27,24 @@ export interface EnqueueRequest {
 }
 
 /**
- * Queues verified work, in the caller's transaction. A task has one merge that is not over: one that comes back from a conflict
- * goes on in its row, asked again for the same work it gives the same, and that of an older attempt gives way.
+ * Queues verified work, in the caller's transaction. A task has at most one open merge: after a conflict the same row is used
+ * again, a second call for the same work returns the same row, and the merge of an older attempt is aborted.
  */
 export async function enqueueMerge(
-  place: Worktree,
+  worktree: Worktree,
   wanted: EnqueueRequest,
   deps: QueueDeps & { tx: Tx },
 ): Promise<Merge> {
   const { store, clock, tx } = deps
-  const { task: task_id, attempt } = place
-  const worktree = await store.worktrees.get({ task: task_id, attempt }, tx)
-  if (!worktree) throw new AppError('merge_no_worktree', { task: task_id, attempt })
-  const { project, repository, branch, target } = worktree
+  const { task: task_id, attempt } = worktree
+  const row = await store.worktrees.get({ task: task_id, attempt }, tx)
+  if (!row) throw new AppError('merge_no_worktree', { task: task_id, attempt })
+  const { project, repository, branch, target } = row
   const { strategy, head } = wanted
   const state = wanted.review ? 'review' : 'queued'
   const open = await store.merges.open(task_id, tx)
   if (open && open.attempt === attempt) {
-    const isAtWork = MERGES_AT_WORK.some(each => each === open.state)
+    const isAtWork = MERGES_AT_WORK.some(state => state === open.state)
     if (isAtWork || (open.head === head && open.state !== 'conflicted')) return open
     const patch = { state, head, strategy, base: null, result: null, reason: null } as const
     return (await changeMergeIn(open, patch, deps, tx)) ?? open
@@ -62,13 +62,13 @@ export async function enqueueMerge(
 
 type QueueDeps = Pick<MergeDeps, 'store' | 'clock'>
 
-/** A checkout is looked at again so soon, or later the longer it has stood in the way. */
+/** How soon a blocked checkout is checked again: the longer it has been blocked, the later. */
 const SOONEST_MS = 2_000
 const LATEST_MS = 60_000
 
 /**
- * Brings forward what waits in one queue until nothing can go on; one caller at a time for each. Where together they do not pass,
- * fewer are tried, half of them each time, until the one is found that is at fault: it goes back alone, the others land.
+ * Advances one queue until nothing in it can go on; one caller at a time for each queue. Where merges do not pass together, half
+ * as many are tried each time, until the one at fault is found: it is sent back alone, and the others land.
  */
 export async function advanceMerges(lane: MergeQueueKey, deps: MergeDeps): Promise<{ lookAgainAt?: number }> {
   let size = deps.batch
@@ -85,15 +85,15 @@ export async function advanceMerges(lane: MergeQueueKey, deps: MergeDeps): Promi
   return {}
 }
 
-/** The first ones, up to so many; what becomes a pull request goes alone. */
+/** The first merges, up to `size`; a merge that becomes a pull request goes alone. */
 function nextBatch(ready: readonly Merge[], size: number): Merge[] {
   const alone = ready.findIndex(merge => merge.as_pull_request)
   return ready.slice(0, Math.max(1, alone < 0 ? size : Math.min(size, alone)))
 }
 
 /**
- * The first so many whose turn can come, and the target as they were looked at; what git and the store say of the others is
- * carried out on the way.
+ * The first merges that can be tried, up to `most`, and the target's commit at that time. The next steps of the merges that
+ * cannot be tried are carried out on the way.
  */
 async function collectReady(
   lane: MergeQueueKey,
@@ -121,7 +121,7 @@ function listWaiting(lane: MergeQueueKey, { store }: MergeDeps): Promise<Merge[]
   return store.merges.list({ lane, states: ['queued', 'waiting'] })
 }
 
-/** Whether what held the first one up still does: looked at alone, so that waiting costs one look at the checkout each time. */
+/** Whether the first merge is still blocked. Only that one is checked, so that waiting stays cheap: one look at the checkout. */
 async function isStillBlocked(first: Merge | undefined, tip: string, deps: MergeDeps): Promise<boolean> {
   if (first?.state !== 'waiting' || first.result === null) return false
   const { repository, target, result } = first
@@ -131,8 +131,8 @@ async function isStillBlocked(first: Merge | undefined, tip: string, deps: Merge
 }
 
 /**
- * A failure that nobody foresaw leaves the rows in the queue and says so; what it left in the worktrees is put right at the next
- * try. So does somebody who has taken one of them away.
+ * Tries a batch; an unexpected error leaves the rows in the queue with a reason, and the next try restores their worktrees. A row
+ * that somebody else has changed meanwhile is treated the same way.
  */
 async function tryBatchSafely(rows: readonly Merge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
   try {
@@ -144,7 +144,7 @@ async function tryBatchSafely(rows: readonly Merge[], tip: string, deps: MergeDe
     deps.log.error({ merges: rows.map(({ id }) => id), problem: messageOf(error) }, 'merge failed')
     for (const { id } of rows) {
       const now = await deps.store.merges.get(id)
-      if (now && MERGES_AT_WORK.some(each => each === now.state)) await changeMerge(now, { state, reason }, deps)
+      if (now && MERGES_AT_WORK.some(active => active === now.state)) await changeMerge(now, { state, reason }, deps)
     }
     return { kind: isMoved ? 'again' : 'waits' }
   }
@@ -158,8 +158,8 @@ function whenToLookAgain(rows: readonly Merge[], { clock }: MergeDeps): { lookAg
 }
 
 /**
- * After a death: what was under way is finished where git says that it happened, and goes back into the queue where it did not;
- * checkouts that somebody died in are mended. Called once, before anything of the queues goes on.
+ * Recovers after a death of the daemon: a merge that was under way is finished where git says that it happened, and queued again
+ * where it did not; checkouts that were left half moved are repaired. Called once, before any queue is advanced.
  */
 export async function recoverMerges(deps: MergeDeps): Promise<void> {
   for (const lane of await deps.store.merges.lanes()) {
@@ -171,11 +171,11 @@ export async function recoverMerges(deps: MergeDeps): Promise<void> {
 }
 
 async function recoverMerge(merge: Merge, deps: MergeDeps): Promise<void> {
-  // Whether it is stale is asked when its turn comes: what has happened has happened.
+  // Staleness is checked when the merge is tried: what git has already done stays done.
   const step = nextMergeStep(merge, await readMergeFacts(merge, false))
   if (step.kind === 'finish') return finish([{ merge, result: step.result }], deps)
-  const place = await usableWorktreeOfMerge(merge, deps)
-  const why = place && (await restoreAfterDeath(merge, place))
+  const worktree = await findUsableWorktree(merge, deps)
+  const why = worktree && (await restoreAfterDeath(merge, worktree))
   if (why !== undefined) return giveUp(merge, why, deps)
   const reason = 'the daemon ended while it was being merged'
   await changeMerge(merge, { state: 'queued', batch: null, result: null, reason }, deps)

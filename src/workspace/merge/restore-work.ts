@@ -12,55 +12,58 @@ import { askGitLine, isAncestorOrSame } from '../git/refs.ts'
 import type { MergeDeps } from './merge-state.ts'
 
 /**
- * Brings a task's worktree and branch back to the verified work. What it finds there beside it, commits and loose files, is kept
- * under a ref first, but for what we made of it ourselves: whoever died here may not have been alone. Gives why it could not.
+ * Resets a task's worktree and branch to the verified work. Commits and uncommitted files beyond it are kept under a ref first,
+ * except the commit that this merge made itself (`ownCommit`): somebody else may have worked there too. Returns why it could not.
  */
 export async function restoreWork(
   merge: Merge,
-  place: Worktree,
-  isOurs: string | null = null,
+  worktree: Worktree,
+  ownCommit: string | null = null,
 ): Promise<string | undefined> {
   const { head, branch } = merge
   if (head === null) return 'nobody knows which commit was verified'
-  const [status, standing] = await Promise.all([readCheckoutStatus(place.top, 'all'), findGitOperation(place.top)])
+  const [status, operation] = await Promise.all([
+    readCheckoutStatus(worktree.top, 'all'),
+    findGitOperation(worktree.top),
+  ])
   if (typeof status === 'string') return status
-  const isThere = status.branch === branch && status.commit === head && !standing
-  if (isThere && status.loose.length === 0) return undefined
-  const problem = await keepWhatIsThere(status, { merge, place, isOurs })
+  const isAtHead = status.branch === branch && status.commit === head && !operation
+  if (isAtHead && status.loose.length === 0) return undefined
+  const problem = await keepOtherWork(status, { merge, worktree, ownCommit })
   if (problem !== undefined) return problem
-  if (standing || status.branch !== branch) {
-    // Not --abort: it goes back to where git believes to have begun, and that may be half written.
-    if (standing?.kind === 'rebase') await git(place.top, ['rebase', '--quit'])
-    await removeRebaseState(place.top)
-    await git(place.top, ['symbolic-ref', 'HEAD', `refs/heads/${branch}`])
+  if (operation || status.branch !== branch) {
+    // Not --abort: it goes back to the start that git has noted, and that note may be half written.
+    if (operation?.kind === 'rebase') await git(worktree.top, ['rebase', '--quit'])
+    await removeRebaseState(worktree.top)
+    await git(worktree.top, ['symbolic-ref', 'HEAD', `refs/heads/${branch}`])
   }
-  const back = await git(place.top, ['reset', '--hard', '--quiet', head])
-  if (!back.ok) return `${place.top} cannot be brought back to ${head.slice(0, 12)}: ${back.stderr.trim()}`
-  if (status.loose.length > 0) await git(place.top, ['clean', '-d', '--force', '--quiet']) // it was kept above
+  const back = await git(worktree.top, ['reset', '--hard', '--quiet', head])
+  if (!back.ok) return `${worktree.top} cannot be brought back to ${head.slice(0, 12)}: ${back.stderr.trim()}`
+  if (status.loose.length > 0) await git(worktree.top, ['clean', '-d', '--force', '--quiet']) // they were kept above
   return undefined
 }
 
 interface KeepContext {
   merge: Merge
-  place: Worktree
-  isOurs: string | null
+  worktree: Worktree
+  ownCommit: string | null
 }
 
-/** Gives why something could not be kept. */
-async function keepWhatIsThere(
+/** Keeps commits and files that the verified work does not contain. Returns why something could not be kept. */
+async function keepOtherWork(
   status: CheckoutStatus,
-  { merge, place, isOurs }: KeepContext,
+  { merge, worktree, ownCommit }: KeepContext,
 ): Promise<string | undefined> {
   const { repository, branch, head, task_id } = merge
-  if (status.loose.length > 0 && !(await keepUncommitted(repository, place))) {
-    return `what lies loose in ${place.top} cannot be kept, so it is left alone`
+  if (status.loose.length > 0 && !(await keepUncommitted(repository, worktree))) {
+    return `what lies loose in ${worktree.top} cannot be kept, so it is left alone`
   }
   const tip =
     status.branch === branch
       ? status.commit
       : await askGitLine(repository, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])
   for (const commit of new Set([tip, status.commit])) {
-    const isKnown = commit === undefined || commit === isOurs || commit === head
+    const isKnown = commit === undefined || commit === ownCommit || commit === head
     if (isKnown || (await isAncestorOrSame(repository, commit, head ?? ''))) continue
     const isKept = await keepCommitRef(repository, task_id, commit)
     if (!isKept) return `the commit ${commit} cannot be kept, so ${branch} is left alone`
@@ -68,16 +71,16 @@ async function keepWhatIsThere(
   return undefined
 }
 
-/** The same after a death: a git of ours may still be at it, or have left its locks. */
-export async function restoreAfterDeath(merge: Merge, place: Worktree): Promise<string | undefined> {
-  const own = (await findGitFolder(place.top))?.own
-  if (own === undefined) return `${place.top} is no worktree any more`
+/** Restores the work after a death of the daemon: a git process of ours may still be running, or have left its locks. */
+export async function restoreAfterDeath(merge: Merge, worktree: Worktree): Promise<string | undefined> {
+  const own = (await findGitFolder(worktree.top))?.own
+  if (own === undefined) return `${worktree.top} is no worktree any more`
   const branch = join(merge.repository, 'refs', 'heads', merge.branch)
-  await waitForOrphanedGit(place.top, [join(own, 'index.lock'), join(own, 'HEAD.lock'), `${branch}.lock`])
-  return restoreWork(merge, place, merge.result)
+  await waitForOrphanedGit(worktree.top, [join(own, 'index.lock'), join(own, 'HEAD.lock'), `${branch}.lock`])
+  return restoreWork(merge, worktree, merge.result)
 }
 
-/** A rebase that died while it wrote its own files cannot even be given up by git. */
+/** If a rebase dies while it writes its own files, git cannot even quit it. */
 async function removeRebaseState(top: string): Promise<void> {
   const own = (await findGitFolder(top))?.own
   if (own === undefined) return
@@ -86,14 +89,14 @@ async function removeRebaseState(top: string): Promise<void> {
   }
 }
 
-/** Names a commit so that it stays, whatever happens to its branch; once for each commit. */
+/** Puts a ref on a commit so that it survives whatever happens to its branch; once for each commit. */
 async function keepCommitRef(repository: string, task: string, commit: string): Promise<boolean> {
   const prefix = `refs/pcc/archive/${task}/`
   const kept = await git(repository, ['for-each-ref', '--format=%(objectname) %(refname)', prefix])
   const lines = kept.stdout.split('\n').filter(line => line !== '')
   if (lines.some(line => line.startsWith(`${commit} `))) return true
   const numbers = lines.map(line => Number(line.slice(line.lastIndexOf('/') + 1))).filter(Number.isInteger)
-  // Made only where it is not there: somebody else may take the same number in the same moment.
+  // The ref is only created where it does not exist: somebody else may take the same number at the same moment.
   for (let number = Math.max(0, ...numbers) + 1; ; number += 1) {
     const made = await git(repository, ['update-ref', `${prefix}${number}`, commit, ZERO_ID])
     if (made.ok) return true
@@ -103,43 +106,40 @@ async function keepCommitRef(repository: string, task: string, commit: string): 
 
 const ZERO_ID = '0'.repeat(40)
 
-/**
- * Puts everything that is in a worktree and in no commit into one that stays, without touching the worktree. False where that
- * was not possible.
- */
-async function keepUncommitted(repository: string, place: Worktree): Promise<boolean> {
-  const own = (await findGitFolder(place.top))?.own
+/** Saves everything uncommitted in a worktree as a commit under a ref, without touching the worktree. False where that fails. */
+async function keepUncommitted(repository: string, worktree: Worktree): Promise<boolean> {
+  const own = (await findGitFolder(worktree.top))?.own
   if (own === undefined) return false
   const index = join(own, `pcc-keep-${randomUUID()}`)
   try {
-    const env = { ...(await committerEnv(place.top)), GIT_INDEX_FILE: index }
-    await git(place.top, ['read-tree', 'HEAD'], { env })
-    if (!(await git(place.top, ['add', '-A', '.'], { env })).ok) return false
-    const tree = (await git(place.top, ['write-tree'], { env })).stdout.trim()
+    const env = { ...(await committerEnv(worktree.top)), GIT_INDEX_FILE: index }
+    await git(worktree.top, ['read-tree', 'HEAD'], { env })
+    if (!(await git(worktree.top, ['add', '-A', '.'], { env })).ok) return false
+    const tree = (await git(worktree.top, ['write-tree'], { env })).stdout.trim()
     if (tree === '') return false
-    if (tree === (await askGitLine(place.top, ['rev-parse', 'HEAD^{tree}']))) return true
+    if (tree === (await askGitLine(worktree.top, ['rev-parse', 'HEAD^{tree}']))) return true
     const commit = await git(
-      place.top,
-      ['commit-tree', tree, '-p', 'HEAD', '-m', `Left in the worktree of ${place.task}`],
+      worktree.top,
+      ['commit-tree', tree, '-p', 'HEAD', '-m', `Left in the worktree of ${worktree.task}`],
       {
         env,
       },
     )
-    return commit.ok && (await keepCommitRef(repository, place.task, commit.stdout.trim()))
+    return commit.ok && (await keepCommitRef(repository, worktree.task, commit.stdout.trim()))
   } finally {
     await rm(index, { force: true })
   }
 }
 
-/** Verified work under the name that it was verified by: a rebase or a squash gives the target the same in other commits. */
+/** Refs to the commits that were verified: after a rebase or a squash the target holds the same work in other commits. */
 const VERIFIED_PREFIX = 'refs/pcc/merged'
 
-/** Keeps the commit of verified work. Done again it is the same; false where git refuses. */
+/** Keeps the commit of verified work. A second call changes nothing; false where git refuses. */
 export async function keepVerified(repository: string, task: string, commit: string): Promise<boolean> {
   return (await git(repository, ['update-ref', `${VERIFIED_PREFIX}/${task}/${commit.slice(0, 12)}`, commit])).ok
 }
 
-/** Forgets verified work that was committed before a time, in seconds, and gives how much. */
+/** Deletes the refs to verified work that was committed before a time, in seconds, and returns how many. */
 async function forgetVerified(repository: string, before: number): Promise<number> {
   const format = '--format=%(committerdate:unix) %(objectname) %(refname)'
   const { stdout } = await git(repository, ['for-each-ref', format, VERIFIED_PREFIX])
@@ -154,8 +154,8 @@ async function forgetVerified(repository: string, before: number): Promise<numbe
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * Forgets the first form of work that has long been in its target in another one. That of a task whose merge is not over stays,
- * since a repository in which something is under way is left alone. Gives how much.
+ * Deletes the refs to verified commits whose work has long been in the target in another form. A repository with an open merge is
+ * left alone, so that the commits of its tasks stay. Returns how many were deleted.
  */
 export async function forgetOldWork(
   { store, clock }: Pick<MergeDeps, 'store' | 'clock'>,

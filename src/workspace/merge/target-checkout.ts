@@ -24,15 +24,15 @@ import { askGitLine, isAncestorOrSame } from '../git/refs.ts'
 /** A checkout of a branch: the main one of the repository, or another worktree. */
 export interface BranchCheckout {
   top: string
-  /** Where git keeps its HEAD and index. */
+  /** The folder where git keeps its HEAD and index. */
   own: string
-  /** What stands half done there: it will come back to the branch, wherever HEAD is meanwhile. */
+  /** An unfinished git operation, which will return to the branch, wherever HEAD is meanwhile. */
   standing: GitOperation | undefined
 }
 
 /**
- * Where a branch is checked out. There is at most one such place unless somebody forced a second. Undefined where git cannot
- * tell: a branch must not be moved under a checkout that nobody has seen.
+ * The checkouts of a branch. There is at most one unless somebody forced a second. Undefined where git cannot tell: a branch must
+ * not be moved under a checkout that is not known.
  */
 export async function findCheckouts(repository: string, branch: string): Promise<BranchCheckout[] | undefined> {
   const { ok, stdout } = await git(repository, ['worktree', 'list', '--porcelain'])
@@ -42,7 +42,7 @@ export async function findCheckouts(repository: string, branch: string): Promise
     const lines = block.split('\n')
     const top = lines.find(line => line.startsWith('worktree '))?.slice('worktree '.length)
     const isOn = lines.includes(`branch refs/heads/${branch}`)
-    // One that is on another branch is of no interest; one that is on none may come back to this one.
+    // A checkout on another branch does not matter; a detached one may return to this branch.
     if (top === undefined || !(isOn || lines.includes('detached')) || !existsSync(top)) continue
     const own = (await findGitFolder(top))?.own
     const standing = own === undefined ? undefined : await findGitOperationIn(own)
@@ -51,25 +51,25 @@ export async function findCheckouts(repository: string, branch: string): Promise
   return found
 }
 
-/** What a lock of ours says: which way the checkout was to go, and who was at it. */
+/** The content of a lock of ours: from which commit the checkout moves to which, and whether its process lives. */
 export interface IndexLock {
   from: string
   to: string
-  /** Whoever took it is at work. */
+  /** The process that took the lock is still alive. */
   isHeld: boolean
 }
 
 /**
  * Takes the lock that git itself takes before it changes a checkout's index, so that nobody commits there while files and branch
- * do not fit. It says that it is ours: after a crash it is known whose it is, and how far things can have come. False where it
- * is taken.
+ * do not match. The lock file says that it is ours and what was being done, which is needed after a crash. False where the lock
+ * is already taken.
  */
 export async function takeIndexLock(own: string, from: string, to: string): Promise<boolean> {
   const draft = join(own, `pcc-lock-${randomUUID()}`)
   const words = [LOCK_WORD, from, to, process.pid, (await startTimeOf(process.pid)) ?? '']
   await writeFile(draft, `${words.join(' ')}\n`)
   try {
-    await link(draft, lockOf(own)) // with its words from the first moment on
+    await link(draft, indexLockFile(own)) // the lock has its content from the first moment
     return true
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
@@ -79,29 +79,28 @@ export async function takeIndexLock(own: string, from: string, to: string): Prom
   }
 }
 
-/** The lock of a checkout, where one of us has left it. */
+/** The lock of a checkout, where a daemon of ours has left it. */
 export async function readIndexLock(own: string): Promise<IndexLock | undefined> {
-  const text = await readFile(lockOf(own), 'latin1').catch(() => '')
+  const text = await readFile(indexLockFile(own), 'latin1').catch(() => '')
   const [word, from, to, pid, ...start] = text.trimEnd().split(' ')
   if (word !== LOCK_WORD || from === undefined || to === undefined) return undefined
   return { from, to, isHeld: await isAlive({ pid: Number(pid), startTime: start.join(' ') }) }
 }
 
-/** Gives the lock back. */
 export function freeIndexLock(own: string): Promise<void> {
-  return rm(lockOf(own), { force: true })
+  return rm(indexLockFile(own), { force: true })
 }
 
 const LOCK_WORD = 'pcc-merge'
 
-function lockOf(own: string): string {
+function indexLockFile(own: string): string {
   return join(own, 'index.lock')
 }
 
 /**
- * Mends a checkout in which one of us died while it was moved to another commit. The lock says so and kept everybody out
- * meanwhile. Where the branch has moved, the files were there before it: the index follows. Where it has not, files that the
- * new commit brought go back to what they were; what a person wrote since stays as it is. True where there was something.
+ * Repairs a checkout that was being moved to another commit when the daemon died. The lock says so, and kept others out
+ * meanwhile. If the branch has moved, the files were already written before it, and the index follows. If it has not, files that
+ * the new commit brought go back to what they were; what a person wrote since stays. True where there was something to repair.
  */
 export async function repairCheckout(checkout: BranchCheckout): Promise<boolean> {
   const lock = await readIndexLock(checkout.own)
@@ -114,7 +113,7 @@ export async function repairCheckout(checkout: BranchCheckout): Promise<boolean>
   return true
 }
 
-/** Where the index of the new commit is written before it takes the place of the checkout's. */
+/** The file in which the new index is written before it replaces that of the checkout. */
 export function newIndexFile(own: string): string {
   return join(own, 'pcc-index')
 }
@@ -127,7 +126,7 @@ async function followBranch({ top, own }: BranchCheckout, tip: string): Promise<
   await rename(newIndexFile(own), join(own, 'index'))
 }
 
-/** Puts back what `to` brought in place of what `from` had, as far as nobody else has touched it. */
+/** Restores the files of `from` where those of `to` were written, as far as nobody else has changed them. */
 export async function rollBack({ top, own }: BranchCheckout, from: string, to: string): Promise<void> {
   await rm(newIndexFile(own), { force: true })
   const args = ['diff-tree', '-r', '--name-only', '--no-renames', '-z', from, to]
@@ -135,26 +134,26 @@ export async function rollBack({ top, own }: BranchCheckout, from: string, to: s
   const aside = await mkdtemp(join(own, 'pcc-aside-'))
   try {
     const [before, after] = [
-      await laidOut(top, join(aside, 'before'), from),
-      await laidOut(top, join(aside, 'after'), to),
+      await checkOutFiles(top, join(aside, 'before'), from),
+      await checkOutFiles(top, join(aside, 'after'), to),
     ]
     const touched: string[] = []
-    for (const path of paths) if (await isFromUs(path, { top, before, after })) touched.push(path)
-    // First everything goes that is too much: a folder may have to become a file again.
+    for (const path of paths) if (await isLeftByMove(path, { top, before, after })) touched.push(path)
+    // All files are removed first: a folder may have to become a file again.
     for (const path of touched) await removeFile(top, path)
     for (const path of touched) await copyBack(join(before, path), join(top, path))
   } finally {
     await rm(aside, { recursive: true, force: true })
   }
 
-  /** The files of a commit in which both differ, as a checkout would have them. */
-  async function laidOut(checkout: string, folder: string, commit: string): Promise<string> {
+  /** Writes the files that differ between both commits into a folder, as a checkout of `commit` would have them. */
+  async function checkOutFiles(checkout: string, folder: string, commit: string): Promise<string> {
     await mkdir(folder)
     const env = { GIT_INDEX_FILE: `${folder}-index` }
-    const there = await git(checkout, ['ls-tree', '-r', '--name-only', '-z', '--full-tree', commit])
-    const has = new Set(there.stdout.split('\0'))
+    const listed = await git(checkout, ['ls-tree', '-r', '--name-only', '-z', '--full-tree', commit])
+    const existing = new Set(listed.stdout.split('\0'))
     await git(checkout, ['read-tree', commit], { env })
-    const input = paths.filter(path => has.has(path)).join('\0')
+    const input = paths.filter(path => existing.has(path)).join('\0')
     await git(checkout, ['checkout-index', '--force', `--prefix=${folder}/`, '-z', '--stdin'], { env, input })
     return folder
   }
@@ -166,26 +165,26 @@ interface CheckoutSides {
   after: string
 }
 
-/** It is as the new commit has it, or the beginning of that, or not there at all: only we can have left it so. */
-async function isFromUs(path: string, { top, before, after }: CheckoutSides): Promise<boolean> {
-  const [now, old, fresh] = await Promise.all([top, before, after].map(root => contentOf(root, path)))
+/** Whether a file is as the new commit has it, or the beginning of that, or missing: only an interrupted move leaves it so. */
+async function isLeftByMove(path: string, { top, before, after }: CheckoutSides): Promise<boolean> {
+  const [now, old, fresh] = await Promise.all([top, before, after].map(root => readContent(root, path)))
   if (now === undefined) return old !== undefined
   if (now === 'folder' || (old instanceof Buffer && now.equals(old))) return false
   return fresh instanceof Buffer && fresh.subarray(0, now.length).equals(now)
 }
 
-/** Kind, mode and bytes in one. What lies behind a link that is where a folder should be is not there. */
-async function contentOf(root: string, path: string): Promise<Buffer | 'folder' | undefined> {
+/** Kind, mode and bytes of a file in one buffer. A file behind a link that stands where a folder should be counts as missing. */
+async function readContent(root: string, path: string): Promise<Buffer | 'folder' | undefined> {
   const file = join(root, path)
-  const stats = (await isReached(root, path)) ? await lstat(file).catch(() => undefined) : undefined
+  const stats = (await isReachable(root, path)) ? await lstat(file).catch(() => undefined) : undefined
   if (!stats) return undefined
   if (stats.isDirectory()) return 'folder'
   if (stats.isSymbolicLink()) return Buffer.from(`link:${await readlink(file)}`)
   return Buffer.concat([Buffer.from(stats.mode & 0o100 ? 'run:' : 'file:'), await readFile(file)])
 }
 
-/** Everything above it is a real folder. */
-async function isReached(root: string, path: string): Promise<boolean> {
+/** Whether every parent of the path is a real folder. */
+async function isReachable(root: string, path: string): Promise<boolean> {
   for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
     if (!(await lstat(join(root, folder)).catch(() => undefined))?.isDirectory()) return false
   }
@@ -193,9 +192,9 @@ async function isReached(root: string, path: string): Promise<boolean> {
 }
 
 async function removeFile(top: string, path: string): Promise<void> {
-  if (!(await isReached(top, path))) return
+  if (!(await isReachable(top, path))) return
   await rm(join(top, path), { force: true })
-  // Folders that came with it go as well, as far as nothing else is in them.
+  // Folders that came with the file are removed too, if nothing else is in them.
   for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
     const isGone = await rmdir(join(top, folder)).then(
       () => true,

@@ -18,41 +18,41 @@ import { NAME_SEPARATOR, PYTEST_REPORT_OPTIONS, retryableFailures, retryCommands
 import type { Disturbance } from './tree-watch.ts'
 
 export interface CommandGate extends GateRun {
-  /** Null where nothing has a name: then nothing is kept. */
+  /** Null without git: then no result is cached. */
   tree: string | null
   inside: string
-  /** Whether a green result that is there already will do. */
+  /** Whether a cached green result may be used. */
   cache: boolean
 }
 
 export interface CommandGateDeps {
-  /** Where green results are kept; undefined where none are. */
+  /** The cache of green results; undefined where none are cached. */
   store: Pick<Store, 'gateResults'> | undefined
   clock: Clock
   runner: CommandRunner
-  /** Looks at what a command did to the tree; undefined where there is no git. */
+  /** Reports and undoes what a command did to the tree; undefined where there is no git. */
   keeper: ((gate: string) => Promise<Disturbance>) | undefined
 }
 
-/** How long a result counts: what it depends on and nobody can name (a network, a clock) moves on. */
+/** How long a result is valid: it may depend on things that the key cannot name (a network, a clock). */
 const KEPT_MS = 14 * 86_400_000
 
-/** Runs the command of a gate, unless it was green on the same tree before: green is an exit with 0 in time and nothing else. */
+/** Runs the command of a gate, unless it was green on the same tree before. Green means exit code 0 in time, and nothing else. */
 export async function commandGate(gate: CommandGate, deps: CommandGateDeps): Promise<GateCheck> {
   const began = performance.now()
   const { store } = deps
   const key = gate.tree === null || !store ? undefined : resultKey({ ...gate, tree: gate.tree, purpose: 'gate' })
-  const known = key !== undefined && gate.cache ? await store?.gateResults.get(key) : undefined
-  if (known && known.exit === 0 && known.created_at > deps.clock.now() - KEPT_MS) {
-    const { command, exit, output, tests } = known
+  const cached = key !== undefined && gate.cache ? await store?.gateResults.get(key) : undefined
+  if (cached && cached.exit === 0 && cached.created_at > deps.clock.now() - KEPT_MS) {
+    const { command, exit, output, tests } = cached
     const duration_ms = Math.round(performance.now() - began)
     return gateCheck({ ...namedGate(gate), status: 'passed', command, exit, duration_ms, output, tests, cached: true })
   }
   const ran = await runGateCommand(gate, deps.runner)
   const after = (await deps.keeper?.(gate.gate)) ?? { findings: [], made: [], isLost: false }
-  const findings = [...findingsOf(gate, ran), ...findingsOfDisturbance(gate, after)]
+  const findings = [...commandFindings(gate, ran), ...disturbanceFindings(gate, after)]
   const status = after.isLost ? 'broken' : statusOf(ran, findings)
-  // Red is never kept, nor what is only green at times, nor what did not leave the tree alone.
+  // Neither red nor flaky results are cached, nor those of a command that changed the tree.
   if (key !== undefined && gate.tree !== null && status === 'passed' && ran.exit === 0 && after.findings.length === 0) {
     const created_at = deps.clock.now()
     await store?.gateResults.prune(created_at - KEPT_MS)
@@ -77,14 +77,14 @@ export async function commandGate(gate: CommandGate, deps: CommandGateDeps): Pro
 
 const namedGate = ({ gate }: CommandGate) => ({ gate, kind: 'command' as const })
 
-/** What could not be started, and a program that is not there (127, 126), say nothing about the work. */
+/** A command that could not be started, and a missing program (127, 126), say nothing about the work. */
 function statusOf({ end, exit, isOnlyFlaky }: GateCommandResult, findings: readonly Finding[]): GateStatus {
   if (end === 'not_started' || end === 'aborted' || exit === 127 || exit === 126) return 'broken'
   if (findings.some(({ weight }) => weight === 'block')) return 'failed'
   return isOnlyFlaky ? 'flaky' : 'passed'
 }
 
-function findingsOf(gate: CommandGate, ran: GateCommandResult): Finding[] {
+function commandFindings(gate: CommandGate, ran: GateCommandResult): Finding[] {
   const flaky = ran.flaky.map(
     (name): Finding => ({ code: 'test.flaky', weight: 'note', text: `Failed, and passed when it ran alone: ${name}` }),
   )
@@ -93,15 +93,12 @@ function findingsOf(gate: CommandGate, ran: GateCommandResult): Finding[] {
   const tests = failed
     .slice(0, MAX_NAMED_TESTS)
     .map(({ name }): Finding => ({ code: 'test.failing', weight: 'block', text: `This test fails: ${name}` }))
-  return [...findingsOfEnd(gate, ran), ...tests, ...flaky]
+  return [...endFindings(gate, ran), ...tests, ...flaky]
 }
 
 const MAX_NAMED_TESTS = 20
 
-function findingsOfEnd(
-  { gate, command, timeoutMs }: CommandGate,
-  { end, exit, killedBy }: GateCommandResult,
-): Finding[] {
+function endFindings({ gate, command, timeoutMs }: CommandGate, { end, exit, killedBy }: GateCommandResult): Finding[] {
   const block = (code: string, text: string): Finding[] => [{ code, weight: 'block', text: `${name} ${text}` }]
   const name = `The command of ${gate} (${command})`
   switch (end) {
@@ -122,35 +119,35 @@ function findingsOfEnd(
 }
 
 /**
- * A build may write what is in the repository; a check that mends what it finds says nothing about the tree that it was to look
- * at. What it made besides is told, so that an agent can commit what belongs there.
+ * A build may change files of the repository; a check that fixes what it finds says nothing about the tree that it was to check.
+ * New files are reported, so that an agent can commit those that belong there.
  */
-function findingsOfDisturbance({ gate, command }: CommandGate, { findings, made }: Disturbance): Finding[] {
-  const told = findings.map(finding => {
+function disturbanceFindings({ gate, command }: CommandGate, { findings, made }: Disturbance): Finding[] {
+  const adjusted = findings.map(finding => {
     if (finding.code !== 'gate.changed_files') return finding
     if (gate === 'build') return { ...finding, weight: 'note' as const }
     return { ...finding, text: `${finding.text} Run \`${command}\` yourself and commit what it changes.` }
   })
-  if (made.length === 0) return told
+  if (made.length === 0) return adjusted
   const rest = made.length > 5 ? ` and ${made.length - 5} more` : ''
   const text = `The command of ${gate} made files that are neither ignored nor committed: ${made.slice(0, 5).join(', ')}${rest}.`
-  return [...told, { code: 'gate.made_files', weight: 'note', text }]
+  return [...adjusted, { code: 'gate.made_files', weight: 'note', text }]
 }
 
 export interface GateRun extends Omit<ProjectCommandRun, 'onLine'> {
   gate: GateCommand
 }
 
-/** How a gate's command ended, with its tests where a runner told of them. */
+/** How a gate's command ended, with its tests where the runner lists them. */
 interface GateCommandResult extends CommandOutcome {
   tests: TestResult[] | null
-  /** What failed at first and passed alone; `tests` says so too. */
+  /** Tests that failed at first and passed alone; `tests` marks them too. */
   flaky: string[]
   /** Everything that failed was flaky. */
   isOnlyFlaky: boolean
 }
 
-/** Runs a command once; tests that fail are run once more without the others. */
+/** Runs a command once; failed tests are run once more without the others. */
 export async function runGateCommand(run: GateRun, runner: CommandRunner): Promise<GateCommandResult> {
   if (run.gate !== 'test') return { ...(await runCommand(run, runner)), tests: null, flaky: [], isOnlyFlaky: false }
   const { outcome, read } = await runAndReadTests(run, runner)
@@ -163,7 +160,7 @@ export async function runGateCommand(run: GateRun, runner: CommandRunner): Promi
   return {
     ...outcome,
     durationMs: outcome.durationMs + again.durationMs,
-    tests: read.tests.map(test => ({ ...test, status: statusAfter(test, flaky, isOnlyFlaky) })),
+    tests: read.tests.map(test => ({ ...test, status: statusAfterRetry(test, flaky, isOnlyFlaky) })),
     flaky,
     isOnlyFlaky,
   }
@@ -176,8 +173,8 @@ async function runAndReadTests(
   const reader = openTestReader()
   const env = { PYTEST_ADDOPTS: PYTEST_REPORT_OPTIONS, ...run.env }
   const outcome = await runCommand({ ...run, env, onLine: reader.line }, runner)
-  const isWhole = outcome.end === 'exited' && !outcome.isTooLong
-  return { outcome, read: isWhole ? reader.end() : undefined }
+  const isComplete = outcome.end === 'exited' && !outcome.isTooLong
+  return { outcome, read: isComplete ? reader.end() : undefined }
 }
 
 interface RetryContext {
@@ -186,7 +183,7 @@ interface RetryContext {
   runner: CommandRunner
 }
 
-/** Which of them pass alone; undefined where nobody knows how to run them alone, or the runner does not tell of them. */
+/** Which failed tests pass alone; undefined where they cannot be run alone, or the runner does not list them. */
 async function retryFailedTests(run: GateRun, { failed, read, runner }: RetryContext) {
   const [kind, ...others] = read.runners
   if (kind === undefined || others.length > 0) return undefined
@@ -201,21 +198,21 @@ async function retryFailedTests(run: GateRun, { failed, read, runner }: RetryCon
   return undefined
 }
 
-/** A group or a file that failed only because of what is flaky in it is flaky too. */
-function statusAfter(
+/** A group or a file that failed only because of its flaky tests is flaky too. */
+function statusAfterRetry(
   { name, status }: TestResult,
   flaky: readonly string[],
   isOnlyFlaky: boolean,
 ): TestResult['status'] {
   if (status !== 'failed') return status
   if (flaky.includes(name)) return 'flaky'
-  return isOnlyFlaky && flaky.some(each => each.startsWith(`${name}${NAME_SEPARATOR}`)) ? 'flaky' : 'failed'
+  return isOnlyFlaky && flaky.some(test => test.startsWith(`${name}${NAME_SEPARATOR}`)) ? 'flaky' : 'failed'
 }
 
 export interface TryGatesRequest {
   directory: string
   gates: GateSettings
-  /** Only these; all of the profile where there are none. */
+  /** Only these gates; all of the profile where the list is empty. */
   only: readonly GateCommand[]
   env: Record<string, string | undefined>
   isolation?: Isolation | undefined
@@ -225,8 +222,9 @@ export interface TryGatesRequest {
 }
 
 /**
- * Runs the commands of the gates where somebody works right now, to see how they do. Nothing is committed, put back, kept or
- * taken from what is kept: no task is done by it. No marker is noted either: a daemon that starts would end what it finds noted.
+ * Runs the gate commands in the directory where a person works, to try them out. Nothing is committed or put back, the cache is
+ * neither read nor written, and no task is completed by it. No marker is noted either: a daemon that starts would end the
+ * commands that it finds noted.
  */
 export async function tryGates(wanted: TryGatesRequest): Promise<GateCheck[]> {
   const { directory, gates, only, signal, isolation } = wanted

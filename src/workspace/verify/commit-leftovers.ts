@@ -10,7 +10,7 @@ import { committerEnv, readPersonalConfig } from '../git/harden.ts'
 import { readGateMadeFiles, readNote } from '../worktrees/worktree-note.ts'
 import type { VerifyRequest } from './request.ts'
 
-/** What is looked at. Without git nothing has a name, and nothing can be compared or put back. */
+/** The tree that is verified. Without git it has no id, and nothing can be compared or put back. */
 export interface VerifiedTree {
   commit: string | null
   tree: string | null
@@ -21,10 +21,10 @@ export type NamedTree =
   | { ok: true; subject: VerifiedTree }
   | { ok: false; status: 'failed' | 'broken'; finding: Finding }
 
-/** Gives what is looked at a name: a commit on the branch of its place; in a project itself, only the name of its tree. */
-export async function nameVerifiedTree({ place, directory, task }: VerifyRequest): Promise<NamedTree> {
-  if (place) {
-    const done = await commitLeftovers(place, task.title)
+/** Gives the work an id: in a worktree a commit on its branch; in the project itself only the id of its tree. */
+export async function nameVerifiedTree({ place: worktree, directory, task }: VerifyRequest): Promise<NamedTree> {
+  if (worktree) {
+    const done = await commitLeftovers(worktree, task.title)
     if (!done.ok) return { ok: false, status: done.weight, finding: done.finding }
     return { ok: true, subject: { commit: done.commit, tree: done.tree, folder: done.folder } }
   }
@@ -36,60 +36,60 @@ export async function nameVerifiedTree({ place, directory, task }: VerifyRequest
   return { ok: false, status: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
 }
 
-/** A tree with a name, or why there is none to look at. */
+/** A committed tree, or why there is none to verify. */
 export type CommittedTree = { ok: true; commit: string; tree: string; folder: GitFolder } | UnverifiableTree
 
 /**
- * Commits on the branch of a place what its agent left uncommitted: what is looked at afterwards has a name, and nothing that
- * an agent made is lost. Our own note about the task is never part of it, nor what only a gate's command made.
+ * Commits what the agent left uncommitted to the branch of its worktree, so that the verified work has an id and nothing is lost.
+ * Our own note about the task is never part of it, nor are files that only a gate's command made.
  */
-export async function commitLeftovers(place: Worktree, title = place.task): Promise<CommittedTree> {
-  const folder = await findGitFolder(place.top)
-  if (folder?.top !== place.top) return brokenTree(`${place.top} is no git worktree any more.`)
-  const open = await findUnfinishedWork(place, folder)
-  if (open) return open
-  const staged = await stageLeftovers(place, folder)
-  if (staged !== undefined) return brokenTree(`What was left in ${place.top} could not be put together: ${staged}`)
-  const changed = await git(place.top, ['diff-index', '--cached', '--quiet', 'HEAD', '--'])
+export async function commitLeftovers(worktree: Worktree, title = worktree.task): Promise<CommittedTree> {
+  const folder = await findGitFolder(worktree.top)
+  if (folder?.top !== worktree.top) return brokenTree(`${worktree.top} is no git worktree any more.`)
+  const unfinished = await findUnfinishedWork(worktree, folder)
+  if (unfinished) return unfinished
+  const staged = await stageLeftovers(worktree, folder)
+  if (staged !== undefined) return brokenTree(`What was left in ${worktree.top} could not be put together: ${staged}`)
+  const changed = await git(worktree.top, ['diff-index', '--cached', '--quiet', 'HEAD', '--'])
   if (changed.code === 1) {
-    const message = `${title}\n\nLeft uncommitted by the agent of ${place.task}, attempt ${place.attempt}.`
-    const env = await committerEnv(place.top)
-    const done = await git(place.top, ['commit', '--quiet', '--no-verify', '-m', message], { env })
-    if (!done.ok) return brokenTree(`git could not commit in ${place.top}: ${done.stderr.trim()}`)
+    const message = `${title}\n\nLeft uncommitted by the agent of ${worktree.task}, attempt ${worktree.attempt}.`
+    const env = await committerEnv(worktree.top)
+    const done = await git(worktree.top, ['commit', '--quiet', '--no-verify', '-m', message], { env })
+    if (!done.ok) return brokenTree(`git could not commit in ${worktree.top}: ${done.stderr.trim()}`)
   }
-  const named = await git(place.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel'])
+  const named = await git(worktree.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel'])
   const [commit = '', tree = '', top] = named.stdout.trim().split('\n')
-  // Settings of a worktree can have git look at another directory than the one in which commands run.
-  if (named.ok && top !== (await realpath(place.top)))
-    return brokenTree(`git takes ${top} for the files of ${place.top}.`)
-  return named.ok ? { ok: true, commit, tree, folder } : brokenTree(`git cannot name what is in ${place.top}.`)
+  // Settings of a worktree can make git use another directory than the one in which commands run.
+  if (named.ok && top !== (await realpath(worktree.top)))
+    return brokenTree(`git takes ${top} for the files of ${worktree.top}.`)
+  return named.ok ? { ok: true, commit, tree, folder } : brokenTree(`git cannot name what is in ${worktree.top}.`)
 }
 
-/** Puts everything into the index that belongs into the commit; the problem, where that does not work. */
-async function stageLeftovers(place: Worktree, folder: GitFolder): Promise<string | undefined> {
+/** Stages everything that belongs in the commit; returns the problem where that fails. */
+async function stageLeftovers(worktree: Worktree, folder: GitFolder): Promise<string | undefined> {
   const hidden = await revealHiddenFiles(folder)
   if (hidden !== undefined) return hidden
-  const tracked = await git(place.top, ['add', '--update', '--', '.'])
+  const tracked = await git(worktree.top, ['add', '--update', '--', '.'])
   if (!tracked.ok) return tracked.stderr.trim()
-  const ignored = await personalExcludes(place.top)
-  const listed = await git(place.top, ['ls-files', '--others', '--exclude-standard', ...ignored, '-z'])
+  const ignored = await personalExcludes(worktree.top)
+  const listed = await git(worktree.top, ['ls-files', '--others', '--exclude-standard', ...ignored, '-z'])
   if (!listed.ok) return listed.stderr.trim()
-  const notes = ownNotes(place)
-  const made = await readGateMadeFiles(place.top)
+  const notes = ownNotes(worktree)
+  const made = await readGateMadeFiles(worktree.top)
   const mine = listed.stdout.split('\0').filter(path => path !== '' && !notes.includes(path) && !made.has(path))
   if (mine.length > 0) {
     const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
-    const added = await git(place.top, ['add', ...from], { input: mine.join('\0') })
+    const added = await git(worktree.top, ['add', ...from], { input: mine.join('\0') })
     if (!added.ok) return added.stderr.trim()
   }
-  // An agent may have added it by force, or in a commit of its own. A project may have one that is not ours.
-  const before = await git(place.top, ['ls-tree', '--name-only', '-z', place.base, '--', ...notes])
+  // An agent may have added our note by force, or in its own commit. A project may have one that is not ours.
+  const before = await git(worktree.top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
   const ours = notes.filter(note => !before.stdout.split('\0').includes(note))
-  const taken = await git(place.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])
+  const taken = await git(worktree.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])
   return taken.ok || ours.length === 0 ? undefined : taken.stderr.trim()
 }
 
-/** What the person ignores everywhere (`.DS_Store`) is nobody's work. Their settings are otherwise out of git's way here. */
+/** Files that the person ignores everywhere (`.DS_Store`) are no work. Their other git settings do not apply here. */
 async function personalExcludes(top: string): Promise<string[]> {
   const { stdout } = await readPersonalConfig(top, ['config', '--global', '--path', '--get', 'core.excludesFile'])
   const { HOME: home = '/', XDG_CONFIG_HOME: xdg = join(home, '.config') } = process.env
@@ -97,7 +97,7 @@ async function personalExcludes(top: string): Promise<string[]> {
   return existsSync(file) ? [`--exclude-from=${file}`] : []
 }
 
-/** Where our note about the task lies, seen from the top. */
+/** The paths of our note about the task, from the top. */
 function ownNotes({ top, directory }: Worktree): string[] {
   const inside = relative(top, directory)
   const note = '.perpetualcc/task.json'
@@ -108,14 +108,14 @@ function brokenTree(text: string): UnverifiableTree {
   return { ok: false, weight: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
 }
 
-/** Why there is no tree to look at: the agent can mend it, or a person has to look. */
+/** Why there is no tree to verify. `failed`: the agent can fix it. `broken`: a person has to look. */
 interface UnverifiableTree {
   ok: false
   weight: 'failed' | 'broken'
   finding: Finding
 }
 
-/** Files that are there while git is in the middle of something. */
+/** Files that exist while git is in the middle of an operation. */
 const UNFINISHED_FILES: Record<string, string> = {
   'rebase-merge': 'a rebase',
   'rebase-apply': 'a rebase',
@@ -125,11 +125,11 @@ const UNFINISHED_FILES: Record<string, string> = {
 }
 
 /**
- * Why the work in a place cannot be named yet: conflicts that nobody has resolved, something half done, another branch. An
- * agent that went off its branch with work that follows from it is put back onto it.
+ * Why the work in a worktree cannot be committed yet: unresolved conflicts, an unfinished git operation, or another branch. If the
+ * agent left its branch and HEAD is ahead of it, the branch is moved there and checked out again.
  */
-async function findUnfinishedWork(place: Worktree, { own }: GitFolder): Promise<UnverifiableTree | undefined> {
-  const conflicts = await git(place.top, ['diff', '--name-only', '--diff-filter=U', '-z', '--'])
+async function findUnfinishedWork(worktree: Worktree, { own }: GitFolder): Promise<UnverifiableTree | undefined> {
+  const conflicts = await git(worktree.top, ['diff', '--name-only', '--diff-filter=U', '-z', '--'])
   const files = conflicts.stdout.split('\0').filter(Boolean)
   if (files.length > 0) {
     const some = files.slice(0, 20).join(', ')
@@ -141,11 +141,11 @@ async function findUnfinishedWork(place: Worktree, { own }: GitFolder): Promise<
   const middle = Object.keys(UNFINISHED_FILES).find(name => existsSync(join(own, name)))
   if (middle !== undefined)
     return unfinishedTree('git.unfinished', `git is in the middle of ${UNFINISHED_FILES[middle]} here.`)
-  const head = await git(place.top, ['symbolic-ref', '--quiet', 'HEAD'])
-  return head.stdout.trim() === `refs/heads/${place.branch}` ? undefined : backOntoBranch(place)
+  const head = await git(worktree.top, ['symbolic-ref', '--quiet', 'HEAD'])
+  return head.stdout.trim() === `refs/heads/${worktree.branch}` ? undefined : returnToBranch(worktree)
 }
 
-async function backOntoBranch({ top, branch }: Worktree): Promise<UnverifiableTree | undefined> {
+async function returnToBranch({ top, branch }: Worktree): Promise<UnverifiableTree | undefined> {
   const ref = `refs/heads/${branch}`
   const [here, tip] = await Promise.all([
     git(top, ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']),
@@ -166,8 +166,8 @@ function unfinishedTree(code: string, text: string): UnverifiableTree {
 }
 
 /**
- * Has git look again at files that are marked as unchanged or as not checked out: commands run on what lies there, and that is
- * what is to be committed. In a sparse checkout, what was left out when it was made stays so. The problem, where that does not work.
+ * Makes git see files again that are marked as unchanged or as not checked out: commands run on the files on disk, and those have
+ * to be committed. In a sparse checkout, files that were left out when it was made stay so. Returns the problem where that fails.
  */
 async function revealHiddenFiles({ top, own }: GitFolder): Promise<string | undefined> {
   const marks = await readIndexMarks(top, own)
@@ -184,12 +184,13 @@ async function revealHiddenFiles({ top, own }: GitFolder): Promise<string | unde
 }
 
 /**
- * What an agent left out of its checkout would be left out of the gates too, its failing tests first. What was left out when the
- * worktree was made is nobody's trick, and git itself looks at those that are there all the same.
+ * Restores the sparse-checkout patterns: files that an agent leaves out of its checkout, such as failing tests, would be left out
+ * of the gates too. Files that were left out when the worktree was made are legitimate, and git itself sees those that exist
+ * anyway.
  */
 async function restoreSparseCheckout({ top, own }: Pick<GitFolder, 'top' | 'own'>): Promise<string | undefined> {
   const { sparse, shared } = await readNote(top)
-  if (shared === undefined) return undefined // nobody knows how it was made
+  if (shared === undefined) return undefined // it is not known how the worktree was made
   const file = join(own, 'info', 'sparse-checkout')
   if (sparse !== null && (await readFile(file, 'utf8').catch(() => '')) === sparse) return undefined
   if (sparse !== null) await writeFile(file, sparse)

@@ -2,26 +2,26 @@ import type { Config } from '../../domain/config/settings.ts'
 import type { GateProfile } from '../../domain/option-values.ts'
 import { type DiffSettings, diffSettingsIn } from './diff/change.ts'
 
-/** Commands that a person may name, in the order in which they run: what is told soonest comes first. */
+/** Commands that a person may set, in the order in which they run: the quickest result comes first. */
 export const GATE_COMMANDS = ['build', 'typecheck', 'lint', 'test'] as const
 export type GateCommand = (typeof GATE_COMMANDS)[number]
 
-/** What is to be checked, as the settings of a project have it. */
+/** What is to be checked, from the settings of a project. */
 export interface GateSettings {
   profile: GateProfile
   commands: Partial<Record<GateCommand, string>>
   timeoutMs: number
-  /** Names of variables that commands may see beside the usual. */
+  /** Names of variables that commands may see beside the usual ones. */
   env: readonly string[]
   /** How often a failed check goes back into the same conversation. */
   rounds: number
   verifier: 'auto' | 'on' | 'off'
-  /** Whether tests that failed before the work began stand in its way. */
+  /** Whether tests that failed before the work began block it. */
   knownFailures: 'block' | 'allow'
   diff: DiffSettings
 }
 
-/** The settings of a project's gates. Commands of a file that nobody trusts are not in `config`, and so not here. */
+/** Reads the settings of a project's gates. `config` holds no commands from files that nobody trusts. */
 export function readGateSettings({ gates }: Pick<Config, 'gates'>): GateSettings {
   const commands = GATE_COMMANDS.flatMap(name => (gates[name] === undefined ? [] : [[name, gates[name]]]))
   return {
@@ -38,15 +38,15 @@ export function readGateSettings({ gates }: Pick<Config, 'gates'>): GateSettings
 
 export interface Profile {
   commands: readonly GateCommand[]
-  /** What tests are compared with: the base's results where they are known already, run where they are not, run anew always. */
+  /** The base's results that tests are compared with: only cached ones, cached or run, or always run again. */
   base: 'known' | 'run' | 'anew'
-  /** Whether a green result of the same tree, command, lock files and tools stands for another run. */
+  /** Whether a green result with the same tree, command, lock files and tools replaces another run. */
   cache: boolean
-  /** When a second agent looks: never, for what no command can prove, always. `gates.verifier` says otherwise. */
+  /** When a second agent is asked: never, for what no command can prove, or always. `gates.verifier` overrides it. */
   verifier: 'never' | 'unproven' | 'always'
 }
 
-/** What each profile contains. Plan, diff and acceptance criteria are looked at in all of them: they cost nothing. */
+/** What each profile contains. Plan, diff and acceptance criteria are checked in all of them: they cost nothing. */
 export const PROFILES: Record<GateProfile, Profile> = {
   quick: { commands: ['typecheck', 'test'], base: 'known', cache: true, verifier: 'never' },
   standard: { commands: ['build', 'typecheck', 'lint', 'test'], base: 'run', cache: true, verifier: 'unproven' },

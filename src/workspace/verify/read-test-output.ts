@@ -1,7 +1,7 @@
 import type { TestResult } from '../../domain/evidence.ts'
 import { NAME_SEPARATOR, TestList, type TestParser, type TestRunner } from './test-results.ts'
 
-/** What runners told of single tests. */
+/** The single tests that runners listed. */
 export interface ReadTests {
   runners: TestRunner[]
   tests: TestResult[]
@@ -9,11 +9,11 @@ export interface ReadTests {
 
 export interface TestReader {
   line(text: string): void
-  /** Undefined where no runner told of single tests: whole command only. */
+  /** Undefined where no runner listed single tests: then only the whole command counts. */
   end(): ReadTests | undefined
 }
 
-/** Reads what a command prints for what runners say of single tests. Which runner it is is seen by what it prints. */
+/** Reads the results of single tests from the output of a command. The runner is recognised by its output. */
 export function openTestReader(): TestReader {
   const parsers = [nodeSpec(), tap(), jest(), vitest(), pytest(), goTest(), cargoTest()]
   return {
@@ -21,12 +21,12 @@ export function openTestReader(): TestReader {
       for (const parser of parsers) parser.line(text)
     },
     end: () => {
-      const told = parsers.flatMap(parser => {
+      const read = parsers.flatMap(parser => {
         const tests = parser.results()
         return tests === undefined || tests.length === 0 ? [] : [{ runner: parser.runner, tests }]
       })
-      if (told.length === 0) return undefined
-      return { runners: [...new Set(told.map(({ runner }) => runner))], tests: told.flatMap(({ tests }) => tests) }
+      if (read.length === 0) return undefined
+      return { runners: [...new Set(read.map(({ runner }) => runner))], tests: read.flatMap(({ tests }) => tests) }
     },
   }
 }
@@ -38,7 +38,7 @@ const NODE_STATUS: Record<string, TestResult['status']> = {
   '⚠': 'skipped',
 }
 
-/** The reporter of `node --test` for people: groups open with an arrow, their parts are indented, failures come once more below. */
+/** The spec reporter of `node --test`: groups open with an arrow, their tests are indented, failures are repeated at the end. */
 function nodeSpec(): TestParser {
   const list = new TestList()
   const groups: string[] = []
@@ -66,12 +66,12 @@ function nodeSpec(): TestParser {
 
 const NODE_DURATION = / \(\d+(\.\d+)?ms\)( # .*)?$/
 
-/** The Test Anything Protocol, with parts indented by four as `node --test` and others print them. */
+/** The Test Anything Protocol, with subtests indented by four as `node --test` and others print them. */
 function tap(): TestParser {
   const list = new TestList()
   const groups: string[] = []
   let isTap = false
-  let isWhole = false
+  let hasPlan = false
   let isNode = false
   return {
     get runner() {
@@ -79,7 +79,7 @@ function tap(): TestParser {
     },
     line(text) {
       if (/^TAP version \d+$/.test(text)) isTap = true
-      if (/^1\.\.\d+/.test(text)) isWhole = true
+      if (/^1\.\.\d+/.test(text)) hasPlan = true
       if (/^# duration_ms \d/.test(text)) isNode = true
       const [, opens, group = ''] = /^((?: {4})*)# Subtest: (.+)$/.exec(text) ?? []
       if (opens !== undefined) {
@@ -87,13 +87,13 @@ function tap(): TestParser {
         groups[opens.length / 4] = tapName(group)
         return
       }
-      const [, indent = '', not, said] = /^((?: {4})*)(not )?ok \d+(?: - | )(.*)$/.exec(text) ?? []
-      if (said === undefined) return
-      const [, name = '', note] = /^(.*?)(?: # (SKIP|TODO)\b.*)?$/i.exec(said) ?? []
+      const [, indent = '', not, description] = /^((?: {4})*)(not )?ok \d+(?: - | )(.*)$/.exec(text) ?? []
+      if (description === undefined) return
+      const [, name = '', note] = /^(.*?)(?: # (SKIP|TODO)\b.*)?$/i.exec(description) ?? []
       const depth = indent.length / 4
       list.add([...groups.slice(0, depth), tapName(name)].join(NAME_SEPARATOR), tapStatus(not, note))
     },
-    results: () => (isTap && isWhole ? list.all() : undefined),
+    results: () => (isTap && hasPlan ? list.all() : undefined),
   }
 }
 
@@ -113,7 +113,7 @@ const JEST_STATUS: Record<string, TestResult['status']> = {
   '✎': 'skipped',
 }
 
-/** Jest tells files, and the tests that failed; with `--verbose` every test, indented below its groups. */
+/** Jest lists files, and the tests that failed; with `--verbose` every test, indented below its groups. */
 function jest(): TestParser {
   const list = new TestList()
   let file: string | undefined
@@ -124,7 +124,7 @@ function jest(): TestParser {
     runner: 'jest',
     line(text) {
       if (/^Test Suites: .*\btotal$/.test(text)) isOver = true
-      // The failures of all files come once more in a summary.
+      // The failures of all files are repeated in a summary.
       if (isOver || /^Summary of all failing tests$/.test(text)) {
         file = undefined
         return
@@ -177,7 +177,7 @@ const VITEST_STATUS: Record<string, TestResult['status']> = {
   '❯': 'failed',
 }
 
-/** Vitest tells files, and every test of a file in which one failed; its verbose reporter tells every test on a line of its own. */
+/** Vitest lists files, and every test of a file in which one failed; its verbose reporter prints every test on its own line. */
 function vitest(): TestParser {
   const list = new TestList()
   let file: string | undefined
@@ -188,22 +188,22 @@ function vitest(): TestParser {
     line(text) {
       if (/^\s*(RUN|DEV) {2}v\d/.test(text)) isVitest = true
       if (/^\s+Test Files {2}/.test(text)) isOver = true
-      // From here on failures are told once more, with what they expected.
+      // From here on failures are repeated, with what they expected.
       if (isOver || /^⎯+ .*(Failed|Unhandled)/.test(text)) {
         file = undefined
         isOver ||= /^\s+Test Files {2}/.test(text)
         return
       }
-      const [, indent = '', mark = '', said = ''] = /^( +)([✓×↓❯]) (.+)$/.exec(text) ?? []
+      const [, indent = '', mark = '', rest = ''] = /^( +)([✓×↓❯]) (.+)$/.exec(text) ?? []
       if (mark === '') return
-      const [, whole] = /^(.+?) \(\d+ tests?\b[^)]*\)(?: \d+m?s)?$/.exec(said) ?? []
+      const [, path] = /^(.+?) \(\d+ tests?\b[^)]*\)(?: \d+m?s)?$/.exec(rest) ?? []
       const status = VITEST_STATUS[mark] ?? 'failed'
-      if (whole !== undefined && indent.length === 1) {
-        file = withoutProject(whole)
+      if (path !== undefined && indent.length === 1) {
+        file = withoutProject(path)
         list.add(file, status)
         return
       }
-      const name = said.replace(/ \d+m?s$/, '')
+      const name = rest.replace(/ \d+m?s$/, '')
       if (indent.length === 1 && name.includes(NAME_SEPARATOR)) list.add(withoutProject(name), status)
       else if (file !== undefined && indent.length >= 3 && mark !== '❯')
         list.add(`${file}${NAME_SEPARATOR}${name}`, status)
@@ -226,7 +226,7 @@ const PYTEST_STATUS: Record<string, TestResult['status']> = {
   XFAIL: 'skipped',
 }
 
-/** pytest tells every test with `-v`, and those that passed and failed in its summary with `-rfEp`. */
+/** pytest lists every test with `-v`, and the passed and failed ones in its summary with `-rfEp`. */
 function pytest(): TestParser {
   const list = new TestList()
   let isSummary = false
@@ -250,12 +250,12 @@ function pytest(): TestParser {
   }
 }
 
-/** With several workers the verdict stands first. */
-function reversedPytestLine(found: RegExpExecArray | null): string[] | null {
-  return found && [found[0], found[2] ?? '', found[1] ?? '']
+/** With several workers the verdict comes first. */
+function reversedPytestLine(match: RegExpExecArray | null): string[] | null {
+  return match && [match[0], match[2] ?? '', match[1] ?? '']
 }
 
-/** `a.py::TestShop::test_open[1]`; what stands in brackets may hold anything. */
+/** `a.py::TestShop::test_open[1]`; the text in brackets may contain anything. */
 function pytestName(id: string): string {
   const bracket = id.indexOf('[')
   const [plain, rest] = bracket < 0 ? [id, ''] : [id.slice(0, bracket), id.slice(bracket)]
@@ -264,31 +264,31 @@ function pytestName(id: string): string {
 
 const GO_STATUS: Record<string, TestResult['status']> = { PASS: 'passed', FAIL: 'failed', SKIP: 'skipped' }
 
-/** `go test` tells packages, and before each its tests that failed; with `-v` every test. */
+/** `go test` lists packages, and before each its failed tests; with `-v` every test. */
 function goTest(): TestParser {
   const list = new TestList()
-  let waiting: [name: string, status: TestResult['status']][] = []
+  let pending: [name: string, status: TestResult['status']][] = []
   let packages = 0
   return {
     runner: 'go',
     line(text) {
       const [, verdict = '', test = ''] = /^ *--- (PASS|FAIL|SKIP): (\S+) \([\d.]+s\)$/.exec(text) ?? []
       if (verdict !== '') {
-        waiting.push([test.split('/').join(NAME_SEPARATOR), GO_STATUS[verdict] ?? 'failed'])
+        pending.push([test.split('/').join(NAME_SEPARATOR), GO_STATUS[verdict] ?? 'failed'])
         return
       }
       const [, end, name] = /^(ok {2}|FAIL)\t(\S+)(?:\t| \[)/.exec(text) ?? []
       if (name === undefined) return
       packages += 1
       list.add(name, end === 'FAIL' ? 'failed' : 'passed')
-      for (const [each, status] of waiting) list.add(`${name}${NAME_SEPARATOR}${each}`, status)
-      waiting = []
+      for (const [testName, status] of pending) list.add(`${name}${NAME_SEPARATOR}${testName}`, status)
+      pending = []
     },
-    results: () => (packages > 0 && waiting.length === 0 ? list.all() : undefined),
+    results: () => (packages > 0 && pending.length === 0 ? list.all() : undefined),
   }
 }
 
-/** `cargo test` tells every test, below the program that holds it. */
+/** `cargo test` lists every test, below the program that contains it. */
 function cargoTest(): TestParser {
   const list = new TestList()
   let program = ''

@@ -12,8 +12,8 @@ import { resultKey } from './result-key.ts'
 import { NAME_SEPARATOR, retryableFailures } from './test-results.ts'
 
 /**
- * Compares the tests with those of the base. A test that failed there already is told as such in the gate of the tests, which is
- * given back too. It stands in the way all the same, since the work may have been to mend it, unless a person lets it pass.
+ * Compares the tests with those of the base. A test that failed there already is marked as such in the test gate, which is
+ * returned too. It blocks all the same, since fixing it may have been the task, unless a person allows known failures.
  */
 export function regressionGate(
   tests: GateCheck,
@@ -38,14 +38,14 @@ export function regressionGate(
     cached: base.cached,
   })
   if (tests.status !== 'failed' || base.exit === 0) return { tests, regression }
-  const mayPass = isExcused && known === 'allow'
-  return { tests: mayPass ? excused(tests, before) : asBefore(tests, before), regression }
+  const canPass = isExcused && known === 'allow'
+  return { tests: canPass ? excuseFailures(tests, before) : markKnownFailures(tests, before), regression }
 }
 
 const REGRESSION = { gate: 'regression', kind: 'regression' } as const
 
-/** Who mends it should know that it is no new failure. */
-function asBefore(tests: GateCheck, before: readonly string[]): GateCheck {
+/** Marks failures that existed before, so that the agent knows that they are not new. */
+function markKnownFailures(tests: GateCheck, before: readonly string[]): GateCheck {
   const failing = new Set(before.map(name => `This test fails: ${name}`))
   const findings = tests.findings.map(finding =>
     failing.has(finding.text)
@@ -55,7 +55,7 @@ function asBefore(tests: GateCheck, before: readonly string[]): GateCheck {
   return { ...tests, findings }
 }
 
-function excused(tests: GateCheck, before: readonly string[]): GateCheck {
+function excuseFailures(tests: GateCheck, before: readonly string[]): GateCheck {
   const own = tests.findings.filter(({ code }) => code !== 'test.failed' && code !== 'test.failing')
   const notes = before.map(
     (name): Finding => ({ code: 'test.failed_before', weight: 'note', text: `Fails as it did before: ${name}` }),
@@ -64,31 +64,31 @@ function excused(tests: GateCheck, before: readonly string[]): GateCheck {
   return { ...tests, status: statusByFindings(findings), findings }
 }
 
-/** How the tests of some work stand against those of its base. */
+/** How the tests of the work compare with those of its base. */
 export interface TestComparison {
   findings: Finding[]
-  /** Tests that fail, and failed before. */
+  /** Tests that fail now and failed before. */
   before: string[]
   /** Nothing fails that did not fail before. */
   isExcused: boolean
 }
 
-const MOST_TOLD = 20
+const MOST_NAMED = 20
 
-/** What passed must pass, what is gone is told, and what failed already does not count against the work. */
+/** A test that passed must still pass, missing tests are reported, and tests that failed already do not count against the work. */
 export function compareTests(base: readonly TestResult[], now: readonly TestResult[]): TestComparison {
   const was = new Map(base.map(({ name, status }) => [name, status]))
   const is = new Map(now.map(({ name, status }) => [name, status]))
-  const parents = new Set(now.flatMap(({ name }) => above(name)))
+  const parents = new Set(now.flatMap(({ name }) => parentNames(name)))
   const passedBefore = base.filter(({ status }) => status === 'passed' || status === 'flaky').map(({ name }) => name)
   const failing = retryableFailures(now)
   const before = failing.filter(name => was.get(name) === 'failed')
   const passed = new Set(passedBefore)
   const broken = failing.filter(
-    name => was.get(name) !== 'failed' && [name, ...above(name)].some(each => passed.has(each)),
+    name => was.get(name) !== 'failed' && [name, ...parentNames(name)].some(parent => passed.has(parent)),
   )
   const skipped = passedBefore.filter(name => is.get(name) === 'skipped')
-  const gone = passedBefore.filter(name => !is.has(name) && !isInsideOne(name, is, parents))
+  const gone = passedBefore.filter(name => !is.has(name) && !isCoveredByParent(name, is, parents))
   const fresh = now.filter(({ name, status }) => status !== 'skipped' && !was.has(name))
   return {
     findings: [
@@ -105,7 +105,7 @@ export function compareTests(base: readonly TestResult[], now: readonly TestResu
   }
 }
 
-/** One that got another name comes with a new one: only where fewer came than went does it stand in the way. */
+/** A renamed test disappears and comes back as a new one: missing tests block only where more are missing than are new. */
 function goneFindings(gone: readonly string[], fresh: number): Finding[] {
   const weight = gone.length > fresh ? 'block' : 'note'
   return capFindings(
@@ -122,34 +122,34 @@ function capFindings(
   text: (name: string) => string,
   weight: Finding['weight'] = 'block',
 ): Finding[] {
-  const rest = names.length - MOST_TOLD
+  const rest = names.length - MOST_NAMED
   return [
-    ...names.slice(0, MOST_TOLD).map(name => ({ code, weight, text: text(name) })),
+    ...names.slice(0, MOST_NAMED).map(name => ({ code, weight, text: text(name) })),
     ...(rest > 0 ? [{ code, weight, text: `And ${rest} more.` }] : []),
   ]
 }
 
-/** Whether something above it is told in one word: nothing below that is listed. */
-function isInsideOne(
+/** Whether a parent of the test is reported as a whole, without listing the tests in it. */
+function isCoveredByParent(
   name: string,
   is: ReadonlyMap<string, TestResult['status']>,
   parents: ReadonlySet<string>,
 ): boolean {
-  return above(name).some(each => is.has(each) && !parents.has(each))
+  return parentNames(name).some(parent => is.has(parent) && !parents.has(parent))
 }
 
 /** The file and the groups that a test is in. */
-function above(name: string): string[] {
+function parentNames(name: string): string[] {
   const parts = name.split(NAME_SEPARATOR)
   return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join(NAME_SEPARATOR))
 }
 
-/** What the tests came to where the work began. */
+/** The test results of the base. */
 interface BaseTests {
   exit: number | null
-  /** Null where the runner tells no single tests. */
+  /** Null where the runner does not list single tests. */
   tests: TestResult[] | null
-  /** It was known already. */
+  /** The result was cached. */
   cached: boolean
   durationMs: number
 }
@@ -163,44 +163,44 @@ export interface BaseRequest {
 type BaseTestsDeps = Pick<VerifyDeps, 'store' | 'clock' | 'paths'> & { runner: CommandRunner }
 
 /**
- * How the tests stand at the base. A result that is known will do, green or not: it is a list to compare with and lets nothing
- * pass by itself; a tree that was verified before it became the base is known. Otherwise they are run, in a checkout of their
- * own; undefined where nobody wants that, or it cannot be done.
+ * The test results of the base. A cached result is enough, green or not: it is a list to compare with and lets nothing pass by
+ * itself. A tree that was verified before it became the base has one. Otherwise the tests are run in a checkout of their own;
+ * undefined where that is not wanted, or cannot be done.
  */
 export async function runBaseTests(
   { work, run, base }: BaseRequest,
-  parts: BaseTestsDeps,
+  deps: BaseTestsDeps,
 ): Promise<BaseTests | undefined> {
   const named = await git(work.top, ['rev-parse', '--verify', '--quiet', `${work.base}^{tree}`])
   if (!named.ok) return undefined
   const tree = named.stdout.trim()
   const inside = relative(work.top, work.directory)
-  const of = { tree, command: run.command, inside, directory: run.directory, env: run.env }
-  const keys = { gate: resultKey({ ...of, purpose: 'gate' }), base: resultKey({ ...of, purpose: 'base' }) }
+  const inputs = { tree, command: run.command, inside, directory: run.directory, env: run.env }
+  const keys = { gate: resultKey({ ...inputs, purpose: 'gate' }), base: resultKey({ ...inputs, purpose: 'base' }) }
   if (base !== 'anew') {
-    const known = (await parts.store.gateResults.get(keys.gate)) ?? (await parts.store.gateResults.get(keys.base))
+    const known = (await deps.store.gateResults.get(keys.gate)) ?? (await deps.store.gateResults.get(keys.base))
     if (known) return { exit: known.exit, tests: known.tests, cached: true, durationMs: 0 }
     if (base === 'known') return undefined
   }
-  await using checkout = await openBaseCheckout(work, parts.paths.run, run.signal)
+  await using checkout = await openBaseCheckout(work, deps.paths.run, run.signal)
   if (!checkout) return undefined
-  const ran = await runGateCommand({ ...run, directory: checkout.directory }, parts.runner)
+  const ran = await runGateCommand({ ...run, directory: checkout.directory }, deps.runner)
   if (ran.end !== 'exited' || ran.exit === null) return undefined
   const { exit, output, tests, durationMs } = ran
   const kept = { key: keys.base, tree, command: run.command, exit, duration_ms: durationMs, output, tests }
-  await parts.store.gateResults.put({ ...kept, created_at: parts.clock.now() })
+  await deps.store.gateResults.put({ ...kept, created_at: deps.clock.now() })
   return { exit, tests, cached: false, durationMs }
 }
 
-/** What installers fill and git ignores: the base is run with what the work is run with. */
+/** Ignored folders that installers fill: the base is run with the same dependencies as the work. */
 const DEPENDENCIES = new Set(['node_modules', 'vendor', '.venv', 'venv', 'deps'])
 
 export interface BaseCheckout extends AsyncDisposable {
-  /** The folder that the project is of its repository. */
+  /** The project's folder within the checkout. */
   directory: string
 }
 
-/** Takes away what a daemon that died left of such checkouts, and what their repositories have noted of them. */
+/** Removes base checkouts that a dead daemon left behind, and their entries in the repositories. */
 export async function removeBaseCheckouts(runDir: string): Promise<void> {
   const folder = join(runDir, BASES_FOLDER)
   for (const name of await readdir(folder).catch(() => [])) {
@@ -213,21 +213,21 @@ export async function removeBaseCheckouts(runDir: string): Promise<void> {
 
 const BASES_FOLDER = 'bases'
 
-/** A checkout, and from where the work in it began. */
+/** A checkout, and where the work in it began. */
 export interface WorkStart {
   top: string
   directory: string
-  /** A commit, or in a project that is worked in itself the tree that it held. */
+  /** A commit, or for work in the project itself the tree that the project held. */
   base: string
 }
 
-/** Takes out what work began with into a worktree of its own, for as long as it is looked at. */
+/** Checks out the base of the work into a temporary worktree. */
 export async function openBaseCheckout(
   work: WorkStart,
   runDir: string,
   signal: AbortSignal,
 ): Promise<BaseCheckout | undefined> {
-  const commit = await commitOf(work)
+  const commit = await resolveCommit(work)
   if (commit === undefined) return undefined
   const top = join(runDir, BASES_FOLDER, shortId('base'))
   await mkdir(dirname(top), { recursive: true, mode: 0o700 })
@@ -246,8 +246,8 @@ export async function openBaseCheckout(
   return { directory: join(top, relative(work.top, work.directory)), [Symbol.asyncDispose]: close }
 }
 
-/** A tree gets a commit that nothing points at: git takes only those out, and forgets it in time. */
-async function commitOf({ top, base }: WorkStart): Promise<string | undefined> {
+/** For a tree a commit without a ref is made: git checks out only commits, and removes this one in time. */
+async function resolveCommit({ top, base }: WorkStart): Promise<string | undefined> {
   const known = await git(top, ['rev-parse', '--verify', '--quiet', `${base}^{commit}`])
   if (known.ok) return known.stdout.trim()
   const env = await committerEnv(top)
@@ -260,8 +260,8 @@ async function linkDependencies(from: string, to: string): Promise<void> {
   const { stdout } = await git(from, args)
   const folders = stdout.split('\0').filter(path => path.endsWith('/') && DEPENDENCIES.has(basename(path)))
   for (const folder of folders.map(path => path.slice(0, -1))) {
-    const there = await lstat(join(to, dirname(folder))).catch(() => undefined)
-    // Where the base has no such folder, or has files of its own there, the work's are none of its business.
-    if (there?.isDirectory()) await symlink(join(from, folder), join(to, folder)).catch(() => undefined)
+    const parent = await lstat(join(to, dirname(folder))).catch(() => undefined)
+    // Nothing is linked where the base has no such parent folder, or has its own files there.
+    if (parent?.isDirectory()) await symlink(join(from, folder), join(to, folder)).catch(() => undefined)
   }
 }

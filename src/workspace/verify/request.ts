@@ -11,27 +11,27 @@ import type { Store } from '../../store/store.ts'
 import type { JudgeDiff } from './diff/judge-apart.ts'
 import type { GateSettings } from './gate-settings.ts'
 
-/** The work that is called done, and what it is measured by. */
+/** The work that is reported as done, and what it is checked against. */
 export interface VerifyRequest {
   /** Undefined where the task works in the project itself. */
   place: Worktree | undefined
-  /** Without a place: the tree that the project held when the work began, as far as anybody knows. */
+  /** Without a worktree: the tree that the project held when the work began, if it is known. */
   began?: string | undefined
-  /** Where the dependencies of a place come from; what was changed in them is put right before gates run. */
+  /** Where the dependencies of a worktree come from; changes in them are undone before gates run. */
   dependencies?: { project: string; setup: string | undefined; setupMs: number } | undefined
-  /** Where the agent worked, and commands run. */
+  /** The directory in which the agent worked, and commands run. */
   directory: string
   task: Pick<Task, 'id' | 'title' | 'description' | 'acceptance' | 'attempt'>
-  /** The agent's own list, as it left it. */
+  /** The agent's own to-do list, as it left it. */
   plan: PlanItem[]
   openChildren: number
-  /** Which verification of the attempt this is, from 1 on. */
+  /** The number of this verification within the attempt, from 1. */
   round: number
   gates: GateSettings
   signal: AbortSignal
 }
 
-/** A second agent that reads and judges; it is given by the supervisor, and never throws. */
+/** A second agent that reads and judges the work; the supervisor provides it, and it never throws. */
 export type Judge = (material: VerifierMaterial, signal: AbortSignal) => Promise<VerifierOpinion>
 
 export interface VerifyDeps {
@@ -39,25 +39,25 @@ export interface VerifyDeps {
   clock: Clock
   log: Log
   paths: Pick<AppPaths, 'run'>
-  /** Of which commands see a few. */
+  /** The daemon's environment, of which commands see a selection. */
   env: Record<string, string | undefined>
-  /** Kept by whoever verifies often: finding out what the machine allows takes some milliseconds. */
+  /** Passed by callers that verify often: finding out what the machine allows takes some milliseconds. */
   guard?: ProcessGuard | undefined
   isolation?: Isolation | undefined
-  /** Kept for the same reason. */
+  /** Passed for the same reason. */
   judgeDiff?: JudgeDiff | undefined
   judge?: Judge | undefined
-  /** Another agent, where the settings name one. */
+  /** Another agent for a second opinion, where the settings name one. */
   secondOpinion?: Judge | undefined
 }
 
-/** What one gate saw, before it belongs to a task, a round and a tree. */
+/** The result of one gate, before it is assigned to a task, a round and a tree. */
 export type GateCheck = Pick<
   Evidence,
   'gate' | 'kind' | 'status' | 'command' | 'exit' | 'duration_ms' | 'output' | 'findings' | 'tests' | 'cached'
 >
 
-/** A gate that ran no command. */
+/** The result of a gate, with defaults for one that ran no command. */
 export function gateCheck(gate: Pick<GateCheck, 'gate' | 'kind' | 'status'> & Partial<GateCheck>): GateCheck {
   return {
     command: null,
@@ -71,7 +71,7 @@ export function gateCheck(gate: Pick<GateCheck, 'gate' | 'kind' | 'status'> & Pa
   }
 }
 
-/** Failed where something stands in the way, else passed. */
+/** `held` (failed by default) where a finding blocks, else passed. */
 export function statusByFindings(
   findings: GateCheck['findings'],
   held: GateCheck['status'] = 'failed',

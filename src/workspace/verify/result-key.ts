@@ -3,20 +3,20 @@ import { readFileSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { findProgram } from '../../base/process/find-program.ts'
 
-/** Everything that the result of a command depends on, as far as it can be told. */
+/** Everything that the result of a command depends on, as far as it can be known. */
 export interface ResultOf {
   tree: string
   command: string
-  /** Where it runs, from the top of the checkout. */
+  /** The directory of the command, relative to the top of the checkout. */
   inside: string
-  /** Where that lies now. */
+  /** The same directory as an absolute path. */
   directory: string
   env: Record<string, string>
-  /** A result at the base is a list to compare with, green or not; it never stands for a gate. */
+  /** A result of the base is a list to compare with, green or not; it never replaces that of a gate. */
   purpose: 'gate' | 'base'
 }
 
-/** One name for all of it: where any of it differs, so does the name. */
+/** A hash of all inputs: where any of them differs, so does the key. */
 export function resultKey({ tree, command, inside, directory, env, purpose }: ResultOf): string {
   const parts = [
     VERSION,
@@ -26,16 +26,16 @@ export function resultKey({ tree, command, inside, directory, env, purpose }: Re
     inside,
     `${process.platform} ${process.arch}`,
     Object.entries(env).sort(),
-    installed(directory),
-    toolchain(command, env, directory),
+    hashInstalled(directory),
+    listToolchain(command, env, directory),
   ]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
-/** To be raised when what a result means changes. */
+/** Raise this when the meaning of a result changes. */
 const VERSION = 1
 
-/** What is installed need not be what the tree says: lock files that git ignores, and what installers note about their work. */
+/** The installed packages may differ from the tree: lock files that git ignores, and notes that installers keep. */
 const INSTALLED = [
   'package-lock.json',
   'npm-shrinkwrap.json',
@@ -62,7 +62,7 @@ const INSTALLED = [
   'vendor/modules.txt',
 ]
 
-function installed(directory: string): string[] {
+function hashInstalled(directory: string): string[] {
   return INSTALLED.map(name => {
     try {
       return createHash('sha256')
@@ -78,21 +78,21 @@ function installed(directory: string): string[] {
 const TOOLS =
   'node npm pnpm yarn bun deno python3 python go cargo rustc java mvn gradle ruby php dotnet make gcc cc'.split(' ')
 
-/** Which version counts where a program on the path only picks one. */
+/** Files that select a version, where the program on the path is only a version manager's shim. */
 const PICKED_BY = ['.pyenv/version', '.rustup/settings.toml', '.tool-versions', '.config/mise/config.toml', '.nvmrc']
 
-/** Size and time of a program's file tell versions apart without starting it, which would take longer than the whole look. */
-function toolchain(command: string, env: Record<string, string>, directory: string): string[] {
+/** Size and time of a program's file tell versions apart without starting it, which would take longer than everything else here. */
+function listToolchain(command: string, env: Record<string, string>, directory: string): string[] {
   const words = command.split(/[\s;&|()'"]+/).filter(word => /^[\w./@+-]+$/.test(word))
   const programs = [...new Set([...words, ...TOOLS])].map(word => {
     const file = findProgram(word, env, directory)
-    return file === undefined ? '' : identity(file)
+    return file === undefined ? '' : fileIdentity(file)
   })
   const home = env['HOME']
-  return [...programs, ...(home === undefined ? [] : PICKED_BY.map(name => identity(join(home, name))))]
+  return [...programs, ...(home === undefined ? [] : PICKED_BY.map(name => fileIdentity(join(home, name))))]
 }
 
-function identity(file: string): string {
+function fileIdentity(file: string): string {
   try {
     const real = realpathSync(file)
     const { size, mtimeMs } = statSync(real)

@@ -23,34 +23,34 @@ export interface GateRunContext {
   request: VerifyRequest
   deps: VerifyDeps
   subject: VerifiedTree
-  /** What git ignores there. */
+  /** Paths that git ignores in the worktree. */
   ignored: readonly string[]
   watch: TreeWatch | undefined
-  /** What a gate saw, as it will stand in its row. */
-  asRow(seen: GateCheck): NewEvidence
+  /** The result of a gate as its row will hold it. */
+  asRow(check: GateCheck): NewEvidence
 }
 
-/** Lets all gates of the profile look at a tree: what costs nothing first, agents last and only where nothing failed before. */
-export async function runAllGates(looking: GateRunContext): Promise<GateCheck[]> {
-  const { request, subject } = looking
-  const { gates, signal, place } = request
+/** Runs all gates of the profile on a tree: the cheap ones first, agents last and only where nothing failed before. */
+export async function runAllGates(context: GateRunContext): Promise<GateCheck[]> {
+  const { request, subject } = context
+  const { gates, signal, place: worktree } = request
   const head = subject.commit ?? subject.tree
-  const base = place?.base ?? request.began
-  const top = place?.top ?? subject.folder?.top
+  const base = worktree?.base ?? request.began
+  const top = worktree?.top ?? subject.folder?.top
   const diff =
     base !== undefined && head !== null && top !== undefined
-      ? { directory: top, base, head, settings: gates.diff, judge: looking.deps.judgeDiff, signal }
+      ? { directory: top, base, head, settings: gates.diff, judge: context.deps.judgeDiff, signal }
       : undefined
-  const ignored = place ? await findIgnoredSources(place.top, place.base, looking.ignored) : []
+  const ignored = worktree ? await findIgnoredSources(worktree.top, worktree.base, context.ignored) : []
   const checks: GateCheck[] = [planGate(request), withFindings(await diffGate(diff), ignored)]
-  const runner = runnerOf(looking.deps)
+  const runner = openRunner(context.deps)
   for (const name of PROFILES[gates.profile].commands) {
     signal.throwIfAborted()
-    checks.push(await runCommandGate(name, looking, runner))
+    checks.push(await runCommandGate(name, context, runner))
   }
-  const compared = await withBase(checks, looking, runner)
+  const compared = await addRegression(checks, context, runner)
   signal.throwIfAborted()
-  const judged = await withOpinions(compared, looking)
+  const judged = await addOpinions(compared, context)
   return judged.map(check => applyAllowList(check, gates.diff.allow))
 }
 
@@ -58,16 +58,16 @@ function withFindings(check: GateCheck, more: GateCheck['findings']): GateCheck 
   return more.length === 0 ? check : { ...check, status: 'failed', findings: [...check.findings, ...more] }
 }
 
-async function runCommandGate(gate: GateCommand, looking: GateRunContext, runner: CommandRunner): Promise<GateCheck> {
-  const run = commandRunFor(gate, looking)
+async function runCommandGate(gate: GateCommand, context: GateRunContext, runner: CommandRunner): Promise<GateCheck> {
+  const run = commandRunFor(gate, context)
   if (!run)
     return gateCheck({ gate, kind: 'command', status: 'skipped', output: `No command: gates.${gate} is not set.` })
-  const { place, directory, gates } = looking.request
-  const { store, clock } = looking.deps
-  const { tree, folder } = looking.subject
-  const inside = relative(place?.top ?? folder?.top ?? directory, directory)
+  const { place: worktree, directory, gates } = context.request
+  const { store, clock } = context.deps
+  const { tree, folder } = context.subject
+  const inside = relative(worktree?.top ?? folder?.top ?? directory, directory)
   const cache = PROFILES[gates.profile].cache
-  return commandGate({ ...run, tree, inside, cache }, { store, clock, runner, keeper: looking.watch?.after })
+  return commandGate({ ...run, tree, inside, cache }, { store, clock, runner, keeper: context.watch?.after })
 }
 
 function commandRunFor(gate: GateCommand, { request, deps }: GateRunContext) {
@@ -78,46 +78,46 @@ function commandRunFor(gate: GateCommand, { request, deps }: GateRunContext) {
   return { gate, command, directory, env, timeoutMs: gates.timeoutMs, signal }
 }
 
-/** Puts the comparison with the base beside the tests, where there are any. */
-async function withBase(
+/** Adds the comparison with the base, where tests were run. */
+async function addRegression(
   checks: readonly GateCheck[],
-  looking: GateRunContext,
+  context: GateRunContext,
   runner: CommandRunner,
 ): Promise<GateCheck[]> {
-  const { gates } = looking.request
-  const work = workStart(looking)
+  const { gates } = context.request
+  const work = findWorkStart(context)
   const tests = checks.find(({ gate, kind }) => kind === 'command' && gate === 'test')
-  const run = commandRunFor('test', looking)
+  const run = commandRunFor('test', context)
   if (!tests || !run || !['passed', 'failed', 'flaky'].includes(tests.status)) return [...checks]
-  // Green as a whole, with nothing to compare one by one: the base would tell nothing.
-  const isAll = tests.tests === null && tests.status === 'passed'
-  const wanted = { run, base: isAll ? 'known' : PROFILES[gates.profile].base } as const
-  const base = work && (await runBaseTests({ work, ...wanted }, { ...looking.deps, runner }))
+  // The command passed and lists no single tests to compare: running the base would tell nothing.
+  const isOnlyWhole = tests.tests === null && tests.status === 'passed'
+  const wanted = { run, base: isOnlyWhole ? 'known' : PROFILES[gates.profile].base } as const
+  const base = work && (await runBaseTests({ work, ...wanted }, { ...context.deps, runner }))
   const both = regressionGate(tests, base, gates.knownFailures)
   return [...checks.map(check => (check === tests ? both.tests : check)), both.regression]
 }
 
-/** From where the work began; nobody knows where there is no git, and nothing was noted. */
-function workStart({
-  request: { place, began, directory },
+/** Where the work began; undefined without git, or where nothing was noted. */
+function findWorkStart({
+  request: { place: worktree, began, directory },
   subject: { folder },
 }: GateRunContext): WorkStart | undefined {
-  if (place) return place
+  if (worktree) return worktree
   return folder && began !== undefined ? { top: folder.top, directory, base: began } : undefined
 }
 
-/** The acceptance criteria, with what a second agent says of them where one is to be asked. */
-async function withOpinions(checks: readonly GateCheck[], looking: GateRunContext): Promise<GateCheck[]> {
-  const { request, deps } = looking
+/** Adds the acceptance criteria, with the opinion of a second agent where one is to be asked. */
+async function addOpinions(checks: readonly GateCheck[], context: GateRunContext): Promise<GateCheck[]> {
+  const { request, deps } = context
   const texts = parseCriteria(request.task.acceptance)
-  const known = judgeCriteria(texts, checks, [])
-  const rest = [...checks]
-  const isWanted = wantsVerifier(request, isProvenBy(checks) && known.every(({ status }) => status !== 'unproven'))
-  const verifier = isWanted ? await askVerifier('verifier', deps.judge, { looking, checks, texts }) : undefined
-  if (verifier) rest.push(verifier.seen)
-  const second = await askVerifier('second-opinion', deps.secondOpinion, { looking, checks: rest, texts })
-  if (second && deps.secondOpinion) rest.push(second.seen)
-  return [...rest, acceptanceGate(judgeCriteria(texts, checks, verifier?.opinions ?? []))]
+  const criteria = judgeCriteria(texts, checks, [])
+  const all = [...checks]
+  const isWanted = wantsVerifier(request, isProvenBy(checks) && criteria.every(({ status }) => status !== 'unproven'))
+  const verifier = isWanted ? await askVerifier('verifier', deps.judge, { context, checks, texts }) : undefined
+  if (verifier) all.push(verifier.check)
+  const second = await askVerifier('second-opinion', deps.secondOpinion, { context, checks: all, texts })
+  if (second && deps.secondOpinion) all.push(second.check)
+  return [...all, acceptanceGate(judgeCriteria(texts, checks, verifier?.opinions ?? []))]
 }
 
 function wantsVerifier({ gates }: VerifyRequest, isProven: boolean): boolean {
@@ -127,33 +127,33 @@ function wantsVerifier({ gates }: VerifyRequest, isProven: boolean): boolean {
 }
 
 interface VerifierQuestion {
-  looking: GateRunContext
+  context: GateRunContext
   checks: readonly GateCheck[]
   texts: string[]
 }
 
-/** Work that something else keeps from being done goes back without an agent's opinion, which costs. */
+/** Work that another gate holds back is returned without an agent's opinion, which costs money. */
 async function askVerifier(
   gate: 'verifier' | 'second-opinion',
   judge: Judge | undefined,
-  { looking, checks, texts }: VerifierQuestion,
+  { context, checks, texts }: VerifierQuestion,
 ) {
   const skipped = (output: string) => ({
-    seen: gateCheck({ gate, kind: gate, status: 'skipped', output }),
+    check: gateCheck({ gate, kind: gate, status: 'skipped', output }),
     opinions: [],
   })
   if (!judge) return skipped('There is no agent to ask.')
-  const { request, subject, watch, asRow } = looking
+  const { request, subject, watch, asRow } = context
   if (checks.some(check => ['failed', 'broken'].includes(applyAllowList(check, request.gates.diff.allow).status)))
     return skipped('Something else keeps the task from being done already.')
   return verifierGate({ gate, request, subject, criteria: texts, checks: checks.map(asRow) }, judge, watch?.after)
 }
 
-function runnerOf({ guard = openGuard(), isolation, paths }: VerifyDeps): CommandRunner {
+function openRunner({ guard = openGuard(), isolation, paths }: VerifyDeps): CommandRunner {
   return { guard, isolation, markers: commandMarkers(paths.run) }
 }
 
-/** Whether the agent left something of its own plan open, or a part of the task is not done. */
+/** Checks that the agent's own plan has no open item, and that all parts of the task are done. */
 function planGate({ plan, openChildren }: Pick<VerifyRequest, 'plan' | 'openChildren'>): GateCheck {
   const open = plan.filter(({ state }) => state !== 'done')
   const findings: Finding[] = open.map(({ text, state }) => ({
@@ -169,7 +169,7 @@ function planGate({ plan, openChildren }: Pick<VerifyRequest, 'plan' | 'openChil
   return gateCheck({ gate: 'plan', kind: 'plan', status: isEmpty ? 'skipped' : statusByFindings(findings), findings })
 }
 
-/** What the changes themselves tell; undefined where nobody knows what they began with. */
+/** Checks the changes themselves; skipped without a request, where the start of the work is not known. */
 async function diffGate(request: DiffRequest | undefined): Promise<GateCheck> {
   if (!request)
     return gateCheck({
@@ -184,16 +184,19 @@ async function diffGate(request: DiffRequest | undefined): Promise<GateCheck> {
   return gateCheck({ gate: 'diff', kind: 'diff', status: statusByFindings(findings), findings, duration_ms })
 }
 
-/** Findings that a person may let pass by `gates.allow`, beside those of the diff. What fails cannot be let pass by a name. */
+/** Findings that a person may allow with `gates.allow`, beside those of the diff. A failure cannot be allowed by name. */
 const CAN_BE_ALLOWED =
   /^(diff\.ignored|git\.shared|git\.target|gate\.changed_files|gate\.moved_branch|regression\.gone|regression\.skipped)$/
 
-/** The same with what a person lets pass turned into notes; a gate that only that stood in the way of has passed. */
+/** Turns the findings that a person allows into notes; a gate that only those blocked has passed. */
 export function applyAllowList(check: GateCheck, allow: readonly string[]): GateCheck {
-  const isLet = ({ code, weight }: Finding) => weight === 'block' && CAN_BE_ALLOWED.test(code) && allow.includes(code)
-  if (!check.findings.some(isLet)) return check
-  const findings = check.findings.map(finding => (isLet(finding) ? { ...finding, weight: 'note' as const } : finding))
-  const isHeld = check.status === 'failed' || (check.status === 'broken' && check.gate === 'repository')
-  const status = isHeld ? statusByFindings(findings, check.status) : check.status
+  const isAllowed = ({ code, weight }: Finding) =>
+    weight === 'block' && CAN_BE_ALLOWED.test(code) && allow.includes(code)
+  if (!check.findings.some(isAllowed)) return check
+  const findings = check.findings.map(finding =>
+    isAllowed(finding) ? { ...finding, weight: 'note' as const } : finding,
+  )
+  const canPass = check.status === 'failed' || (check.status === 'broken' && check.gate === 'repository')
+  const status = canPass ? statusByFindings(findings, check.status) : check.status
   return { ...check, findings, status }
 }

@@ -9,34 +9,34 @@ import { committerEnv } from '../git/harden.ts'
 import { noteGateMadeFiles, noteGatesStarted, readGateMadeFiles, wasInterruptedAt } from '../worktrees/worktree-note.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
 
-/** Looks after a tree from the first command to the last. */
+/** Protects a tree from the first gate command to the last. */
 export interface TreeWatch {
-  /** After a command: what it changed is put back, what it made is remembered; both are told. */
+  /** Called after a command: its changes are undone, files that it made are noted, and both are reported. */
   after(gate: string): Promise<Disturbance>
-  /** After the last one. */
+  /** Called after the last command. */
   end(): Promise<void>
 }
 
-/** Begins to look after what is looked at; undefined where it has no name. */
+/** Starts to protect the verified tree; undefined without git. */
 export async function watchTree(
   { folder, tree, commit }: VerifiedTree,
-  place: Worktree | undefined,
+  worktree: Worktree | undefined,
 ): Promise<TreeWatch | undefined> {
   if (!folder || tree === null) return undefined
-  const head = place && commit !== null ? { commit, branch: place.branch } : undefined
-  const ref = `refs/pcc/kept/${place?.task ?? 'in-place'}`
-  const keeper = await guardTree({ folder, tree, head, ref })
-  const known = place ? await readGateMadeFiles(folder.top) : new Set<string>()
+  const head = worktree && commit !== null ? { commit, branch: worktree.branch } : undefined
+  const ref = `refs/pcc/kept/${worktree?.task ?? 'in-place'}`
+  const guard = await guardTree({ folder, tree, head, ref })
+  const known = worktree ? await readGateMadeFiles(folder.top) : new Set<string>()
   if (commit !== null) await noteGatesStarted(folder.top, commit)
   let all: string[] | undefined
   return {
     async after(gate) {
-      const found = await keeper(gate)
-      const made = found.made.filter(path => !known.has(path))
+      const disturbance = await guard(gate)
+      const made = disturbance.made.filter(path => !known.has(path))
       for (const path of made) known.add(path)
-      all = found.made
-      if (commit !== null && !found.isLost) await noteGateMadeFiles(folder.top, all, false)
-      return { ...found, made }
+      all = disturbance.made
+      if (commit !== null && !disturbance.isLost) await noteGateMadeFiles(folder.top, all, false)
+      return { ...disturbance, made }
     },
     async end() {
       if (commit !== null) await noteGateMadeFiles(folder.top, all ?? [...known], true)
@@ -45,56 +45,56 @@ export async function watchTree(
 }
 
 /**
- * Puts a place back where we died while a command ran in it: what was changed since is the command's doing and not the
- * agent's, who has not had another turn.
+ * Restores a worktree if the daemon died while a gate command ran in it: changes since then were made by the command and not by
+ * the agent, which has not had another turn.
  */
-export async function restoreAfterInterruption(place: Worktree): Promise<void> {
-  const folder = await findGitFolder(place.top)
-  if (folder?.top !== place.top) return
-  const named = await git(place.top, [
+export async function restoreAfterInterruption(worktree: Worktree): Promise<void> {
+  const folder = await findGitFolder(worktree.top)
+  if (folder?.top !== worktree.top) return
+  const named = await git(worktree.top, [
     'rev-parse',
-    `refs/heads/${place.branch}^{commit}`,
-    `refs/heads/${place.branch}^{tree}`,
+    `refs/heads/${worktree.branch}^{commit}`,
+    `refs/heads/${worktree.branch}^{tree}`,
   ])
   const [commit = '', tree = ''] = named.stdout.trim().split('\n')
   if (!named.ok || !(await wasInterruptedAt(folder.top, commit))) return
-  const watch = await watchTree({ folder, tree, commit }, place)
+  const watch = await watchTree({ folder, tree, commit }, worktree)
   await watch?.after('a check that was interrupted')
   await watch?.end()
 }
 
-/** What a command did to the tree that it was to look at. */
+/** What a command did to the tree that it was to check. */
 export interface Disturbance {
   findings: Finding[]
-  /** Files that it made and that are not ignored, from the top. They stay where they are. */
+  /** Files that it made and that are not ignored, as paths from the top. They stay where they are. */
   made: string[]
-  /** The tree is not what it was, and could not be made so again: nothing more can be said about it. */
+  /** The tree was changed and could not be restored: no further gate can be trusted. */
   isLost: boolean
 }
 
 export interface GuardedTree {
   folder: GitFolder
-  /** What lies there, committed or not. */
+  /** The tree of all files, committed or not. */
   tree: string
   /**
-   * Of a worktree of ours: where HEAD stands. In a person's own checkout everything is left alone: who changed a file there while
-   * a command ran, it or the person, nobody knows.
+   * The HEAD of a worktree of ours. In a person's own checkout nothing is restored: it is unknown whether the command or the
+   * person changed a file while the command ran.
    */
   head?: { commit: string; branch: string } | undefined
-  /** Where what is put back is kept, for whoever misses it. */
+  /** The ref under which changed files are saved before they are restored, in case somebody misses them. */
   ref: string
 }
 
-/** Looks after a tree while commands run in it: what they change is put back and told. */
-async function guardTree(kept: GuardedTree): Promise<(gate: string) => Promise<Disturbance>> {
-  const entry = join(kept.folder.top, '.git')
-  const link = await readFile(entry, 'utf8').catch(() => undefined) // a directory, in a main checkout
+/** Protects a tree while commands run in it: their changes are undone and reported. */
+async function guardTree(guarded: GuardedTree): Promise<(gate: string) => Promise<Disturbance>> {
+  const entry = join(guarded.folder.top, '.git')
+  const link = await readFile(entry, 'utf8').catch(() => undefined) // in a main checkout it is a directory
   return async gate => {
-    const lost = await restoreGitLink(kept, entry, link)
+    const lost = await restoreGitLink(guarded, entry, link)
     if (lost !== undefined)
       return { findings: [blockingFinding('gate.git_gone', `${gate}: ${lost}`)], made: [], isLost: true }
-    const moved = await restoreHead(kept, gate)
-    const now = await nameWorkTree(kept.folder)
+    const moved = await restoreHead(guarded, gate)
+    const now = await nameWorkTree(guarded.folder)
     if (now === undefined) {
       return {
         findings: [blockingFinding('gate.git_gone', `After ${gate} git cannot read the tree.`)],
@@ -102,18 +102,18 @@ async function guardTree(kept: GuardedTree): Promise<(gate: string) => Promise<D
         isLost: true,
       }
     }
-    if (now === kept.tree) return { findings: moved, made: [], isLost: false }
-    const { changed, made } = await compareTrees(kept, now)
+    if (now === guarded.tree) return { findings: moved, made: [], isLost: false }
+    const { changed, made } = await compareTrees(guarded, now)
     if (changed.length === 0) return { findings: moved, made, isLost: false }
-    const back = kept.head === undefined || (await restoreFiles(kept, now, changed))
-    const what = kept.head === undefined ? 'while it ran, files were changed' : 'it changed files'
-    const after = kept.head === undefined ? '' : ' They were put back.'
-    const told = `The command of ${gate}: ${what}: ${some(changed)}.${after}`
+    const isRestored = guarded.head === undefined || (await restoreFiles(guarded, now, changed))
+    const what = guarded.head === undefined ? 'while it ran, files were changed' : 'it changed files'
+    const after = guarded.head === undefined ? '' : ' They were put back.'
+    const text = `The command of ${gate}: ${what}: ${nameSome(changed)}.${after}`
     const findings = [
       ...moved,
-      ...changed.slice(0, MAX_NAMED_FILES).map(file => ({ ...blockingFinding('gate.changed_files', told), file })),
+      ...changed.slice(0, MAX_NAMED_FILES).map(file => ({ ...blockingFinding('gate.changed_files', text), file })),
     ]
-    return { findings, made, isLost: !back }
+    return { findings, made, isLost: !isRestored }
   }
 }
 
@@ -137,7 +137,7 @@ async function restoreGitLink(
   )
 }
 
-/** A command may have committed, or gone to another branch: that is none of the agent's work. */
+/** A command may have committed, or switched to another branch: that is not the agent's work. */
 async function restoreHead({ folder, head }: GuardedTree, gate: string): Promise<Finding[]> {
   if (!head) return []
   const ref = `refs/heads/${head.branch}`
@@ -145,13 +145,13 @@ async function restoreHead({ folder, head }: GuardedTree, gate: string): Promise
     git(folder.top, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]),
     git(folder.top, ['symbolic-ref', '--quiet', 'HEAD']),
   ])
-  const isAt = at.stdout.trim() === head.commit
-  const isOn = on.stdout.trim() === ref
-  if (!isAt) await git(folder.top, ['update-ref', ref, head.commit])
-  if (!isOn) await git(folder.top, ['symbolic-ref', 'HEAD', ref])
+  const isAtCommit = at.stdout.trim() === head.commit
+  const isOnBranch = on.stdout.trim() === ref
+  if (!isAtCommit) await git(folder.top, ['update-ref', ref, head.commit])
+  if (!isOnBranch) await git(folder.top, ['symbolic-ref', 'HEAD', ref])
   const staged = await git(folder.top, ['diff-index', '--cached', '--quiet', head.commit, '--'])
   if (staged.code === 1) await git(folder.top, ['read-tree', head.commit])
-  if (isAt && isOn) return []
+  if (isAtCommit && isOnBranch) return []
   const text = `The command of ${gate} moved the branch to ${at.stdout.trim() || 'nothing'}; it was put back to ${head.commit}.`
   return [blockingFinding('gate.moved_branch', text)]
 }
@@ -172,21 +172,21 @@ async function compareTrees(
   return { changed, made }
 }
 
-/** Whether it lies there as before. What it was turned into is kept first: somebody may have worked there meanwhile. */
-async function restoreFiles(kept: GuardedTree, now: string, changed: readonly string[]): Promise<boolean> {
-  const { top } = kept.folder
+/** Restores changed files; false where that fails. The changed versions are saved first: somebody may have worked there. */
+async function restoreFiles(guarded: GuardedTree, now: string, changed: readonly string[]): Promise<boolean> {
+  const { top } = guarded.folder
   const env = await committerEnv(top)
   const copy = await git(top, ['commit-tree', now, '-m', 'what a gate found changed'], { env })
-  if (copy.ok) await git(top, ['update-ref', kept.ref, copy.stdout.trim()])
+  if (copy.ok) await git(top, ['update-ref', guarded.ref, copy.stdout.trim()])
   const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
   const input = changed.join('\0')
-  const restored = await git(top, ['restore', `--source=${kept.tree}`, '--worktree', ...from], { input })
+  const restored = await git(top, ['restore', `--source=${guarded.tree}`, '--worktree', ...from], { input })
   if (!restored.ok) return false
-  const after = await nameWorkTree(kept.folder)
-  return after !== undefined && (await compareTrees(kept, after)).changed.length === 0
+  const after = await nameWorkTree(guarded.folder)
+  return after !== undefined && (await compareTrees(guarded, after)).changed.length === 0
 }
 
-function some(files: readonly string[]): string {
+function nameSome(files: readonly string[]): string {
   const rest = files.length - MAX_NAMED_FILES
   return `${files.slice(0, MAX_NAMED_FILES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }

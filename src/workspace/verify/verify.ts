@@ -7,8 +7,8 @@ import { restoreAfterInterruption, watchTree } from './tree-watch.ts'
 import { checkSharedRepository, cleanWorktree, listIgnored } from './worktree-checks.ts'
 
 /**
- * Finds out whether a task is done: names what its agent left, lets the gates of the profile look at exactly that, and writes
- * down what they saw. An abort is thrown as the signal's reason and leaves no rows: nothing was found out.
+ * Finds out whether a task is done: commits what its agent left, runs the gates of the profile on exactly that, and records their
+ * results. An abort is thrown as the signal's reason and leaves no rows: nothing was found out.
  */
 export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<VerificationResult> {
   request.signal.throwIfAborted()
@@ -24,20 +24,23 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
   }
   const { subject } = named
   const ignored = request.place ? await listIgnored(request.place.top) : []
-  const moved = await sharedChecks(subject, request)
-  if (moved?.status === 'broken') return recordChecks([moved], subject, { request, deps })
-  const ground = await cleanWorktree(request, { head: subject.commit, env: deps.env, ignored })
-  if (ground.some(({ status }) => status === 'broken')) return recordChecks(ground, subject, { request, deps })
+  const shared = await checkRepository(subject, request)
+  if (shared?.status === 'broken') return recordChecks([shared], subject, { request, deps })
+  const cleaning = await cleanWorktree(request, { head: subject.commit, env: deps.env, ignored })
+  if (cleaning.some(({ status }) => status === 'broken')) return recordChecks(cleaning, subject, { request, deps })
   const watch = await watchTree(subject, request.place)
   const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })
   const checks = await runAllGates({ request, deps, subject, ignored, watch, asRow })
   await watch?.end()
-  return recordChecks([...(moved ? [moved] : []), ...ground, ...checks], subject, { request, deps })
+  return recordChecks([...(shared ? [shared] : []), ...cleaning, ...checks], subject, { request, deps })
 }
 
-/** What a person has to look at before anything can be believed, unless they let it pass by its name. */
-async function sharedChecks({ folder }: VerifiedTree, { place, gates }: VerifyRequest): Promise<GateCheck | undefined> {
-  const findings = place && folder ? await checkSharedRepository(place, folder) : []
+/** Checks for changes that a person has to look at before any result can be trusted, unless they allow them by name. */
+async function checkRepository(
+  { folder }: VerifiedTree,
+  { place: worktree, gates }: VerifyRequest,
+): Promise<GateCheck | undefined> {
+  const findings = worktree && folder ? await checkSharedRepository(worktree, folder) : []
   if (findings.length === 0) return undefined
   return applyAllowList(gateCheck({ gate: 'repository', kind: 'diff', status: 'broken', findings }), gates.diff.allow)
 }
@@ -58,12 +61,12 @@ function evidenceRow(
 }
 
 async function recordChecks(
-  seen: readonly GateCheck[],
+  results: readonly GateCheck[],
   subject: VerifiedTree,
-  of: VerifyContext,
+  context: VerifyContext,
 ): Promise<VerificationResult> {
-  const { request, deps } = of
-  const checks = seen.map(check => evidenceRow(check, subject, of))
+  const { request, deps } = context
+  const checks = results.map(check => evidenceRow(check, subject, context))
   const round = { task_id: request.task.id, attempt: request.task.attempt, round: request.round }
   crashPoint('verify.before-row')
   await deps.store.transaction(tx => deps.store.evidence.put(round, checks, tx))
@@ -93,11 +96,11 @@ function gateAndStatus({ gate, status }: NewEvidence): string {
   return `${gate} ${status}`
 }
 
-/** What goes back to an agent is read by a model: each piece is bounded. */
+/** Limits on what goes back to the agent, since a model reads it. */
 const MOST_STEPS = 30
 const MOST_OUTPUT = 4_000
 
-/** What is to be done, gate by gate, in words for the agent whose work it is. Empty where nothing stands in the way. */
+/** What the agent has to do next, gate by gate, in words for it. Empty where nothing blocks. */
 function nextSteps(checks: readonly NewEvidence[]): string[] {
   const all = [...new Set(checks.flatMap(stepsForCheck))]
   if (all.length <= MOST_STEPS) return all

@@ -10,19 +10,19 @@ import { languageOf } from './diff/file-kind.ts'
 import { type GateCheck, gateCheck, type VerifyRequest } from './request.ts'
 
 /**
- * Before the gates run in an agent's worktree, what git ignores there and a command would believe is put right: dependencies that
- * were changed, and what checkers remember of earlier runs, by which they pass over what they would find.
+ * Cleans ignored files that gate commands would rely on, before the gates run in an agent's worktree: changed dependencies are
+ * restored, and caches of checkers are removed, with which they would skip files that have problems.
  */
 export async function cleanWorktree(
-  { place, dependencies, signal }: VerifyRequest,
+  { place: worktree, dependencies, signal }: VerifyRequest,
   { head, env, ignored }: { head: string | null; env: Record<string, string | undefined>; ignored: readonly string[] },
 ): Promise<GateCheck[]> {
-  if (!place) return []
-  await removeCaches(place, ignored)
+  if (!worktree) return []
+  await removeCaches(worktree, ignored)
   if (!dependencies) return []
   const { project, setup, setupMs } = dependencies
-  const changesManifest = () => touchesManifest(place, head)
-  const reports = await mendDependencies(place, { project, setup, setupMs, env, signal, changesManifest })
+  const changesManifest = () => touchesManifest(worktree, head)
+  const reports = await mendDependencies(worktree, { project, setup, setupMs, env, signal, changesManifest })
   if (reports.length === 0) return []
   const hasFailed = reports.some(({ kind }) => kind === 'failed')
   const findings = reports.map(({ kind, text }): Finding => {
@@ -32,7 +32,7 @@ export async function cleanWorktree(
   return [gateCheck({ gate: 'dependencies', kind: 'diff', status: hasFailed ? 'broken' : 'passed', findings })]
 }
 
-/** What checkers and interpreters remember, each for itself: a fresh checkout has none of it. */
+/** Caches of checkers and interpreters: a fresh checkout has none of them. */
 const CACHES = new Set([
   '__pycache__',
   '.pytest_cache',
@@ -46,15 +46,15 @@ const CACHES = new Set([
   '.nx',
 ])
 
-/** Tools put these between the packages. */
+/** Caches that tools put into `node_modules`. */
 const CACHES_IN_PACKAGES = ['.cache', '.vite', '.vite-temp', '.vitest']
 
 async function removeCaches({ top }: Worktree, listed: readonly string[]): Promise<void> {
   const ignored = listed.map(path => path.replace(/\/$/, ''))
-  const memories = ignored.filter(path => CACHES.has(basename(path)) || path.endsWith('.tsbuildinfo'))
+  const caches = ignored.filter(path => CACHES.has(basename(path)) || path.endsWith('.tsbuildinfo'))
   const packages = ignored.filter(path => basename(path) === 'node_modules')
   const inPackages = packages.flatMap(path => CACHES_IN_PACKAGES.map(name => join(path, name)))
-  await Promise.all([...memories, ...inPackages].map(path => rm(join(top, path), { recursive: true, force: true })))
+  await Promise.all([...caches, ...inPackages].map(path => rm(join(top, path), { recursive: true, force: true })))
 }
 
 const MANIFESTS =
@@ -67,29 +67,29 @@ async function touchesManifest({ top, base }: Worktree, head: string | null): Pr
 }
 
 /**
- * What was done to a repository beside the work in one of its worktrees, and would have git show something else than there is. An
- * agent cannot be told to mend it, and its person may have done it: they have to look.
+ * Finds changes to the shared repository that make git show something else than there is. They are left to a person: an agent
+ * cannot be told to undo them, and the person may have made them.
  */
-export async function checkSharedRepository(place: Worktree, folder: GitFolder): Promise<Finding[]> {
-  const { shared, bases } = await readNote(place.top)
+export async function checkSharedRepository(worktree: Worktree, folder: GitFolder): Promise<Finding[]> {
+  const { shared, bases } = await readNote(worktree.top)
   const findings: Finding[] = []
   const now = shared ? await readSharedFiles(folder.common, folder.own) : {}
   for (const [name, before] of Object.entries(shared ?? {})) {
-    // What that file hides is looked at file by file.
+    // Files that this list hides are checked one by one (`findIgnoredSources`).
     if (name === 'info/exclude' || now[name] === before) continue
     findings.push(
       blockingFinding('git.shared', `${name} of ${folder.common} was changed since the work began. ${OR_ALLOW}`),
     )
   }
-  const isKnown = bases.length === 0 || bases.includes(place.base) || (await isTakenBack(place, bases[0] ?? ''))
-  if (!isKnown) findings.push(blockingFinding('git.target', targetMovedText(place, bases[0] ?? '')))
+  const isKnown = bases.length === 0 || bases.includes(worktree.base) || (await isTargetReset(worktree, bases[0] ?? ''))
+  if (!isKnown) findings.push(blockingFinding('git.target', targetMovedText(worktree, bases[0] ?? '')))
   return findings
 }
 
 const OR_ALLOW = 'Put it back, or, if it was you, let it pass by its name in gates.allow, then say to look again.'
 
-/** Its person has taken the target back to an older commit. */
-async function isTakenBack({ top, base }: Worktree, made: string): Promise<boolean> {
+/** Whether the person has reset the target to an older commit. */
+async function isTargetReset({ top, base }: Worktree, made: string): Promise<boolean> {
   return (await git(top, ['merge-base', '--is-ancestor', base, made])).ok
 }
 
@@ -102,34 +102,34 @@ function blockingFinding(code: string, text: string): Finding {
   return { code, weight: 'block', text }
 }
 
-/** What lies in a checkout and is ignored; a folder of which all is, ends in a slash. */
+/** Ignored paths of a checkout; a folder that is ignored as a whole ends in a slash. */
 export async function listIgnored(top: string): Promise<string[]> {
   const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']
   return (await git(top, args)).stdout.split('\0').filter(path => path !== '')
 }
 
-/** A report with more of them is read by nobody. */
+/** Most files that a report names. */
 const MAX_NAMED_SOURCES = 10
 
 /**
- * Source files that lie beside the work and that git was told to ignore since it began: the gates see them, and no commit holds
- * them. What was ignored before, and whole folders of what programs make, are left alone.
+ * Source files that git was told to ignore after the work began: the gates see them, but no commit holds them. Files that were
+ * ignored before, and whole folders of generated files, are left alone.
  */
 export async function findIgnoredSources(top: string, base: string, listed: readonly string[]): Promise<Finding[]> {
-  const shared = await newlyExcluded(top)
+  const shared = await findNewExcludes(top)
   const isSource = (path: string) => !path.endsWith('/') && languageOf(path) !== undefined
   const sources = shared ? listed : listed.filter(isSource)
   if (sources.length === 0) return []
-  const told = await git(top, ['check-ignore', '-v', '-z', '--stdin'], { input: sources.join('\0') })
-  const fields = told.stdout.split('\0')
-  const known = new Map<string, string[]>()
+  const rules = await git(top, ['check-ignore', '-v', '-z', '--stdin'], { input: sources.join('\0') })
+  const fields = rules.stdout.split('\0')
+  const linesAtBase = new Map<string, string[]>()
   const findings: Finding[] = []
   for (let at = 0; at + 3 < fields.length && findings.length < MAX_NAMED_SOURCES; at += 4) {
     const [list = '', , pattern = '', file = ''] = fields.slice(at, at + 4)
-    if (!known.has(list)) known.set(list, await linesAt(top, base, list))
+    if (!linesAtBase.has(list)) linesAtBase.set(list, await readLinesAt(top, base, list))
     const isHidden = EXCLUDE.test(list)
       ? shared?.has(pattern)
-      : isOfTheWork(list) && isSource(file) && !known.get(list)?.includes(pattern)
+      : isInTree(list) && isSource(file) && !linesAtBase.get(list)?.includes(pattern)
     if (!isHidden) continue
     const text = `${file} is ignored (${list}: ${pattern}), so that no commit holds it: commit it, or take it away.`
     findings.push({ code: 'diff.ignored', weight: 'block', text, file })
@@ -137,11 +137,11 @@ export async function findIgnoredSources(top: string, base: string, listed: read
   return findings
 }
 
-/** The list that all checkouts share and no commit holds. */
+/** The ignore list that all checkouts share and no commit holds. */
 const EXCLUDE = /(^|\/)info\/exclude$/
 
-/** Patterns that were put into it since the work began: an agent's git can write there, and hide any file. */
-async function newlyExcluded(top: string): Promise<Set<string> | undefined> {
+/** Patterns that were added to that list after the work began: an agent's git can write there, and hide any file. */
+async function findNewExcludes(top: string): Promise<Set<string> | undefined> {
   const { shared } = await readNote(top)
   const folder = shared && (await findGitFolder(top))
   if (!shared || !folder) return undefined
@@ -150,13 +150,13 @@ async function newlyExcluded(top: string): Promise<Set<string> | undefined> {
   return now === before ? undefined : new Set(now.split(/\r?\n/)).difference(new Set(before.split(/\r?\n/)))
 }
 
-/** A list of the repository's own, which lies in the tree. The person's lists are theirs. */
-function isOfTheWork(list: string): boolean {
+/** Whether an ignore list is part of the tree; the others are the person's own. */
+function isInTree(list: string): boolean {
   return /(^|\/)\.gitignore$/.test(list) && !list.startsWith('/')
 }
 
-async function linesAt(top: string, base: string, list: string): Promise<string[]> {
-  if (!isOfTheWork(list)) return []
+async function readLinesAt(top: string, base: string, list: string): Promise<string[]> {
+  if (!isInTree(list)) return []
   const { stdout } = await git(top, ['cat-file', 'blob', `${base}:${list}`])
   return stdout.split(/\r?\n/)
 }

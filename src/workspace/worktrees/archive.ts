@@ -12,34 +12,34 @@ import { findAdminFolder, gitErrorLine, worktreeError } from './worktree.ts'
 /** What a worktree holds that its target does not. */
 export interface UnmergedWork {
   head: string
-  /** Changed, staged, removed, in conflict, or new; ignored files are not among them. */
+  /** Paths that are changed, staged, removed, in conflict, or new; ignored files are not among them. */
   paths: string[]
-  /** Marked as unchanged or left out for git, and yet on the disk: nobody knows without a look. */
+  /** Paths that git is told to treat as unchanged or not checked out, although they are on the disk: they may hold changes. */
   hidden: string[]
-  /** Repositories within it, which no commit of this one can hold. */
+  /** Repositories inside the worktree, which a commit of this repository cannot hold. */
   repositories: string[]
-  /** Commits of stashes that were made on its branch. */
+  /** Commits of stashes that were made on the branch. */
   stashes: string[]
-  /** Nothing of its branch or of what is checked out is missing in the target. */
+  /** The target contains all of the branch and of the checked-out commit. */
   isMerged: boolean
 }
 
 /**
- * Looks at everything that would be lost, with one call of git as a rule. Undefined where it cannot be told: nothing is known
- * then, and nothing may be removed. `landed` is a commit that reached the target in another form.
+ * Collects everything that would be lost with the worktree, usually with one call of git. Undefined where git cannot tell: then
+ * nothing may be removed. `landed` is a commit that reached the target in another form.
  */
 export async function readUnmergedWork(row: WorktreeRow, landed?: string): Promise<UnmergedWork | undefined> {
   const [status, marks, stashes] = await Promise.all([
     git(row.top, ['status', '--porcelain=v2', '-z', '--branch', '--no-renames', '--untracked-files=all']),
     findAdminFolder(row).then(own => readIndexMarks(row.top, own)),
-    stashesOf(row),
+    listStashes(row),
   ])
   if (!status.ok || !marks) return undefined
   const lines = status.stdout.split('\0')
   const head = lines.find(line => line.startsWith('# branch.oid '))?.slice('# branch.oid '.length) ?? ''
   const isMerged = await isInTarget(row, head, landed)
   if (isMerged === undefined) return undefined
-  const changed = lines.flatMap(line => pathOf(line) ?? [])
+  const changed = lines.flatMap(line => pathInStatus(line) ?? [])
   const inner = changed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1))
   return {
     head,
@@ -52,79 +52,83 @@ export async function readUnmergedWork(row: WorktreeRow, landed?: string): Promi
 }
 
 /** `1 .M N... 100644 100644 100644 <oid> <oid> <path>`, `u` with two fields more, `? <path>`. */
-function pathOf(line: string): string | undefined {
+function pathInStatus(line: string): string | undefined {
   if (line.startsWith('? ')) return line.slice(2)
   const fields = line.startsWith('1 ') ? 8 : line.startsWith('u ') ? 10 : 0
   return fields === 0 ? undefined : line.split(' ').slice(fields).join(' ')
 }
 
 async function existingPaths(top: string, paths: string[], below = ''): Promise<string[]> {
-  const found = await Promise.all(paths.map(path => lstat(join(top, path, below)).catch(() => undefined)))
-  return paths.filter((_, index) => found[index] !== undefined)
+  const stats = await Promise.all(paths.map(path => lstat(join(top, path, below)).catch(() => undefined)))
+  return paths.filter((_, index) => stats[index] !== undefined)
 }
 
 async function isInTarget(row: WorktreeRow, head: string, landed: string | undefined): Promise<boolean | undefined> {
   const [target, branch] = [`refs/heads/${row.target}`, `refs/heads/${row.branch}`]
   const tips = await readRefs(row.repository, [target, branch])
-  // Nothing was done, or it was fast-forwarded: no history has to be walked.
+  // Nothing was done, or the work was fast-forwarded: no history has to be walked.
   if (tips?.has(target) && head === tips.get(target) && (tips.get(branch) ?? head) === head) return true
-  const known = [target, ...(landed ? [landed] : [])]
-  const missing = (...commits: string[]) => git(row.top, ['rev-list', '-1', ...commits, '--not', ...known, '--'])
-  const both = await missing('HEAD', branch)
-  // Its branch may have been deleted by hand.
-  const found = both.ok ? both : await missing('HEAD')
-  // And so may the target: then nothing is in it.
-  if (!found.ok) return (await git(row.top, ['rev-parse', '-q', '--verify', 'HEAD'])).ok ? false : undefined
-  return found.stdout.trim() === ''
+  const merged = [target, ...(landed ? [landed] : [])]
+  const listMissing = (...commits: string[]) => git(row.top, ['rev-list', '-1', ...commits, '--not', ...merged, '--'])
+  const both = await listMissing('HEAD', branch)
+  // The branch may have been deleted by hand.
+  const missing = both.ok ? both : await listMissing('HEAD')
+  // So may the target: then nothing is merged.
+  if (!missing.ok) return (await git(row.top, ['rev-parse', '-q', '--verify', 'HEAD'])).ok ? false : undefined
+  return missing.stdout.trim() === ''
 }
 
-/** Stashes belong to the whole repository; each says on which branch it was made. */
-async function stashesOf({ repository, branch, top }: WorktreeRow): Promise<string[]> {
+/** Stashes belong to the whole repository; the message of each says on which branch it was made. */
+async function listStashes({ repository, branch, top }: WorktreeRow): Promise<string[]> {
   const file = await readFile(join(repository, 'logs', 'refs', 'stash'), 'utf8').catch(() => '')
   const isOurs = (message: string) => /^(WIP on|On) /.test(message) && message.includes(` ${branch}: `)
   if (file !== '') {
     const lines = file.split('\n').map(line => line.split('\t'))
     return lines.flatMap(([who = '', message = '']) => (isOurs(message) ? [who.split(' ')[1] ?? ''] : []))
   }
-  const isOther = await lstat(join(repository, 'reftable')).catch(() => undefined)
-  if (!isOther) return []
+  const reftable = await lstat(join(repository, 'reftable')).catch(() => undefined)
+  if (!reftable) return []
   const { stdout } = await git(top, ['log', '-g', '--format=%H%x09%gs', 'refs/stash', '--'])
   return stdout.split('\n').flatMap(line => (isOurs(line.split('\t')[1] ?? '') ? [line.split('\t')[0] ?? ''] : []))
 }
 
 /**
- * Puts everything a worktree holds under one ref, and changes nothing in it: a commit of all its files, new ones included, whose
- * first parent is what was checked out; its branch, what was staged and its stashes are parents too, so that they stay.
+ * Puts everything that a worktree holds under one ref, and changes nothing in it. The ref is a commit of all files, new ones
+ * included. Its first parent is the checked-out commit; the branch, a commit of the index and the stashes are further parents,
+ * so that they are kept too.
  */
 export async function archiveWorktree(row: WorktreeRow, left: UnmergedWork): Promise<string> {
   const aside = await mkdtemp(join(tmpdir(), 'pcc-archive-'))
   try {
     const index = join(aside, 'index')
-    const ask = asker(row, { env: { GIT_INDEX_FILE: index, ...(await committerEnv(row.top)) } })
+    const ask = openAsk(row, { env: { GIT_INDEX_FILE: index, ...(await committerEnv(row.top)) } })
     await copyFile(join((await findAdminFolder(row)) ?? row.repository, 'index'), index)
-    // In the middle of a conflict there is no tree of what is staged.
+    // During a conflict the index cannot be written as a tree.
     const staged = await git(row.top, ['write-tree'], { env: { GIT_INDEX_FILE: index } })
-    const tree = await treeOfEverything(left, ask)
+    const tree = await writeFullTree(left, ask)
     const headTree = (await ask(['rev-parse', `${left.head}^{tree}`])).trim()
     const isStaged = staged.ok && ![headTree, tree].includes(staged.stdout.trim())
     const tip = await git(row.top, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
     const parents = new Set([left.head, ...(tip.ok ? [tip.stdout.trim()] : []), ...left.stashes])
     if (isStaged)
-      parents.add(await commit(ask, { tree: staged.stdout.trim(), parents: [left.head], says: 'pcc: what was staged' }))
-    const says = `${ARCHIVE_SUBJECT}${row.task}, attempt ${row.attempt}\n\nBranch: ${row.branch}\nTarget: ${row.target}\nBase: ${row.base}`
-    return await archiveCommit(row, await commit(ask, { tree, parents: [...parents], says }), row.top)
+      parents.add(
+        await commit(ask, { tree: staged.stdout.trim(), parents: [left.head], message: 'pcc: what was staged' }),
+      )
+    const message = `${ARCHIVE_SUBJECT}${row.task}, attempt ${row.attempt}\n\nBranch: ${row.branch}\nTarget: ${row.target}\nBase: ${row.base}`
+    return await archiveCommit(row, await commit(ask, { tree, parents: [...parents], message }), row.top)
   } finally {
     await rm(aside, { recursive: true, force: true })
   }
 }
 
-/** How the message of an archive begins. */
+/** The beginning of an archive commit's message. */
 export const ARCHIVE_SUBJECT = 'pcc: worktree of '
 
+/** Runs git and returns its output; throws where it fails. */
 type Ask = (args: string[], options?: GitOptions) => Promise<string>
 
-async function treeOfEverything({ paths, hidden }: UnmergedWork, ask: Ask): Promise<string> {
-  const list = (each: string[]) => each.map(path => `${path}\0`).join('')
+async function writeFullTree({ paths, hidden }: UnmergedWork, ask: Ask): Promise<string> {
+  const list = (names: string[]) => names.map(path => `${path}\0`).join('')
   if (hidden.length > 0) {
     await ask(['update-index', '-z', '--no-assume-unchanged', '--stdin'], { input: list(hidden) })
     await ask(['update-index', '-z', '--no-skip-worktree', '--stdin'], { input: list(hidden) })
@@ -137,15 +141,15 @@ async function treeOfEverything({ paths, hidden }: UnmergedWork, ask: Ask): Prom
 
 async function commit(
   ask: Ask,
-  { tree, parents, says }: { tree: string; parents: string[]; says: string },
+  { tree, parents, message }: { tree: string; parents: string[]; message: string },
 ): Promise<string> {
   const flags = parents.flatMap(parent => ['-p', parent])
-  return (await ask(['commit-tree', tree, ...flags, '-F', '-'], { input: `${says}\n` })).trim()
+  return (await ask(['commit-tree', tree, ...flags, '-F', '-'], { input: `${message}\n` })).trim()
 }
 
-function asker({ task, project, top }: WorktreeRow, standing: GitOptions): Ask {
+function openAsk({ task, project, top }: WorktreeRow, defaults: GitOptions): Ask {
   return async (args, options) => {
-    const result = await git(top, args, { ...standing, ...options, env: { ...standing.env, ...options?.env } })
+    const result = await git(top, args, { ...defaults, ...options, env: { ...defaults.env, ...options?.env } })
     if (result.ok) return result.stdout
     const why = `its work could not be kept (git ${args[0]}: ${gitErrorLine(result.stderr)})`
     const remedy = `Nothing was removed. Mend what git says, then: pcc worktree archive ${task}`

@@ -10,51 +10,54 @@ import { git } from '../git/git.ts'
 import { type NotedDependencies, writeNote } from './worktree-note.ts'
 
 /**
- * Directories that programs fill and git ignores. A virtual environment of Python is not among them: it knows its own path, and
- * whoever installs something in a copy of it installs it in the person's.
+ * Directories that programs fill and git ignores. A Python virtual environment is not among them: it contains its own path, so
+ * that installing into a copy would install into the person's original.
  */
 const USUAL_FOLDERS = ['node_modules', 'vendor', 'target']
 
-/** Where every byte has to be copied, no more than this: beyond it the set-up command is quicker. */
+/** The limits of a plain copy: beyond them the set-up command is quicker. */
 const MOST_BYTES = 300_000_000
 const MOST_FILES = 40_000
-/** Where the file system shares the bytes, only the number of files takes time. */
+/** The limit of a copy on write: where the file system shares the bytes, only the number of files takes time. */
 const MOST_SHARED_FILES = 400_000
 
 /**
- * Gives a worktree the project's dependency directories: a copy that shares its bytes with the original until one of them is
- * written, where the file system can do that, else a plain copy as long as it is small. Never a link: an agent that installs
- * something would change what the person works with. Gives what it did, in words, and which folders are copies.
+ * Gives a worktree the project's dependency directories: a copy on write where the file system can do that, else a plain copy if
+ * it is small. Never a link: an agent that installs something would change what the person works with. Returns what was done, in
+ * words, and which folders were copied.
  */
 export async function copyDependencies(
   row: WorktreeRow,
   named: readonly string[],
   signal: AbortSignal,
-): Promise<{ said: string[]; copied: string[] }> {
-  const said: string[] = []
+): Promise<{ reports: string[]; copied: string[] }> {
+  const reports: string[] = []
   const copied: string[] = []
   for (const name of named.length > 0 ? named : USUAL_FOLDERS) {
     const [from, to] = [join(row.project, name), join(row.directory, name)]
-    const isThere = (await lstat(from).catch(() => undefined))?.isDirectory()
-    // What is part of the repository is there already, and so is what an earlier try has copied.
-    if (!isThere || (await lstat(to).catch(() => undefined))) continue
+    const exists = (await lstat(from).catch(() => undefined))?.isDirectory()
+    // A folder that is part of the repository is there already, and so is one that an earlier try has copied.
+    if (!exists || (await lstat(to).catch(() => undefined))) continue
     const done = await copyDependencyFolder(name, { from, to, signal })
-    said.push(done.said)
+    reports.push(done.report)
     if (done.isCopied) copied.push(name)
   }
-  return { said, copied }
+  return { reports, copied }
 }
 
-/** Copies one of them, which is not there yet. */
+/** Copies one dependency folder to a path where nothing is yet. */
 export async function copyDependencyFolder(
   name: string,
-  way: { from: string; to: string; signal: AbortSignal },
-): Promise<{ said: string; isCopied: boolean }> {
-  const { from, to, signal } = way
+  copy: { from: string; to: string; signal: AbortSignal },
+): Promise<{ report: string; isCopied: boolean }> {
+  const { from, to, signal } = copy
   const isShared = await canShare(from, to)
-  const size = await sizeOf(from, isShared ? { files: MOST_SHARED_FILES } : { files: MOST_FILES, bytes: MOST_BYTES })
-  if (!size) return { said: `${name} is too large to be copied: let worktrees.setup make it`, isCopied: false }
-  // It gets its name when it is whole: half of it would pass for all of it.
+  const size = await measureFolder(
+    from,
+    isShared ? { files: MOST_SHARED_FILES } : { files: MOST_FILES, bytes: MOST_BYTES },
+  )
+  if (!size) return { report: `${name} is too large to be copied: let worktrees.setup make it`, isCopied: false }
+  // The copy gets its name when it is complete: half a copy would pass for a whole one.
   const aside = `${to}.pcc-copying`
   try {
     await rm(aside, { recursive: true, force: true })
@@ -69,17 +72,17 @@ export async function copyDependencyFolder(
       },
     })
     await rename(aside, to)
-    return { said: `${name} ${isShared ? 'copied on write' : 'copied'} (${size.files} files)`, isCopied: true }
+    return { report: `${name} ${isShared ? 'copied on write' : 'copied'} (${size.files} files)`, isCopied: true }
   } catch (thrown) {
     await rm(aside, { recursive: true, force: true })
     const why = signal.aborted ? 'it took too long' : (thrown as Error).message
-    return { said: `${name} could not be copied (${why})`, isCopied: false }
+    return { report: `${name} could not be copied (${why})`, isCopied: false }
   }
 }
 
-/** Found out by doing it, with a file of the directory itself: it may lie on another disk. */
+/** Whether the file system can copy on write: tried with a file of the directory itself, which may be on another disk. */
 async function canShare(from: string, to: string): Promise<boolean> {
-  const sample = await firstFile(from)
+  const sample = await findFirstFile(from)
   if (sample === undefined) return false
   const probe = `${to}.pcc-probe`
   try {
@@ -93,15 +96,15 @@ async function canShare(from: string, to: string): Promise<boolean> {
   }
 }
 
-async function firstFile(folder: string): Promise<string | undefined> {
+async function findFirstFile(folder: string): Promise<string | undefined> {
   for await (const entry of await opendir(folder, { recursive: true })) {
     if (entry.isFile()) return join(entry.parentPath, entry.name)
   }
   return undefined
 }
 
-/** How much there is, or undefined as soon as it is more than that. */
-async function sizeOf(
+/** How much the folder holds; undefined as soon as it exceeds `most`. */
+async function measureFolder(
   folder: string,
   most: { files: number; bytes?: number },
 ): Promise<{ files: number; bytes: number } | undefined> {
@@ -120,23 +123,23 @@ export interface SetupCommand {
   directory: string
   env: Record<string, string | undefined>
   timeoutMs: number
-  /** Else only its time can be up. */
+  /** Without a signal, only the timeout ends the command. */
   signal?: AbortSignal | undefined
 }
 
-/** Runs the command that makes a fresh worktree ready, as gates run theirs, and gives what became of it, in words. */
+/** Runs the command that sets up a fresh worktree, the way gate commands are run, and returns the outcome in words. */
 export async function runSetupCommand({
   command,
   env,
   signal = new AbortController().signal,
   ...run
-}: SetupCommand): Promise<{ said: string; ok: boolean }> {
+}: SetupCommand): Promise<{ report: string; ok: boolean }> {
   const outcome = await runCommand({ command, env: commandEnvironment(env), signal, ...run }, { guard: openGuard() })
   const seconds = (outcome.durationMs / 1000).toFixed(1)
-  if (outcome.end === 'exited' && outcome.exit === 0) return { said: `${command}: done in ${seconds} s`, ok: true }
+  if (outcome.end === 'exited' && outcome.exit === 0) return { report: `${command}: done in ${seconds} s`, ok: true }
   const how = outcome.end === 'exited' ? `failed with exit code ${outcome.exit}` : END_WORDS[outcome.end]
   const lines = outcome.output.trimEnd().split('\n').slice(-TAIL_LINES)
-  return { said: [`${command}: ${how} after ${seconds} s`, ...lines].join('\n'), ok: false }
+  return { report: [`${command}: ${how} after ${seconds} s`, ...lines].join('\n'), ok: false }
 }
 
 const TAIL_LINES = 20
@@ -148,17 +151,17 @@ const END_WORDS = {
   not_started: 'could not be started',
 }
 
-/** Folders that installers fill. What builds fill (`target`) is changed by every build, and is not among them. */
+/** Folders that installers fill. `target` is not among them: every build changes it. */
 const INSTALLED_FOLDERS = ['node_modules', 'vendor', '.venv', 'venv']
 
 export interface InstalledFolders {
-  /** Those that were copied from the project, from the top. */
+  /** Folders that were copied from the project, as paths from the top of the worktree. */
   copied: readonly string[]
-  /** Whether a set-up command ran, which may have made more, also further down. */
+  /** Whether a set-up command ran, which may have made more folders, also deeper ones. */
   hasSetUp: boolean
 }
 
-/** Notes how the dependency folders of a worktree are before its agent begins: what an agent changes in them shows. */
+/** Notes the state of a worktree's dependency folders before its agent begins, so that changes by the agent can be seen. */
 export async function noteDependencies(top: string, ready: InstalledFolders): Promise<void> {
   const made = ready.hasSetUp ? await findInstalledFolders(top) : []
   const folders = new Set([...ready.copied, ...made].filter(path => basename(path) !== 'target'))
@@ -167,32 +170,32 @@ export async function noteDependencies(top: string, ready: InstalledFolders): Pr
     const state = await readDependencyFolder(join(top, folder))
     if (state) states.push({ folder, latest: state.latest, names: state.names, copied: ready.copied.includes(folder) })
   }
-  if (states.length > 0) await nextTick(Math.max(...states.map(({ latest }) => latest)))
+  if (states.length > 0) await waitForNextTick(Math.max(...states.map(({ latest }) => latest)))
   await writeNote(top, { dependencies: states })
 }
 
-/** Kernels stamp files by a coarse clock: only what is written a tick later is sure to look later. */
-async function nextTick(latest: number): Promise<void> {
+/** Kernels stamp files by a coarse clock: only a file that is written a tick later is sure to have a later time. */
+async function waitForNextTick(latest: number): Promise<void> {
   if (Date.now() - latest < TICK_MS) await setTimeout(TICK_MS)
 }
 
 const TICK_MS = 20
 
-/** Those that an agent made itself: nobody can say what is in them. */
+/** Dependency folders that the agent made itself, whose content is unknown. */
 export async function findUnknownFolders(
   top: string,
   inside: string,
-  known: readonly NotedDependencies[],
+  noted: readonly NotedDependencies[],
 ): Promise<string[]> {
-  const found: string[] = []
+  const unknown: string[] = []
   for (const name of INSTALLED_FOLDERS) {
     const path = join(inside, name)
-    if (known.some(({ folder }) => folder === path)) continue
+    if (noted.some(({ folder }) => folder === path)) continue
     if (!(await lstat(join(top, path)).catch(() => undefined))) continue
     const tracked = await git(top, ['ls-files', '-z', '--', path])
-    if (tracked.ok && tracked.stdout === '') found.push(path)
+    if (tracked.ok && tracked.stdout === '') unknown.push(path)
   }
-  return found
+  return unknown
 }
 
 async function findInstalledFolders(top: string): Promise<string[]> {
@@ -202,9 +205,9 @@ async function findInstalledFolders(top: string): Promise<string[]> {
   return folders.map(path => path.slice(0, -1)).filter(path => INSTALLED_FOLDERS.includes(basename(path)))
 }
 
-/** Something in a dependency folder that a command could run or load: a file or a link. */
+/** A file or a link in a dependency folder: something that a command could run or load. */
 export interface DependencyEntry {
-  /** From the folder. */
+  /** Relative to the folder. */
   path: string
   changed: number
   kind: 'file' | 'link'
@@ -213,17 +216,17 @@ export interface DependencyEntry {
 export interface DependencyFolder {
   /** The latest change time of any entry. */
   latest: number
-  /** One name for all paths. */
+  /** A hash of all paths. */
   names: string
   entries: DependencyEntry[]
-  /** What Python has compiled of them: it would be taken for its source, and is made again where it is gone. */
+  /** Files that Python has compiled: it would run them instead of their sources, and makes them again where they are missing. */
   compiled: DependencyEntry[]
 }
 
-/** How many are asked for at once: more only fill the queue of the file system. */
+/** How many files are read at once: more only fill the queue of the file system. */
 const AT_ONCE = 64
 
-/** Looks at a dependency folder: every file's change time, which nobody can set back. Undefined where it is no directory. */
+/** Reads the change time of every file of a dependency folder, which nobody can set back. Undefined where it is no directory. */
 export async function readDependencyFolder(folder: string): Promise<DependencyFolder | undefined> {
   if (!(await lstat(folder).catch(() => undefined))?.isDirectory()) return undefined
   const [entries, compiled]: [DependencyEntry[], DependencyEntry[]] = [[], []]
@@ -235,15 +238,15 @@ export async function readDependencyFolder(folder: string): Promise<DependencyFo
     for (const entry of here) if (entry.isDirectory()) open.push(join(at, entry.name))
     const files = here.filter(entry => entry.isFile() || entry.isSymbolicLink())
     for (let first = 0; first < files.length; first += AT_ONCE) {
-      const some = files.slice(first, first + AT_ONCE)
-      const found = await Promise.all(
-        some.map(async (entry): Promise<DependencyEntry> => {
+      const chunk = files.slice(first, first + AT_ONCE)
+      const read = await Promise.all(
+        chunk.map(async (entry): Promise<DependencyEntry> => {
           const path = join(at, entry.name)
           const { ctimeMs } = await lstat(join(folder, path))
           return { path, changed: ctimeMs, kind: entry.isFile() ? 'file' : 'link' }
         }),
       )
-      ;(basename(at) === '__pycache__' ? compiled : entries).push(...found)
+      ;(basename(at) === '__pycache__' ? compiled : entries).push(...read)
     }
   }
   const latest = entries.reduce((most, { changed }) => Math.max(most, changed), 0)
@@ -252,7 +255,7 @@ export async function readDependencyFolder(folder: string): Promise<DependencyFo
   return { latest, names: names.digest('hex'), entries, compiled }
 }
 
-/** Installers keep packages and commands in these; what else begins with a dot there is what tools keep for themselves. */
+/** Installers keep packages and commands in these; other names that begin with a dot are private data of tools. */
 const INSTALLED = new Set(['.bin', '.pnpm', '.store'])
 
 function isWatched(folder: string, name: string): boolean {

@@ -7,7 +7,7 @@ import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { ARCHIVE_SUBJECT } from './archive.ts'
 import { copyDependencies, noteDependencies, runSetupCommand } from './dependencies.ts'
-import { removePlace, removeWorktreeDirectory } from './remove-worktree.ts'
+import { removeWorktree, removeWorktreeDirectory } from './remove-worktree.ts'
 import { addWorktree, archiveCommit, lookAt, type Repository, undoAddWorktree } from './repository.ts'
 import {
   explainGitError,
@@ -25,7 +25,7 @@ export interface NewWorktreeRequest {
   project: string
   task: string
   attempt: number
-  /** The branch that the work is for; the one that is checked out in the project, where nobody says. */
+  /** The branch that the work is for; by default the one that is checked out in the project. */
   target?: string | undefined
 }
 
@@ -35,51 +35,51 @@ export interface NoWorktree {
 }
 
 /**
- * Gives an attempt at a task a worktree of its own, from the tip of its target. The row is there before git does anything and
- * says `live` when it is done, so that whoever starts after a death knows what to look for; asked again for the same attempt,
- * it gives the same. Throws `place_refused` where a person has to do something first.
+ * Gives an attempt at a task its own worktree, from the tip of its target. The row is written before git does anything and becomes
+ * `live` when everything is done, so that a daemon that starts after a death knows what to look for. A second call for the same
+ * attempt returns the same worktree. Throws `place_refused` where a person has to do something first.
  */
-export async function makePlace(wanted: NewWorktreeRequest, deps: WorktreeDeps): Promise<Worktree | NoWorktree> {
+export async function makeWorktree(wanted: NewWorktreeRequest, deps: WorktreeDeps): Promise<Worktree | NoWorktree> {
   if (deps.settings.mode === 'off') return { kind: 'in_place', why: 'worktrees.mode is off' }
-  const mine = await settleEarlierRows(wanted, deps)
-  if (mine) return mine
-  const look = await lookAt(wanted)
-  if (look.kind === 'in_place') return look
-  if (look.kind === 'refused') throw worktreeError(wanted, look)
-  const row = rowFor(wanted, look.repository, deps)
-  await checkWorktreeLocation(row, look.repository, deps)
+  const existing = await settleEarlierRows(wanted, deps)
+  if (existing) return existing
+  const lookup = await lookAt(wanted)
+  if (lookup.kind === 'in_place') return lookup
+  if (lookup.kind === 'refused') throw worktreeError(wanted, lookup)
+  const row = newRow(wanted, lookup.repository, deps)
+  await checkWorktreeLocation(row, lookup.repository, deps)
   await deps.store.worktrees.put(row)
   crashPoint('place.before-add')
-  const reason = await addWorktree(row, look.repository, deps)
+  const reason = await addWorktree(row, lookup.repository, deps)
   crashPoint('place.after-add')
   const setup = await setUpWorktree(row, deps)
   await deps.store.worktrees.update(row, { state: 'live', reason, setup })
   return worktreeOfRow(row)
 }
 
-/** What there is of the task already: this attempt's own is gone on with, an older one's is put away first. */
+/** Handles earlier worktrees of the task: this attempt's own is used again, an older attempt's is removed first. */
 async function settleEarlierRows(wanted: NewWorktreeRequest, deps: WorktreeDeps): Promise<Worktree | undefined> {
   const rows = await deps.store.worktrees.list({ task: wanted.task })
-  const there = rows.filter(({ state }) => state === 'making' || state === 'live')
-  const newer = there.find(({ attempt }) => attempt > wanted.attempt)
+  const present = rows.filter(({ state }) => state === 'making' || state === 'live')
+  const newer = present.find(({ attempt }) => attempt > wanted.attempt)
   if (newer) {
     const why = `attempt ${newer.attempt} has it, and this is attempt ${wanted.attempt}`
     throw worktreeError(wanted, { why, remedy: `Look at it with: pcc worktree show ${wanted.task}` })
   }
-  const mine = rows.find(({ attempt }) => attempt === wanted.attempt)
-  if (mine?.state === 'live' && (await repairGitLink(mine))) return worktreeOfRow(mine)
-  for (const row of there) {
-    const removal = await removePlace(worktreeOfRow(row), deps)
+  const own = rows.find(({ attempt }) => attempt === wanted.attempt)
+  if (own?.state === 'live' && (await repairGitLink(own))) return worktreeOfRow(own)
+  for (const row of present) {
+    const removal = await removeWorktree(worktreeOfRow(row), deps)
     if (removal.kind !== 'kept') continue
     const remedy = `See it with: pcc worktree show ${wanted.task}. It is in ${row.top}`
     throw worktreeError(wanted, { why: `that of attempt ${row.attempt} cannot be put away: ${removal.why}`, remedy })
   }
-  // Its directory was deleted, or it was archived: what it had done so far comes back.
-  const now = mine && (await deps.store.worktrees.get(mine))
+  // Its directory was deleted, or it was archived: the work so far is restored.
+  const now = own && (await deps.store.worktrees.get(own))
   return now?.state === 'archived' ? restoreWorktree(now, deps) : undefined
 }
 
-function rowFor(
+function newRow(
   { project, task, attempt }: NewWorktreeRequest,
   repository: Repository,
   deps: WorktreeDeps,
@@ -95,7 +95,7 @@ function rowFor(
   }
 }
 
-/** Sees that a worktree can stand where it is to stand, or refuses with what to do. Nothing that lies there is deleted. */
+/** Checks that a worktree can be made at its path; throws what to do where it cannot. Nothing at that path is deleted. */
 async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, deps: WorktreeDeps): Promise<void> {
   const [root, top] = [await realpathOfNew(deps.root), await realpathOfNew(repository.top)]
   if (isInside(top, root)) {
@@ -125,7 +125,7 @@ async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, d
   await clearDirectory(row, deps)
 }
 
-/** A directory of which no row is known: a worktree of ours is archived, anything else is put aside. */
+/** Clears a directory that no row knows of: a worktree of ours is archived, anything else is renamed. */
 async function clearDirectory(row: WorktreeRow, deps: WorktreeDeps): Promise<void> {
   const stats = await lstat(row.top).catch(() => undefined)
   if (!stats || (stats.isDirectory() && (await readdir(row.top)).length === 0)) return
@@ -142,19 +142,19 @@ async function clearDirectory(row: WorktreeRow, deps: WorktreeDeps): Promise<voi
 }
 
 function isInside(path: string, folder: string): boolean {
-  const way = relative(folder, path)
-  return way === '' || !(way === '..' || way.startsWith(`..${sep}`))
+  const inside = relative(folder, path)
+  return inside === '' || !(inside === '..' || inside.startsWith(`..${sep}`))
 }
 
-/** Where links lead, also of what is not there yet. */
+/** The real path, also of a path that does not exist yet. */
 async function realpathOfNew(path: string): Promise<string> {
-  const found = await realpath(path).catch(() => undefined)
-  return found ?? (dirname(path) === path ? path : join(await realpathOfNew(dirname(path)), basename(path)))
+  const real = await realpath(path).catch(() => undefined)
+  return real ?? (dirname(path) === path ? path : join(await realpathOfNew(dirname(path)), basename(path)))
 }
 
 /**
- * Everything a worktree needs beside its files: our note, the dependencies, the person's set-up command. What goes wrong is
- * noted for the person and stops nobody: whether the work holds is for the gates to say.
+ * Sets up what a worktree needs beside its files: our note, the dependencies, the person's set-up command. Failures are noted for
+ * the person and stop nothing: the gates decide whether the work is good.
  */
 async function setUpWorktree(row: WorktreeRow, { settings, env, log }: WorktreeDeps): Promise<string | null> {
   await mkdir(row.directory, { recursive: true }) // a project may be a folder that was never committed
@@ -162,25 +162,25 @@ async function setUpWorktree(row: WorktreeRow, { settings, env, log }: WorktreeD
   const note = await writeTaskFile(row)
   await forgetNote(row.top)
   await noteSharedFiles(row, [row.base])
-  const { said: words, copied } = await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))
-  const said = [...(note ? [note] : []), ...words]
+  const { reports: copying, copied } = await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))
+  const reports = [...(note ? [note] : []), ...copying]
   if (settings.setup !== undefined) {
-    said.push((await runSetupCommand({ command: settings.setup, directory: row.directory, env, timeoutMs })).said)
+    reports.push((await runSetupCommand({ command: settings.setup, directory: row.directory, env, timeoutMs })).report)
   }
   const inside = relative(row.top, row.directory)
   const hasSetUp = settings.setup !== undefined
   await noteDependencies(row.top, { copied: copied.map(name => join(inside, name)), hasSetUp })
-  if (said.length === 0) return null
-  log.info({ task: row.task, attempt: row.attempt, said }, 'worktree made ready')
-  return said.join('\n')
+  if (reports.length === 0) return null
+  log.info({ task: row.task, attempt: row.attempt, said: reports }, 'worktree made ready')
+  return reports.join('\n')
 }
 
-/** The one file of ours in a worktree, as a pattern of git: specs and notes beside it are the person's, and are seen. */
+/** The only file of ours in a worktree, as a git pattern: specs and notes beside it belong to the person and are not ignored. */
 const TASK_FILE_PATTERN = '**/.perpetualcc/task.json'
 
 /**
- * Writes down in the worktree whose it is, for whoever finds it there, and keeps that one file out of the project's history.
- * Gives why not, where the project has something of that name itself.
+ * Writes a file into the worktree that says which task it belongs to, and keeps that file out of the project's history. Returns
+ * why it could not, for instance where the project has a file of that name itself.
  */
 async function writeTaskFile(row: WorktreeRow): Promise<string | undefined> {
   const folder = join(row.directory, '.perpetualcc')
@@ -188,10 +188,10 @@ async function writeTaskFile(row: WorktreeRow): Promise<string | undefined> {
   const text = `${JSON.stringify({ task, attempt, branch, target, base, project }, null, 2)}\n`
   try {
     await mkdir(folder, { recursive: true })
-    // A link of the repository's own could lead anywhere.
+    // The repository may contain a link of that name, which could lead anywhere.
     if (!(await lstat(folder)).isDirectory()) return 'no task.json: .perpetualcc is no directory there'
     await writeFile(join(folder, 'task.json'), text, { flag: 'wx' })
-    await exclude(row.repository)
+    await excludeTaskFile(row.repository)
     return undefined
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
@@ -204,8 +204,8 @@ async function isOurs(folder: string, task: string): Promise<boolean> {
   return (await readFile(join(folder, 'task.json'), 'utf8').catch(() => '')).includes(`"task": ${JSON.stringify(task)}`)
 }
 
-/** This list belongs to the whole repository, all its checkouts included: one line for one file, once. */
-async function exclude(repository: string): Promise<void> {
+/** The exclude list applies to all checkouts of the repository, so that only one line for one file is added, once. */
+async function excludeTaskFile(repository: string): Promise<void> {
   const file = join(repository, 'info', 'exclude')
   const stats = await lstat(file).catch(() => undefined)
   if (stats && !stats.isFile()) return
@@ -217,13 +217,13 @@ async function exclude(repository: string): Promise<void> {
 }
 
 /**
- * Brings an archived worktree back as it was: what was checked out then, with everything that was not committed lying there
- * uncommitted again. Its ref stays until it is too old.
+ * Restores an archived worktree: the commit that was checked out, with all uncommitted changes uncommitted again. Its ref stays
+ * until it is too old.
  */
 export async function restoreWorktree(row: WorktreeRow, deps: WorktreeDeps): Promise<Worktree> {
   const { archive } = row
   const at = existsSync(row.project) ? row.project : row.repository
-  const head = archive && (await headOfArchive(archive, at))
+  const head = archive && (await readArchivedHead(archive, at))
   if (!archive || !head) {
     const remedy = `See what is left with: git for-each-ref refs/pcc/archive/${row.task}`
     throw worktreeError(row, { why: 'what was archived of it is gone', remedy })
@@ -234,7 +234,7 @@ export async function restoreWorktree(row: WorktreeRow, deps: WorktreeDeps): Pro
   await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
   const add = ['worktree', 'add', '-f', '-q', '--no-track', '-B', row.branch, row.top, archive]
   const added = await retryWhileBusy(() => git(at, add, { timeoutMs: 10 * 60_000 }))
-  // Its branch goes back by one, its files stay: what was not committed is so again.
+  // The branch goes back by one commit and the files stay, so that uncommitted changes are uncommitted again.
   const reset = added.ok ? await git(row.top, ['reset', '-q', head]) : added
   if (!reset.ok) {
     await undoAddWorktree(row, false)
@@ -242,16 +242,16 @@ export async function restoreWorktree(row: WorktreeRow, deps: WorktreeDeps): Pro
     throw worktreeError(row, explainGitError(reset.stderr))
   }
   await writeTaskFile(row)
-  await noteSharedFiles(row, []) // what it was put onto since is not known any more
+  await noteSharedFiles(row, []) // which commits it was put onto since is no longer known
   await deps.store.worktrees.update(row, { state: 'live', reason: `restored from ${archive}` })
   return worktreeOfRow(row)
 }
 
-/** All attempts at a task have the same directory: what lies there is put away, or it stays and this is refused. */
+/** All attempts at a task use the same directory: another attempt's worktree is removed first, or the restore is refused. */
 async function makeRoom(row: WorktreeRow, deps: WorktreeDeps): Promise<void> {
   const rows = await deps.store.worktrees.list({ task: row.task })
   for (const other of rows.filter(({ state }) => state === 'making' || state === 'live')) {
-    const removal = await removePlace(worktreeOfRow(other), deps)
+    const removal = await removeWorktree(worktreeOfRow(other), deps)
     if (removal.kind !== 'kept') continue
     const remedy = `See it with: pcc worktree show ${row.task}. It is in ${other.top}`
     throw worktreeError(row, { why: `that of attempt ${other.attempt} cannot be put away: ${removal.why}`, remedy })
@@ -261,15 +261,15 @@ async function makeRoom(row: WorktreeRow, deps: WorktreeDeps): Promise<void> {
   throw worktreeError(row, { why: `${row.top} is there already`, remedy: 'Move it away, then try again.' })
 }
 
-/** Its branch is made anew from the archive: what it got since is kept. */
+/** The branch is created again from the archive: commits that it got since are archived first. */
 async function keepBranch(row: WorktreeRow, archive: string, at: string): Promise<void> {
   const { ok, stdout } = await git(at, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
   const tip = stdout.trim()
   if (ok && !(await git(at, ['merge-base', '--is-ancestor', tip, archive])).ok) await archiveCommit(row, tip, at)
 }
 
-/** What was checked out when it was archived: the first parent of what `archiveTree` wrote; a kept branch stands for itself. */
-async function headOfArchive(archive: string, at: string): Promise<string | undefined> {
+/** The commit that was checked out: the first parent of what `archiveWorktree` wrote, or an archived branch commit itself. */
+async function readArchivedHead(archive: string, at: string): Promise<string | undefined> {
   const { ok, stdout } = await git(at, ['log', '-1', '--format=%H%n%P%n%s', archive, '--'])
   const [own = '', parents = '', subject = ''] = stdout.split('\n')
   if (!ok || own === '') return undefined

@@ -11,7 +11,7 @@ import {
 } from './dependencies.ts'
 import { type NotedDependencies, readNote, writeNote } from './worktree-note.ts'
 
-/** Where dependencies come from, and by what. */
+/** Where dependencies come from, and how they are installed. */
 export interface DependencySource {
   project: string
   /** `worktrees.setup`. */
@@ -19,80 +19,83 @@ export interface DependencySource {
   setupMs: number
   env: Record<string, string | undefined>
   signal: AbortSignal
-  /** Whether the work changes what is to be installed: a manifest, or what locks its versions. */
+  /** Whether the work changes what is to be installed: a manifest or a lock file. */
   changesManifest(): Promise<boolean>
 }
 
-/** What was found out about the dependencies of a worktree. `failed`: they could not be put right, and no gate can be believed. */
+/** A finding about the dependencies of a worktree. `failed`: they could not be restored, so that no gate can be trusted. */
 export interface DependencyReport {
   kind: 'mended' | 'unknown' | 'failed'
   text: string
 }
 
 /**
- * Makes sure that gates run with the dependencies that were set up, and not with what an agent made of them: a runner that was
- * edited passes everything. One look at the change times of files; more only where something was changed.
+ * Makes sure that gates run with the dependencies that were set up, and not with those that an agent changed: an edited test
+ * runner passes everything. Only the change times of files are read, unless something was changed.
  */
-export async function mendDependencies(place: Worktree, source: DependencySource): Promise<DependencyReport[]> {
-  const { dependencies } = await readNote(place.top)
-  const inside = relative(place.top, place.directory)
+export async function mendDependencies(worktree: Worktree, source: DependencySource): Promise<DependencyReport[]> {
+  const { dependencies } = await readNote(worktree.top)
+  const inside = relative(worktree.top, worktree.directory)
   const reports: DependencyReport[] = []
   const kept: NotedDependencies[] = []
   const anew: NotedDependencies[] = []
   for (const noted of dependencies) {
-    const now = await readDependencyFolder(join(place.top, noted.folder))
-    if (now) await dropCompiled(join(place.top, noted.folder), now, noted.latest)
+    const now = await readDependencyFolder(join(worktree.top, noted.folder))
+    if (now) await dropCompiled(join(worktree.top, noted.folder), now, noted.latest)
     if (now && now.latest <= noted.latest && now.names === noted.names) {
       kept.push(noted)
       continue
     }
-    const copied = noted.copied && (await restoreFromProject({ place, inside, noted, now }, source))
+    const copied = noted.copied && (await restoreFromProject({ worktree, inside, noted, now }, source))
     if (copied) reports.push(...copied)
     else anew.push(noted)
-    if (copied) kept.push(await refreshNoted(place.top, noted))
+    if (copied) kept.push(await refreshNoted(worktree.top, noted))
   }
-  if (anew.length > 0) reports.push(await setUpFoldersAnew(place, anew, source))
-  for (const noted of anew) kept.push(await refreshNoted(place.top, noted))
-  if (kept.some((each, index) => each !== dependencies[index])) await writeNote(place.top, { dependencies: kept })
-  const unknown = await findUnknownFolders(place.top, inside, kept)
-  return [...reports, ...unknown.map(madeByAgent)]
+  if (anew.length > 0) reports.push(await setUpFoldersAnew(worktree, anew, source))
+  for (const noted of anew) kept.push(await refreshNoted(worktree.top, noted))
+  if (kept.some((noted, index) => noted !== dependencies[index])) await writeNote(worktree.top, { dependencies: kept })
+  const unknown = await findUnknownFolders(worktree.top, inside, kept)
+  return [...reports, ...unknown.map(unknownFolderReport)]
 }
 
 interface ChangedDependencies {
-  place: Worktree
+  worktree: Worktree
   inside: string
   noted: NotedDependencies
   now: DependencyFolder | undefined
 }
 
-/** From the project's own; nothing where that is gone, or where the set-up command makes what the work wants now. */
+/**
+ * Restores a folder from the project's own. Undefined where the project has none, or where the work changes what is installed and
+ * the set-up command makes it.
+ */
 async function restoreFromProject(
-  { place, inside, noted, now }: ChangedDependencies,
+  { worktree, inside, noted, now }: ChangedDependencies,
   source: DependencySource,
 ): Promise<DependencyReport[] | undefined> {
   const onlySame = await source.changesManifest()
   if (onlySame && source.setup !== undefined) return undefined
-  const [mine, theirs] = [join(place.top, noted.folder), join(source.project, relative(inside, noted.folder))]
+  const [mine, theirs] = [join(worktree.top, noted.folder), join(source.project, relative(inside, noted.folder))]
   const project = await readDependencyFolder(theirs)
   if (!project) return undefined
   if (!now) {
     await rm(mine, { recursive: true, force: true })
     const done = await copyDependencyFolder(noted.folder, { from: theirs, to: mine, signal: source.signal })
-    return [{ kind: done.isCopied ? 'mended' : 'failed', text: `${noted.folder} was gone: ${done.said}.` }]
+    return [{ kind: done.isCopied ? 'mended' : 'failed', text: `${noted.folder} was gone: ${done.report}.` }]
   }
   const mended = await mirrorFolder({ mine, theirs, now, project, since: noted.latest, onlySame })
   if (mended.length === 0) return []
-  const some = mended.slice(0, MOST_TOLD).map(path => `${noted.folder}/${path}`)
-  const rest = mended.length > MOST_TOLD ? ` and ${mended.length - MOST_TOLD} more` : ''
+  const named = mended.slice(0, MOST_NAMED).map(path => `${noted.folder}/${path}`)
+  const rest = mended.length > MOST_NAMED ? ` and ${mended.length - MOST_NAMED} more` : ''
   const why = onlySame ? 'in a version that the work does not change' : 'and the work changes no manifest'
-  const text = `Installed files were changed, ${why}: ${some.join(', ')}${rest}. They are as in the project again.`
+  const text = `Installed files were changed, ${why}: ${named.join(', ')}${rest}. They are as in the project again.`
   return [{ kind: 'mended', text }]
 }
 
-const MOST_TOLD = 5
+const MOST_NAMED = 5
 
 async function setUpFoldersAnew(
-  place: Worktree,
+  worktree: Worktree,
   folders: readonly NotedDependencies[],
   { setup, setupMs, env, signal }: DependencySource,
 ): Promise<DependencyReport> {
@@ -101,18 +104,18 @@ async function setUpFoldersAnew(
     const text = `${names}: changed since it was set up, and nothing is left to set it up with (worktrees.setup is not set).`
     return { kind: 'failed', text }
   }
-  for (const { folder } of folders) await rm(join(place.top, folder), { recursive: true, force: true })
-  const { said, ok } = await runSetupCommand({
+  for (const { folder } of folders) await rm(join(worktree.top, folder), { recursive: true, force: true })
+  const { report, ok } = await runSetupCommand({
     command: setup,
-    directory: place.directory,
+    directory: worktree.directory,
     env,
     timeoutMs: setupMs,
     signal,
   })
-  return { kind: ok ? 'mended' : 'failed', text: `${names}: changed since it was set up, and set up anew. ${said}` }
+  return { kind: ok ? 'mended' : 'failed', text: `${names}: changed since it was set up, and set up anew. ${report}` }
 }
 
-function madeByAgent(folder: string): DependencyReport {
+function unknownFolderReport(folder: string): DependencyReport {
   const text =
     `${folder} was made while the agent worked, so that nobody can say what is in it. ` +
     'Name the command that makes it in worktrees.setup.'
@@ -130,27 +133,27 @@ async function refreshNoted(top: string, noted: NotedDependencies): Promise<Note
 }
 
 export interface MirrorRequest {
-  /** The folder of the worktree, and the project's. */
+  /** The folder in the worktree, and the project's. */
   mine: string
   theirs: string
-  /** What lies there now. */
+  /** The current content of the worktree's folder. */
   now: DependencyFolder
   project: DependencyFolder
-  /** What is later than this was changed since it was set up. */
+  /** A file with a later change time was changed after the set-up. */
   since: number
-  /** Only packages that both have in the same version: the work changed what is to be installed. */
+  /** Restores only packages that both have in the same version, since the work changes what is to be installed. */
   onlySame: boolean
 }
 
-/** Makes what was changed in a dependency folder since it was set up as it is in the project's. Gives what it put right. */
+/** Restores the files of a dependency folder that were changed after the set-up from the project's. Returns their paths. */
 async function mirrorFolder({ mine, theirs, now, project, since, onlySame }: MirrorRequest): Promise<string[]> {
   const wanted = new Map(project.entries.map(entry => [entry.path, entry]))
   const versions = new Map<string, Promise<boolean>>()
   const isSame = (path: string): Promise<boolean> => {
     const name = packageOf(path)
-    const known = versions.get(name) ?? sameVersion(mine, theirs, name)
-    versions.set(name, known)
-    return known
+    const isSameVersion = versions.get(name) ?? hasSameVersion(mine, theirs, name)
+    versions.set(name, isSameVersion)
+    return isSameVersion
   }
   const mended: string[] = []
   for (const entry of now.entries.filter(({ changed }) => changed > since)) {
@@ -160,9 +163,9 @@ async function mirrorFolder({ mine, theirs, now, project, since, onlySame }: Mir
     await rm(join(mine, entry.path), { recursive: true, force: true })
     mended.push(entry.path)
   }
-  const there = new Set(now.entries.map(({ path }) => path))
-  const missing = onlySame ? [] : [...wanted.keys()].filter(path => !there.has(path))
-  for (const path of [...mended, ...missing].filter(each => wanted.has(each))) {
+  const present = new Set(now.entries.map(({ path }) => path))
+  const missing = onlySame ? [] : [...wanted.keys()].filter(path => !present.has(path))
+  for (const path of [...mended, ...missing].filter(name => wanted.has(name))) {
     await mkdir(dirname(join(mine, path)), { recursive: true })
     await cp(join(theirs, path), join(mine, path), { verbatimSymlinks: true, preserveTimestamps: true })
   }
@@ -177,8 +180,8 @@ async function isEqual(
   if (one.kind !== other.kind) return false
   const [left, right] = [join(mine, one.path), join(theirs, other.path)]
   if (one.kind === 'link') return (await readlink(left)) === (await readlink(right))
-  const [mode, size] = [await lstat(left), await lstat(right)]
-  if (mode.size !== size.size || (mode.mode & 0o111) !== (size.mode & 0o111)) return false
+  const [leftStats, rightStats] = [await lstat(left), await lstat(right)]
+  if (leftStats.size !== rightStats.size || (leftStats.mode & 0o111) !== (rightStats.mode & 0o111)) return false
   return (await readFile(left)).equals(await readFile(right))
 }
 
@@ -190,18 +193,18 @@ function packageOf(path: string): string {
   return parts.slice(0, first + (isScoped ? 2 : 1)).join('/')
 }
 
-/** Whether both have a package in one version. What a command stands for is named by its package. */
-async function sameVersion(mine: string, theirs: string, name: string): Promise<boolean> {
+/** Whether both folders have a package in the same version. Commands in `.bin` belong to no package and count as the same. */
+async function hasSameVersion(mine: string, theirs: string, name: string): Promise<boolean> {
   if (name === '.bin') return true
-  const [one, other] = await Promise.all([versionIn(join(mine, name)), versionIn(join(theirs, name))])
+  const [one, other] = await Promise.all([readVersion(join(mine, name)), readVersion(join(theirs, name))])
   return one !== undefined && one === other
 }
 
-async function versionIn(folder: string): Promise<string | undefined> {
+async function readVersion(folder: string): Promise<string | undefined> {
   try {
     const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version?: unknown }
     return typeof version === 'string' ? version : undefined
   } catch {
-    return undefined // no package of this kind, or one that names none
+    return undefined // no package.json, or one that cannot be read
   }
 }

@@ -11,15 +11,15 @@ import { gitErrorLine, repairGitLink, type WorktreeDeps } from './worktree.ts'
 import { forgetNote, readGateMadeFiles } from './worktree-note.ts'
 
 /**
- * Removes a worktree and its branch where it is certain that nothing is lost: merged, clean with untracked files and stashes,
- * and nobody at work in it. What is not certain is archived first; what cannot be archived stays where it is.
+ * Removes a worktree and its branch where it is certain that nothing is lost: everything is merged, there are no changes, untracked
+ * files or stashes, and no process works in it. Otherwise it is archived first; a worktree that cannot be archived stays.
  */
-export async function removePlace(
-  place: Worktree,
+export async function removeWorktree(
+  worktree: Worktree,
   deps: WorktreeDeps,
   options: RemoveOptions = {},
 ): Promise<WorktreeRemoval> {
-  const row = await deps.store.worktrees.get(place)
+  const row = await deps.store.worktrees.get(worktree)
   if (!row || row.state === 'removed' || row.state === 'archived') return { kind: 'removed' }
   const save = (patch: Partial<WorktreeRow>) => deps.store.worktrees.update(row, patch)
   const removal =
@@ -37,7 +37,7 @@ function rowAfterRemoval(removal: WorktreeRemoval): Partial<WorktreeRow> {
   return { state: 'archived', reason: removal.why, archive: removal.ref }
 }
 
-/** Whoever was to work in it never got it. */
+/** Undoes a worktree that was never finished: no agent has worked in it. */
 async function undoUnfinished(row: WorktreeRow): Promise<WorktreeRemoval> {
   await undoAddWorktree(row, false)
   return row.archive ? { kind: 'archived', ref: row.archive, why: 'it could not be restored' } : { kind: 'removed' }
@@ -45,25 +45,25 @@ async function undoUnfinished(row: WorktreeRow): Promise<WorktreeRemoval> {
 
 export type WorktreeRemoval =
   | { kind: 'removed' }
-  /** There was something to keep: it lies in that ref. */
+  /** There was something to keep, which is now in that ref. */
   | { kind: 'archived'; ref: string; why: string }
   /** Nothing was touched. */
   | { kind: 'kept'; why: string }
 
 export interface RemoveOptions {
-  /** A commit of its branch that reached the target in another form (squashed): it counts as merged. */
+  /** A commit of the branch that reached the target in another form (squashed): it counts as merged. */
   landed?: string | undefined
-  /** Archive it even where there is nothing to keep. */
+  /** Archives the worktree even where there is nothing to keep. */
   archive?: boolean | undefined
-  /** Nothing is archived: what holds something stays. */
+  /** Archives nothing: a worktree with something to keep stays. */
   onlyClean?: boolean | undefined
 }
 
-/** What `removePlace` does to a worktree, without its row. `archived` is told as soon as its work has a ref. */
+/** What `removeWorktree` does to a worktree, without its row. `onArchived` is called as soon as its work has a ref. */
 export async function removeWorktreeDirectory(
   row: WorktreeRow,
   options: RemoveOptions,
-  archived: (ref: string) => Promise<void> = async () => undefined,
+  onArchived: (ref: string) => Promise<void> = async () => undefined,
 ): Promise<WorktreeRemoval> {
   if (!existsSync(row.repository)) return { kind: 'kept', why: `its repository ${row.repository} is gone` }
   if (!existsSync(row.top)) return removeDeleted(row, options)
@@ -76,7 +76,7 @@ export async function removeWorktreeDirectory(
   if (why !== undefined && options.onlyClean) return { kind: 'kept', why }
   crashPoint('place.before-archive')
   const ref = why === undefined ? undefined : await archiveWorktree(row, left)
-  if (ref !== undefined) await archived(ref)
+  if (ref !== undefined) await onArchived(ref)
   crashPoint('place.before-remove')
   const removed = await removeTree(row, why === undefined && left.paths.length === 0)
   if (!removed.ok) return { kind: 'kept', why: gitErrorLine(removed.stderr) }
@@ -86,16 +86,16 @@ export async function removeWorktreeDirectory(
   return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
 }
 
-/** Where nothing is left to keep, git itself looks once more before it deletes: somebody may have written there since. */
+/** Where nothing is left to keep, git itself checks once more before it deletes: somebody may have written there since. */
 async function removeTree({ repository, top }: WorktreeRow, isClean: boolean): Promise<GitResult> {
-  const patience = { timeoutMs: 10 * 60_000 }
-  const removed = isClean ? await git(repository, ['worktree', 'remove', top], patience) : undefined
+  const options = { timeoutMs: 10 * 60_000 }
+  const removed = isClean ? await git(repository, ['worktree', 'remove', top], options) : undefined
   if (removed && (removed.ok || removed.stderr.includes('modified or untracked'))) return removed
-  // One with submodules goes only by force.
-  return git(repository, ['worktree', 'remove', '--force', top], patience)
+  // A worktree with submodules is only removed by force.
+  return git(repository, ['worktree', 'remove', '--force', top], options)
 }
 
-/** Why nothing may happen to it at all. */
+/** Why a worktree can be neither archived nor removed now. */
 async function whyUntouchable(row: WorktreeRow, left: UnmergedWork | undefined): Promise<string | undefined> {
   if (left && left.repositories.length > 0) {
     return `it holds repositories of their own, which cannot be archived: ${left.repositories.join(', ')}`
@@ -106,7 +106,7 @@ async function whyUntouchable(row: WorktreeRow, left: UnmergedWork | undefined):
   return first && `process ${first.pid} works in it (${first.command.slice(0, 80)})`
 }
 
-/** What only a gate's command has left there is nobody's work. */
+/** Why a worktree has to be archived. Files that only a gate's command has left there do not count. */
 async function whyKeep(row: WorktreeRow, left: UnmergedWork): Promise<string | undefined> {
   const { paths, hidden, stashes, isMerged } = left
   const made = paths.length > 0 ? await readGateMadeFiles(row.top) : new Set<string>()
@@ -116,20 +116,20 @@ async function whyKeep(row: WorktreeRow, left: UnmergedWork): Promise<string | u
   return isMerged ? undefined : 'its commits are not merged'
 }
 
-/** Somebody has deleted the directory: what was committed is still there. */
+/** Removes a worktree whose directory somebody has deleted: its commits are still there. */
 async function removeDeleted(row: WorktreeRow, { landed }: RemoveOptions): Promise<WorktreeRemoval> {
   const branch = `refs/heads/${row.branch}`
   const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `${branch}^{commit}`])
-  const known = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
+  const merged = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
   const keepMissing = async (commit: string | undefined, ...others: string[]) => {
     if (commit === undefined) return undefined
-    const missing = await git(row.repository, ['rev-list', '-1', commit, '--not', ...known, ...others, '--'])
+    const missing = await git(row.repository, ['rev-list', '-1', commit, '--not', ...merged, ...others, '--'])
     const isMerged = missing.ok && missing.stdout.trim() === ''
     return isMerged ? undefined : archiveCommit(row, commit, row.repository)
   }
-  // What was checked out may be on no branch, and git forgets it with the worktree.
+  // The checked-out commit may be on no branch, and git forgets it with the worktree.
   const held = [...(tip.ok ? [branch] : []), ...(row.archive ? [row.archive] : [])]
-  const detached = await keepMissing(await headOfDeleted(row), ...held)
+  const detached = await keepMissing(await readHeadOfDeleted(row), ...held)
   const removed = await git(row.repository, ['worktree', 'remove', '--force', row.top])
   const why = 'its directory was deleted by hand; what was committed is kept'
   if (!tip.ok && detached !== undefined) return { kind: 'archived', ref: detached, why }
@@ -143,22 +143,22 @@ async function removeDeleted(row: WorktreeRow, { landed }: RemoveOptions): Promi
 }
 
 /** The commit that was checked out in a worktree whose directory is gone, as long as git lists it. */
-async function headOfDeleted({ repository, top }: WorktreeRow): Promise<string | undefined> {
+async function readHeadOfDeleted({ repository, top }: WorktreeRow): Promise<string | undefined> {
   const folder = await realpath(dirname(top)).catch(() => dirname(top))
   const { stdout } = await git(repository, ['worktree', 'list', '--porcelain', '-z'])
   const lines = stdout.split('\0\0').map(block => block.split('\0'))
   const own = lines.find(([name]) => name === `worktree ${join(folder, basename(top))}`)
   const head = own?.find(line => line.startsWith('HEAD '))?.slice('HEAD '.length)
-  // Zeros: the branch that it was on is gone.
+  // Zeros: the branch that was checked out is gone.
   return head === undefined || /^0+$/.test(head) ? undefined : head
 }
 
-/** Only where nobody has it checked out: git refuses the rest. */
+/** Git refuses to delete a branch that is checked out somewhere, which is left so. */
 async function deleteBranch({ repository, branch }: WorktreeRow): Promise<void> {
   await git(repository, ['branch', '-q', '-D', branch])
 }
 
-/** What would become of it now, and why; nothing is changed. */
+/** What a removal would do now, and why; nothing is changed. */
 export async function forecastRemoval(row: WorktreeRow): Promise<WorktreeForecast> {
   const dirty = await git(row.project, ['status', '--porcelain', '--untracked-files=no'], { timeoutMs: 20_000 })
   return { ...(await forecastKind(row)), project_is_dirty: dirty.stdout !== '' }

@@ -8,15 +8,15 @@ import { findGitFolder } from '../git/git-folder.ts'
 import { readRefs } from '../git/refs.ts'
 import { explainGitError, gitErrorLine, type WorktreeDeps, worktreeError } from './worktree.ts'
 
-/** A repository as whoever wants a worktree of it has to know it. */
+/** What has to be known of a repository to make a worktree of it. */
 export interface Repository {
-  /** Where git is called: the project's own checkout, or the repository where it has none. */
+  /** The directory in which git is called: the project's own checkout, or the repository where it has none. */
   at: string
-  /** What all its checkouts share. */
+  /** The git directory that all checkouts share. */
   common: string
   /** Top of the project's checkout. */
   top: string
-  /** The project within it; empty for the whole. */
+  /** The project's path within the checkout; empty where it is the top. */
   inside: string
   target: string
   base: string
@@ -24,13 +24,13 @@ export interface Repository {
   branch: { tip: string; checkedOutIn: string } | undefined
 }
 
-/** `in_place`: there is nothing to make a worktree of. `refused`: there is, and somebody has to do something first. */
+/** `in_place`: no worktree can be made of it. `refused`: one can, but a person has to do something first. */
 export type RepositoryLookup =
   | { kind: 'there'; repository: Repository }
   | { kind: 'in_place'; why: string }
   | { kind: 'refused'; why: string; remedy: string }
 
-/** Looks a project's repository up: by its files, and with one call of git. */
+/** Looks up a project's repository: from its files, and with at most one call of git as a rule. */
 export async function lookAt(wanted: {
   project: string
   task: string
@@ -39,11 +39,11 @@ export async function lookAt(wanted: {
   const project = await realpath(wanted.project).catch(() => wanted.project)
   const folder = await findGitFolder(project)
   if (!folder) return { kind: 'in_place', why: 'it is in no git repository' }
-  const target = wanted.target ?? (await checkedOut(folder.own))
+  const target = wanted.target ?? (await readCheckedOutBranch(folder.own))
   if (target === undefined) return DETACHED
   if (findProgram('git', process.env) === undefined) return { kind: 'in_place', why: 'git is not installed' }
   const [wantedRef, ours] = [`refs/heads/${target}`, `refs/heads/pcc/${wanted.task}`]
-  const refs = await refsOf(project, folder.common, [wantedRef, ours])
+  const refs = await readBranches(project, folder.common, [wantedRef, ours])
   if ('stderr' in refs) return { kind: 'refused', ...explainGitError(refs.stderr) }
   const base = refs.get(wantedRef)?.tip
   if (base === undefined) return wanted.target === undefined ? NO_COMMIT : noSuchBranch(target)
@@ -81,26 +81,30 @@ function noSuchBranch(target: string): RepositoryLookup {
 
 type Refs = Map<string, { tip: string; checkedOutIn: string }>
 
-/** From their files, as long as there is no branch of ours: only git knows where that is checked out. */
-async function refsOf(at: string, common: string, names: [target: string, ours: string]): Promise<Refs | GitResult> {
+/** Reads the branches from their files, unless the task's branch exists: only git knows where that one is checked out. */
+async function readBranches(
+  at: string,
+  common: string,
+  names: [target: string, ours: string],
+): Promise<Refs | GitResult> {
   const read = await readRefs(common, names)
   const tip = read?.get(names[0])
   if (read && tip !== undefined && !read.has(names[1])) return new Map([[names[0], { tip, checkedOutIn: '' }]])
   const listed = await git(at, ['for-each-ref', REF_FORMAT, ...names])
-  return listed.ok ? new Map(listed.stdout.split('\0\n').map(line => refOf(line))) : listed
+  return listed.ok ? new Map(listed.stdout.split('\0\n').map(line => parseRef(line))) : listed
 }
 
-/** The branch of a checkout; undefined where it has none. */
-async function checkedOut(own: string): Promise<string | undefined> {
+/** The branch of a checkout; undefined where HEAD is detached. */
+async function readCheckedOutBranch(own: string): Promise<string | undefined> {
   const head = await readFile(join(own, 'HEAD'), 'utf8').catch(() => '')
   const name = /^ref: refs\/heads\/(.+)\n?$/.exec(head)?.[1]
-  // So it says where branches are kept in another form than files, and git has to be asked.
+  // HEAD says `.invalid` where refs are not kept in files (reftable): then git has to be asked.
   if (name !== '.invalid') return name
   const { ok, stdout } = await git(own, ['symbolic-ref', '--short', '-q', 'HEAD'])
   return ok ? stdout.trimEnd() : undefined
 }
 
-function refOf(line: string): [string, { tip: string; checkedOutIn: string }] {
+function parseRef(line: string): [string, { tip: string; checkedOutIn: string }] {
   const [name = '', tip = '', checkedOutIn = ''] = line.split('\0')
   return [name, { tip, checkedOutIn }]
 }
@@ -108,19 +112,19 @@ function refOf(line: string): [string, { tip: string; checkedOutIn: string }] {
 /** A large repository on a slow disk takes its time. */
 const PATIENCE_MS = 10 * 60_000
 
-/** Has git make the worktree, and gives what a person should know of it. What failed leaves nothing behind. */
+/** Makes the worktree, and returns what a person should know about it. A failure leaves nothing behind. */
 export async function addWorktree(
   row: WorktreeRow,
   repository: Repository,
   deps: WorktreeDeps,
 ): Promise<string | null> {
   const { branch } = repository
-  // Somebody's branch of the same name, or that of an earlier attempt: what it holds is kept, then it begins anew.
+  // A branch of the same name exists, perhaps of an earlier attempt: its commits are archived, then it starts again.
   if (branch && branch.tip !== row.base) await archiveCommit(row, branch.tip, repository.at)
   const add = ['worktree', 'add', '-q', '--no-track', branch ? '-B' : '-b', row.branch, row.top, row.base]
   const tryOnce = async () => {
     const first = await git(repository.at, add, { timeoutMs: PATIENCE_MS })
-    // It was there before and somebody deleted the directory: git still has it in its list.
+    // Somebody deleted the directory of an earlier worktree: git still has it in its list.
     const isListed = !first.ok && first.stderr.includes('already registered')
     return isListed ? git(repository.at, add.with(2, '-f'), { timeoutMs: PATIENCE_MS }) : first
   }
@@ -132,9 +136,9 @@ export async function addWorktree(
   throw worktreeError(row, meaning)
 }
 
-/** Takes back what a call that failed or was cut off has left. Nobody has worked in it. */
+/** Removes what a failed or interrupted `addWorktree` has left. No agent has worked in it. */
 export async function undoAddWorktree(row: WorktreeRow, keepBranch: boolean): Promise<void> {
-  // Twice by force: git locks a worktree while it is being made.
+  // `--force` twice: git locks a worktree while it is being made.
   await git(row.repository, ['worktree', 'remove', '--force', '--force', row.top], { timeoutMs: PATIENCE_MS })
   await rm(row.top, { recursive: true, force: true })
   if (keepBranch) return
@@ -144,7 +148,7 @@ export async function undoAddWorktree(row: WorktreeRow, keepBranch: boolean): Pr
 
 const SUBMODULES = 'its submodules are empty (docs/worktrees.md)'
 
-/** Puts a commit under the next free `refs/pcc/archive/<task>/<n>`, and gives the ref. */
+/** Puts a commit under the next free `refs/pcc/archive/<task>/<n>`, and returns the ref. */
 export async function archiveCommit(
   { task, project }: Pick<WorktreeRow, 'task' | 'project'>,
   commit: string,
@@ -154,7 +158,7 @@ export async function archiveCommit(
   const { stdout } = await git(at, ['for-each-ref', '--format=%(refname)', prefix])
   const highest = Math.max(0, ...stdout.split('\n').map(name => Number(name.slice(prefix.length)) || 0))
   const ref = `${prefix}${highest + 1}`
-  // Zeros: it must not be there yet.
+  // Zeros: the ref must not exist yet.
   const { ok, stderr } = await git(at, ['update-ref', ref, commit, '0'.repeat(commit.length)])
   if (ok) return ref
   const remedy = `Nothing was removed. Mend what git says, then: pcc worktree archive ${task}`

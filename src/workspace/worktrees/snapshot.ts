@@ -4,26 +4,26 @@ import { basename, join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { projectFolderName, type WorktreeDeps } from './worktree.ts'
 
-/** More is not copied: the disk is the person's. */
+/** A larger project is not copied: the disk is the person's. */
 const MOST_BYTES = 1_000_000_000
 const MOST_FILES = 100_000
 
-/** What programs fill and can fill again; repositories keep themselves. */
+/** Folders that are not copied: programs can fill them again, and a repository keeps its own history. */
 const LEFT_OUT = new Set(['.git', 'node_modules', '.venv', 'venv', 'target', 'vendor', '__pycache__', 'dist', 'build'])
 
 export type ProjectSnapshot = { kind: 'copied'; path: string; files: number } | { kind: 'not_copied'; why: string }
 
 /**
- * Copies a project that no git looks after, before an agent works in it: what it looked like then can be had back by hand.
- * Sharing its bytes with the original where the file system can. A project that is too large is not copied, and that is said.
+ * Copies a project without git before an agent works in it, so that a person can restore it by hand; on write where the file
+ * system can. A project that is too large is not copied, and the result says so.
  */
 export async function snapshotCopy(
   { project, task, attempt }: { project: string; task: string; attempt: number },
   { root, log }: Pick<WorktreeDeps, 'root' | 'log'>,
 ): Promise<ProjectSnapshot> {
   const path = join(root, 'snapshots', projectFolderName(project), `${task}-${attempt}`)
-  if (await lstat(path).catch(() => undefined)) return { kind: 'copied', path, files: await countIn(path) }
-  const size = await sizeOf(project)
+  if (await lstat(path).catch(() => undefined)) return { kind: 'copied', path, files: await countFiles(path) }
+  const size = await countCopiedFiles(project)
   if (size === undefined) return logSnapshot({ kind: 'not_copied', why: TOO_LARGE }, log, { project, task })
   const aside = `${path}.pcc-copying`
   try {
@@ -49,14 +49,14 @@ export async function snapshotCopy(
 
 const TOO_LARGE = `it has more than ${MOST_FILES.toLocaleString('en')} files or ${MOST_BYTES / 1_000_000} MB`
 
-/** Removes snapshots that are older than that. Gives how many. */
+/** Removes snapshots that are older than `before`. Returns how many. */
 export async function pruneSnapshots(root: string, before: number): Promise<number> {
   let count = 0
   const folder = join(root, 'snapshots')
   for (const project of await readdir(folder).catch(() => [])) {
     for (const name of await readdir(join(folder, project)).catch(() => [])) {
       const path = join(folder, project, name)
-      // Its times are those of the project; when it was put there only its own directory's change time tells.
+      // The files have the times of the project; only the change time of the snapshot's own directory says when it was made.
       if (((await lstat(path).catch(() => undefined))?.ctimeMs ?? before) >= before) continue
       await rm(path, { recursive: true, force: true })
       count += 1
@@ -65,13 +65,13 @@ export async function pruneSnapshots(root: string, before: number): Promise<numb
   return count
 }
 
-/** Sockets and pipes of what runs there have no content. */
+/** Sockets and pipes have no content to copy. */
 async function isCopied(path: string): Promise<boolean> {
   const stats = await lstat(path)
   return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink()
 }
 
-async function sizeOf(project: string): Promise<number | undefined> {
+async function countCopiedFiles(project: string): Promise<number | undefined> {
   let [files, bytes] = [0, 0]
   const open = [project]
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
@@ -87,15 +87,15 @@ async function sizeOf(project: string): Promise<number | undefined> {
   return files
 }
 
-async function countIn(path: string): Promise<number> {
-  return (await sizeOf(path)) ?? MOST_FILES
+async function countFiles(path: string): Promise<number> {
+  return (await countCopiedFiles(path)) ?? MOST_FILES
 }
 
 function logSnapshot(
   snapshot: ProjectSnapshot,
   log: WorktreeDeps['log'],
-  of: { project: string; task: string },
+  subject: { project: string; task: string },
 ): ProjectSnapshot {
-  log.info({ ...of, ...snapshot }, 'a project without git is worked in itself')
+  log.info({ ...subject, ...snapshot }, 'a project without git is worked in itself')
   return snapshot
 }

@@ -4,44 +4,44 @@ import * as z from 'zod'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { findAdminFolder } from './worktree.ts'
 
-/** A dependency folder as it was when it was set up: what was changed in it since is newer, or is not there. */
+/** The state of a dependency folder after its set-up: a file that was changed since is newer, or is missing. */
 const NotedDependencies = z.object({
-  /** From the top of the worktree. */
+  /** Relative to the top of the worktree. */
   folder: z.string(),
   /** The latest change time of anything in it, which nobody can set back. */
   latest: z.number(),
-  /** One name for all paths in it. */
+  /** A hash of all paths in it. */
   names: z.string(),
-  /** Whether it is a copy of the project's; else the set-up command made it. */
+  /** Whether it is a copy of the project's folder; otherwise the set-up command made it. */
   copied: z.boolean(),
 })
 export type NotedDependencies = z.infer<typeof NotedDependencies>
 
-/** What pcc has to remember of a worktree and what no agent may write. */
+/** What pcc has to remember of a worktree, and no agent may write. */
 const WorktreeNote = z.object({
-  /** The commit that was being looked at when it was written; null when nothing is. */
+  /** The commit that gates are running on; null where none are. */
   looking: z.string().nullable().default(null),
-  /** Files that commands of gates left behind. */
+  /** Files that gate commands left behind. */
   files: z.array(z.object({ path: z.string(), size: z.number(), changed: z.number() })).default([]),
   dependencies: z.array(NotedDependencies).default([]),
-  /** Files of the repository's shared folder as they were when the worktree was made; absent where nobody looked. */
+  /** Files of the repository's shared folder as they were when the worktree was made; absent where they were not read. */
   shared: z.record(z.string(), z.string().nullable()).optional(),
-  /** Commits of the target that the work was made from, or put onto, by us; the first is the one it was made from. */
+  /** Commits of the target that pcc made the work from, or put it onto; the first is the one that it was made from. */
   bases: z.array(z.string()).default([]),
-  /** Which part of the tree was checked out then; null for all of it. */
+  /** The sparse-checkout patterns at that time; null where everything was checked out. */
   sparse: z.string().nullable().default(null),
 })
 export type WorktreeNote = z.infer<typeof WorktreeNote>
 
 /**
- * Beside the worktree: neither in it, where its agent works, nor in the shared folder of its repository, which an agent's git
- * writes to. Its name follows from the worktree's, so that whoever comes after a death finds it.
+ * The note lies beside the worktree: neither in it, where the agent works, nor in the shared folder of its repository, to which the
+ * agent's git writes. Its name follows from the worktree's, so that it is found after a death.
  */
 export function noteFileOf(top: string): string {
   return join(dirname(top), `.${basename(top)}.pcc-note.json`)
 }
 
-/** What is noted of a worktree; nothing the first time, or where it is damaged: then what lies there counts as the agent's. */
+/** The note of a worktree; empty where there is none or it is damaged: then all files count as the agent's. */
 export async function readNote(top: string): Promise<WorktreeNote> {
   try {
     return WorktreeNote.parse(JSON.parse(await readFile(noteFileOf(top), 'utf8')))
@@ -50,7 +50,7 @@ export async function readNote(top: string): Promise<WorktreeNote> {
   }
 }
 
-/** Notes something, and leaves the rest as it is. Two never write at once: a worktree has one user at a time. */
+/** Changes some fields of the note. Two processes never write at once: a worktree has one user at a time. */
 export async function writeNote(top: string, patch: Partial<WorktreeNote>): Promise<void> {
   const file = noteFileOf(top)
   const aside = `${file}.new`
@@ -58,68 +58,68 @@ export async function writeNote(top: string, patch: Partial<WorktreeNote>): Prom
     await writeFile(aside, JSON.stringify({ ...(await readNote(top)), ...patch }), { mode: 0o600 })
     await rename(aside, file)
   } catch {
-    // A worktree that is going away.
+    // The worktree is being removed.
   }
 }
 
-/** The worktree is gone, or is made anew. */
+/** Called when the worktree is gone, or is made again. */
 export async function forgetNote(top: string): Promise<void> {
   await rm(noteFileOf(top), { force: true })
 }
 
-/** More are not remembered one by one: a project that leaves so many has to ignore them. */
+/** More files are not noted: a project whose commands leave so many has to ignore them. */
 const MAX_FILES = 20_000
 
 /**
- * Files that commands of gates left behind, from the top: they are neither the agent's work, to be committed, nor ours to
- * delete. One that was touched since is the agent's.
+ * Files that gate commands left behind, as paths from the top: they are neither the agent's work, to be committed, nor ours to
+ * delete. A file that was touched since counts as the agent's.
  */
 export async function readGateMadeFiles(top: string): Promise<Set<string>> {
   const { files } = await readNote(top)
-  const same = await Promise.all(
-    files.map(async each => {
-      const now = await stateOf(top, each.path)
-      return now?.size === each.size && now.changed === each.changed
+  const unchanged = await Promise.all(
+    files.map(async file => {
+      const now = await readFileState(top, file.path)
+      return now?.size === file.size && now.changed === file.changed
     }),
   )
-  return new Set(files.filter((_, index) => same[index]).map(({ path }) => path))
+  return new Set(files.filter((_, index) => unchanged[index]).map(({ path }) => path))
 }
 
-/** Whether commands began to run on this commit and nobody knows what they left: we died in the middle. */
+/** Whether the daemon died while gate commands ran on this commit, so that it is unknown what they left. */
 export async function wasInterruptedAt(top: string, commit: string): Promise<boolean> {
   return (await readNote(top)).looking === commit
 }
 
-/** Before the first command. */
+/** Called before the first gate command. */
 export async function noteGatesStarted(top: string, commit: string): Promise<void> {
   await writeNote(top, { looking: commit })
 }
 
-/** After a command, with everything that lies there untracked; `isOver` after the last one. */
+/** Called after a gate command, with all untracked files; `isOver` after the last one. */
 export async function noteGateMadeFiles(top: string, paths: readonly string[], isOver: boolean): Promise<void> {
   const files = await Promise.all(
     paths.slice(0, MAX_FILES).map(async path => {
-      const state = await stateOf(top, path)
+      const state = await readFileState(top, path)
       return state ? [{ path, ...state }] : []
     }),
   )
   await writeNote(top, { files: files.flat(), ...(isOver && { looking: null }) })
 }
 
-async function stateOf(top: string, path: string): Promise<{ size: number; changed: number } | undefined> {
+async function readFileState(top: string, path: string): Promise<{ size: number; changed: number } | undefined> {
   const stats = await lstat(join(top, path)).catch(() => undefined)
   return stats && { size: stats.size, changed: Math.max(stats.mtimeMs, stats.ctimeMs) }
 }
 
-/** Files that all checkouts of a repository share, by which git sees other files, another history or another content. */
+/** Files that all checkouts of a repository share, and that make git see other files, another history or other content. */
 const SHARED_FILES = ['info/exclude', 'info/attributes', 'objects/info/alternates', 'shallow', './commondir']
 
-/** Of what git keeps for this worktree alone: where the rest lies. */
+/** Files that git keeps for this worktree alone: `commondir` says where the shared folder is. */
 const OWN_FILES = ['commondir']
 
 /**
- * Notes what git is told in a worktree beside its tree, before an agent works there. An agent's git can write to the shared folder of
- * its repository; what was said there afterwards is nobody's word.
+ * Notes the settings outside the tree that git obeys in a worktree, before an agent works there. An agent's git can write to the
+ * shared folder of its repository, so that later changes there cannot be trusted.
  */
 export async function noteSharedFiles(
   row: Pick<WorktreeRow, 'top' | 'repository'>,
@@ -127,30 +127,30 @@ export async function noteSharedFiles(
 ): Promise<void> {
   const own = await findAdminFolder(row)
   if (own === undefined) return
-  const sparse = await textOf(join(own, 'info', 'sparse-checkout'))
+  const sparse = await readText(join(own, 'info', 'sparse-checkout'))
   await writeNote(row.top, { shared: await readSharedFiles(row.repository, own), sparse, bases: [...bases] })
 }
 
-/** What is in those files; null for one that is not there. */
+/** The content of those files; null for a missing one. */
 export async function readSharedFiles(common: string, own: string): Promise<NonNullable<WorktreeNote['shared']>> {
   const files = [
     ...SHARED_FILES.map(name => [name, join(common, name)]),
     ...OWN_FILES.map(name => [name, join(own, name)]),
   ]
-  const read = files.map(async ([name = '', file = '']) => [name, await textOf(file)] as const)
+  const read = files.map(async ([name = '', file = '']) => [name, await readText(file)] as const)
   return Object.fromEntries(await Promise.all(read))
 }
 
-/** The work is put onto these commits of its target, by us: from there on it is its own. */
+/** Notes the commits of the target that pcc puts the work onto: the commits after them are the task's own. */
 export async function noteBases(top: string, commits: readonly string[]): Promise<void> {
   const { bases } = await readNote(top)
   if (bases.length === 0 || commits.every(commit => bases.includes(commit))) return
   await writeNote(top, { bases: [...new Set([...bases, ...commits])].slice(-MAX_BASES) })
 }
 
-/** A target that has moved so often since is one that nobody asks about any more. */
+/** How many bases are remembered: older ones no longer matter. */
 const MAX_BASES = 200
 
-function textOf(file: string): Promise<string | null> {
+function readText(file: string): Promise<string | null> {
   return readFile(file, 'utf8').catch(() => null)
 }

@@ -11,24 +11,24 @@ import { isRepositoryBusy } from '../git/git.ts'
 
 export type WorktreeSettings = Config['worktrees']
 
-/** What worktrees are made and removed with. */
+/** What is needed to make and remove worktrees. */
 export interface WorktreeDeps {
   store: Store
   clock: Clock
   log: Log
   /** Directory of all worktrees. */
   root: string
-  /** What the set-up command sees of the person's environment is taken out of it. */
+  /** The person's environment, of which the set-up command sees a selection. */
   env: Record<string, string | undefined>
   settings: WorktreeSettings
 }
 
-/** The place as a session keeps it. */
+/** The part of a row that a session keeps. */
 export function worktreeOfRow({ directory, top, task, attempt, branch, target, base }: WorktreeRow): Worktree {
   return { directory, top, task, attempt, branch, target, base }
 }
 
-/** The name of a project's folder among those of others: readable, and another one for each, since many are called "api". */
+/** The name of a project's folder below the root: readable, and unique, since many projects are called "api". */
 export function projectFolderName(project: string): string {
   const readable = basename(project)
     .replace(/[^\w.-]+/g, '-')
@@ -38,14 +38,14 @@ export function projectFolderName(project: string): string {
 }
 
 /**
- * Whether a directory is still the worktree that was made there. What lies in it belongs to the agent, the file `.git` too:
- * one that points anywhere else would have us look at another repository, and find that nothing is left to keep.
+ * Whether a directory is still the worktree that was made there. The agent can change everything in it, the file `.git` too: one
+ * that points elsewhere would make us look at another repository, and find that nothing is left to keep.
  */
 export async function isOwnWorktree({ top, repository }: Pick<WorktreeRow, 'top' | 'repository'>): Promise<boolean> {
   return (await findAdminFolder({ top, repository })) !== undefined
 }
 
-/** What git keeps of a worktree within its repository; undefined where the two do not point at one another. */
+/** The folder that git keeps for a worktree within its repository; undefined where the two do not point at each other. */
 export async function findAdminFolder({
   top,
   repository,
@@ -59,30 +59,37 @@ export async function findAdminFolder({
     const back = (await readFile(join(own, 'gitdir'), 'utf8')).replace(/\n$/, '')
     return (await realpath(dirname(back))) === (await realpath(top)) ? own : undefined
   } catch {
-    return undefined // something of it is not there
+    return undefined // one of the files is missing
   }
 }
 
-/** The same, and writes the file `.git` anew where it is gone or points elsewhere; a repository that was made there stays. */
+/**
+ * Whether a directory is still the worktree that was made there, after a repair: the file `.git` is written again where it is
+ * missing or points elsewhere. A repository that was made there stays.
+ */
 export async function repairGitLink(row: Pick<WorktreeRow, 'top' | 'repository'>): Promise<boolean> {
   if (await isOwnWorktree(row)) return true
   if (!(await lstat(row.top).catch(() => undefined))?.isDirectory()) return false
   const file = join(row.top, '.git')
   const stats = await lstat(file).catch(() => undefined)
   if (stats?.isDirectory()) return false
-  const own = await registeredAs(row)
+  const own = await findRegisteredFolder(row)
   if (own === undefined) return false
   await rm(file, { force: true })
   await writeFile(file, `gitdir: ${own}\n`, { flag: 'wx' })
   return isOwnWorktree(row)
 }
 
-/** The folder in the repository that says it belongs to this worktree. */
-async function registeredAs({ top, repository }: Pick<WorktreeRow, 'top' | 'repository'>): Promise<string | undefined> {
-  const all = join(repository, 'worktrees')
-  for (const name of await readdir(all).catch(() => [])) {
-    const back = (await readFile(join(all, name, 'gitdir'), 'utf8').catch(() => '')).replace(/\n$/, '')
-    if (back !== '' && (await realpath(dirname(back)).catch(() => '')) === (await realpath(top))) return join(all, name)
+/** The folder in the repository that names this worktree as its own. */
+async function findRegisteredFolder({
+  top,
+  repository,
+}: Pick<WorktreeRow, 'top' | 'repository'>): Promise<string | undefined> {
+  const parent = join(repository, 'worktrees')
+  for (const name of await readdir(parent).catch(() => [])) {
+    const folder = join(parent, name)
+    const back = (await readFile(join(folder, 'gitdir'), 'utf8').catch(() => '')).replace(/\n$/, '')
+    if (back !== '' && (await realpath(dirname(back)).catch(() => '')) === (await realpath(top))) return folder
   }
   return undefined
 }
@@ -90,19 +97,19 @@ async function registeredAs({ top, repository }: Pick<WorktreeRow, 'top' | 'repo
 export interface WorktreeRefusal {
   why: string
   remedy: string
-  /** Another git was at work in the same moment: nobody has to do anything, it only has to be tried again. */
+  /** Another git was at work at the same moment: it only has to be tried again. */
   passes?: boolean
 }
 
-/** No worktree, and what to do about it. */
+/** The error for a worktree that cannot be made or removed, with what to do about it. */
 export function worktreeError(
-  of: { task: string; project: string },
+  { task, project }: { task: string; project: string },
   { why, remedy, passes }: WorktreeRefusal,
 ): AppError {
-  return new AppError(passes ? 'place_busy' : 'place_refused', { task: of.task, project: of.project, why, remedy })
+  return new AppError(passes ? 'place_busy' : 'place_refused', { task, project, why, remedy })
 }
 
-/** What git's words mean for a person. */
+/** Translates git's error into a reason and a remedy for a person. */
 export function explainGitError(stderr: string): WorktreeRefusal {
   const remedy = REMEDIES.find(([words]) => words.test(stderr))?.[1] ?? 'Mend what git says, then try again.'
   return { why: gitErrorLine(stderr), remedy, passes: isRepositoryBusy(stderr) }
@@ -133,7 +140,7 @@ const REMEDIES: [RegExp, string][] = [
   [/\bworktrees\//, 'Another git was at work in the same repository: try again.'],
 ]
 
-/** What git says is wrong, on one line. */
+/** Git's error, on one line. */
 export function gitErrorLine(stderr: string): string {
   const lines = stderr
     .trim()

@@ -6,16 +6,16 @@ import type { Worktree, WorktreeForecast, WorktreeRow } from '../../domain/workt
 import type { Store } from '../../store/store.ts'
 import { git } from '../git/git.ts'
 import { restoreWorktree } from './make-worktree.ts'
-import { forecastRemoval, removePlace, type WorktreeRemoval } from './remove-worktree.ts'
+import { forecastRemoval, removeWorktree, type WorktreeRemoval } from './remove-worktree.ts'
 import { type WorktreeDeps, worktreeOfRow } from './worktree.ts'
 
-/** Worktrees as a person handles them, by their task. */
+/** The commands that a person has for worktrees, by task. */
 export interface Worktrees {
-  /** Those that are there; with `all`, those that were too. Newest first. */
+  /** The existing worktrees; with `all`, also removed and archived ones. Newest first. */
   list(filter: { project?: string | undefined; all?: boolean }): Promise<WorktreeRow[]>
-  /** Every attempt's, newest first. Throws `worktree_unknown` where the task has had none. */
+  /** The worktrees of all attempts, newest first. Throws `worktree_unknown` where the task has had none. */
   show(task: string): Promise<WorktreeRow[]>
-  /** What would become of the one that is there. */
+  /** What a removal would do to the live one among the rows. */
   forecast(rows: readonly WorktreeRow[]): Promise<WorktreeForecast | null>
   remove(task: string): Promise<WorktreeRemoval>
   archive(task: string): Promise<WorktreeRemoval>
@@ -23,30 +23,30 @@ export interface Worktrees {
   prune(filter: { project?: string | undefined }): Promise<PrunedWorktree[]>
 }
 
-/** Opens the worktrees of this installation. Who asks for one whose task is being worked on is refused. */
+/** Opens the worktrees of this installation. Changing one whose task is being worked on is refused. */
 export function openWorktrees(deps: WorktreeDeps): Worktrees {
   const { worktrees, tasks } = deps.store
   const show = async (ref: string) => {
     const rows = await worktrees.list({ task: ref })
     if (rows.length > 0) return rows
-    const fitting = (await worktrees.list()).filter(({ task }) => task.startsWith(ref) || task.startsWith(`t-${ref}`))
-    const [first, ...others] = [...new Set(fitting.map(({ task }) => task))]
+    const matching = (await worktrees.list()).filter(({ task }) => task.startsWith(ref) || task.startsWith(`t-${ref}`))
+    const [first, ...others] = [...new Set(matching.map(({ task }) => task))]
     if (first === undefined) throw new AppError('worktree_unknown', { task: ref })
     if (others.length > 0) throw new AppError('worktree_ambiguous', { ref, matches: [first, ...others].join(', ') })
-    return fitting
+    return matching
   }
-  const idle = async (ref: string, wanted: (row: WorktreeRow) => boolean) => {
+  const findIdle = async (ref: string, wanted: (row: WorktreeRow) => boolean) => {
     const rows = await show(ref)
     const [newest] = rows
     const state = newest && (await tasks.get(newest.task))?.state
-    if (newest && AT_WORK.some(each => each === state)) {
+    if (newest && AT_WORK.some(active => active === state)) {
       throw new AppError('worktree_busy', { task: newest.task, state: state ?? '', path: newest.top })
     }
     const row = rows.find(wanted)
     if (!row) throw new AppError('worktree_not_so', { task: ref, state: newest?.state ?? 'removed' })
     return row
   }
-  const isThere = ({ state }: WorktreeRow) => state === 'live' || state === 'making'
+  const isPresent = ({ state }: WorktreeRow) => state === 'live' || state === 'making'
   return {
     show,
     list: ({ project, all }) => worktrees.list({ project, ...(all ? {} : { states: ['making', 'live'] }) }),
@@ -54,9 +54,9 @@ export function openWorktrees(deps: WorktreeDeps): Worktrees {
       const live = rows.find(({ state }) => state === 'live')
       return live ? forecastRemoval(live) : null
     },
-    remove: async task => removePlace(worktreeOfRow(await idle(task, isThere)), deps),
-    archive: async task => removePlace(worktreeOfRow(await idle(task, isThere)), deps, { archive: true }),
-    restore: async task => restoreWorktree(await idle(task, ({ state }) => state === 'archived'), deps),
+    remove: async task => removeWorktree(worktreeOfRow(await findIdle(task, isPresent)), deps),
+    archive: async task => removeWorktree(worktreeOfRow(await findIdle(task, isPresent)), deps, { archive: true }),
+    restore: async task => restoreWorktree(await findIdle(task, ({ state }) => state === 'archived'), deps),
     prune: filter => pruneWorktrees(deps, filter),
   }
 }
@@ -66,15 +66,15 @@ export interface PrunedWorktree {
   removal: WorktreeRemoval
 }
 
-/** Removes every worktree whose task is over and that holds nothing of its own. What holds something stays, and says what. */
+/** Removes every worktree whose task is over and that has nothing to keep. The others stay, and their removal says why. */
 async function pruneWorktrees(
   deps: WorktreeDeps,
-  of: { project?: string | undefined } = {},
+  filter: { project?: string | undefined } = {},
 ): Promise<PrunedWorktree[]> {
-  const rows = await overRows(deps.store, of)
+  const rows = await listOfEndedTasks(deps.store, filter)
   const pruned: PrunedWorktree[] = []
   for (const worktree of rows) {
-    pruned.push({ worktree, removal: await removePlace(worktreeOfRow(worktree), deps, { onlyClean: true }) })
+    pruned.push({ worktree, removal: await removeWorktree(worktreeOfRow(worktree), deps, { onlyClean: true }) })
   }
   return pruned
 }
@@ -82,17 +82,17 @@ async function pruneWorktrees(
 const DAY_MS = 24 * 60 * 60_000
 
 /**
- * What is older than it is kept: a worktree whose task is over is archived, and later what was archived goes too. Nothing that
- * a task may still go on with is touched, however old it is. Gives how many.
+ * Removes what is older than `days`: a worktree whose task is over is archived or removed, and later its archive is deleted too.
+ * A worktree that a task may still need is not touched, however old it is. Returns how many were removed.
  */
 export async function removeOld(deps: WorktreeDeps, days: number, signal: AbortSignal): Promise<number> {
   const before = deps.clock.now() - days * DAY_MS
   let count = 0
-  for (const row of await overRows(deps.store)) {
+  for (const row of await listOfEndedTasks(deps.store)) {
     if (signal.aborted) return count
     const isReachable = existsSync(row.top) || isDirectoryDeleted(row)
-    if (!isReachable || (await overSince(row, deps.store)) >= before) continue
-    if ((await removePlace(worktreeOfRow(row), deps)).kind !== 'kept') count += 1
+    if (!isReachable || (await findTaskEnd(row, deps.store)) >= before) continue
+    if ((await removeWorktree(worktreeOfRow(row), deps)).kind !== 'kept') count += 1
   }
   for (const row of await deps.store.worktrees.list({ states: ['archived'] })) {
     if (signal.aborted) return count
@@ -101,18 +101,19 @@ export async function removeOld(deps: WorktreeDeps, days: number, signal: AbortS
   return count
 }
 
-async function overRows(
+/** Live worktrees whose task is over. */
+async function listOfEndedTasks(
   { worktrees, tasks }: Store,
-  of: { project?: string | undefined } = {},
+  filter: { project?: string | undefined } = {},
 ): Promise<WorktreeRow[]> {
-  const rows = await worktrees.list({ ...of, states: ['live'] })
-  const found = await Promise.all(rows.map(({ task }) => tasks.get(task)))
+  const rows = await worktrees.list({ ...filter, states: ['live'] })
+  const rowTasks = await Promise.all(rows.map(({ task }) => tasks.get(task)))
   const isOpen = (state: string | undefined) => OPEN_STATES.some(open => open === state)
-  return rows.filter((_, index) => !isOpen(found[index]?.state))
+  return rows.filter((_, index) => !isOpen(rowTasks[index]?.state))
 }
 
-/** A task that nobody knows any more was over when its worktree was made. */
-async function overSince({ task, created_at }: WorktreeRow, { tasks }: Store): Promise<number> {
+/** When the task ended. A task that is no longer known counts as ended when its worktree was made. */
+async function findTaskEnd({ task, created_at }: WorktreeRow, { tasks }: Store): Promise<number> {
   return (await tasks.get(task))?.ended_at ?? created_at
 }
 
@@ -128,22 +129,22 @@ async function dropArchive(row: WorktreeRow, deps: WorktreeDeps, days: number): 
 }
 
 /**
- * After a death, from what git and the disk say: what was being made is taken back (nobody had it yet), and a row whose
- * directory is gone gets the end that its branch or its archive tells of. Everything else is as it was.
+ * Recovers after a death of the daemon, from what git and the disk say: a worktree that was being made is undone (no agent had it
+ * yet), and a row whose directory is gone is closed according to its branch or archive. Everything else stays.
  */
 export async function recoverWorktrees(deps: WorktreeDeps): Promise<number> {
   const rows = await deps.store.worktrees.list({ states: ['making', 'live'] })
   const broken = rows.filter(row => row.state === 'making' || isDirectoryDeleted(row))
   for (const row of broken) {
-    // One that cannot be mended must not keep a daemon from starting.
-    await removePlace(worktreeOfRow(row), deps).catch(error =>
+    // A worktree that cannot be recovered must not keep the daemon from starting.
+    await removeWorktree(worktreeOfRow(row), deps).catch(error =>
       deps.log.warn({ task: row.task, top: row.top, error }, 'a worktree could not be recovered'),
     )
   }
   return broken.length
 }
 
-/** Where not even the folder around it is there, a disk may be missing: that is no reason to give anything up. */
+/** Where even the parent folder is missing, a disk may not be mounted: then the worktree is not given up. */
 function isDirectoryDeleted({ top }: WorktreeRow): boolean {
   return !existsSync(top) && existsSync(dirname(top))
 }

@@ -34,7 +34,7 @@ async function queuedWork(t: TestContext, { attempt = 1, state = 'merging' }: { 
   const never = () => assert.fail('nothing is verified again, and nobody is asked')
   const context = openTaskMerges({
     ...{ supervisor, settingsOf: never, verifyAgain: never, interrupt: never },
-    removePlace: removed => world.remove(removed),
+    removeWorktree: removed => world.remove(removed),
     batch: async () => 1,
   })
   await context.advance(world.lane, new AbortController().signal)

@@ -3,12 +3,12 @@ import { AppError } from '../../../src/base/errors.ts'
 import type { Requirements } from '../../../src/domain/brain.ts'
 import { parseRequirements } from '../../../src/tasks/requirements/requirements.ts'
 
-/** The texts of the tasks that are open. */
+/** The texts of the open tasks. */
 export function openTexts({ tasks }: Requirements): string[] {
   return tasks.filter(({ done }) => !done).map(({ text }) => text)
 }
 
-/** What a file is refused with. */
+/** The error with which a file is refused. */
 export async function refusedFor(path: string, text: string): Promise<string> {
   try {
     await parseRequirements(path, text)

@@ -53,7 +53,7 @@ license: MIT
   assert.match(tasks[0]?.text ?? '', /Requirements \(n\.yaml\):\n\nproject: N\nlicense: MIT$/)
 })
 
-/** Half of them have edges in one direction only, whatever the order in which the tasks are written. */
+/** Half of the graphs have edges in one direction only, whatever the order of the tasks in the file. */
 const graph = fc.record({ count: fc.integer({ min: 1, max: 12 }), sound: fc.boolean() }).chain(({ count, sound }) => {
   const numbers = Array.from({ length: count }, (_, index) => index)
   const node = fc.record({

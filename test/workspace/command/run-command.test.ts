@@ -11,7 +11,7 @@ import { tempDir } from '../../support/world.ts'
 const guard = openGuard()
 const PATH = process.env['PATH']
 
-/** Marker isolation: numbers of processes are the same inside and outside, so that a test can look for them. */
+/** Marker isolation: process ids are the same inside and outside, so that a test can look for them. */
 function run(t: TestContext, command: string, more: Partial<ProjectCommandRun> = {}) {
   const directory = more.directory ?? tempDir(t)
   const env = commandEnvironment({ PATH, HOME: directory })
@@ -19,7 +19,7 @@ function run(t: TestContext, command: string, more: Partial<ProjectCommandRun> =
   return runCommand(whole, { guard, isolation: 'marker' })
 }
 
-/** The process that a command noted down. */
+/** The process id that a command wrote to a file. */
 function pidIn(directory: string): number {
   return Number(readFileSync(join(directory, 'pid'), 'utf8'))
 }

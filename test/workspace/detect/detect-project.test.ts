@@ -195,7 +195,7 @@ test('a .git that is none, and a branch with an odd name, are not believed', asy
   assert.equal((await detect(project)).git?.default_branch, undefined)
 })
 
-/** Files that are nowhere but here. */
+/** A reader of files in memory. */
 function readerFrom(files: Record<string, string>): ProjectReader {
   return {
     read: async path => (files[path] === undefined ? undefined : { text: files[path] }),

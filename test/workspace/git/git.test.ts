@@ -7,7 +7,7 @@ import { git } from '../../../src/workspace/git/git.ts'
 import { committerEnv } from '../../../src/workspace/git/harden.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
-/** A repository of which every setting that can name a program names one that leaves a trace. */
+/** A repository in which every setting that can name a program names one that leaves a trace. */
 function hostile(t: TestContext) {
   const aside = tempDir(t)
   const root = gitProject(t, { 'a.txt': 'one\n', 'b.txt': 'one\n', '.gitattributes': '* filter=x diff=x merge=x\n' })

@@ -7,13 +7,13 @@ import { tempDir } from '../../support/world.ts'
 export interface Hiccup {
   /** Part of the call that fails: `worktree add`. */
   call: string
-  /** What git says. */
+  /** The error that git prints. */
   says: string
-  /** What the real git does before it fails. */
+  /** A git call that is really made before the failure. */
   first?: string
 }
 
-/** Puts the real git before the test, whose next such call fails as if another git had been in the way; the one after that does not. */
+/** Wraps git so that the next such call fails as if another git were at work; the one after that succeeds. */
 export function gitWithHiccup(t: TestContext, { call, says, first = '--version' }: Hiccup): void {
   const [bin, real, path] = [tempDir(t), findProgram('git', process.env), process.env['PATH']]
   const fails = `mkdir '${bin}/met' 2>/dev/null && '${real}' ${first} >/dev/null && echo "${says}" >&2 && exit 128`

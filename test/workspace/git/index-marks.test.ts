@@ -7,7 +7,7 @@ import { readRefs } from '../../../src/workspace/git/refs.ts'
 import { gitProject } from '../../support/world.ts'
 import { plainGit } from '../worktrees/worktree-fixture.ts'
 
-/** Every length of name modulo the padding, one that the flags cannot say, and names that are no ASCII. */
+/** Names of every length modulo the padding, one too long for the flags, and names that are not ASCII. */
 const NAMES = [...Array.from({ length: 17 }, (_, index) => `d/${'n'.repeat(index + 1)}`), 'ü ✓\n.txt', longName()]
 
 function longName(): string {

@@ -7,9 +7,9 @@ import { gitProject, tempDir } from '../../support/world.ts'
 import { gitWithHiccup } from './hiccup.ts'
 
 const THOUSAND = 1000
-/** Enough for each to meet another one; more would only wait in line. */
+/** Enough calls to run into each other; more would only wait. */
 const SIDE_BY_SIDE = 4
-/** Git forgets so many at a time. To ask it for each costs half as much again, and no more of them meet. */
+/** How many worktrees are removed before one prune. Pruning after each costs half as much again, without more collisions. */
 const FORGOTTEN_AT_ONCE = 4
 
 test('a thousand worktrees of one repository are made and removed side by side, and none of them fails', async t => {
@@ -25,7 +25,7 @@ test('a thousand worktrees of one repository are made and removed side by side, 
     while (made < THOUSAND) {
       made += 1
       const [isLast, top] = [made % FORGOTTEN_AT_ONCE === 0, join(home, `w-${made}`)]
-      // No branch and no files: what meets is the same, at half the cost.
+      // Without branch and files the collisions are the same, at half the cost.
       await call('add', '-q', '--detach', '--no-checkout', top, commit)
       rmSync(top, { recursive: true, force: true })
       if (isLast) await call('prune')
@@ -47,7 +47,7 @@ for (const what of ['add', 'remove', 'prune']) {
     const turn = await lockWorktrees(join(project, '.git'))
     const end = what === 'add' ? ['--detach', join(home, 'new')] : what === 'remove' ? [top] : []
     const changing = git(top === end[0] ? top : project, ['worktree', what, ...end])
-    // Time enough for one that does not wait.
+    // Enough time for a call that does not wait.
     for (let asked = 0; asked < 10; asked += 1) await git(project, ['status'])
     assert.deepEqual(listed(project), before)
     turn?.[Symbol.dispose]()

@@ -6,10 +6,10 @@ import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 const TASKS = Array.from({ length: 5 }, (_, index) => `t-00000${index + 1}`)
 
-/** So many tasks from the same commit, each with a file of its own; a bad one breaks every tree that it is in. */
+/** Several tasks from the same commit, each with its own file; a bad one breaks every tree that it is in. */
 async function queued(world: MergeFixture, tasks: readonly string[], bad: readonly string[] = []): Promise<void> {
   for (const task of tasks) await world.enqueue(await world.work(task, { [`${task}.txt`]: 'new\n' }))
-  world.gates((_, place) => (bad.some(task => existsSync(join(place.top, `${task}.txt`))) ? 'failed' : 'passed'))
+  world.gates((_, worktree) => (bad.some(task => existsSync(join(worktree.top, `${task}.txt`))) ? 'failed' : 'passed'))
 }
 
 const toldOf = (world: MergeFixture, wanted: string) =>
@@ -40,8 +40,8 @@ for (const bad of ['t-000001', 't-000004']) {
     )
     assert.ok(toldOf(world, 'verified').length <= 5, `it took ${toldOf(world, 'verified').length} looks`)
     assert.equal(world.git('ls-tree', '--name-only', 'main', `${bad}.txt`), '')
-    const place = await world.make({ task: bad })
-    assert.ok(existsSync(join(place.top, `${bad}.txt`)), 'its own work is in its worktree')
+    const worktree = await world.make({ task: bad })
+    assert.ok(existsSync(join(worktree.top, `${bad}.txt`)), 'its own work is in its worktree')
     assert.equal((await world.row(bad)).state, 'failed')
   })
 }
@@ -73,8 +73,8 @@ test('a stale attempt is refused, however far it is, and those that it was tried
 
 test('a stale attempt that is in the target already has landed all the same', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'x\n' })
-  await world.enqueue(place)
+  const worktree = await world.work('t-000001', { 'new.txt': 'x\n' })
+  await world.enqueue(worktree)
   world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
   world.stale.add('t-000001')
   await world.advance()
@@ -83,9 +83,9 @@ test('a stale attempt that is in the target already has landed all the same', as
 
 test('commits that somebody adds after the verification are neither merged nor lost: a person is asked', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'x\n' })
-  await world.enqueue(place)
-  world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', 'late')
+  const worktree = await world.work('t-000001', { 'new.txt': 'x\n' })
+  await world.enqueue(worktree)
+  world.gitIn(worktree.top, 'commit', '-q', '--allow-empty', '-m', 'late')
   await world.advance()
   assert.deepEqual(toldOf(world, 'gaveUp'), ['t-000001'])
   assert.deepEqual(world.subjects(), ['first'])
@@ -94,9 +94,9 @@ test('commits that somebody adds after the verification are neither merged nor l
 
 test('queued again, the same work stays one merge; that of a newer attempt takes its place', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'x\n' })
-  const first = await world.enqueue(place)
-  assert.deepEqual(await world.enqueue(place), first)
+  const worktree = await world.work('t-000001', { 'new.txt': 'x\n' })
+  const first = await world.enqueue(worktree)
+  assert.deepEqual(await world.enqueue(worktree), first)
   const newer = await world.work('t-000001', { 'newer.txt': 'x\n' }, { attempt: 2 })
   const second = await world.enqueue(newer)
   assert.deepEqual(

@@ -9,12 +9,12 @@ import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 /** A task and a person change the same line. */
 async function conflicting(world: MergeFixture, strategy: 'rebase' | 'merge' | 'squash' = 'rebase'): Promise<Worktree> {
-  const place = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n' })
+  const worktree = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n' })
   world.commit({ 'a.txt': 'one\nperson\nthree\n' })
-  await world.enqueue(place, { strategy })
+  await world.enqueue(worktree, { strategy })
   await world.advance()
   assert.equal((await world.row('t-000001')).state, 'conflicted')
-  return place
+  return worktree
 }
 
 function conflictOf(world: MergeFixture): Conflict {
@@ -26,17 +26,17 @@ function conflictOf(world: MergeFixture): Conflict {
 for (const strategy of ['rebase', 'merge', 'squash'] as const) {
   test(`a conflict of a ${strategy} goes to its own conversation, comes back resolved and lands`, async t => {
     const world = await openMergeFixture(t)
-    const place = await conflicting(world, strategy)
+    const worktree = await conflicting(world, strategy)
     const { files, count, kind } = conflictOf(world)
     assert.deepEqual([kind, count, files[0]?.path], [strategy === 'rebase' ? 'rebase' : 'merge', 1, 'a.txt'])
     assert.equal(files[0]?.what, 'changed on both sides')
     assert.match(files[0]?.hunks ?? '', /^one\n<<<<<<< .*\n(person|task)\n=======\n(person|task)\n>>>>>>> .*\nthree/)
-    write(place.top, { 'a.txt': 'one\nboth\nthree\n', 'beside.txt': 'not added\n' })
-    world.gitIn(place.top, 'add', 'a.txt')
-    assert.deepEqual(await continueRebase(place), { kind: 'done' })
-    assert.equal(world.gitIn(place.top, 'status', '--porcelain'), '')
-    assert.equal(world.gitIn(place.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
-    await world.enqueue(place, { strategy })
+    write(worktree.top, { 'a.txt': 'one\nboth\nthree\n', 'beside.txt': 'not added\n' })
+    world.gitIn(worktree.top, 'add', 'a.txt')
+    assert.deepEqual(await continueRebase(worktree), { kind: 'done' })
+    assert.equal(world.gitIn(worktree.top, 'status', '--porcelain'), '')
+    assert.equal(world.gitIn(worktree.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
+    await world.enqueue(worktree, { strategy })
     await world.advance()
     assert.equal((await world.row('t-000001')).state, 'merged')
     assert.equal(world.git('show', 'main:a.txt'), 'one\nboth\nthree\n')
@@ -51,64 +51,64 @@ for (const strategy of ['rebase', 'merge', 'squash'] as const) {
 
 test('what is not finished is said: markers that are left, files that are not added', async t => {
   const world = await openMergeFixture(t, { files: { 'a.txt': 'one\ntwo\nthree\n', 'b.txt': 'b\n' } })
-  const place = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n', 'b.txt': 'task\n' })
+  const worktree = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n', 'b.txt': 'task\n' })
   world.commit({ 'a.txt': 'one\nperson\nthree\n', 'b.txt': 'person\n' })
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
-  write(place.top, { 'b.txt': 'both\n' })
-  world.gitIn(place.top, 'add', 'a.txt')
-  const continued = await continueRebase(place)
+  write(worktree.top, { 'b.txt': 'both\n' })
+  world.gitIn(worktree.top, 'add', 'a.txt')
+  const continued = await continueRebase(worktree)
   assert.ok(continued.kind === 'unresolved')
   assert.deepEqual(continued.missing, [
     'a.txt still has conflict markers (<<<<<<<, =======, >>>>>>>)',
     'b.txt is not marked as resolved: git add b.txt',
   ])
-  write(place.top, { 'a.txt': 'one\nHeading\n=======\nthree\n' })
-  world.gitIn(place.top, 'add', '-A')
-  assert.deepEqual(await continueRebase(place), { kind: 'done' }, 'a heading is no marker')
+  write(worktree.top, { 'a.txt': 'one\nHeading\n=======\nthree\n' })
+  world.gitIn(worktree.top, 'add', '-A')
+  assert.deepEqual(await continueRebase(worktree), { kind: 'done' }, 'a heading is no marker')
 })
 
 test('the next commit of the same work that conflicts goes round again, and one that is empty now is skipped', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'a.txt': 'one\nfirst\nthree\n' })
+  const worktree = await world.work('t-000001', { 'a.txt': 'one\nfirst\nthree\n' })
   for (const text of ['one\nperson\nthree\n', 'one\nlast\nthree\n']) {
-    write(place.top, { 'a.txt': text })
-    world.gitIn(place.top, 'commit', '-qam', `then ${text.split('\n')[1]}`)
+    write(worktree.top, { 'a.txt': text })
+    world.gitIn(worktree.top, 'commit', '-qam', `then ${text.split('\n')[1]}`)
   }
   world.commit({ 'a.txt': 'one\nperson\nthree\n' })
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   assert.equal(conflictOf(world).commit, 'work of t-000001')
-  write(place.top, { 'a.txt': 'one\nmine and person\nthree\n' })
-  world.gitIn(place.top, 'add', '-A')
-  const next = await continueRebase(place)
+  write(worktree.top, { 'a.txt': 'one\nmine and person\nthree\n' })
+  world.gitIn(worktree.top, 'add', '-A')
+  const next = await continueRebase(worktree)
   assert.ok(next.kind === 'conflict', next.kind)
   assert.equal(next.conflict.commit, 'then person')
-  // As the commit before it left it: nothing of this one stays.
-  world.gitIn(place.top, 'checkout', '-q', 'HEAD', '--', 'a.txt')
-  const last = await continueRebase(place)
+  // The file is as the commit before left it: nothing of this commit stays.
+  world.gitIn(worktree.top, 'checkout', '-q', 'HEAD', '--', 'a.txt')
+  const last = await continueRebase(worktree)
   assert.ok(last.kind === 'conflict', last.kind)
   assert.equal(last.conflict.commit, 'then last')
-  write(place.top, { 'a.txt': 'one\nlast\nthree\n' })
-  world.gitIn(place.top, 'add', '-A')
-  assert.deepEqual(await continueRebase(place), { kind: 'done' })
-  await world.enqueue(place)
+  write(worktree.top, { 'a.txt': 'one\nlast\nthree\n' })
+  world.gitIn(worktree.top, 'add', '-A')
+  assert.deepEqual(await continueRebase(worktree), { kind: 'done' })
+  await world.enqueue(worktree)
   await world.advance()
   assert.deepEqual(world.subjects(), ['then last', 'work of t-000001', 'by hand: a.txt', 'first'])
 })
 
 test('a file that one side deletes is told in words', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'a.txt': null })
+  const worktree = await world.work('t-000001', { 'a.txt': null })
   world.commit({ 'a.txt': 'one\nperson\nthree\n' })
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   assert.deepEqual(
     conflictOf(world).files.map(({ path, what }) => [path, what]),
     [['a.txt', 'changed in the target, deleted or moved by this task']],
   )
-  world.gitIn(place.top, 'rm', '-q', 'a.txt')
-  assert.deepEqual(await continueRebase(place), { kind: 'done' })
+  world.gitIn(worktree.top, 'rm', '-q', 'a.txt')
+  assert.deepEqual(await continueRebase(worktree), { kind: 'done' })
 })
 
 test('what a conversation gets of a conflict is bounded, whatever the files hold', async t => {
@@ -117,9 +117,9 @@ test('what a conversation gets of a conflict is bounded, whatever the files hold
       Array.from({ length: 30 }, (_, file) => [`f${file}.txt`, `${`${who} ${'x'.repeat(80)}\n`.repeat(300)}`]),
     )
   const world = await openMergeFixture(t, { files: many('base') })
-  const place = await world.work('t-000001', many('task'))
+  const worktree = await world.work('t-000001', many('task'))
   world.commit(many('person'))
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   const { files, count } = conflictOf(world)
   assert.deepEqual([files.length, count], [20, 30])
@@ -129,23 +129,23 @@ test('what a conversation gets of a conflict is bounded, whatever the files hold
 
 test('after so many rounds a person is asked, and the worktree stands ready', async t => {
   const world = await openMergeFixture(t)
-  const place = await conflicting(world)
+  const worktree = await conflicting(world)
   for (let round = 2; round <= 6; round += 1) {
-    // Its conversation took the rebase back in place of resolving it.
-    world.gitIn(place.top, 'rebase', '--abort')
-    await world.enqueue(place)
+    // The agent aborted the rebase instead of resolving the conflict.
+    world.gitIn(worktree.top, 'rebase', '--abort')
+    await world.enqueue(worktree)
     await world.advance()
     assert.equal((await world.row('t-000001')).state, round <= 5 ? 'conflicted' : 'failed')
   }
   const last = world.told.at(-1)
   assert.ok(last?.kind === 'gaveUp')
   assert.match(last.why ?? '', /after 5 rounds it still conflicts with main in a\.txt/)
-  assert.match(world.gitIn(place.top, 'status'), /rebase in progress/)
+  assert.match(world.gitIn(worktree.top, 'status'), /rebase in progress/)
 })
 
 test('nothing stands: there is nothing to go on with', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'x\n' })
-  assert.deepEqual(await continueRebase(place), { kind: 'none' })
-  assert.ok(existsSync(place.top))
+  const worktree = await world.work('t-000001', { 'new.txt': 'x\n' })
+  assert.deepEqual(await continueRebase(worktree), { kind: 'none' })
+  assert.ok(existsSync(worktree.top))
 })

@@ -6,10 +6,10 @@ import { defaultValues, nestValues } from '../../../src/domain/config/settings.t
 import { openStore } from '../../../src/store/open.ts'
 import type { MergeDeps } from '../../../src/workspace/merge/merge-state.ts'
 import { advanceMerges, recoverMerges } from '../../../src/workspace/merge/queue.ts'
-import { removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { removeWorktree } from '../../../src/workspace/worktrees/remove-worktree.ts'
 import { verificationOf } from './merge-fixture.ts'
 
-/** What a daemon does with its queues, in a process of its own that may be killed: takes up what was left, then all that waits. */
+/** Does what a daemon does with its queues, in its own process that may be killed: recovers, then advances all queues. */
 const [home = '', batch = '1'] = process.argv.slice(2)
 await using store = await openStore({ file: join(home, 'store.db') })
 const log = { ...silentLog, warn: note, error: note }
@@ -19,7 +19,7 @@ const worktrees = {
 }
 const deps: MergeDeps = {
   ...{ store, clock: systemClock, log, batch: Number(batch) },
-  removePlace: (place, options) => removePlace(place, worktrees, options),
+  removeWorktree: (worktree, options) => removeWorktree(worktree, worktrees, options),
   verifyAgain: async (_, __, commit) => verificationOf('passed', commit),
   landed: async () => undefined,
   sentBack: async ({ task_id }) => note({ task: task_id }, 'sent back'),

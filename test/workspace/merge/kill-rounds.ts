@@ -14,12 +14,12 @@ import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 const DRIVER = fileURLToPath(new URL('./drive-merges.ts', import.meta.url))
 const STRATEGIES = ['rebase', 'merge', 'squash'] as const
 
-/** Steps that a merge passes; those of making a worktree are no part of it. */
+/** Crash points of a merge; those of making a worktree are not among them. */
 export const MERGE_POINTS = WORKSPACE_CRASH_POINTS.filter(
   name => name.startsWith('merge.') || name === 'place.before-remove' || name === 'place.after-remove',
 )
 
-/** `machine`: everything that it started dies with it, in the middle of whatever it is at. */
+/** `machine`: everything that the driver started dies with it, at any moment. */
 export type Death = { at: (typeof MERGE_POINTS)[number]; nth: number } | { afterMs: number; who: 'driver' | 'machine' }
 
 export interface Round {
@@ -28,7 +28,7 @@ export interface Round {
   batch: number
 }
 
-/** A round for each number: every step in turn, and between them a moment by chance. */
+/** A round for each number: every crash point in turn, and between them a random moment. */
 export function roundOf(number: number, chance: number): Round {
   const at = MERGE_POINTS[Math.floor(number / 2) % MERGE_POINTS.length] ?? 'merge.before-ref'
   const nth = 1 + (Math.floor(number / 2 / MERGE_POINTS.length) % 2)
@@ -37,7 +37,7 @@ export function roundOf(number: number, chance: number): Round {
   return { death, strategy: STRATEGIES[number % 3] ?? 'rebase', batch: 1 + (number % 2) * 2 }
 }
 
-/** One repository and store for all rounds; each queues two tasks, lets whoever drives them die, and sees them land. */
+/** One repository and store for all rounds; each queues two tasks, lets the driver die, and checks that they land. */
 export async function openKillFixture(t: TestContext) {
   const world = await openMergeFixture(t, { files: { 'a.txt': 'a\n', 'dir/b.txt': 'b\n' } })
   const home = dirname(world.deps.root)
@@ -47,17 +47,17 @@ export async function openKillFixture(t: TestContext) {
   return {
     world,
     deaths: () => deaths,
-    /** Ends with everything landed, or throws. */
+    /** Returns when everything has landed, or throws. */
     async round({ death, strategy, batch }: Round): Promise<void> {
       const tasks = Array.from({ length: 2 }, () => `t-${(++count).toString(16).padStart(6, '0')}`)
       for (const [slot, task] of tasks.entries()) {
-        const place = await world.work(task, {
+        const worktree = await world.work(task, {
           [`dir/${task}.txt`]: 'x'.repeat(20_000),
           [`slot-${slot}.txt`]: `${task}\n`.repeat(100),
         })
-        world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', `second of ${task}`)
-        await world.enqueue(place, { strategy })
-        works.set(task, world.gitIn(place.top, 'rev-list', `${place.base}..HEAD`).trim().split('\n'))
+        world.gitIn(worktree.top, 'commit', '-q', '--allow-empty', '-m', `second of ${task}`)
+        await world.enqueue(worktree, { strategy })
+        works.set(task, world.gitIn(worktree.top, 'rev-list', `${worktree.base}..HEAD`).trim().split('\n'))
       }
       if (await drive(home, batch, death)) deaths += 1
       await drive(home, batch)
@@ -76,9 +76,9 @@ async function drive(home: string, batch: number, death?: Death): Promise<boolea
     ...(death && 'at' in death && { PCC_CRASH_AT: `${death.at}:${death.nth}` }),
   }
   const child = spawn(process.execPath, [DRIVER, home, String(batch)], { env, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
+  let errors = ''
   child.stderr.on('data', chunk => {
-    said += chunk
+    errors += chunk
   })
   const closed = once(child, 'close')
   if (death && 'afterMs' in death) {
@@ -86,33 +86,33 @@ async function drive(home: string, batch: number, death?: Death): Promise<boolea
     if (child.exitCode === null && child.pid !== undefined) killFamily(child.pid, death.who)
   }
   const [code, signal] = await closed
-  assert.ok(signal === 'SIGKILL' || code === 0, said)
+  assert.ok(signal === 'SIGKILL' || code === 0, errors)
   return signal === 'SIGKILL'
 }
 
-/** Whoever is stopped first cannot start another one meanwhile. */
+/** The driver is stopped first, so that it cannot start another process meanwhile. */
 function killFamily(pid: number, who: 'driver' | 'machine'): void {
   const family = [pid]
   if (who === 'machine') {
     process.kill(pid, 'SIGSTOP')
-    for (const each of family) {
+    for (const member of family) {
       family.push(
         ...readProcessTable()
-          .filter(({ parent }) => parent === each)
+          .filter(({ parent }) => parent === member)
           .map(row => row.pid),
       )
     }
   }
-  for (const each of family) {
+  for (const member of family) {
     try {
-      process.kill(each, 'SIGKILL')
+      process.kill(member, 'SIGKILL')
     } catch {
-      // It was over in the same moment.
+      // It has just exited.
     }
   }
 }
 
-/** Nothing is lost, everything landed once, and the checkout is as the branch says. */
+/** Checks that nothing is lost, everything landed once, and the checkout matches its branch. */
 async function checkRound(world: MergeFixture, tasks: readonly string[], works: ReadonlyMap<string, string[]>) {
   assert.equal(world.git('status', '--porcelain'), '', 'the main checkout is clean')
   assert.ok(!existsSync(join(world.project, '.git', 'index.lock')))

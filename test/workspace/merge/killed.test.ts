@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MERGE_POINTS, openKillFixture, roundOf } from './kill-rounds.ts'
 
-// PCC_KILL_ROUNDS=100 for as many rounds, every second one at a moment by chance: `npm run chaos:merges`.
+// PCC_KILL_ROUNDS=100 runs as many rounds, every second one at a random moment: `npm run chaos:merges`.
 const rounds = Number(process.env['PCC_KILL_ROUNDS'] ?? 0)
 
 test('killed at any of its steps, a merge loses no commit and lands once', async t => {

@@ -9,7 +9,7 @@ import type { MergeDeps } from '../../../src/workspace/merge/merge-state.ts'
 import { advanceMerges, type EnqueueRequest, enqueueMerge } from '../../../src/workspace/merge/queue.ts'
 import { openWorktreeFixture, type WorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
 
-/** What the queue told those who know tasks, in order. */
+/** What the queue reported through `MergeDeps`, in order. */
 export type MergeNotice =
   | { kind: 'landed' | 'conflicted' | 'gaveUp' | 'sentBack'; task: string; why?: string; conflict?: Conflict }
   | { kind: 'verified'; task: string; commit: string }
@@ -22,10 +22,10 @@ export interface MergeFixture extends WorktreeFixture {
   work(task: string, files: Record<string, string | null>, options?: WorkOptions): Promise<Worktree>
   /** Commits in the person's own checkout. */
   commit(files: Record<string, string>): void
-  enqueue(place: Worktree, options?: Partial<EnqueueRequest>): Promise<Merge>
+  enqueue(worktree: Worktree, options?: Partial<EnqueueRequest>): Promise<Merge>
   advance(): ReturnType<typeof advanceMerges>
-  /** What the gates say from now on. */
-  gates(verdict: (commit: string, place: Worktree) => VerificationResult['status']): void
+  /** Sets the verdict of the gates from now on. */
+  gates(verdict: (commit: string, worktree: Worktree) => VerificationResult['status']): void
   stale: Set<string>
   row(task: string): Promise<Merge>
   tip(ref: string): string
@@ -38,23 +38,23 @@ export interface WorkOptions {
   target?: string
 }
 
-/** A project with a queue for its branch `main`; tasks are only what the queue says of them. */
+/** A project with a queue for its branch `main`; there are no tasks beside the merges. */
 export async function openMergeFixture(
   t: TestContext,
   options: { batch?: number; files?: Record<string, string> } = {},
 ) {
-  const paths = await openWorktreeFixture(t, { files: options.files ?? { 'a.txt': 'one\ntwo\nthree\n' } })
-  return mergeFixtureOn(paths, options.batch ?? 1)
+  const fixture = await openWorktreeFixture(t, { files: options.files ?? { 'a.txt': 'one\ntwo\nthree\n' } })
+  return mergeFixtureOn(fixture, options.batch ?? 1)
 }
 
-export function mergeFixtureOn(paths: WorktreeFixture, batch: number): MergeFixture {
-  const { project, deps, git, gitIn } = paths
+export function mergeFixtureOn(fixture: WorktreeFixture, batch: number): MergeFixture {
+  const { project, deps, git, gitIn } = fixture
   const { store } = deps
   const told: MergeNotice[] = []
   const stale = new Set<string>()
-  let verdict: (commit: string, place: Worktree) => VerificationResult['status'] = () => 'passed'
-  const tell = (more: MergeNotice) => {
-    told.push(more)
+  let verdict: (commit: string, worktree: Worktree) => VerificationResult['status'] = () => 'passed'
+  const record = (notice: MergeNotice) => {
+    told.push(notice)
     return Promise.resolve()
   }
   const merges: MergeDeps = {
@@ -62,41 +62,41 @@ export function mergeFixtureOn(paths: WorktreeFixture, batch: number): MergeFixt
     clock: deps.clock,
     log: deps.log,
     batch,
-    removePlace: (place, more) => paths.remove(place, more),
-    verifyAgain: async ({ task_id: task }, place, commit) => {
-      await tell({ kind: 'verified', task, commit })
-      return verificationOf(verdict(commit, place), commit)
+    removeWorktree: (worktree, more) => fixture.remove(worktree, more),
+    verifyAgain: async ({ task_id: task }, worktree, commit) => {
+      await record({ kind: 'verified', task, commit })
+      return verificationOf(verdict(commit, worktree), commit)
     },
-    landed: ({ task_id: task }) => tell({ kind: 'landed', task }),
-    sentBack: ({ task_id: task }) => tell({ kind: 'sentBack', task }),
-    conflicted: ({ task_id: task }, conflict) => tell({ kind: 'conflicted', task, conflict }),
-    gaveUp: ({ task_id: task }, why) => tell({ kind: 'gaveUp', task, why }),
+    landed: ({ task_id: task }) => record({ kind: 'landed', task }),
+    sentBack: ({ task_id: task }) => record({ kind: 'sentBack', task }),
+    conflicted: ({ task_id: task }, conflict) => record({ kind: 'conflicted', task, conflict }),
+    gaveUp: ({ task_id: task }, why) => record({ kind: 'gaveUp', task, why }),
     isStale: ({ task_id }) => Promise.resolve(stale.has(task_id)),
   }
   const lane = { repository: join(project, '.git'), target: 'main' }
   return {
-    ...paths,
+    ...fixture,
     ...{ merges, told, stale, lane },
     work: async (task, files, { attempt = 1, target } = {}) => {
-      const place = await paths.make({ task, attempt, ...(target && { target }) })
+      const worktree = await fixture.make({ task, attempt, ...(target && { target }) })
       for (const [path, text] of Object.entries(files)) {
-        if (text === null) rmSync(join(place.top, path))
-        else write(place.top, { [path]: text })
+        if (text === null) rmSync(join(worktree.top, path))
+        else write(worktree.top, { [path]: text })
       }
-      gitIn(place.top, 'add', '-A')
-      gitIn(place.top, 'commit', '-qm', `work of ${task}`)
-      return place
+      gitIn(worktree.top, 'add', '-A')
+      gitIn(worktree.top, 'commit', '-qm', `work of ${task}`)
+      return worktree
     },
     commit: files => {
       write(project, files)
       git('add', '-A')
       git('commit', '-qm', `by hand: ${Object.keys(files).join(' ')}`)
     },
-    enqueue: (place, more) => {
-      const head = gitIn(place.top, 'rev-parse', 'HEAD').trim()
+    enqueue: (worktree, more) => {
+      const head = gitIn(worktree.top, 'rev-parse', 'HEAD').trim()
       const strategy: MergeStrategy = 'rebase'
       const wanted = { strategy, head, ...more }
-      return store.transaction(tx => enqueueMerge(place, wanted, { store, clock: deps.clock, tx }))
+      return store.transaction(tx => enqueueMerge(worktree, wanted, { store, clock: deps.clock, tx }))
     },
     advance: () => advanceMerges(lane, merges),
     gates: next => {

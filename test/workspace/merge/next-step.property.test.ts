@@ -10,12 +10,12 @@ const ROW: Merge = {
   ...{ batch: null, as_pull_request: 0, rounds: 0, cleaned_at: null, created_at: 1, updated_at: 1 },
 }
 
-/** Git and the store, so far as a merge depends on them. */
+/** A model of git and the store, as far as a merge depends on them. */
 interface World {
   row: Merge
-  /** How often the target was moved by others: a rebase counts for one of these only. */
+  /** How often others moved the target: a rebase is valid for one of these positions only. */
   moves: number
-  /** What the target holds of this work. */
+  /** The commits of this work that the target holds. */
   held: Set<string>
   tip: string
   isStale: boolean
@@ -33,7 +33,7 @@ const factsIn = ({ row, held, tip, isStale }: World): MergeFacts => ({
   hasResult: row.result !== null && held.has(row.result),
 })
 
-/** What whoever drives the queue does, one write at a time: it may die before each. */
+/** What the driver of the queue does, one write at a time: it may die before each. */
 function* drive(world: World): Generator<void> {
   const step = nextMergeStep(world.row, factsIn(world))
   if (step.kind === 'finish') {
@@ -64,7 +64,7 @@ function* attempt(world: World): Generator<void> {
   stateOf(world, 'landing')
   yield
   if (world.moves !== onto) return stateOf(world, 'queued')
-  // By hand it is in there in another form, and a rebase leaves nothing of it.
+  // If a person merged it by hand in another form, a rebase leaves nothing of it.
   assert.ok(world.held.size === 0 || world.byHand, 'it was put there twice')
   world.held.add(result)
   yield

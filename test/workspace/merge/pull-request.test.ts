@@ -7,7 +7,7 @@ import { bareEnv, tempDir } from '../../support/world.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
 import { openMergeFixture } from './merge-fixture.ts'
 
-/** Notes what it is called with and answers as gh does: `pr list` gives what is open, `pr create` opens one. */
+/** Records its arguments and answers like gh: `pr list` prints open pull requests, `pr create` opens one. */
 const GH = `#!/bin/sh
 here=$(dirname "$0")
 printf '%s\\n' "$@" '--' >>"$here/called"
@@ -17,7 +17,7 @@ echo "Creating pull request" >&2
 echo https://example.invalid/pr/1 | tee "$here/open"
 `
 
-/** A world with a bare repository as its remote and a stand-in for gh. */
+/** A merge fixture with a bare repository as its remote and a stand-in for gh. */
 async function proposing(t: TestContext, options: { gh?: boolean; remote?: boolean } = {}) {
   const world = await openMergeFixture(t)
   const tools = tempDir(t)
@@ -30,29 +30,29 @@ async function proposing(t: TestContext, options: { gh?: boolean; remote?: boole
   }
   const env = bareEnv(tools)
   world.merges.propose = openPullRequestProposer({ ...env, PATH: `${tools}:/usr/bin:/bin` })
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
-  return { world, place, remote, called: () => readFileSync(join(tools, 'called'), 'utf8'), tools }
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
+  return { world, worktree, remote, called: () => readFileSync(join(tools, 'called'), 'utf8'), tools }
 }
 
 test('a pull request is opened in place of moving the target, with the work pushed to a branch of its own', async t => {
-  const { world, place, remote, called, tools } = await proposing(t)
+  const { world, worktree, remote, called, tools } = await proposing(t)
   const head = world.tip('pcc/t-000001')
-  await world.enqueue(place, { asPullRequest: true })
+  await world.enqueue(worktree, { asPullRequest: true })
   await world.advance()
   const row = await world.row('t-000001')
   assert.deepEqual([row.state, row.reason], ['proposed', 'https://example.invalid/pr/1'])
   assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
   assert.equal(world.gitIn(remote, 'rev-parse', 'pcc/t-000001').trim(), head)
   assert.deepEqual(world.subjects(), ['first'], 'the target stays')
-  assert.ok(existsSync(place.top), 'for what its readers may ask for')
+  assert.ok(existsSync(worktree.top), 'for what its readers may ask for')
   assert.match(called(), /pr\ncreate\n--repo\n.*remote\.git\n--head\npcc\/t-000001\n--base\nmain\n--title\nt-000001\n/)
   assert.match(readFileSync(join(tools, 'body'), 'utf8'), /\* work of t-000001\n\nTask t-000001, attempt 1/)
 })
 
 test('done again after a crash it finds the pull request that is there', async t => {
-  const { world, place, called } = await proposing(t)
+  const { world, worktree, called } = await proposing(t)
   for (let time = 0; time < 2; time += 1) {
-    const { id } = await world.enqueue(place, { asPullRequest: true })
+    const { id } = await world.enqueue(worktree, { asPullRequest: true })
     await world.advance()
     assert.equal((await world.deps.store.merges.get(id))?.state, 'proposed')
   }
@@ -61,19 +61,19 @@ test('done again after a crash it finds the pull request that is there', async t
 
 test('that gh or a remote is missing is said, and nothing is lost', async t => {
   const without = await proposing(t, { gh: false })
-  await without.world.enqueue(without.place, { asPullRequest: true })
+  await without.world.enqueue(without.worktree, { asPullRequest: true })
   await without.world.advance()
   const why = async ({ world }: typeof without) => (await world.row('t-000001')).reason ?? ''
   assert.match(await why(without), /no pull request: the program gh is not installed/)
   const alone = await proposing(t, { remote: false })
-  await alone.world.enqueue(alone.place, { asPullRequest: true })
+  await alone.world.enqueue(alone.worktree, { asPullRequest: true })
   await alone.world.advance()
   assert.match(await why(alone), /has no remote: add one with git remote add origin ADDRESS/)
   assert.notEqual(alone.world.git('branch', '--list', 'pcc/t-000001'), '')
 })
 
 test('what the repository names as a program for a push is never started', async t => {
-  const { world, place, remote } = await proposing(t)
+  const { world, worktree, remote } = await proposing(t)
   const proof = join(tempDir(t), 'ran')
   write(world.project, { '.git/evil': `#!/bin/sh\necho "$0 $@" >>${proof}\nexec git-receive-pack "$@"\n` })
   const evil = join(world.project, '.git', 'evil')
@@ -83,7 +83,7 @@ test('what the repository names as a program for a push is never started', async
   world.git('config', 'credential.helper', evil)
   write(world.project, { '.git/hooks/pre-push': `#!/bin/sh\necho hook >>${proof}\n` })
   chmodSync(join(world.project, '.git', 'hooks', 'pre-push'), 0o755)
-  await world.enqueue(place, { asPullRequest: true })
+  await world.enqueue(worktree, { asPullRequest: true })
   await world.advance()
   assert.equal((await world.row('t-000001')).state, 'proposed')
   assert.ok(!existsSync(proof), existsSync(proof) ? readFileSync(proof, 'utf8') : '')

@@ -7,26 +7,26 @@ import { openMergeFixture } from './merge-fixture.ts'
 
 test('verified work on an unmoved target lands as it is, without another look, and its branch and worktree go', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   const head = world.tip('pcc/t-000001')
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   assert.deepEqual(await world.advance(), {})
   assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
   assert.equal(world.tip('main'), head)
   assert.equal(readFileSync(join(world.project, 'new.txt'), 'utf8'), 'new\n', 'the main checkout went with it')
   assert.equal(world.git('status', '--porcelain'), '')
   assert.equal(world.git('branch', '--list', 'pcc/*'), '')
-  assert.ok(!existsSync(place.top))
+  assert.ok(!existsSync(worktree.top))
   const row = await world.row('t-000001')
   assert.deepEqual([row.state, row.result, row.cleaned_at !== null], ['merged', head, true])
 })
 
 test('work on a target that has moved is rebased and verified again before it lands', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   const head = world.tip('pcc/t-000001')
   world.commit({ 'other.txt': 'other\n' })
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   assert.deepEqual(world.told, [
     { kind: 'verified', task: 't-000001', commit: world.tip('main') },
@@ -39,11 +39,11 @@ test('work on a target that has moved is rebased and verified again before it la
 
 test('work that fails on the moved target goes back with the report, rebased, and lands when it comes again', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.commit({ 'other.txt': 'other\n' })
   const before = world.tip('main')
   world.gates(() => 'failed')
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   assert.deepEqual(
     world.told.map(({ kind }) => kind),
@@ -51,9 +51,9 @@ test('work that fails on the moved target goes back with the report, rebased, an
   )
   assert.equal(world.tip('main'), before)
   assert.match((await world.row('t-000001')).reason ?? '', /on top of main the gates fail: mend the test/)
-  assert.ok(existsSync(join(place.top, 'other.txt')), 'its worktree is on the new base')
+  assert.ok(existsSync(join(worktree.top, 'other.txt')), 'its worktree is on the new base')
   world.gates(() => 'passed')
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   assert.deepEqual(world.subjects(), ['work of t-000001', 'by hand: other.txt', 'first'])
 })
@@ -79,15 +79,15 @@ test('the first form of work that landed in another one is forgotten by age, whe
 
 test('gates that looked at another commit than the one to land let nothing land', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.commit({ 'other.txt': 'other\n' })
   const before = world.tip('main')
   const { verifyAgain } = world.merges
   world.merges.verifyAgain = async (...asked) => {
-    world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', 'somebody else')
-    return { ...(await verifyAgain(...asked)), commit: world.gitIn(place.top, 'rev-parse', 'HEAD').trim() }
+    world.gitIn(worktree.top, 'commit', '-q', '--allow-empty', '-m', 'somebody else')
+    return { ...(await verifyAgain(...asked)), commit: world.gitIn(worktree.top, 'rev-parse', 'HEAD').trim() }
   }
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   assert.equal(world.tip('main'), before)
   assert.match((await world.row('t-000001')).reason ?? '', /looked at another commit/)

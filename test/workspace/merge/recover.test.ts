@@ -7,7 +7,7 @@ import { recoverMerges } from '../../../src/workspace/merge/queue.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
 import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
-/** The row says so, whatever git says. */
+/** Writes a state into the row, whatever git says. */
 async function left(world: MergeFixture, patch: Partial<Merge>): Promise<void> {
   const { store } = world.deps
   const row = await world.row('t-000001')
@@ -16,10 +16,10 @@ async function left(world: MergeFixture, patch: Partial<Merge>): Promise<void> {
 
 test('what lies in a worktree beside the verified work is kept under a ref before it is put right, and the work lands', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
-  await world.enqueue(place)
-  world.gitIn(place.top, 'commit', '-q', '--allow-empty', '-m', 'somebody was here')
-  write(place.top, { 'a.txt': 'changed\n', 'loose.txt': 'loose\n' })
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
+  await world.enqueue(worktree)
+  world.gitIn(worktree.top, 'commit', '-q', '--allow-empty', '-m', 'somebody was here')
+  write(worktree.top, { 'a.txt': 'changed\n', 'loose.txt': 'loose\n' })
   await left(world, { state: 'rebasing' })
   await recoverMerges(world.merges)
   assert.equal((await world.row('t-000001')).state, 'queued')
@@ -32,23 +32,23 @@ test('what lies in a worktree beside the verified work is kept under a ref befor
 
 test('a rebase that stands half done is given up, and done anew', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n' })
+  const worktree = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n' })
   const head = world.tip('pcc/t-000001')
   world.commit({ 'a.txt': 'one\nperson\nthree\n' })
-  await world.enqueue(place)
-  assert.throws(() => world.gitIn(place.top, 'rebase', 'main'))
+  await world.enqueue(worktree)
+  assert.throws(() => world.gitIn(worktree.top, 'rebase', 'main'))
   await left(world, { state: 'rebasing' })
   await recoverMerges(world.merges)
-  assert.equal(world.gitIn(place.top, 'rev-parse', 'HEAD').trim(), head)
-  assert.equal(world.gitIn(place.top, 'status', '--porcelain', '--branch'), '## pcc/t-000001\n')
+  assert.equal(world.gitIn(worktree.top, 'rev-parse', 'HEAD').trim(), head)
+  assert.equal(world.gitIn(worktree.top, 'status', '--porcelain', '--branch'), '## pcc/t-000001\n')
   await world.advance()
   assert.equal((await world.row('t-000001')).state, 'conflicted')
 })
 
 test('what git says counts: a result that is in the target has landed, whatever was written down', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
-  await world.enqueue(place)
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
+  await world.enqueue(worktree)
   world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
   await left(world, { state: 'landing', result: world.tip('main') })
   await recoverMerges(world.merges)
@@ -58,10 +58,10 @@ test('what git says counts: a result that is in the target has landed, whatever 
 
 test('a worktree whose file .git leads elsewhere is not believed', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
-  await world.enqueue(place)
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
+  await world.enqueue(worktree)
   write(world.project, { 'a.txt': 'in the middle of something\n' })
-  write(place.top, { '.git': `gitdir: ${world.project}/.git\n` })
+  write(worktree.top, { '.git': `gitdir: ${world.project}/.git\n` })
   await left(world, { state: 'rebasing' })
   await recoverMerges(world.merges)
   await world.advance()

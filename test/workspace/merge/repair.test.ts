@@ -12,28 +12,28 @@ import {
 import { write } from '../worktrees/worktree-fixture.ts'
 import { openMergeFixture } from './merge-fixture.ts'
 
-/** A process that is not there any more. */
+/** A process that no longer exists. */
 const DEAD = 'pcc-merge {from} {to} 999999999 nobody\n'
 
-/** A checkout that was to go from `from` to `to` when whoever did it died. */
+/** A checkout that was being moved from `from` to `to` when the daemon died. */
 async function dying(t: TestContext) {
   const world = await openMergeFixture(t, {
     files: { 'a.txt': 'old\n', 'gone.txt': 'gone\n', 'dir/x': 'x\n', same: 's\n' },
   })
   const from = world.tip('main')
-  const place = await world.make()
-  write(place.top, { 'a.txt': 'a longer new text\n', 'deep/er/new.txt': 'new\n' })
-  rmSync(join(place.top, 'gone.txt'))
-  rmSync(join(place.top, 'dir'), { recursive: true })
-  symlinkSync('a.txt', join(place.top, 'dir'))
-  world.gitIn(place.top, 'add', '-A')
-  world.gitIn(place.top, 'commit', '-qm', 'work')
+  const worktree = await world.make()
+  write(worktree.top, { 'a.txt': 'a longer new text\n', 'deep/er/new.txt': 'new\n' })
+  rmSync(join(worktree.top, 'gone.txt'))
+  rmSync(join(worktree.top, 'dir'), { recursive: true })
+  symlinkSync('a.txt', join(worktree.top, 'dir'))
+  world.gitIn(worktree.top, 'add', '-A')
+  world.gitIn(worktree.top, 'commit', '-qm', 'work')
   const to = world.tip('pcc/t-000001')
   const own = join(world.project, '.git')
   const [checkout] = (await findCheckouts(own, 'main')) ?? []
   assert.ok(checkout)
   const lock = () => writeFileSync(join(own, 'index.lock'), DEAD.replace('{from}', from).replace('{to}', to))
-  /** What `git read-tree -m -u` does with an index aside: files of the new commit, and the index of the old one. */
+  /** Does what `git read-tree -m -u` does with another index file: the files are new, the index is the old one. */
   const bringFiles = () => {
     rmSync(join(world.project, 'dir'), { recursive: true })
     world.git('checkout', '-q', to, '--', 'a.txt', 'deep', 'dir')

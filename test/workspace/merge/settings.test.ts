@@ -6,13 +6,13 @@ import { openMergeFixture } from './merge-fixture.ts'
 const settings = (flipped: Partial<ReturnType<typeof defaultValues>> = {}): Config['merge'] =>
   nestValues({ ...defaultValues(), ...flipped }).merge
 
-/** Two tasks from the same commit, queued as the settings say. */
+/** Two tasks from the same commit, queued with these settings. */
 async function queued(t: TestContext, { strategy, target, mode, batch, review }: Config['merge']) {
   const world = await openMergeFixture(t, { batch })
   world.git('branch', 'stable')
   for (const task of ['t-000001', 't-000002']) {
-    const place = await world.work(task, { [`${task}.txt`]: 'new\n' }, target === undefined ? {} : { target })
-    await world.enqueue(place, { strategy, review: review === 'required', asPullRequest: mode === 'pr' })
+    const worktree = await world.work(task, { [`${task}.txt`]: 'new\n' }, target === undefined ? {} : { target })
+    await world.enqueue(worktree, { strategy, review: review === 'required', asPullRequest: mode === 'pr' })
   }
   await world.advance()
   const verified = world.told.filter(({ kind }) => kind === 'verified').length

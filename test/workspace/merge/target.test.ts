@@ -7,7 +7,7 @@ import { tempDir } from '../../support/world.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
 import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
-/** Queues work that adds `new.txt` and changes `a.txt`, and says why it does not land. */
+/** Queues work that adds `new.txt` and changes `a.txt`, and returns why it does not land. */
 async function held(world: MergeFixture): Promise<string> {
   const before = world.tip('main')
   await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'changed\n' }))
@@ -58,13 +58,13 @@ test('staged changes hold a merge up as well', async t => {
 test('a file that git does not know holds a merge up where it would be overwritten, an ignored one too', async t => {
   const world = await openMergeFixture(t, { files: { 'a.txt': 'one\n', '.gitignore': 'new.txt\n' } })
   write(world.project, { 'new.txt': 'mine\n' })
-  const place = await world.make({ task: 't-000001', attempt: 1 })
-  write(place.top, { 'new.txt': 'new\n', 'folder/inner.txt': 'x\n' })
-  world.gitIn(place.top, 'add', '-f', '-A')
-  world.gitIn(place.top, 'add', '-f', 'new.txt')
-  world.gitIn(place.top, 'commit', '-qm', 'work')
+  const worktree = await world.make({ task: 't-000001', attempt: 1 })
+  write(worktree.top, { 'new.txt': 'new\n', 'folder/inner.txt': 'x\n' })
+  world.gitIn(worktree.top, 'add', '-f', '-A')
+  world.gitIn(worktree.top, 'add', '-f', 'new.txt')
+  world.gitIn(worktree.top, 'commit', '-qm', 'work')
   write(world.project, { folder: 'a file where a folder has to be\n' })
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   const { reason } = await world.row('t-000001')
   assert.match(reason ?? '', /would be overwritten: folder, new\.txt\. Move them away/)
@@ -110,10 +110,10 @@ test('another git command in the checkout holds a merge up, and its lock is left
 
 test('a target that is checked out nowhere is moved by itself', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.git('switch', '-q', '-c', 'elsewhere')
   write(world.project, { 'a.txt': 'in the middle of something else\n' })
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   assert.deepEqual(world.subjects(), ['work of t-000001', 'first'])
   assert.ok(!existsSync(join(world.project, 'new.txt')))
@@ -126,8 +126,8 @@ test('a target that is checked out in another worktree is moved with that one', 
   const other = join(tempDir(t), 'other')
   world.git('worktree', 'add', '-q', other, 'main')
   write(other, { 'a.txt': 'dirty\n' })
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' }, { target: 'main' })
-  await world.enqueue(place)
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' }, { target: 'main' })
+  await world.enqueue(worktree)
   await world.advance()
   assert.match((await world.row('t-000001')).reason ?? '', /other has changes that are not committed: a\.txt/)
   world.gitIn(other, 'checkout', '-q', '--', 'a.txt')
@@ -138,7 +138,7 @@ test('a target that is checked out in another worktree is moved with that one', 
 
 test('a person who commits to the target while the gates run loses nothing: the work is queued anew', async t => {
   const world = await openMergeFixture(t)
-  const place = await world.work('t-000001', { 'new.txt': 'new\n' })
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.commit({ 'first.txt': '1\n' })
   let isFirst = true
   world.gates(() => {
@@ -146,7 +146,7 @@ test('a person who commits to the target while the gates run loses nothing: the 
     isFirst = false
     return 'passed'
   })
-  await world.enqueue(place)
+  await world.enqueue(worktree)
   await world.advance()
   assert.deepEqual(world.subjects(), ['work of t-000001', 'by hand: second.txt', 'by hand: first.txt', 'first'])
   assert.equal(world.told.filter(({ kind }) => kind === 'verified').length, 2, 'it was verified on what landed')
@@ -155,14 +155,14 @@ test('a person who commits to the target while the gates run loses nothing: the 
 
 test('deletions, modes, links and folders that become files arrive in the checkout', async t => {
   const world = await openMergeFixture(t, { files: { 'dir/a.txt': 'a\n', 'gone.txt': 'x\n', 'run.sh': 'echo\n' } })
-  const place = await world.make({ task: 't-000001', attempt: 1 })
-  rmSync(join(place.top, 'dir'), { recursive: true })
-  rmSync(join(place.top, 'gone.txt'))
-  write(place.top, { dir: 'a file now\n' })
-  chmodSync(join(place.top, 'run.sh'), 0o755)
-  world.gitIn(place.top, 'add', '-A')
-  world.gitIn(place.top, 'commit', '-qm', 'work')
-  await world.enqueue(place)
+  const worktree = await world.make({ task: 't-000001', attempt: 1 })
+  rmSync(join(worktree.top, 'dir'), { recursive: true })
+  rmSync(join(worktree.top, 'gone.txt'))
+  write(worktree.top, { dir: 'a file now\n' })
+  chmodSync(join(worktree.top, 'run.sh'), 0o755)
+  world.gitIn(worktree.top, 'add', '-A')
+  world.gitIn(worktree.top, 'commit', '-qm', 'work')
+  await world.enqueue(worktree)
   await world.advance()
   assert.equal((await world.row('t-000001')).state, 'merged')
   assert.equal(world.git('status', '--porcelain'), '')
@@ -197,7 +197,8 @@ test('hooks and signatures of the repository never run', async t => {
   world.git('config', 'gpg.program', join(world.project, '.git', 'hooks', 'pre-commit'))
   rmSync(proof, { force: true })
   const strategies = ['rebase', 'merge', 'squash'] as const
-  for (const [index, place] of paths.entries()) await world.enqueue(place, { strategy: strategies[index] ?? 'rebase' })
+  for (const [index, worktree] of paths.entries())
+    await world.enqueue(worktree, { strategy: strategies[index] ?? 'rebase' })
   await world.advance()
   assert.equal(world.told.filter(({ kind }) => kind === 'landed').length, 3)
   assert.ok(!existsSync(proof), existsSync(proof) ? readFileSync(proof, 'utf8') : '')

@@ -8,7 +8,7 @@ import { openVerifyFixture } from './worktree-fixture.ts'
 const HEAD = `import { test } from 'node:test'\nimport { existsSync, writeFileSync } from 'node:fs'\n`
 const passes = (name: string) => `test('${name}', () => {})\n`
 const fails = (name: string) => `test('${name}', () => { throw new Error('no') })\n`
-/** Fails the first time that it runs, in whatever folder. */
+/** Fails the first time that it runs, in any folder. */
 const flaky = (name: string, mark: string) =>
   `test('${name}', () => { if (!existsSync('${mark}')) { writeFileSync('${mark}', ''); throw new Error('once') } })\n`
 
@@ -25,7 +25,7 @@ test('every test of node --test stands in the evidence', async t => {
 
 test('a test that fails and passes alone is flaky: it counts as passed, is told, and is not kept as green', async t => {
   const work = await openVerifyFixture(t)
-  const mark = join(dirname(work.place.top), 'mark')
+  const mark = join(dirname(work.worktree.top), 'mark')
   work.write('a.test.mjs', HEAD + passes('opens') + flaky('closes late', mark))
   const { status, isProven, checks } = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   const row = checks.find(({ gate }) => gate === 'test')
@@ -43,7 +43,7 @@ test('a test that fails and passes alone is flaky: it counts as passed, is told,
 
 test('a test that fails alone too has failed, beside one that is flaky', async t => {
   const work = await openVerifyFixture(t)
-  const mark = join(dirname(work.place.top), 'mark')
+  const mark = join(dirname(work.worktree.top), 'mark')
   work.write('a.test.mjs', HEAD + fails('opens') + flaky('closes late', mark))
   const { status, checks } = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   assert.equal(status, 'failed')
@@ -132,10 +132,10 @@ test('the base is run once, in a checkout of its own that is gone afterwards, wi
   work.write('b.txt', 'c\n')
   const second = await verify(work.request({ round: 2 }, { commands: { test: run } }), work.deps())
   assert.equal(second.checks.find(({ kind }) => kind === 'regression')?.cached, true)
-  const home = join(dirname(work.place.top), 'home')
+  const home = join(dirname(work.worktree.top), 'home')
   const { readFileSync } = await import('node:fs')
   assert.equal(readFileSync(join(home, 'runs'), 'utf8'), 'ran\nran\nran\n')
-  const bases = join(dirname(work.place.top), 'run', 'bases')
+  const bases = join(dirname(work.worktree.top), 'run', 'bases')
   assert.ok(!existsSync(bases) || readdirSync(bases).length === 0)
   assert.equal(work.git('worktree', 'list').split('\n').length, 2)
 })
@@ -143,9 +143,9 @@ test('the base is run once, in a checkout of its own that is gone afterwards, wi
 test('a tree that was verified is known when it becomes a base', async t => {
   const work = await openVerifyFixture(t, { 'a.test.mjs': HEAD + passes('opens') })
   const first = await verify(work.request({}, { commands: COMMANDS }), work.deps())
-  const place = { ...work.place, base: first.commit ?? '' }
+  const worktree = { ...work.worktree, base: first.commit ?? '' }
   work.write('b.txt', 'b\n')
-  const second = await verify(work.request({ place, round: 2 }, { commands: COMMANDS }), work.deps())
+  const second = await verify(work.request({ place: worktree, round: 2 }, { commands: COMMANDS }), work.deps())
   assert.equal(second.checks.find(({ kind }) => kind === 'regression')?.cached, true)
 })
 

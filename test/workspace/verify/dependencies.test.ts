@@ -12,7 +12,7 @@ import { openWorktreeFixture, type WorktreeFixture, write } from '../worktrees/w
 const RUNNER = 'node_modules/.bin/check'
 const guard = openGuard()
 
-/** A project whose test command is a program of its dependencies, which says no to a file that holds "wrong". */
+/** A project whose test command is a program of its dependencies, which fails on a file that holds "wrong". */
 async function world(t: TestContext, setup?: string) {
   const files = { '.gitignore': 'node_modules\n*.tsbuildinfo\n', 'package.json': '{}\n', 'work.txt': 'right\n' }
   const made = await openWorktreeFixture(t, { files, settings: setup === undefined ? {} : { setup } })
@@ -22,17 +22,24 @@ async function world(t: TestContext, setup?: string) {
     'node_modules/lib/main.js': 'lib\n',
   })
   chmodSync(join(made.project, RUNNER), 0o755)
-  const place = await made.make()
-  write(place.top, { 'work.txt': 'wrong\n' })
-  return { made, place, look: (round = 1) => look({ made, place, round, setup }) }
+  const worktree = await made.make()
+  write(worktree.top, { 'work.txt': 'wrong\n' })
+  return { made, worktree, look: (round = 1) => runVerify({ made, worktree, round, setup }) }
 }
 
-function look(of: { made: WorktreeFixture; place: Worktree; round: number; setup: string | undefined }) {
-  const { made, place, round, setup } = of
+function runVerify(options: { made: WorktreeFixture; worktree: Worktree; round: number; setup: string | undefined }) {
+  const { made, worktree, round, setup } = options
   const { store, clock, log, env } = made.deps
   return verify(
     {
-      ...{ place, directory: place.directory, plan: [], openChildren: 0, round, signal: new AbortController().signal },
+      ...{
+        place: worktree,
+        directory: worktree.directory,
+        plan: [],
+        openChildren: 0,
+        round,
+        signal: new AbortController().signal,
+      },
       dependencies: { project: made.project, setup, setupMs: 60_000 },
       task: { id: 't-1', title: 'Do it', description: '', acceptance: '', attempt: 1 },
       gates: {
@@ -45,10 +52,10 @@ function look(of: { made: WorktreeFixture; place: Worktree; round: number; setup
 }
 
 test('a runner in node_modules/.bin that the agent made pass everything is put back before the gates, and that is evidence', async t => {
-  const { place, look } = await world(t)
-  const runner = join(place.top, RUNNER)
-  write(place.top, { [RUNNER]: '#!/bin/sh\nexit 0\n' })
-  utimesSync(runner, 1, 1) // what it says of its own age is the agent's word
+  const { worktree, look } = await world(t)
+  const runner = join(worktree.top, RUNNER)
+  write(worktree.top, { [RUNNER]: '#!/bin/sh\nexit 0\n' })
+  utimesSync(runner, 1, 1) // the agent can set the modification time
   const result = await look()
   assert.equal(result.status, 'failed')
   const told = result.checks.find(({ gate }) => gate === 'dependencies')
@@ -63,37 +70,37 @@ test('a runner in node_modules/.bin that the agent made pass everything is put b
 })
 
 test('a package that is edited, taken away or led elsewhere by a link is as in the project again', async t => {
-  const { made, place, look } = await world(t)
-  write(place.top, { 'node_modules/lib/main.js': 'mine\n', 'node_modules/.bin/other': 'x\n' })
+  const { made, worktree, look } = await world(t)
+  write(worktree.top, { 'node_modules/lib/main.js': 'mine\n', 'node_modules/.bin/other': 'x\n' })
   await look()
-  assert.equal(readFileSync(join(place.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
-  assert.equal(existsSync(join(place.top, 'node_modules/.bin/other')), false)
-  rmSync(join(place.top, 'node_modules/lib'), { recursive: true })
-  symlinkSync(tempDir(t), join(place.top, 'node_modules/lib'))
+  assert.equal(readFileSync(join(worktree.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
+  assert.equal(existsSync(join(worktree.top, 'node_modules/.bin/other')), false)
+  rmSync(join(worktree.top, 'node_modules/lib'), { recursive: true })
+  symlinkSync(tempDir(t), join(worktree.top, 'node_modules/lib'))
   await look(2)
-  assert.equal(readFileSync(join(place.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
-  rmSync(join(place.top, 'node_modules'), { recursive: true })
-  symlinkSync(join(made.project, 'node_modules'), join(place.top, 'node_modules'))
+  assert.equal(readFileSync(join(worktree.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
+  rmSync(join(worktree.top, 'node_modules'), { recursive: true })
+  symlinkSync(join(made.project, 'node_modules'), join(worktree.top, 'node_modules'))
   const result = await look(3)
   assert.match(result.findings.map(({ text }) => text).join(), /node_modules was gone/)
   assert.equal(result.status, 'failed')
 })
 
 test('the same files installed once more are no finding', async t => {
-  const { place, look } = await world(t)
-  write(place.top, { 'node_modules/lib/main.js': 'lib\n', 'node_modules/.cache/x': 'x\n', 'a.tsbuildinfo': '{}' })
+  const { worktree, look } = await world(t)
+  write(worktree.top, { 'node_modules/lib/main.js': 'lib\n', 'node_modules/.cache/x': 'x\n', 'a.tsbuildinfo': '{}' })
   const result = await look()
   assert.equal(
     result.checks.some(({ gate }) => gate === 'dependencies'),
     false,
   )
-  assert.equal(existsSync(join(place.top, 'a.tsbuildinfo')), false, 'what checkers remember is gone')
-  assert.equal(existsSync(join(place.top, 'node_modules/.cache')), false)
+  assert.equal(existsSync(join(worktree.top, 'a.tsbuildinfo')), false, 'what checkers remember is gone')
+  assert.equal(existsSync(join(worktree.top, 'node_modules/.cache')), false)
 })
 
 test('work that changes the manifest keeps what it installed, and packages of an unchanged version stay as they were', async t => {
-  const { place, look } = await world(t)
-  write(place.top, {
+  const { worktree, look } = await world(t)
+  write(worktree.top, {
     'package.json': '{"dependencies":{"new":"1.0.0"}}\n',
     'node_modules/new/package.json': '{"version":"1.0.0"}\n',
     'node_modules/lib/main.js': 'mine\n',
@@ -101,18 +108,18 @@ test('work that changes the manifest keeps what it installed, and packages of an
   })
   const result = await look()
   assert.equal(result.status, 'failed')
-  assert.equal(existsSync(join(place.top, 'node_modules/new/package.json')), true)
-  assert.equal(readFileSync(join(place.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
+  assert.equal(existsSync(join(worktree.top, 'node_modules/new/package.json')), true)
+  assert.equal(readFileSync(join(worktree.top, 'node_modules/lib/main.js'), 'utf8'), 'lib\n')
 })
 
 test('with a set-up command, dependencies that were changed along with the manifest are made anew by it', async t => {
-  const { place, look } = await world(t, `mkdir -p node_modules/.bin && cp right-runner ${RUNNER} 2>/dev/null; true`)
-  write(place.top, {
+  const { worktree, look } = await world(t, `mkdir -p node_modules/.bin && cp right-runner ${RUNNER} 2>/dev/null; true`)
+  write(worktree.top, {
     'package.json': '{"dependencies":{"new":"1.0.0"}}\n',
     'right-runner': '#!/bin/sh\n! grep -q wrong work.txt\n',
     [RUNNER]: '#!/bin/sh\nexit 0\n',
   })
-  chmodSync(join(place.top, 'right-runner'), 0o755)
+  chmodSync(join(worktree.top, 'right-runner'), 0o755)
   const result = await look()
   assert.equal(result.status, 'failed')
   assert.match(result.findings.map(({ text }) => text).join(), /set up anew\. mkdir/)
@@ -120,10 +127,10 @@ test('with a set-up command, dependencies that were changed along with the manif
 
 test('dependencies that the agent made itself are told as such', async t => {
   const made = await openWorktreeFixture(t, { files: { '.gitignore': 'node_modules\n', 'work.txt': 'right\n' } })
-  const place = await made.make()
-  write(place.top, { [RUNNER]: '#!/bin/sh\nexit 0\n', 'work.txt': 'other\n' })
-  chmodSync(join(place.top, RUNNER), 0o755)
-  const result = await look({ made, place, round: 1, setup: undefined })
+  const worktree = await made.make()
+  write(worktree.top, { [RUNNER]: '#!/bin/sh\nexit 0\n', 'work.txt': 'other\n' })
+  chmodSync(join(worktree.top, RUNNER), 0o755)
+  const result = await runVerify({ made, worktree, round: 1, setup: undefined })
   assert.equal(result.status, 'passed')
   assert.deepEqual(
     result.findings.map(({ code }) => code),
@@ -132,12 +139,12 @@ test('dependencies that the agent made itself are told as such', async t => {
 })
 
 test('where nothing is left to set up from, nothing is believed and a person is asked', async t => {
-  const { made, place, look } = await world(t)
-  write(place.top, { [RUNNER]: '#!/bin/sh\nexit 0\n' })
+  const { made, worktree, look } = await world(t)
+  write(worktree.top, { [RUNNER]: '#!/bin/sh\nexit 0\n' })
   rmSync(join(made.project, 'node_modules'), { recursive: true })
   const result = await look()
   assert.equal(result.status, 'broken')
-  assert.equal(existsSync(noteFileOf(place.top)), true)
-  await made.remove(place, { archive: true })
-  assert.equal(existsSync(noteFileOf(place.top)), false)
+  assert.equal(existsSync(noteFileOf(worktree.top)), true)
+  await made.remove(worktree, { archive: true })
+  assert.equal(existsSync(noteFileOf(worktree.top)), false)
 })

@@ -5,7 +5,7 @@ import { readGateSettings } from '../../../src/workspace/verify/gate-settings.ts
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { openVerifyFixture } from './worktree-fixture.ts'
 
-/** What the gates are with some settings changed. */
+/** The gate settings with some settings changed. */
 function gates(changed: Partial<Values>) {
   return readGateSettings(nestValues({ ...defaultValues(), ...changed }))
 }
@@ -47,6 +47,6 @@ test('gates.env lets a variable through', async t => {
     return checks.find(({ gate }) => gate === 'test')?.output
   }
   assert.equal(await seen([]), '[]\n')
-  // What a person let through by name may be a secret, and is not in what is kept.
+  // A variable that a person passes by name may be a secret, and is removed from the stored output.
   assert.equal(await seen(['SHOP']), '[open]\n')
 })

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { openVerifyFixture, type VerifyFixture } from './worktree-fixture.ts'
 
-/** Whether the gate of the tests was answered from what is kept. */
+/** Whether the result of the test gate came from the cache. */
 async function isCached(
   work: VerifyFixture,
   command: string,
@@ -48,7 +48,7 @@ test('what is installed counts, also where git ignores it', async t => {
 
 test('a tool of another version is another thing', async t => {
   const work = await openVerifyFixture(t)
-  const bin = join(work.place.top, '..', 'bin')
+  const bin = join(work.worktree.top, '..', 'bin')
   mkdirSync(bin)
   const tool = (text: string) => {
     writeFileSync(join(bin, 'mytool'), `#!/bin/sh\n${text}\n`)

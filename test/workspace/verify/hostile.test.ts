@@ -34,7 +34,7 @@ test('another object in the place of what the work began with hides nothing', as
 
 test('a worktree that git is told to look for elsewhere is not looked at', async t => {
   const work = await openVerifyFixture(t, { 'check.sh': 'exit 1\n' })
-  const other = join(work.place.top, '..', 'other')
+  const other = join(work.worktree.top, '..', 'other')
   mkdirSync(other)
   writeFileSync(join(other, 'check.sh'), 'exit 1\n')
   work.git('config', 'extensions.worktreeConfig', 'true')
@@ -56,11 +56,11 @@ test('a repository within the work, of which a commit holds nothing, stands in i
 
 test('a link out of the tree stands in the way of being done; one within it does not', async t => {
   const work = await openVerifyFixture(t)
-  symlinkSync('a.txt', join(work.place.top, 'same'))
+  symlinkSync('a.txt', join(work.worktree.top, 'same'))
   const deps = work.deps()
   assert.equal((await verify(work.request({}, { commands: { test: 'true' } }), deps)).status, 'passed')
-  mkdirSync(join(work.place.top, 'deep'))
-  symlinkSync('../../elsewhere', join(work.place.top, 'deep', 'out'))
+  mkdirSync(join(work.worktree.top, 'deep'))
+  symlinkSync('../../elsewhere', join(work.worktree.top, 'deep', 'out'))
   assert.equal((await verify(work.request({ round: 2 }, { commands: { test: 'true' } }), deps)).status, 'failed')
 })
 
@@ -80,14 +80,14 @@ test('work without any change is proven by an agent that has read it', async t =
 test('a file that is hidden and taken away is gone from the commit too', async t => {
   const work = await openVerifyFixture(t, { 'gone.txt': 'x\n', 'a.txt': 'a\n' })
   work.git('update-index', '--skip-worktree', 'gone.txt')
-  rmSync(join(work.place.top, 'gone.txt'))
+  rmSync(join(work.worktree.top, 'gone.txt'))
   const result = await verify(work.request({}, { commands: { test: 'true' } }), work.deps())
   assert.equal(work.git('ls-tree', '-r', '--name-only', `${result.commit}`), 'a.txt')
 })
 
 test('in a project without a worktree the change is looked at too, from what it held when the work began', async t => {
   const work = await openVerifyFixture(t, { 'test/a.test.ts': CHECK })
-  const folder = await findGitFolder(work.place.top)
+  const folder = await findGitFolder(work.worktree.top)
   assert.ok(folder)
   const began = await nameWorkTree(folder)
   work.write('test/a.test.ts', WEAK)
@@ -119,7 +119,7 @@ test('in a project without a worktree, tests that passed when the work began mus
   const one = `${CHECK}import { two } from '../two.mjs'\ntest('is two', () => { assert.equal(two, 2) })\n`
   const work = await openVerifyFixture(t, { 'test/a.test.mjs': one, 'two.mjs': 'export const two = 2\n' })
   work.write('new.txt', 'not committed when it began\n')
-  const folder = await findGitFolder(work.place.top)
+  const folder = await findGitFolder(work.worktree.top)
   assert.ok(folder)
   const began = await nameWorkTree(folder)
   work.write('two.mjs', 'export const two = 3\n')

@@ -14,7 +14,7 @@ function opinion(more: Partial<VerifierOpinion> = {}): VerifierOpinion {
   return { status: 'passed', criteria: [], remarks: 'I looked.', model: 'm', cost_usd: 0, ...more }
 }
 
-/** A second agent that says this, and what it was given. */
+/** A second agent with this opinion, and the material that it was given. */
 function judging(said: VerifierOpinion) {
   const given: VerifierMaterial[] = []
   return {
@@ -32,7 +32,7 @@ test('a second agent is asked for what no command proves, and gets task, criteri
   const { given, judge } = judging(opinion())
   const task = { ...TASK, acceptance: 'It is beautiful' }
   const result = await verify(work.request({ task }, { commands: { test: 'true' } }), work.deps({ judge }))
-  assert.equal(given[0]?.base, work.place.base)
+  assert.equal(given[0]?.base, work.worktree.base)
   assert.equal(given[0]?.head, result.commit)
   assert.match(given[0]?.diff ?? '', /\+changed/)
   assert.deepEqual(given[0]?.size, { files: 1, lines: 2 })
@@ -91,7 +91,7 @@ test('one that passes the whole and leaves a criterion unmet has not passed it',
 test('the word of one that wrote into the tree does not count, and what it wrote is put back', async t => {
   const work = await openVerifyFixture(t)
   const judge = async () => {
-    writeFileSync(join(work.place.top, 'a.txt'), 'made to fit\n')
+    writeFileSync(join(work.worktree.top, 'a.txt'), 'made to fit\n')
     return opinion()
   }
   const result = await verify(work.request(), work.deps({ judge }))

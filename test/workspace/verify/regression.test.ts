@@ -19,7 +19,7 @@ type Status = TestResult['status']
 const results = (statuses: Record<string, Status>): TestResult[] =>
   Object.entries(statuses).map(([name, status]) => ({ name, status }))
 
-/** What a person who lets known failures pass is told of a test that stood so where the work began and stands so now. */
+/** The findings about a test with these results before and after, where known failures are allowed. */
 function judged(was: Status, is: Status) {
   const now = results({ it: is })
   const findings =

@@ -18,12 +18,12 @@ const HONEST =
 
 interface At {
   world: WorktreeFixture
-  place: Worktree
+  worktree: Worktree
   /** git as the agent would call it, in its worktree. */
   git(...args: string[]): string
   /** The folder that all checkouts share. */
   shared: string
-  /** From where it is looked at; from where it left its target, else. */
+  /** The base of the verification; by default where the work left its target. */
   base?: string
 }
 
@@ -31,7 +31,7 @@ interface Row {
   what: string
   /** What an agent does to the repository beside its work, which is a file `work.txt`. */
   tamper(at: At): void | Promise<void>
-  /** `blocked`: a finding of that code stands in the way. `undone`, `harmless`: the test command sees and we commit what there is. */
+  /** `blocked`: a finding of that code blocks. `undone`, `harmless`: test command and commit see the real files. */
   outcome: { blocked: string } | 'undone' | 'harmless'
   files?: Record<string, string>
   command?: string
@@ -41,17 +41,17 @@ interface Row {
 const ROWS: Row[] = [
   {
     what: 'info/exclude hides a file that the gates see',
-    tamper: ({ place, shared }) => {
+    tamper: ({ worktree, shared }) => {
       appendFileSync(join(shared, 'info/exclude'), 'conftest.py\n')
-      write(place.top, { 'conftest.py': 'x\n' })
+      write(worktree.top, { 'conftest.py': 'x\n' })
     },
     outcome: { blocked: 'diff.ignored' },
   },
   {
     what: 'info/exclude hides a folder of no known language',
-    tamper: ({ place, shared }) => {
+    tamper: ({ worktree, shared }) => {
       appendFileSync(join(shared, 'info/exclude'), 'fixtures/\n')
-      write(place.top, { 'fixtures/answers.dat': 'x\n' })
+      write(worktree.top, { 'fixtures/answers.dat': 'x\n' })
     },
     outcome: { blocked: 'diff.ignored' },
   },
@@ -88,10 +88,10 @@ const ROWS: Row[] = [
   },
   {
     what: 'the target is moved onto the work, so that nothing seems changed',
-    tamper: ({ git, place }) => {
+    tamper: ({ git, worktree }) => {
       git('add', '-A')
       git('commit', '-qm', 'mine')
-      git('update-ref', `refs/heads/${place.target}`, 'HEAD')
+      git('update-ref', `refs/heads/${worktree.target}`, 'HEAD')
     },
     outcome: { blocked: 'git.target' },
   },
@@ -105,9 +105,9 @@ const ROWS: Row[] = [
   {
     what: 'a file is marked as unchanged',
     files: { 'check.sh': 'exit 1\n' },
-    tamper: ({ git, place }) => {
+    tamper: ({ git, worktree }) => {
       git('update-index', '--assume-unchanged', 'check.sh')
-      write(place.top, { 'check.sh': 'exit 0\n' })
+      write(worktree.top, { 'check.sh': 'exit 0\n' })
     },
     command: 'sh check.sh',
     outcome: 'undone',
@@ -116,9 +116,9 @@ const ROWS: Row[] = [
   {
     what: 'a file is marked as not checked out',
     files: { 'check.sh': 'exit 1\n' },
-    tamper: ({ git, place }) => {
+    tamper: ({ git, worktree }) => {
       git('update-index', '--skip-worktree', 'check.sh')
-      write(place.top, { 'check.sh': 'exit 0\n' })
+      write(worktree.top, { 'check.sh': 'exit 0\n' })
     },
     command: 'sh check.sh',
     outcome: 'undone',
@@ -127,9 +127,9 @@ const ROWS: Row[] = [
   {
     what: 'another object stands for the test as it was',
     files: { 'test/a.test.js': HONEST },
-    tamper: ({ git, place }) => {
+    tamper: ({ git, worktree }) => {
       const before = git('rev-parse', 'HEAD:test/a.test.js').trim()
-      write(place.top, { 'test/a.test.js': "import { test } from 'node:test'\ntest('two', () => { })\n" })
+      write(worktree.top, { 'test/a.test.js': "import { test } from 'node:test'\ntest('two', () => { })\n" })
       git('commit', '-qam', 'weaker')
       git('replace', '-f', before, git('rev-parse', 'HEAD:test/a.test.js').trim())
     },
@@ -138,8 +138,8 @@ const ROWS: Row[] = [
   {
     what: 'a graft gives the work another parent',
     files: { 'test/a.test.js': HONEST },
-    tamper: ({ git, place, shared }) => {
-      write(place.top, { 'test/a.test.js': "import { test } from 'node:test'\ntest('two', () => { })\n" })
+    tamper: ({ git, worktree, shared }) => {
+      write(worktree.top, { 'test/a.test.js': "import { test } from 'node:test'\ntest('two', () => { })\n" })
       git('commit', '-qam', 'weaker')
       writeFileSync(join(shared, 'info/grafts'), `${git('rev-parse', 'HEAD').trim()}\n`)
     },
@@ -147,9 +147,9 @@ const ROWS: Row[] = [
   },
   {
     what: 'a note of ours is put where it used to lie',
-    tamper: ({ place, shared }) => {
+    tamper: ({ worktree, shared }) => {
       const made = { looking: null, files: [{ path: 'work.txt', size: 5, changed: 0 }] }
-      const own = join(shared, 'worktrees', place.task)
+      const own = join(shared, 'worktrees', worktree.task)
       mkdirSync(own, { recursive: true })
       writeFileSync(join(own, 'pcc-gates.json'), JSON.stringify(made))
     },
@@ -158,25 +158,25 @@ const ROWS: Row[] = [
   },
   {
     what: 'the worktree is led to another repository',
-    tamper: ({ world, place, shared }) => {
+    tamper: ({ world, worktree, shared }) => {
       const other = join(world.deps.root, 'other.git')
       world.gitIn(world.project, 'clone', '-q', '--bare', shared, other)
-      writeFileSync(join(shared, 'worktrees', place.task, 'commondir'), `${other}\n`)
+      writeFileSync(join(shared, 'worktrees', worktree.task, 'commondir'), `${other}\n`)
     },
     outcome: { blocked: 'git.shared' },
   },
   {
     what: 'settings of the repository name a filter, hooks and an ignore list',
-    tamper: ({ git, place, shared }) => {
+    tamper: ({ git, worktree, shared }) => {
       git('config', 'core.excludesFile', join(shared, 'mine'))
       writeFileSync(join(shared, 'mine'), 'work.txt\n')
-      git('config', 'core.hooksPath', place.top)
-      write(place.top, { 'pre-commit': '#!/bin/sh\ntouch ran\n' })
+      git('config', 'core.hooksPath', worktree.top)
+      write(worktree.top, { 'pre-commit': '#!/bin/sh\ntouch ran\n' })
     },
     outcome: 'harmless',
-    also: ({ commit }, { git, place }) => {
+    also: ({ commit }, { git, worktree }) => {
       assert.equal(git('show', `${commit}:work.txt`), 'work\n')
-      assert.equal(existsSync(join(place.top, 'ran')), false)
+      assert.equal(existsSync(join(worktree.top, 'ran')), false)
     },
   },
 ]
@@ -184,11 +184,11 @@ const ROWS: Row[] = [
 for (const { what, tamper, outcome, files, command = 'true', also } of ROWS) {
   test(`in the shared .git: ${what}`, async t => {
     const world = await openWorktreeFixture(t, files ? { files } : {})
-    const place = await world.make()
-    write(place.top, { 'work.txt': 'work\n' })
+    const worktree = await world.make()
+    write(worktree.top, { 'work.txt': 'work\n' })
     const at: At = {
-      ...{ world, place, shared: join(world.project, '.git') },
-      git: (...args) => world.gitIn(place.top, ...args),
+      ...{ world, worktree, shared: join(world.project, '.git') },
+      git: (...args) => world.gitIn(worktree.top, ...args),
     }
     await tamper(at)
     const result = await look(at, command)
@@ -201,10 +201,10 @@ for (const { what, tamper, outcome, files, command = 'true', also } of ROWS) {
 
 test('a person may let their own change of the repository pass by its name', async t => {
   const world = await openWorktreeFixture(t)
-  const place = await world.make()
-  write(place.top, { 'work.txt': 'work\n' })
+  const worktree = await world.make()
+  write(worktree.top, { 'work.txt': 'work\n' })
   writeFileSync(join(world.project, '.git/info/attributes'), '*.png -diff\n')
-  const at: At = { world, place, shared: '', git: () => '' }
+  const at: At = { world, worktree, shared: '', git: () => '' }
   assert.equal((await look(at, 'true')).status, 'broken')
   assert.equal((await look(at, 'true', ['git.shared'])).status, 'passed')
 })
@@ -214,19 +214,19 @@ test('a target that pcc itself has put the work onto is known, and one that was 
   write(world.project, { 'other.txt': 'o\n' })
   world.git('add', '-A')
   world.git('commit', '-qm', 'second')
-  const place = await world.make()
-  write(place.top, { 'work.txt': 'work\n' })
-  await commitLeftovers(place)
-  const at: At = { world, place, shared: '', git: () => '' }
+  const worktree = await world.make()
+  write(worktree.top, { 'work.txt': 'work\n' })
+  await commitLeftovers(worktree)
+  const at: At = { world, worktree, shared: '', git: () => '' }
   const older = world.git('rev-parse', 'main~1').trim()
   assert.equal((await look({ ...at, base: older }, 'true')).status, 'passed')
   write(world.project, { 'third.txt': 't\n' })
   world.git('add', '-A')
   world.git('commit', '-qm', 'third')
-  world.gitIn(place.top, 'rebase', '-q', 'main')
+  world.gitIn(worktree.top, 'rebase', '-q', 'main')
   const base = world.git('rev-parse', 'main').trim()
   assert.equal((await look({ ...at, base }, 'true')).status, 'broken')
-  await noteBases(place.top, [base])
+  await noteBases(worktree.top, [base])
   assert.equal((await look({ ...at, base }, 'true')).status, 'passed')
 })
 
@@ -234,25 +234,31 @@ test('a checkout that was sparse when it was made stays so', async t => {
   const files = { 'a/a.txt': 'a\n', 'b/b.txt': 'b\n' }
   const world = await openWorktreeFixture(t, { files })
   world.git('sparse-checkout', 'set', 'a')
-  const place = await world.make()
-  write(place.top, { 'a/more.txt': 'm\n' })
-  const at: At = { world, place, shared: '', git: () => '' }
+  const worktree = await world.make()
+  write(worktree.top, { 'a/more.txt': 'm\n' })
+  const at: At = { world, worktree, shared: '', git: () => '' }
   assert.equal((await look(at, 'test ! -e b/b.txt')).status, 'passed')
-  world.gitIn(place.top, 'sparse-checkout', 'set', 'b')
+  world.gitIn(worktree.top, 'sparse-checkout', 'set', 'b')
   const result = await look(at, 'test ! -e b/b.txt && cat a/a.txt')
   assert.equal(result.status, 'passed', JSON.stringify(result.checks))
-  assert.equal(readFileSync(join(place.top, 'a/more.txt'), 'utf8'), 'm\n')
+  assert.equal(readFileSync(join(worktree.top, 'a/more.txt'), 'utf8'), 'm\n')
 })
 
-/** As landing has it looked at: from where the work left its target. */
-async function look({ world, place, base }: At, command: string, allow: string[] = []): Promise<VerificationResult> {
+/** Verifies as before landing: from where the work left its target. */
+async function look({ world, worktree, base }: At, command: string, allow: string[] = []): Promise<VerificationResult> {
   const { store, clock, log, env } = world.deps
-  const common = (await git(place.top, ['merge-base', `refs/heads/${place.target}`, 'HEAD'])).stdout.trim()
+  const common = (await git(worktree.top, ['merge-base', `refs/heads/${worktree.target}`, 'HEAD'])).stdout.trim()
   return verify(
     {
-      ...{ place: { ...place, base: base ?? common }, directory: place.directory, plan: [], openChildren: 0, round: 1 },
+      ...{
+        place: { ...worktree, base: base ?? common },
+        directory: worktree.directory,
+        plan: [],
+        openChildren: 0,
+        round: 1,
+      },
       signal: new AbortController().signal,
-      task: { id: place.task, title: 'Do it', description: '', acceptance: '', attempt: 1 },
+      task: { id: worktree.task, title: 'Do it', description: '', acceptance: '', attempt: 1 },
       gates: {
         ...{ profile: 'quick', commands: { test: command }, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'off' },
         ...{ knownFailures: 'block', diff: { maxChangedLines: 0, forbiddenPaths: [], allow } },

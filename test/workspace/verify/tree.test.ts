@@ -12,7 +12,7 @@ test('a check that changes files has them put back, is told so and has not passe
   const commands = { lint: 'echo mended >a.txt; rm b.txt' }
   const result = await verify(work.request({}, { commands }), work.deps())
   assert.equal(result.status, 'failed')
-  assert.equal(readFileSync(join(work.place.top, 'a.txt'), 'utf8'), 'a\n')
+  assert.equal(readFileSync(join(work.worktree.top, 'a.txt'), 'utf8'), 'a\n')
   assert.equal(work.git('status', '--porcelain'), '')
   assert.match(
     result.next_steps[0] ?? '',
@@ -54,7 +54,7 @@ test('what a command makes is neither deleted nor committed, then or in the next
   )
   work.write('own.txt', 'the agent went on\n')
   const second = await verify({ ...request, round: 2 }, work.deps())
-  assert.ok(existsSync(join(work.place.top, 'report.txt')))
+  assert.ok(existsSync(join(work.worktree.top, 'report.txt')))
   assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'c.txt', 'own.txt'])
   assert.notEqual(second.tree, first.tree)
   work.write('report.txt', 'now it belongs to the work\n')
@@ -89,8 +89,8 @@ test('a repository that a command destroyed is nobody’s success', async t => {
 
 test('what an interrupted check changed is put back before anything is committed', async t => {
   const work = await openVerifyFixture(t)
-  // Where the daemon dies in a command, the note that is written before the first one is all there is.
-  const note = noteFileOf(work.place.top)
+  // If the daemon dies during a command, only the note from before the first command exists.
+  const note = noteFileOf(work.worktree.top)
   writeFileSync(note, JSON.stringify({ looking: work.git('rev-parse', 'HEAD'), files: [] }))
   work.write('a.txt', 'half\n')
   work.write('made.txt', 'x\n')
@@ -101,7 +101,7 @@ test('what an interrupted check changed is put back before anything is committed
 
 test('the note is there while a command runs, and closed after the last one', async t => {
   const work = await openVerifyFixture(t)
-  const note = noteFileOf(work.place.top)
+  const note = noteFileOf(work.worktree.top)
   const result = await verify(work.request({}, { commands: { test: `cat '${note}'` } }), work.deps())
   const during = result.checks.find(({ gate }) => gate === 'test')?.output ?? ''
   assert.equal(JSON.parse(during).looking, result.commit)
@@ -116,12 +116,12 @@ test('an abort leaves no rows and no process, and the tree as it was', async t =
     { commands: { test: 'echo x >a.txt; touch begun; sleep 600' } },
   )
   const running = verify(request, work.deps())
-  const begun = join(work.place.top, 'begun')
+  const begun = join(work.worktree.top, 'begun')
   while (!existsSync(begun)) await wait(5)
   abort.abort(new Error('stop'))
   await assert.rejects(running, /stop/)
   assert.deepEqual(await work.store.evidence.latest('t-1'), [])
-  assert.equal(readFileSync(join(work.place.top, 'a.txt'), 'utf8'), 'a\n')
+  assert.equal(readFileSync(join(work.worktree.top, 'a.txt'), 'utf8'), 'a\n')
 })
 
 test('conflicts that nobody resolved go back to the agent', async t => {
@@ -157,7 +157,7 @@ test('our note about the task is taken out again where an agent has committed it
   work.git('commit', '-qm', 'all of it')
   await verify(work.request(), work.deps())
   assert.deepEqual(work.git('ls-tree', '-r', '--name-only', 'HEAD').split('\n'), ['a.txt'])
-  assert.ok(existsSync(join(work.place.top, '.perpetualcc/task.json')))
+  assert.ok(existsSync(join(work.worktree.top, '.perpetualcc/task.json')))
 })
 
 test('in a project itself nothing is committed or put back, and the tree has a name all the same', async t => {
@@ -172,13 +172,13 @@ test('in a project itself nothing is committed or put back, and the tree has a n
   assert.match(result.tree ?? '', /^[0-9a-f]{40}$/)
   assert.equal(work.git('rev-parse', 'HEAD'), before)
   assert.equal(work.git('status', '--porcelain', 'b.txt'), '?? b.txt')
-  assert.equal(readFileSync(join(work.place.top, 'a.txt'), 'utf8'), 'x\n', 'it may be the person who changed it')
+  assert.equal(readFileSync(join(work.worktree.top, 'a.txt'), 'utf8'), 'x\n', 'it may be the person who changed it')
   assert.ok(result.findings.some(({ code }) => code === 'gate.changed_files'))
 })
 
 test('without git the commands run, and nothing has a name', async t => {
   const work = await openVerifyFixture(t)
-  rmSync(join(work.place.top, '.git'))
+  rmSync(join(work.worktree.top, '.git'))
   const result = await verify(work.request({ place: undefined }, { commands: { test: 'cat a.txt' } }), work.deps())
   assert.deepEqual([result.status, result.tree], ['passed', null])
 })

@@ -15,7 +15,7 @@ import { tempDir } from '../../support/world.ts'
 const guard = openGuard()
 
 export interface VerifyFixture {
-  place: Worktree
+  worktree: Worktree
   store: Store
   git(...args: string[]): string
   write(path: string, text: string): void
@@ -29,8 +29,8 @@ export async function openVerifyFixture(
   files: Record<string, string> = { 'a.txt': 'a\n' },
 ): Promise<VerifyFixture> {
   const root = realpathSync(tempDir(t))
-  const [repository, top, home] = [join(root, 'repository'), join(root, 'place'), join(root, 'home')]
-  for (const each of [repository, home]) mkdirSync(each)
+  const [repository, top, home] = [join(root, 'repository'), join(root, 'worktree'), join(root, 'home')]
+  for (const folder of [repository, home]) mkdirSync(folder)
   const run = (cwd: string, args: string[]) =>
     execFileSync('git', args, { cwd, env: gitEnv(home), encoding: 'utf8' }).trim()
   run(repository, ['init', '-q', '-b', 'main'])
@@ -41,17 +41,17 @@ export async function openVerifyFixture(
   const store = await openStore({ file: join(root, 'store.db') })
   t.after(() => store.close())
   const base = run(top, ['rev-parse', 'HEAD'])
-  const place: Worktree = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t-1', target: 'main', base }
+  const worktree: Worktree = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t-1', target: 'main', base }
   const env = { PATH: process.env['PATH'], HOME: home }
   return {
-    place,
+    worktree,
     store,
     git: (...args) => run(top, args),
     write: (path, text) => put(top, { [path]: text }),
     request: (more, gates) => ({
       ...{
-        place,
-        directory: place.directory,
+        place: worktree,
+        directory: worktree.directory,
         plan: [],
         openChildren: 0,
         round: 1,

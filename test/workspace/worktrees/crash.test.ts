@@ -9,15 +9,15 @@ import { silentLog } from '../../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import type { WorktreeRow } from '../../../src/domain/worktree.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
-import { removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { makeWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { removeWorktree } from '../../../src/workspace/worktrees/remove-worktree.ts'
 import { recoverWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { bareEnv, COMPILED, gitProject, tempDir } from '../../support/world.ts'
 import { plainGit, write } from './worktree-fixture.ts'
 
 const CHILD = fileURLToPath(new URL('children/do-until-killed.ts', import.meta.url))
 
-/** What a worktree holds when its removal is cut off. */
+/** The content of a worktree whose removal is interrupted. */
 const HOLDS: Record<string, (top: string, project: string) => void> = {
   nothing: () => undefined,
   'merged work': (top, project) => {
@@ -53,8 +53,8 @@ for (const point of ['place.before-add', 'place.after-add']) {
   test(`killed at ${point}, the attempt gets its place although nobody recovered anything`, async t => {
     const world = await killedWorld(t)
     await world.dieAt(point, 'make')
-    const place = await world.make()
-    assert.ok(existsSync(join(place.top, 'README.md')))
+    const worktree = await world.make()
+    assert.ok(existsSync(join(worktree.top, 'README.md')))
     assert.deepEqual([world.worktrees(), await world.states()], [2, ['live']])
   })
 }
@@ -63,15 +63,15 @@ for (const point of ['place.before-archive', 'place.before-remove', 'place.after
   for (const [what, fill] of Object.entries(HOLDS)) {
     test(`killed at ${point} with ${what} in it, everything is reachable and the next removal ends it`, async t => {
       const world = await killedWorld(t)
-      const place = await world.make()
-      fill(place.top, world.project)
+      const worktree = await world.make()
+      fill(worktree.top, world.project)
       await world.dieAt(point, 'remove')
       await world.recover()
       await world.removeAll()
       const isKept = what === 'commits of its own' || what === 'files that nobody committed'
       assert.deepEqual(await world.states(), [isKept ? 'archived' : 'removed'])
       assert.deepEqual(
-        [existsSync(place.top), world.git('branch', '--list', 'pcc/*'), world.worktrees()],
+        [existsSync(worktree.top), world.git('branch', '--list', 'pcc/*'), world.worktrees()],
         [false, '', 1],
       )
       if (!isKept) return
@@ -86,12 +86,12 @@ for (const point of ['place.before-archive', 'place.before-remove', 'place.after
   }
 }
 
-/** A project, a store, and a process that dies on the way. */
+/** A project, a store, and a process that dies at a crash point. */
 async function killedWorld(t: TestContext) {
   const project = gitProject(t)
   const home = tempDir(t)
   const [file, root] = [join(home, 'store.db'), join(home, 'worktrees')]
-  const withParts = async <T>(run: (deps: Parameters<typeof makePlace>[1]) => Promise<T>): Promise<T> => {
+  const withParts = async <T>(run: (deps: Parameters<typeof makeWorktree>[1]) => Promise<T>): Promise<T> => {
     await using store = await openStore({ file })
     const settings = nestValues(defaultValues()).worktrees
     return await run({ store, clock: { now: () => Date.now() }, log: silentLog, root, env: {}, settings })
@@ -107,13 +107,13 @@ async function killedWorld(t: TestContext) {
     recover: () => withParts(recoverWorktrees),
     removeAll: () =>
       withParts(async deps => {
-        for (const row of await deps.store.worktrees.list({ states: ['live'] })) await removePlace(row, deps)
+        for (const row of await deps.store.worktrees.list({ states: ['live'] })) await removeWorktree(row, deps)
       }),
     make: () =>
       withParts(async deps => {
-        const place = await makePlace({ project, task: 't-000001', attempt: 1 }, deps)
-        if ('kind' in place) throw new Error(place.why)
-        return place as WorktreeRow
+        const worktree = await makeWorktree({ project, task: 't-000001', attempt: 1 }, deps)
+        if ('kind' in worktree) throw new Error(worktree.why)
+        return worktree as WorktreeRow
       }),
     dieAt: async (point: string, what: 'make' | 'remove') => {
       const env = { ...bareEnv(home), ...COMPILED, PCC_CRASH_AT: point }

@@ -7,57 +7,57 @@ import { openWorktreeFixture, write } from './worktree-fixture.ts'
 
 test('an attempt gets a worktree on a branch of its own, from the tip of what is checked out', async t => {
   const world = await openWorktreeFixture(t)
-  const place = await world.make()
+  const worktree = await world.make()
   assert.deepEqual(
-    [place.branch, place.target, place.base, place.directory],
-    ['pcc/t-000001', 'main', world.git('rev-parse', 'main').trim(), place.top],
+    [worktree.branch, worktree.target, worktree.base, worktree.directory],
+    ['pcc/t-000001', 'main', world.git('rev-parse', 'main').trim(), worktree.top],
   )
-  assert.equal(world.gitIn(place.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
-  assert.equal(readFileSync(join(place.top, 'README.md'), 'utf8'), '# sample\n')
-  assert.equal((await world.deps.store.worktrees.get(place))?.state, 'live')
-  assert.deepEqual(await world.make(), place, 'asked again, it is the same')
+  assert.equal(world.gitIn(worktree.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
+  assert.equal(readFileSync(join(worktree.top, 'README.md'), 'utf8'), '# sample\n')
+  assert.equal((await world.deps.store.worktrees.get(worktree))?.state, 'live')
+  assert.deepEqual(await world.make(), worktree, 'asked again, it is the same')
 })
 
 test('a merged and clean worktree is removed with its branch', async t => {
   const world = await openWorktreeFixture(t)
-  const place = await world.make()
-  write(place.top, { 'new.txt': 'new\n' })
-  world.gitIn(place.top, 'add', '-A')
-  world.gitIn(place.top, 'commit', '-qm', 'work')
+  const worktree = await world.make()
+  write(worktree.top, { 'new.txt': 'new\n' })
+  world.gitIn(worktree.top, 'add', '-A')
+  world.gitIn(worktree.top, 'commit', '-qm', 'work')
   world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
-  assert.deepEqual(await world.remove(place), { kind: 'removed' })
-  assert.ok(!existsSync(place.top))
+  assert.deepEqual(await world.remove(worktree), { kind: 'removed' })
+  assert.ok(!existsSync(worktree.top))
   assert.equal(world.git('branch', '--list', 'pcc/*'), '')
   assert.equal(world.git('worktree', 'list').trim().split('\n').length, 1)
 })
 
 test('what was never committed is archived with everything before the worktree goes', async t => {
   const world = await openWorktreeFixture(t, { files: { 'a.txt': 'a\n', 'b.txt': 'b\n', '.gitignore': 'ignored\n' } })
-  const place = await world.make()
-  write(place.top, { 'done.txt': 'done\n' })
-  world.gitIn(place.top, 'add', '-A')
-  world.gitIn(place.top, 'commit', '-qm', 'work')
-  write(place.top, { 'a.txt': 'changed\n', 'dir/new ü\n.txt': 'new\n', ignored: 'x' })
-  const removal = await world.remove(place)
+  const worktree = await world.make()
+  write(worktree.top, { 'done.txt': 'done\n' })
+  world.gitIn(worktree.top, 'add', '-A')
+  world.gitIn(worktree.top, 'commit', '-qm', 'work')
+  write(worktree.top, { 'a.txt': 'changed\n', 'dir/new ü\n.txt': 'new\n', ignored: 'x' })
+  const removal = await world.remove(worktree)
   assert.ok(removal.kind === 'archived', JSON.stringify(removal))
   assert.equal(removal.ref, 'refs/pcc/archive/t-000001/1')
   const files = world.git('ls-tree', '-r', '-z', '--name-only', removal.ref).split('\0').filter(Boolean)
   assert.deepEqual(files, ['.gitignore', 'a.txt', 'b.txt', 'dir/new ü\n.txt', 'done.txt'])
   assert.equal(world.git('show', `${removal.ref}:a.txt`), 'changed\n')
-  assert.ok(!existsSync(place.top))
+  assert.ok(!existsSync(worktree.top))
 })
 
 test('a worktree that could not be added in the moment in which another git removed the last one is added all the same', async t => {
   const world = await openWorktreeFixture(t)
   gitWithHiccup(t, {
     call: 'worktree add',
-    // By then git has made the branch.
+    // Git has made the branch by then.
     first: 'branch -q pcc/t-000001 main',
     says: "fatal: could not create directory of '.git/worktrees/t-000001': No such file or directory",
   })
-  const place = await world.make()
-  assert.equal(world.gitIn(place.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
-  assert.equal((await world.deps.store.worktrees.get(place))?.state, 'live')
+  const worktree = await world.make()
+  assert.equal(world.gitIn(worktree.top, 'branch', '--show-current').trim(), 'pcc/t-000001')
+  assert.equal((await world.deps.store.worktrees.get(worktree))?.state, 'live')
 })
 
 test('a lock that another git holds too long is no refusal: the place is busy, nothing is left of it, and later it is made', async t => {

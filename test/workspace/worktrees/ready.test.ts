@@ -18,14 +18,14 @@ import { openWorktreeFixture, plainGit, write } from './worktree-fixture.ts'
 
 test('the worktree says whose it is in one file, which alone is kept out of the project’s history', async t => {
   const world = await openWorktreeFixture(t)
-  const place = await world.make()
-  const note = JSON.parse(readFileSync(join(place.directory, '.perpetualcc', 'task.json'), 'utf8'))
+  const worktree = await world.make()
+  const note = JSON.parse(readFileSync(join(worktree.directory, '.perpetualcc', 'task.json'), 'utf8'))
   assert.deepEqual(note, {
-    ...{ task: 't-000001', attempt: 1, branch: 'pcc/t-000001', target: 'main', base: place.base },
+    ...{ task: 't-000001', attempt: 1, branch: 'pcc/t-000001', target: 'main', base: worktree.base },
     project: world.project,
   })
-  write(place.top, { '.perpetualcc/knowledge/note.md': 'n\n', '.perpetualcc/specs/a.md': 's\n' })
-  const seen = world.gitIn(place.top, 'status', '--porcelain', '-uall')
+  write(worktree.top, { '.perpetualcc/knowledge/note.md': 'n\n', '.perpetualcc/specs/a.md': 's\n' })
+  const seen = world.gitIn(worktree.top, 'status', '--porcelain', '-uall')
   assert.equal(seen, '?? .perpetualcc/knowledge/note.md\n?? .perpetualcc/specs/a.md\n')
   write(world.project, { '.perpetualcc/spec.md': 's\n' })
   assert.equal(world.git('status', '--porcelain', '-uall'), '?? .perpetualcc/spec.md\n')
@@ -50,9 +50,9 @@ test('a repository that makes .perpetualcc a link, or has a task.json itself, do
   plainGit(linked, linked, ['add', '-A'])
   plainGit(linked, linked, ['commit', '-qm', 'link'])
   const first = await openWorktreeFixture(t, { project: linked })
-  const place = await first.make()
+  const worktree = await first.make()
   assert.equal(existsSync(join(outside, 'task.json')), false)
-  assert.match((await first.deps.store.worktrees.get(place))?.setup ?? '', /is no directory/)
+  assert.match((await first.deps.store.worktrees.get(worktree))?.setup ?? '', /is no directory/)
   const second = await openWorktreeFixture(t, { files: { '.perpetualcc/task.json': '{"theirs":true}\n' } })
   const theirs = await second.make()
   assert.equal(readFileSync(join(theirs.top, '.perpetualcc/task.json'), 'utf8'), '{"theirs":true}\n')
@@ -64,12 +64,12 @@ test('dependency directories are copies: what an agent writes there does not rea
   chmodSync(join(world.project, 'node_modules/.bin/run'), 0o755)
   mkdirSync(join(world.project, 'node_modules/@org'))
   symlinkSync('../../packages/p', join(world.project, 'node_modules/@org/p'))
-  const place = await world.make()
-  const copy = join(place.top, 'node_modules')
+  const worktree = await world.make()
+  const copy = join(worktree.top, 'node_modules')
   assert.equal(lstatSync(copy).isSymbolicLink(), false)
   assert.equal(readlinkSync(join(copy, '@org/p')), '../../packages/p')
   assert.equal(lstatSync(join(copy, '.bin/run')).mode & 0o111, 0o111)
-  write(place.top, { 'node_modules/x/index.js': 'changed\n', 'packages/p/p.js': 'changed\n' })
+  write(worktree.top, { 'node_modules/x/index.js': 'changed\n', 'packages/p/p.js': 'changed\n' })
   assert.equal(readFileSync(join(world.project, 'node_modules/x/index.js'), 'utf8'), 'x\n')
   assert.equal(
     readFileSync(join(copy, '@org/p/p.js'), 'utf8'),
@@ -77,7 +77,7 @@ test('dependency directories are copies: what an agent writes there does not rea
     'a package of the project is the worktree’s',
   )
   assert.match(
-    (await world.deps.store.worktrees.get(place))?.setup ?? '',
+    (await world.deps.store.worktrees.get(worktree))?.setup ?? '',
     /^node_modules copied( on write)? \(2 files\)$/,
   )
 })
@@ -85,9 +85,9 @@ test('dependency directories are copies: what an agent writes there does not rea
 test('a virtual environment is not copied, and a vendor directory that is committed stays as it is', async t => {
   const world = await openWorktreeFixture(t, { files: { '.gitignore': '.venv\n', 'vendor/lib.go': 'l\n' } })
   write(world.project, { '.venv/bin/python': 'p\n', 'vendor/extra.go': 'e\n' })
-  const place = await world.make()
-  assert.equal(existsSync(join(place.top, '.venv')), false)
-  assert.equal(existsSync(join(place.top, 'vendor/extra.go')), false)
+  const worktree = await world.make()
+  assert.equal(existsSync(join(worktree.top, '.venv')), false)
+  assert.equal(existsSync(join(worktree.top, 'vendor/extra.go')), false)
 })
 
 test('a project without git is copied before it is worked in, once for each attempt, and old copies go', async t => {

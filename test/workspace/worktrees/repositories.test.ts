@@ -3,14 +3,14 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSyn
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../../src/base/errors.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { makeWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { openWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { openWorktreeFixture, plainGit, write } from './worktree-fixture.ts'
 
 const WANTED = { task: 't-000001', attempt: 1 }
 
-/** What a refusal says, and what to do. */
+/** The reason of a refusal, and its remedy. */
 const refusedWith = (why: RegExp, remedy: RegExp) => (thrown: unknown) => {
   assert.ok(thrown instanceof AppError && thrown.code === 'place_refused', String(thrown))
   assert.match(thrown.message, why)
@@ -21,12 +21,12 @@ const refusedWith = (why: RegExp, remedy: RegExp) => (thrown: unknown) => {
 test('a project without git, or without a commit, is worked in itself, and that is said', async t => {
   const bare = await openWorktreeFixture(t, { project: tempDir(t) })
   const inPlace = { kind: 'in_place', why: 'it is in no git repository' }
-  assert.deepEqual(await makePlace({ project: bare.project, ...WANTED }, bare.deps), inPlace)
+  assert.deepEqual(await makeWorktree({ project: bare.project, ...WANTED }, bare.deps), inPlace)
   const empty = tempDir(t)
   plainGit(empty, empty, ['init', '-q'])
   const fresh = await openWorktreeFixture(t, { project: empty })
   const none = { kind: 'in_place', why: 'its repository has no commit yet' }
-  assert.deepEqual(await makePlace({ project: empty, ...WANTED }, fresh.deps), none)
+  assert.deepEqual(await makeWorktree({ project: empty, ...WANTED }, fresh.deps), none)
 })
 
 test('a detached HEAD is refused with what to do, and works once a target is named', async t => {
@@ -46,21 +46,21 @@ test('a repository without a checkout gives worktrees too', async t => {
   const bare = join(tempDir(t), 'bare.git')
   plainGit(source, source, ['clone', '-q', '--bare', source, bare])
   const world = await openWorktreeFixture(t, { project: bare })
-  const place = await world.make()
-  assert.equal(readFileSync(join(place.directory, 'README.md'), 'utf8'), '# sample\n')
-  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+  const worktree = await world.make()
+  assert.equal(readFileSync(join(worktree.directory, 'README.md'), 'utf8'), '# sample\n')
+  assert.deepEqual(await world.remove(worktree), { kind: 'removed' })
 })
 
 test('a project that is a folder of its repository has the same folder of the worktree as its place', async t => {
   const top = gitProject(t, { 'packages/one/a.txt': 'a\n', 'other.txt': 'o\n' })
   const world = await openWorktreeFixture(t, { project: join(top, 'packages', 'one') })
-  const place = await world.make()
-  assert.equal(place.directory, join(place.top, 'packages', 'one'))
-  assert.equal(readFileSync(join(place.directory, 'a.txt'), 'utf8'), 'a\n')
-  assert.equal(world.gitIn(place.top, 'status', '--porcelain'), '', 'our own note is not seen')
+  const worktree = await world.make()
+  assert.equal(worktree.directory, join(worktree.top, 'packages', 'one'))
+  assert.equal(readFileSync(join(worktree.directory, 'a.txt'), 'utf8'), 'a\n')
+  assert.equal(world.gitIn(worktree.top, 'status', '--porcelain'), '', 'our own note is not seen')
   const fresh = join(top, 'packages', 'two')
   mkdirSync(fresh)
-  const other = await makePlace({ project: fresh, task: 't-000002', attempt: 1 }, world.deps)
+  const other = await makeWorktree({ project: fresh, task: 't-000002', attempt: 1 }, world.deps)
   assert.ok(!('kind' in other) && existsSync(other.directory), 'a folder that was never committed is there, empty')
 })
 
@@ -69,29 +69,29 @@ test('paths with spaces, line breaks and other letters are no matter', async t =
   renameSync(gitProject(t), strange)
   const root = join(tempDir(t), 'wo rk\ntrees ✓')
   const world = await openWorktreeFixture(t, { project: strange, root })
-  const place = await world.make()
-  write(place.top, { 'neu ü\n.txt': 'x\n' })
-  const removal = await world.remove(place)
+  const worktree = await world.make()
+  write(worktree.top, { 'neu ü\n.txt': 'x\n' })
+  const removal = await world.remove(worktree)
   assert.equal(removal.kind, 'archived', JSON.stringify(removal))
-  assert.equal(existsSync(place.top), false)
-  assert.deepEqual(await world.make(), place, 'and it comes back')
-  assert.equal(readFileSync(join(place.top, 'neu ü\n.txt'), 'utf8'), 'x\n')
+  assert.equal(existsSync(worktree.top), false)
+  assert.deepEqual(await world.make(), worktree, 'and it comes back')
+  assert.equal(readFileSync(join(worktree.top, 'neu ü\n.txt'), 'utf8'), 'x\n')
 })
 
 test('a dirty main checkout is left alone, and its changes are said to be missing', async t => {
   const world = await openWorktreeFixture(t)
   write(world.project, { 'README.md': 'changed\n', 'untracked.txt': 'u\n' })
-  const place = await world.make()
-  assert.equal(readFileSync(join(place.top, 'README.md'), 'utf8'), '# sample\n')
+  const worktree = await world.make()
+  assert.equal(readFileSync(join(worktree.top, 'README.md'), 'utf8'), '# sample\n')
   assert.equal(readFileSync(join(world.project, 'README.md'), 'utf8'), 'changed\n')
   const [row] = await openWorktrees(world.deps).show('t-000001')
-  assert.ok(row && place)
+  assert.ok(row && worktree)
   assert.equal((await openWorktrees(world.deps).forecast([row]))?.project_is_dirty, true)
 })
 
 test('what would become of a worktree is told beforehand, and nothing is changed by that', async t => {
   const world = await openWorktreeFixture(t)
-  const place = await world.make()
+  const worktree = await world.make()
   const forecast = async () => {
     const [row] = await openWorktrees(world.deps).show('t-000001')
     assert.equal(row?.state, 'live')
@@ -99,9 +99,9 @@ test('what would become of a worktree is told beforehand, and nothing is changed
     return [told?.kind, told?.why]
   }
   assert.deepEqual(await forecast(), ['removed', null])
-  write(place.top, { 'work.txt': 'x\n' })
+  write(worktree.top, { 'work.txt': 'x\n' })
   assert.equal((await forecast())[0], 'archived')
-  rmSync(place.top, { recursive: true })
+  rmSync(worktree.top, { recursive: true })
   assert.deepEqual(await forecast(), ['archived', 'its directory was deleted by hand'])
   rmSync(join(world.project, '.git'), { recursive: true })
   const [kind, why] = await forecast()
@@ -118,9 +118,9 @@ test('a branch that is there already is kept in the archive before it begins ane
   const theirs = world.git('rev-parse', 'HEAD').trim()
   await assert.rejects(world.make({ target: 'main' }), refusedWith(/is checked out in/, /Check another branch out/))
   world.git('checkout', '-q', 'main')
-  const place = await world.make()
+  const worktree = await world.make()
   assert.equal(world.git('rev-parse', 'refs/pcc/archive/t-000001/1').trim(), theirs)
-  assert.equal(world.git('rev-parse', place.branch).trim(), place.base)
+  assert.equal(world.git('rev-parse', worktree.branch).trim(), worktree.base)
 })
 
 test('a branch "pcc" stands in the way of ours, and that is said', async t => {
@@ -136,9 +136,9 @@ test('a worktree of the person’s own gives worktrees for the branch that is ch
   const theirs = join(tempDir(t), 'theirs')
   plainGit(main, main, ['worktree', 'add', '-q', '-b', 'feature', theirs])
   const world = await openWorktreeFixture(t, { project: theirs })
-  const place = await world.make()
-  assert.equal(place.target, 'feature')
-  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+  const worktree = await world.make()
+  assert.equal(worktree.target, 'feature')
+  assert.deepEqual(await world.remove(worktree), { kind: 'removed' })
 })
 
 test('worktrees inside of the project are refused unless git ignores them, and none is made of a worktree of ours', async t => {
@@ -146,8 +146,8 @@ test('worktrees inside of the project are refused unless git ignores them, and n
   const inner = await openWorktreeFixture(t, { project, root: join(project, '.trees') })
   await assert.rejects(inner.make(), refusedWith(/inside of the project/, /worktrees\.directory/))
   write(project, { '.git/info/exclude': '.trees\n' })
-  const place = await inner.make()
-  const within = makePlace({ project: place.directory, task: 't-000002', attempt: 1 }, inner.deps)
+  const worktree = await inner.make()
+  const within = makeWorktree({ project: worktree.directory, task: 't-000002', attempt: 1 }, inner.deps)
   await assert.rejects(within, refusedWith(/worktree of a task itself/, /the project that it belongs to/))
 })
 
@@ -156,16 +156,16 @@ test('submodules stay empty and say so; one that is filled keeps the worktree fr
   const world = await openWorktreeFixture(t)
   world.git('submodule', '--quiet', 'add', library, 'lib')
   world.git('commit', '-qm', 'with a submodule')
-  const place = await world.make()
-  assert.equal(existsSync(join(place.top, 'lib', 'lib.txt')), false)
-  assert.match((await world.deps.store.worktrees.get(place))?.reason ?? '', /submodules are empty/)
-  world.gitIn(place.top, 'submodule', '--quiet', 'update', '--init')
-  write(place.top, { 'lib/lib.txt': 'changed\n' })
-  const kept = await world.remove(place)
+  const worktree = await world.make()
+  assert.equal(existsSync(join(worktree.top, 'lib', 'lib.txt')), false)
+  assert.match((await world.deps.store.worktrees.get(worktree))?.reason ?? '', /submodules are empty/)
+  world.gitIn(worktree.top, 'submodule', '--quiet', 'update', '--init')
+  write(worktree.top, { 'lib/lib.txt': 'changed\n' })
+  const kept = await world.remove(worktree)
   assert.ok(kept.kind === 'kept' && /repositories of their own.*lib/.test(kept.why), JSON.stringify(kept))
-  assert.equal(readFileSync(join(place.top, 'lib', 'lib.txt'), 'utf8'), 'changed\n')
-  world.gitIn(place.top, 'submodule', '--quiet', 'deinit', '-f', 'lib')
-  assert.deepEqual(await world.remove(place), { kind: 'removed' })
+  assert.equal(readFileSync(join(worktree.top, 'lib', 'lib.txt'), 'utf8'), 'changed\n')
+  world.gitIn(worktree.top, 'submodule', '--quiet', 'deinit', '-f', 'lib')
+  assert.deepEqual(await world.remove(worktree), { kind: 'removed' })
 })
 
 test('files of git-lfs stay pointers, and are committed and archived as they are', async t => {
@@ -177,10 +177,10 @@ test('files of git-lfs stay pointers, and are committed and archived as they are
   const trace = join(tempDir(t), 'trace')
   for (const kind of ['smudge', 'clean', 'process']) world.git('config', `filter.lfs.${kind}`, `touch '${trace}'; cat`)
   world.git('config', 'filter.lfs.required', 'true')
-  const place = await world.make()
-  assert.equal(readFileSync(join(place.top, 'big.bin'), 'utf8'), pointer)
-  write(place.top, { 'a.txt': 'changed\n' })
-  const removal = await world.remove(place)
+  const worktree = await world.make()
+  assert.equal(readFileSync(join(worktree.top, 'big.bin'), 'utf8'), pointer)
+  write(worktree.top, { 'a.txt': 'changed\n' })
+  const removal = await world.remove(worktree)
   assert.ok(removal.kind === 'archived')
   assert.equal(world.git('diff-tree', '-r', '--name-only', 'main', removal.ref), 'a.txt\n')
   assert.equal(existsSync(trace), false, 'nobody asked git-lfs')
@@ -189,10 +189,13 @@ test('files of git-lfs stay pointers, and are committed and archived as they are
 test('a sparse checkout gives a worktree that is as sparse, and nothing of it is taken for deleted', async t => {
   const world = await openWorktreeFixture(t, { files: { 'in/a.txt': 'a\n', 'out/b.txt': 'b\n', 'top.txt': 't\n' } })
   world.git('sparse-checkout', 'set', 'in')
-  const place = await world.make()
-  assert.deepEqual([existsSync(join(place.top, 'in/a.txt')), existsSync(join(place.top, 'out/b.txt'))], [true, false])
-  write(place.top, { 'in/a.txt': 'changed\n', 'out/new.txt': 'new\n' })
-  const removal = await world.remove(place)
+  const worktree = await world.make()
+  assert.deepEqual(
+    [existsSync(join(worktree.top, 'in/a.txt')), existsSync(join(worktree.top, 'out/b.txt'))],
+    [true, false],
+  )
+  write(worktree.top, { 'in/a.txt': 'changed\n', 'out/new.txt': 'new\n' })
+  const removal = await world.remove(worktree)
   assert.ok(removal.kind === 'archived')
   assert.equal(world.git('diff-tree', '-r', '--name-status', 'main', removal.ref), 'M\tin/a.txt\nA\tout/new.txt\n')
 })
@@ -220,11 +223,11 @@ test('git that runs out of room half way leaves nothing behind', async t => {
 
 test('what lies where the worktree is to be made is put aside, never deleted', async t => {
   const world = await openWorktreeFixture(t)
-  const place = await world.make()
-  await world.remove(place)
-  write(place.top, { 'somebody.txt': 'mine\n' })
+  const worktree = await world.make()
+  await world.remove(worktree)
+  write(worktree.top, { 'somebody.txt': 'mine\n' })
   await world.make({ attempt: 2 })
-  const aside = `${place.top}.aside-${world.deps.clock.now()}`
+  const aside = `${worktree.top}.aside-${world.deps.clock.now()}`
   assert.equal(readFileSync(join(aside, 'somebody.txt'), 'utf8'), 'mine\n')
 })
 
@@ -233,12 +236,12 @@ test('a project that is reached over a link has its folder in the worktree all t
   const link = join(tempDir(t), 'link')
   symlinkSync(join(top, 'sub'), link)
   const world = await openWorktreeFixture(t, { project: link })
-  const place = await world.make()
-  assert.equal(place.directory, join(place.top, 'sub'))
+  const worktree = await world.make()
+  assert.equal(worktree.directory, join(worktree.top, 'sub'))
   assert.equal(realpathSync(link), realpathSync(join(top, 'sub')))
 })
 
-/** A git that may write no file of more than 50 kB: what a full disk does to it, on any machine. */
+/** A git that cannot write files of more than 50 kB: it fails as with a full disk, on any machine. */
 async function withSmallFiles(t: TestContext, run: () => Promise<void>): Promise<void> {
   const bin = tempDir(t)
   write(bin, { git: '#!/bin/sh\nulimit -f 100\nPATH=${PATH#*:}\nexport PATH\nexec git "$@"\n' })

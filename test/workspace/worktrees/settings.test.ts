@@ -7,7 +7,7 @@ import { silentLog } from '../../../src/base/log.ts'
 import { findProcessesIn } from '../../../src/base/process/sweep.ts'
 import { readWorktreeDeps } from '../../../src/daemon/context.ts'
 import { pruneWorktrees } from '../../../src/daemon/retention.ts'
-import { makePlace } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { makeWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { tempDir } from '../../support/world.ts'
 import { openWorktreeFixture, write } from './worktree-fixture.ts'
 
@@ -15,8 +15,8 @@ const DAY = 24 * 60 * 60_000
 
 test('worktrees.mode: "off" lets a task work in the project itself', async t => {
   const { project, deps } = await openWorktreeFixture(t, { settings: { mode: 'off' } })
-  const place = await makePlace({ project, task: 't-000001', attempt: 1 }, deps)
-  assert.deepEqual(place, { kind: 'in_place', why: 'worktrees.mode is off' })
+  const worktree = await makeWorktree({ project, task: 't-000001', attempt: 1 }, deps)
+  assert.deepEqual(worktree, { kind: 'in_place', why: 'worktrees.mode is off' })
 })
 
 test('worktrees.directory: worktrees lie where it says, or else in the home of pcc', async t => {
@@ -35,19 +35,19 @@ test('worktrees.setup: the command makes a worktree ready, and what became of it
   const setup = 'echo "$PWD|$CI|$ANTHROPIC_API_KEY|" > ready; echo out of luck; test -n "$FINE"'
   const world = await openWorktreeFixture(t, { settings: { setup } })
   world.deps.env['ANTHROPIC_API_KEY'] = 'sk-ant-fake-0000'
-  const place = await world.make()
-  assert.equal(readFileSync(join(place.directory, 'ready'), 'utf8'), `${place.directory}|1||\n`)
-  const noted = (await world.deps.store.worktrees.get(place))?.setup ?? ''
+  const worktree = await world.make()
+  assert.equal(readFileSync(join(worktree.directory, 'ready'), 'utf8'), `${worktree.directory}|1||\n`)
+  const noted = (await world.deps.store.worktrees.get(worktree))?.setup ?? ''
   assert.match(noted, /failed with exit code 1 after [\d.]+ s\nout of luck$/)
-  assert.equal((await world.deps.store.worktrees.get(place))?.state, 'live', 'the work begins all the same')
+  assert.equal((await world.deps.store.worktrees.get(worktree))?.state, 'live', 'the work begins all the same')
 })
 
 test('worktrees.setup_seconds: a command that takes longer is ended with all it started', async t => {
   const setup = 'sleep 300 & wait'
   const world = await openWorktreeFixture(t, { settings: { setup, setup_seconds: 1 } })
-  const place = await world.make()
-  assert.match((await world.deps.store.worktrees.get(place))?.setup ?? '', /took too long and was ended after 1/)
-  assert.deepEqual(await findProcessesIn(place.directory), [])
+  const worktree = await world.make()
+  assert.match((await world.deps.store.worktrees.get(worktree))?.setup ?? '', /took too long and was ended after 1/)
+  assert.deepEqual(await findProcessesIn(worktree.directory), [])
 })
 
 test('worktrees.link: the named directories are copied, without it those that are usual', async t => {
@@ -72,8 +72,8 @@ test('worktrees.keep_days: a worktree whose task is over is archived when it is 
   const home = tempDir(t)
   const paths = appPathsFor({ env: { PCC_HOME: home } })
   mkdirSync(paths.data, { recursive: true })
-  const place = await world.make()
-  write(place.top, { 'left.txt': 'left\n' })
+  const worktree = await world.make()
+  write(worktree.top, { 'left.txt': 'left\n' })
   const round = (days: number, now: number) => {
     write(home, { 'config.toml': `worktrees.keep_days = ${days}\n` })
     const clock = { now: () => now }
@@ -82,9 +82,9 @@ test('worktrees.keep_days: a worktree whose task is over is archived when it is 
   }
   const made = deps.clock.now()
   assert.equal(await round(20, made + 10 * DAY), 0)
-  assert.equal(existsSync(place.top), true)
+  assert.equal(existsSync(worktree.top), true)
   assert.equal(await round(5, made + 10 * DAY), 1)
-  const row = await deps.store.worktrees.get(place)
+  const row = await deps.store.worktrees.get(worktree)
   assert.equal(row?.state, 'archived')
   assert.equal(await round(5, made + 14 * DAY), 0)
   assert.equal(world.git('show', `${row?.archive}:left.txt`), 'left\n')

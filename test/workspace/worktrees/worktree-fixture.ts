@@ -6,8 +6,8 @@ import { silentLog } from '../../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { makePlace, type NewWorktreeRequest } from '../../../src/workspace/worktrees/make-worktree.ts'
-import { type RemoveOptions, removePlace } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { makeWorktree, type NewWorktreeRequest } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { type RemoveOptions, removeWorktree } from '../../../src/workspace/worktrees/remove-worktree.ts'
 import type { WorktreeDeps, WorktreeSettings } from '../../../src/workspace/worktrees/worktree.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
@@ -19,7 +19,7 @@ export interface WorktreeFixture {
   git(...args: string[]): string
   gitIn(directory: string, ...args: string[]): string
   make(wanted?: Partial<NewWorktreeRequest>): Promise<Worktree>
-  remove(place: Worktree, options?: RemoveOptions): ReturnType<typeof removePlace>
+  remove(worktree: Worktree, options?: RemoveOptions): ReturnType<typeof removeWorktree>
 }
 
 interface WorktreeFixtureOptions {
@@ -29,7 +29,7 @@ interface WorktreeFixtureOptions {
   files?: Record<string, string>
 }
 
-/** A project with one commit on `main`, a store and a folder for worktrees: what makes and removes places. */
+/** A project with one commit on `main`, a store and a folder for worktrees: what is needed to make and remove worktrees. */
 export async function openWorktreeFixture(
   t: TestContext,
   options: WorktreeFixtureOptions = {},
@@ -57,15 +57,15 @@ export async function openWorktreeFixture(
     git: (...args) => gitIn(project, ...args),
     gitIn,
     make: async wanted => {
-      const place = await makePlace({ project, task: 't-000001', attempt: 1, ...wanted }, deps)
-      if ('kind' in place) throw new Error(`in place: ${place.why}`)
-      return place
+      const worktree = await makeWorktree({ project, task: 't-000001', attempt: 1, ...wanted }, deps)
+      if ('kind' in worktree) throw new Error(`in place: ${worktree.why}`)
+      return worktree
     },
-    remove: (place, remove) => removePlace(place, deps, remove),
+    remove: (worktree, remove) => removeWorktree(worktree, deps, remove),
   }
 }
 
-/** As a person or an agent would call it, but for the machine's own settings. */
+/** Calls git like a person or an agent, but without the machine's own settings. */
 export function plainGit(directory: string, home: string, args: string[]): string {
   const who = ['-c', 'user.name=A', '-c', 'user.email=a@example.invalid', '-c', 'protocol.file.allow=always']
   return execFileSync('git', [...who, ...args], { cwd: directory, env: bareEnv(home), stdio: 'pipe', encoding: 'utf8' })

@@ -1,13 +1,13 @@
 import { lineAt, type Masked } from './source-text.ts'
 import type { Assertion } from './test-case.ts'
 
-/** An assertion with where it stands. */
+/** An assertion with its position. */
 export interface FoundAssertion extends Assertion {
   from: number
   to: number
 }
 
-/** Puts together what is known of an assertion between two places. */
+/** Builds the assertion between two positions of a text. */
 export function foundAt(
   masked: Masked,
   [from, to]: [number, number],
@@ -27,7 +27,7 @@ export function foundAt(
   }
 }
 
-/** One spelling: one blank where there were many, none beside brackets. */
+/** A normal form: one blank instead of many, none beside brackets. */
 export function squeeze(text: string): string {
   return text
     .replace(/\s+/g, ' ')
@@ -37,16 +37,16 @@ export function squeeze(text: string): string {
     .trim()
 }
 
-/** What an assertion compares, as far as its words tell. */
+/** What an assertion compares, as far as its text shows. */
 interface AssertionComparison {
   /** `toBe`, `strictEqual`, `assert`, `==`, `assert_eq` … */
   matcher: string
   isNegated: boolean
-  /** What it is given, in order; for `expect(a).toBe(b)` first what is looked at. */
+  /** Its arguments, in order; for `expect(a).toBe(b)` the subject comes first. */
   args: string[]
 }
 
-/** How much an assertion would see. Where in doubt it is taken for strong: a weak one must be recognised as one. */
+/** How strong an assertion is. In doubt it counts as strong: only a recognised weak form counts as weak. */
 function strengthOf(comparison: AssertionComparison): number {
   if (cannotFail(comparison)) return 0
   const { matcher, isNegated, args } = comparison
@@ -81,7 +81,7 @@ const TRUTHY = /^(toBeTruthy|toBeFalsy|notOk|truthy|falsy)$/
 const PARTIAL =
   /^(toContain|toContainEqual|toMatch|match|toMatchObject|include|includes|contain|contains|Contains|NotContains|assertIn|assertNotIn|assertRegex|Regexp|regex|like|partialDeepStrictEqual|Subset|toBeGreaterThan|toBeGreaterThanOrEqual|toBeLessThan|toBeLessThanOrEqual|Greater|GreaterOrEqual|Less|LessOrEqual|assertGreater|assertGreaterEqual|assertLess|assertLessEqual|notEqual|notStrictEqual|notDeepEqual|NotEqual|assertNotEqual|assert_ne!|toHaveBeenCalledTimes|ErrorContains|ErrorIs|ErrorAs|assert_matches!|toHaveProperty|isAbove|isBelow|isAtLeast|isAtMost|above|below)$/
 
-/** What stands in `assert …`, `ok(…)`, `if …`: the sign between both sides says how exact it is. */
+/** The condition of `assert …`, `ok(…)`, `if …`: the operator between both sides says how exact it is. */
 function strengthOfCondition(condition: string): number {
   const plain = condition.replace(/"[^"]*"|'[^']*'|`[^`]*`/g, '""')
   if (/(?<![=!<>])={2,3}(?!=)|\bis (?!not)|\bequals?\(|\.Equal\(|DeepEqual\(|\.eq\(|\bmatches!/.test(plain))
@@ -99,7 +99,7 @@ function strengthOfCondition(condition: string): number {
 }
 
 function strengthOfThrow(matcher: string, args: string[]): number {
-  // What throws is the first that most are given; these are given what is thrown at once.
+  // For most functions the first argument is what throws; these take the expected error directly.
   const rest = args.slice(/^(raises|assertRaises|assertRaisesRegex|should_panic)$/.test(matcher) ? 0 : 1)
   const given = rest.join(', ').trim()
   if (given === '') return matcher === 'should_panic' ? 2 : 1.5
@@ -108,7 +108,7 @@ function strengthOfThrow(matcher: string, args: string[]): number {
   return 2.5
 }
 
-/** Whether it holds whatever the program does. */
+/** Whether the assertion holds whatever the program does. */
 function cannotFail({ matcher, isNegated, args }: AssertionComparison): boolean {
   const [one = '', other] = args.map(arg => arg.trim())
   if (/^(pass|t\.pass|succeed)$/.test(matcher)) return true
@@ -161,7 +161,7 @@ function neverHolds(condition: string): boolean {
   )
 }
 
-/** Nothing in it comes from the program. */
+/** Whether nothing in it comes from the program. */
 function isConstant(text: string): boolean {
   const without = text.replace(/"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`$]*`/g, '')
   return (
@@ -175,7 +175,7 @@ function squeezed(text: string): string {
   return text.replace(/\s+/g, '').replace(/,([)\]}])/g, '$1')
 }
 
-/** Numbers, quoted texts, patterns and fixed words in a piece of code without comments. */
+/** Numbers, strings, regular expressions and constants in a piece of code without comments. */
 export function literalsIn(bare: string): string[] {
   const found: string[] = []
   for (const [whole] of bare.matchAll(LITERAL)) found.push(unquoted(whole))
@@ -185,13 +185,13 @@ export function literalsIn(bare: string): string[] {
 const LITERAL =
   /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`|(?<![\w.$])-?\d[\d_]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w$])|\b(?:true|false|null|undefined|None|True|False|nil|NaN)\b/g
 
-/** `'a'` and `"a"` are the same text. */
+/** `'a'` and `"a"` are the same string. */
 function unquoted(literal: string): string {
   if (/^["'`]/.test(literal)) return `"${literal.slice(1, -1)}"`
   return /^-?\d/.test(literal) ? literal.replaceAll('_', '') : literal.toLowerCase()
 }
 
-/** Names in masked code, but for those that every test has. */
+/** Names in masked code, except those that every test has. */
 export function wordsIn(code: string): string[] {
   return [...code.matchAll(/[A-Za-z_$][\w$]*/g)].map(([word]) => word).filter(word => !COMMON.has(word))
 }
@@ -202,7 +202,7 @@ const COMMON = new Set(
   ),
 )
 
-/** How alike two lists are: what both have, of all that there is. */
+/** How similar two lists are: the share of entries that both have. */
 export function overlap(one: readonly string[], other: readonly string[]): number {
   if (one.length === 0 && other.length === 0) return 1
   const left = counted(one)
@@ -216,7 +216,7 @@ export function overlap(one: readonly string[], other: readonly string[]): numbe
   return both / (one.length + other.length - both)
 }
 
-/** Whether every one of `few` is among `many`, as often. */
+/** Whether every entry of `few` is in `many`, at least as often. */
 export function isCovered(few: readonly string[], many: readonly string[]): boolean {
   const there = new Set(many)
   return few.every(each => there.has(each))

@@ -1,46 +1,46 @@
 import type { Config } from '../../../domain/config/settings.ts'
 
-/** A line that came or went, with its number in the file after or before. */
+/** An added or removed line, with its number in the new or old file. */
 export interface DiffLine {
   line: number
   text: string
 }
 
-/** One file of a change. A file that moved is one that went and one that came: names alone say nothing about content. */
+/** One file of a change. A moved file counts as a removed and an added one: names say nothing about content. */
 export interface DiffFile {
-  /** From the top of the repository, with `/`. */
+  /** The path from the top of the repository, with `/`. */
   path: string
   status: 'added' | 'deleted' | 'modified'
   kind: 'text' | 'binary' | 'link' | 'submodule'
-  /** As git writes them (`100644`); absent where the file is not there on that side. */
+  /** The modes as git writes them (`100644`); absent where the file does not exist on that side. */
   oldMode?: string
   newMode?: string
-  /** The whole text, without carriage returns; absent where there is none, or where it was too long to be looked at whole. */
+  /** The whole text, without carriage returns; absent where there is none, or where it is too long to be read whole. */
   before?: string
   after?: string
-  /** Lines that came and went. */
+  /** Added and removed lines. */
   added: DiffLine[]
   removed: DiffLine[]
-  /** Only the parts around the changes were read. */
+  /** Whether only the parts around the changes were read. */
   isPartial?: true
 }
 
-/** Everything that lies between two commits, as far as it was read. */
+/** The change between two commits, as far as it was read. */
 export interface DiffChange {
   files: DiffFile[]
-  /** Files that were too many or too large to be looked at. */
+  /** Files that were left out because they are too many or too large. */
   unread: string[]
-  /** The text of a file that was not changed; undefined where there is none, or it is too long. */
+  /** The text of an unchanged file; undefined where there is none, or it is too long. */
   unchanged: ReadonlyMap<string, string>
 }
 
 /** What a person set for the diff rules. */
 export interface DiffSettings {
-  /** Lines that may come and go; 0 for no bound. */
+  /** How many lines may be added and removed; 0 for no limit. */
   maxChangedLines: number
-  /** Patterns of paths that nobody but a person changes. */
+  /** Patterns of paths that only a person may change. */
   forbiddenPaths: readonly string[]
-  /** Codes of findings that are let pass, each alone (`path.ci`) or with a pattern of paths (`test.skipped:test/old/**`). */
+  /** Codes of allowed findings, each alone (`path.ci`) or with a pattern of paths (`test.skipped:test/old/**`). */
   allow: readonly string[]
 }
 
@@ -51,7 +51,7 @@ export function diffSettingsIn({ gates }: { gates: DiffPart }): DiffSettings {
   return { maxChangedLines: gates.max_changed_lines, forbiddenPaths: gates.forbidden_paths, allow: gates.allow }
 }
 
-/** Reads what `git diff --no-renames --no-color --full-index` printed. With whole files as context, the texts are whole too. */
+/** Parses the output of `git diff --no-renames --no-color --full-index`. With whole files as context, the texts are whole too. */
 export function parseDiff(text: string, { isWhole = true } = {}): DiffFile[] {
   const lines = text.split('\n')
   const files: DiffFile[] = []
@@ -74,14 +74,14 @@ function begin(header: string): DiffFile | undefined {
   return path === undefined ? undefined : { path, status: 'modified', kind: 'text', added: [], removed: [] }
 }
 
-/** Both names are the same, for nothing is shown as a rename: each is half of the line. */
+/** Both names are the same, since renames are not shown: each is half of the line. */
 function pathOf(names: string): string | undefined {
   const half = names.slice(0, (names.length - 1) / 2)
   const path = half.startsWith('"') ? unquoted(half) : half
   return path.startsWith('a/') ? path.slice(2) : undefined
 }
 
-/** git writes odd names as C would: `"a/\303\244.txt"`. */
+/** git quotes unusual names like C: `"a/\303\244.txt"`. */
 function unquoted(name: string): string {
   const bytes: number[] = []
   const inner = name.slice(1, -1)
@@ -126,7 +126,7 @@ function readHeader(file: DiffFile, lines: readonly string[], from: number): num
   return place
 }
 
-/** Counts are believed and not signs: a line of the file may itself look like the beginning of a diff. */
+/** The line counts decide and not the signs: a line of the file may itself look like the beginning of a diff. */
 function readHunks(file: DiffFile, lines: readonly string[], from: number, isWhole: boolean): number {
   const before: string[] = []
   const after: string[] = []

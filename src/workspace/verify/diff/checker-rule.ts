@@ -3,21 +3,21 @@ import { isToolConfig, nameOf } from './file-kind.ts'
 import { block, type DiffFinding, type DiffRule } from './rule.ts'
 import { narrowingFlags } from './script-rule.ts'
 
-/** Lists that leave something out, where an entry more means that less is looked at. */
+/** Lists of exclusions, where one more entry means that less is checked. */
 const LEAVES_OUT =
   'exclude ignore ignores extend-exclude extend-ignore extend_exclude extend_ignore per-file-ignores omit skip skips deselect norecursedirs collect_ignore testPathIgnorePatterns coveragePathIgnorePatterns modulePathIgnorePatterns ignorePatterns ignoreFiles watchPathIgnorePatterns disable disable_error_code exclude-dirs exclude-files exclude-rules skip-dirs skip-files exclude_lines exclude_also testIgnore exclude-use-default'.split(
     ' ',
   )
-/** Lists that say what is looked at, where an entry less means the same. */
+/** Lists of inclusions, where one entry less means that less is checked. */
 const TAKES_IN =
   'select extend-select enable include testMatch testRegex testpaths python_files python_functions python_classes roots projects testDir spec linters members workspaces collectCoverageFrom'.split(
     ' ',
   )
-/** What nobody checks anyway. */
+/** Paths that nobody checks anyway. */
 const HARMLESS =
   /^(\*\*\/)?\/?(\.?\/)?(<rootDir>\/)?(node_modules|dist|build|out|coverage|target|vendor|\.next|\.nuxt|\.cache|\.git|\.venv|venv|__pycache__|\.tox|\.mypy_cache|\.pytest_cache|\.turbo|storybook-static|generated|gen|third_party|migrations|docs|public|static|\.idea|\.vscode|playwright-report|test-results|tmp|temp|logs|worktrees|\.perpetualcc|e2e|fixtures|__fixtures__|\.direnv)(\/.*|\/?\*\*.*)?$|\.(d\.ts|min\.js|generated\.\w+|pb\.go|snap)$|_pb2\.py$/
 
-/** Switches that make a checker strict, and those that make it blind. */
+/** Switches that make a checker strict, and those that make it skip problems. */
 const STRICT =
   /^(strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|exactOptional\w+|noFallthrough\w+|noEmitOnError|noProperty\w+|useUnknownInCatchVariables|alwaysStrict|allowUnusedLabels|disallow_\w+|warn_\w+|check_untyped_defs|no_implicit_\w+|strict_\w+|error_on_\w+|xfail_strict|forbidOnly|errorOnDeprecated|checkJs|doctest|test|autotests|tests|deny_warnings|fail-fast|injectGlobals|enabled|recommended|show_error_codes|isolatedModules|fail_on_flaky\w*)$/
 const BLIND =
@@ -84,7 +84,7 @@ function listFindings(file: DiffFile): DiffFinding[] {
       entry => !was.has(entry) && (!entry.startsWith('!') || !HARMLESS.test(entry.slice(1))),
     )
     const negated = fresh.filter(entry => entry.startsWith('!'))
-    // Wider patterns may take the place of narrow ones: only fewer, or as many others, count.
+    // Wider patterns may replace narrow ones: only fewer entries, or as many different ones, count.
     if (gone.length === 0 && negated.length === 0) return []
     if (fresh.length > gone.length && negated.length === 0) return []
     if (key === 'include' && !/tsconfig|jest|vitest|coverage|pyproject|setup\.cfg/.test(file.path)) return []
@@ -133,11 +133,11 @@ function switchesIn(text: string): Map<string, boolean> {
     /["']?([\w-]+)["']?\s*[:=]\s*["']?(true|false|True|False)\b/g,
   )) {
     const isOn = /^t/i.test(value)
-    // The same key in several sections: the blindest counts.
+    // If the key is in several sections, the least strict value counts.
     const held = found.get(key)
     found.set(key, held === undefined ? isOn : BLIND.test(key) ? held || isOn : held && isOn)
   }
-  // Of XML only what makes blind is known: other things are switched on and off there as well.
+  // In XML only switches that skip problems are known: other things are switched on and off there as well.
   for (const [, key = '', value] of plain.matchAll(/<([\w.]+)>\s*(true|false)\s*</g))
     if (BLIND.test(key)) found.set(key, (found.get(key) ?? false) || value === 'true')
   return found
@@ -195,7 +195,7 @@ function levelsIn(text: string): Map<string, number> {
   return found
 }
 
-/** `rustflags = ["-D", "warnings"]`, `filterwarnings = error`: what made a warning an error. */
+/** `rustflags = ["-D", "warnings"]`, `filterwarnings = error`: settings that turn warnings into errors. */
 function denialFindings({ path, before = '', after = '' }: DiffFile): DiffFinding[] {
   const denies = /-D["',\s]*warnings|-Werror|filterwarnings\s*=\s*\[?\s*["']?error|deny\(warnings\)/
   if (!denies.test(before) || denies.test(after)) return []
@@ -254,7 +254,7 @@ function bracketed(text: string): string[] {
         .filter(Boolean)
 }
 
-/** `- a` below the key, or words behind it and in deeper lines. */
+/** `- a` below the key, or words after it and on more indented lines. */
 function lined(text: string, indent: number): string[] {
   const [first = '', ...below] = text.split('\n')
   const entries = words(first)

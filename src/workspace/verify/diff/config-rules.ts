@@ -4,10 +4,10 @@ import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 
 interface Bound {
   shape: RegExp
-  /** Which way lets more pass. */
+  /** The direction of change that lets more pass. */
   weaker: 'lower' | 'higher'
   finding: (text: string, at: { file: string }) => DiffFinding
-  /** Looked for in tests too, and not only in settings. */
+  /** Whether it is searched in tests too, and not only in settings. */
   inTests?: true
 }
 
@@ -43,7 +43,7 @@ const BOUNDS: Bound[] = [
   },
 ]
 
-/** Numbers that were moved so that more passes. */
+/** Thresholds that were changed so that more passes. */
 export const thresholdRule: DiffRule = change =>
   change.files.flatMap(file => {
     if (file.kind !== 'text') return []
@@ -91,7 +91,7 @@ function numbersIn(text: string, shape: RegExp): Map<string, number[]> {
   return found
 }
 
-/** By what else than its own words a command runs: each row a kind of file, and lines of it that say so. */
+/** Settings that change what a command runs: each row is a kind of file, and the lines in it that do so. */
 const LAUNCHERS: [file: RegExp, line: RegExp][] = [
   [/(^|\/)\.npmrc$/, /^\s*(script-shell|node-options)\s*=/],
   [/(^|\/)\.yarnrc(\.yml)?$/, /^\s*"?(yarnPath|yarn-path|script-shell)"?[:\s]+(?!"?\.?\/?\.yarn\/releases\/)\S/],
@@ -112,14 +112,14 @@ const LAUNCHERS: [file: RegExp, line: RegExp][] = [
   ],
 ]
 
-/** Files that a tool reads in place of the one that a person wrote for it. */
+/** Files that a tool reads instead of the one that a person wrote for it. */
 const TAKES_PLACE = /^(GNUmakefile|makefile)$/
 
-/** Where a run of tests by a script of the project's own says how it went. */
+/** Where a test run by the project's own script reports its result. */
 const RUNS_TESTS = /\b(unittest|pytest\.main|runCLI|new Mocha|node:test|subprocess\.\w+\(.*pytest)\b/
 const TELLS = /\b(sys\.exit|os\._exit|raise SystemExit|process\.exit|process\.exitCode)\b/
 
-/** Settings and files by which another program runs in the place of a check, or a check's failure gets lost. */
+/** Settings and files that make another program run instead of a check, or that hide the failure of a check. */
 export const launcherRule: DiffRule = change =>
   change.files.flatMap(file => {
     if (file.kind !== 'text') return []
@@ -150,11 +150,11 @@ function untold({ path, status, before = '', after = '' }: DiffFile): DiffFindin
 
 const TOOLS =
   /^(jest|vitest|mocha|ava|tap|c8|nyc|pytest|py\.test|_pytest|unittest|tox|nox|coverage|go|gotestsum|golangci-lint|cargo|nextest|cargo-nextest|rustc|npm|npx|pnpm|yarn|bun|node|tsx|tsc|eslint|biome|oxlint|ruff|flake8|mypy|pylint|make|python3?|git|sh|bash)(\.(sh|py|js|cjs|mjs|cmd|bat|ps1|exe))?$/
-/** Where a shell or an interpreter finds a file before the real tool. */
+/** Paths at which a shell or an interpreter finds a file before the real tool. */
 const FOUND =
   /^([^/]+|(\.?bin|scripts?|tools?|\.local\/bin|venv\/bin|\.venv\/bin|node_modules\/\.bin|test|tests|src)\/[^/]+|(_pytest|unittest|pytest)\/.*)$/
 
-/** Files that take the place of a tool by its name. */
+/** Files that replace a tool by having its name. */
 export const shimRule: DiffRule = change =>
   change.files.flatMap(file => {
     const first = file.path.split('/')[0] ?? ''

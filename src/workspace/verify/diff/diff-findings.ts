@@ -5,18 +5,18 @@ import { isSnapshot } from './file-kind.ts'
 import { type JudgeDiff, judgeApart } from './judge-apart.ts'
 
 export interface DiffRequest {
-  /** Anywhere in the worktree. */
+  /** Any directory in the worktree. */
   directory: string
-  /** Commits or trees: what the work began with, and what is looked at. */
+  /** Commits or trees: the start of the work, and the work itself. */
   base: string
   head: string
   settings: DiffSettings
-  /** Kept by whoever verifies often: starting one takes some time. */
+  /** Passed by callers that verify often: starting a judge takes some time. */
   judge?: JudgeDiff | undefined
   signal?: AbortSignal
 }
 
-/** What the rules see between two commits. A change that git cannot show is nobody's success: that is a finding too. */
+/** What the rules find between two commits. A change that git cannot show is a finding too. */
 export async function diffFindings({
   directory,
   base,
@@ -37,13 +37,13 @@ const EMPTY: Finding = {
   text: 'Nothing was changed: that the gates pass says nothing about the task.',
 }
 
-/** More files than these in one change are not looked at one by one. */
+/** If a change has more files than this, the rest is not read one by one. */
 const MOST_FILES = 3_000
-/** Files that one call of git is asked for. */
+/** How many files one call of git covers. */
 const BATCH = 100
-/** What one call may say. A batch that says more is asked for in halves. */
+/** How much one call may print. A batch that prints more is split in half. */
 const MOST_BYTES = 16_000_000
-/** Test files that are read because their snapshot was changed. */
+/** How many test files are read because their snapshot was changed. */
 const MOST_NEIGHBOURS = 40
 
 interface Asked {
@@ -53,7 +53,7 @@ interface Asked {
   signal?: AbortSignal | undefined
 }
 
-/** What lies between two commits, with the whole text of each file on both sides; undefined where git cannot tell. */
+/** The change between two commits, with the whole text of each file on both sides; undefined where git fails. */
 export async function readChange(asked: Asked): Promise<DiffChange | undefined> {
   const { directory, base, head, signal } = asked
   const top = await git(directory, ['rev-parse', '--show-toplevel'], { signal })
@@ -107,8 +107,8 @@ async function diffOf(
 }
 
 /**
- * git was asked to take every file for text, for the attributes that say which is none lie in the tree and the agent writes
- * them. One with a zero byte is none all the same.
+ * git is told to treat every file as text, since the attributes that mark binary files are in the tree and the agent writes them.
+ * A file with a zero byte counts as binary all the same.
  */
 function asBinary(file: DiffFile): DiffFile {
   if (!file.before?.includes('\0') && !file.after?.includes('\0')) return file
@@ -116,7 +116,7 @@ function asBinary(file: DiffFile): DiffFile {
   return { ...rest, kind: 'binary', added: [], removed: [] }
 }
 
-/** Tests that were left alone, and whose recorded expectation was not. */
+/** Unchanged tests whose recorded expectation was changed. */
 async function readNeighbours(asked: Asked, files: DiffFile[]): Promise<Map<string, string>> {
   const changed = new Set(files.map(file => file.path))
   const wanted = files.filter(file => isSnapshot(file.path)).flatMap(file => testsOfSnapshot(file.path))
@@ -132,7 +132,7 @@ async function readNeighbours(asked: Asked, files: DiffFile[]): Promise<Map<stri
   return texts
 }
 
-/** Where the tests of a recorded expectation may lie, by the habits of the runners. */
+/** Where the tests of a recorded expectation may be, by the conventions of the runners. */
 export function testsOfSnapshot(path: string): string[] {
   const parts = path.split('/')
   const name = parts.pop() ?? ''
@@ -142,7 +142,7 @@ export function testsOfSnapshot(path: string): string[] {
   const plain = name.replace(/\.(snap|snapshot|ambr|golden)$/, '')
   if (folder === '__snapshots__') return [inside(above, plain), inside(above, `${plain}.py`)]
   if (folder === 'snapshots') {
-    // insta names it `crate__module__test.snap`, and keeps it beside the module.
+    // insta names a snapshot `crate__module__test.snap`, and keeps it beside the module.
     const module = plain.split('__').at(-2)
     return [inside(above, plain), ...(module === undefined ? [] : [inside(above, `${module}.rs`)])]
   }

@@ -9,7 +9,7 @@ export function languageOf(path: string): Language | undefined {
   return /\.rs$/i.test(path) ? 'rust' : undefined
 }
 
-/** Whether a runner takes the file for one of tests. In Rust every file may hold some, which its text tells. */
+/** Whether a runner treats the file as a test file. In Rust every file may contain tests, which only its text shows. */
 export function isTestFile(path: string, text = ''): boolean {
   const name = nameOf(path)
   switch (languageOf(path)) {
@@ -29,7 +29,7 @@ export function isTestFile(path: string, text = ''): boolean {
 
 const JS_TESTS = /\b(describe|test|it|suite)(\.\w+)*\s*\(/
 
-/** Whether a file belongs to tests without holding any itself: helpers, fixtures, set-up, snapshots. */
+/** Whether a file belongs to tests without containing any: helpers, fixtures, set-up, snapshots. */
 export function isTestSupport(path: string): boolean {
   return (
     /(^|\/)(__tests__|__mocks__|__fixtures__|tests?|testing|specs?|fixtures?|testdata|test-?utils?|e2e|cypress|mocks?)\//i.test(
@@ -42,7 +42,7 @@ export function isTestSupport(path: string): boolean {
   )
 }
 
-/** Files that hold what a test expects: a runner writes them when it is told to. */
+/** Files with the expectations of tests: a runner writes them when it is told to. */
 export function isSnapshot(path: string): boolean {
   return (
     /(^|\/)__snapshots__\//.test(path) ||
@@ -52,7 +52,7 @@ export function isSnapshot(path: string): boolean {
   )
 }
 
-/** What a program wrote and nobody reads line by line. */
+/** Generated files, which nobody reads line by line. */
 export function isGenerated(path: string): boolean {
   return (
     isLockFile(path) ||
@@ -67,7 +67,7 @@ export function isLockFile(path: string): boolean {
   return Object.hasOwn(MANIFEST_OF, nameOf(path))
 }
 
-/** Lock files with the files that they follow. */
+/** Lock files with their manifests. */
 export const MANIFEST_OF: Record<string, RegExp> = {
   'package-lock.json': /(^|\/)package\.json$/,
   'npm-shrinkwrap.json': /(^|\/)package\.json$/,
@@ -86,12 +86,12 @@ export const MANIFEST_OF: Record<string, RegExp> = {
   'Gemfile.lock': /(^|\/)(Gemfile|[^/]+\.gemspec)$/,
 }
 
-/** Documents: no program does anything else for them. */
+/** Documents, which do not change what a program does. */
 export function isDocument(path: string): boolean {
   return /\.(md|mdx|rst|adoc|txt)$/i.test(path) || /(^|\/)(docs?|LICENSE|CHANGELOG|README)[^/]*$/i.test(path)
 }
 
-/** Whether a change of the file can change what the program does: neither test nor document nor lock file. */
+/** Whether a change of the file can change what the program does: it is neither test nor document nor lock file. */
 export function isProductCode(path: string, text = ''): boolean {
   if (isDocument(path) || isLockFile(path) || isSnapshot(path) || isTestSupport(path) || isToolConfig(path))
     return false
@@ -119,7 +119,7 @@ export function isToolConfig(path: string): boolean {
   )
 }
 
-/** Files in which commands stand that a person or a machine runs to check the work. */
+/** Files with commands that a person or a machine runs to check the work. */
 export function isScriptFile(path: string): boolean {
   return (
     /^(GNU)?[Mm]akefile$|\.mk$|^[Jj]ustfile$|^Taskfile\.ya?ml$|^Rakefile$|^Procfile$|^build\.(gradle(\.kts)?|xml|sbt)$|\.(sh|bash|zsh|fish|ps1|bat|cmd)$/.test(
@@ -128,7 +128,7 @@ export function isScriptFile(path: string): boolean {
   )
 }
 
-/** What runs on somebody else's machine with secrets at hand. */
+/** Files that run on somebody else's machine with access to secrets. */
 export function isCi(path: string): boolean {
   return (
     /^\.github\/(workflows|actions)\//.test(path) ||

@@ -13,7 +13,7 @@ import {
 } from './file-kind.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 
-/** Files that an agent does not change by itself, whatever its task is. */
+/** Files that an agent must not change by itself, whatever its task is. */
 export const pathRule: DiffRule = (change, { forbiddenPaths }) =>
   change.files.flatMap(file => {
     const pattern = forbiddenPaths.find(each => fits(file.path, each))
@@ -22,7 +22,7 @@ export const pathRule: DiffRule = (change, { forbiddenPaths }) =>
     return builtIn(file, change)
   })
 
-/** `docs/**`, `*.sql` (anywhere) and `migrations/` are all meant as people write them. */
+/** `docs/**`, `*.sql` (anywhere) and `migrations/` mean what people expect. */
 export function fits(path: string, pattern: string): boolean {
   const plain = pattern.replace(/^\.?\//, '')
   if (plain.endsWith('/')) return path.startsWith(plain)
@@ -89,7 +89,7 @@ function at(file: DiffFile): { file: string } {
   return { file: file.path }
 }
 
-/** A change that is larger than a person said. */
+/** A change that is larger than a person allows. */
 export const sizeRule: DiffRule = (change, { maxChangedLines }) => {
   const findings: DiffFinding[] = change.unread.map(file =>
     block('diff.unread', `${file} is too large to be looked at, or one of too many files.`, { file }),
@@ -105,14 +105,14 @@ export const sizeRule: DiffRule = (change, { maxChangedLines }) => {
   return findings
 }
 
-/** Lines that came and went, but for what programs write. */
+/** Added and removed lines, without generated files. */
 function changedLines({ files }: DiffChange): number {
   let lines = 0
   for (const file of files) if (!isGenerated(file.path)) lines += file.added.length + file.removed.length
   return lines
 }
 
-/** Files that are no text: pictures and fonts are told, programs and archives are refused. */
+/** Binary files: pictures and fonts are reported, programs and archives are refused. */
 export const binaryRule: DiffRule = change => change.files.flatMap(binaryFindings)
 
 function binaryFindings(file: DiffFile): DiffFinding[] {
@@ -127,7 +127,7 @@ function binaryFindings(file: DiffFile): DiffFinding[] {
 
 const MEDIA = /\.(png|jpe?g|gif|webp|avif|ico|icns|bmp|tiff?|svgz|woff2?|ttf|otf|eot|mp3|ogg|wav|mp4|webm|pdf)$/i
 
-/** Lines that git leaves where two sides meet. `=======` alone underlines a heading in documents. */
+/** Conflict markers of git. `=======` alone underlines a heading in documents. */
 export const mergeMarkerRule: DiffRule = change =>
   change.files.flatMap(file => {
     const begin = file.added.find(({ text }) => /^(<{7}|>{7}|\|{7})( |$)/.test(text))
@@ -138,10 +138,10 @@ export const mergeMarkerRule: DiffRule = change =>
     return [block('diff.merge-marker', text, { file: file.path, line: found.line })]
   })
 
-/** Keys, tokens and passwords in lines that were added. What was found is never shown: only which kind, and where. */
+/** Keys, tokens and passwords in added lines. The secret itself is never shown: only its kind and position. */
 export const secretRule: DiffRule = change => change.files.flatMap(file => secretFindings(file))
 
-/** One file tells the same story many times; after this many nobody reads on. */
+/** How many findings one file may give: more would repeat the same. */
 const MOST_OF_A_FILE = 5
 
 function secretFindings(file: DiffFile): DiffFinding[] {
@@ -152,7 +152,7 @@ function secretFindings(file: DiffFile): DiffFinding[] {
   for (const line of file.added) {
     if (findings.length >= MOST_OF_A_FILE) break
     const text = line.text.slice(0, LONGEST_LINE)
-    // Indented anew or moved within the file: it was there before.
+    // A line that was only indented or moved within the file existed before.
     if (known.has(text.trim())) continue
     const seen = vendorKey(text) ?? (isMade || isHashed(file.path) ? undefined : namedSecret(text))
     if (seen !== undefined) findings.push(findingOf(seen, file, line, isMade))
@@ -160,18 +160,18 @@ function secretFindings(file: DiffFile): DiffFinding[] {
   return findings
 }
 
-/** Minified code is one line; what is in it beyond this is not looked at twice. */
+/** Minified code is one line; only this much of a line is searched. */
 const LONGEST_LINE = 4_000
 
 function findingOf(kind: string, file: DiffFile, { line }: DiffLine, isMade: boolean): DiffFinding {
   const at = { file: file.path, line }
-  // A key of a test or an example is mostly made up; a person looks at it all the same.
+  // A key in a test or an example is usually made up; a person is shown it all the same.
   if (isMade) return note('diff.secret', `${kind} stands in ${file.path}, line ${line}: is it made up?`, at)
   const way = 'read it from the environment instead, and treat it as known to others from now on'
   return block('diff.secret', `${kind} stands in ${file.path}, line ${line}: ${way}.`, at)
 }
 
-/** Shapes that only a vendor's own keys have. */
+/** Patterns that only keys of a certain vendor match. */
 const VENDOR_KEYS: [RegExp, string][] = [
   [/-----BEGIN ((RSA|EC|DSA|OPENSSH|PGP|ENCRYPTED) )?PRIVATE KEY( BLOCK)?-----/, 'A private key'],
   [/\b(AKIA|ASIA)[A-Z0-9]{16}\b/, 'A key of AWS'],
@@ -205,7 +205,7 @@ function vendorKey(text: string): string | undefined {
   return undefined
 }
 
-/** `apiKey: "…"`, `PASSWORD=…`: the name says secret, and the value is as mixed as one. */
+/** `apiKey: "…"`, `PASSWORD=…`: the name means a secret, and the value looks random. */
 const NAMED =
   /(?<![A-Za-z])(?:[A-Za-z0-9]{0,30}[_-]?)?(password|passwd|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?secret|auth[_-]?key|credentials?)["'`]?\s{0,4}(?::=|=>|[:=])\s{0,4}["'`]?([A-Za-z0-9+/_=.~!@#$%^&*-]{12,200})["'`]?/gi
 
@@ -217,7 +217,7 @@ function namedSecret(text: string): string | undefined {
   return undefined
 }
 
-/** A word of a program or a sentence has less of everything than a key: letters, digits, and bits for each sign. */
+/** A key has more letters, digits and entropy per character than a word of a program or a sentence. */
 function isMixed(value: string): boolean {
   if (/^(process|os|env|config|settings|self|this|ctx|req|props|args|options|import|Deno|Bun)\b/.test(value))
     return false
@@ -226,7 +226,7 @@ function isMixed(value: string): boolean {
   return entropy(value) >= (value.length >= 20 ? 3.5 : 3.2)
 }
 
-/** Bits for each sign, by Shannon. */
+/** Shannon entropy in bits per character. */
 function entropy(value: string): number {
   const counts = new Map<string, number>()
   for (const sign of value) counts.set(sign, (counts.get(sign) ?? 0) + 1)
@@ -247,7 +247,7 @@ function isMadeUp(value: string, line: string): boolean {
   return /\b(example|made[- ]up|not a (real )?secret|pragma: allowlist secret|gitleaks:allow)\b/i.test(line)
 }
 
-/** Files that are full of hashes by their nature. */
+/** Files that naturally contain many hashes. */
 function isHashed(path: string): boolean {
   return isGenerated(path) || isSnapshot(path) || /\.(sum|lock|svg|csv|ipynb|map|sri|integrity)$/i.test(path)
 }

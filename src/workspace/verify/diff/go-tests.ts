@@ -6,7 +6,7 @@ import { markTroubles } from './troubles.ts'
 
 const TEST_BEGINS = /^func\s+(?:\([^)]*\)\s*)?((?:Test|Fuzz|Example)\w*)\s*\(([^)]*)\)\s*\{/gm
 
-/** Tests of `go test`, with their subtests and tables inside. */
+/** Tests of `go test`, with their subtests and tables. */
 export function goTests(masked: Masked, file: string): TestCase[] {
   const { code } = masked
   const left = buildTag(masked)
@@ -16,7 +16,7 @@ export function goTests(masked: Masked, file: string): TestCase[] {
       const open = match.index + match[0].length - 1
       const body: [number, number] = [open, closingOf(code, open)]
       const assertions = goAssertions(masked, ...body)
-      // `if got != want { t.Error() }` is how an assertion is written: only an `if` around that one is a condition.
+      // `if got != want { t.Error() }` is an assertion in Go: only an `if` around it is a condition.
       markTroubles(masked, body, assertions, 1)
       const skip = left ?? skipInside(masked, body)
       return {
@@ -54,7 +54,7 @@ function skipInside({ code, bare }: Masked, [from, to]: [number, number]): { ski
     else if (code[place] === '{') {
       const line = bare.slice(bare.lastIndexOf('\n', place) + 1, place)
       const condition = /\bif\s+(.*)$/.exec(line)?.[1]
-      // In a subtest or a loop it leaves out only some: which, is known when it runs.
+      // In a subtest or a loop it skips only some cases, which are known only at run time.
       return {
         skip: condition === undefined ? 'always' : skipKind(goCondition(condition)),
         skipText: `t.${found[1]}()${condition ? ` if ${condition}` : ''}`,
@@ -82,7 +82,7 @@ function tableOf({ code, bare }: Masked, [from, to]: [number, number]): string[]
 const ASSERTION_BEGINS =
   /(?<![\w.])(?:(?:t|tb|b|tt|st)\.(Errorf?|Fatalf?|Fail|FailNow)|(?:assert|require|is|s|suite|c|qt|a|r|must)\.([A-Z]\w*)|((?:assert|require|check|must|expect|verify)[A-Z]\w*))\s*(?:\[[^\]()]{0,60}\])?\(/g
 
-/** `if got != want { t.Errorf(…) }`, and what testify and its like have. */
+/** `if got != want { t.Errorf(…) }`, and the functions of testify and similar libraries. */
 export function goAssertions(masked: Masked, from: number, to: number): FoundAssertion[] {
   const found: FoundAssertion[] = []
   const { code } = masked
@@ -109,12 +109,12 @@ function called(masked: Masked, matcher: string, from: number, [open, closed]: [
   return foundAt(masked, [from, closed], { matcher: plain, isNegated, args })
 }
 
-/** What is asserted is the condition under which it complains; the words of the complaint are for people. */
+/** The assertion is the condition of the error; the text of the error is only for people. */
 function complaint(masked: Masked, from: number, to: number, least: number): FoundAssertion {
   const condition = conditionAround(masked, from, least)
   if (condition === undefined)
     return foundAt(masked, [from, to], { matcher: 'fail', isNegated: false, args: ['fail'] }, 'fail')
-  // It complains where the condition holds: the turned one is what is asserted.
+  // The error is reported where the condition holds: the assertion is the negated condition.
   return foundAt(masked, [from, to], { matcher: 'if', isNegated: false, args: [condition] }, `if ${squeeze(condition)}`)
     .strength === 0
     ? {
@@ -142,7 +142,7 @@ function words(condition: string): string[] {
   return [...condition.replace(/"[^"]*"/g, '').matchAll(/[A-Za-z_]\w*/g)].map(([word]) => word)
 }
 
-/** `got != want` complains, so `got == want` is asserted. */
+/** `got != want` reports an error, so `got == want` is asserted. */
 function turned(condition: string): string {
   const last = condition.slice(condition.lastIndexOf(';') + 1)
   if (/!=\s*nil\b/.test(last)) return 'bare'
@@ -154,7 +154,7 @@ function turned(condition: string): string {
   return 'bare'
 }
 
-/** The condition of the block in which a place stands, if it is that of an `if`. */
+/** The condition of the block around a position, if it is an `if`. */
 function conditionAround({ code, bare }: Masked, at: number, least: number): string | undefined {
   let depth = 0
   for (let place = at - 1; place >= least; place--) {

@@ -5,12 +5,12 @@ import { markTroubles } from './troubles.ts'
 
 const TEST_BEGINS =
   /(?<![\w$.])((?:t|s|ctx|Deno)\.test|describe|context|suite|it|test|specify|fit|fdescribe|xit|xtest|xdescribe|xspecify|xcontext)((?:\s*\.\s*[A-Za-z]+)*)\s*(?=[(`])/g
-/** Words after a dot that make it something else than a test. */
+/** Words after a dot with which a call is not a test. */
 const OTHER =
   /^(before|after|beforeEach|afterEach|beforeAll|afterAll|use|step|extend|mock|setTimeout|info|slow|configure|poll)$/
 const GROUPS = /^(describe|context|suite|fdescribe|xdescribe|xcontext)$/
 
-/** Nobody writes more into a file; whoever does wants to hold us up. */
+/** No real file has more; one that does was written to slow the check down. */
 const MOST_BLOCKS = 1_500
 
 interface Block {
@@ -25,7 +25,7 @@ interface Block {
   body: [number, number]
 }
 
-/** Tests of node:test, jest, vitest, mocha, ava and their like. */
+/** Tests of node:test, jest, vitest, mocha, ava and similar runners. */
 export function javascriptTests(masked: Masked, file: string): TestCase[] {
   const blocks = [...blocksOf(masked)]
   const loops = [...loopsOf(masked)]
@@ -144,7 +144,7 @@ interface Loop {
   cases: string[]
 }
 
-/** `for (const row of [ … ])` and `[ … ].forEach(` around tests: tables by hand. */
+/** `for (const row of [ … ])` and `[ … ].forEach(` around tests: tables written by hand. */
 function* loopsOf(masked: Masked): Generator<Loop> {
   const { code } = masked
   for (const match of code.matchAll(/\bfor\s*\(\s*(?:const|let|var)\s[^;]*?\sof\s+/g)) {
@@ -170,7 +170,7 @@ function listAt(masked: Masked, at: number): string[] {
   return name === undefined ? [] : named(masked, name)
 }
 
-/** The list that a name stands for, in the same file. */
+/** The list that a name refers to, in the same file. */
 function named(masked: Masked, name: string): string[] {
   const found = new RegExp(`\\b(?:const|let|var)\\s+${name.replaceAll('$', '\\$')}\\b[^=\\n]*=\\s*(?=[[{])`).exec(
     masked.code,
@@ -208,10 +208,10 @@ function rowsOf({ code, bare }: Masked, span: [number, number] | undefined): str
 const ASSERTION_BEGINS =
   /(?<![\w$.])(?:(?:t|test|ctx|context|chai|browser)\.)?(expect(?:\.soft|\.poll)?|assert(?:\.\w+)*|(?:assert|expect|should)[A-Z]\w*|t\.(?:is|not|deepEqual|notDeepEqual|like|true|false|truthy|falsy|throws|throwsAsync|notThrows|notThrowsAsync|regex|notRegex|pass|fail|equal|same|strictSame|match|ok|notOk|equals|error|rejects|snapshot))\s*(?:<[^()<>]{0,80}>\s*)?\(/g
 
-/** A test with more of them is a table that nobody reads. */
+/** How many assertions of one test are read: a test with more is a table that nobody reads. */
 const MOST_OF_A_TEST = 400
 
-/** `expect(…).toBe(…)`, `assert.equal(…)`, `t.is(…)`, and functions called as if they were such. */
+/** `expect(…).toBe(…)`, `assert.equal(…)`, `t.is(…)`, and functions with names of assertions. */
 export function javascriptAssertions(masked: Masked, from: number, to: number): FoundAssertion[] {
   const found: FoundAssertion[] = []
   const { code } = masked

@@ -9,17 +9,17 @@ export interface JudgeJob {
   settings: DiffSettings
 }
 
-/** A large change takes a second; what takes longer than this was written to take long. */
+/** A large change takes a second; one that takes longer than this was written to do so. */
 const DEADLINE_MS = 60_000
 /** Longer than the pauses between the tasks of a run. */
 const KEEP_MS = 60_000
 
-/** Judges changes; what could not be judged in time is a finding that blocks. */
+/** Judges changes; a change that could not be judged in time gives a blocking finding. */
 export type JudgeDiff = (job: JudgeJob, limits?: Limits) => Promise<Finding[]>
 
 /**
- * Judges a change in a thread of its own: the agent wrote the texts, and neither a pattern that it found nor their size may
- * hold up the daemon. What could not be judged in time is a finding that blocks.
+ * Judges a change in its own thread: the agent wrote the texts, and neither a regular expression that they make slow nor their
+ * size may block the daemon. A change that could not be judged in time gives a blocking finding.
  */
 export const judgeApart: JudgeDiff = async (job, limits = {}) => {
   const worker = startWorker()
@@ -33,8 +33,9 @@ export const judgeApart: JudgeDiff = async (job, limits = {}) => {
 }
 
 /**
- * The same with a thread that is kept for the next change, because its start takes longer than most changes. One that had to be cut
- * off is not used again, and while it is busy another change gets a thread of its own. It goes when nobody has asked for a while.
+ * Judges changes with a thread that is kept for the next change, because starting it takes longer than most changes. A thread that
+ * had to be terminated is not used again, and while it is busy another change gets its own thread. It ends when it was not used for
+ * a while.
  */
 export function keepJudge({ keepMs = KEEP_MS } = {}): JudgeDiff {
   let kept: Worker | undefined
@@ -64,7 +65,7 @@ export function keepJudge({ keepMs = KEEP_MS } = {}): JudgeDiff {
   }
 }
 
-/** Too slow, out of memory or called off: all the same here, for nobody looked at the change. */
+/** Too slow, out of memory or aborted: in all cases the change was not judged. */
 const UNREAD: Finding = {
   code: 'diff.unread',
   weight: 'block',
@@ -89,14 +90,14 @@ interface Limits {
   deadlineMs?: number
 }
 
-/** It runs from source as `.ts` and from the published package as `.js`, whichever this file is. */
+/** The worker is `.ts` when run from source and `.js` in the published package, like this file. */
 function startWorker(): Worker {
   const worker = new Worker(entryUrl('workspace/verify/diff/judge-worker'), {
     resourceLimits: { maxOldGenerationSizeMb: 1024, stackSizeMb: 4 },
     env: {},
     execArgv: [],
   })
-  // Whoever waits for an answer hears of it; nobody else may fall over it.
+  // A caller that waits for an answer gets the error; otherwise it must not crash the process.
   worker.on('error', () => undefined)
   return worker
 }

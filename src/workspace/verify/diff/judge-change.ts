@@ -28,16 +28,16 @@ const TAMPERING_RULES: readonly DiffRule[] = [
 
 const RULES: readonly DiffRule[] = [sizeRule, pathRule, secretRule, binaryRule, mergeMarkerRule, ...TAMPERING_RULES]
 
-/** A report with more lines than these is read by nobody. What keeps the task from being done comes first. */
+/** Most findings of a report, since nobody reads more. Blocking ones come first. */
 const MOST_FINDINGS = 60
 
-/** What all rules see in a change, without what a person lets pass. Pure. */
+/** The findings of all rules for a change, without those that a person allows. Pure. */
 export function judgeChange(change: DiffChange, settings: DiffSettings): Finding[] {
   const found = RULES.flatMap(rule => rule(change, settings)).filter(finding => !isAllowed(finding, settings.allow))
   return once(found).sort(byWeight).slice(0, MOST_FINDINGS)
 }
 
-/** `path.ci` lets the finding pass anywhere, `path.ci:.github/workflows/docs.yml` only there. */
+/** `path.ci` allows the finding anywhere, `path.ci:.github/workflows/docs.yml` only there. */
 function isAllowed({ code, file }: DiffFinding, allow: readonly string[]): boolean {
   return allow.some(each => {
     if (each === code) return true

@@ -3,9 +3,9 @@ import { isDocument, isGenerated, languageOf } from './file-kind.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 
 interface Silencer {
-  /** What the program reads, in a comment or an attribute. */
+  /** The text that the checker reads, in a comment or an attribute. */
   shape: RegExp
-  /** Silent for a whole file, or about everything at once. */
+  /** Whether it silences a whole file, or all rules at once. */
   isWide(text: string): boolean
 }
 
@@ -43,7 +43,7 @@ const SILENCERS: Silencer[] = [
   { shape: /(rubocop:disable|@SuppressWarnings|NOSONAR|@phpstan-ignore|coverage:ignore)\b[^\n]*/, isWide: () => false },
 ]
 
-/** Checkers that were told to be silent about something that they were not silent about before. */
+/** New comments that silence a checker. */
 export const lintRule: DiffRule = change => {
   const known = new Map<string, number>()
   for (const file of change.files)
@@ -101,7 +101,7 @@ function found(line: string): FoundSilencer[] {
   return []
 }
 
-/** In a string it is spoken of, and not said. */
+/** In a string the directive is only mentioned and has no effect. */
 function isQuoted(line: string, text: string): boolean {
   const before = line.slice(0, line.indexOf(text))
   return (
@@ -110,7 +110,7 @@ function isQuoted(line: string, text: string): boolean {
   )
 }
 
-/** A rule that is named, and why it does not fit here. */
+/** Whether a rule is named together with a reason why it does not apply. */
 function hasReason({ text }: FoundSilencer, line: string, above: string): boolean {
   if (/--\s+\S{3,}|:\s+[^:\s]\S*\s+\S+\s+\S+/.test(text) && !/^#\s*noqa:\s*\w+\s*$/.test(text)) return true
   if (/@ts-(expect-error|ignore)\s*[-:–]*\s*\S+\s+\S+\s+\S+/.test(text)) return true

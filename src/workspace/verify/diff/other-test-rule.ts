@@ -5,8 +5,8 @@ import { removedNames, speaksOf } from './removed-code.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 
 /**
- * Tests in languages that are not read one by one, line by line: what marks a test as left out, what asserts, and how exactly. A line
- * that only moved is no change, within the file or to another.
+ * Tests in languages whose tests are not parsed are compared line by line: skip marks, assertions, and how exact they are. A line
+ * that only moved, within the file or to another, is no change.
  */
 export const otherTestRule: DiffRule = change => {
   const files = change.files.filter(file => file.kind === 'text' && isOtherTest(file.path))
@@ -22,7 +22,7 @@ export const otherTestRule: DiffRule = change => {
   ]
 }
 
-/** By the names that runners look for: Java, Kotlin, Scala, Groovy, C#, Ruby, PHP, Swift, C and C++, Elixir, Dart, bats. */
+/** File names that runners look for: Java, Kotlin, Scala, Groovy, C#, Ruby, PHP, Swift, C and C++, Elixir, Dart, bats. */
 function isOtherTest(path: string): boolean {
   const name = nameOf(path)
   return (
@@ -48,7 +48,7 @@ const SKIPS: RegExp[] = [
   /\bskip:\s*(true|['"])/,
 ]
 
-/** Machines differ in these: what is left out on one of them runs on another. */
+/** Machines differ in these: a test that is skipped on one of them runs on another. */
 const ELSEWHERE = /platform|windows|darwin|mac_?os|linux|jruby|version|skip_?(if|unless)|\bif\b|\bunless\b/i
 
 function skips(file: DiffFile): DiffFinding[] {
@@ -64,7 +64,7 @@ function skips(file: DiffFile): DiffFinding[] {
   })
 }
 
-/** Nobody writes longer lines. */
+/** Longer lines were not written by a person. */
 const LONGEST = 1_000
 
 interface Place extends DiffLine {
@@ -83,7 +83,7 @@ function withoutSame(gone: readonly Place[], come: readonly Place[]): { gone: Pl
   return { gone: without(gone, come), come: without(come, gone) }
 }
 
-/** Those of the first for which there is none of the others. */
+/** The entries of the first list without a counterpart in the other. */
 function without(some: readonly Place[], others: readonly Place[]): Place[] {
   const left = new Map<string, number>()
   for (const { text } of others) left.set(squeezed(text), (left.get(squeezed(text)) ?? 0) + 1)
@@ -94,10 +94,10 @@ function without(some: readonly Place[], others: readonly Place[]): Place[] {
   })
 }
 
-/** What makes a runner take a function for a test. */
+/** Marks by which a runner recognises a function as a test. */
 const MARKS = /^\s*(@(Test|ParameterizedTest|RepeatedTest)\b|\[\s*(Fact|Theory|Test|TestCase|TestMethod)\b|#\[Test\])/
 
-/** The function is still there, and no runner knows it for a test any more. */
+/** The function still exists, but no runner recognises it as a test any more. */
 function unmarked(gone: readonly Place[], come: readonly Place[], removed: ReadonlySet<string>): DiffFinding[] {
   const were = gone.filter(({ text }) => MARKS.test(text))
   const isLess = were.length > come.filter(({ text }) => MARKS.test(text)).length
@@ -114,7 +114,7 @@ const EXACT =
 const VAGUE =
   /\b(assertNotNull|assertNotEmpty|assertIs\w+|assertInstanceOf|assert_not_nil|refute_nil|XCTAssertNotNil|XCTAssertNoThrow|XCTAssertTrue\(\s*true|assertTrue\(\s*true|EXPECT_TRUE\(\s*true|Assert\.(NotNull|IsNotNull|NotEmpty|True\(\s*true)|assertDoesNotThrow|EXPECT_NO_THROW)\b|\b(be_truthy|be_present|be_a|be_an|be_kind_of|not_to be_nil|not_to raise_error|isNotNull|isNotEmpty|shouldNotBe)\b|\[\[?\s+-n\s/
 
-/** What was compared is only there now. */
+/** A value that was compared is now only checked for existence. */
 function weaker(gone: readonly Place[], come: readonly Place[]): DiffFinding[] {
   const [were, are] = [gone.filter(({ text }) => EXACT.test(text)), come.filter(({ text }) => EXACT.test(text))]
   const first = come.find(
@@ -126,7 +126,7 @@ function weaker(gone: readonly Place[], come: readonly Place[]): DiffFinding[] {
   return [block('test.weakened', text, { file: first.file, line: first.line })]
 }
 
-/** The same, without the value. */
+/** Whether another assertion is about the same things, without the exact values. */
 function says(exact: string, other: string): boolean {
   if (!ASSERTS.test(other)) return false
   const values = literalsIn(exact).filter(each => !/^(true|false|null|nil|[01]|"")$/.test(each))
@@ -134,11 +134,11 @@ function says(exact: string, other: string): boolean {
   return isAbout && values.some(each => !literalsIn(other).includes(each))
 }
 
-/** One that stands for many: its rows are not counted here. */
+/** A parametrised test stands for many: its rows are not counted here. */
 const TABLES =
   /DataProvider|@dataProvider|ParameterizedTest|\[Theory|InlineData|CsvSource|MethodSource|shared_examples|it_behaves_like|\bwhere:|INSTANTIATE_TEST|\.each\b|\bfor\b|\bforEach\b/
 
-/** Less is asserted than before, and not because what it was about is gone, nor in other words. */
+/** Fewer assertions than before, neither because their subject was removed nor because they were reworded. */
 function fewer(gone: readonly Place[], come: readonly Place[], removed: ReadonlySet<string>): DiffFinding[] {
   const isAsserting = ({ text }: Place) => ASSERTS.test(text)
   const [were, are] = [gone.filter(isAsserting), come.filter(isAsserting)]
@@ -170,7 +170,7 @@ const CODE = /\.(java|kt|scala|groovy|cs|rb|php|swift|cpp|cc|cxx|c|h|hpp|mm?|exs
 const DEFINED =
   /\b(?:class|interface|struct|enum|record|module|defmodule|defp?|func|fun|function|trait|object|extension|protocol)\s+(?:self\.)?([A-Za-z_]\w{2,})|\b[\w<>[\]?*&]+\s+([a-zA-Z_]\w{2,})\s*\([^;{}]*\)\s*(?:const\s*)?\{/g
 
-/** Names that the program has no more, in whichever language it is written. */
+/** Names that were removed from the program, in any language. */
 function namesGone(change: DiffChange): Set<string> {
   const names = removedNames(change)
   const files = change.files.filter(isOtherCode)

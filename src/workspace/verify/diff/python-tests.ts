@@ -35,7 +35,7 @@ export function pythonTests(masked: Masked, file: string): TestCase[] {
   })
 }
 
-/** The lines with `@` right above a place, their brackets closed. */
+/** The decorators right above a position, with closed brackets. */
 function decorators(bare: string, at: number): string {
   const above = bare.slice(0, at).split('\n')
   above.pop()
@@ -122,7 +122,7 @@ function rowsOf(decorators: string): string[] {
   for (const match of decorators.matchAll(/parametrize\s*\(/g)) {
     const open = match.index + match[0].length - 1
     const parts = partsOf(decorators, open + 1, closingOf(decorators, open) - 1)
-    // The names are a text with commas in it: the rows are the first part that is a list.
+    // The names are one string with commas: the rows are the first argument that is a list.
     const list = parts.find(part => /^\s*[[(]/.test(decorators.slice(...part)))
     if (list === undefined) continue
     const begin = decorators.slice(...list).search(/[[(]/)
@@ -134,7 +134,7 @@ function rowsOf(decorators: string): string[] {
   return rows
 }
 
-/** What is indented below the `def` whose bracket opens at `open`. */
+/** The body of the `def` whose bracket opens at `open`. */
 export function blockAfter(code: string, open: number, indent: number): [number, number] {
   const colon = code.indexOf(':', closingOf(code, open))
   if (colon < 0) return [code.length, code.length]
@@ -153,7 +153,7 @@ interface Line {
   code: string
 }
 
-/** Marks assertions that are caught, never reached, or under a condition. */
+/** Marks assertions whose failure is caught, that are never reached, or that are under a condition. */
 function markPythonTroubles(masked: Masked, [from, to]: [number, number], found: FoundAssertion[]): void {
   const lines = linesOf(masked.code, from, to)
   const first = lines.find(line => line.code.trim() !== '')
@@ -173,7 +173,7 @@ function markPythonTroubles(masked: Masked, [from, to]: [number, number], found:
   }
 }
 
-/** A condition under which the test ends without a word, and not because of the machine. */
+/** A condition under which the test silently returns, and that does not depend on the machine. */
 function leavesUnder(line: Line, lines: Line[]): boolean {
   const { from, to } = spanOf(line, lines)
   const below = lines.filter(({ at, code }) => at > from && at < to && code.trim() !== '')
@@ -181,7 +181,7 @@ function leavesUnder(line: Line, lines: Line[]): boolean {
   return isBare && skipKind(line.code.replace(/^\s*if\b|:\s*$/g, '')) !== 'elsewhere'
 }
 
-/** `try:` whose handler takes what an assertion throws and lets it go; `with suppress(…)`. */
+/** `try:` whose handler swallows the error of an assertion; `with suppress(…)`. */
 function isSwallowing(line: Line, lines: Line[], { bare }: Masked): boolean {
   if (/^\s*with\s+(contextlib\.)?suppress\s*\(/.test(line.code)) return /AssertionError|Exception/.test(line.code)
   if (!/^\s*try\s*:/.test(line.code)) return false
@@ -192,7 +192,7 @@ function isSwallowing(line: Line, lines: Line[], { bare }: Masked): boolean {
   return !/\b(raise|fail|assert\w*)\b/.test(bare.slice(handler.at, span.to))
 }
 
-/** From a line to the end of what is indented below it. */
+/** From a line to the end of its indented block. */
 function spanOf(line: Line, lines: Line[]): { from: number; to: number } {
   const next = lines.find(other => other.at > line.at && other.code.trim() !== '' && other.indent <= line.indent)
   const last = lines.at(-1)
@@ -253,7 +253,7 @@ function called(masked: Masked, name: string, from: number, open: number): Found
   return foundAt(masked, [from, closed], { matcher, isNegated: false, args })
 }
 
-/** To the end of the line, or of the last one that an open bracket or a backslash goes on to. */
+/** The end of a statement: of the line, or of the last line that an open bracket or a backslash continues. */
 function statementEnd(code: string, from: number): number {
   let depth = 0
   for (let at = from; at < code.length; at++) {
@@ -266,7 +266,7 @@ function statementEnd(code: string, from: number): number {
   return code.length
 }
 
-/** `assert a == b, "why"`: the words for people are no part of what is asserted. */
+/** `assert a == b, "why"`: the message for people is not part of the assertion. */
 function withoutMessage({ code, bare }: Masked, from: number, to: number): string {
   let depth = 0
   for (let at = from; at < to; at++) {

@@ -8,19 +8,19 @@ import { rustAssertions, rustTests } from './rust-tests.ts'
 import { closingOf, lineAt, type Masked, mask } from './source-text.ts'
 import type { Assertion, TestCase } from './test-case.ts'
 
-/** What a change holds of tests on one side: the tests, and the functions that assert for them. */
+/** The tests on one side of a change, and the helper functions that assert for them. */
 export interface ReadTestFiles {
   cases: TestCase[]
-  /** Functions that assert something, as if they were tests: they are compared in the same way. */
+  /** Helper functions that assert: they are compared like tests. */
   helpers: TestCase[]
 }
 
-/** Longer files are no tests that anybody wrote. */
+/** Longer files are not tests that a person wrote. */
 const LONGEST = 600_000
 
 /**
- * All tests of the changed files, before or after. What a function asserts that a test calls counts as the test's own; one in
- * `asserting` counts as such a function even when it asserts nothing any more.
+ * All tests of the changed files, before or after. Assertions of a helper function count as those of the tests that call it; a
+ * function in `asserting` counts as a helper even if it no longer asserts anything.
  */
 export function readTests(
   files: readonly DiffFile[],
@@ -53,7 +53,7 @@ function readFile({ path, kind }: DiffFile, text: string | undefined): Read[] {
   const masked = mask(text, language)
   const cases = isTest ? testsOf(masked, path, language) : []
   const names = new Set(cases.map(test => test.name))
-  // In Rust a function beside the tests may be the program's own: only one that is called by a test counts.
+  // In Rust a function in the same file may belong to the program: only one that a test calls counts.
   const functions = helperFunctions(masked, language, name => names.has(name)).filter(
     each =>
       language !== 'rust' || /(^|\/)tests\//.test(path) || cases.some(test => test.body.includes(`${each.name}(`)),
@@ -74,7 +74,7 @@ function testsOf(masked: Masked, path: string, language: Language): TestCase[] {
   }
 }
 
-/** Calls of functions that assert are replaced by what those assert, two levels deep. */
+/** Replaces calls of helper functions by their assertions, two levels deep. */
 function withHelpers(test: TestCase, known: ReadonlyMap<string, HelperFunction>): TestCase {
   const called = (body: string) =>
     [...body.matchAll(/([A-Za-z_$][\w$]*)\s*\(/g)].flatMap(([, name]) => known.get(name ?? '') ?? [])
@@ -107,7 +107,7 @@ function asCase(helper: HelperFunction, { file, language, masked }: Read): TestC
   }
 }
 
-/** A function that tests may call, with what it asserts. */
+/** A helper function that tests may call, with its assertions. */
 interface HelperFunction {
   name: string
   line: number
@@ -123,7 +123,7 @@ const DECLARED: Record<Language, RegExp> = {
   rust: /\bfn\s+(\w+)\s*(?:<[^>]*>)?\s*\(/g,
 }
 
-/** Functions of a file that are no tests themselves. */
+/** Functions of a file that are not tests. */
 function helperFunctions(masked: Masked, language: Language, isTest: (name: string) => boolean): HelperFunction[] {
   const { code } = masked
   const found: HelperFunction[] = []

@@ -5,7 +5,7 @@ import { mask } from './source-text.ts'
 const DEFINED =
   /(?:\b(?:function\*?|class|interface|struct|enum|trait|type|def|fn|const|static|let|var|mod)\s+|\bfunc\s+(?:\([^)]*\)\s*)?)([A-Za-z_$][\w$]*)/g
 
-/** Names that the program had and has no more, with what was behind them: not those that only got another name. */
+/** Names that were removed from the program together with their code: not those that were only renamed. */
 export function removedNames(change: DiffChange): Set<string> {
   const files = productChanges(change).filter(file => file.kind === 'text' && languageOf(file.path) !== undefined)
   const before = files.map(file => ({
@@ -20,7 +20,7 @@ export function removedNames(change: DiffChange): Set<string> {
   for (const { code, text } of before)
     for (const [, name = ''] of code.matchAll(DEFINED))
       if (name.length > 2 && !there.has(name) && !isRenamed(text, name, lines)) removed.add(name)
-  // A route, a command or a flag is a name too.
+  // Routes, commands and flags are names too.
   for (const { code } of before)
     for (const [, text = ''] of code.matchAll(/["'`]((?:\/|--)[\w/:{}.-]{2,60})["'`]/g))
       if (!after.includes(text)) removed.add(text)
@@ -29,7 +29,7 @@ export function removedNames(change: DiffChange): Set<string> {
   return removed
 }
 
-/** `options.loose` that is nowhere any more, in a file from which more went than came: taken out, and not renamed. */
+/** `options.loose` that no longer occurs, in a file with more removed than added lines: it was removed and not renamed. */
 function removedOptions(file: DiffFile, there: ReadonlySet<string>): string[] {
   if (file.removed.length <= file.added.length) return []
   const gone = file.removed.map(({ text }) => text).join('\n')
@@ -38,7 +38,7 @@ function removedOptions(file: DiffFile, there: ReadonlySet<string>): string[] {
     .filter(name => !there.has(name))
 }
 
-/** What stood below the name is still there: it has another name now. */
+/** The code below the name still exists: it was renamed. */
 function isRenamed(text: string, name: string, lines: ReadonlySet<string>): boolean {
   const all = text.split('\n')
   const at = all.findIndex(
@@ -59,7 +59,7 @@ function indentOf(line: string): number {
   return /^\s*/.exec(line)?.[0].length ?? 0
 }
 
-/** A module that is gone, unless a file of the same text came. */
+/** A removed module, unless a file with the same text was added. */
 function addModule(removed: Set<string>, path: string, { files }: DiffChange): void {
   const gone = files.find(file => file.path === path)
   const isMoved = files.some(
@@ -71,21 +71,21 @@ function addModule(removed: Set<string>, path: string, { files }: DiffChange): v
   if (!isMoved) removed.add(nameOf(path).replace(/\.\w+$/, ''))
 }
 
-/** Whether a text speaks of something that is gone. */
+/** Whether a text mentions a removed name. */
 export function speaksOf(text: string, removed: ReadonlySet<string>): boolean {
   for (const [word] of text.matchAll(/[A-Za-z_$][\w$]*/g)) if (removed.has(word)) return true
   for (const name of removed) if (/^[/-]/.test(name) && text.includes(name)) return true
   return false
 }
 
-/** Files by which what the program does may have changed: comments, blanks and tests beside the code do not count. */
+/** Files whose change may affect what the program does: comments, blanks and tests in the file do not count. */
 export function productChanges({ files }: DiffChange): DiffFile[] {
   return files.filter(
     file => (isProductCode(file.path, file.after ?? file.before) || DEPENDS.test(file.path)) && isMeant(file),
   )
 }
 
-/** What the program is built with. */
+/** Files that the program is built with. */
 const DEPENDS =
   /(^|\/)(requirements[^/]*\.txt|constraints\.txt|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum)$/
 
@@ -94,7 +94,7 @@ function isMeant(file: DiffFile): boolean {
   return codeOf(file.path, file.before) !== codeOf(file.path, file.after)
 }
 
-/** The program's own part of a file, in one spelling. */
+/** The program code of a file, in a normal form. */
 function codeOf(path: string, text: string): string {
   const language = languageOf(path)
   if (language === undefined) return text.replace(/\s+/g, ' ').trim()
@@ -102,7 +102,7 @@ function codeOf(path: string, text: string): string {
   return mask(own, language).bare.replace(/\s+/g, ' ').trim()
 }
 
-/** In Rust tests stand at the end of the file that they test. */
+/** In Rust, unit tests are at the end of the file that they test. */
 function withoutTests(text: string): string {
   const begin = text.search(/^\s*#\[cfg\(test\)\]\s*(pub\s+)?mod\b/m)
   return begin < 0 ? text : text.slice(0, begin)

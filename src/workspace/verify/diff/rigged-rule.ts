@@ -5,7 +5,7 @@ import { mask } from './source-text.ts'
 
 type Shape = [shape: RegExp, code: 'test.exit' | 'test.rigged', text: string]
 
-/** Lines that end a run, or change what is meant by equal, passed and expected. */
+/** Lines that end a test run, or change the meaning of equal, passed and expected. */
 const SHAPES: Shape[] = [
   [
     /\bprocess\.exit\(\s*0?\s*\)|\bprocess\.exitCode\s*=\s*0\b|\bDeno\.exit\(\s*0?\s*\)/,
@@ -71,7 +71,7 @@ function shapeFindings(file: DiffFile): DiffFinding[] {
   const language = languageOf(file.path)
   if (language === undefined) return []
   const masked = mask(file.after ?? '', language)
-  // A program in a text is not run here; the names of outcomes are texts.
+  // A program in a string is not run here; the names of outcomes are strings.
   const [code, bare] = [masked.code.split('\n'), masked.bare.split('\n')]
   const known = new Set(file.removed.map(({ text }) => text.trim()))
   return file.added.flatMap(({ line, text }) => {
@@ -82,7 +82,7 @@ function shapeFindings(file: DiffFile): DiffFinding[] {
   })
 }
 
-/** What every test gets without asking, by a fixture: a function of the program that gives a fixed value. Not a clock or a machine. */
+/** An automatic fixture that replaces a function of the program by a fixed value. Clocks and the machine do not count. */
 function everywhere({ path, added, after = '' }: DiffFile): DiffFinding[] {
   if (!/(^|\/)conftest\.py$/.test(path) || !/autouse\s*=\s*True/.test(after)) return []
   const shape =
@@ -97,7 +97,7 @@ function everywhere({ path, added, after = '' }: DiffFile): DiffFinding[] {
 const MACHINE =
   /^(time|datetime|os|sys|random|uuid|socket|platform|getpass|locale|secrets|requests|httpx|urllib\w*|aiohttp|smtplib|subprocess|shutil|pathlib|logging|boto3|settings|config)\b|\.(settings|config|clock)\b/
 
-/** Shapes that need more than one line. */
+/** Patterns over more than one line. */
 function wholeFindings({ path, before = '', after = '' }: DiffFile): DiffFinding[] {
   const findings: DiffFinding[] = []
   const equal =
@@ -120,7 +120,7 @@ function wholeFindings({ path, before = '', after = '' }: DiffFile): DiffFinding
 const ASKS =
   /(environ|getenv|process\.env|import\.meta\.env|env::var|Getenv|LookupEnv)[^;]{0,40}\b(PYTEST_CURRENT_TEST|JEST_WORKER_ID|VITEST(_WORKER_ID|_POOL_ID)?|NODE_TEST_CONTEXT|GO_TEST|CARGO_TEST)\b|["'](PYTEST_CURRENT_TEST|JEST_WORKER_ID)["'] in |["'](pytest|unittest)["'] in sys\.modules|flag\.Lookup\("test\.v"\)|testing\.Testing\(\)|\bcfg!\(test\)|strings\.(HasSuffix|Contains)\(os\.Args\[0\], "[./]*test/
 
-/** A program that knows that it is tested can behave for the time being. */
+/** A program that detects a test run can behave differently in it. */
 function productFindings(file: DiffFile): DiffFinding[] {
   if (languageOf(file.path) === undefined) return []
   return file.added.flatMap(({ line, text }) => {
@@ -135,7 +135,7 @@ function productFindings(file: DiffFile): DiffFinding[] {
   })
 }
 
-/** Tests that replace the very thing that they are about. */
+/** Tests that mock the very unit that they test. */
 export const mockRule: DiffRule = change =>
   change.files.flatMap(file => (file.kind === 'text' && isTestFile(file.path, file.after) ? mockFindings(file) : []))
 
@@ -152,7 +152,7 @@ function mockFindings(file: DiffFile): DiffFinding[] {
   })
 }
 
-/** `cart.test.ts`, `test_cart.py` and `cart_test.go` are about `cart`. */
+/** `cart.test.ts`, `test_cart.py` and `cart_test.go` test `cart`. */
 function unitOf(path: string): string {
   return nameOf(path)
     .replace(/\.\w+$/, '')
@@ -172,7 +172,7 @@ function mockedModule(text: string, unit: string): string | undefined {
   return name === unit ? `the module ${path}` : undefined
 }
 
-/** One that the test itself calls; what the unit calls in its turn may well be replaced. */
+/** Whether the test itself calls the function; functions that the unit calls may well be mocked. */
 function mockedFunction(text: string, after: string, unit: string): string | undefined {
   const spied = /\b(?:jest|vi|mock|t\.mock|sinon)\.(?:spyOn|method|stub)\(\s*([\w.]+)\s*,\s*["'`](\w+)["'`]/.exec(text)
   if (spied && /mock(Return|Resolved|Implementation|Rejected)|returns|=>/.test(after))
@@ -193,7 +193,7 @@ function directCall(after: string, name: string, owner: string | undefined, line
   return asserted.test(rest) || assigned.test(rest) ? `${own}.${name}` : undefined
 }
 
-/** The import is gone, and a function of that name stands in the test. */
+/** The import was removed, and the test defines a function of that name. */
 function shadowed(text: string, file: DiffFile): string | undefined {
   if (languageOf(file.path) === undefined) return undefined
   const name =
@@ -208,5 +208,5 @@ function shadowed(text: string, file: DiffFile): string | undefined {
   return imported && !isStill ? name : undefined
 }
 
-/** What comes from beside the tests is theirs to write anew. */
+/** Modules beside the tests belong to them and may be rewritten. */
 const TEST_PLACE = /support|helper|fixture|testing|(^|[/'"])tests?\/|from ['"]\.\/(?!.*src)|conftest/

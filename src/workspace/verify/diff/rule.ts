@@ -1,7 +1,7 @@
 import type { Finding } from '../../../domain/evidence.ts'
 import type { DiffChange, DiffSettings } from './change.ts'
 
-/** Every finding of the diff rules: what it means, in a sentence. The names are stable: a person lists them in `gates.allow`. */
+/** Every finding of the diff rules with its meaning in a sentence. The codes are stable: a person lists them in `gates.allow`. */
 export const DIFF_CODES = {
   'diff.size': 'More lines were changed than `gates.max_changed_lines` allows; generated files do not count.',
   'diff.unread': 'A file was too large, or there were too many, to be looked at.',
@@ -53,15 +53,15 @@ export interface DiffFinding extends Finding {
   code: DiffCode
 }
 
-/** Looks at a whole change and says what it sees. Rules know nothing of one another. */
+/** Examines a whole change and returns its findings. Rules are independent of each other. */
 export type DiffRule = (change: DiffChange, settings: DiffSettings) => DiffFinding[]
 
-/** A finding that keeps the task from being done. */
+/** A finding that blocks the task. */
 export function block(code: DiffCode, text: string, at: { file?: string; line?: number } = {}): DiffFinding {
   return { code, weight: 'block', text, ...at }
 }
 
-/** A finding that is shown. */
+/** A finding that is only shown. */
 export function note(code: DiffCode, text: string, at: { file?: string; line?: number } = {}): DiffFinding {
   return { code, weight: 'note', text, ...at }
 }

@@ -6,7 +6,7 @@ import { markTroubles } from './troubles.ts'
 
 const FUNCTION = /(?:\bpub(?:\([^)\n]*\))?\s+)?(?:\basync\s+)?\bfn\s+(\w+)\s*(?:<[^>\n]*>)?\s*\([^)]*\)[^{};]*\{/g
 
-/** Tests of `cargo test`, in files of their own or beside the code. */
+/** Tests of `cargo test`, in their own files or beside the code. */
 export function rustTests(masked: Masked, file: string): TestCase[] {
   const { code, bare } = masked
   const tests: TestCase[] = []
@@ -19,7 +19,7 @@ export function rustTests(masked: Masked, file: string): TestCase[] {
     markTroubles(masked, body, assertions)
     const line = lineAt(masked.text, match.index)
     const panics = expectedPanic(attributes, line)
-    // What has to fail is no assertion: the test passes by it.
+    // In a test that has to panic, a failing assertion makes the test pass: it does not count.
     if (panics.length > 0) for (const one of assertions) one.trouble ??= 'swallowed'
     tests.push({
       name: match[1] ?? '',
@@ -39,7 +39,7 @@ export function rustTests(masked: Masked, file: string): TestCase[] {
   return tests
 }
 
-/** `#[…]` on the lines right above, and before it on its own; comments are blank by now. */
+/** `#[…]` on the lines right above, and on the same line before it; comments are already blanked. */
 function attributesAbove(bare: string, at: number): string {
   const lines = bare.slice(Math.max(0, at - 4_000), at).split('\n')
   const taken = [lines.pop() ?? '']
@@ -74,7 +74,7 @@ function skipOf(attributes: string, text: string, at: number): { skip?: Skip; sk
   const conditional = /#\s*\[\s*(?:cfg_attr|cfg)\s*\(([^\n]*)\)\s*\]/.exec(attributes)?.[1]
   if (conditional !== undefined && !/^test$/.test(conditional.trim()))
     return { skip: conditionKind(conditional), skipText: `#[cfg(${conditional})]` }
-  // A module that is left out takes its tests with it.
+  // The tests of a disabled module are disabled too.
   const module = /#\s*!?\[\s*cfg\s*\(([^\n]*)\)\s*\]\s*(?:pub\s+)?mod\s+\w+\s*\{(?![\s\S]*\n\}\n)/.exec(
     text.slice(0, at),
   )?.[1]
@@ -92,7 +92,7 @@ function conditionKind(condition: string): Skip {
 const ASSERTION_BEGINS =
   /(?<![\w])((?:debug_|prop_)?assert\w*!|panic!|unreachable!|(?:assert|check|verify|expect)_\w+)\s*[([{]/g
 
-/** `assert_eq!(…)`, `assert!(…)`, and functions called as if they were such. */
+/** `assert_eq!(…)`, `assert!(…)`, and functions with names of assertions. */
 export function rustAssertions(masked: Masked, from: number, to: number): FoundAssertion[] {
   const found: FoundAssertion[] = []
   const { code } = masked

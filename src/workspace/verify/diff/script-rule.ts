@@ -2,7 +2,7 @@ import type { DiffFile } from './change.ts'
 import { isCi, isScriptFile, nameOf } from './file-kind.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 
-/** Commands by which people and machines check the work: in package.json, Makefiles, shell scripts, CI. */
+/** Commands with which people and machines check the work: in package.json, Makefiles, shell scripts, CI. */
 export const scriptRule: DiffRule = change =>
   change.files.flatMap(file => {
     if (file.kind !== 'text') return []
@@ -16,7 +16,7 @@ export const scriptRule: DiffRule = change =>
     return [...named, ...(isCommands ? lineFindings(file, named.length > 0) : []), ...noVerify(file)]
   })
 
-/** Scripts and targets that have a name, compared one by one. */
+/** Named scripts and targets, compared one by one. */
 function namedFindings(file: DiffFile): DiffFinding[] {
   const before = namedCommands(file.path, file.before ?? '')
   if (before === undefined) return []
@@ -28,13 +28,13 @@ function namedFindings(file: DiffFile): DiffFinding[] {
     const shown = `"${name}" of ${file.path}`
     if (next !== undefined)
       return compareCommand({ name: shown, file: file.path, before: command, after: next, others: after })
-    // Under another name it is still there.
+    // It still exists under another name.
     if (now.has(command) || (!CHECK_NAME.test(name) && [...now].some(each => CHECKS.test(each)))) return []
     return [block('script.replaced', `${shown} is gone: ${command.slice(0, 80)}`, { file: file.path })]
   })
 }
 
-/** Lines of a script: a check that cannot fail any more, or is not there any more. */
+/** Lines of a script: a check that can no longer fail, or was removed. */
 function lineFindings(file: DiffFile, isTold: boolean): DiffFinding[] {
   const known = new Set(file.removed.map(({ text }) => text.trim()))
   const findings: DiffFinding[] = []
@@ -115,17 +115,17 @@ function noVerify(file: DiffFile): DiffFinding[] {
 }
 
 interface Compared {
-  /** `npm test`, `make lint`: what a person calls it. */
+  /** The name that a person uses: `npm test`, `make lint`. */
   name: string
   file: string
   line?: number | undefined
   before: string
   after: string
-  /** What other names stand for, so that `npm run unit` is known to run something. */
+  /** The commands behind other names, so that `npm run unit` is known to run something. */
   others: ReadonlyMap<string, string>
 }
 
-/** What was done to a command that checks the work. */
+/** The findings about a change to a command that checks the work. */
 function compareCommand({ name, file, line, before, after, others }: Compared): DiffFinding[] {
   if (before === after) return []
   const at = { file, ...(line === undefined ? {} : { line }) }
@@ -137,7 +137,7 @@ function compareCommand({ name, file, line, before, after, others }: Compared): 
   const lost = [...new Set(toolsIn(withOthers(before, others)))].filter(tool => !whole.includes(tool))
   const tools = toolsIn(whole)
   if (lost.length > 0) {
-    // One runner for another is a migration; nothing for one is not.
+    // Replacing one runner by another is a migration; removing it is not.
     const isReplaced = tools.some(tool => !before.includes(tool))
     return isReplaced
       ? [note('script.replaced', `${name} runs something else: ${shown(after)}`, at)]
@@ -168,7 +168,7 @@ function isNothing(command: string): boolean {
   )
 }
 
-/** Single files behind a runner: `vitest run test/easy.test.ts`. */
+/** Single files after a runner: `vitest run test/easy.test.ts`. */
 function operandFiles(command: string): string[] {
   return command.match(/(?<=\s)[\w./-]+(\.test|\.spec|_test|\/test_\w+)\.[cm]?[a-z]{2,3}x?(::\w+)?(?=\s|$)/g) ?? []
 }
@@ -177,7 +177,7 @@ function shown(command: string): string {
   return command.length > 100 ? `${command.slice(0, 97)}…` : command
 }
 
-/** Commands of a file by their names; undefined where the file has none by its nature. */
+/** Commands of a file by name; undefined for a kind of file without named commands. */
 function namedCommands(path: string, text: string): Map<string, string> | undefined {
   const name = nameOf(path)
   if (name === 'package.json' || name === 'composer.json') return jsonScripts(text, 'scripts')
@@ -195,11 +195,11 @@ function jsonScripts(text: string, key: string): Map<string, string> {
       Object.entries(found).flatMap(([name, command]) => (typeof command === 'string' ? [[name, command]] : [])),
     )
   } catch {
-    return new Map() // half written, which a build tells
+    return new Map() // invalid JSON, which the build reports
   }
 }
 
-/** `test: deps` and the lines with a tab below it. */
+/** `test: deps` and the lines below it that begin with a tab. */
 function targets(text: string): Map<string, string> {
   const found = new Map<string, string>()
   let name: string | undefined
@@ -242,15 +242,15 @@ function sections(text: string): Map<string, string> {
   return found
 }
 
-/** Commands that check the work, and words for them in names of scripts, targets and steps. */
+/** Commands that check the work, and their names in scripts, targets and steps. */
 const CHECKS =
   /\b(jest|vitest|mocha|ava|tap|node --test|playwright|cypress|karma|pytest|py\.test|unittest|tox|nox|go test|go vet|gotestsum|golangci-lint|staticcheck|cargo (test|nextest|clippy|check|fmt)|clippy|eslint|biome|oxlint|tsc|vue-tsc|ruff|flake8|mypy|pyright|pylint|black --check|prettier --check|prettier -c|stylelint|coverage|c8|nyc|codecov|npm (run )?(test|lint|check|typecheck|t\b)|npm t\b|(yarn|pnpm|bun) (run )?(test|lint|check|typecheck)|make (test|check|lint)|just (test|check|lint)|deno (test|lint|check)|bun test|rspec|phpunit|gradle\w* (test|check)|mvn (test|verify)|dotnet test|mix test|swift test|ctest)\b/
 
-/** Names of scripts and targets that a person trusts to check. */
+/** Names of scripts and targets that people rely on as checks. */
 const CHECK_NAME =
   /^(pre|post)?(test|tests|lint|check|checks|typecheck|type-check|types|tsc|coverage|cover|cov|verify|validate|ci|e2e|unit|integration|build|format-check|format:check)([:._-][\w:.-]+)?$/
 
-/** What makes a command succeed whatever it does. */
+/** Additions that make a command succeed whatever it does. */
 function silencerIn(command: string): string | undefined {
   return (
     /\|\|\s*(true|:|exit 0|\/bin\/true|echo\b[^|&;]*|\(exit 0\)|cd \.|ver>nul)\s*(\)|"|'|$|;|&&)/
@@ -272,7 +272,7 @@ function silencerIn(command: string): string | undefined {
   )
 }
 
-/** Flags that leave out some of what would be checked. */
+/** Flags that exclude something from the check. */
 const NARROWS =
   /(?<=\s)(--testPathIgnorePatterns|--testPathPatterns?|--testNamePattern|--test-name-pattern|--test-skip-pattern|--grep|-g|-t|-k|-m|--deselect|--ignore(-glob)?|--exclude|--skip|-run|-skip|--shard|--onlyChanged|-o|--changed|--bail|--lf|--last-failed|--sw|--maxfail|-x|--collect-only|--co|--listTests|--no-run|--lib|--bins|--related|--findRelatedTests|--dry-run|-short|-list)(?=[\s=]|$)/g
 
@@ -282,7 +282,7 @@ export function narrowingFlags(command: string): string[] {
     .filter(flag => !/^(--bail|-x|--maxfail|-m|-o|-t|-g)$/.test(flag) || isNarrowing(flag, command))
 }
 
-/** Short flags mean other things to other programs. */
+/** Short flags have other meanings for other programs. */
 function isNarrowing(flag: string, command: string): boolean {
   if (flag === '-m') return /pytest.*\s-m\s+["']?not /.test(command)
   if (flag === '-t') return /\b(jest|vitest)\b.*\s-t\s/.test(command)

@@ -4,7 +4,7 @@ import { isSnapshot, nameOf } from './file-kind.ts'
 import { productChanges } from './removed-code.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 
-/** Recorded expectations: a runner writes whatever the program does into them, right or wrong. */
+/** Recorded expectations: a runner records whatever the program does, right or wrong. */
 export const snapshotRule: DiffRule = change => {
   const code = productChanges(change)
   return change.files.filter(file => isSnapshot(file.path)).flatMap(file => snapshotFindings(file, code, change))
@@ -13,7 +13,7 @@ export const snapshotRule: DiffRule = change => {
 function snapshotFindings(file: DiffFile, code: DiffFile[], change: DiffChange): DiffFinding[] {
   const at = { file: file.path }
   if (file.status === 'added') return []
-  // Rows that only came belong to new tests; one that changed has a line that went.
+  // Files with only added lines belong to new tests; a changed expectation has a removed line.
   if (file.status === 'modified' && file.kind === 'text' && file.removed.every(({ text }) => text.trim() === ''))
     return []
   const isTestGone = testsOfSnapshot(file.path).some(path =>
@@ -40,10 +40,10 @@ function isMoved(file: DiffFile, { files }: DiffChange): boolean {
   )
 }
 
-/** The code's name stands in the snapshot, in its path or in the test that it belongs to. */
+/** Whether the name of the changed code occurs in the snapshot, in its path or in its test. */
 function isAbout(file: DiffFile, code: DiffFile, { files, unchanged }: DiffChange): boolean {
   const stem = stemOf(code.path)
-  // Fonts, styles and the like are about everything.
+  // Fonts, styles and similar files can affect every snapshot.
   if (
     stem.length < 2 ||
     /^(index|main|mod|lib|app|theme|styles?|requirements|package-lock|go|Cargo|yarn|poetry|uv)$/i.test(stem)
@@ -56,7 +56,7 @@ function isAbout(file: DiffFile, code: DiffFile, { files, unchanged }: DiffChang
   return words.includes(stem.toLowerCase()) || sharesFolder(file.path, code.path)
 }
 
-/** A golden file lies in a folder of the package that it is for. */
+/** A golden file is in a folder of the package that it belongs to. */
 function sharesFolder(snapshot: string, code: string): boolean {
   const folder = snapshot.replace(/\/(__snapshots__|snapshots|testdata|golden|goldens|expected|tests?)(\/.*)?$/, '')
   return folder !== snapshot && /(^|\/)(testdata|snapshots)\//.test(snapshot) && code.startsWith(`${folder}/`)

@@ -1,16 +1,16 @@
 import type { Language } from './file-kind.ts'
 
-/** A text of the same length in which nothing is left but code: what stands in comments and strings is blank. */
+/** A source text with versions of the same length in which comments, or comments and strings, are blanked. */
 export interface Masked {
-  /** As it was. */
+  /** The original text. */
   text: string
-  /** Without comments and without what stands between quotes; the quotes themselves are left. */
+  /** Without comments and without the content of strings; the quotes themselves stay. */
   code: string
-  /** Without comments only. */
+  /** Without comments. */
   bare: string
 }
 
-/** Blanks comments and strings, so that a word in one is never taken for code. It reads no grammar and never fails. */
+/** Blanks comments and strings, so that a word in one is never mistaken for code. It uses no grammar and never fails. */
 export function mask(text: string, language: Language): Masked {
   const code = text.split('')
   const bare = text.split('')
@@ -44,7 +44,7 @@ export function mask(text: string, language: Language): Masked {
   return { text, code: code.join(''), bare: bare.join('') }
 }
 
-/** Of the word before, only as much as tells `return` from a name. */
+/** Only as much of the previous word as is needed to tell `return` from a name. */
 const LONGEST_WORD = 8
 
 function isWord(sign: string | undefined): boolean {
@@ -69,10 +69,10 @@ function commentEnd(text: string, at: number, language: Language): number | unde
 }
 
 interface Quoted {
-  /** What is blanked. */
+  /** The range that is blanked. */
   from: number
   to: number
-  /** Where code goes on. */
+  /** Where the code continues. */
   end: number
 }
 
@@ -93,7 +93,7 @@ function stringAt(text: string, at: number, language: Language, last: string): Q
   return undefined
 }
 
-/** `'a` is a lifetime, `'a'` a letter; `r#"…"#` ends at its own sign. */
+/** `'a` is a lifetime, `'a'` a character; `r#"…"#` ends at its own delimiter. */
 function rustString(text: string, at: number, last: string): Quoted | undefined {
   const raw = /^b?r(#{0,8})"/.exec(text.slice(at, at + 12))
   if (raw && !/\w/.test(last)) {
@@ -115,7 +115,7 @@ function quoted(text: string, at: number, sign: string, many = false): Quoted {
   return { from: at + 1, to: place, end: place + 1 }
 }
 
-/** After a value a slash divides; after an operator or the beginning it begins a pattern. */
+/** After a value a slash divides; after an operator or at the start it begins a regular expression. */
 function mayBeginPattern(last: string): boolean {
   return last === '' || /^[(,=:[!&|?{};+\-*%<>~^]$/.test(last) || /^(return|typeof|case|in|of|await|throw)$/.test(last)
 }
@@ -144,7 +144,7 @@ function endAfter(text: string, what: string, from: number): number {
 
 const CLOSES: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
 
-/** The place after the bracket that closes the one at `open`, in masked code; the end of the text where it is never closed. */
+/** The position after the bracket that closes the one at `open`, in masked code; the end of the text where none does. */
 export function closingOf(code: string, open: number): number {
   const expected: string[] = []
   const end = Math.min(code.length, open + LONGEST_BLOCK)
@@ -160,10 +160,10 @@ export function closingOf(code: string, open: number): number {
   return end
 }
 
-/** A block that is longer than this is none that anybody wrote; brackets that never close must not cost the square. */
+/** No person writes a longer block; brackets that are never closed must not take quadratic time. */
 const LONGEST_BLOCK = 100_000
 
-/** What commas separate between two places, as places: `[from, to]` of each part. */
+/** The parts between commas within a range, as positions: `[from, to]` of each part. */
 export function partsOf(code: string, from: number, to: number): [number, number][] {
   const parts: [number, number][] = []
   let begin = from
@@ -181,7 +181,7 @@ export function partsOf(code: string, from: number, to: number): [number, number
   return parts
 }
 
-/** The line of a place, from 1 on. */
+/** The line of a position, from 1. */
 export function lineAt(text: string, place: number): number {
   let line = 1
   for (let at = text.indexOf('\n'); at >= 0 && at < place; at = text.indexOf('\n', at + 1)) line += 1

@@ -1,55 +1,55 @@
 import type { Language } from './file-kind.ts'
 
-/** `always`: nothing can make it run. `elsewhere`: it runs on other machines than this one may be. `condition`: who knows. */
+/** `always`: it is always skipped. `elsewhere`: it is skipped on some machines only. `condition`: it depends on something unknown. */
 export type Skip = 'always' | 'elsewhere' | 'condition'
 
-/** Something in a test that can make it fail. */
+/** An assertion: something in a test that can make it fail. */
 export interface Assertion {
-  /** In one spelling: blanks put together, comments taken out. */
+  /** In a normal form: blanks collapsed, comments removed. */
   text: string
   line: number
-  /** How much of what could be wrong it would see: 0 cannot fail, 1 is there at all, 2 in part, 3 exactly. */
+  /** How strong it is: 0 cannot fail, 1 checks existence, 2 checks in part, 3 checks exactly. */
   strength: number
-  /** What is compared: the name of the matcher, or the sign. */
+  /** The comparison: the name of the matcher, or the operator. */
   matcher: string
-  /** Numbers, texts and words such as `null` that it holds, as written. */
+  /** Numbers, strings and words such as `null` in it, as written. */
   literals: string[]
-  /** Names that it holds, but for those of the test library. */
+  /** Names in it, except those of the test library. */
   words: string[]
-  /** How it came that it may not count: caught by the test itself, after a return, under a condition. */
+  /** Why it may not count: caught by the test itself, after a return, under a condition. */
   trouble?: 'swallowed' | 'unreached' | 'guarded'
 }
 
-/** One test as its file has it, with all that counts for whether it was made weaker. */
+/** One test of a file, with everything that shows whether it was weakened. */
 export interface TestCase {
   name: string
   file: string
   line: number
   language: Language
   skip?: Skip
-  /** What says so, for the report. */
+  /** The text that skips it, for the report. */
   skipText?: string
   isFocused: boolean
-  /** Without comments, blanks put together. */
+  /** Without comments, blanks collapsed. */
   body: string
   assertions: Assertion[]
-  /** Rows of its table of cases, as written. */
+  /** The rows of its table of cases, as written. */
   cases: string[]
-  /** A function that tests call, and no test itself. */
+  /** Whether it is a helper function that tests call, and not a test. */
   isHelper: boolean
 }
 
-/** What a condition under which a test does not run amounts to, here where the gates run. */
+/** What a skip condition means where the gates run. */
 export function skipKind(condition: string): Skip {
   const text = condition.trim().replace(/^\((.*)\)$/s, '$1')
   if (text === '' || /^(!0|!false|not False|1|true|True|["'`].*["'`])$/s.test(text)) return 'always'
-  // The gates run with CI set, and so does whoever checks afterwards.
+  // The gates run with CI set, and so do later checks.
   if (/\bCI\b|CONTINUOUS_INTEGRATION|GITHUB_ACTIONS/.test(text)) return isTurned(text) ? 'condition' : 'always'
   if (/linux|posix/i.test(text) && !/!=|!==|not |!\s*is/i.test(text)) return 'condition'
   return ELSEWHERE.test(text) ? 'elsewhere' : 'condition'
 }
 
-/** Machines differ in these; what is left out on one of them runs on another. */
+/** Machines differ in these; a test that is skipped on one of them runs on another. */
 const ELSEWHERE =
   /platform|win32|windows|darwin|macos|linux|posix|GOOS|GOARCH|\barch\b|version|semver|testing\.Short|\bshort\b|which\(|LookPath|existsSync|exists\(|docker|is_available|importorskip|getuid|geteuid|is_root|isRoot|locale|find_spec|has_\w+|hasIntl|HAS_/i
 
@@ -57,7 +57,7 @@ function isTurned(text: string): boolean {
   return /!\s*(process\.env|Boolean)|\bnot\b|==\s*""|===?\s*undefined|is None/.test(text)
 }
 
-/** The one that leaves out more. */
+/** The skip that leaves out more. */
 export function worseSkip(one: Skip | undefined, other: Skip | undefined): Skip | undefined {
   for (const kind of ['always', 'condition', 'elsewhere'] as const) if (one === kind || other === kind) return kind
   return undefined

@@ -9,13 +9,13 @@ import type { Assertion, TestCase } from './test-case.ts'
 export interface TestChange extends Paired {
   before: ReadTestFiles
   after: ReadTestFiles
-  /** Names that the program has no more. */
+  /** Names that were removed from the program. */
   removed: ReadonlySet<string>
   /** Whether the program itself was changed. */
   hasCode: boolean
-  /** Everything that is asserted now and was not before, in whichever test. */
+  /** All new assertions, in any test. */
   pool: Assertion[]
-  /** For each assertion how much more often it stands in tests that run than before. */
+  /** For each assertion, how much more often it occurs in running tests than before. */
   standing: ReadonlyMap<string, number>
 }
 
@@ -34,7 +34,7 @@ export function testChangeOf(change: DiffChange): TestChange {
   }
 }
 
-/** Tests as they were, with the names that files of the same text have now: whoever moves a fixture says so in its test. */
+/** The old tests with the current names of moved files: a moved fixture changes the path in its test. */
 function followed(files: readonly DiffFile[]): DiffFile[] {
   const moved = files.flatMap(gone => {
     if (gone.status !== 'deleted' || gone.before === undefined || gone.before.trim() === '') return []
@@ -80,20 +80,20 @@ function poolOf(before: ReadTestFiles, after: ReadTestFiles): Assertion[] {
     })
 }
 
-/** What became of the tests. */
+/** How the tests of before and after correspond. */
 interface Paired {
-  /** Tests that are still there, under whatever name and in whatever file. */
+  /** Tests that still exist, under any name and in any file. */
   pairs: { before: TestCase; after: TestCase }[]
-  /** Tests that are in no file any more, and whose content is in no other test either. */
+  /** Tests that no longer exist, and whose content is in no other test either. */
   gone: TestCase[]
-  /** Tests that were not there before. */
+  /** New tests. */
   fresh: TestCase[]
 }
 
-/** Alike enough to be the same test under another name. */
+/** Similar enough to be the same test under another name. */
 const SAME = 0.5
 
-/** Finds for each test of before the one of after that it became: by name, then by what is in it. */
+/** Finds the new test for each old one: by name, then by content. */
 function pairTests(before: ReadTestFiles, after: ReadTestFiles): Paired {
   const left = new Set(after.cases)
   const alike = openAlike()
@@ -131,7 +131,7 @@ function bestOf(one: TestCase, left: Iterable<TestCase>, fits: (one: TestCase, o
   return best
 }
 
-/** By the words and values in them, and by what they assert. Each test is taken apart once. */
+/** Similarity by words, values and assertions. Each test is analysed once. */
 function openAlike(): (one: TestCase, other: TestCase) => number {
   const parts = new Map<TestCase, { words: string[]; values: string[] }>()
   const partsOf = (test: TestCase) => {
@@ -148,14 +148,14 @@ function openAlike(): (one: TestCase, other: TestCase) => number {
   }
 }
 
-/** The beginning of a test tells which one it is. */
+/** The beginning of a test identifies it. */
 const LONGEST_BODY = 4_000
 
 function tokens(text: string): string[] {
   return text.slice(0, LONGEST_BODY).match(/[A-Za-z_$][\w$]*|"[^"]*"|'[^']*'|`[^`]*`|\d+(?:\.\d+)?/g) ?? []
 }
 
-/** Its values are rows of a table now, or its assertions stand in another test that calls the same. */
+/** Its values are now rows of a table, or its assertions are in another test that calls the same code. */
 function isFolded(one: TestCase, after: readonly TestCase[]): boolean {
   const values = literalsIn(one.body)
   const own = one.assertions.flatMap(each => each.literals)

@@ -5,7 +5,7 @@ import type { Assertion, Skip, TestCase } from './test-case.ts'
 import { type TestChange, testChangeOf } from './test-change.ts'
 import { shortened, weakenedFindings } from './weakened-tests.ts'
 
-/** What was done to tests, one by one: each is followed from before to after, under whatever name and in whatever file. */
+/** Changes of tests, one by one: each is followed from before to after, under any name and in any file. */
 export const testRule: DiffRule = change => {
   const tests = testChangeOf(change)
   return [
@@ -17,9 +17,9 @@ export const testRule: DiffRule = change => {
   ]
 }
 
-/** Tests that are gone. With what they tested, that is told; without, it stands in the way. */
+/** Removed tests. If the tested code was removed too, that is a note; otherwise it blocks. */
 function goneFindings({ gone, removed }: TestChange): DiffFinding[] {
-  // One that was skipped anyway kept nobody from anything.
+  // A test that was always skipped checked nothing.
   const meant = gone.filter(test => test.skip !== 'always')
   return meant.map(test => {
     const at = { file: test.file, line: test.line }
@@ -35,7 +35,7 @@ function isWithItsCode(test: TestCase, removed: ReadonlySet<string>): boolean {
 
 const WORSE: Record<Skip, number> = { elsewhere: 1, condition: 2, always: 3 }
 
-/** Tests that ran and do not run any more, and those beside which no other runs. */
+/** Tests that ran before and no longer run, and those that keep others from running. */
 function skipFindings({ pairs, fresh }: TestChange): DiffFinding[] {
   return [
     ...pairs.flatMap(({ before, after }) => [...skipped(before, after), ...focused(after, before.isFocused)]),
@@ -63,7 +63,7 @@ function focused(test: TestCase, wasFocused: boolean): DiffFinding[] {
   return [block('test.focused', text, { file: test.file, line: test.line })]
 }
 
-/** Rows that went out of a table of cases, or that expect something else. */
+/** Rows that were removed from a table of cases, or that expect something else. */
 function caseFindings(change: TestChange): DiffFinding[] {
   return change.pairs
     .filter(({ before, after }) => before.cases.length > 0 && before.skip !== 'always' && after.skip !== 'always')
@@ -92,7 +92,7 @@ function tableFindings(before: TestCase, after: TestCase, change: TestChange): D
   ]
 }
 
-/** The same values in another spelling, or in another test. */
+/** The same values written differently, or in another test. */
 function isElsewhere(row: string, after: TestCase, come: string[], { after: all }: TestChange): boolean {
   const values = literalsIn(row)
   if (values.length === 0) return come.length > 0
@@ -113,7 +113,7 @@ const TEXTS = {
   guarded: 'is looked at only under a condition',
 } as const
 
-/** Assertions that are still there and do not count any more, and new tests in which none counts. */
+/** Assertions that still exist but no longer count, and new tests in which none counts. */
 function troubledFindings({ pairs, fresh }: TestChange): DiffFinding[] {
   return [
     ...pairs.flatMap(({ before, after }) => (before.skip === 'always' ? [] : newTroubles(before, after))),
@@ -126,7 +126,7 @@ function newTroubles(before: TestCase, after: TestCase): DiffFinding[] {
   for (const kind of ['swallowed', 'unreached', 'guarded'] as const) {
     const now = after.assertions.filter(one => one.trouble === kind)
     const then = before.assertions.filter(one => one.trouble === kind)
-    // A new assertion under a condition is one more; an old one that got a condition is one less.
+    // A new assertion under a condition is a gain; an old one that got a condition is a loss.
     const meant = kind === 'guarded' ? now.filter(one => wasFree(one, before)) : now
     const [first] = meant
     if (first !== undefined && now.length > then.length) return [finding(first, kind, after)]
@@ -134,7 +134,7 @@ function newTroubles(before: TestCase, after: TestCase): DiffFinding[] {
   return []
 }
 
-/** `await ask().catch(() => ({ status: 200 }))`, where 200 is what is asserted: what fails gives what is expected. */
+/** `await ask().catch(() => ({ status: 200 }))`, where 200 is asserted: a failure gives the expected value. */
 function fallback(before: TestCase, after: TestCase): DiffFinding[] {
   const known = new Set([...before.body.matchAll(FALLBACK)].map(([whole]) => whole))
   for (const [whole, value = ''] of after.body.matchAll(FALLBACK)) {
@@ -153,7 +153,7 @@ function wasFree({ text }: Assertion, before: TestCase): boolean {
   return before.assertions.some(one => one.text === text && one.trouble === undefined)
 }
 
-/** A new test whose assertions cannot fail tells nobody anything. */
+/** A new test whose assertions cannot fail proves nothing. */
 function vainTest(test: TestCase): DiffFinding[] {
   const [first] = test.assertions
   if (first === undefined || test.skip === 'always') return []

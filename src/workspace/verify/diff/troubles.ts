@@ -2,7 +2,7 @@ import type { FoundAssertion } from './assertions.ts'
 import { closingOf, type Masked } from './source-text.ts'
 import { skipKind } from './test-case.ts'
 
-/** Marks the assertions of a function with braces that may not count: caught, never reached, or under a condition. */
+/** Marks assertions that may not count, in languages with braces: caught, never reached, or under a condition. */
 export function markTroubles(masked: Masked, [from, to]: [number, number], found: FoundAssertion[], ifs = 0): void {
   const { code } = masked
   const dead = deadFrom(code, from, to)
@@ -22,7 +22,7 @@ interface Span {
   to: number
 }
 
-/** Where a bare `return` of the function itself ends: nothing after it happens. */
+/** The position after an unconditional `return` of the function itself: nothing after it runs. */
 function deadFrom(code: string, from: number, to: number): number | undefined {
   const open = code.indexOf('{', from)
   if (open < 0 || open >= to) return undefined
@@ -40,7 +40,7 @@ function deadFrom(code: string, from: number, to: number): number | undefined {
   return undefined
 }
 
-/** Where the function has left under a condition, without a word: what comes after it is looked at only at times. */
+/** The position after a silent conditional return: assertions after it run only sometimes. */
 function leavesAt({ code, bare }: Masked, from: number, to: number): number | undefined {
   const open = code.indexOf('{', from)
   if (open < 0 || open >= to) return undefined
@@ -50,7 +50,7 @@ function leavesAt({ code, bare }: Masked, from: number, to: number): number | un
     if (left-- === 0) return undefined
     const at = open + match.index
     const condition = bare.slice(at + 2, at + 2 + (match[1] ?? '').length + 1)
-    // On another machine it goes on; and a branch of a branch is not the function's own.
+    // It continues on another machine; and a nested branch is not the function's own.
     if (depthAt(code, open, at) !== 1 || skipKind(condition) === 'elsewhere') continue
     return at + match[0].length
   }
@@ -82,7 +82,7 @@ function statementEnd(code: string, from: number, to: number): number {
   return to
 }
 
-/** `try { … } catch {}` after which all is well, and what catches panics. */
+/** `try { … } catch {}` that swallows the error, and code that catches panics. */
 function* swallowedSpans({ code, bare }: Masked, from: number, to: number): Generator<Span> {
   for (const match of code.slice(from, to).matchAll(/\btry\s*\{/g)) {
     const open = from + match.index + match[0].length - 1
@@ -107,7 +107,7 @@ interface Condition extends Span {
   isNever: boolean
 }
 
-/** Conditions of one function that are looked at. */
+/** How many conditions of one function are checked. */
 const MOST_CONDITIONS = 300
 
 function* conditionSpans({ code, bare }: Masked, from: number, to: number): Generator<Condition> {

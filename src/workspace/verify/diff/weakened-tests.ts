@@ -4,7 +4,7 @@ import { block, type DiffFinding, note } from './rule.ts'
 import type { Assertion, TestCase } from './test-case.ts'
 import type { TestChange } from './test-change.ts'
 
-/** Tests that are still there and would see less than before. */
+/** Tests that still exist but would detect less than before. */
 export function weakenedFindings(change: TestChange): DiffFinding[] {
   return change.pairs
     .filter(({ before }) => before.skip !== 'always')
@@ -37,7 +37,7 @@ function isBlank(body: string): boolean {
   return /^[\s{}()=>,;:]*(async|pass|\.\.\.|t|function|done|_t?)?[\s{}()=>,;:]*$/.test(body)
 }
 
-/** It stands in another test now, in a table of cases, or in one assertion about the whole. */
+/** The assertion is now in another test, in a table of cases, or in one assertion about the whole. */
 function isElsewhere(
   one: Assertion,
   after: TestCase,
@@ -56,7 +56,7 @@ function isElsewhere(
     here.some(other => isCovered(one.literals, other.literals) && other.literals.length > one.literals.length)
   )
     return true
-  // "is there" says nothing beside "is exactly this".
+  // Beside an exact assertion, one about existence adds nothing.
   const stronger = after.assertions.filter(
     other => other.strength >= 2 && one.words.some(word => other.words.includes(word)),
   )
@@ -97,7 +97,7 @@ function replacedFindings(
   const went = without(before.literals, after.literals)
   const came = without(after.literals, before.literals)
   if (went.length === 0 || came.length === 0) return []
-  // Where the subject is another too, the test was written anew rather than bent.
+  // If the subject differs too, the test was rewritten rather than weakened.
   const isSubjectSame = overlap(before.words, after.words) >= 0.4 || before.words.length === 0
   return change.hasCode || !isSubjectSame
     ? [note('test.expected-changed', `${called(test)} expects something else: ${how}.`, at)]
@@ -118,7 +118,7 @@ function rewrittenFinding({ before, after }: Matched['rewritten'][number], test:
   })
 }
 
-/** What is left of a list when each of the others took one away. */
+/** The entries of a list that remain after removing each entry of the other once. */
 function without(list: readonly string[], others: readonly string[]): string[] {
   const left = [...others]
   return list.filter(each => {
@@ -138,19 +138,19 @@ export function shortened(text: string): string {
 }
 
 interface Matched {
-  /** The same thing is asserted in another way. */
+  /** The same thing is asserted differently. */
   replaced: { before: Assertion; after: Assertion }[]
-  /** Something else is expected to be the same: what is asserted about was written anew. */
+  /** The same value is expected of something else: the subject was rewritten. */
   rewritten: { before: Assertion; after: Assertion }[]
-  /** Nothing stands for it any more. */
+  /** No assertion replaces it. */
   removed: Assertion[]
   added: Assertion[]
 }
 
-/** Less alike than this, two assertions have nothing to do with one another. */
+/** Two assertions that are less similar than this are unrelated. */
 const ALIKE = 0.34
 
-/** What became of the assertions of one test. Those that are still there word for word are left out. */
+/** How the assertions of one test changed. Unchanged ones are left out. */
 function matchAssertions(before: readonly Assertion[], after: readonly Assertion[]): Matched {
   const { left: removed, right: added } = withoutSame(before, after)
   const scores = removed.flatMap(one => added.map(other => ({ one, other, score: alike(one, other) })))
@@ -162,7 +162,7 @@ function matchAssertions(before: readonly Assertion[], after: readonly Assertion
     taken.add(one).add(other)
     replaced.push({ before: one, after: other })
   }
-  // Of two that wait for an error, one became the other, whichever error that is.
+  // An assertion that expects an error corresponds to another one that does, whichever error it is.
   for (const one of removed.filter(each => THROWS.test(each.matcher) && !taken.has(each))) {
     const other = added.find(each => THROWS.test(each.matcher) && !taken.has(each))
     if (other === undefined) break
@@ -188,7 +188,7 @@ function isSameExpectation(one: Assertion, other: Assertion): boolean {
   return one.matcher === other.matcher && other.strength >= one.strength && overlap(one.literals, other.literals) === 1
 }
 
-/** Another way to look at the same: a value that is not just any, or most of the names. */
+/** A different assertion about the same subject: it shares a significant value, or most of the names. */
 function isNear(one: Assertion, other: Assertion): boolean {
   if (other.strength < one.strength) return false
   const telling = one.literals.filter(each => !/^(true|false|null|none|nil|undefined|[01]|"")$/.test(each))
@@ -214,11 +214,11 @@ function alike(one: Assertion, other: Assertion): number {
   return 0.6 * words + 0.3 * literals + (one.matcher === other.matcher ? 0.15 : 0)
 }
 
-/** `want := 3`, `expected = [1, 2]`: what is expected, under a name. */
+/** `want := 3`, `expected = [1, 2]`: an expected value in a variable. */
 const WANTED =
   /\b(want|wanted|expected|exp|expectation|should_be|expectedOutput|expected_output)\b(?:\s*:\s*[\w[\]<>]+)?\s*(?::=|=)(?![=>])\s*(.{1,400}?)(?=\s?(?<![\w.])(?:if|for|assert\w*|expect|got|actual|result|const|let|var|require|t\.\w+|self|with|return)\b|;|\}\)?$|$)/g
 
-/** What a test expects, where that stands in a variable: another value, or one that the code under test gives. */
+/** Expected values in variables that changed: another value, or one that the code under test returns. */
 function wantedFindings(before: TestCase, after: TestCase, { hasCode }: TestChange): DiffFinding[] {
   const was = wantedIn(before.body)
   const now = wantedIn(after.body)
@@ -246,14 +246,14 @@ function wantedIn(body: string): Map<string, string> {
   return new Map([...body.matchAll(WANTED)].map(([, name = '', value = '']) => [name, value.trim()]))
 }
 
-/** The function by which the expectation is made is the one that is looked at. */
+/** The expected value is made by the very function under test. */
 function callsSame(value: string, { body, assertions }: TestCase): boolean {
   const names = [...value.matchAll(/([A-Za-z_]\w*)\(/g)].map(([, name]) => name ?? '')
   const rest = body.replace(value, '')
   return names.some(name => rest.includes(`${name}(`) || assertions.some(one => one.words.includes(name)))
 }
 
-/** Whether the same comparison takes more for equal than before. */
+/** Whether the same comparison accepts more as equal than before. */
 function isWider(before: Assertion, after: Assertion): boolean {
   const [one, other] = [toleranceOf(before.text), toleranceOf(after.text)]
   if (one === undefined || other === undefined || one.kind !== other.kind) return false

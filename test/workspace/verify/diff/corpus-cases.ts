@@ -7,7 +7,7 @@ import { readChange } from '../../../../src/workspace/verify/diff/diff-findings.
 import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
 import { repository, type Tree } from './repository.ts'
 
-/** One change of the corpus, as its file tells it: `=== title`, `@@ path`, then the lines of a diff. */
+/** One change of the corpus, in this format: `=== title`, `@@ path`, then the lines of a diff. */
 export interface Case {
   title: string
   file: string
@@ -23,13 +23,13 @@ export interface Judged {
 }
 
 export function readCases(folder: string): Case[] {
-  const place = join(import.meta.dirname, 'corpus', folder)
-  return readdirSync(place)
+  const directory = join(import.meta.dirname, 'corpus', folder)
+  return readdirSync(directory)
     .sort()
-    .flatMap(name => casesIn(readFileSync(join(place, name), 'utf8'), `${folder}/${name}`))
+    .flatMap(name => parseCases(readFileSync(join(directory, name), 'utf8'), `${folder}/${name}`))
 }
 
-function casesIn(text: string, file: string): Case[] {
+function parseCases(text: string, file: string): Case[] {
   return text
     .split(/^=== /m)
     .slice(1)
@@ -51,24 +51,24 @@ function addFile(one: Case, section: string): void {
   if (after.length > 0) one.after[path] = `${after.join('\n')}\n`
 }
 
-/** Judges all cases through one real repository: each lies in a folder of its own, which is taken off again. */
+/** Judges all cases in one real repository: each has its own folder, whose name is removed from the paths again. */
 export async function judgeCases(t: TestContext, cases: readonly Case[]): Promise<Judged[]> {
   const repo = repository(t)
-  const base = repo.commit({ 'README.md': 'a', ...placed(cases, 'before') })
-  const gone = cases.flatMap((one, place) =>
+  const base = repo.commit({ 'README.md': 'a', ...inFolders(cases, 'before') })
+  const gone = cases.flatMap((one, index) =>
     Object.keys(one.before)
       .filter(path => !(path in one.after))
-      .map(path => [`c${place}/${path}`, null] as const),
+      .map(path => [`c${index}/${path}`, null] as const),
   )
-  const after = { ...placed(cases, 'after'), ...Object.fromEntries(gone) }
+  const after = { ...inFolders(cases, 'after'), ...Object.fromEntries(gone) }
   repo.commit(after)
-  for (const [place, one] of cases.entries())
-    for (const path of one.executable) chmodSync(join(repo.directory, `c${place}`, path), 0o755)
+  for (const [index, one] of cases.entries())
+    for (const path of one.executable) chmodSync(join(repo.directory, `c${index}`, path), 0o755)
   const head = repo.commit({})
   const change = await readChange({ directory: repo.directory, base, head })
   if (change === undefined) throw new Error('git cannot show the corpus')
-  return cases.map((one, place) => {
-    const findings = judgeChange(within(change, `c${place}/`), {
+  return cases.map((one, index) => {
+    const findings = judgeChange(within(change, `c${index}/`), {
       maxChangedLines: 5_000,
       forbiddenPaths: [],
       allow: [],
@@ -77,9 +77,9 @@ export async function judgeCases(t: TestContext, cases: readonly Case[]): Promis
   })
 }
 
-function placed(cases: readonly Case[], side: 'before' | 'after'): Tree {
+function inFolders(cases: readonly Case[], side: 'before' | 'after'): Tree {
   return Object.fromEntries(
-    cases.flatMap((one, place) => Object.entries(one[side]).map(([path, text]) => [`c${place}/${path}`, text])),
+    cases.flatMap((one, index) => Object.entries(one[side]).map(([path, text]) => [`c${index}/${path}`, text])),
   )
 }
 

@@ -9,7 +9,7 @@ import { readCases } from './corpus-cases.ts'
 const SETTINGS = { maxChangedLines: 0, forbiddenPaths: [], allow: [] }
 
 function changeOf(path: string, before: string | undefined, after: string | undefined): DiffChange {
-  const lines = (text = '') => text.split('\n').map((line, place) => ({ line: place + 1, text: line }))
+  const lines = (text = '') => text.split('\n').map((line, index) => ({ line: index + 1, text: line }))
   const status = before === undefined ? 'added' : after === undefined ? 'deleted' : 'modified'
   const sides = { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }
   const file = { path, status, kind: 'text', ...sides, added: lines(after), removed: lines(before) } as const
@@ -43,7 +43,7 @@ test('half a file, or one text under another name, is judged without a crash', (
   )
 })
 
-/** Shapes that are expensive for somebody who goes back and forth. */
+/** Texts that are expensive for regular expressions with backtracking. */
 const SHAPES: [string, string][] = [
   ['test/a.test.ts', 'it('.repeat(5_000)],
   ['test/a.test.ts', `test('a', () => { ${'expect('.repeat(3_000)} })`],

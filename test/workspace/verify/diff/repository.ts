@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** Files of a tree by path; `null` for one that is not there any more. */
+/** Files of a tree by path; `null` for a deleted one. */
 export type Tree = Record<string, string | Buffer | null | { link: string }>
 
-/** A real repository for one test. Each `commit` writes files and gives the commit's name. */
+/** A real repository for one test. Each `commit` writes files and returns the commit's id. */
 export function repository(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'pcc-diff-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { DiffChange } from '../../../../src/workspace/verify/diff/change.ts'
 import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
 
-/** Made of two halves, so that nobody takes this file for one with secrets. */
+/** Joined from two halves, so that no scanner reports this file. */
 const KEYS = {
   aws: ['AKIA', 'Q7ZT3WLMN4PX5RDK'].join(''),
   github: ['ghp_', 'a8Kd02mXq7Lr5TzWc9Vb3Ny6Hf1Ju4Ep0GsQ'].join(''),
@@ -14,7 +14,7 @@ const KEYS = {
 }
 
 function found(path: string, text: string) {
-  const added = text.split('\n').map((line, place) => ({ line: place + 1, text: line }))
+  const added = text.split('\n').map((line, index) => ({ line: index + 1, text: line }))
   const change: DiffChange = {
     files: [{ path, status: 'added', kind: 'text', newMode: '100644', after: text, added, removed: [] }],
     unread: [],

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { openTestReader } from '../../../../src/workspace/verify/read-test-output.ts'
 
-/** What the real runners printed of a few tests each, recorded; paths are shortened. */
+/** Recorded output of the real runners for a few tests each; paths are shortened. */
 function recorded(name: string): string[] {
   return readFileSync(new URL(`fixtures/${name}.txt`, import.meta.url), 'utf8').split('\n')
 }
