@@ -1,6 +1,7 @@
 import { link, mkdir, open, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { join } from 'node:path'
 import { AppError, messageOf } from '../base/errors.ts'
+import { isInside } from '../base/is-inside.ts'
 import { secretId, shortId } from '../base/ids.ts'
 import { DOCUMENTS, type DocumentKind, MAX_DOCUMENT } from '../domain/feature-phase.ts'
 import type { ImportedTask } from '../domain/task-requests.ts'
@@ -29,7 +30,7 @@ export async function readDocument(home: FeatureLocation, kind: DocumentKind): P
   const refused = (problem: string) => new AppError('feature_file', { path, problem })
   if (!stats.isFile()) throw refused('it is not a file')
   // A link in a project could bring any file of the machine into a prompt.
-  if (!(await isInside(path, home.project))) throw refused('it lies outside of the project')
+  if (!(await liesBelow(path, home.project))) throw refused('it lies outside of the project')
   if (stats.size > MAX_DOCUMENT * 4) throw refused(TOO_LONG)
   const text = await readFile(path, 'utf8').catch(error => Promise.reject(refused(messageOf(error))))
   if (text.length > MAX_DOCUMENT) throw refused(TOO_LONG)
@@ -47,7 +48,7 @@ export async function writeDocument(home: FeatureLocation, kind: DocumentKind, t
   } catch (error) {
     throw new AppError('feature_file', { path: directory, problem: messageOf(error) })
   }
-  if (!(await isInside(directory, home.project)))
+  if (!(await liesBelow(directory, home.project)))
     throw new AppError('feature_file', { path, problem: 'it lies outside of the project' })
   const aside = join(directory, `.${kind}.${secretId(6)}.tmp`)
   try {
@@ -69,15 +70,16 @@ export async function writeDocument(home: FeatureLocation, kind: DocumentKind, t
 export async function removeDocuments(home: FeatureLocation): Promise<void> {
   const directory = featureDirectory(home)
   if (!(await stat(directory).catch(() => undefined))) return
-  if (!(await isInside(directory, home.project)))
+  if (!(await liesBelow(directory, home.project)))
     throw new AppError('feature_file', { path: directory, problem: 'it lies outside of the project' })
   for (const kind of DOCUMENTS) await rm(documentPath(home, kind), { force: true })
   await rmdir(directory).catch(() => undefined)
 }
 
-async function isInside(path: string, project: string): Promise<boolean> {
+/** Whether a path lies below the project once links are followed. */
+async function liesBelow(path: string, project: string): Promise<boolean> {
   const [real, root] = [await realpath(path), await realpath(project)]
-  return real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)
+  return real !== root && isInside(real, root)
 }
 
 /** The tasks of the check-list in a plan. Throws `no_plan` where it has none. */

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
 import { lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
+import { isInside } from '../../base/is-inside.ts'
 import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { ARCHIVE_SUBJECT } from './archive.ts'
@@ -139,11 +140,6 @@ async function clearDirectory(row: WorktreeRow, deps: WorktreeDeps): Promise<voi
   const aside = `${row.top}.aside-${deps.clock.now()}`
   await rename(row.top, aside)
   deps.log.warn({ task: row.task, aside }, 'what lay where a worktree is made was put aside')
-}
-
-function isInside(path: string, folder: string): boolean {
-  const inside = relative(folder, path)
-  return inside === '' || !(inside === '..' || inside.startsWith(`..${sep}`))
 }
 
 /** The real path, also of a path that does not exist yet. */
