@@ -10,7 +10,7 @@ import type { SessionRow } from '../store/tables.ts'
 import { type DaemonContext, getEscalations } from './context.ts'
 import { deliverAnswer, isDue } from './deliver-answers.ts'
 
-/** Answers an escalation. One that was refused already only gets the answer noted; an open one is settled by the session that resumes with it. */
+/** Answers an escalation. If it was refused already, the answer is only recorded; an open one is settled by the session that resumes. */
 export async function answerEscalation(
   number: number,
   answer: AnswerEscalation,

@@ -24,7 +24,7 @@ interface AnswerDelivery {
   story: string
 }
 
-/** Whether a session waits only for an answer. One that waits for a time, or that a person paused, gets the answer when it resumes. */
+/** Whether a session waits only for an answer. One that waits for a time, or was paused, gets the answer when it resumes. */
 export function isDue({ state, ended_as, resumes_at }: SessionRow): boolean {
   return state === 'ended' && !RESUMES_LATER.has(ended_as) && resumes_at === null
 }

@@ -73,7 +73,7 @@ export async function findSession(params: unknown, daemon: DaemonContext): Promi
 
 const TASK_ID = /^t-[0-9a-f]{1,6}$/i
 
-/** A row with the asks that are open at its terminals. A session whose row says it is at work, but that nothing runs, was interrupted. */
+/** A row with the asks that are open at its terminals. A session that is at work by its row, but is not running, was interrupted. */
 export function viewSession(
   row: SessionRow,
   daemon: DaemonContext,
