@@ -1,8 +1,8 @@
-/** What the agent's tools do, as far as the policy looks at them. */
+/** What a call of one of the agent's tools does, as far as the policy cares. */
 export type ToolUse =
   | { does: 'read' | 'write'; path: string }
   | { does: 'search'; base: string | undefined; glob: string | undefined; reads: boolean }
-  /** `unfenced`: it asks to run outside of the vendor's sandbox. */
+  /** `unfenced`: the call asks to run outside of the vendor's sandbox. */
   | { does: 'command'; command: string; unfenced: boolean }
   | { does: 'nothing' }
   | { does: 'fetch'; url: string }
@@ -59,7 +59,7 @@ export const KNOWN_TOOLS: readonly string[] = [
   ...HARMLESS,
 ]
 
-/** Reads a tool call. Whatever does not have the expected shape is `unknown`, never guessed. */
+/** Reads a tool call. Input of an unexpected shape is `unknown`; nothing is guessed. */
 export function readToolUse(tool: string, input: unknown): ToolUse {
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     return { does: 'unknown', why: 'its input is no object' }

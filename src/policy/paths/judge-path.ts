@@ -8,7 +8,7 @@ import { foldName } from './wildcard.ts'
 /** What a tool or program does to a path. */
 export type Access = 'read' | 'write'
 
-/** The risk of one path. Reads are LOW anywhere but at secrets; writes are LOW only in the safe folders of the project. */
+/** Judges one path. Reads are LOW except for secrets and the like; writes are LOW only in the safe folders of the project. */
 export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: string; fence: Fence }): Reason {
   const place = locatePath(path, cwd, fence)
   const real = place.where === 'strange' ? path.replace(/\\/g, '/') : place.path
@@ -36,7 +36,7 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   return { code: 'write.project', risk: 'MEDIUM', text: `${path} is in the project but not in a folder for code` }
 }
 
-/** Worktrees lie in `~/.perpetualcc`: what steers is told by the path from their top, not by where pcc put them. */
+/** Worktrees are in `~/.perpetualcc`, so steering files are recognised by the path below the worktree, not by the whole path. */
 function withinWorktree(real: string, { worktree }: Fence): string {
   return worktree && isInside(real, worktree.top) ? real.slice(worktree.top.length) : real
 }
@@ -58,12 +58,12 @@ function isSafe(relativePath: string, safe: readonly string[]): boolean {
   })
 }
 
-/** A project that is a whole home directory, or holds one: being inside says nothing. */
+/** Whether the project is a whole home directory, or contains one: then being inside it means nothing. */
 function tooWide({ boundary, home }: Fence): boolean {
   return home === boundary || home.startsWith(boundary.endsWith('/') ? boundary : `${boundary}/`)
 }
 
-/** Why a path is not for a session in a worktree to write; undefined where it is its own, or lies somewhere else altogether. */
+/** Why a session in a worktree must not write a path; undefined if the path is its own, or belongs to no worktree or repository. */
 function explainSharedPath(path: string, { top, repository }: WorktreeFence): string | undefined {
   if (isInside(path, repository)) return 'is the git directory that all worktrees share: leave it to git and pcc'
   if (isInside(top, path)) return 'is the worktree itself, or holds it: change the files in it'
@@ -75,7 +75,7 @@ function explainSharedPath(path: string, { top, repository }: WorktreeFence): st
   return undefined
 }
 
-/** What of the worktree itself belongs to git and to pcc. */
+/** Files in the worktree itself that belong to git and to pcc. */
 function ownPart(relative: string): string | undefined {
   const [first = '', second = ''] = relative.split('/').map(foldName)
   if (/^(\.git|git~\d)$/.test(first)) return 'tells git which worktree this is: leave it to git and pcc'
