@@ -8,7 +8,7 @@ import { judgeFlags, named, reader } from './rule-builders.ts'
 import { comesFromNetwork } from './run-code.ts'
 import { sed } from './sed.ts'
 
-/** Flags with which a list stays a list. */
+/** Flags with which tar still only lists an archive. */
 const LISTING =
   /^(-[fvzjJatCOS]+|--(list|verbose|file|gzip|bzip2|xz|zstd|auto-compress|wildcards|no-wildcards|exclude|strip-components|full-time|numeric-owner|directory|no-recursion|utc|block-number|occurrence)(=.*)?)$/
 
@@ -182,7 +182,7 @@ export const FILES: ProgramRules = {
   }),
 }
 
-/** With which a packer only prints. */
+/** Flags with which a compression program only prints. */
 const PACKER_FLAGS =
   /^(-[1-9cdfklntqv]+|--(stdout|to-stdout|decompress|list|test|keep|force|quiet|verbose|fast|best|no-name))$/
 
@@ -231,7 +231,7 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
         call.say('file.link-out', 'HIGH', `${links.arg.text} makes links that lead out of the project`, links.arg)
       if (whole && isEverything(arg.value, call.scope.home))
         call.say('read.everything', 'HIGH', `${arg.text} is everything a person has, secrets too`, arg)
-      // The target may be a folder: then the file keeps its name in it.
+      // If the target is a folder, the file keeps its name in it.
       if (target?.known && arg.known && !isFile(call, target.value, inFolder(target.value, arg.value)))
         call.path(deriveArg(inFolder(target.value, arg.value), target), 'write')
       if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
@@ -243,9 +243,9 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
   }
 }
 
-/** Whether the target is a file that is there: it is replaced, and nothing can lie in it. */
+/** Whether the target is an existing file: then it is replaced, and is no folder for the copy. */
 function isFile({ scope, fence }: ProgramCall, target: string, within: string): boolean {
-  if (scope.cwd === undefined) return false // wherever that is
+  if (scope.cwd === undefined) return false // the folder is not known
   return [scope.cwd, ...scope.folders].every(folder => {
     const below = locatePath(within, folder, fence)
     return locatePath(target, folder, fence).where !== 'strange' && below.where === 'strange' && below.lost === true
@@ -263,6 +263,6 @@ function isEverything(path: string, home: string): boolean {
 
 function leadsOut(call: ProgramCall, arg: Arg): boolean {
   if (/^(\/|~)/.test(arg.value)) return !arg.value.startsWith(`${call.fence.boundary}/`)
-  // Relative targets are read from where the link lies; more ups than downs may leave.
+  // A relative target is resolved from the link's folder; more `..` than names may lead out.
   return arg.value.split('/').filter(part => part === '..').length > 1
 }

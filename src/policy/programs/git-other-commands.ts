@@ -3,7 +3,7 @@ import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/ar
 import { type GitCommandRule, has, RUNS_PROGRAM, say } from './git-commands.ts'
 import { comesFromNetwork } from './run-code.ts'
 
-/** Commands that set, run, fetch or write beside what they are for. */
+/** Commands that can also set, run, fetch or write something. */
 export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
   fetch: fetched,
   pull: fetched,
@@ -169,7 +169,7 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
   'cherry-pick': () => undefined,
 }
 
-/** What is fetched may overwrite a branch, and an address that is no remote of the project is somewhere else. */
+/** A fetch may overwrite a branch, and an address that is no remote of the project is foreign. */
 function fetched(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
   const force = args.find(arg => /^\+|^(-[a-zA-Z46]*f[a-zA-Z46]*|--force?)$/.test(arg.value))
   if (force) return say(call, 'git.fetch-forced', 'MEDIUM', `${force.text} overwrites a branch`, force)
@@ -192,10 +192,10 @@ function patched(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
   return undefined
 }
 
-/** The files of a patch that stands in the command; one from the network nobody has seen. */
+/** The files of a patch that is part of the command; nobody has seen a patch from the network. */
 export function judgePatch(call: ProgramCall): undefined {
   if (comesFromNetwork(call)) call.say('net.run', 'HIGH', 'a patch from the network is applied unseen')
-  const texts = [call.feed.text, ...(call.feed.upstream ?? []).map(one => one.text)]
+  const texts = [call.feed.text, ...(call.feed.upstream ?? []).map(program => program.text)]
   for (const text of texts)
     for (const [, path = ''] of text?.value.matchAll(/^(?:\+\+\+|---|rename to|copy to) (?:[ab]\/)?(\S+)/gm) ?? [])
       if (text && path !== '/dev/null') call.path(deriveArg(path, text), 'write')

@@ -4,19 +4,19 @@ import { type Arg, atDoubleDash, isFlag } from '../shell/args.ts'
 import { GLOBAL_VALUED, isHarmlessSetting } from './git-commands.ts'
 
 interface GitCall {
-  /** What stands before the verb. */
+  /** The words before the verb. */
   head: readonly Arg[]
   verb: Arg | undefined
   args: readonly Arg[]
 }
 
-/** What a session in a worktree of its own may not do with git. Says nothing for one that works in the project itself. */
+/** Reports what a session in a worktree of its own must not do with git. Adds nothing for a session in the project itself. */
 export function judgeWorktreeGit(call: ProgramCall, { head, verb, args }: GitCall): undefined {
   const { worktree } = call.fence
   if (worktree === undefined) return
   const refuse = (text: string, at?: Arg) => call.say('boundary.git', 'HIGH', text, at)
-  for (const [place, arg] of head.entries()) {
-    const why = globalRefused(call, arg, head[place - 1])
+  for (const [index, arg] of head.entries()) {
+    const why = globalRefused(call, arg, head[index - 1])
     if (why !== undefined) return refuse(`${arg.text} makes git work elsewhere or otherwise: ${why}`, arg)
   }
   if (verb === undefined) return
@@ -31,7 +31,7 @@ export function judgeWorktreeGit(call: ProgramCall, { head, verb, args }: GitCal
   if (!isHere(call)) refuse(`git works in another place there: ${GIT_ALTERNATIVES.here}`, verb)
 }
 
-/** Why a flag of git itself is refused; undefined where it is harmless. */
+/** Why a flag of git itself is refused; undefined if it is harmless. */
 function globalRefused(call: ProgramCall, arg: Arg, before: Arg | undefined): string | undefined {
   if (before && GLOBAL_VALUED.includes(before.value)) {
     if (before.value === '-C') return arg.known && isWithin(call, arg.value) ? undefined : GIT_ALTERNATIVES.here
@@ -41,7 +41,7 @@ function globalRefused(call: ProgramCall, arg: Arg, before: Arg | undefined): st
   return /^-[Cc]$/.test(arg.value) || WORKTREE_GLOBALS.test(arg.value) ? undefined : GIT_ALTERNATIVES.here
 }
 
-/** A folder that is changed to before counts as much as `-C`. */
+/** Whether git works in this worktree: an earlier `cd` counts like `-C`. */
 function isHere({ scope, fence }: ProgramCall): boolean {
   const { worktree } = fence
   if (worktree === undefined) return true
@@ -56,7 +56,7 @@ function isWithin({ scope, fence }: ProgramCall, path: string): boolean {
   return place.where !== 'strange' && isInside(place.path, worktree.top)
 }
 
-/** Where only some forms are allowed, a word that is known later may make it another. */
+/** If only some forms of a verb are allowed, an unknown word may turn the command into another form. */
 function isKnown(args: readonly Arg[]): boolean {
   return args.every(arg => arg.known)
 }
@@ -70,18 +70,18 @@ function wordsOf(args: readonly Arg[]): GitWords {
   }
 }
 
-/** Words of a git command after its verb, as far as they are known. */
+/** The known words of a git command after its verb. */
 export interface GitWords {
   flags: readonly string[]
   operands: readonly string[]
-  /** What stands behind `--`. */
+  /** The words after `--`. */
   paths: readonly string[]
 }
 
-/** What a session in a worktree may do with a verb: all of it, the forms that `only` knows, or nothing. */
+/** What a session in a worktree may do with a verb: everything, the forms that `only` accepts, or nothing. */
 export interface WorktreeVerb {
   only?: (words: GitWords) => boolean
-  /** Said where it is refused; a verb with neither is allowed in every form. */
+  /** The text of a refusal; a verb with neither field is allowed in every form. */
   way?: string
 }
 
@@ -95,19 +95,19 @@ export const GIT_ALTERNATIVES = {
   here: 'work in this worktree only',
 } as const
 
-/** Looking changes nothing. */
+/** Verbs that only read. */
 const READS =
   'diff status log show rev-parse ls-files blame annotate cat-file ls-tree grep describe shortlog rev-list name-rev merge-base diff-tree diff-index diff-files show-ref for-each-ref cherry range-diff whatchanged check-ignore check-attr check-mailmap check-ref-format count-objects verify-commit verify-tag var version help show-branch stripspace fsck last-modified'
 
-/** Work on the task's own branch. */
+/** Verbs that work on the task's own branch. */
 const WORKS = 'add stage commit restore mv rm apply'
 
 const listing = (shape: RegExp) => (words: GitWords) => words.flags.every(flag => shape.test(flag))
 const verbOf = ({ operands }: GitWords) => operands[0]
 
 /**
- * git in a task's worktree: one table for what an agent may do there. A verb that is not in it is refused: an alias, a helper
- * from the PATH or a newer git's command is nothing that the policy could read.
+ * git in a task's worktree: one table for what an agent may do there. A verb that is not in it is refused, because the policy cannot
+ * judge an alias, a helper from the PATH or a command of a newer git.
  */
 export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   ...rows(READS, {}),
@@ -195,14 +195,14 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   }),
 }
 
-/** What stands still in the middle: pcc drives a rebase that met a conflict. */
+/** Flags that continue or end an operation that stopped in the middle: pcc drives a rebase that met a conflict. */
 export const SEQUENCE_FLAGS = /^--(continue|abort|skip|quit|edit-todo|show-current-patch)$/
 
 /** Flags of git itself, before the verb, that change neither where it works nor what it runs. */
 export const WORKTREE_GLOBALS =
   /^(--no-pager|-P|--paginate|-p|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--noglob-pathspecs|--icase-pathspecs|--no-replace-objects|--no-advice|--no-lazy-fetch|--version|-v|--help|-h|--exec-path|--html-path|--man-path|--info-path)$/
 
-/** Programs beside git that do what is refused here. */
+/** Programs other than git that do what is refused here. */
 export const WORKTREE_PROGRAMS = /^(git-.+|lazygit|gitui|jj|sl|gitk|git\.exe)$/
 
 function rows(verbs: string, row: WorktreeVerb): Record<string, WorktreeVerb> {
