@@ -52,13 +52,13 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
   // An empty pager, or `cat`, is the usual way to switch paging off.
   if (/PAGER$/.test(name) && (quoted === '' || quoted === 'cat') && value?.known) return
   if (HARMLESS.test(name)) {
-    if (value?.known && OUTSIDE.test(quoted)) add(odd(name, at))
+    if (value?.known && OUTSIDE.test(quoted)) add(oddReason(name, at))
     return
   }
   // An address on this machine belongs to the project.
   const local = value?.known && LOCAL.test(quoted)
   if (local && /(_|^)(URL|URI|HOST|DSN|ENDPOINT|ORIGIN)$/.test(name) && !/PROXY|REGISTRY/.test(name)) return
-  if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlisted(name, at))
+  if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlistedReason(name, at))
   if (HIJACK.some(shape => shape.test(name)))
     return add({ code: 'env.hijack', risk: 'HIGH', text: `${name} decides what other programs load or run`, at })
   if (REDIRECT.test(name))
@@ -69,8 +69,8 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
       at,
     })
   if (alone) return
-  if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(odd(name, at))
-  add(unlisted(name, at))
+  if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(oddReason(name, at))
+  add(unlistedReason(name, at))
 }
 
 const LOCAL =
@@ -84,7 +84,7 @@ const ODD_NAME =
 /** Values that are a path outside, a flag, a list of words with flags, an address or a command. */
 const ODD_VALUE = /(^|[:=,\s])[/~]|^[-@]|(^|\/)\.\.(\/|$)|:\/\/|[;`|]|\$\(|\s-/
 
-function odd(name: string, at: Span): Reason {
+function oddReason(name: string, at: Span): Reason {
   return {
     code: 'env.odd',
     risk: 'MEDIUM',
@@ -93,7 +93,7 @@ function odd(name: string, at: Span): Reason {
   }
 }
 
-function unlisted(name: string, at: Span): Reason {
+function unlistedReason(name: string, at: Span): Reason {
   return { code: 'env.unlisted', risk: 'MEDIUM', text: `${name} is not a variable the policy knows`, at }
 }
 

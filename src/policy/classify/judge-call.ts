@@ -17,7 +17,7 @@ export function judgeCall(call: ProgramCall): undefined {
   if (named.is === 'unknown') return call.say('name.unknown', 'HIGH', `it is not known before it runs ${named.why}`)
   call.name = named.name
   if (named.is !== 'program') judgeProgramFile(call, named.is === 'foreign-file')
-  const rule = ruleFor(named.name)
+  const rule = findProgramRule(named.name)
   // A function may be unset again, bypassed by a wrapper or never be defined, so it does not hide a program that has a rule.
   if (named.is === 'program' && rule === undefined && call.direct && call.scope.functions.has(named.name)) return
   const odd = ODD_NAME.exec(named.name)
@@ -38,7 +38,7 @@ export function judgeCall(call: ProgramCall): undefined {
 }
 
 /** Some file systems, and the shells of some systems, ignore case (`RM` is `rm`), so dangerous programs are found in any case. */
-function ruleFor(name: string): ProgramRule | undefined {
+function findProgramRule(name: string): ProgramRule | undefined {
   if (Object.hasOwn(PROGRAMS, name)) return PROGRAMS[name]
   const lower = name.toLowerCase().replace(/\.exe$/, '')
   return Object.hasOwn(DANGERS, lower) ? DANGERS[lower] : undefined

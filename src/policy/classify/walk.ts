@@ -161,7 +161,7 @@ export class CommandWalker {
         { redirect, targets: target ?? [] },
         { ...state, fence: this.#fence, add: reason => addReason(state.piece, reason) },
       )
-      if (body?.secret !== undefined) addReason(state.piece, shownSecret(body.secret, body.at))
+      if (body?.secret !== undefined) addReason(state.piece, secretReason(body.secret, body.at))
       if (body) feed = { piped: false, text: body }
       else if (redirect.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
     }
@@ -174,7 +174,7 @@ export class CommandWalker {
     const state = { ...outer, piece }
     if (++this.#budget.commands > MAX_COMMANDS)
       return addReason(piece, {
-        ...tooDeep(node.at),
+        ...tooDeepReason(node.at),
         code: 'shell.too-many',
         text: `more than ${MAX_COMMANDS} commands`,
       })
@@ -209,7 +209,7 @@ export class CommandWalker {
       )
       return this.#run(rest, { ...state, depth: state.depth + 1 })
     }
-    if (state.depth > MAX_DEPTH) return addReason(state.piece, tooDeep(head.at))
+    if (state.depth > MAX_DEPTH) return addReason(state.piece, tooDeepReason(head.at))
     state.piece.argv = args.map(arg => arg.value)
     const call = createCall(args, {
       ...state,
@@ -230,7 +230,7 @@ export class CommandWalker {
         text: 'a shell reads a text that is known only when it runs',
         at,
       })
-    if (state.depth >= MAX_DEPTH) return addReason(state.piece, tooDeep(at))
+    if (state.depth >= MAX_DEPTH) return addReason(state.piece, tooDeepReason(at))
     const reading = mayBeSlow(value) ? failedParse(value, 'a text for a nested shell is too long') : parseShell(value)
     const piece = addPiece(state.piece, { text: value, at })
     piece.derived = true
@@ -241,11 +241,11 @@ export class CommandWalker {
   }
 }
 
-function tooDeep(at: Span): Reason {
+function tooDeepReason(at: Span): Reason {
   return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }
 }
 
-function shownSecret(name: string, at: Span): Reason {
+function secretReason(name: string, at: Span): Reason {
   return { code: 'secret.variable', risk: 'HIGH', text: `${name} looks like a secret`, at }
 }
 

@@ -30,7 +30,7 @@ export type PathLocation =
 
 /** Follows a path as the system would and returns whether it ends inside the boundary. */
 export function locatePath(path: string, cwd: string, fence: Fence): PathLocation {
-  const strange = strangeSpelling(path)
+  const strange = findStrangeSpelling(path)
   if (strange) return { where: 'strange', why: strange }
   const spelled = expandHome(path, fence.home)
   const real = fence.realPath(resolve(cwd, spelled))
@@ -51,13 +51,13 @@ function walkPath(path: string, cwd: string, { realPath }: Fence): string | unde
   let here: string | undefined = isAbsolute(path) ? '/' : cwd
   for (const step of path.split('/')) {
     if (here === undefined) return undefined
-    if (step === '..') here = parentOf(realPath(here))
+    if (step === '..') here = findParent(realPath(here))
     else if (step !== '' && step !== '.') here = join(here, step)
   }
   return here === undefined ? undefined : realPath(here)
 }
 
-function parentOf(real: string | undefined): string | undefined {
+function findParent(real: string | undefined): string | undefined {
   return real === undefined ? undefined : dirname(real)
 }
 
@@ -76,7 +76,7 @@ function expandHome(path: string, home: string): string {
 }
 
 /** The agent trims, expands and converts paths by rules of its own. A path that we might read differently is strange. */
-function strangeSpelling(path: string): string | undefined {
+function findStrangeSpelling(path: string): string | undefined {
   if (path === '') return 'it is empty'
   if (/[\0-\x1f\x7f]/.test(path)) return 'it holds a control character'
   if (/[\p{Cf}\u2028\u2029]/u.test(path)) return 'it holds a character that cannot be seen'
@@ -130,12 +130,12 @@ function follow(path: string, budget: { steps: number }): string | undefined {
   const realParent = parent === path ? undefined : follow(parent, budget)
   if (realParent === undefined) return undefined
   const here = join(realParent, basename(path))
-  const target = linkTarget(here)
+  const target = readLinkTarget(here)
   if (target === 'unknown') return undefined
   return target === undefined ? here : follow(resolve(realParent, target), budget)
 }
 
-function linkTarget(path: string): string | undefined | 'unknown' {
+function readLinkTarget(path: string): string | undefined | 'unknown' {
   try {
     if (!lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) return undefined
     return readlinkSync(path)

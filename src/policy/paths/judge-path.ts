@@ -18,7 +18,7 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   if (secret !== undefined)
     return { code: 'path.secret', risk: 'HIGH', text: `${path} holds secrets${secret === path ? '' : ` (${secret})`}` }
   if (access === 'read') return judgeRead(path, real, place.where === 'strange' ? place.why : undefined)
-  const steering = findSteering(withinWorktree(real, fence))
+  const steering = findSteering(stripWorktree(real, fence))
   if (steering && (steering.risk === 'HIGH' || place.where === 'inside'))
     return { code: steering.code, risk: steering.risk, text: `${path}: ${steering.why}` }
   if (place.where === 'strange')
@@ -29,7 +29,7 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
     }
   if (place.where === 'outside')
     return { code: 'path.outside', risk: 'HIGH', text: `${place.path} is outside the project` }
-  if (tooWide(fence))
+  if (isTooWide(fence))
     return { code: 'write.wide', risk: 'MEDIUM', text: 'the project is a whole home directory, or holds one' }
   if (isSafe(place.relative, fence.safe))
     return { code: 'write.safe', risk: 'LOW', text: `${path} is in a folder for code` }
@@ -37,7 +37,7 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
 }
 
 /** Worktrees are in `~/.perpetualcc`, so steering files are recognised by the path below the worktree, not by the whole path. */
-function withinWorktree(real: string, { worktree }: Fence): string {
+function stripWorktree(real: string, { worktree }: Fence): string {
   return worktree && isInside(real, worktree.top) ? real.slice(worktree.top.length) : real
 }
 
@@ -59,7 +59,7 @@ function isSafe(relativePath: string, safe: readonly string[]): boolean {
 }
 
 /** Whether the project is a whole home directory, or contains one: then being inside it means nothing. */
-function tooWide({ boundary, home }: Fence): boolean {
+function isTooWide({ boundary, home }: Fence): boolean {
   return home === boundary || home.startsWith(boundary.endsWith('/') ? boundary : `${boundary}/`)
 }
 
@@ -67,7 +67,7 @@ function tooWide({ boundary, home }: Fence): boolean {
 function explainSharedPath(path: string, { top, repository }: WorktreeFence): string | undefined {
   if (isInside(path, repository)) return 'is the git directory that all worktrees share: leave it to git and pcc'
   if (isInside(top, path)) return 'is the worktree itself, or holds it: change the files in it'
-  if (isInside(path, top)) return ownPart(path.slice(top.length + 1))
+  if (isInside(path, top)) return explainOwnFile(path.slice(top.length + 1))
   if (isInside(repository, path)) return 'holds the repository: leave it where it is'
   if (isInside(path, dirname(top))) return "is another task's worktree: work in this one"
   if (/\/\.git$/.test(repository) && isInside(path, dirname(repository)))
@@ -76,7 +76,7 @@ function explainSharedPath(path: string, { top, repository }: WorktreeFence): st
 }
 
 /** Files in the worktree itself that belong to git and to pcc. */
-function ownPart(relative: string): string | undefined {
+function explainOwnFile(relative: string): string | undefined {
   const [first = '', second = ''] = relative.split('/').map(foldName)
   if (/^(\.git|git~\d)$/.test(first)) return 'tells git which worktree this is: leave it to git and pcc'
   if (first === '.perpetualcc' && (second === 'task.json' || second === ''))

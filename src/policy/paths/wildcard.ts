@@ -28,12 +28,12 @@ function stepWidth(pattern: string, at: number, letter: string): number {
   if (sign === '[') {
     const end = pattern.indexOf(']', at + 2)
     if (end < 0) return letter === '[' ? 1 : 0
-    return inClass(pattern.slice(at + 1, end), letter) ? end - at + 1 : 0
+    return matchesClass(pattern.slice(at + 1, end), letter) ? end - at + 1 : 0
   }
   return sign === letter && sign !== '*' ? 1 : 0
 }
 
-function inClass(content: string, letter: string): boolean {
+function matchesClass(content: string, letter: string): boolean {
   const negated = content.startsWith('!') || content.startsWith('^')
   const letters = negated ? content.slice(1) : content
   let found = false

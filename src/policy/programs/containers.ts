@@ -139,7 +139,7 @@ function docker(call: ProgramCall): undefined {
     return judgeRun(call, operands.slice(grouped ? 2 : 1), verb)
   if (/^(build|image build|buildx (build|bake)|pull|start|restart|tag|attach|unpause)$/.test(line))
     return call.say(
-      /^(build|image build)/.test(line) && ownBuild(call)
+      /^(build|image build)/.test(line) && isOwnBuild(call)
         ? 'script.run'
         : /^(build|image build|buildx)/.test(line)
           ? 'container.build'
@@ -152,7 +152,7 @@ function docker(call: ProgramCall): undefined {
 }
 
 /** `docker build .` runs the project's own file; with another context, or flags that pass in more, it is not just that. */
-function ownBuild(call: ProgramCall): boolean {
+function isOwnBuild(call: ProgramCall): boolean {
   return call.args.every(
     arg =>
       !/^([/~]|.*\.\.(\/|$)|https?:|git@|.*=([/~]|\.\.))|^--(secret|ssh|push|output|network|allow|security-opt|cache-to|build-context|add-host|iidfile|metadata-file)/.test(
@@ -210,7 +210,7 @@ function compose(call: ProgramCall, args: readonly Arg[]): undefined {
     return judgeRun(call, operands.slice(1), verb)
   }
   call.say(
-    verb.value === 'build' && ownBuild(call) ? 'script.run' : 'container.compose',
+    verb.value === 'build' && isOwnBuild(call) ? 'script.run' : 'container.compose',
     'MEDIUM',
     `compose ${verb.text}`,
     verb,

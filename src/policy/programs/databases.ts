@@ -38,7 +38,7 @@ function client(call: ProgramCall): undefined {
   const texts = [
     ...call.args.filter(arg => arg.value.length > 1),
     ...(call.feed.text ? [call.feed.text] : []),
-    ...fedTexts(call),
+    ...findFedTexts(call),
   ]
   if (comesFromNetwork(call)) call.say('pipe.interpreter', 'HIGH', `bytes from the network reach ${call.name}`)
   const out = call.args.find(arg => /^(-o|-L|--output|--log-file|--tee|--pager)(=|$)|^-[oL]./.test(arg.value))
@@ -91,7 +91,7 @@ function onlyReads(text: string): boolean {
 }
 
 /** Texts of an `echo` or of a here-document earlier in the pipe. */
-function fedTexts(call: ProgramCall): Arg[] {
+function findFedTexts(call: ProgramCall): Arg[] {
   const last = call.feed.upstream?.at(-1)
   if (last === undefined) return []
   const [name, ...words] = last.words

@@ -39,7 +39,7 @@ export function find(call: ProgramCall): undefined {
       call.say('write.flag', 'HIGH', `find ${arg.text} writes a file`, arg)
     else if (arg.value === '-files0-from') call.say('arg.unknown', 'MEDIUM', 'the folders come from a file', arg)
     else if (TAKES_WORD.has(arg.value) && !(arg.value === '-depth' && !/^[+-]?\d/.test(args[index + 1]?.value ?? '')))
-      index += skipped(call, args[index + 1])
+      index += skipValue(call, args[index + 1])
     else if (isFlag(arg) && arg.known && !PLAIN.has(arg.value))
       call.say('flag.unknown', 'MEDIUM', `${arg.text} is not a test of find that the policy knows`, arg)
     else if (!arg.known) {
@@ -78,7 +78,7 @@ function runThere(call: ProgramCall, inner: readonly Arg[], there: boolean): und
 }
 
 /** Judges the value of a test. An unknown value may become several words. */
-function skipped(call: ProgramCall, word: Arg | undefined): 1 {
+function skipValue(call: ProgramCall, word: Arg | undefined): 1 {
   if (word && !word.known) call.path(word, 'read')
   return 1
 }

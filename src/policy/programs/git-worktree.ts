@@ -16,7 +16,7 @@ export function judgeWorktreeGit(call: ProgramCall, { head, verb, args }: GitCal
   if (worktree === undefined) return
   const refuse = (text: string, at?: Arg) => call.say('boundary.git', 'HIGH', text, at)
   for (const [index, arg] of head.entries()) {
-    const why = globalRefused(call, arg, head[index - 1])
+    const why = explainGlobalFlag(call, arg, head[index - 1])
     if (why !== undefined) return refuse(`${arg.text} makes git work elsewhere or otherwise: ${why}`, arg)
   }
   if (verb === undefined) return
@@ -26,13 +26,13 @@ export function judgeWorktreeGit(call: ProgramCall, { head, verb, args }: GitCal
   if (args.some(arg => SEQUENCE_FLAGS.test(arg.value)) && /^(rebase|merge|cherry-pick|revert|am)$/.test(verb.value))
     return refuse(`git ${verb.text} is driven by pcc: ${GIT_ALTERNATIVES.sequence}`, verb)
   if (row === undefined) return refuse(`git ${verb.text} is not for a task's worktree: ${GIT_ALTERNATIVES.land}`, verb)
-  if (row.only === undefined ? row.way !== undefined : !isKnown(args) || !row.only(wordsOf(args)))
+  if (row.only === undefined ? row.way !== undefined : !isKnown(args) || !row.only(readWords(args)))
     return refuse(`git ${verb.text} is left to pcc in a task's worktree: ${row.way ?? GIT_ALTERNATIVES.land}`, verb)
   if (!isHere(call)) refuse(`git works in another place there: ${GIT_ALTERNATIVES.here}`, verb)
 }
 
 /** Why a flag of git itself is refused; undefined if it is harmless. */
-function globalRefused(call: ProgramCall, arg: Arg, before: Arg | undefined): string | undefined {
+function explainGlobalFlag(call: ProgramCall, arg: Arg, before: Arg | undefined): string | undefined {
   if (before && GLOBAL_VALUED.includes(before.value)) {
     if (before.value === '-C') return arg.known && isWithin(call, arg.value) ? undefined : GIT_ALTERNATIVES.here
     return before.value === '-c' && arg.known && isHarmlessSetting(arg.value) ? undefined : GIT_ALTERNATIVES.shared
@@ -61,7 +61,7 @@ function isKnown(args: readonly Arg[]): boolean {
   return args.every(arg => arg.known)
 }
 
-function wordsOf(args: readonly Arg[]): GitWords {
+function readWords(args: readonly Arg[]): GitWords {
   const { before, after } = atDoubleDash(args)
   return {
     flags: before.filter(isFlag).map(arg => arg.value),
@@ -102,8 +102,8 @@ const READS =
 /** Verbs that work on the task's own branch. */
 const WORKS = 'add stage commit restore mv rm apply'
 
-const listing = (shape: RegExp) => (words: GitWords) => words.flags.every(flag => shape.test(flag))
-const verbOf = ({ operands }: GitWords) => operands[0]
+const hasOnlyFlags = (shape: RegExp) => (words: GitWords) => words.flags.every(flag => shape.test(flag))
+const firstOperand = ({ operands }: GitWords) => operands[0]
 
 /**
  * git in a task's worktree: one table for what an agent may do there. A verb that is not in it is refused, because the policy cannot
@@ -113,7 +113,7 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   ...rows(READS, {}),
   ...rows(WORKS, {}),
   stash: {
-    only: words => /^(push|save|list|show|pop|apply|create)$/.test(verbOf(words) ?? 'push'),
+    only: words => /^(push|save|list|show|pop|apply|create)$/.test(firstOperand(words) ?? 'push'),
     way: 'its list is shared with others: use push, pop, apply, list or show',
   },
   reset: {
@@ -131,7 +131,7 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   switch: { way: GIT_ALTERNATIVES.stay },
   branch: {
     only: words =>
-      listing(
+      hasOnlyFlags(
         /^(-[arvil]+|--all|--remotes|--verbose|--list|--show-current|--ignore-case|--(no-)?(contains|merged)(=.*)?|--(no-)?contains|--points-at(=.*)?|--format=.*|--sort=.*|--(no-)?(color|column)(=.*)?|--no-abbrev|--abbrev=\d+)$/,
       )(words) &&
       (words.operands.length === 0 ||
@@ -140,7 +140,7 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   },
   tag: {
     only: words =>
-      listing(
+      hasOnlyFlags(
         /^(-l|--list|-n\d*|--(no-)?(contains|merged)(=.*)?|--points-at(=.*)?|--format=.*|--sort=.*|-i|--ignore-case|--column.*)$/,
       )(words) &&
       (words.operands.length === 0 ||
@@ -148,11 +148,12 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
     way: GIT_ALTERNATIVES.shared,
   },
   reflog: {
-    only: words => /^(show|list|exists|HEAD.*|@.*)$/.test(verbOf(words) ?? 'show'),
+    only: words => /^(show|list|exists|HEAD.*|@.*)$/.test(firstOperand(words) ?? 'show'),
     way: GIT_ALTERNATIVES.shared,
   },
   remote: {
-    only: words => /^(get-url)$/.test(verbOf(words) ?? 'get-url') && listing(/^(-v|--verbose|--all|--push)$/)(words),
+    only: words =>
+      /^(get-url)$/.test(firstOperand(words) ?? 'get-url') && hasOnlyFlags(/^(-v|--verbose|--all|--push)$/)(words),
     way: GIT_ALTERNATIVES.shared,
   },
   config: {
@@ -168,8 +169,11 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
       !/^(set|unset|edit|rename-section|remove-section)$/.test(operands[0] ?? ''),
     way: GIT_ALTERNATIVES.shared,
   },
-  worktree: { only: words => verbOf(words) === 'list', way: GIT_ALTERNATIVES.here },
-  submodule: { only: words => /^(status|summary)$/.test(verbOf(words) ?? 'status'), way: GIT_ALTERNATIVES.shared },
+  worktree: { only: words => firstOperand(words) === 'list', way: GIT_ALTERNATIVES.here },
+  submodule: {
+    only: words => /^(status|summary)$/.test(firstOperand(words) ?? 'status'),
+    way: GIT_ALTERNATIVES.shared,
+  },
   'symbolic-ref': {
     only: ({ flags, operands }) =>
       operands.length === 1 && flags.every(flag => /^(-q|--quiet|--short|--no-recurse)$/.test(flag)),
@@ -182,11 +186,12 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
     way: 'leave what is in no commit where it is',
   },
   lfs: {
-    only: words => /^(ls-files|status|env|version|track)$/.test(verbOf(words) ?? '') && words.operands.length === 1,
+    only: words =>
+      /^(ls-files|status|env|version|track)$/.test(firstOperand(words) ?? '') && words.operands.length === 1,
     way: GIT_ALTERNATIVES.shared,
   },
   'format-patch': { only: ({ flags }) => flags.includes('--stdout'), way: GIT_ALTERNATIVES.land },
-  'sparse-checkout': { only: words => verbOf(words) === 'list', way: GIT_ALTERNATIVES.shared },
+  'sparse-checkout': { only: words => firstOperand(words) === 'list', way: GIT_ALTERNATIVES.shared },
   ...rows('push send-pack request-pull send-email', { way: GIT_ALTERNATIVES.land }),
   ...rows('pull fetch fetch-pack ls-remote clone bundle', { way: GIT_ALTERNATIVES.sync }),
   ...rows('merge rebase cherry-pick revert am', { way: GIT_ALTERNATIVES.land }),

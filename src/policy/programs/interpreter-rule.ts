@@ -22,7 +22,7 @@ interface Language {
 export function interpreter(language: Language): ProgramRule {
   return call => {
     const { feed } = call
-    const args = ownWords(call.args, language)
+    const args = findOwnWords(call.args, language)
     const shorts = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
       .filter(flag => flag.length === 2)
       .map(flag => flag[1])
@@ -53,8 +53,8 @@ export function interpreter(language: Language): ProgramRule {
           call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday beside a check`, arg)
       return file ? call.path(file, 'read') : undefined
     }
-    if (args.some(arg => arg.value === '--test')) return runsProject(call, 'it runs the tests of the project')
-    if (file && language.verbs?.test(file.value)) return runsProject(call, 'it builds or runs the project')
+    if (args.some(arg => arg.value === '--test')) return judgeProjectRun(call, 'it runs the tests of the project')
+    if (file && language.verbs?.test(file.value)) return judgeProjectRun(call, 'it builds or runs the project')
     if (file && file.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
       for (const arg of call.args) if (arg !== file) call.secret(arg)
       if (file.substituted) return call.say('pipe.interpreter', 'HIGH', `${call.name} runs what a command prints`, file)
@@ -69,7 +69,7 @@ export function interpreter(language: Language): ProgramRule {
   }
 }
 
-function runsProject(call: ProgramCall, text: string): undefined {
+function judgeProjectRun(call: ProgramCall, text: string): undefined {
   judgeToolWords(call, call.args)
   const far = call.args.find(arg => /^(package-registry|publish|plugin)$/.test(arg.value))
   if (far) call.say('script.far', 'MEDIUM', `${far.text} reaches beyond the project`, far)
@@ -77,7 +77,7 @@ function runsProject(call: ProgramCall, text: string): undefined {
 }
 
 /** All words after the script belong to it; after a program text the words are files for some interpreters. */
-function ownWords(args: readonly Arg[], language: Language): Arg[] {
+function findOwnWords(args: readonly Arg[], language: Language): Arg[] {
   const taken = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
   const [script] = findOperands(args, language.module ? [...taken, language.module] : taken)
   const index = script === undefined ? -1 : args.indexOf(script)

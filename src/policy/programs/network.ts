@@ -97,7 +97,7 @@ function curl(call: ProgramCall): undefined {
         .find(arg => /^[\w.-]+:?=(?!=)|^[\w.-]+@/.test(arg.value))
     : undefined
   if (item) call.say('net.change', 'MEDIUM', `${item.text} is sent`, item)
-  reaches(call)
+  judgeNetworkCall(call)
 }
 
 function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
@@ -123,18 +123,18 @@ function wget(call: ProgramCall): undefined {
     (out?.value?.known && /^(-|\/dev\/(null|stdout))$/.test(out.value.value))
   const prints = /^(lynx|links|w3m|elinks)$/.test(call.name)
   if (!quiet && !prints) call.say('net.download', 'HIGH', `${call.name} writes what comes from the network to a file`)
-  reaches(call)
+  judgeNetworkCall(call)
 }
 
 /** Judges what every network call has in common: the address, and the data that leaves with it. */
-function reaches(call: ProgramCall): undefined {
+function judgeNetworkCall(call: ProgramCall): undefined {
   call.say('net.get', 'MEDIUM', `${call.name} goes to the network`)
-  sends(call)
+  judgeSentData(call)
   for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^.*?[@=<](?=[./~\w])/, '') })
 }
 
 /** Judges the data that leaves with a network call: secrets, output of commands, and its input. */
-function sends(call: ProgramCall): undefined {
+function judgeSentData(call: ProgramCall): undefined {
   for (const arg of call.args) {
     const metadata = METADATA.exec(arg.value)
     if (metadata) call.say('net.metadata', 'HIGH', `${metadata[0]} hands out the credentials of the machine`, arg)
@@ -157,7 +157,7 @@ export const NETWORK: ProgramRules = {
   ...named('wget wget2 aria2c axel lynx links w3m elinks', wget),
   ...named('ping ping6 traceroute tracepath mtr dig drill host nslookup whois nmap arping fping dog doggo', call => {
     call.say('net.look', 'MEDIUM', `${call.name} asks the network`)
-    sends(call)
+    judgeSentData(call)
     const odd = findFlag(
       call.args,
       ['--script', '-f', '--script-args', '-oN', '-oX', '-oG', '-oA', '--interactive'],
@@ -173,7 +173,7 @@ export const NETWORK: ProgramRules = {
     const looks = call.args.some(arg => /^-[a-z]*z/.test(arg.value))
     if (looks) call.say('net.look', 'MEDIUM', `${call.name} asks whether a port is open`)
     else call.say('net.raw', 'HIGH', `${call.name} opens a raw connection`)
-    sends(call)
+    judgeSentData(call)
   }),
   socat: always('HIGH', 'net.raw', 'joins connections, files and programs'),
   ...named('ssh mosh autossh et sshpass slogin dbclient', ssh),

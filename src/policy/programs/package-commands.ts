@@ -32,7 +32,7 @@ export function manager(row: Manager): ProgramRule {
     const line = operands.map(arg => arg.value.replaceAll('\0', '…')).join(' ')
     const high = row.high.find(([shape]) => shape.test(line))
     if (high) call.say('pkg.publish', 'HIGH', `${call.name} ${high[1]}`, operands[0])
-    judgeFlags(call, ownFlags(before, operands[0], line, row), row)
+    judgeFlags(call, findOwnFlags(before, operands[0], line, row), row)
     for (const arg of after) judgeToolWords(call, [arg])
     const [verb, second] = operands
     if (verb === undefined)
@@ -69,7 +69,7 @@ const PROGRAMS =
   /^(rimraf|shx|del-cli|trash|trash-cli|cross-env|cross-env-shell|nodemon|ts-node|tsx|node|prisma|concurrently|kill-port|fkill|sequelize|sequelize-cli|knex|typeorm|drizzle-kit|python3?|bash|sh|zsh|rm|sudo|curl|firebase|vercel|netlify|wrangler|serverless|sst|cdk|supabase|np|semantic-release|release-it|changeset|lerna|nyc|c8|dotenv|env-cmd|tsc|eslint|prettier|jest|vitest|mocha|vite|next|webpack|rollup|esbuild|biome|turbo|nx|playwright|cypress|gh-pages|http-server|npx|dlx)$/
 
 /** Flags after the name of a script belong to the script. */
-function ownFlags(before: readonly Arg[], verb: Arg | undefined, line: string, row: Manager): readonly Arg[] {
+function findOwnFlags(before: readonly Arg[], verb: Arg | undefined, line: string, row: Manager): readonly Arg[] {
   if (row.scripts && verb !== undefined && row.runs?.test(line)) {
     // Flags between `run` and the name of the script belong to the package manager.
     const script = before.slice(before.indexOf(verb) + 1).findIndex(arg => !isFlag(arg))

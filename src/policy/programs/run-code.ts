@@ -92,7 +92,7 @@ export function comesFromNetwork(call: ProgramCall): boolean {
 export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefined {
   const onlyLooks = call.args.some(arg => LOOKS.test(arg.value))
   for (const arg of args) {
-    const word = valueIn(arg)
+    const word = findPathValue(arg)
     if (word === undefined) continue
     if (!arg.known) {
       call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
@@ -111,7 +111,7 @@ export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefin
 const LOOKS = /^(--check|-c|-l|--list-different|--noEmit|--diff|--dry-run|--fix-dry-run|-n)$/
 
 /** An operand, the value after `=`, or a path that is attached to a letter (`-c/tmp/x`). */
-function valueIn(arg: Arg): Arg | undefined {
+function findPathValue(arg: Arg): Arg | undefined {
   if (!isFlag(arg)) return arg
   const equals = arg.value.indexOf('=')
   if (equals >= 0) return { ...arg, value: arg.value.slice(equals + 1) }

@@ -43,7 +43,7 @@ export const RUNNERS: ProgramRules = {
     const filled = rest.map(arg => (arg.value.includes(mark) ? deriveArg(arg.value.replaceAll(mark, HOLE), arg) : arg))
     const [first] = filled
     judgeFed(call)
-    if (first) call.run(replaces ? filled : [...filled, ...fedWords(call, first)])
+    if (first) call.run(replaces ? filled : [...filled, ...findFedWords(call, first)])
   },
   parallel: parallelRule,
   rush: parallelRule,
@@ -73,7 +73,7 @@ export const RUNNERS: ProgramRules = {
     'dotenv dotenvx env-cmd doppler infisical aws-vault chamber teller envchain summon vaulted berglas',
     call => {
       call.say('secret.env', 'MEDIUM', `${call.name} puts secrets into the environment of what it runs`)
-      afterWord(call, ['run', 'exec'])
+      runAfterWord(call, ['run', 'exec'])
     },
   ),
   eval: call => {
@@ -133,7 +133,7 @@ function parallelRule(call: ProgramCall): undefined {
   else call.say('shell.unknown-text', 'HIGH', 'it runs every line of its input')
 }
 
-function afterWord(call: ProgramCall, words: string[]): undefined {
+function runAfterWord(call: ProgramCall, words: string[]): undefined {
   const dashes = call.args.findIndex(arg => arg.value === '--')
   const index = dashes < 0 ? call.args.findIndex(arg => words.includes(arg.value)) : dashes
   const rest = index < 0 ? call.args.filter(arg => !isFlag(arg)) : call.args.slice(index + 1)
@@ -142,7 +142,7 @@ function afterWord(call: ProgramCall, words: string[]): undefined {
 }
 
 /** The words that xargs appends to its command: those of an `echo` before it in the pipe, or unknown ones. */
-function fedWords(call: ProgramCall, like: Arg): Arg[] {
+function findFedWords(call: ProgramCall, like: Arg): Arg[] {
   const last = call.feed.upstream?.at(-1)?.words
   const [name, ...words] = last ?? []
   if (name && /^(echo|printf)$/.test(name.value) && words.every(word => word.known))

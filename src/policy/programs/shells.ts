@@ -47,9 +47,9 @@ export const SHELLS: ProgramRules = {
     if (call.args.length === 0 || call.args.every(arg => /^-[pxfF]+$/.test(arg.value)))
       call.say('env.print', 'MEDIUM', 'it shows every variable')
   }),
-  ...named('read getopts let wait unset printf', setsNames),
+  ...named('read getopts let wait unset printf', setVariables),
   ...named('mapfile readarray', call => {
-    setsNames(call)
+    setVariables(call)
     const runs = findFlag(call.args, ['-C'], 'CcdnOsu')
     if (runs?.value) {
       call.say('shell.nested', 'MEDIUM', `${runs.arg.text} runs a command for every few lines`, runs.arg)
@@ -71,9 +71,9 @@ const VALUED: Record<string, string[]> = {
 }
 
 /** Builtins that give variables a value that is known only when they run. */
-function setsNames(call: ProgramCall): undefined {
+function setVariables(call: ProgramCall): undefined {
   const named = /^(printf|wait)$/.test(call.name)
-    ? namedBy(call, call.name === 'printf' ? 'v' : 'p')
+    ? findVariableName(call, call.name === 'printf' ? 'v' : 'p')
     : findOperands(call.args, VALUED[call.name] ?? []).slice(call.name === 'getopts' ? 1 : 0)
   const joined = call.args
     .filter(arg => /^-[a-z]*a./.test(arg.value))
@@ -85,7 +85,7 @@ function setsNames(call: ProgramCall): undefined {
 }
 
 /** `printf -v name` and `printf -vname`. */
-function namedBy(call: ProgramCall, letter: string): Arg[] {
+function findVariableName(call: ProgramCall, letter: string): Arg[] {
   const index = call.args.findIndex(arg => arg.value.startsWith(`-${letter}`))
   const flag = call.args[index]
   if (flag === undefined) return []

@@ -81,7 +81,7 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
     case 'Glob':
       return quoted ? { is: 'text', value: part.text, quoted } : { is: 'glob', value: part.text }
     case 'ExtendedGlob':
-      return [{ is: 'glob', value: part.text }, ...wordsIn(part.parts).flatMap(substitutionsIn)]
+      return [{ is: 'glob', value: part.text }, ...wordsIn(part.parts).flatMap(findSubstitutions)]
     case 'BraceExpansion': {
       const simple = !/[$`'"\\]/.test(part.text)
       return { is: 'brace', value: simple ? part.text : undefined, inner: wordsIn(part.parts) }
@@ -93,7 +93,7 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
       const plain = operation === undefined && prefix === undefined && part.index === undefined
       const all = part.index !== undefined && /^[@*]$/.test(part.index.value)
       const inner = part.index === undefined ? [] : [convertWord(part.index, context)]
-      inner.push(...operandsOf(part.operation, at, context))
+      inner.push(...convertOperands(part.operation, at, context))
       return {
         is: 'variable',
         name: part.parameter,
@@ -125,11 +125,11 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
   }
 }
 
-function substitutionsIn(word: Word): WordPart[] {
+function findSubstitutions(word: Word): WordPart[] {
   return word.bits.filter(bit => bit.is === 'substitution' || bit.is === 'arithmetic')
 }
 
-function operandsOf(operation: Bash.ParameterOperation | undefined, at: Span, context: ConvertContext): Word[] {
+function convertOperands(operation: Bash.ParameterOperation | undefined, at: Span, context: ConvertContext): Word[] {
   if (operation === undefined) return []
   const words = (list: (Bash.Word | undefined)[]) =>
     list.filter(word => word !== undefined).map(word => convertWord(word, context))

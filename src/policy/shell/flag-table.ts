@@ -118,7 +118,7 @@ export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: A
       if (letter && (rest === '' || letter.takes === 'attached' || letter.takes === 1))
         return note(letter, {
           name: arg.value[1] ?? '',
-          attached: rest === '' ? undefined : part(arg, rest),
+          attached: rest === '' ? undefined : deriveValue(arg, rest),
           arg,
           all,
           place,
@@ -155,7 +155,14 @@ export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: A
       }
       const rest = arg.value.slice(index + 1)
       if (entry.takes === 0) note(entry, { name: letter, attached: undefined, arg, all, place })
-      else return note(entry, { name: letter, attached: rest === '' ? undefined : part(arg, rest), arg, all, place })
+      else
+        return note(entry, {
+          name: letter,
+          attached: rest === '' ? undefined : deriveValue(arg, rest),
+          arg,
+          all,
+          place,
+        })
     }
     return 0
   }
@@ -190,9 +197,9 @@ function split(arg: Arg): { key: string; attached: Arg | undefined } {
   const equals = bare.indexOf('=')
   return equals < 0
     ? { key: bare, attached: undefined }
-    : { key: bare.slice(0, equals), attached: part(arg, bare.slice(equals + 1)) }
+    : { key: bare.slice(0, equals), attached: deriveValue(arg, bare.slice(equals + 1)) }
 }
 
-function part(arg: Arg, value: string): Arg {
+function deriveValue(arg: Arg, value: string): Arg {
   return { ...arg, value, known: !value.includes(HOLE) }
 }

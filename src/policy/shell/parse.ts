@@ -42,11 +42,11 @@ export function precheck(command: string): Reason[] {
   check(CONTROL, { code: 'text.control', risk: 'HIGH', text: 'it holds a control character' })
   check(LONE_SURROGATE, { code: 'text.broken', risk: 'HIGH', text: 'it holds half a character' })
   const opened = countOpeners(command)
-  if (opened > FAR_TOO_MANY_OPENERS) return [...reasons, { ...manyOpeners(all), risk: 'HIGH' }]
-  if (isAscii(command)) return opened > MAX_OPENERS ? [...reasons, manyOpeners(all)] : reasons
+  if (opened > FAR_TOO_MANY_OPENERS) return [...reasons, { ...manyOpenersReason(all), risk: 'HIGH' }]
+  if (isAscii(command)) return opened > MAX_OPENERS ? [...reasons, manyOpenersReason(all)] : reasons
   check(BIDI, { code: 'text.bidi', risk: 'HIGH', text: 'it holds a character that turns the direction of reading' })
   check(INVISIBLE, { code: 'text.invisible', risk: 'HIGH', text: 'it holds a character that cannot be seen' })
-  return opened > MAX_OPENERS ? [...reasons, manyOpeners(all)] : reasons
+  return opened > MAX_OPENERS ? [...reasons, manyOpenersReason(all)] : reasons
 }
 
 /** Whether parsing may take long, so that it must happen in a worker that can be ended. A command that is too long is not parsed. */
@@ -63,7 +63,7 @@ export function isUnreadable(command: string): boolean {
 /** Up to this length the worst input we found costs the parser well under the 20 ms for which an event loop may be blocked. */
 const SMALL = 2048
 
-function manyOpeners(at: Reason['at']): Reason {
+function manyOpenersReason(at: Reason['at']): Reason {
   const text = `it opens more than ${MAX_OPENERS} brackets or substitutions`
   return { code: 'shell.openers', risk: 'MEDIUM', text, ...(at && { at }) }
 }
@@ -119,8 +119,9 @@ function convertScript(parsed: Bash.ParsedScript, context: ConvertContext): Scri
 }
 
 function convertNested(parsed: Bash.ParsedScript | undefined, at: Span, context: ConvertContext): Script {
-  if (parsed === undefined) return failed(at, context, 'a substitution could not be read')
-  if (context.depth >= MAX_DEPTH) return failed(at, context, `substitutions are nested more than ${MAX_DEPTH} deep`)
+  if (parsed === undefined) return failConversion(at, context, 'a substitution could not be read')
+  if (context.depth >= MAX_DEPTH)
+    return failConversion(at, context, `substitutions are nested more than ${MAX_DEPTH} deep`)
   const owns = parsed.source !== undefined
   return convertScript(parsed, {
     ...context,
@@ -131,7 +132,7 @@ function convertNested(parsed: Bash.ParsedScript | undefined, at: Span, context:
   })
 }
 
-function failed(at: Span, context: ConvertContext, message: string): Script {
+function failConversion(at: Span, context: ConvertContext, message: string): Script {
   context.errors.push({ message, at })
   return { at, body: [] }
 }

@@ -32,8 +32,8 @@ export interface TrustedFile {
 /** Every file of a project that a person must agree to, sorted by path; empty if nothing runs code or widens rights. */
 export async function filesToTrust(paths: AppPaths, project: string): Promise<TrustedFile[]> {
   const surface = [
-    ...(await projectFileOf(project)),
-    ...(await rulesFileOf(paths, project)),
+    ...(await findConfigFile(project)),
+    ...(await findRulesFile(paths, project)),
     ...(await findSurface(project)),
   ]
   return judgeSurface(surface, { paths, directory: project, nameOf: path => relative(project, path) || '.' })
@@ -112,7 +112,7 @@ async function judgeSurfaceFile(
 async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Promise<TrustFinding[]> {
   switch (file.kind) {
     case 'pcc':
-      return settingsThatWait(paths, file.path)
+      return findUntrustedSettings(paths, file.path)
     case 'rules':
       return findingsInRules(file.path, text)
     case 'settings':
@@ -129,7 +129,7 @@ async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Pro
   }
 }
 
-async function settingsThatWait(paths: AppPaths, path: string): Promise<TrustFinding[]> {
+async function findUntrustedSettings(paths: AppPaths, path: string): Promise<TrustFinding[]> {
   const { untrusted } = await loadConfig({ paths, env: {}, project: dirname(path) })
   const file = await readConfigFile(path, homedir())
   return untrusted.map(key => {
@@ -138,12 +138,12 @@ async function settingsThatWait(paths: AppPaths, path: string): Promise<TrustFin
   })
 }
 
-async function projectFileOf(project: string): Promise<SurfaceFile[]> {
+async function findConfigFile(project: string): Promise<SurfaceFile[]> {
   const path = await findProjectFile(project, homedir())
   return path === undefined ? [] : [{ path, kind: 'pcc', within: dirname(path) }]
 }
 
-async function rulesFileOf(paths: AppPaths, project: string): Promise<SurfaceFile[]> {
+async function findRulesFile(paths: AppPaths, project: string): Promise<SurfaceFile[]> {
   const path = await findProjectRules(paths, project)
   return path === undefined ? [] : [{ path, kind: 'rules', within: dirname(dirname(path)) }]
 }
@@ -169,7 +169,7 @@ export async function readSurface({ path, within, kind, problem }: SurfaceFile):
     const outside = isInside ? {} : { outside: real }
     // Opening a pipe would wait for a writer for ever.
     if (!(await stat(real)).isFile()) return { is: 'unreadable', problem: 'not a regular file', target: real }
-    if (kind === 'scripts') return { is: 'file', sha256: await hashOf(real), text: '', ...outside }
+    if (kind === 'scripts') return { is: 'file', sha256: await hashFile(real), text: '', ...outside }
     const bytes = await readFile(real)
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     return { is: 'file', sha256, text: bytes.toString('utf8'), ...outside }
@@ -180,7 +180,7 @@ export async function readSurface({ path, within, kind, problem }: SurfaceFile):
   }
 }
 
-async function hashOf(path: string): Promise<string> {
+async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   return hash.digest('hex')

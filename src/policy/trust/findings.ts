@@ -48,7 +48,7 @@ const HARMLESS_PERMISSIONS = new Set([
 
 /** The findings in a `settings.json` of Claude Code. */
 export function findingsInSettings(text: string): TrustFinding[] {
-  const settings = objectFrom(text)
+  const settings = parseObject(text)
   if (!settings) return [unreadable]
   return Object.entries(settings).flatMap(([key, value]): TrustFinding[] => {
     if (HARMLESS_SETTINGS.has(key)) return []
@@ -61,7 +61,7 @@ export function findingsInSettings(text: string): TrustFinding[] {
 
 /** The servers that a `.mcp.json` would start or call. */
 export function findingsInMcp(text: string): TrustFinding[] {
-  const file = objectFrom(text)
+  const file = parseObject(text)
   if (!file) return [unreadable]
   const servers = isObject(file['mcpServers']) ? file['mcpServers'] : {}
   return Object.entries(servers).map(([name, server]) => ({
@@ -95,14 +95,14 @@ function hooksIn(value: unknown): TrustFinding[] {
       const hooks = isObject(entry) && Array.isArray(entry['hooks']) ? entry['hooks'] : [entry]
       return hooks.map((hook: unknown) => ({
         kind: 'hooks',
-        text: showValue(`hook ${event}${matcher}: ${hookWords(hook)}`),
+        text: showValue(`hook ${event}${matcher}: ${describeHook(hook)}`),
         ...(event === RACING_EVENT && racing),
       }))
     }),
   )
 }
 
-function hookWords(hook: unknown): string {
+function describeHook(hook: unknown): string {
   const plain =
     isObject(hook) && Object.keys(hook).every(key => key === 'type' || key === 'command' || key === 'timeout')
   return plain && typeof hook['command'] === 'string' ? hook['command'] : JSON.stringify(hook)
@@ -123,7 +123,7 @@ function permissionsIn(value: unknown): TrustFinding[] {
   })
 }
 
-function objectFrom(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
@@ -201,7 +201,7 @@ export function findingsInPrompt(text: string): TrustFinding[] {
 const HEADS = [/^\s*---\s*\n([\s\S]*?)---/, /^\s*---[^\n]*\n([\s\S]*?)\n\s*---/]
 
 function findingsInHead(head: string): TrustFinding[] {
-  const fields = fieldsOf(head)
+  const fields = parseFields(head)
   if (!fields) return [unreadable]
   return Object.entries(fields).flatMap(([name, value]): TrustFinding[] => {
     const plain = name.toLowerCase().replace(/[-_]/g, '')
@@ -212,7 +212,7 @@ function findingsInHead(head: string): TrustFinding[] {
   })
 }
 
-function fieldsOf(head: string): Record<string, unknown> | undefined {
+function parseFields(head: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = parse(head, { logLevel: 'error' })
     if (value === null) return {}

@@ -24,10 +24,10 @@ export function settingSourcesFor(status: TrustStatus, configured: readonly Sour
     (source === 'project' && has('settings', 'prompts')) || (source === 'local' && has('local'))
   const sources = configured.filter(source => !isLeftOut(source))
   const strictMcp = has('mcp') && sources.includes('project')
-  const racing = racingFiles(status, sources)
+  const racing = findRacingFiles(status, sources)
   const loadable = { sources, strictMcp, hooksOff: racing.length > 0 }
   const notes = [
-    ...(sources.length < configured.length || strictMcp ? [noteFor(status, configured, loadable)] : []),
+    ...(sources.length < configured.length || strictMcp ? [describeLeftOut(status, configured, loadable)] : []),
     ...(racing.length > 0 ? [`No hooks run, your own included: ${racing.join(', ')} ${COULD_RACE}`] : []),
   ]
   return notes.length === 0 ? loadable : { ...loadable, note: notes.join(' ') }
@@ -35,7 +35,7 @@ export function settingSourcesFor(status: TrustStatus, configured: readonly Sour
 
 const COULD_RACE = 'could answer a permission request in our place and change a command after it was judged.'
 
-function racingFiles({ files }: TrustStatus, sources: Source[]): string[] {
+function findRacingFiles({ files }: TrustStatus, sources: Source[]): string[] {
   const loaded: SurfaceKind[] = [
     ...(sources.includes('project') ? (['settings', 'prompts'] as const) : []),
     ...(sources.includes('local') ? (['local'] as const) : []),
@@ -45,7 +45,7 @@ function racingFiles({ files }: TrustStatus, sources: Source[]): string[] {
     .map(file => file.path)
 }
 
-function noteFor(
+function describeLeftOut(
   status: TrustStatus,
   configured: readonly Source[],
   { sources, strictMcp }: Omit<LoadableSources, 'note'>,

@@ -38,10 +38,10 @@ export async function findSurface(project: string): Promise<SurfaceFile[]> {
   for (const directory of new Set([project, ...(checkout ? [checkout.top, checkout.main] : [])])) {
     if (!isHome(directory)) files.push(localIn(directory, withinOf(directory)))
   }
-  return [...files, ...(await surfaceBelow(project, withinOf(project)))]
+  return [...files, ...(await findSurfaceBelow(project, withinOf(project)))]
 }
 
-async function surfaceBelow(project: string, within: string): Promise<SurfaceFile[]> {
+async function findSurfaceBelow(project: string, within: string): Promise<SurfaceFile[]> {
   const { holders, isCut } = await findClaudeFolders(project)
   const found = await Promise.all(
     holders
@@ -75,7 +75,7 @@ const localIn = (directory: string, within: string): SurfaceFile => ({
 })
 
 async function promptsIn(directory: string, within: string): Promise<SurfaceFile[]> {
-  const folder = (name: string) => filesUnder(join(directory, '.claude', name))
+  const folder = (name: string) => listFiles(join(directory, '.claude', name))
   const [agents, commands, skills, workflows] = await Promise.all(
     ['agents', 'commands', 'skills', 'workflows'].map(folder),
   )
@@ -85,12 +85,12 @@ async function promptsIn(directory: string, within: string): Promise<SurfaceFile
 }
 
 async function scriptsIn(directory: string, within: string): Promise<SurfaceFile[]> {
-  const scripts = await filesUnder(join(directory, '.claude/hooks'))
+  const scripts = await listFiles(join(directory, '.claude/hooks'))
   return scripts.map(path => ({ path, kind: 'scripts', within }))
 }
 
 /** All files below a folder, through links, each real folder once. A folder that we may not enter is closed to the agent too. */
-async function filesUnder(folder: string, seen = new Set<string>()): Promise<string[]> {
+async function listFiles(folder: string, seen = new Set<string>()): Promise<string[]> {
   const info = await stat(folder).catch(() => undefined)
   const id = info && `${info.dev}:${info.ino}`
   if (!info?.isDirectory() || id === undefined || seen.has(id)) return []
@@ -99,7 +99,7 @@ async function filesUnder(folder: string, seen = new Set<string>()): Promise<str
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name)
     const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await isDirectory(path)))
-    if (isFolder) files.push(...(await filesUnder(path, seen)))
+    if (isFolder) files.push(...(await listFiles(path, seen)))
     else files.push(path)
   }
   return files
@@ -110,12 +110,12 @@ async function findCheckout(above: string[]): Promise<{ top: string; main: strin
   for (const directory of above) {
     const entry = await stat(join(directory, '.git')).catch(() => undefined)
     if (entry?.isDirectory()) return { top: directory, main: directory }
-    if (entry?.isFile()) return { top: directory, main: await mainCheckout(directory) }
+    if (entry?.isFile()) return { top: directory, main: await findMainCheckout(directory) }
   }
   return undefined
 }
 
-async function mainCheckout(worktree: string): Promise<string> {
+async function findMainCheckout(worktree: string): Promise<string> {
   const read = (path: string) => readFile(path, 'utf8').catch(() => '')
   const gitDir = /^gitdir: (.+)$/m.exec(await read(join(worktree, '.git')))?.[1]
   if (gitDir === undefined) return worktree

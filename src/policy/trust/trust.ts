@@ -14,10 +14,10 @@ export type { TrustStatus }
 
 /** The files of a project that need trust, and whether a person has agreed to them as they are now. */
 export async function trustStatus(paths: AppPaths, directory: string): Promise<TrustStatus> {
-  const project = await projectAt(directory)
+  const project = await resolveProject(directory)
   const files = await filesToTrust(paths, project)
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
-  const { agreementFor } = await record()
+  const { agreementFor } = await importRecord()
   const agreed = agreementFor(paths, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = findChangedPaths(agreed.files, hashesByPath(files))
@@ -34,10 +34,10 @@ export async function trustStatusIn(
   paths: AppPaths,
   { project: path, ...checkout }: TrustCheckout & { project: string },
 ): Promise<TrustStatus> {
-  const project = await projectAt(path)
+  const project = await resolveProject(path)
   const files = await filesToTrustIn(paths, { project, ...checkout })
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
-  const { agreementFor } = await record()
+  const { agreementFor } = await importRecord()
   const agreed = agreementFor(paths, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = files.filter(file => file.refused || agreed.files[file.path] !== file.sha256).map(file => file.path)
@@ -61,19 +61,19 @@ export async function grantTrust(paths: AppPaths, shown: TrustStatus, clock: Clo
   if (changed.length > 0)
     throw new AppError('trust_changed', { project: quoteForShell(shown.project), files: changed.join(', ') })
   const agreement = { hash: hashAll(now), since: clock.now(), files: hashesByPath(now) }
-  const { keepAgreement } = await record()
+  const { keepAgreement } = await importRecord()
   keepAgreement(paths, shown.project, agreement)
 }
 
 /** Removes an agreement, also for a project that is gone; returns false if there was none. */
 export async function revokeTrust(paths: AppPaths, directory: string): Promise<boolean> {
-  const { keepAgreement } = await record()
+  const { keepAgreement } = await importRecord()
   const isGone = await realpath(directory).then(
     () => false,
     () => true,
   )
   if (isGone && keepAgreement(paths, resolve(directory), undefined)) return true
-  return keepAgreement(paths, await projectAt(directory), undefined)
+  return keepAgreement(paths, await resolveProject(directory), undefined)
 }
 
 /** A predicate for `loadConfig`: true for a project file only with exactly the content that was agreed to. */
@@ -85,11 +85,11 @@ export function trustedFile(status: TrustStatus): (file: { path: string; content
 }
 
 /** Imported on use: most projects have nothing to trust, and then the agreements are never read. */
-function record() {
+function importRecord() {
   return import('./record.ts')
 }
 
-async function projectAt(directory: string): Promise<string> {
+async function resolveProject(directory: string): Promise<string> {
   const info = await stat(directory).catch(() => undefined)
   if (!info) throw new AppError('project_missing', { path: directory })
   if (!info.isDirectory()) throw new AppError('project_not_directory', { path: directory })

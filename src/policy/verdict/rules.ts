@@ -68,13 +68,13 @@ export function parsePattern(text: string): Pattern | undefined {
   const [only, second] = script.body
   if (errors.length > 0 || only === undefined || second !== undefined) return undefined
   const nodes = only.is === 'pipeline' ? only.parts : [only]
-  const stages = nodes.map(wordsOf)
+  const stages = nodes.map(readWords)
   return stages.every(stage => stage !== undefined && stage.length > 0)
     ? { text, stages: stages as string[][] }
     : undefined
 }
 
-function wordsOf(node: ShellNode): string[] | undefined {
+function readWords(node: ShellNode): string[] | undefined {
   if (node.is !== 'command' || node.redirects.length > 0 || node.assigns.length > 0) return undefined
   return node.words.map(word =>
     word.bits.map(bit => (bit.is === 'text' || bit.is === 'glob' ? bit.value : '*')).join(''),
@@ -132,15 +132,15 @@ const INTERPRETERS =
 
 function forbids(stage: readonly string[], argv: readonly string[]): boolean {
   const [name = '', ...words] = stage
-  const program = baseOf(argv[0] ?? '')
+  const program = baseName(argv[0] ?? '')
   const isSameProgram = SHELLS.test(name) && words.length === 0 ? INTERPRETERS.test(program) : matchWord(name, program)
   if (!isSameProgram) return false
   const rest = argv.slice(1)
-  const flags = new Set(rest.filter(word => word.startsWith('-')).flatMap(lettersOf))
+  const flags = new Set(rest.filter(word => word.startsWith('-')).flatMap(splitFlag))
   return words.every(word =>
     word.startsWith('-')
-      ? lettersOf(word).every(letter => flags.has(letter))
-      : rest.some(other => matchWord(plain(word), plain(other))),
+      ? splitFlag(word).every(letter => flags.has(letter))
+      : rest.some(other => matchWord(normaliseWord(word), normaliseWord(other))),
   )
 }
 
@@ -153,19 +153,19 @@ function allows(stage: readonly string[], argv: readonly string[]): boolean {
   )
 }
 
-function baseOf(path: string): string {
+function baseName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
 /** `-rf` is `-r` and `-f`; `--force` counts as `-f`, and `--recursive` and `-R` as `-r`. */
-function lettersOf(flag: string): string[] {
+function splitFlag(flag: string): string[] {
   const long: Record<string, string> = { '--recursive': '-r', '--force': '-f', '-R': '-r' }
   if (flag.startsWith('--')) return [long[flag] ?? flag]
   return [...flag.slice(1)].map(letter => long[`-${letter}`] ?? `-${letter}`)
 }
 
 /** `/`, `/.` and `//` are the same path, and so are `x/` and `x`. */
-function plain(word: string): string {
+function normaliseWord(word: string): string {
   if (/^\/[/.]*$/.test(word)) return '/'
   return word.length > 1 ? word.replace(/\/+$/, '') : word
 }
