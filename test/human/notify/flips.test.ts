@@ -16,14 +16,14 @@ const COMPLETED: NewEvent = { ...of, kind: 'session.ended', body: { status: 'com
 const FAILED: NewEvent = { ...of, kind: 'session.ended', body: { status: 'error', reason: 'gone' } }
 const LIMIT: NewEvent = { ...of, kind: 'limit.hit', body: { message: 'limit' } }
 
-/** The kinds that are told with these settings, of one event of each kind. */
+/** The kinds of notices that these settings allow, from one event of each kind. */
 async function kindsTold(t: TestContext, values: Partial<Values>): Promise<string[]> {
   const world = await notifyWorld(t)
   const ntfy = await receiver(t)
   await world.park()
   await world.append(COMPLETED, FAILED, LIMIT)
   const topic = { 'notifications.ntfy.server': ntfy.url, 'notifications.ntfy.topic': 'x' }
-  // Long enough that nothing is said: what would be is looked at.
+  // Long enough that nothing is sent: the test looks at the outbox.
   const { stop } = world.start({ values: { ...topic, ...values }, times: { gatherMs: 600_000 } })
   const all = 1 + (await world.store.events({})).length
   while (values['notifications.enabled'] !== false && (await world.store.outbox.cursor('notifications')) !== all - 1) {
@@ -35,7 +35,7 @@ async function kindsTold(t: TestContext, values: Partial<Values>): Promise<strin
 
 test('each kind has a switch: notifications.on_question, .on_complete, .on_error, .on_rate_limit', async t => {
   const all = ['complete', 'error', 'question', 'rate_limit']
-  // With an open decision a failed session is told by that; here it is a question's, so the failure is the question's.
+  // A failed session with an open decision gets the notice of that decision; here the decision is a question.
   const told = await kindsTold(t, {})
   assert.deepEqual(new Set(told), new Set(all.filter(kind => kind !== 'error')))
   for (const [key, kind] of [
