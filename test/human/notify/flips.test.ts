@@ -99,7 +99,7 @@ test('notifications.desktop and notifications.sound: shown with notify-send, wit
   assert.match(loud, /sound-name/)
   assert.match(still, /suppress-sound/)
   const steps = await deliverSteps(t, { 'notifications.sound': false })
-  assert.equal((await steps.told()).map(({ sound }) => sound).at(0), false)
+  assert.equal((await steps.sent()).map(({ sound }) => sound).at(0), false)
 })
 
 test('notifications.bell rings at attached terminals', async () => {
@@ -172,12 +172,12 @@ test('what comes in quiet hours is told in one message after them', async t => {
     new Date('2026-11-13T23:30').getTime(),
   )
   for (const n of [1, 2, 3, 4, 5]) await steps.ask(`Question ${n}?`)
-  assert.deepEqual(await steps.told(), [])
+  assert.deepEqual(await steps.sent(), [])
   await steps.moveTo(new Date('2026-11-14T06:59').getTime())
-  assert.deepEqual(await steps.told(), [])
+  assert.deepEqual(await steps.sent(), [])
   await steps.moveTo(new Date('2026-11-14T07:00').getTime())
   assert.deepEqual(
-    (await steps.told()).map(({ title }) => title),
+    (await steps.sent()).map(({ title }) => title),
     ['6 questions waiting'],
   )
 })
@@ -185,7 +185,7 @@ test('what comes in quiet hours is told in one message after them', async t => {
 test('notifications.remind_minutes and .reminders: what still waits is told again, later each time, and not for ever', async t => {
   const minute = 60_000
   const steps = await deliverSteps(t, { 'notifications.remind_minutes': 30, 'notifications.reminders': 2 })
-  const titles = async () => (await steps.told()).map(({ title }) => title.split(' (')[0])
+  const titles = async () => (await steps.sent()).map(({ title }) => title.split(' (')[0])
   assert.deepEqual(await titles(), ['Question'])
   await steps.move(29 * minute)
   assert.deepEqual((await titles()).length, 1)
