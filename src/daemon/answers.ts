@@ -10,7 +10,10 @@ import type { SessionRow } from '../store/tables.ts'
 import { type DaemonContext, getEscalations } from './context.ts'
 import { deliverAnswer, isDue } from './deliver-answers.ts'
 
-/** Answers an escalation. If it was refused already, the answer is only recorded; an open one is settled by the session that resumes. */
+/**
+ * Answers an escalation. If it was refused already, the answer is only recorded; an open one is settled by the session that
+ * resumes with it.
+ */
 export async function answerEscalation(
   number: number,
   answer: AnswerEscalation,

@@ -157,7 +157,7 @@ const DASEL = reader({
   writes: '-o: --out:',
 })
 
-/** The filter of jq is the file after `-f`, or the first operand. A filter from outside is foreign code, though in a harmless language. */
+/** jq's filter is the file after `-f`, or the first operand. A filter from outside is foreign code, if in a harmless language. */
 function judgeProgram(call: ProgramCall, first: Arg | undefined, value: Arg | undefined): undefined {
   for (const file of [first, value])
     if (file && /^([/~]|.*\.\.(\/|$))/.test(file.value) && !file.value.startsWith(`${call.fence.boundary}/`))

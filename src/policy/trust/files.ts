@@ -215,7 +215,7 @@ export async function findNamedScripts(text: string, project: string, within: st
 /** The variable with the quotes that its documentation puts around it, also if JSON escapes them. */
 const PROJECT_VARIABLE = /(?:\\?["'])?\$\{?(?:CLAUDE_PROJECT_DIR|PWD)\}?(?:\\?["'])?\/?/g
 
-/** A redirection with its target. `->`, `=>` and the read-write `<>` are not matched, and neither is `>( … )`, which runs a command. */
+/** A redirection with its target. `->`, `=>` and the read-write `<>` do not match, nor does `>( … )`, which runs a command. */
 const REDIRECTION = /(?<![-=<>])(?:>>|>\||>)\s*(?:\\?["'][^"'\\]*\\?["']|[^\s"'`\\;|&()<>]+)/g
 
 /** Programs that only make or remove files, with their arguments, where they are the command itself and nothing else. */

@@ -26,7 +26,7 @@ const Words = z
 const Rule = z.strictObject({ effect: z.enum(['allow', 'ask', 'deny']), tool: Words, match: Words.optional() })
 const RulesFile = z.strictObject({ rules: z.array(Rule).default([]) })
 
-/** The rules of a file in the order written. An invalid file is refused as a whole, with the line: half a list would mean something else. */
+/** The rules of a file in the order written. An invalid file is refused whole, with the line: half a list means something else. */
 export function parseRules(file: string, content: string): WrittenRule[] {
   const parsed = parseToml(content)
   if (!parsed.ok) throw new AppError('rules_invalid', { file, line: parsed.line, problem: parsed.problem })

@@ -199,7 +199,7 @@ test('notifications.remind_minutes and .reminders: what still waits is told agai
   assert.equal((await titles()).length, 3)
   const never = await deliverSteps(t, { 'notifications.reminders': 0 })
   await never.move(100 * 60 * minute)
-  assert.equal((await never.told()).length, 1)
+  assert.equal((await never.sent()).length, 1)
 })
 
 async function open(name: Channel['name'], values: Partial<Values>, env = {}): Promise<Channel> {
