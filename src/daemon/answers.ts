@@ -10,30 +10,33 @@ import type { SessionRow } from '../store/tables.ts'
 import { type DaemonContext, getEscalations } from './context.ts'
 import { deliverAnswer, isDue } from './deliver-answers.ts'
 
-/** A word on what was refused is noted; what is open is settled by the session that goes on with it. */
+/**
+ * Answers an escalation. If it was refused already, the answer is only recorded; an open one is settled by the session that
+ * resumes with it.
+ */
 export async function answerEscalation(
   number: number,
   answer: AnswerEscalation,
   daemon: DaemonContext,
 ): Promise<AnsweredEscalation> {
   const escalations = getEscalations(daemon)
-  const found = await escalations.get(number)
-  if (found.state === 'answered' || found.state === 'withdrawn') throw lateAnswerError(found)
-  const row = await daemon.store.sessions.get(found.session_id)
+  const escalation = await escalations.get(number)
+  if (escalation.state === 'answered' || escalation.state === 'withdrawn') throw lateAnswerError(escalation)
+  const row = await daemon.store.sessions.get(escalation.session_id)
   const parked = row?.parked?.number === number ? row.parked : undefined
-  const questions = parked && 'questions' in parked ? parked.questions : await questionsAtTerminal(found, daemon)
-  if (found.kind === 'error' && answer.verdict === undefined) {
+  const questions = parked && 'questions' in parked ? parked.questions : await questionsAtTerminal(escalation, daemon)
+  if (escalation.kind === 'error' && answer.verdict === undefined) {
     const problem = 'it is an error: say --approve to try again, or --deny to leave the session as it is'
     throw new AppError('answer_unfit', { number, problem })
   }
-  const asked = questions ?? questionsIn(found.input) ?? []
-  const said = readAnswer(answer, found.kind === 'question' ? asked : undefined)
+  const asked = questions ?? questionsIn(escalation.input) ?? []
+  const said = readAnswer(answer, escalation.kind === 'question' ? asked : undefined)
   if ('problem' in said) throw new AppError('answer_unfit', { number, problem: said.problem })
-  const noted = found.state === 'denied' ? await escalations.answer(number, said) : undefined
+  const noted = escalation.state === 'denied' ? await escalations.answer(number, said) : undefined
   if (noted) return noted
-  if (row && found.kind === 'error') return answeredError(number, { said, row, env: answer.env }, daemon)
-  // A review has no call that waits for a word: it is noted what was said.
-  if (found.kind === 'review') return daemon.store.transaction(tx => escalations.settle(number, said, tx))
+  if (row && escalation.kind === 'error') return answerError(number, { said, row, env: answer.env }, daemon)
+  // No call waits for the answer to a review, so the answer is only recorded.
+  if (escalation.kind === 'review') return daemon.store.transaction(tx => escalations.settle(number, said, tx))
   return answerOpen(number, { said, env: answer.env }, daemon)
 }
 
@@ -43,8 +46,8 @@ interface ErrorAnswer {
   env: AnswerEscalation['env']
 }
 
-/** A yes to an error that was tried often enough tries once more; a no leaves the session as it is. */
-async function answeredError(number: number, { said, row, env }: ErrorAnswer, daemon: DaemonContext) {
+/** After a yes, a session that ran out of retries tries once more; after a no, it stays as it is. */
+async function answerError(number: number, { said, row, env }: ErrorAnswer, daemon: DaemonContext) {
   const escalations = getEscalations(daemon)
   const answered = await daemon.store.transaction(tx => escalations.settle(number, said, tx))
   if (said.verdict !== 'allow') return answered
@@ -59,15 +62,15 @@ async function answeredError(number: number, { said, row, env }: ErrorAnswer, da
 
 interface OpenAnswer {
   said: EscalationAnswer
-  /** Of who answers; without it each session goes on in what it was last started with. */
+  /** The environment of the person who answers; without it each session resumes in the one it was last started with. */
   env: Record<string, string> | undefined
-  /** The session that is taken up first; without it that of the row. */
+  /** The session that is resumed first; by default the one that the row names. */
   first?: string | undefined
 }
 
 /**
- * Answers what is open: the session that can go on settles it, in one transaction with going on, and every other that waits
- * for the same gets the answer then. Should the daemon die in between, the next one brings it to those who are left.
+ * Answers an open escalation. The first session that can resume settles it, in the same transaction in which it resumes; then
+ * every other session that waits for it gets the answer. If the daemon dies in between, the next one delivers it to the rest.
  */
 export async function answerOpen(
   number: number,
@@ -75,13 +78,13 @@ export async function answerOpen(
   daemon: DaemonContext,
 ): Promise<AnsweredEscalation> {
   const { supervisor } = daemon
-  const asked = await answerAtTerminal(number, said, daemon)
-  if (asked) {
-    await deliverToOthers(asked, { said, env }, daemon)
-    return asked
+  const answeredThere = await answerAtTerminal(number, said, daemon)
+  if (answeredThere) {
+    await deliverToOthers(answeredThere, { said, env }, daemon)
+    return answeredThere
   }
   let problem: unknown
-  for (const row of await waitingFor(number, first, daemon)) {
+  for (const row of await findParkedSessions(number, first, daemon)) {
     try {
       const answered = await supervisor.resumeParked(row, { said, env: env ?? supervisor.envOf(row.id) })
       if (!answered) continue
@@ -93,26 +96,30 @@ export async function answerOpen(
     }
   }
   if (problem !== undefined) throw problem
-  // No session waits for this alone: one that asks it again finds it in what is remembered.
+  // No session is parked on this one: a session that asks the same again finds the remembered answer.
   return daemon.store.transaction(tx => getEscalations(daemon).settle(number, said, tx))
 }
 
-/** What stands in the way of one session need not stand in the way of another. */
+/** Whether the error concerns only this session, so that another one may still resume. */
 function isForOneSession(error: unknown): boolean {
   return error instanceof AppError && (error.code === 'account_differs' || error.code === 'ask_unknown')
 }
 
-/** Those that are parked on it, the named one first. */
-async function waitingFor(number: number, first: string | undefined, daemon: DaemonContext): Promise<SessionRow[]> {
+/** The sessions that are parked on the escalation, the named one first. */
+async function findParkedSessions(
+  number: number,
+  first: string | undefined,
+  daemon: DaemonContext,
+): Promise<SessionRow[]> {
   const { session_id } = await getEscalations(daemon).get(number)
-  const ids = (await getEscalations(daemon).sessionsOf(number)).map(each => each.session_id)
+  const ids = (await getEscalations(daemon).sessionsOf(number)).map(waiting => waiting.session_id)
   const start = first ?? session_id
   const ordered = [start, ...ids.filter(id => id !== start)]
   const rows = await Promise.all(ordered.map(id => daemon.store.sessions.get(id)))
   return rows.filter(row => row?.parked?.number === number).filter(row => row !== undefined)
 }
 
-/** Answers what is asked at a terminal, there; where others wait for the same, they get the answer too. */
+/** Answers an ask at its terminal. Other sessions that wait for the same escalation get the answer too. */
 export async function answerAsked(session: string, answer: AnswerAsk, daemon: DaemonContext): Promise<void> {
   const { store, terminals } = daemon
   const ask = terminals.open(session).find(({ ask_id }) => ask_id === answer.ask_id)
@@ -121,12 +128,17 @@ export async function answerAsked(session: string, answer: AnswerAsk, daemon: Da
   const number = ask?.kind === 'question' ? ask.number : undefined
   if (number === undefined || (await waitUntilStored({ number, session }, last?.id ?? 0, daemon)) === undefined) return
   const escalation = await getEscalations(daemon).get(number)
-  const { verdict, answer: heard, answer_reason: reason } = escalation
-  const said = { verdict: verdict ?? undefined, answer: heard ?? undefined, reason: reason ?? undefined, by: answer.by }
+  const { verdict, answer: stored, answer_reason: reason } = escalation
+  const said = {
+    verdict: verdict ?? undefined,
+    answer: stored ?? undefined,
+    reason: reason ?? undefined,
+    by: answer.by,
+  }
   await deliverToOthers({ escalation, remembered: false }, { said, env: answer.env }, daemon)
 }
 
-/** Read again: others may have joined up to the moment in which it was settled. */
+/** The waiting sessions are read again, because others may have joined until the moment in which it was settled. */
 async function deliverToOthers(
   { escalation: settled }: AnsweredEscalation,
   { said, env }: OpenAnswer,
@@ -134,7 +146,7 @@ async function deliverToOthers(
 ): Promise<void> {
   const { number } = settled
   if (settled.kind === 'question') await answerOthersAtTerminals(number, said, daemon)
-  const rows = (await waitingFor(number, undefined, daemon)).filter(isDue)
+  const rows = (await findParkedSessions(number, undefined, daemon)).filter(isDue)
   const story = `Decision ${number} was answered, but this session could not go on with it`
   await Promise.all(
     rows.map(row => {
@@ -148,8 +160,8 @@ async function deliverToOthers(
 const STORED_WITHIN_MS = 10_000
 
 /**
- * Answers by number what is asked at a terminal right now: there, so that of two answers the first counts wherever it came
- * from. Comes back when the session has stored it; nothing where it is not asked at a terminal, or is parked just now.
+ * Answers an escalation through the terminal at which it is asked right now, so that the first of two answers counts wherever
+ * it came from. Returns when the session has stored the answer; undefined if it is not asked at a terminal, or was just parked.
  */
 async function answerAtTerminal(
   number: number,
@@ -158,10 +170,10 @@ async function answerAtTerminal(
 ): Promise<AnsweredEscalation | undefined> {
   const { store, terminals } = daemon
   const row = await getEscalations(daemon).get(number)
-  const asked = await askNumbered(row, daemon)
+  const asked = await findAskAtTerminal(row, daemon)
   const session = asked?.session ?? row.session_id
   const [last] = await store.events({ subject: session, tail: 1 })
-  if (asked) terminals.answer(session, answerTo(asked.ask, said))
+  if (asked) terminals.answer(session, toTerminalAnswer(asked.ask, said))
   else if (!(await isBeingStored(row, daemon))) return undefined
   const remembered = await waitUntilStored({ number, session }, last?.id ?? 0, daemon)
   const escalation = await getEscalations(daemon).get(number)
@@ -170,35 +182,38 @@ async function answerAtTerminal(
   return { escalation, remembered }
 }
 
-/** Gives an answer that is settled to all who are asked the same at a terminal. */
+/** Gives a settled answer to every other terminal at which the same is asked. */
 async function answerOthersAtTerminals(number: number, said: EscalationAnswer, daemon: DaemonContext): Promise<void> {
   for (const { session_id: session } of await getEscalations(daemon).sessionsOf(number)) {
-    for (const ask of daemon.terminals.open(session).filter(each => each.number === number)) {
-      daemon.terminals.answer(session, { ...answerTo(ask, said), settled: true })
+    for (const ask of daemon.terminals.open(session).filter(open => open.number === number)) {
+      daemon.terminals.answer(session, { ...toTerminalAnswer(ask, said), settled: true })
     }
   }
 }
 
-/** The parts of a question that is asked at a terminal under this number, or is just being parked. */
+/** The parts of a question that is asked at a terminal under this number, or is being parked right now. */
 async function questionsAtTerminal(row: Escalation, daemon: DaemonContext): Promise<QuestionItem[] | undefined> {
-  const asked = await askNumbered(row, daemon)
+  const asked = await findAskAtTerminal(row, daemon)
   if (asked) return asked.ask.kind === 'question' ? asked.ask.questions : undefined
   const parked = daemon.supervisor.run(row.session_id)?.parking.get(row.call_id)?.parked
   return parked && 'questions' in parked ? parked.questions : undefined
 }
 
-async function askNumbered(
+async function findAskAtTerminal(
   { number }: Escalation,
   daemon: DaemonContext,
 ): Promise<{ session: string; ask: OpenAsk } | undefined> {
   for (const { session_id: session } of await getEscalations(daemon).sessionsOf(number)) {
-    const ask = daemon.terminals.open(session).find(each => each.number === number)
+    const ask = daemon.terminals.open(session).find(open => open.number === number)
     if (ask) return { session, ask }
   }
   return undefined
 }
 
-/** Somebody else's answer was taken a moment ago, or it is just being parked: its session is at work and is not parked on it yet. */
+/**
+ * Whether another answer was accepted a moment ago, or the ask is being parked right now: the session is at work and is not
+ * parked on the escalation yet.
+ */
 async function isBeingStored(
   { number, session_id }: Escalation,
   { store, supervisor }: DaemonContext,
@@ -213,7 +228,7 @@ interface StoredAnswer {
   session: string
 }
 
-/** Whether the answer is remembered, as soon as it is stored; undefined where the session ended first. */
+/** Waits until the answer is stored and returns whether it is remembered; undefined if the session ended first. */
 async function waitUntilStored({ number, session }: StoredAnswer, after: number, { store }: DaemonContext) {
   const signal = AbortSignal.timeout(STORED_WITHIN_MS)
   for await (const { kind, body } of store.follow(after, { subject: session, signal })) {
@@ -223,10 +238,10 @@ async function waitUntilStored({ number, session }: StoredAnswer, after: number,
   return undefined
 }
 
-function answerTo(ask: OpenAsk, { verdict, answer, reason, by, always }: EscalationAnswer) {
+function toTerminalAnswer(ask: OpenAsk, { verdict, answer, reason, by, always }: EscalationAnswer) {
   const questions = ask.kind === 'question' ? ask.questions : []
-  const words = answer && Object.fromEntries(questions.map(({ question }, index) => [question, answer[index] ?? '']))
-  return { ask_id: ask.ask_id, verdict, reason, by, always, ...(words && { answers: words }) } satisfies AnswerAsk & {
+  const answers = answer && Object.fromEntries(questions.map(({ question }, index) => [question, answer[index] ?? '']))
+  return { ask_id: ask.ask_id, verdict, reason, by, always, ...(answers && { answers }) } satisfies AnswerAsk & {
     always: EscalationAnswer['always']
   }
 }

@@ -15,11 +15,11 @@ import { openTasks, type Tasks } from '../tasks/tasks.ts'
 import type { WorktreeDeps } from '../workspace/worktrees/worktree.ts'
 import type { Disk } from './disk.ts'
 
-/** What the routes work with: everything `main.ts` has built. */
+/** What the routes work with: everything that `serve` has built. */
 export interface DaemonContext {
   paths: AppPaths
   version: string
-  /** In which a parked session goes on where nobody said another: the daemon's own. */
+  /** The daemon's own environment; a parked session resumes in it unless another one is given. */
   agentEnv: Record<string, string>
   bootId: string
   startedAt: number
@@ -30,35 +30,35 @@ export interface DaemonContext {
   supervisor: Supervisor
   quota: QuotaBook
   gates: AccountGates
-  /** Where hooks of agents in terminals meet their sessions. */
+  /** Routes hook calls of agents in terminals to their sessions. */
   hooks: HookRegistry
   disk: Pick<Disk, 'report'>
   watchdogSeconds: number
   /** Aborted when the daemon begins to stop. */
   stopping: AbortSignal
-  /** Aborted when every session is settled: event streams tell what is left and end. */
+  /** Aborted when every session is settled: event streams then send what is left and end. */
   settled: AbortSignal
-  /** What an earlier daemon had left, where it did not end cleanly. */
+  /** What an earlier daemon left behind; unset if it ended cleanly. */
   recovered?: Health['recovered']
   /** Open event streams. */
   streams: Set<Promise<void>>
-  /** Begins to stop; returns at once. `goOn`: sessions are only cut off, and go on with the next daemon. */
+  /** Begins to stop and returns at once. `goOn`: sessions are only interrupted, and the next daemon resumes them. */
   stop(reason: string, options?: { goOn?: boolean }): void
-  /** Whether the sessions go on with the next daemon. */
+  /** Whether the next daemon resumes the sessions. */
   cutsOff: boolean
 }
 
-/** The tasks over the daemon's store: they keep nothing of their own. */
+/** The tasks service over the daemon's store. It has no state of its own, so making one each time is free. */
 export function getTasks({ store }: Pick<DaemonContext, 'store'>): Tasks {
   return openTasks({ store, clock: systemClock })
 }
 
-/** What waits for a person, over the daemon's store: it keeps nothing of its own. */
+/** The escalations service over the daemon's store. It has no state of its own, so making one each time is free. */
 export function getEscalations({ store }: DaemonContext): HumanEscalations {
   return openEscalations({ store, clock: systemClock })
 }
 
-/** What the daemon puts worktrees away with: the person's own settings, whichever project it is about. */
+/** What is needed to manage worktrees. The settings are the user's own ones, the same for every project. */
 export async function readWorktreeDeps({
   paths,
   env,

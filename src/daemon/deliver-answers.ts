@@ -3,7 +3,7 @@ import { type Escalation, type EscalationAnswer, isSettled } from '../domain/esc
 import type { SessionRow } from '../store/tables.ts'
 import { type DaemonContext, getEscalations } from './context.ts'
 
-/** Brings answers to sessions that an earlier daemon had settled and died before the agent heard of them. */
+/** Delivers answers that an earlier daemon had settled, but not delivered to the agent before it died. */
 export async function deliverAnswers(daemon: DaemonContext): Promise<void> {
   for (const row of await daemon.store.sessions.list()) {
     const number = isDue(row) ? row.parked?.number : undefined
@@ -18,22 +18,22 @@ export async function deliverAnswers(daemon: DaemonContext): Promise<void> {
 interface AnswerDelivery {
   row: SessionRow
   settled: Escalation
-  /** In which the agent starts; the first that has its login is taken. */
+  /** The environments to start the agent in; the first that has its login is used. */
   envs: Record<string, string>[]
-  /** Why it is brought only now, for who is asked again. */
+  /** Why the answer comes only now; shown to the person if they are asked again. */
   story: string
 }
 
-/** Whether a session waits for nothing but an answer. One that waits for a time, or that a person paused, gets it when it goes on. */
+/** Whether a session waits only for an answer. One that waits for a time, or was paused, gets the answer when it resumes. */
 export function isDue({ state, ended_as, resumes_at }: SessionRow): boolean {
-  return state === 'ended' && !STANDS_STILL.has(ended_as) && resumes_at === null
+  return state === 'ended' && !RESUMES_LATER.has(ended_as) && resumes_at === null
 }
 
-const STANDS_STILL = new Set<SessionRow['ended_as']>(['paused', 'rate_limited'])
+const RESUMES_LATER = new Set<SessionRow['ended_as']>(['paused', 'rate_limited'])
 
 /**
- * Brings a settled answer to a session that waits for it. Where the session cannot go on (its login came from a shell) the
- * decision waits for the person again, so that they hear of it. True where the session goes on.
+ * Delivers a settled answer to a session that waits for it. If the session cannot resume (its login came from a shell), the
+ * decision is opened again, so that the person hears of it. Returns whether the session resumes.
  */
 export async function deliverAnswer(
   { row, settled, envs, story }: AnswerDelivery,
@@ -41,7 +41,7 @@ export async function deliverAnswer(
 ): Promise<boolean> {
   const { number } = settled
   try {
-    await resumeIn(envs, { row, said: saidIn(settled) }, daemon)
+    await resumeIn(envs, { row, said: readSettledAnswer(settled) }, daemon)
     daemon.log.info({ number, session: row.id }, 'answer brought to a session that waited for it')
     return true
   } catch (error) {
@@ -54,19 +54,19 @@ export async function deliverAnswer(
 
 async function resumeIn(
   [env = {}, ...others]: Record<string, string>[],
-  going: { row: SessionRow; said: EscalationAnswer },
+  session: { row: SessionRow; said: EscalationAnswer },
   daemon: DaemonContext,
 ): Promise<void> {
   try {
-    await daemon.supervisor.resumeParked(going.row, { said: going.said, settled: true, env })
+    await daemon.supervisor.resumeParked(session.row, { said: session.said, settled: true, env })
   } catch (error) {
-    const isAnother = error instanceof AppError && error.code === 'account_differs'
-    if (!isAnother || others.length === 0) throw error
-    await resumeIn(others, going, daemon)
+    const isOtherAccount = error instanceof AppError && error.code === 'account_differs'
+    if (!isOtherAccount || others.length === 0) throw error
+    await resumeIn(others, session, daemon)
   }
 }
 
-function saidIn({ verdict, answer, answered_by, answer_reason }: Escalation): EscalationAnswer {
+function readSettledAnswer({ verdict, answer, answered_by, answer_reason }: Escalation): EscalationAnswer {
   return {
     by: answered_by ?? 'human',
     verdict: verdict ?? undefined,
@@ -81,10 +81,10 @@ async function askAgain(
   { daemon, why }: { daemon: DaemonContext; why: string },
 ): Promise<void> {
   await daemon.store.transaction(async tx => {
-    const now = await daemon.store.sessions.get(id, tx)
-    if (now?.state !== 'ended' || now.parked?.number !== number) return // it was stopped or goes on
-    const again = await getEscalations(daemon).reopen(number, tx, id)
-    await daemon.store.sessions.update(id, { parked: { ...now.parked, number: again } }, tx)
+    const row = await daemon.store.sessions.get(id, tx)
+    if (row?.state !== 'ended' || row.parked?.number !== number) return // the session was stopped or has resumed
+    const newNumber = await getEscalations(daemon).reopen(number, tx, id)
+    await daemon.store.sessions.update(id, { parked: { ...row.parked, number: newNumber } }, tx)
     await tx.append([{ actor: 'daemon', subject: id, kind: 'session.noted', body: { text: why } }])
   })
 }

@@ -6,14 +6,14 @@ export type DiskState = 'ok' | 'full' | 'read_only'
 
 export interface DiskReport {
   state: DiskState
-  /** For people; empty where all is well. */
+  /** For people; empty if all is well. */
   reason: string
 }
 
 const OK: DiskReport = { state: 'ok', reason: '' }
 const MB = 1024 * 1024
 
-/** How the directory stands right now: a few microseconds, so it is asked for anew each time. */
+/** The state of the directory right now. This takes a few microseconds, so nothing is cached. */
 export function readDiskReport(dir: string, minFreeMb: number): DiskReport {
   try {
     accessSync(dir, constants.W_OK)
@@ -25,16 +25,16 @@ export function readDiskReport(dir: string, minFreeMb: number): DiskReport {
   }
 }
 
-/** What a write that failed says about the disk; nothing where it failed for another reason. */
+/** What a failed write says about the disk; undefined if it failed for another reason. */
 export function classifyDiskError(error: unknown): DiskReport | undefined {
-  for (let one: unknown = error; one instanceof Error; one = one.cause) {
-    const state = STATES[codeOf(one)]
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    const state = STATES[codeOf(cause)]
     if (state) return { state, reason: messageOf(error) }
   }
   return undefined
 }
 
-/** What is left for somebody without special rights. */
+/** The space that is left for a user without special rights. */
 export function readFreeBytes(dir: string): number {
   const { bavail, bsize } = statfsSync(dir)
   return bavail * bsize
@@ -56,18 +56,18 @@ function codeOf(error: Error): string {
   return 'code' in error ? String(error.code) : ''
 }
 
-/** Between two looks while sessions run; a disk does not fill up faster than the low-water mark allows for. */
-const EVERY_MS = 15_000
+/** The time between two checks while sessions run; a disk does not fill up faster than the low-water mark allows for. */
+const CHECK_EVERY_MS = 15_000
 
 export interface WatchDisk {
   dir: string
   minFreeMb: number
   log: Log
-  /** Whether there is anything to look after. */
+  /** Whether any session is at work. */
   busy(): boolean
-  /** Nothing new may start; what runs is to stop softly. Said again with every look while it lasts. */
+  /** Nothing new may start, and what runs must stop softly. Called again with every check while that lasts. */
   held(report: DiskReport): void
-  /** Proves by a write that there is space again; a rejection says that there is not. */
+  /** Proves by a write that there is space again; it rejects if there is not. */
   prove(): Promise<unknown>
   /** There is space again. */
   freed(): void
@@ -76,54 +76,55 @@ export interface WatchDisk {
 
 export interface Disk extends Disposable {
   report(): DiskReport
-  /** Why nothing may start now; and a start is a reason to look after the disk from now on. */
+  /** Why nothing may start now; undefined if it may. A start also begins the regular checks. */
   mayStart(): string | undefined
   /** A write has failed. */
   failed(error: unknown): void
-  /** Looks now, as the timer does. */
+  /** Checks now, as the timer does. */
   tick(): Promise<void>
 }
 
 /**
- * Knows whether work may go on: by the free space, and by writes that failed for want of it (a quota shows as nothing else).
- * Such a failure counts until a write succeeds. With no session at work and all well it does nothing at all.
+ * Decides whether work may go on: by the free space, and by writes that failed for lack of it (a disk quota shows in no other
+ * way). Such a failure counts until a write succeeds. While no session is at work and all is well, no timer runs.
  */
 export function watchDisk({ dir, minFreeMb, log, busy, held, prove, freed, look = readDiskReport }: WatchDisk): Disk {
-  let trouble: DiskReport | undefined
-  let told: DiskReport['state'] = 'ok'
+  let failure: DiskReport | undefined
+  let reported: DiskReport['state'] = 'ok'
   let timer: NodeJS.Timeout | undefined
-  let proving = false
+  let isProving = false
 
   const report = () => {
-    const found = look(dir, minFreeMb)
-    return found.state === 'ok' ? (trouble ?? found) : found
+    const current = look(dir, minFreeMb)
+    return current.state === 'ok' ? (failure ?? current) : current
   }
   const watch = () => {
-    timer ??= setInterval(() => void tick(), EVERY_MS).unref()
+    timer ??= setInterval(() => void tick(), CHECK_EVERY_MS).unref()
   }
-  const tell = (now: DiskReport) => {
-    if (now.state !== told) log.error({ ...now }, 'the disk cannot be written to: nothing new starts, sessions pause')
-    told = now.state
-    held(now)
+  const hold = (current: DiskReport) => {
+    if (current.state !== reported)
+      log.error({ ...current }, 'the disk cannot be written to: nothing new starts, sessions pause')
+    reported = current.state
+    held(current)
   }
   const tick = async () => {
-    const now = report()
-    if (now.state !== 'ok') tell(now)
-    if (look(dir, minFreeMb).state === 'ok' && told !== 'ok' && !proving) await proved()
-    if (told === 'ok' && !busy()) stop()
+    const current = report()
+    if (current.state !== 'ok') hold(current)
+    if (look(dir, minFreeMb).state === 'ok' && reported !== 'ok' && !isProving) await tryToWrite()
+    if (reported === 'ok' && !busy()) stop()
   }
-  const proved = async () => {
-    proving = true
+  const tryToWrite = async () => {
+    isProving = true
     try {
       await prove()
-      trouble = undefined
-      told = 'ok'
+      failure = undefined
+      reported = 'ok'
       log.info({}, 'the disk can be written to again')
       freed()
     } catch (error) {
-      trouble = classifyDiskError(error) ?? trouble
+      failure = classifyDiskError(error) ?? failure
     } finally {
-      proving = false
+      isProving = false
     }
   }
   const stop = () => {
@@ -138,11 +139,11 @@ export function watchDisk({ dir, minFreeMb, log, busy, held, prove, freed, look 
       return state === 'ok' ? undefined : reason
     },
     failed(error) {
-      const found = classifyDiskError(error)
-      if (!found) return
-      trouble = found
+      const problem = classifyDiskError(error)
+      if (!problem) return
+      failure = problem
       watch()
-      tell(found)
+      hold(problem)
     },
     tick,
     [Symbol.dispose]: stop,

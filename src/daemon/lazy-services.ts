@@ -14,7 +14,7 @@ export interface LazyPolicy extends Disposable {
   loadRules(options: LoadRulesOptions): Promise<LoadedRules>
 }
 
-/** Made when first needed: a daemon without sessions need not hold them. The classifier's worker ends with the shelf. */
+/** Loads both on first use, so that a daemon without sessions stays small. Disposing ends the classifier's worker. */
 export function openLazyPolicy(): LazyPolicy {
   let classifier: Promise<Classifier> | undefined
   let rules: Promise<RulesLoader> | undefined
@@ -33,35 +33,35 @@ export function openLazyPolicy(): LazyPolicy {
   }
 }
 
-/** As many settings as are in use at once; older ones are opened anew when they are needed. */
-const KEPT = 8
+/** As many different settings as are in use at once; brains for older ones are opened again when needed. */
+const MOST_OPEN = 8
 
-/** Opens the language models that settings name, on use: their libraries are memory that most daemons never need. */
+/** Opens the language models that the settings name, on first use: most daemons never need the memory their libraries take. */
 export interface LazyBrains {
   get(config: Config, env: Record<string, string | undefined>): Promise<Brain[]>
 }
 
 /**
- * Sessions with the same settings share their models, so that one that fails for all of them is noticed by all of them: the
- * circuit breaker counts for the model, not for the session.
+ * Sessions with the same settings share their models, so that all of them notice when a model fails: the circuit breaker counts
+ * per model, not per session.
  */
 export function openLazyBrains(): LazyBrains {
   const open = new Map<string, Promise<Brain[]>>()
   return {
     async get(config, env) {
       if (config.brain.type === 'none' && config.brain.fallbacks.length === 0) return []
-      const key = keyOf(config, env)
-      const known = open.get(key) ?? import('../brain/open.ts').then(({ openBrains }) => openBrains(config, env))
+      const key = hashSettings(config, env)
+      const brains = open.get(key) ?? import('../brain/open.ts').then(({ openBrains }) => openBrains(config, env))
       open.delete(key)
-      open.set(key, known)
-      for (const oldest of [...open.keys()].slice(0, -KEPT)) open.delete(oldest)
-      return known
+      open.set(key, brains)
+      for (const oldest of [...open.keys()].slice(0, -MOST_OPEN)) open.delete(oldest)
+      return brains
     },
   }
 }
 
-/** A hash, because settings and environment may hold keys. Of the environment only what says whose model it is. */
-function keyOf({ brain, agents }: Config, env: Record<string, string | undefined>): string {
+/** A hash, because settings and environment may hold keys. Only variables that select the model's account count. */
+function hashSettings({ brain, agents }: Config, env: Record<string, string | undefined>): string {
   const named = new Set(JSON.stringify(brain).match(/(?<="env:)\w+/g))
   const logins = Object.entries(env).filter(([name]) => named.has(name) || /^(ANTHROPIC|CLAUDE)_|^HOME$/.test(name))
   return createHash('sha256')
@@ -70,11 +70,11 @@ function keyOf({ brain, agents }: Config, env: Record<string, string | undefined
 }
 
 export interface LazyWatchdog extends AsyncDisposable {
-  /** From now on there is something to lose. */
+  /** Starts watching, if that has not happened yet. */
   begin(): void
 }
 
-/** A watchdog that begins with the first session: its thread costs 12 MB, which a daemon with nothing to do need not hold. */
+/** A watchdog that starts with the first session: its thread costs 12 MB, which an idle daemon does not need. */
 export function openLazyWatchdog(watchdog: WatchdogOptions): LazyWatchdog {
   let started: Promise<Disposable> | undefined
   return {
@@ -85,39 +85,44 @@ export function openLazyWatchdog(watchdog: WatchdogOptions): LazyWatchdog {
   }
 }
 
-/** Rarely enough to cost nothing, often enough that a daemon whose work is over is small again soon. */
-const LOOK_MS = 10_000
-/** Less garbage than this is not worth a collection. */
-const WORTH_IT = 1.15
+/** Rare enough to cost nothing, often enough that a daemon is small again soon after its work is over. */
+const CHECK_EVERY_MS = 10_000
+/** A heap that has grown by less than this factor is not worth a collection. */
+const WORTHWHILE_GROWTH = 1.15
 
 export interface IdleCollection {
   isIdle(): boolean
-  /** Given by tests. */
+  /** Tests set these. */
   everyMs?: number
   heap?(): number
   collect?(): void
 }
 
 /**
- * Gives back what work has left behind, once nobody works. V8 collects when it needs room and keeps the room for later: after
- * a thousand short tasks a daemon held 233 MB, and 141 once they were given back. While a session is at work nothing is done.
+ * Gives memory back to the system once no session is at work. V8 collects when it needs room and keeps the room for later: after
+ * a thousand short tasks a daemon held 233 MB, and 141 MB after such a collection. Nothing happens while a session is at work.
  */
 export function collectWhenIdle(deps: IdleCollection): Disposable {
-  const { isIdle, everyMs = LOOK_MS, heap = () => process.memoryUsage().heapTotal, collect = collector() } = deps
-  let least = heap()
+  const {
+    isIdle,
+    everyMs = CHECK_EVERY_MS,
+    heap = () => process.memoryUsage().heapTotal,
+    collect = openCollector(),
+  } = deps
+  let smallest = heap()
   const timer = setInterval(() => {
-    if (!isIdle() || heap() < least * WORTH_IT) return
+    if (!isIdle() || heap() < smallest * WORTHWHILE_GROWTH) return
     collect()
-    least = heap()
+    smallest = heap()
   }, everyMs).unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
 
 /**
- * The collector of this process, without the flag that would show it to everybody. The last resort is the one that gives pages
- * back to the system; it took 36 ms for 170 MB.
+ * The garbage collector of this process, without a global `gc` for everybody. Only the `last-resort` flavor gives pages back to
+ * the system; it took 36 ms for 170 MB.
  */
-function collector(): () => void {
+function openCollector(): () => void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (how: { type: string; execution: string; flavor: string }) => void
   setFlagsFromString('--no-expose-gc')

@@ -17,9 +17,9 @@ export interface Lock extends AsyncDisposable {
 }
 
 /**
- * One daemon per data directory. The holder is a row in a tiny database, so looking and taking are one transaction and of
- * any number of starters exactly one wins. The row of a dead holder (pid and start time together: pids come round again)
- * counts as none, so a crash or a reboot needs no cleaning up.
+ * One daemon per data directory. The holder is a row in a tiny database, so checking and taking happen in one transaction and
+ * exactly one of any number of starters wins. The row of a dead process counts as no holder, so a crash or a reboot needs no
+ * cleanup. A process is identified by pid and start time together, because pids are reused.
  */
 export async function takeLock(paths: AppPaths, bootId: string): Promise<Lock> {
   const file = lockFile(paths)
@@ -31,7 +31,7 @@ export async function takeLock(paths: AppPaths, bootId: string): Promise<Lock> {
     await take(db, holder, paths)
   } catch (error) {
     db.close()
-    throw explained(file, error)
+    throw explainLockError(file, error)
   }
   return {
     holder,
@@ -40,7 +40,7 @@ export async function takeLock(paths: AppPaths, bootId: string): Promise<Lock> {
   }
 }
 
-/** Who holds the lock, by its row alone; nobody where that cannot be read. */
+/** The holder as the row names it, dead or alive; undefined if the row cannot be read. */
 export function readLockHolder(paths: AppPaths): Holder | undefined {
   try {
     const db = new DatabaseSync(lockFile(paths), { readOnly: true, timeout: WAIT_MS })
@@ -50,18 +50,18 @@ export function readLockHolder(paths: AppPaths): Holder | undefined {
       db.close()
     }
   } catch {
-    return undefined // there is none yet
+    return undefined // there is no lock file yet
   }
 }
 
-/** Beside the database: whoever names the same data by another home, or through a link, meets the same lock. */
+/** The lock lies beside the database: another home, or a link, that leads to the same data meets the same lock. */
 function lockFile({ data }: AppPaths): string {
   return join(data, 'lock.db')
 }
 
 /**
- * Whether the holder lives is looked up outside of any transaction; the place is then taken only if the row is still the one
- * that was looked at. Whoever comes second finds another row and looks again.
+ * Checks outside of any transaction whether the holder is alive, then takes the lock only if the row is still the one that was
+ * checked. A starter that comes second finds another row and checks again.
  */
 async function take(db: DatabaseSync, holder: Holder, paths: AppPaths): Promise<void> {
   for (;;) {
@@ -73,27 +73,27 @@ async function take(db: DatabaseSync, holder: Holder, paths: AppPaths): Promise<
   }
 }
 
-/** A full disk, or one that may not be written to, is told as what it is: it is not the lock that is to be mended. */
-function explained(file: string, error: unknown): AppError {
-  const told = explainSqlite(file, error)
-  if (told instanceof AppError && (told === error || told.code === 'store_unusable')) return told
+/** A full or read-only disk is reported as such: nothing is wrong with the lock itself. */
+function explainLockError(file: string, error: unknown): AppError {
+  const explained = explainSqlite(file, error)
+  if (explained instanceof AppError && (explained === error || explained.code === 'store_unusable')) return explained
   const problem = `the lock ${file} cannot be taken: ${messageOf(error)}`
   return new AppError('daemon_unreachable', { home: dirname(file), problem }, error)
 }
 
-/** False when the row is no longer `expected`: somebody else was faster. */
+/** Returns false if the row is no longer `expected`: another starter was faster. */
 function replace(db: DatabaseSync, expected: Holder | undefined, holder: Holder): boolean {
   db.exec('begin immediate')
   try {
-    const same = readHolder(db)?.boot_id === expected?.boot_id
-    if (same) {
+    const isUnchanged = readHolder(db)?.boot_id === expected?.boot_id
+    if (isUnchanged) {
       const put = db.prepare('insert or replace into holder (one, pid, start_time, boot_id) values (1, ?, ?, ?)')
       put.run(holder.pid, holder.start_time, holder.boot_id)
     }
     db.exec('commit')
-    return same
+    return isUnchanged
   } catch (error) {
-    // On a full disk SQLite has undone it by itself, and what it said about the disk must not be lost.
+    // On a full disk SQLite has rolled back by itself; a second rollback would throw and hide the error about the disk.
     if (db.isTransaction) db.exec('rollback')
     throw error
   }
@@ -113,11 +113,11 @@ function openLockFile(file: string): DatabaseSync {
     return db
   } catch (error) {
     db?.close()
-    throw explained(file, error)
+    throw explainLockError(file, error)
   }
 }
 
-/** Twenty starters on a busy machine each hold it for a few milliseconds. */
+/** Enough for twenty starters on a busy machine, each of which holds the database for a few milliseconds. */
 const WAIT_MS = 10_000
 
 function release(db: DatabaseSync, bootId: string): void {
@@ -125,7 +125,7 @@ function release(db: DatabaseSync, bootId: string): void {
   try {
     db.prepare('delete from holder where boot_id = ?').run(bootId)
   } catch {
-    // The disk is full: the row stays, and that of a dead process counts as none.
+    // The disk is full: the row stays, but the row of a dead process counts as no holder.
   }
   db.close()
 }

@@ -10,13 +10,13 @@ import { makeDirectories, openAnnouncer, unusableDirectory } from './startup.ts'
 export interface RunDaemon {
   paths: AppPaths
   env: Record<string, string | undefined>
-  /** A person watches: log lines are shown as well as kept. */
+  /** A person watches: log lines go to standard error as well as to the file. */
   foreground?: boolean
 }
 
 /**
- * The daemon's whole life: take the lock, serve, drain, and return the exit code. The lock comes before everything that is
- * slow to load, so that of many starters all but one leave at once.
+ * The daemon's whole life: take the lock, serve, drain, and return the exit code. The lock is taken before anything slow is
+ * loaded, so that when many start at once, all but one leave at once.
  */
 export async function runDaemon({ paths, env, foreground = false }: RunDaemon): Promise<number> {
   keepYoungHeapSmall()
@@ -32,26 +32,26 @@ export async function runDaemon({ paths, env, foreground = false }: RunDaemon): 
     if (!failed) forgetVerdict(paths)
     return failed ? EXIT.failed : EXIT.clean
   } catch (error) {
-    const known = knownOf(error, paths)
-    announce({ error: known }, `${known.message}\n${known.next}`)
-    return hasParent && known.code === 'daemon_running' ? EXIT.taken : known.exit
+    const problem = toAppError(error, paths)
+    announce({ error: problem }, `${problem.message}\n${problem.next}`)
+    return hasParent && problem.code === 'daemon_running' ? EXIT.taken : problem.exit
   }
 }
 
-/** A file that could not be written (the token, the parent's note) for want of room or rights is the disk's matter, not ours. */
-function knownOf(thrown: unknown, { home }: AppPaths): AppError {
-  const error = firstOf(thrown)
+/** A file (the token, the parent's note) that could not be written for lack of space or rights is reported as a disk problem. */
+function toAppError(thrown: unknown, { home }: AppPaths): AppError {
+  const error = firstError(thrown)
   if (error instanceof AppError) return error
   if (classifyDiskError(error)) return unusableDirectory(home, error)
   return new AppError('internal', { problem: messageOf(error) }, error)
 }
 
-/** What went wrong first: on a full disk the way out fails too, which says nothing new. */
-function firstOf(thrown: unknown): unknown {
-  return thrown instanceof SuppressedError ? firstOf(thrown.suppressed) : thrown
+/** The error that came first: on a full disk the cleanup fails too, and that failure says nothing new. */
+function firstError(thrown: unknown): unknown {
+  return thrown instanceof SuppressedError ? firstError(thrown.suppressed) : thrown
 }
 
-/** A daemon makes little garbage: without growing room for it, it idles at 88 MB in place of 101 MB (measured from dist). */
+/** A daemon makes little garbage. With a young heap that does not grow it idles at 88 MB instead of 101 MB (measured from dist). */
 function keepYoungHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }

@@ -17,10 +17,10 @@ interface NotificationOptions {
   settings: NotifySettings
 }
 
-/** A change of settings is seen this soon; a thousand questions at once do not read them a thousand times. */
+/** How long settings are reused: changes are seen soon, and a thousand questions at once do not read them a thousand times. */
 const FRESH_MS = 2_000
 
-/** Tells people what happens until the daemon stops. Where no channel is set up nothing is loaded for it. Never throws. */
+/** Sends notifications until the daemon stops. If no channel is set up, no code is loaded for it. Never throws. */
 export async function runNotifications(
   daemon: DaemonContext,
   { env, since, settings }: NotificationOptions,
@@ -32,20 +32,20 @@ export async function runNotifications(
     const { startNotifier } = await import('../human/notify/notifier.ts')
     await startNotifier({
       store,
-      settings: settingsOf(daemon, env),
+      settings: openSettingsReader(daemon, env),
       env,
       since,
       log,
       signal: stopping,
-      answer: async (number, said) => {
-        await answerEscalation(number, { ...said, env: undefined }, daemon)
-        log.info({ number, verdict: said.verdict, by: said.by }, 'decision answered')
+      answer: async (number, answer) => {
+        await answerEscalation(number, { ...answer, env: undefined }, daemon)
+        log.info({ number, verdict: answer.verdict, by: answer.by }, 'decision answered')
       },
       ring: async text => {
-        const called = terminals.attached().map(subject => {
+        const calls = terminals.attached().map(subject => {
           return { actor: 'daemon', subject, kind: 'person.called' as const, body: { text } }
         })
-        await store.append(called)
+        await store.append(calls)
       },
     })
   } catch (error) {
@@ -53,23 +53,23 @@ export async function runNotifications(
   }
 }
 
-/** The settings now, or a moment ago; a broken file leaves those that were read last. */
-function settingsOf(
+/** Reads the settings, at most `FRESH_MS` old. If a file is broken, the settings that were read last stay in force. */
+function openSettingsReader(
   { paths, log }: DaemonContext,
   env: NotificationOptions['env'],
 ): (project?: string) => Promise<NotifySettings> {
-  const known = new Map<string, { at: number; settings: NotifySettings }>()
+  const cache = new Map<string, { at: number; settings: NotifySettings }>()
   return async (project = '') => {
-    const found = known.get(project)
-    if (found && Date.now() - found.at < FRESH_MS) return found.settings
+    const cached = cache.get(project)
+    if (cached && Date.now() - cached.at < FRESH_MS) return cached.settings
     try {
       const trusted = project === '' ? undefined : trustedFile(await trustStatus(paths, project))
-      const named = project === '' ? {} : { project, trusted }
-      const { config } = await loadConfig({ paths, env, ...named })
-      known.set(project, { at: Date.now(), settings: config.notifications })
+      const ofProject = project === '' ? {} : { project, trusted }
+      const { config } = await loadConfig({ paths, env, ...ofProject })
+      cache.set(project, { at: Date.now(), settings: config.notifications })
       return config.notifications
     } catch (error) {
-      const last = found ?? known.get('')
+      const last = cached ?? cache.get('')
       if (!last) throw error
       log.warn({ project, error }, 'settings could not be read; notifications go by the last ones')
       return last.settings
@@ -79,19 +79,19 @@ function settingsOf(
 
 export interface ReportAnnouncements {
   env: Record<string, string | undefined>
-  /** From when on a first report can be due. */
+  /** The time from which a first report can be due. */
   since: number
   now?: () => number
 }
 
-/** However far the hour is: it may be set to another one. */
-const LOOK_MS = 60_000
-/** One that comes late tells of its own night and of what came after it, but of no more than a long weekend. */
-const LONGEST_MS = 72 * 3_600_000
+/** The longest time between two checks, however far the hour of the report is: the setting may change. */
+const CHECK_EVERY_MS = 60_000
+/** A late report covers its own night and what came after it, but no more than a long weekend. */
+const LONGEST_SPAN_MS = 72 * 3_600_000
 
 /**
- * Makes the report of `report.at` each day, as an event that the notifications tell. The last event says which was made, so
- * that a restart makes none twice, and one whose hour passed while no daemon was there comes as soon as one is.
+ * Makes a report each day at `report.at`, as an event that is then sent as a notification. The last such event says which report
+ * was made last, so a restart makes none twice, and a report that was due while no daemon ran is made by the next one at once.
  */
 export function announceReports(
   daemon: Pick<DaemonContext, 'store' | 'paths' | 'log' | 'quota'>,
@@ -99,31 +99,31 @@ export function announceReports(
 ): Alarm {
   const { store, paths, log } = daemon
   let hour: { at: string | undefined; set: number } | undefined
-  const look = async () => {
+  const check = async () => {
     const { report } = (await loadConfig({ paths, env })).config
-    // An hour that was set just now is first due when it comes, not because it was earlier today.
+    // An hour that was set just now is due when it next comes, even if it is already past today.
     if (!hour || hour.at !== report.at) hour = { at: report.at, set: hour ? now() : -Infinity }
-    if (report.at === undefined) return LOOK_MS
+    if (report.at === undefined) return CHECK_EVERY_MS
     const zone = ownZone()
     const [last] = await store.events({ subject: 'daemon', kinds: ['report.made'], tail: 1 })
     const [hours, minutes] = report.at.split(':').map(Number)
-    // A clock that was ahead when the last one was made must not hold up the next.
+    // If the clock was ahead when the last report was made, that must not delay the next one.
     const before = Math.min(Math.max(last?.time ?? since, hour.set), now())
     const due = nextScheduledTime(`${minutes} ${hours} * * *`, zone, before) ?? Infinity
-    if (due > now()) return Math.min(LOOK_MS, due - now())
+    if (due > now()) return Math.min(CHECK_EVERY_MS, due - now())
     const until = now()
-    const span = { since: Math.max(parseSince(report.since, zone, due), until - LONGEST_MS), until }
+    const span = { since: Math.max(parseSince(report.since, zone, due), until - LONGEST_SPAN_MS), until }
     const made = await gatherReport(span, { store, tasks: getTasks(daemon), quota: daemon.quota })
-    await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'report.made', body: bodyOf(made) }])
+    await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'report.made', body: summarise(made) }])
     log.info({ done: made.done.length, failed: made.failed.length }, 'the report of the night is made')
-    return LOOK_MS
+    return CHECK_EVERY_MS
   }
-  const alarm = new Alarm({ look, failed: error => log.error({ error }, 'the report could not be made') })
+  const alarm = new Alarm({ look: check, failed: error => log.error({ error }, 'the report could not be made') })
   void alarm.poke()
   return alarm
 }
 
-function bodyOf({ since, until, done, failed, unfinished, waiting, not_begun, spent }: Report) {
+function summarise({ since, until, done, failed, unfinished, waiting, not_begun, spent }: Report) {
   return {
     ...{ since, until, done: done.length, failed: failed.length, unfinished: unfinished.length },
     ...{ waiting: waiting.length, not_begun: not_begun.length, cost_usd: spent.cost_usd },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { AppPaths } from '../base/app-paths.ts'
 import { isAlive, type ProcessIdentity, startTimeOf } from '../base/process/process-table.ts'
 
-/** Who starts the daemon again when it dies. */
+/** What starts the daemon again when it dies. */
 export type Restarter = 'parent' | 'systemd' | 'launchd' | 'nobody'
 
 interface Self {
@@ -13,9 +13,9 @@ interface Self {
 }
 
 /**
- * Asked for anew each time: a parent that was killed leaves its child to somebody else, and the daemon goes on alone.
- * `INVOCATION_ID` is handed down to everything that a service starts, terminals included, so systemd's word on which process
- * it started itself decides.
+ * Computed anew each time, because a daemon whose parent was killed gets another parent and goes on alone. `INVOCATION_ID`
+ * cannot decide: everything that a service starts inherits it, terminals included. `SYSTEMD_EXEC_PID` names the very process
+ * that systemd started.
  */
 export function findRestarter(env: Record<string, string | undefined>, self: Self = process): Restarter {
   if (Number(env['PCC_PARENT']) === self.ppid) return 'parent'
@@ -25,17 +25,17 @@ export function findRestarter(env: Record<string, string | undefined>, self: Sel
   return 'nobody'
 }
 
-/** What the daemon's exit code says to whoever keeps it running; the parent's script has the same numbers. */
+/** The daemon's exit codes, for what keeps it running; the parent's script uses the same numbers. */
 export const EXIT = {
   /** Stopped because it was asked to. */
   clean: 0,
-  /** Something went wrong inside it: start it again. */
+  /** It stopped because of an internal failure: start it again. */
   failed: 70,
   /** Another daemon serves this data directory: there is nothing to keep running. */
   taken: 75,
 } as const
 
-/** Why the parent stopped trying. */
+/** Why the parent gave up. */
 export interface ParentVerdict {
   at: number
   deaths: number
@@ -43,7 +43,7 @@ export interface ParentVerdict {
   why: 'died' | 'refused'
 }
 
-/** One death of a daemon, as its parent wrote it down. */
+/** One death of a daemon, as its parent recorded it. */
 export interface Death {
   at: number
   pid: number
@@ -59,20 +59,20 @@ export function parentFiles({ run, logs }: Pick<AppPaths, 'run' | 'logs'>) {
     history: join(logs, 'deaths.log'),
     verdict: join(run, 'gave-up.json'),
     parent: join(run, 'parent.json'),
-    /** Standard error of the daemon: what Node itself says before it dies. */
+    /** Standard error of the daemon: what Node itself prints before it dies. */
     lastWords: join(logs, 'stderr.log'),
   }
 }
 
-/** What the parent said when it gave up, until a daemon has ended cleanly since. */
+/** What the parent wrote when it gave up; undefined if it did not, or a daemon has ended cleanly since. */
 export function readVerdict(paths: AppPaths): ParentVerdict | undefined {
-  const found = parsed(parentFiles(paths).verdict) as ParentVerdict | undefined
-  return found && { ...found, at: found.at * 1000 }
+  const verdict = readJson(parentFiles(paths).verdict) as ParentVerdict | undefined
+  return verdict && { ...verdict, at: verdict.at * 1000 }
 }
 
 /** The last deaths, oldest first. */
 export function readDeaths(paths: AppPaths, most = 20): Death[] {
-  const lines = textOf(parentFiles(paths).history)
+  const lines = readText(parentFiles(paths).history)
     .split('\n')
     .slice(-most - 1)
   return lines.flatMap(line => {
@@ -83,52 +83,52 @@ export function readDeaths(paths: AppPaths, most = 20): Death[] {
 }
 
 /**
- * Written by the daemon that holds the lock, so that `pcc daemon stop` finds a parent that only waits. Another parent that
- * waits has nobody to start any more: it would bring back what a person has stopped.
+ * Records this daemon's parent, so that `pcc daemon stop` finds a parent that is only waiting to restart. Called by the daemon
+ * that holds the lock. Any other waiting parent is ended: it would bring back a daemon that a person has stopped.
  */
 export async function recordParent(paths: AppPaths, pid: number | undefined): Promise<void> {
   const { parent, history, lastWords } = parentFiles(paths)
   for (const file of [history, lastWords]) shorten(file)
   const other = await findLivingParent(paths)
-  if (other && other.pid !== pid) end(other.pid)
+  if (other && other.pid !== pid) terminate(other.pid)
   const startTime = pid === undefined ? undefined : await startTimeOf(pid)
   if (startTime === undefined) rmSync(parent, { force: true })
   else writeFileSync(parent, JSON.stringify({ pid, startTime }), { mode: 0o600 })
 }
 
-/** The parent that was last noted, if that very process is still there. */
+/** The parent that was last recorded, if that very process is still alive. */
 export async function findLivingParent(paths: AppPaths): Promise<ProcessIdentity | undefined> {
-  const found = parsed(parentFiles(paths).parent) as ProcessIdentity | undefined
-  return found && (await isAlive(found)) ? found : undefined
+  const parent = readJson(parentFiles(paths).parent) as ProcessIdentity | undefined
+  return parent && (await isAlive(parent)) ? parent : undefined
 }
 
-/** A clean end is the end of the story. */
+/** Called after a clean end: an earlier verdict no longer matters. */
 export function forgetVerdict(paths: AppPaths): void {
   rmSync(parentFiles(paths).verdict, { force: true })
 }
 
-function end(pid: number): void {
+function terminate(pid: number): void {
   try {
     process.kill(pid, 'SIGTERM')
   } catch {
-    // gone in this instant
+    // It has just ended.
   }
 }
 
 function shorten(file: string): void {
-  const size = Buffer.byteLength(textOf(file))
+  const size = Buffer.byteLength(readText(file))
   if (size > HISTORY_BYTES) truncateSync(file, 0)
 }
 
-function parsed(file: string): unknown {
+function readJson(file: string): unknown {
   try {
-    return JSON.parse(textOf(file))
+    return JSON.parse(readText(file))
   } catch {
-    return undefined // not there, or half written by a machine that went down
+    return undefined // missing, or half written when the machine went down
   }
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {
@@ -137,41 +137,42 @@ function textOf(file: string): string {
 }
 
 export interface RestartPolicy {
-  /** A life of so many seconds counts as a good one: deaths are counted anew. */
+  /** After a life of this many seconds the count of deaths starts anew. */
   healthyS: number
-  /** Deaths in a row after which it gives up. */
+  /** Deaths in a row after which the parent gives up. */
   most: number
-  /** Seconds that a wait of 1 takes. */
+  /** The unit of the waits, in seconds. */
   unitS: number
 }
 
-/** The waits add up to four minutes: what a restart mends is mended by then. */
+/** The waits add up to four minutes: a problem that a restart can solve is solved by then. */
 const RESTART_POLICY: RestartPolicy = { healthyS: 60, most: 10, unitS: 1 }
 
-/** The same command, kept running by the small parent. */
+/** Wraps the command in the small parent that keeps it running. */
 export function wrapInParent(
   command: string[],
   paths: Pick<AppPaths, 'run' | 'logs'>,
   { healthyS, most, unitS }: RestartPolicy = RESTART_POLICY,
 ): { command: string; args: string[] } {
   const { history, verdict } = parentFiles(paths)
-  const words = [history, verdict, String(healthyS), String(most), String(unitS), ...command]
-  return { command: '/bin/sh', args: ['-c', PARENT_SCRIPT, 'pcc-parent', ...words] }
+  const args = [history, verdict, String(healthyS), String(most), String(unitS), ...command]
+  return { command: '/bin/sh', args: ['-c', PARENT_SCRIPT, 'pcc-parent', ...args] }
 }
 
 /**
- * The daemon's parent where no service manager is one: a shell, because it costs a hundredth of a second Node. It starts the
- * daemon, waits, and starts it again after a death that nobody asked for.
+ * The daemon's parent on a machine without a service manager. It is a shell, because that costs a hundredth of a second Node
+ * process. It starts the daemon, waits, and starts it again after an unexpected death.
  *
- * - 0: asked to stop. 75: another daemon serves. The parent leaves.
- * - A refusal (1 to 63) of a daemon that never came up is the starter's to hear: the parent leaves with the same code.
- * - Later, a refusal that no second try mends (2: settings, 5: a newer store) is the end; the rest counts as a death.
+ * - Exit code 0 (asked to stop) or 75 (another daemon serves): the parent exits too.
+ * - A refusal (1 to 63) of the first start is for the starter to see: the parent exits with the same code.
+ * - Later, a refusal that a second try cannot change (2: settings, 5: a newer store) ends the parent; any other counts as a death.
  * - After a death it waits 0, 1, 2, 4 … 60 s. A life of `healthy` seconds starts the count anew; after `most` deaths in a row
  *   it gives up and says so in a file that `pcc doctor` reads.
  *
- * Signals go to the daemon, and whatever it ends with then is the end. One that comes before a number is known (`$!`) is looked
- * for right after it; one that reaches a job before its `exec` is lost (it still has our traps), so it is said once more. A
- * background job of a shell is `exec`ed directly, so `$!` is the daemon itself. Words: history file, verdict file, `healthy`, `most`, `unit` (of the waits), then the command.
+ * Signals are passed to the daemon, and the parent exits with the code that the daemon then ends with. A signal that arrives
+ * before `$!` is known is passed on right after that. A signal that reaches a job before its `exec` is lost (the job still has
+ * our traps), so it is sent once more. A shell `exec`s a background job directly, so `$!` is the daemon itself. Arguments:
+ * history file, verdict file, `healthy`, `most`, `unit` (of the waits), then the command.
  */
 const PARENT_SCRIPT = `history=$1 verdict=$2 healthy=$3 most=$4 unit=$5; shift 5
 stopping= child= nap= tried= again= deaths=0

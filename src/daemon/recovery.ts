@@ -22,22 +22,26 @@ import { commandMarkers } from '../workspace/command/run-command.ts'
 import { removeBaseCheckouts } from '../workspace/verify/regression.ts'
 import type { DaemonContext } from './context.ts'
 
-/** A check reads the whole file: some 5 ms for each 10 MB. Of a larger one damage is found when it is met, or by `pcc doctor`. */
+/**
+ * The largest store that is checked at the start. A check reads the whole file, at about 5 ms per 10 MB. Damage in a larger
+ * store is found when a query meets it, or by `pcc doctor`.
+ */
 const CHECKED_BYTES = 100 * 1024 * 1024
 
 /**
- * Refuses a damaged store before anything is written to it, and copies it aside: what can be read of it now must not be less
- * after the next try. What is no database of ours is left to whoever opens it.
+ * Refuses a damaged store before anything is written to it, and copies it aside, so that what is readable now is not lost by
+ * the next attempt. A file that is no database, or cannot be opened, is left for `openStore` to refuse.
  */
 export function refuseDamagedStore({ database }: AppPaths): void {
   const size = statSync(database, { throwIfNoEntry: false })?.size ?? 0
   if (size === 0 || size > CHECKED_BYTES) return
   const [problem] = checkIntegrity(database)
   if (problem === undefined || /file is not a database|unable to open/.test(problem)) return
-  throw new AppError('store_damaged', { file: database, problem: `${problem}; ${aside(database)}` })
+  throw new AppError('store_damaged', { file: database, problem: `${problem}; ${keepCopy(database)}` })
 }
 
-function aside(file: string): string {
+/** Copies the file aside and says where, or why that failed. */
+function keepCopy(file: string): string {
   try {
     return `a copy is kept in ${copyAside(file, Date.now())}`
   } catch (error) {
@@ -46,62 +50,63 @@ function aside(file: string): string {
 }
 
 /**
- * What an earlier daemon left: its processes are ended, then its sessions are taken away from it. Nothing comes back where it
- * had ended cleanly.
+ * Cleans up after an earlier daemon: ends its processes, then takes over its sessions. Returns undefined if that daemon had
+ * ended cleanly.
  */
 export async function recoverSessions(daemon: DaemonContext): Promise<EventBody<'daemon.recovered'> | undefined> {
   const { swept, stuck } = await sweepLeftovers(daemon)
   const { goesOn, waits } = await daemon.supervisor.recover(stuck)
-  const found = { swept, goes_on: goesOn, waits }
+  const recovered = { swept, goes_on: goesOn, waits }
   const wasClean = goesOn + waits + swept.marker + swept.tree + swept.directory + swept.left === 0
   if (wasClean) return undefined
-  await daemon.store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.recovered', body: found }])
-  daemon.log.warn(found, 'an earlier daemon did not end cleanly')
-  return found
+  await daemon.store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.recovered', body: recovered }])
+  daemon.log.warn(recovered, 'an earlier daemon did not end cleanly')
+  return recovered
 }
 
 export interface SweptLeftovers {
   swept: EventBody<'daemon.recovered'>['swept']
-  /** Sessions of which a process withstood: nothing may be started on their conversations. */
+  /** Sessions with a process that could not be ended: nothing may be started on their conversations. */
   stuck: ReadonlySet<string>
 }
 
 /**
- * An earlier daemon that died should have taken its agents along (their guardians see to it). Whatever is left all the same
- * is ended before anything new is started: by the marker that the session's row has kept, by the recorded process and its
- * tree, and, in directories that are ours alone, by where it works. What else is without a parent in a project's directory
- * may be the person's own: it is only told of.
+ * When a daemon dies, the guardians end its agents. Any process that is left all the same is ended before anything new starts:
+ * found by the marker in the session's row, by the recorded process and its tree, and, in directories that only we use, by its
+ * working directory. Another process without a parent in a project's directory may be the user's own, so it is only logged.
  */
 export async function sweepLeftovers(
   daemon: Pick<DaemonContext, 'store' | 'bootId' | 'log' | 'paths'>,
 ): Promise<SweptLeftovers> {
   const { store, bootId, log } = daemon
   crashPoint('recover.before-sweep')
-  const rows = (await leftBy(await store.sessions.list(), bootId)).map(row => ({
+  const rows = (await findLeftSessions(await store.sessions.list(), bootId)).map(row => ({
     ...row,
     marker: sessionMarker(row.marker),
   }))
-  const keepers = [new WarmMarkers(daemon.paths.run), commandMarkers(daemon.paths.run)]
-  const waiting = keepers.flatMap(keeper => keeper.all().map(value => ({ keeper, marker: sessionMarker(value) })))
-  // Two looks at the process table for all of them: guardians rarely leave anything, and each look reads every process.
-  const carried = findCarriedMarkers([...[...rows, ...waiting].map(({ marker }) => marker)])
+  const registries = [new WarmMarkers(daemon.paths.run), commandMarkers(daemon.paths.run)]
+  const rowless = registries.flatMap(registry =>
+    registry.all().map(value => ({ registry, marker: sessionMarker(value) })),
+  )
+  // The process table is scanned twice for all of them together: guardians rarely leave anything, and a scan reads every process.
+  const carried = findCarriedMarkers([...[...rows, ...rowless].map(({ marker }) => marker)])
   const orphans = await findOrphansIn(rows.map(directoryOf))
   const swept = { marker: 0, tree: 0, directory: 0, left: 0 }
   const stuck = new Set<string>()
   for (const row of rows) {
-    const found = await sweepOne(row, { carried, orphans: orphans.get(directoryOf(row)) ?? [] }, daemon)
-    for (const way of ['marker', 'tree', 'directory'] as const) swept[way] += found[way].killed.length
-    const left = Object.values(found).flatMap(each => each.left)
+    const results = await sweepOne(row, { carried, orphans: orphans.get(directoryOf(row)) ?? [] }, daemon)
+    for (const way of ['marker', 'tree', 'directory'] as const) swept[way] += results[way].killed.length
+    const left = Object.values(results).flatMap(result => result.left)
     swept.left += left.length
     if (left.length === 0) continue
     stuck.add(row.id)
     log.warn({ session: row.id, left }, 'processes could not be ended')
   }
-  for (const { keeper, marker } of waiting) {
+  for (const { registry, marker } of rowless) {
     const { killed, left } = await sweepWithoutRow(marker, carried, daemon)
     swept.marker += killed
     swept.left += left
-    if (left === 0) keeper.forget(marker.value)
+    if (left === 0) registry.forget(marker.value)
   }
   await removeBaseCheckouts(daemon.paths.run)
   const gone = rows.filter(({ id }) => !stuck.has(id))
@@ -113,16 +118,16 @@ export async function sweepLeftovers(
   return { swept, stuck }
 }
 
-/** Sessions that may have left something; an agent that goes on in its own terminal is no leftover. */
-async function leftBy(all: SessionRow[], bootId: string): Promise<(SessionRow & { marker: string })[]> {
+/** Sessions of earlier daemons that may have left processes; an agent that still runs in its own terminal is no leftover. */
+async function findLeftSessions(all: SessionRow[], bootId: string): Promise<(SessionRow & { marker: string })[]> {
   const marked = all.filter(
     (row): row is SessionRow & { marker: string } => row.marker !== null && row.owner !== bootId,
   )
-  const kept = await Promise.all(marked.map(isAliveInTerminal))
-  return marked.filter((_, index) => !kept[index])
+  const areAlive = await Promise.all(marked.map(isAliveInTerminal))
+  return marked.filter((_, index) => !areAlive[index])
 }
 
-/** What was started for a session that has no row yet, or for a project. */
+/** Ends what was started for a session that has no row yet, or for a project. */
 async function sweepWithoutRow(marker: Marker, carried: ReadonlySet<Marker>, { log }: Pick<DaemonContext, 'log'>) {
   const { killed, left } = carried.has(marker) ? await sweepMarked(marker) : NOTHING
   if (left.length > 0) log.warn({ left }, 'processes that no session has could not be ended')
@@ -134,14 +139,14 @@ const NOTHING: SweepResult = { killed: [], left: [] }
 
 type Marked = Omit<SessionRow, 'marker'> & { marker: Marker }
 
-/** The whole worktree, or the project. */
+/** The top of the session's worktree, or its project. */
 function directoryOf({ project, options }: Pick<SessionRow, 'project' | 'options'>): string {
   return options.place?.top ?? project
 }
 
 interface Traces {
   carried: ReadonlySet<Marker>
-  /** Those without a parent where it works. */
+  /** Processes without a parent in the session's directory. */
   orphans: FoundProcess[]
 }
 

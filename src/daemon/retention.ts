@@ -21,29 +21,29 @@ export interface Retention {
 const HOUR_MS = 60 * 60_000
 const PRUNE_EVERY_MS = 24 * HOUR_MS
 
-/** Removes what is older than it is kept, now and once a day, by the settings as they then are. Disposing waits for what is under way. */
+/** Removes expired data now and once a day, by the settings of that moment. Disposing waits for the round that is under way. */
 export function startRetention(deps: Retention): AsyncDisposable {
-  const leaving = new AbortController()
-  const once = () => pruneOnce(deps, leaving.signal).catch(error => deps.log.warn({ error }, 'could not be pruned'))
-  let latest = once()
+  const stopping = new AbortController()
+  const prune = () => pruneOnce(deps, stopping.signal).catch(error => deps.log.warn({ error }, 'could not be pruned'))
+  let latest = prune()
   const timer = setInterval(() => {
-    latest = once()
+    latest = prune()
   }, PRUNE_EVERY_MS)
   timer.unref()
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      leaving.abort()
+      stopping.abort()
       await latest
     },
   }
 }
 
-/** One round of it. Nothing is removed by a clock that cannot be believed. */
+/** One round of pruning. Nothing is removed while the clock cannot be trusted. */
 export async function pruneOnce(deps: Retention, signal: AbortSignal): Promise<void> {
   const { paths, env, store, log, clock = systemClock } = deps
   const now = clock.now()
-  const gapMs = await gapBefore(now, store)
+  const gapMs = await measureGap(now, store)
   if (!isClockTrusted(join(paths.run, 'clock-doubted'), { now, gapMs })) {
     log.warn({ now, gap_ms: gapMs }, 'the clock is far ahead of the last thing written: nothing is removed for its age')
     return
@@ -71,10 +71,10 @@ export async function pruneOnce(deps: Retention, signal: AbortSignal): Promise<v
 }
 
 /**
- * From the last thing written to a day ago. What was written of late says nothing, by whichever daemon: it may have its times
- * from the same wrong clock. A daemon that has run for a day by a clock that nobody has set was there itself.
+ * The time from the last write that is at least a day old until a day ago. Newer writes prove nothing, because their times may
+ * come from the same wrong clock. A daemon that has run for a day by a clock that nobody set needs no proof: the gap is 0.
  */
-async function gapBefore(now: number, store: Store): Promise<number> {
+async function measureGap(now: number, store: Store): Promise<number> {
   const upMs = performance.now()
   const isSteady = Math.abs(now - performance.timeOrigin - upMs) < HOUR_MS
   if (isSteady && upMs >= APART_MS) return 0
@@ -83,42 +83,38 @@ async function gapBefore(now: number, store: Store): Promise<number> {
 }
 
 const DAY_MS = 24 * 60 * 60_000
-/** A machine may well be off for a week. */
+/** A machine may be off for a week. */
 const PLAUSIBLE_MS = 7 * DAY_MS
-/** "A day apart", with room for a daily look that comes a little early. */
+/** "A day apart", with room for a daily round that comes a little early. */
 const APART_MS = 20 * 60 * 60_000
 
 interface ClockEvidence {
   now: number
-  /** From the last thing that was written a day ago or before, to a day ago. */
+  /** From the last write that is at least a day old until a day ago. */
   gapMs: number
   /** When the clock was first doubted. */
   doubtedAt: number | undefined
 }
 
 /**
- * Whether things may be removed for their age. A clock that was set a year ahead makes everything look old, so one that has
- * run far ahead of the last thing written is believed only when it says so again a day later.
+ * Whether things may be removed for their age. A clock that was set a year ahead makes everything look old, so a clock that is
+ * far ahead of the last write is trusted only if it still is a day later.
  */
 export function canTrustClock({ now, gapMs, doubtedAt }: ClockEvidence): boolean {
   if (gapMs <= PLAUSIBLE_MS) return true
   if (doubtedAt === undefined) return false
-  const since = now - doubtedAt
-  return since >= APART_MS && since <= PLAUSIBLE_MS
+  const sinceMs = now - doubtedAt
+  return sinceMs >= APART_MS && sinceMs <= PLAUSIBLE_MS
 }
 
-/** Remembers over restarts that the clock was doubted, so that a second look a day later can believe it. */
+/** Remembers across restarts that the clock was doubted, so that a second check a day later can trust it. */
 function isClockTrusted(file: string, { now, gapMs }: Omit<ClockEvidence, 'doubtedAt'>): boolean {
   const doubtedAt = readDoubt(file)
   const isTrusted = canTrustClock({ now, gapMs, doubtedAt })
   if (isTrusted) rmSync(file, { force: true })
-  // A doubt from another time (the clock was set once more) begins anew.
-  else if (doubtedAt === undefined || now < doubtedAt || !isRecent(now, doubtedAt)) replaceFile(file, String(now))
+  // An earlier doubt that does not fit the clock of now (it was set once more) is replaced by a new one.
+  else if (doubtedAt === undefined || now < doubtedAt || now - doubtedAt > PLAUSIBLE_MS) replaceFile(file, String(now))
   return isTrusted
-}
-
-function isRecent(now: number, doubtedAt: number): boolean {
-  return now - doubtedAt <= 7 * 24 * 60 * 60_000
 }
 
 function readDoubt(file: string): number | undefined {
@@ -126,7 +122,7 @@ function readDoubt(file: string): number | undefined {
     const at = Number(readFileSync(file, 'utf8'))
     return at > 0 ? at : undefined
   } catch {
-    return undefined // there was none
+    return undefined // the clock was not doubted
   }
 }
 
@@ -141,15 +137,15 @@ export interface PruneEvents {
 }
 
 /**
- * Removes the events of sessions that are over: those older than they are kept, and of the longest over while the database is
- * too large. What can still go on, or has something open with a person, keeps all of its own.
+ * Removes events of finished sessions: expired ones, and, while the database is too large, all events of the sessions that
+ * finished first. A session that can still resume, or has an open escalation, keeps all its events.
  */
 async function pruneEvents({ store, days, maxMb, now, signal }: PruneEvents): Promise<number> {
-  const over = await overSessions(store)
+  const finished = await findFinishedSessions(store)
   const before = now - days * DAY_MS
   let removed = await store.pruning.prune('daemon', before, signal)
-  for (const { id } of over) removed += await store.pruning.prune(id, before, signal)
-  for (const { id } of over) {
+  for (const { id } of finished) removed += await store.pruning.prune(id, before, signal)
+  for (const { id } of finished) {
     if (signal.aborted || (await store.pruning.usedBytes()) <= maxMb * MB) break
     removed += await store.pruning.prune(id, now, signal)
   }
@@ -157,17 +153,19 @@ async function pruneEvents({ store, days, maxMb, now, signal }: PruneEvents): Pr
   return removed
 }
 
-/** Longest over first. */
-async function overSessions(store: Store): Promise<SessionRow[]> {
+/** Sessions that cannot resume by themselves and wait for nobody, in the order in which they ended. */
+async function findFinishedSessions(store: Store): Promise<SessionRow[]> {
   const open = new Set((await store.escalations.list({ states: ['open'] })).map(({ session_id }) => session_id))
   const rows = await store.sessions.list()
   return rows
-    .filter(row => row.state === 'ended' && OVER.has(row.ended_as) && row.resumes_at === null && row.parked === null)
+    .filter(
+      row => row.state === 'ended' && FINAL_ENDS.has(row.ended_as) && row.resumes_at === null && row.parked === null,
+    )
     .filter(({ id }) => !open.has(id))
     .toSorted((a, b) => (a.ended_at ?? 0) - (b.ended_at ?? 0))
 }
 
-const OVER = new Set<SessionRow['ended_as']>(['completed', 'stopped', 'error'])
+const FINAL_ENDS = new Set<SessionRow['ended_as']>(['completed', 'stopped', 'error'])
 
 export interface PruneCheckpoints {
   paths: AppPaths
@@ -177,7 +175,7 @@ export interface PruneCheckpoints {
   now: number
 }
 
-/** Removes checkpoints by age and by size. What can still be gone on with keeps its last one, however long it has waited. */
+/** Removes checkpoints by age and by size. A session that can still resume keeps its last one, however old it is. */
 async function pruneCheckpoints({ paths, store, days, maxMb, now }: PruneCheckpoints): Promise<number> {
   const { prune } = await import('../agents/checkpoints/save.ts')
   return prune(join(paths.data, 'checkpoints'), {
@@ -193,7 +191,7 @@ async function pruneCheckpoints({ paths, store, days, maxMb, now }: PruneCheckpo
 
 export type PruneWorktrees = Parameters<typeof readWorktreeDeps>[0] & { clock: Clock; signal: AbortSignal }
 
-/** Archives worktrees whose task has long been over, and removes what was archived or copied long ago. Gives how many. */
+/** Archives worktrees whose task ended long ago, and removes what was archived or copied long ago. Returns how many. */
 export async function pruneWorktrees({ clock, signal, ...daemon }: PruneWorktrees): Promise<number> {
   const [{ removeOld }, { pruneSnapshots }, { forgetOldWork }] = await Promise.all([
     import('../workspace/worktrees/worktrees.ts'),
@@ -202,18 +200,18 @@ export async function pruneWorktrees({ clock, signal, ...daemon }: PruneWorktree
   ])
   const deps = { ...(await readWorktreeDeps(daemon)), clock }
   const days = deps.settings.keep_days
-  const trees = await removeOld(deps, days, signal)
-  const forms = await forgetOldWork(deps, days, signal)
-  return trees + forms + (await pruneSnapshots(deps.root, clock.now() - days * DAY_MS))
+  const worktrees = await removeOld(deps, days, signal)
+  const originals = await forgetOldWork(deps, days, signal)
+  return worktrees + originals + (await pruneSnapshots(deps.root, clock.now() - days * DAY_MS))
 }
 
-/** What we put into the directory of logs beside the one that is being written: rotated files and diagnostics. */
+/** Our files in the log directory besides the current log: rotated logs and diagnostics. */
 const OURS = /^(daemon\.log\.\d+|stall-.+\.json|report\..+\.json)$/
 
-/** Diagnostics that are kept however young: a restart storm must not fill the disk with them. */
+/** The most diagnostics that are kept, even if all are new: a restart storm must not fill the disk with them. */
 const MOST_DIAGNOSTICS = 20
 
-/** Removes rotated logs and diagnostics that are older than they are kept. Gives how many. */
+/** Removes expired rotated logs and diagnostics, and returns how many. */
 async function pruneLogs(dir: string, { days, now }: { days: number; now: number }): Promise<number> {
   const names = (await readdir(dir)).filter(name => OURS.test(name))
   const files = await Promise.all(
@@ -221,7 +219,7 @@ async function pruneLogs(dir: string, { days, now }: { days: number; now: number
   )
   const old = files.filter(({ time }) => time < now - days * DAY_MS)
   const diagnostics = files.filter(({ name }) => !name.startsWith('daemon.log')).toSorted((a, b) => b.time - a.time)
-  const gone = new Set([...old, ...diagnostics.slice(MOST_DIAGNOSTICS)].map(({ name }) => name))
-  for (const name of gone) await rm(join(dir, name), { force: true })
-  return gone.size
+  const expired = new Set([...old, ...diagnostics.slice(MOST_DIAGNOSTICS)].map(({ name }) => name))
+  for (const name of expired) await rm(join(dir, name), { force: true })
+  return expired.size
 }

@@ -41,10 +41,13 @@ export interface Serve {
   ready: Announce
 }
 
-/** Builds everything in order, serves until told to stop, and takes it down in reverse. True when something went wrong inside. */
+/**
+ * Builds everything in order, serves until asked to stop, and takes it down in reverse. Returns true if the daemon stopped
+ * because of an internal failure.
+ */
 export async function serve({ paths, env, foreground, bootId, ready }: Serve): Promise<boolean> {
   using forks = openForkServer()
-  using _lent = setShortRunner(forks.run)
+  using _runner = setShortRunner(forks.run)
   const { config } = await loadConfig({ paths, env })
   const version = programVersion()
   const token = loadToken(paths.tokenFile)
@@ -65,7 +68,7 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     lost: error => log.warn({ error }, 'the watchdog is gone'),
   })
   refuseDamagedStore(paths)
-  const late: { disk?: Disk } = {} // it needs the store, which tells it of its failures
+  const late: { disk?: Disk } = {} // set below: the disk watcher needs the store, and the store reports its failures to it
   await using store = await openStore({ file: paths.database, onFailure: error => late.disk?.failed(error) })
   const hooks = new HookRegistry()
   const tmux = { run: paths.run, socket: paths.socket, env, desk: hooks }
@@ -137,7 +140,8 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
   }
   using signals = catchSignals(daemon)
 
-  // Before anything is taken away: whoever answers there (from another container, say, whose processes are not seen) is alive.
+  // This comes before anything is taken over: a daemon that answers on the socket is alive, even if we cannot see its process
+  // (it may run in another container).
   await clearSocketPath(paths.socket)
   daemon.recovered = await recoverSessions(daemon)
   await recoverWorktrees(await readWorktreeDeps({ paths, env, store, log }))
@@ -149,7 +153,7 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     { actor: 'daemon', subject: 'daemon', kind: 'daemon.started', body: { pid: process.pid, version } },
   ])
   log.info({ version, socket: paths.socket, boot: bootId }, 'daemon started')
-  const delivered = deliverAnswers(daemon).catch(error => log.error({ error }, 'answers could not be delivered'))
+  const delivering = deliverAnswers(daemon).catch(error => log.error({ error }, 'answers could not be delivered'))
   if ((await store.sessions.waiting()).length > 0) watchdog.begin()
   supervisor.wakeWaiting()
   const deadlines = enforceDeadlines(daemon)
@@ -161,25 +165,25 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     .catch(error => log.error({ error }, 'runs are not looked after any more'))
   const landing = supervisor.landing
     .follow(started?.id ?? 0, stopping.signal)
-    .catch(error => log.error({ error }, 'what is done is not looked after any more'))
-  const planned = supervisor.features
+    .catch(error => log.error({ error }, 'finished work is not looked after any more'))
+  const planning = supervisor.features
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'features are not looked after any more'))
-  const told = runNotifications(daemon, { env, since: started?.id ?? 0, settings: config.notifications })
+  const notifying = runNotifications(daemon, { env, since: started?.id ?? 0, settings: config.notifications })
   const reports = announceReports(daemon, { env, since: started?.time ?? Date.now() })
   ready({ ready: true }, `The daemon for ${paths.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
   saveCompileCache()
 
   {
-    using _tidy = collectWhenIdle({ isIdle: () => supervisor.liveCount === 0 })
+    using _collecting = collectWhenIdle({ isIdle: () => supervisor.liveCount === 0 })
     await using _retention = startRetention({ paths, env, store, log })
     await systemd.ready()
-    await aborted(stopping.signal)
+    await waitForAbort(stopping.signal)
     await systemd.stopping()
   }
   await Promise.all([reports.close(), deadlines.close()])
   await drain(daemon, { app, settle: () => settled.abort() })
-  await Promise.all([delivered, told, running, landing, planned])
+  await Promise.all([delivering, notifying, running, landing, planning])
   rmSync(paths.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()
@@ -190,7 +194,7 @@ function definedIn(env: Serve['env']): Record<string, string> {
   return Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined))
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
@@ -198,18 +202,18 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Makes the socket's path free. What a dead daemon left is removed; anything else in its place is left alone and refused.
- * The caller holds the daemon's lock, so nobody else of ours is about to listen there.
+ * Frees the socket's path. The socket of a dead daemon is removed; anything else at the path is left alone and refused.
+ * The caller holds the daemon's lock, so no other daemon of ours is about to listen there.
  */
 async function clearSocketPath(path: string): Promise<void> {
-  const found = lstatSync(path, { throwIfNoEntry: false })
-  if (!found) return
-  if (!found.isSocket() || (await answers(path))) throw new AppError('socket_occupied', { path })
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  if (!stat) return
+  if (!stat.isSocket() || (await isAnswering(path))) throw new AppError('socket_occupied', { path })
   rmSync(path, { force: true })
 }
 
-/** Only a refused connection proves that nobody listens; every other outcome leaves the file where it is. */
-function answers(path: string): Promise<boolean> {
+/** Only a refused connection proves that nobody listens; any other outcome leaves the file where it is. */
+function isAnswering(path: string): Promise<boolean> {
   return new Promise(resolve => {
     const probe = connect(path)
     probe.once('connect', () => {
@@ -223,8 +227,8 @@ function answers(path: string): Promise<boolean> {
 }
 
 /**
- * Writes down what was compiled so far. Node does so when it exits, which a daemon that is killed never does: its successor
- * would compile everything again in the moment when all its sessions wait for it. With nothing new there is nothing to write.
+ * Saves the code compiled so far. Node does this when it exits, which a killed daemon never does: its successor would compile
+ * everything again at the moment when all its sessions wait for it. If nothing new was compiled, nothing is written.
  */
 function saveCompileCache(): void {
   flushCompileCache()

@@ -5,13 +5,13 @@ import { sweepMarked } from '../base/process/sweep.ts'
 import type { DaemonContext } from './context.ts'
 
 export interface Signals extends Disposable {
-  /** True when the daemon stops because something went wrong inside it. */
+  /** True if the daemon stops because of an internal failure. */
   readonly failed: boolean
 }
 
 /**
- * Signals stop the daemon. Ctrl+C is a person's word that all of it should stop; the others come from the system, and the
- * sessions go on with the next daemon. So they do after an error that nobody caught: nothing can be relied on then but the store.
+ * Signals stop the daemon. With Ctrl+C a person stops everything. The other signals come from the system, and the next daemon
+ * resumes the sessions. It also resumes them after an uncaught error, when nothing but the store can be relied on.
  */
 export function catchSignals(daemon: Pick<DaemonContext, 'stop' | 'log'>): Signals {
   let failed = false
@@ -24,7 +24,7 @@ export function catchSignals(daemon: Pick<DaemonContext, 'stop' | 'log'>): Signa
   for (const signal of SIGNALS) process.on(signal, onSignal)
   process.on('uncaughtException', onFailure)
   process.on('unhandledRejection', onFailure)
-  // Whoever started us may have closed the other end.
+  // The process that started us may have closed the other end.
   process.stderr.on('error', () => {})
   return {
     get failed() {
@@ -40,34 +40,34 @@ export function catchSignals(daemon: Pick<DaemonContext, 'stop' | 'log'>): Signa
 
 const SIGNALS: NodeJS.Signals[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
 
-/** Agents end within a second or two; this is for the one that does not. */
+/** Agents end within a second or two; one that has not ended after this long is swept. */
 const PATIENCE_MS = 10_000
 
-/** What is left after a sweep is bookkeeping. */
+/** After a sweep only bookkeeping is left. */
 const LAST_WAIT_MS = 2_000
 
 export interface Draining {
   app: FastifyInstance
-  /** Lets the event streams tell the rest and end. */
+  /** Lets the event streams send the rest and end. */
   settle(): void
 }
 
 /**
- * Takes the daemon down: agents stopped and their rows settled within a bound (whoever is left then is swept by the marker
- * in its environment), the end told to every stream, the server closed.
+ * Takes the daemon down: stops the agents and settles their rows within a bound (agents left then are swept by the marker in
+ * their environment), sends the last events to every stream, and closes the server.
  */
 export async function drain(daemon: DaemonContext, { app, settle }: Draining): Promise<void> {
   const { log, store, supervisor } = daemon
   log.info({ reason: daemon.stopping.reason, live: supervisor.liveCount }, 'daemon stopping')
   const closed = supervisor.close('the daemon was stopped', { goOn: daemon.cutsOff })
-  if (!(await within(closed, PATIENCE_MS))) {
+  if (!(await endsWithin(closed, PATIENCE_MS))) {
     await sweepLive(daemon)
-    if (!(await within(closed, LAST_WAIT_MS))) await supervisor.abandon('the daemon was stopped')
+    if (!(await endsWithin(closed, LAST_WAIT_MS))) await supervisor.abandon('the daemon was stopped')
   }
   const reason = String(daemon.stopping.reason)
   await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason } }])
   settle()
-  await within(Promise.allSettled(daemon.streams), LAST_WAIT_MS)
+  await endsWithin(Promise.allSettled(daemon.streams), LAST_WAIT_MS)
   await app.close()
 }
 
@@ -78,8 +78,8 @@ async function sweepLive({ supervisor, log }: DaemonContext): Promise<void> {
   }
 }
 
-/** Whether it came to an end in time. */
-async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
+/** Whether the work ended in time. */
+async function endsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
   const timer = new AbortController()
   const inTime = await Promise.race([
     work.then(() => true),

@@ -14,13 +14,13 @@ import type { AppPaths } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { ErrorReply } from '../domain/api.ts'
 
-/** Makes the daemon's directories, readable by their owner alone, and refuses those that cannot be written to. */
+/** Makes the daemon's directories, readable by their owner only, and refuses those that cannot be written to. */
 export function makeDirectories(paths: AppPaths): void {
   for (const dir of new Set([paths.home, paths.data, paths.run, paths.logs])) {
     try {
       mkdirSync(dir, { recursive: true, mode: 0o700 })
       if (dir !== paths.home) accessSync(dir, constants.W_OK | constants.X_OK)
-      // `data` may be a directory of the person's own choosing: what is ours inside it is closed, the directory stays theirs.
+      // The user may have chosen `data` themselves: we restrict our own directories inside it and leave its mode alone.
       if (dir === paths.run || dir === paths.logs) chmodSync(dir, 0o700)
     } catch (error) {
       throw unusableDirectory(dir, error)
@@ -29,7 +29,7 @@ export function makeDirectories(paths: AppPaths): void {
   if (dirname(paths.socket) !== paths.run) makeSharedDirectory(paths.socket)
 }
 
-/** `mkdir` of a path below a file says ENOTDIR, of the file itself EEXIST: both mean that something else is there. */
+/** `mkdir` fails with ENOTDIR below a file and with EEXIST on the file itself: both mean that something else is there. */
 export function unusableDirectory(dir: string, error: unknown): AppError {
   const { code = '' } = error as NodeJS.ErrnoException
   const problem = PROBLEMS[code] ?? messageOf(error)
@@ -46,8 +46,8 @@ const PROBLEMS: Record<string, string> = {
 }
 
 /**
- * A long home gets its socket under /tmp, where anybody may have made a directory of that name first: it is used only if it
- * is a real directory, ours, and closed to others.
+ * A home with a long path gets its socket under /tmp, where anybody may have made a directory of that name first. The
+ * directory is used only if it is a real directory, belongs to us, and is closed to others.
  */
 function makeSharedDirectory(socket: string): void {
   const dir = dirname(socket)
@@ -56,64 +56,64 @@ function makeSharedDirectory(socket: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  const found = lstatSync(dir)
-  const ours = found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
-  if (!ours) throw new AppError('socket_occupied', { path: dir })
+  const stat = lstatSync(dir)
+  const isOurs = stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0
+  if (!isOurs) throw new AppError('socket_occupied', { path: dir })
 }
 
 export type Readiness = { ready: true } | { error: AppError }
 
-export type Announce = (readiness: Readiness, words: string) => void
+export type Announce = (readiness: Readiness, text: string) => void
 
 /**
- * Tells whoever started us how it went: one JSON line when standard output is a pipe, which is then closed, so that the
- * starter sees the end of it; plain words when a person looks. That is told once. What goes wrong later is told in words to
- * standard error, which stays ours: the number of a descriptor that was closed may be a client's connection by then.
+ * Reports the start's outcome to the process that started us, once. If standard output is a pipe, it gets one JSON line and is
+ * then closed, so that the reader sees the end; otherwise a person is reading and gets plain text. Later problems go to
+ * standard error as text, because that descriptor stays ours: the number of a closed one may be a client's connection by then.
  */
 export function openAnnouncer(): Announce {
-  let isTold = false
-  return (readiness, words) => {
+  let isAnnounced = false
+  return (readiness, text) => {
     const isFailed = 'error' in readiness
-    if (isTold || !isPipe(1)) {
-      writeQuietly(isFailed || isTold ? 2 : 1, `${words}\n`)
+    if (isAnnounced || !isPipe(1)) {
+      writeQuietly(isFailed || isAnnounced ? 2 : 1, `${text}\n`)
     } else {
       const line = isFailed ? errorReply(readiness.error) : { ready: true, pid: process.pid }
       writeQuietly(1, `${JSON.stringify(line)}\n`)
       replaceStandardOutput()
     }
-    isTold = true
+    isAnnounced = true
   }
 }
 
-/** Node's own pipes to a child are sockets. */
+/** Node's own pipes to a child process are sockets. */
 function isPipe(fd: number): boolean {
   try {
-    const found = fstatSync(fd)
-    return found.isFIFO() || found.isSocket()
+    const stat = fstatSync(fd)
+    return stat.isFIFO() || stat.isSocket()
   } catch {
-    return false // closed by whoever started us
+    return false // closed by the process that started us
   }
 }
 
-/** The starter may have left already; the daemon goes on without it. */
+/** The process that started us may be gone already; the daemon goes on without it. */
 function writeQuietly(fd: number, text: string): void {
   try {
     writeSync(fd, text)
   } catch {
-    // Nobody listens.
+    // Nobody reads it.
   }
 }
 
 /**
- * The lowest free descriptor is the next one given out: standard output becomes the null device, as a rule. Files are opened in
- * other threads too, and one of those may be quicker: then the number is anybody's, which is why nothing is written there again.
+ * The system hands out the lowest free descriptor next, so standard output usually becomes the null device. Other threads open
+ * files too, and one of them may be quicker and get the number: that is why nothing is written to it again.
  */
 function replaceStandardOutput(): void {
   closeSync(1)
   openSync('/dev/null', 'w')
 }
 
-/** An error as the API tells it. */
+/** An error as the API sends it. */
 export function errorReply(error: AppError): ErrorReply {
   return { error: { code: error.code, message: error.message, next: error.next } }
 }

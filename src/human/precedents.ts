@@ -19,22 +19,22 @@ export interface PrecedentAdvice {
   approve: boolean
   confidence: number
   reason: string
-  /** Who answered, and on which day. */
+  /** Who answered, and on what day. */
   by: string
   day: string
 }
 
 export interface Precedents {
-  /** Keeps an answer for the next time; false where nothing is kept. */
+  /** Stores an answer for the next time; returns false if it may not be stored. */
   remember(precedent: Precedent, tx?: Tx): Promise<boolean>
-  /** What a person answered to the same request in the same project before. */
+  /** A person's earlier answer to the same request in the same project. */
   find(project: string, tool: string, assessment: Assessment): Promise<PrecedentAdvice | undefined>
 }
 
 /**
- * Answers that count again. Only for MEDIUM: a LOW request needs none, and a HIGH one is a question every time, so it is
- * neither kept nor looked up, even if a row for the same words exists from a time when they were less dangerous. Nor is a
- * call of which the policy can tell only the tool: one call of a server's tool says nothing about the next.
+ * Answers to permissions that count again. This is only for MEDIUM: a LOW request needs no answer, and a HIGH one is asked every
+ * time, so its answer is neither stored nor looked up, even if a row exists from a time when the same request was rated lower.
+ * The same holds for a call of which the policy knows only the tool: one call of an MCP tool says nothing about the next.
  */
 export function openPrecedents(
   store: Pick<Store, 'answers'>,
@@ -45,9 +45,16 @@ export function openPrecedents(
     async remember({ project, tool, normalised, risk, verdict, by, session }, tx) {
       if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return false
       const kept = truncateNormalised(normalised)
-      const of = { kind: 'permission', project, tool, normalised: kept, asked: kept } as const
-      const said = { verdict, answer: null, by, answered_at: clock.now(), session_id: session ?? null, lasting: false }
-      await store.answers.put({ ...of, ...said, fingerprint: fingerprintRequest(tool, normalised) }, tx)
+      const request = { kind: 'permission', project, tool, normalised: kept, asked: kept } as const
+      const answer = {
+        verdict,
+        answer: null,
+        by,
+        answered_at: clock.now(),
+        session_id: session ?? null,
+        lasting: false,
+      }
+      await store.answers.put({ ...request, ...answer, fingerprint: fingerprintRequest(tool, normalised) }, tx)
       return true
     },
     find: (project, tool, assessment) => {
@@ -60,12 +67,12 @@ interface PrecedentRequest {
   project: string
   tool: string
   assessment: Assessment
-  /** How far earlier answers are trusted, and the time by which they are old. */
+  /** How far earlier answers are trusted, and the time to compare their age with. */
   memory?: MemorySettings | undefined
   now?: number
 }
 
-/** The same for who only reads. */
+/** The same for callers that only read. */
 export async function findPrecedent(
   answers: Pick<AnswerStore, 'find'>,
   { project, tool, assessment: { risk, normalised }, memory = STANDARD_MEMORY, now = Date.now() }: PrecedentRequest,
@@ -76,42 +83,42 @@ export async function findPrecedent(
   const { by, verdict, answered_at } = answer
   const approve = verdict === 'allow'
   const day = new Date(answered_at).toISOString().slice(0, 10)
-  const said = `${by} ${approve ? 'allowed' : 'refused'} the same request on ${day}`
-  return { approve, confidence: memory.confidence, reason: approve ? said : `${said}; go on without it`, by, day }
+  const text = `${by} ${approve ? 'allowed' : 'refused'} the same request on ${day}`
+  return { approve, confidence: memory.confidence, reason: approve ? text : `${text}; go on without it`, by, day }
 }
 
-/** A short stand-in for a normalised request, whatever its length: two requests are the same when it is. */
+/** A short key for a normalised request of any length: two requests are the same if their keys are. */
 export function fingerprintRequest(tool: string, normalised: string): string {
   return createHash('sha256').update(`${tool}\0${normalised}`).digest('hex')
 }
 
-/** Whether the spelling tells nothing but the tool: what is said to one such call must not count for all of them. */
+/** Whether the spelling is only the tool's name: an answer to one such call must not count for all of them. */
 export function isToolOnly(tool: string, normalised: string): boolean {
   return normalised === tool
 }
 
-/** Commands may be a megabyte; what a person reads later need not be. */
-const KEPT = 16_384
+/** Commands may be a megabyte long; what a person reads later need not be. */
+const LONGEST_STORED = 16_384
 
 /** A normalised request as it is stored. */
 export function truncateNormalised(normalised: string): string {
-  return normalised.length > KEPT ? `${normalised.slice(0, KEPT).toWellFormed()}…` : normalised
+  return normalised.length > LONGEST_STORED ? `${normalised.slice(0, LONGEST_STORED).toWellFormed()}…` : normalised
 }
 
 /** How far earlier answers are trusted (`memory.answers_*`). */
 export interface MemorySettings {
-  /** Of an answer to the very same request, 0 to 1. */
+  /** The confidence in an answer to the very same request, 0 to 1. */
   confidence: number
-  /** After this an answer counts no more, unless it was said to last. */
+  /** An older answer no longer counts, unless the person said that it lasts. */
   ttlMs: number
 }
 
 const DAY_MS = 86_400_000
 
-/** A person's word on the very same request: only a fresh word is worth more. */
+/** The defaults. A person's earlier answer to the very same request is worth nearly as much as a new one. */
 export const STANDARD_MEMORY: MemorySettings = { confidence: 0.95, ttlMs: 90 * DAY_MS }
 
-/** The settings as this part wants them. */
+/** Converts the settings of the configuration. */
 export function readMemorySettings(config: { answers_ttl_days: number; answers_confidence: number }): MemorySettings {
   return { confidence: config.answers_confidence, ttlMs: config.answers_ttl_days * DAY_MS }
 }

@@ -1,45 +1,46 @@
 import * as z from 'zod'
 import { QuestionItem } from '../domain/session.ts'
 
-/** The name under which agents ask; a question that is remembered is one of this tool. */
+/** The name of the tool with which agents ask questions; remembered questions are stored under it. */
 export const QUESTION_TOOL = 'AskUserQuestion'
 
 const Input = z.object({ questions: z.array(QuestionItem).min(1) })
 
-/** The parts of a question as its row keeps them; nothing where they were too long to be kept. */
+/** The parts of a question as its row keeps them; undefined if they were too long to be kept. */
 export function questionsIn(input: Record<string, unknown>): QuestionItem[] | undefined {
   return Input.safeParse(input).data?.questions
 }
 
-/** One spelling for questions that are the same: neither case, blanks and full stops count nor the order of the options. */
-export function normalisedQuestion({ question, options, multiSelect }: QuestionItem): string {
-  const choices = options.map(option => normalisedLabel(option.label))
-  // "Option A" says nothing: what it stands for makes the question.
-  const told = choices.some(isBareName)
-    ? options.map(({ label, description }) => `${normalisedLabel(label)}: ${normalisedText(description)}`)
+/** One spelling for all questions that are the same: case, blanks, final punctuation and the order of options do not count. */
+export function normaliseQuestion({ question, options, multiSelect }: QuestionItem): string {
+  const choices = options.map(option => normaliseLabel(option.label))
+  // A label such as "Option A" says nothing, so the descriptions belong to the question.
+  const described = choices.some(isBareName)
+    ? options.map(({ label, description }) => `${normaliseLabel(label)}: ${normaliseText(description)}`)
     : choices
-  const ways = told.length === 0 ? '' : ` ${multiSelect ? 'any' : 'one'} of ${JSON.stringify([...told].sort())}`
-  return `${normalisedText(question)}${ways}`
+  const suffix =
+    described.length === 0 ? '' : ` ${multiSelect ? 'any' : 'one'} of ${JSON.stringify([...described].sort())}`
+  return `${normaliseText(question)}${suffix}`
 }
 
 /** The same for all parts of a question, in their order. */
-export function normalisedQuestions(questions: readonly QuestionItem[]): string {
-  return questions.map(normalisedQuestion).join('\n')
+export function normaliseQuestions(questions: readonly QuestionItem[]): string {
+  return questions.map(normaliseQuestion).join('\n')
 }
 
-/** Agents mark the option they would take; that is no part of its name. */
-export function normalisedLabel(label: string): string {
-  return normalisedText(normalisedText(label).replace(/ ?\((recommended|default)\)$/, ''))
+/** Agents mark the option that they recommend; the mark is no part of its name. */
+export function normaliseLabel(label: string): string {
+  return normaliseText(normaliseText(label).replace(/ ?\((recommended|default)\)$/, ''))
 }
 
 /**
- * Whether a question means the same the next time its words are said. "Should I go on with this?" does not: what it is
- * about stands somewhere else, and a yes to it must not be a yes to everything. One that names its options does.
+ * Whether a question means the same when it is asked again. "Should I go on with this?" does not: its subject is somewhere else,
+ * and a yes to it must not be a yes to everything. A question that names its options does.
  */
 export function isSelfContained({ question, options }: QuestionItem): boolean {
-  const choices = options.map(option => normalisedLabel(option.label))
+  const choices = options.map(option => normaliseLabel(option.label))
   if (choices.length > 1 && !choices.every(choice => isBareName(choice) || YES_OR_NO.test(choice))) return true
-  const text = normalisedText(question)
+  const text = normaliseText(question)
   return !POINTS_ELSEWHERE.test(text) && !GOES_ON.test(text)
 }
 
@@ -53,7 +54,7 @@ function isBareName(label: string): boolean {
   )
 }
 
-function normalisedText(text: string): string {
+function normaliseText(text: string): string {
   const plain = text
     .normalize('NFKC')
     .toLowerCase()

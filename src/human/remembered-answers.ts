@@ -4,31 +4,31 @@ import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { QuestionItem } from '../domain/session.ts'
 import type { Store, Tx } from '../store/store.ts'
 import { fingerprintRequest, isFresh, type MemorySettings, STANDARD_MEMORY, truncateNormalised } from './precedents.ts'
-import { isSelfContained, normalisedLabel, normalisedQuestion, QUESTION_TOOL } from './questions.ts'
+import { isSelfContained, normaliseLabel, normaliseQuestion, QUESTION_TOOL } from './questions.ts'
 
 /** What a person answered to a question. */
 export interface AnsweredQuestion {
   project: string
   session: string
   questions: readonly QuestionItem[]
-  /** One for each of them. */
+  /** One answer for each question. */
   answer: AnswerValue
   by: string
-  /** It counts until it is forgotten; otherwise it grows old. */
+  /** Set if the answer counts until it is forgotten; otherwise it expires. */
   always?: 'project' | 'everywhere' | undefined
 }
 
 /** An earlier answer of a person to the same question. */
 export interface RememberedOpinion extends Opinion<AnswerValue> {
   value: AnswerValue
-  /** Who answered then, and when. */
+  /** Who answered, and when. */
   said_by: string
   at: number
-  /** A person said of every part that it counts until it is forgotten. */
+  /** Whether a person said for every part that the answer counts until it is forgotten. */
   lasting: boolean
 }
 
-/** An earlier answer to another question that is near. */
+/** An earlier answer to a similar question. */
 export interface SimilarAnswer {
   question: string
   answer: string
@@ -37,11 +37,11 @@ export interface SimilarAnswer {
 }
 
 export interface AnswerMemory {
-  /** Keeps an answer for the next time, each part by itself; false where nothing is kept. */
-  keep(said: AnsweredQuestion, tx?: Tx): Promise<boolean>
-  /** What a person answered when the same was asked before: an answer to every part, or nothing. */
+  /** Stores an answer for the next time, each part by itself; returns false if nothing was stored. */
+  keep(answered: AnsweredQuestion, tx?: Tx): Promise<boolean>
+  /** A person's earlier answer to the same question: to every part, or undefined. */
   find(asked: AskedQuestions): Promise<RememberedOpinion | undefined>
-  /** What a person answered to questions that are near, nearest first. */
+  /** A person's earlier answers to similar questions, most similar first. */
   similar(asked: AskedQuestions): Promise<SimilarAnswer[]>
 }
 
@@ -50,28 +50,28 @@ interface AskedQuestions {
   questions: readonly QuestionItem[]
 }
 
-/** Answers to questions that count again. What is asked in the same words with the same options is the same question. */
+/** Answers to questions that count again. Two questions are the same if their words and options are. */
 export function openAnswerMemory(
   store: Pick<Store, 'answers' | 'transaction'>,
   { clock = systemClock, ...settings }: Partial<MemorySettings> & { clock?: Clock } = {},
 ): AnswerMemory {
   const memory = { ...STANDARD_MEMORY, ...settings }
-  const isGood = (row: RememberedAnswer | undefined) => row !== undefined && isFresh(row, memory, clock.now())
-  const one = async (project: string, item: QuestionItem) => {
-    const fingerprint = fingerprintRequest(QUESTION_TOOL, normalisedQuestion(item))
-    const here = await store.answers.find(project, fingerprint)
-    const row = isGood(here) ? here : await store.answers.find('', fingerprint)
-    return row?.kind === 'question' && isGood(row) && row.answer.length > 0 ? row : undefined
+  const isValid = (row: RememberedAnswer | undefined) => row !== undefined && isFresh(row, memory, clock.now())
+  const findOne = async (project: string, item: QuestionItem) => {
+    const fingerprint = fingerprintRequest(QUESTION_TOOL, normaliseQuestion(item))
+    const ofProject = await store.answers.find(project, fingerprint)
+    const row = isValid(ofProject) ? ofProject : await store.answers.find('', fingerprint)
+    return row?.kind === 'question' && isValid(row) && row.answer.length > 0 ? row : undefined
   }
   return {
-    keep: (said, tx) =>
-      tx ? keep(said, { store, clock, tx }) : store.transaction(own => keep(said, { store, clock, tx: own })),
+    keep: (answered, tx) =>
+      tx ? keep(answered, { store, clock, tx }) : store.transaction(own => keep(answered, { store, clock, tx: own })),
     async find({ project, questions }) {
-      const found = await Promise.all(questions.map(item => one(project, item)))
+      const found = await Promise.all(questions.map(item => findOne(project, item)))
       const rows = found.filter(row => row !== undefined)
       const newest = rows.toSorted((left, right) => right.answered_at - left.answered_at)[0]
       if (!newest || rows.length < questions.length) return undefined
-      const value = rows.map(({ answer }, index) => asOffered(answer, questions[index]))
+      const value = rows.map(({ answer }, index) => toOfferedLabels(answer, questions[index]))
       const { by, answered_at: at } = newest
       const reasoning = `answered as on ${formatDay(at, clock.now())} by ${by === 'human' ? 'you' : by}`
       return {
@@ -85,8 +85,8 @@ export function openAnswerMemory(
       }
     },
     async similar({ project, questions }) {
-      const rows = await store.answers.list({ kind: 'question', project, limit: LOOKED_THROUGH })
-      return findNearest(questions.map(({ question }) => question).join('\n'), rows.filter(isGood)).map(
+      const rows = await store.answers.list({ kind: 'question', project, limit: MOST_SEARCHED })
+      return findNearest(questions.map(({ question }) => question).join('\n'), rows.filter(isValid)).map(
         ({ asked, answer, by, answered_at }) => {
           return { question: asked, answer: [answer ?? ''].flat().join(', '), by, at: answered_at }
         },
@@ -95,10 +95,10 @@ export function openAnswerMemory(
   }
 }
 
-/** The newest; an older one is not worth the reading. */
-const LOOKED_THROUGH = 500
-/** As much of a question as a list shows and a brain reads. */
-const KEPT_QUESTION = 2_000
+/** How many remembered answers are searched: the newest ones. */
+const MOST_SEARCHED = 500
+/** How much of a question is stored: as much as a list shows and a brain reads. */
+const LONGEST_QUESTION = 2_000
 
 interface MemoryDeps {
   store: Pick<Store, 'answers'>
@@ -112,9 +112,9 @@ async function keep(
 ): Promise<boolean> {
   let kept = false
   for (const [index, item] of questions.entries()) {
-    const said = answer[index]
-    if (said === undefined || said.length === 0 || !(always || isSelfContained(item))) continue
-    const normalised = normalisedQuestion(item)
+    const part = answer[index]
+    if (part === undefined || part.length === 0 || !(always || isSelfContained(item))) continue
+    const normalised = normaliseQuestion(item)
     await store.answers.put(
       {
         kind: 'question',
@@ -122,9 +122,9 @@ async function keep(
         tool: QUESTION_TOOL,
         normalised: truncateNormalised(normalised),
         fingerprint: fingerprintRequest(QUESTION_TOOL, normalised),
-        asked: item.question.slice(0, KEPT_QUESTION).toWellFormed(),
+        asked: item.question.slice(0, LONGEST_QUESTION).toWellFormed(),
         verdict: null,
-        answer: said,
+        answer: part,
         by,
         answered_at: clock.now(),
         session_id: session,
@@ -137,37 +137,37 @@ async function keep(
   return kept
 }
 
-/** The answer in the words of today's options, which may be marked or written otherwise. */
-function asOffered(answer: string | string[] | null, item: QuestionItem | undefined): string | string[] {
-  const offered = (text: string) =>
+/** The answer in the labels of the options offered now, which may be marked or spelled differently. */
+function toOfferedLabels(answer: string | string[] | null, item: QuestionItem | undefined): string | string[] {
+  const toLabel = (text: string) =>
     item?.options.find(({ label }) => label === text)?.label ??
-    item?.options.find(({ label }) => normalisedLabel(label) === normalisedLabel(text))?.label ??
+    item?.options.find(({ label }) => normaliseLabel(label) === normaliseLabel(text))?.label ??
     text
-  return Array.isArray(answer) ? answer.map(offered) : offered(answer ?? '')
+  return Array.isArray(answer) ? answer.map(toLabel) : toLabel(answer ?? '')
 }
 
-const MOST = 5
-/** Below this two questions share only words that every question has. */
-const LEAST = 0.25
+const MOST_SIMILAR = 5
+/** With a smaller overlap two questions share only words that every question has. */
+const LEAST_OVERLAP = 0.25
 
-/** Remembered answers to questions that share the most words with this one, nearest first. */
+/** Remembered answers to the questions that share the most words with this one, most similar first. */
 function findNearest<Row extends Pick<RememberedAnswer, 'asked'>>(question: string, rows: readonly Row[]): Row[] {
-  const words = wordsOf(question)
+  const words = toWords(question)
   return rows
-    .map(row => ({ row, share: overlap(words, wordsOf(row.asked)) }))
-    .filter(({ share }) => share >= LEAST)
+    .map(row => ({ row, share: overlap(words, toWords(row.asked)) }))
+    .filter(({ share }) => share >= LEAST_OVERLAP)
     .sort((left, right) => right.share - left.share)
-    .slice(0, MOST)
+    .slice(0, MOST_SIMILAR)
     .map(({ row }) => row)
 }
 
-/** What two sets have in common, of all that either has. */
+/** The size of the intersection of two sets divided by the size of their union. */
 function overlap(left: Set<string>, right: Set<string>): number {
   const common = left.intersection(right).size
   return common === 0 ? 0 : common / left.union(right).size
 }
 
-function wordsOf(text: string): Set<string> {
+function toWords(text: string): Set<string> {
   const words =
     text
       .normalize('NFKC')
@@ -182,7 +182,7 @@ const COMMON = new Set(
   ),
 )
 
-/** The day of an answer as a person remembers it: `12 Nov`, with the year where it is another one. */
+/** The day of an answer for people: `12 Nov`, with the year if it is not this year. */
 export function formatDay(at: number, now: number): string {
   const [then, today] = [new Date(at), new Date(now)]
   const year = then.getFullYear() === today.getFullYear() ? {} : ({ year: 'numeric' } as const)

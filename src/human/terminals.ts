@@ -2,50 +2,53 @@ import { AppError } from '../base/errors.ts'
 import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
 import type { EscalationAnswer } from '../domain/escalation.ts'
 
-/** What came back: a person's answer, or why there is none. */
+/** The outcome of an ask: a person's answer, or why there is none. */
 export type TerminalReply = { answered: TerminalAnswer } | { unanswered: 'nobody' | 'silence' | 'withdrawn' }
 
 /** How an ask waits at a terminal. */
 export interface TerminalWait {
   signal: AbortSignal
-  /** Nobody has touched a key for so long: the ask comes back as `silence`, so that it can wait without an agent. */
+  /** After so long without a key press the ask returns `silence`, so that it can be parked. */
   graceMs?: number | undefined
-  /** What cannot wait elsewhere stays open instead, and this is called once, so that somebody hears of it. */
+  /** Set for an ask that cannot be parked: it stays open after the silence, and this is called once to report it. */
   unheard?: (() => void) | undefined
 }
 
-/** An answer from a terminal, or one by number, which may be said to count always, or was settled where the same is asked. */
+/**
+ * An answer from a terminal, or one given by the number of an escalation. The latter may count always (`always`), or may have been
+ * settled elsewhere, by another session that asked the same (`settled`).
+ */
 type TerminalAnswer = AnswerAsk & Pick<EscalationAnswer, 'always'> & { settled?: true | undefined }
 
-/** What cannot wait elsewhere waits this long. Shorter than the driver's own hour, whose end is a plain refusal. */
+/** How long an ask that cannot be parked waits. This is less than the driver's own hour, which ends in a plain refusal. */
 export const PATIENCE_MS = 50 * 60_000
 
-/** Longer than any client needs to open its stream, short enough that a lost one does not hold an agent up. */
+/** Longer than any client needs to open its stream, short enough that a lost client does not delay an agent. */
 const ARRIVAL_MS = 10_000
 
 interface PendingAsk {
   ask: OpenAsk
   settle(reply: TerminalReply): void
-  /** Somebody is there: the time of silence begins anew. */
-  stir(): void
-  /** Nobody is there. */
-  hush(): void
+  /** Somebody is there: the grace starts anew. */
+  restartGrace(): void
+  /** Nobody is there: the grace is over now. */
+  endGrace(): void
 }
 
 interface SessionTerminals {
-  /** Open connections that count as a person, and promises to be one soon. */
+  /** One for each open connection that counts as a person, and for each person who is expected soon. */
   people: Set<symbol>
-  /** Take back promises to come. */
+  /** Each function counts out one expected person. */
   expected: Set<() => void>
   waiting: Map<string, PendingAsk>
 }
 
 /**
- * People at terminals, by session. An ask lives here only while somebody is attached who could answer it: when the last one
- * leaves, every open ask comes back as `nobody`, and when nobody touches a key as `silence`; the supervisor denies or parks it.
+ * People at terminals, by session. An ask is open here only while somebody is attached who could answer it. When the last person
+ * leaves, every open ask returns `nobody`; when nobody presses a key, `silence`. The supervisor then denies or parks it.
  */
 export class AttachedTerminals {
-  readonly #desks = new Map<string, SessionTerminals>()
+  readonly #terminals = new Map<string, SessionTerminals>()
   readonly #patienceMs: number
   readonly #leftListeners: ((session: string) => void)[] = []
 
@@ -56,143 +59,143 @@ export class AttachedTerminals {
   /** Counts a person in; the returned function counts them out, once. */
   attach(session: string): () => void {
     const leave = this.#enter(session)
-    // Whoever was expected is here.
-    const { expected } = this.#desk(session)
+    // The expected person is here now.
+    const { expected } = this.#terminalsOf(session)
     for (const forget of expected) forget()
     expected.clear()
     this.stir(session)
     return leave
   }
 
-  /** Counts a person in who has announced to come, while their terminal connects. */
+  /** Counts an expected person in while their terminal connects. */
   expect(session: string): () => void {
     const leave = this.#enter(session)
-    this.#desk(session).expected.add(leave)
+    this.#terminalsOf(session).expected.add(leave)
     setTimeout(leave, ARRIVAL_MS).unref()
     return leave
   }
 
-  /** Hears of every session from which the last person goes. */
+  /** Registers a listener for every session that its last person leaves. */
   onLeft(listener: (session: string) => void): void {
     this.#leftListeners.push(listener)
   }
 
   isAttached(session: string): boolean {
-    return (this.#desks.get(session)?.people.size ?? 0) > 0
+    return (this.#terminals.get(session)?.people.size ?? 0) > 0
   }
 
-  /** The sessions that somebody is attached to. */
+  /** The sessions with somebody attached. */
   attached(): string[] {
-    return [...this.#desks].filter(([, { people }]) => people.size > 0).map(([session]) => session)
+    return [...this.#terminals].filter(([, { people }]) => people.size > 0).map(([session]) => session)
   }
 
-  /** What a session asks right now, oldest first. */
+  /** The open asks of a session, oldest first. */
   open(session: string): OpenAsk[] {
-    return [...(this.#desks.get(session)?.waiting.values() ?? [])].map(({ ask }) => ask)
+    return [...(this.#terminals.get(session)?.waiting.values() ?? [])].map(({ ask }) => ask)
   }
 
-  /** Puts an ask before whoever is attached and waits for the first answer. */
+  /** Shows an ask to everybody who is attached and waits for the first answer. */
   ask(session: string, ask: OpenAsk, wait: TerminalWait): Promise<TerminalReply> {
     const { signal } = wait
     if (signal.aborted) return Promise.resolve({ unanswered: 'withdrawn' })
     if (!this.isAttached(session)) return Promise.resolve({ unanswered: 'nobody' })
-    const { waiting } = this.#desk(session)
+    const { waiting } = this.#terminalsOf(session)
     return new Promise(resolve => {
       const withdraw = () => settle({ unanswered: 'withdrawn' })
-      const silence = this.#silence(wait, reply => {
+      const grace = this.#startGrace(wait, reply => {
         settle(reply)
-        // Whoever is not there for one is there for none: the agent need not wait for each in turn.
+        // Nobody is there for the other asks either: the agent need not wait for each in turn.
         if ('unanswered' in reply && reply.unanswered === 'silence') {
-          for (const other of [...waiting.values()]) other.hush()
+          for (const other of [...waiting.values()]) other.endGrace()
         }
       })
       const settle = (reply: TerminalReply) => {
-        silence.end()
+        grace.cancel()
         waiting.delete(ask.ask_id)
         signal.removeEventListener('abort', withdraw)
-        this.#tidy(session)
+        this.#removeIfUnused(session)
         resolve(reply)
       }
       signal.addEventListener('abort', withdraw)
-      waiting.set(ask.ask_id, { ask, settle, stir: silence.begin, hush: silence.pass })
+      waiting.set(ask.ask_id, { ask, settle, restartGrace: grace.restart, endGrace: grace.expire })
     })
   }
 
-  /** A key was touched at a terminal of this session: whoever is there gets the whole grace again, for all that is open. */
+  /** A key was pressed at a terminal of this session: the grace of all its open asks starts anew. */
   stir(session: string): void {
-    for (const { stir } of this.#desks.get(session)?.waiting.values() ?? []) stir()
+    for (const { restartGrace } of this.#terminals.get(session)?.waiting.values() ?? []) restartGrace()
   }
 
-  /** Tells those who look what number an open ask has got. */
+  /** Adds to an open ask the number that it has got, for those who list asks. */
   number(session: string, askId: string, number: number): void {
-    const found = this.#desks.get(session)?.waiting.get(askId)
-    if (found) found.ask = { ...found.ask, number }
+    const pending = this.#terminals.get(session)?.waiting.get(askId)
+    if (pending) pending.ask = { ...pending.ask, number }
   }
 
   /** The first answer wins; a later one, or one that does not fit the ask, is refused. */
   answer(session: string, answer: TerminalAnswer): void {
-    const found = this.#desks.get(session)?.waiting.get(answer.ask_id)
-    if (!found) throw new AppError('ask_unknown', { id: session, ask: answer.ask_id })
-    const problem = findAnswerProblem(found.ask, answer)
+    const pending = this.#terminals.get(session)?.waiting.get(answer.ask_id)
+    if (!pending) throw new AppError('ask_unknown', { id: session, ask: answer.ask_id })
+    const problem = findAnswerProblem(pending.ask, answer)
     if (problem) throw new AppError('bad_request', { route: `/sessions/${session}/answers`, problem })
-    found.settle({ answered: answer })
-    // What stood behind it comes into sight only now.
+    pending.settle({ answered: answer })
+    // The next ask is shown only now, so it gets its whole grace.
     this.stir(session)
   }
 
-  #silence({ graceMs, unheard }: TerminalWait, settle: (reply: TerminalReply) => void) {
+  #startGrace({ graceMs, unheard }: TerminalWait, settle: (reply: TerminalReply) => void) {
     let timers: NodeJS.Timeout[] = []
-    let isToldOf = false
-    const pass = () => {
+    let isReported = false
+    const expire = () => {
       if (graceMs === undefined) return
       if (!unheard) return settle({ unanswered: 'silence' })
-      if (!isToldOf) unheard()
-      isToldOf = true
+      if (!isReported) unheard()
+      isReported = true
     }
-    const end = () => timers.forEach(clearTimeout)
-    const begin = () => {
-      end()
+    const cancel = () => timers.forEach(clearTimeout)
+    const restart = () => {
+      cancel()
       const patience = setTimeout(() => settle({ unanswered: 'nobody' }), this.#patienceMs)
-      timers = [patience, ...(graceMs === undefined ? [] : [setTimeout(pass, graceMs)])]
+      timers = [patience, ...(graceMs === undefined ? [] : [setTimeout(expire, graceMs)])]
       for (const timer of timers) timer.unref()
     }
-    begin()
-    return { begin, end, pass }
+    restart()
+    return { restart, cancel, expire }
   }
 
-  #desk(session: string): SessionTerminals {
-    const desk = this.#desks.get(session) ?? { people: new Set(), expected: new Set(), waiting: new Map() }
-    this.#desks.set(session, desk)
-    return desk
+  #terminalsOf(session: string): SessionTerminals {
+    const terminals = this.#terminals.get(session) ?? { people: new Set(), expected: new Set(), waiting: new Map() }
+    this.#terminals.set(session, terminals)
+    return terminals
   }
 
   #enter(session: string): () => void {
     const person = Symbol(session)
-    this.#desk(session).people.add(person)
+    this.#terminalsOf(session).people.add(person)
     return () => this.#leave(session, person)
   }
 
   #leave(session: string, person: symbol): void {
-    const desk = this.#desks.get(session)
-    if (!desk?.people.delete(person)) return
-    if (desk.people.size === 0) {
-      for (const { settle } of [...desk.waiting.values()]) settle({ unanswered: 'nobody' })
-      for (const tell of this.#leftListeners) tell(session)
+    const terminals = this.#terminals.get(session)
+    if (!terminals?.people.delete(person)) return
+    if (terminals.people.size === 0) {
+      for (const { settle } of [...terminals.waiting.values()]) settle({ unanswered: 'nobody' })
+      for (const listener of this.#leftListeners) listener(session)
     }
-    this.#tidy(session)
+    this.#removeIfUnused(session)
   }
 
-  #tidy(session: string): void {
-    const desk = this.#desks.get(session)
-    if (desk && desk.people.size === 0 && desk.waiting.size === 0) this.#desks.delete(session)
+  #removeIfUnused(session: string): void {
+    const terminals = this.#terminals.get(session)
+    if (terminals && terminals.people.size === 0 && terminals.waiting.size === 0) this.#terminals.delete(session)
   }
 }
 
-/** Longer ones are no answers but documents; the agent can be told where to read one. */
+/** A longer text is a document, not an answer; the answer can name a file for the agent to read. */
 export const LONGEST_ANSWER_BYTES = 65_536
 export const TOO_LONG = 'longer than 64 KB; put it into a file and name that'
 
-/** What is wrong with an answer to this ask, in words for whoever sent it. */
+/** What is wrong with an answer to this ask, as text for the sender. */
 export function findAnswerProblem(ask: OpenAsk, answer: AnswerAsk): string | undefined {
   if (ask.kind === 'permission') {
     return answer.verdict ? undefined : 'verdict: this is a permission, answer allow or deny'
@@ -200,8 +203,8 @@ export function findAnswerProblem(ask: OpenAsk, answer: AnswerAsk): string | und
   if (!answer.answers) {
     return answer.verdict === 'deny' ? undefined : 'answers: this is a question, give an answer for each part'
   }
-  const open = ask.questions.filter(({ question }) => isBlank(answer.answers?.[question]))
-  if (open.length > 0) return `answers: nothing is said to ${JSON.stringify(open[0]?.question)}`
+  const unanswered = ask.questions.filter(({ question }) => isBlank(answer.answers?.[question]))
+  if (unanswered.length > 0) return `answers: nothing is said to ${JSON.stringify(unanswered[0]?.question)}`
   const bytes = Buffer.byteLength(Object.values(answer.answers).flat().join(''))
   return bytes > LONGEST_ANSWER_BYTES ? `answers: ${TOO_LONG}` : undefined
 }

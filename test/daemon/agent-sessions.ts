@@ -15,7 +15,7 @@ export interface AgentSessions {
   log(id: string): Promise<StoredEvent[]>
 }
 
-/** A daemon, of its own or that of the file, a project, and the real Claude Code with a scripted model on loopback. */
+/** A daemon (its own, or the one of the test file), a project, and the real Claude Code with a scripted model on loopback. */
 export async function agentSessions(
   t: TestContext,
   scenario: string,
@@ -23,7 +23,7 @@ export async function agentSessions(
 ): Promise<AgentSessions> {
   const started: string[] = []
   const shared = await options.shared?.()
-  // The next test of a shared daemon finds nobody at work.
+  // The next test with a shared daemon must find no session at work.
   if (shared) t.after(() => Promise.all(started.map(id => shared.call('POST', `/sessions/${id}/stop`))))
   const simulator = await openSimulator({ text: scenario })
   t.after(() => simulator.close())

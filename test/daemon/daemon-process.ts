@@ -40,11 +40,11 @@ export interface EventStream extends AsyncIterable<StoredEvent> {
 export interface StartOptions {
   home?: string
   env?: Record<string, string>
-  /** Another daemon than the usual one. */
+  /** A daemon program other than the usual one. */
   script?: string
 }
 
-/** The first line a starting daemon prints, and the process. */
+/** The first line that a starting daemon prints, and the process. */
 export async function launch(t: Ending, { home = tempDir(t), env = {}, script = DAEMON_SCRIPT }: StartOptions = {}) {
   const childEnv = { ...bareEnv(home), PCC_HOME: `${home}/pcc`, ...COMPILED, ...env }
   const child = spawn(process.execPath, [script], { env: childEnv, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -60,7 +60,7 @@ export async function launch(t: Ending, { home = tempDir(t), env = {}, script = 
 
 type LaunchLine = { ready: true; pid: number } | { error: { code: string; message: string; next: string } }
 
-/** A daemon that is up, ended with its test. */
+/** A daemon that is ready; it is ended with its test. */
 export async function startDaemon(t: Ending, options: StartOptions = {}): Promise<DaemonProcess> {
   const { home, child, ended, line, paths } = await launch(t, options)
   if ('error' in line) throw new Error(`${line.error.code}: ${line.error.message}`)
@@ -76,7 +76,7 @@ export async function startDaemon(t: Ending, options: StartOptions = {}): Promis
   }
 }
 
-/** Asks until the session's view satisfies `match`; event streams tell when to look again. */
+/** Polls until the session's view satisfies `match`; the event stream says when to ask again. */
 export async function viewWhen(
   daemon: DaemonProcess,
   id: string,
@@ -116,7 +116,7 @@ async function openStream(paths: AppPaths, path: string, headers: Record<string,
   const asked = request({ socketPath: paths.socket, path, headers: headersFor(paths, headers), agent: false })
   asked.end()
   const [response] = (await once(asked, 'response')) as [IncomingMessage]
-  // Closing a stream on our side is an error to both of its ends.
+  // Closing a stream on our side is an error for both of its ends.
   asked.on('error', () => {})
   response.on('error', () => {})
   const lines = createInterface({ input: response })

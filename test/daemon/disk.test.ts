@@ -5,7 +5,7 @@ import { type DiskReport, watchDisk } from '../../src/daemon/disk.ts'
 
 const LATER_MS = 15_000
 
-/** A disk that is looked at by the clock, which the test moves. */
+/** A disk watcher with a clock that the test moves. */
 function watched(t: TestContext, busy: () => boolean) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const is: { report: DiskReport; looks: number } = { report: { state: 'ok', reason: '' }, looks: 0 }
@@ -20,7 +20,7 @@ function watched(t: TestContext, busy: () => boolean) {
     },
   })
   t.after(() => disk[Symbol.dispose]())
-  /** Moves the clock by a look, and tells how often the disk was looked at. */
+  /** Moves the clock by one check, and returns how often the disk was checked. */
   const later = async () => {
     const before = is.looks
     t.mock.timers.tick(LATER_MS)

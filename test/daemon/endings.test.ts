@@ -34,7 +34,7 @@ conversations:
       - fault: stall
 `
 
-/** The marker of a session's agent, which only its row knows. */
+/** The marker of a session's agent, which only the session's row has. */
 async function markerOf(world: AgentSessions, id: string): Promise<string> {
   await using store = await openStore({ file: world.daemon.paths.database })
   const row = await store.sessions.get(id)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { collectWhenIdle } from '../../src/daemon/lazy-services.ts'
 
-/** A heap that grows and is collected; looks are counted by asking whether anybody works. */
+/** A heap that grows and is collected; checks are counted by the calls of `isIdle`. */
 function heap(t: TestContext, options: { idle: boolean }) {
   const looked = new EventTarget()
   const state = { used: 100, collected: 0, idle: options.idle }
@@ -55,7 +55,7 @@ test('the real collector gives back what is not held any more', async t => {
   const isBack = () => process.memoryUsage().heapTotal - before < grown / 4
   const looking = setInterval(() => isBack() && resolve(), 20)
   t.after(() => clearInterval(looking))
-  // The floor is what it finds at its beginning: something more has to come before it acts.
+  // The baseline is the heap at the beginning: it must grow before anything is collected.
   using _tidy = collectWhenIdle({ everyMs: 5, isIdle: () => true, heap: growing() })
   await given
   assert.ok(isBack())

@@ -132,7 +132,7 @@ test('on a full disk the lock is refused in the words of the disk, and taken as 
   const first = await takeLock(paths, 'boot-1')
   first.release()
   writeFileSync(full, '')
-  // A row that needs a page more: SQLite fails inside of the transaction, and undoes it by itself.
+  // A row that needs one more page: SQLite fails inside the transaction and rolls it back by itself.
   const long = `boot-${'2'.repeat(20_000)}`
   await assert.rejects(takeLock(paths, long), isRefused)
   rmSync(full)

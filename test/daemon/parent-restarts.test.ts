@@ -12,7 +12,7 @@ async function health(pcc: Pcc): Promise<Partial<Health>> {
   return JSON.parse((await pcc.run(['daemon', 'status', '--json'])).stdout) as Partial<Health>
 }
 
-/** The parent that was there and is still there, or the test fails. */
+/** The parent, if it is still alive; otherwise the test fails. */
 async function parentOf(pcc: Pcc) {
   const parent = await findLivingParent(appPathsFor({ env: pcc.env }))
   assert.ok(parent)
@@ -38,7 +38,7 @@ test('a daemon that is killed comes back under the same parent; a stop ends both
     [[first.pid, 137]],
   )
 
-  // A parent that dies takes nobody along.
+  // The death of a parent ends nothing else.
   process.kill(parent.pid, 'SIGKILL')
   while (await isAlive(parent)) await sleep(5)
   const alone = await health(pcc)

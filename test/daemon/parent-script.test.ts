@@ -15,7 +15,7 @@ import {
 } from '../../src/daemon/parent-process.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 
-/** A parent over a stand-in for the daemon: a shell script that notes its number in `lives` and goes by it. */
+/** A parent with a stand-in for the daemon: a shell script that records its number in `lives` and acts by it. */
 function parentOf(t: TestContext, life: string, { most = 4, healthyS = 60, unitS = 0 } = {}) {
   const dir = tempDir(t)
   const paths = { ...appPathsFor({ env: { PCC_HOME: dir } }), run: dir, logs: dir }
@@ -106,7 +106,7 @@ test('a signal is passed on, and whatever the daemon ends with then is the end',
   for (const signal of ['TERM', 'HUP'] as const) {
     const world = parentOf(t, `trap 'echo ${signal} >>"$0.told"; exit 9' ${signal}; while :; do sleep 0.05; done`)
     await lifeBegins(world, 1)
-    await new Promise(resolve => setTimeout(resolve, 150)) // the stand-in sets its trap after it has noted its life
+    await new Promise(resolve => setTimeout(resolve, 150)) // the stand-in sets its trap after it has recorded its life
     world.child.kill(`SIG${signal}`)
     assert.equal(await world.ended, 9, signal)
     assert.equal(world.pids().length, 1)
@@ -117,7 +117,7 @@ test('a parent that waits before the next try can be ended, and leaves nothing',
   const world = parentOf(t, 'kill -9 $$', { most: 100, unitS: 600 })
   await lifeBegins(world, 2)
   while (readDeaths(world.paths).length < 2) await new Promise(resolve => setTimeout(resolve, 10))
-  await new Promise(resolve => setTimeout(resolve, 100)) // between the note and the nap nothing can be waited for
+  await new Promise(resolve => setTimeout(resolve, 100)) // there is nothing to wait for between the record and the sleep
   world.child.kill('SIGTERM')
   await world.ended
   assert.equal(world.pids().length, 2)

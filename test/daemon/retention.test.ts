@@ -13,7 +13,7 @@ import { tempDir } from '../support/world.ts'
 const DAY = 24 * 60 * 60_000
 const NOW = Date.parse('2026-06-01T12:00:00Z')
 
-/** A store with sessions of all kinds, each with old events, and what a retention round makes of it at a moment. */
+/** A store with sessions of all kinds, each with old events, and what is left of it after a retention round at a given time. */
 async function world(t: TestContext) {
   const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
   for (const dir of [paths.data, paths.run, paths.logs]) mkdirSync(dir, { recursive: true })
@@ -36,7 +36,7 @@ async function session(store: Store, id: string, ended_as: 'completed' | 'stoppe
 
 const countOf = async (store: Store, subject: string) => (await store.events({ subject })).length
 
-/** Somebody was here just before, so that the clock is believed. */
+/** Adds a recent event, so that the clock is trusted. */
 const lately = (store: Store, now: number) =>
   store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' }, time: now - DAY }])
 

@@ -205,7 +205,7 @@ test('a parked question outlives the daemon', async t => {
 test('a limit shows as rate_limited with its reset, a missing login says how to log in, a cap pauses', async t => {
   const world = await agentSessions(t, SCENARIO, { auth: 'oauth', shared })
   const [limited, unknown, capped] = await Promise.all([
-    // On an account of its own: a limit holds back all sessions of one account.
+    // The session has an account of its own, because a limit holds back all sessions of one account.
     world.start('run into the limit', { env: { ...world.env, CLAUDE_CODE_OAUTH_TOKEN: 'another-fake-token' } }),
     world.start('without a login'),
     world.start('many turns', { max_turns: 2 }),

@@ -2,8 +2,8 @@ import { after } from 'node:test'
 import { type DaemonProcess, type StartOptions, startDaemon } from './daemon-process.ts'
 
 /**
- * One daemon for those tests of a file that neither end it nor look at what is not theirs: to start one, and to load what an
- * agent takes, costs more than most tests do. The first to ask starts it; it ends with the file.
+ * One daemon for the tests of a file that neither end it nor look at other tests' data: starting a daemon and loading the code for
+ * agents costs more than most tests. The first test that asks starts it; it ends with the file.
  */
 export function sharedDaemon(options: StartOptions = {}): () => Promise<DaemonProcess> {
   const endings: (() => unknown)[] = []

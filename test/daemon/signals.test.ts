@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const SIGNALS = fileURLToPath(new URL('../../src/daemon/shutdown.ts', import.meta.url))
 
-/** A process that catches signals and lives until it is told to stop; it prints what it was told. */
+/** A process that catches signals and lives until it is asked to stop; it prints the reason that it got. */
 async function life(deed: string): Promise<{ reason: string; failed: boolean; logged: string[] }> {
   const program = `
     const { catchSignals } = await import(${JSON.stringify(SIGNALS)})

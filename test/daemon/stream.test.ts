@@ -18,7 +18,7 @@ const said = (subject: string, text: string): NewEvent => ({
   body: { text },
 })
 
-/** A row to follow, and a second hand on the same database that makes events happen. */
+/** A session to follow, and a second connection to the same database that appends events. */
 async function storeWithSession(daemon: DaemonProcess): Promise<Store> {
   const store = await openStore({ file: daemon.paths.database })
   await store.sessions.insert({ id: 's-aaaaaa', name: 'one', project: '/p', task: 't', agent: 'claude' })
@@ -100,7 +100,7 @@ test('clients that do not read make the daemon hold no more than a page for each
     await reader.until(({ id }) => id === last?.id)
     reader.close()
   }
-  // The first reading grows the heap to what reading takes; what comes on top is what is kept for the others.
+  // The first reader grows the heap to what reading needs; any further growth is what is kept for the others.
   await readAll()
   const before = residentMb(daemon.pid)
   const token = readFileSync(daemon.paths.tokenFile, 'utf8').trim()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { QuestionItem } from '../../src/domain/session.ts'
-import { isSelfContained, normalisedQuestion } from '../../src/human/questions.ts'
+import { isSelfContained, normaliseQuestion } from '../../src/human/questions.ts'
 import { formatDay, openAnswerMemory } from '../../src/human/remembered-answers.ts'
 import { DATABASES } from '../store/databases.ts'
 
@@ -106,7 +106,7 @@ test('a question that points at something else is not remembered, unless a perso
 
 test('what an option that has only a letter stands for is part of the question', () => {
   const asked = (description: string) =>
-    normalisedQuestion({
+    normaliseQuestion({
       ...item('Which way?', []),
       options: [
         { label: 'Option A', description },
@@ -115,7 +115,7 @@ test('what an option that has only a letter stands for is part of the question',
     })
   assert.notEqual(asked('rewrite it all'), asked('mend the one line'))
   const named = (description: string) =>
-    normalisedQuestion({ ...item('Which way?', []), options: [{ label: 'Rewrite', description }] })
+    normaliseQuestion({ ...item('Which way?', []), options: [{ label: 'Rewrite', description }] })
   assert.equal(named('all of it'), named('everything'))
 })
 

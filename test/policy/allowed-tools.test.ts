@@ -5,7 +5,7 @@ import type { Risk } from '../../src/domain/session.ts'
 import { classify } from '../../src/policy/classify/classify.ts'
 import { findIdleRules, findRule, type PolicyRule, rulesFromAllowedTools } from '../../src/policy/verdict/rules.ts'
 
-/** Whether the entry lets the call through once it stands among the rules; the risk is the engine's unless one is given. */
+/** Whether the entry allows the call when it is among the rules; the risk is the engine's unless one is given. */
 function allows(entry: string, tool: string, input: Record<string, unknown>, risk?: Risk): boolean {
   return decidedBy([], entry, tool, input, risk)?.effect === 'allow'
 }

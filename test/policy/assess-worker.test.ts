@@ -18,7 +18,7 @@ test('a small command is judged at once and a long one in a worker, with the sam
 })
 
 test('a long harmless command is judged like a short one', async () => {
-  // The deadline is not what is asked here, and a crowded machine may miss a short one.
+  // The deadline is not what is tested here, and a busy machine may miss a short one.
   using classifier = openClassifier({ deadlineMs: 60_000 })
   const { risk, reasons } = await classifier.classify(bash(`git commit -m "${'a line of the message. '.repeat(200)}"`))
   assert.equal(risk, 'MEDIUM')
@@ -34,7 +34,7 @@ test('what cannot be read in time is HIGH, and the next command is read by a new
   const { risk, reasons } = await classifier.classify(bash('>a '.repeat(MAX_COMMAND / 3)))
   assert.equal(risk, 'HIGH')
   assert.match(reasons[0]?.text ?? '', /in time/)
-  // On a crowded machine even those may miss so short a deadline: it is asked until it does not.
+  // On a busy machine even those may miss such a short deadline, so the test asks until they do not.
   const codes = new Set<string | undefined>()
   for (let tries = 0; tries < 20 && !codes.has('shell.openers'); tries++)
     codes.add((await classifier.classify(bash(`echo ${'{a,b} '.repeat(33)}`))).reasons[0]?.code)
@@ -74,7 +74,7 @@ test('hostile input never holds the event loop for more than 20 ms', async () =>
   const worst: number[] = []
   for (const opener of [...hostile, ...large]) {
     const command = opener.repeat(Math.floor(MAX_COMMAND / opener.length))
-    // A garbage collection may fall into one round: the least of three is what our own code took.
+    // A garbage collection may fall into one round, so the least of three is what our own code took.
     let least = Number.POSITIVE_INFINITY
     for (let round = 0; round < 3; round++) {
       const { longestMs, result } = await watched(() => Promise.resolve(classifier.classify(bash(command))))

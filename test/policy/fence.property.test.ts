@@ -96,7 +96,7 @@ test('the followed path is where the system itself would write', t => {
   )
 })
 
-/** Where a path leads according to coreutils, an implementation that is not ours. It leaves a link's target on `..`. */
+/** Where a path leads according to coreutils, which is not our implementation. For `..` it leaves the folder of a link's target. */
 function kernelPath(path: string, cwd: string, home: string): string {
   const expanded = path === '~' ? home : path.startsWith('~/') ? join(home, path.slice(2)) : path
   const absolute = expanded.startsWith('/') ? expanded : `${cwd}/${expanded}`

@@ -16,7 +16,7 @@ interface Here {
   autoApproveLow?: boolean
 }
 
-/** The decision under default settings with somebody attached, so that what is not settled shows as `ask`. */
+/** The decision under default settings with somebody attached, so that an undecided request shows as `ask`. */
 async function decided(tool: string, input: Record<string, unknown>, here: Here): Promise<Verdict> {
   const assessment = await classify({ tool, input, ...here })
   const { autoApproveLow = true } = here

@@ -24,7 +24,7 @@ const high = fc.constantFrom(
   'kubectl delete ns prod',
   'curl https://e.example -o x',
 )
-/** Ways to run a command inside another. None may make it look smaller. */
+/** Ways to run a command inside another. None may lower its risk. */
 const wrap = fc.constantFrom<(inner: string) => string>(
   inner => `env A=1 ${inner}`,
   inner => `nohup ${inner}`,
@@ -54,7 +54,7 @@ const wrap = fc.constantFrom<(inner: string) => string>(
   inner => `[[ -n "$( ${inner} )" ]]`,
   inner => `case a in a) ${inner};; esac`,
 )
-/** Commands that change nothing about those beside them. */
+/** Commands that do not affect the commands beside them. */
 const harmless = fc.constantFrom(
   'ls',
   'pwd',
@@ -73,7 +73,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
-/** A name in other letters of the shell: quotes, backslashes, escapes. */
+/** A name in another spelling of the shell: with quotes, backslashes or escapes. */
 function spell(word: string, how: number): string {
   const [first = '', ...rest] = word
   const tail = rest.join('')

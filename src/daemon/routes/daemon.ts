@@ -11,11 +11,11 @@ import { parseRequest } from './errors.ts'
 import { hasToken } from './guard.ts'
 import { realOrGiven } from './tasks.ts'
 
-/** Health for everybody who may open the socket, details and the switch for who has the token. */
+/** The bare health for everybody who can open the socket; details and the stop request need the token. */
 export function daemonRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/health', async request => {
     const status = daemon.stopping.aborted ? 'stopping' : 'ok'
-    return hasToken(request, daemon.token) ? await details(daemon, status) : { status }
+    return hasToken(request, daemon.token) ? await readHealth(daemon, status) : { status }
   })
 
   app.post('/daemon/stop', async (request, reply) => {
@@ -25,7 +25,7 @@ export function daemonRoutes(app: FastifyInstance, daemon: DaemonContext): void 
   })
 }
 
-async function details(daemon: DaemonContext, status: Health['status']): Promise<Health> {
+async function readHealth(daemon: DaemonContext, status: Health['status']): Promise<Health> {
   const { paths, version, startedAt, store, supervisor } = daemon
   const disk = daemon.disk.report()
   return {
@@ -48,18 +48,18 @@ const ReportQuery = z.strictObject({
   since: z.string().trim().min(1).max(100),
   until: z.string().trim().min(1).max(100).optional(),
   project: z.string().min(1).optional(),
-  /** The zone of the person's clock. */
+  /** The person's time zone. */
   zone: z.string().refine(isZone, 'it is no time zone of this machine'),
 })
 
-/** What happened while nobody looked. */
+/** The report: what happened while nobody watched. */
 export function reportRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/report', async (request): Promise<Report> => {
     const { since, until, project, zone } = parseRequest(ReportQuery, request.query, 'GET /report')
     const now = Date.now()
-    const to = until === undefined ? now : parseSince(until, zone, now)
-    const span = { since: parseSince(since, zone, to), until: to }
-    const of = project === undefined ? {} : { project: await realOrGiven(project) }
-    return gatherReport({ ...span, ...of }, { store: daemon.store, tasks: getTasks(daemon), quota: daemon.quota })
+    const end = until === undefined ? now : parseSince(until, zone, now)
+    const span = { since: parseSince(since, zone, end), until: end }
+    const filter = project === undefined ? {} : { project: await realOrGiven(project) }
+    return gatherReport({ ...span, ...filter }, { store: daemon.store, tasks: getTasks(daemon), quota: daemon.quota })
   })
 }

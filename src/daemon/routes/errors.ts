@@ -4,15 +4,15 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { errorReply } from '../startup.ts'
 
-/** Every error leaves as an `ErrorReply` with the status of its code; what is not expected is logged and told in one line. */
+/** Every error is sent as an `ErrorReply` with the status of its code; an unexpected one is also logged and sent in one line. */
 export function installErrors(app: FastifyInstance, log: Log): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const route = `${request.method} ${request.url.split('?')[0]}`
-    const known = error instanceof AppError ? error : fromFastify(error, route)
-    if (known.code === 'internal') log.error({ error, route }, 'request failed')
+    const problem = error instanceof AppError ? error : fromFastify(error, route)
+    if (problem.code === 'internal') log.error({ error, route }, 'request failed')
     // 413 and 415 say more than the 400 of `bad_request`.
-    const status = known.code === 'bad_request' ? (error.statusCode ?? known.http) : known.http
-    return send(reply, known, status)
+    const status = problem.code === 'bad_request' ? (error.statusCode ?? problem.http) : problem.http
+    return send(reply, problem, status)
   })
   app.setNotFoundHandler((request, reply) => {
     const error = new AppError('not_found', { route: `${request.method} ${request.url.split('?')[0]}` })
@@ -20,7 +20,7 @@ export function installErrors(app: FastifyInstance, log: Log): void {
   })
 }
 
-/** Parses at the door; the error names the field. */
+/** Parses a request's data; the error names the field. */
 export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown, route: string): z.infer<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
@@ -34,7 +34,7 @@ function send(reply: FastifyReply, error: AppError, status: number): FastifyRepl
 }
 
 function fromFastify(error: FastifyError, route: string): AppError {
-  const clientsFault = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
-  if (clientsFault) return new AppError('bad_request', { route, problem: error.message }, error)
+  const isClientError = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
+  if (isClientError) return new AppError('bad_request', { route, problem: error.message }, error)
   return new AppError('internal', { problem: messageOf(error) }, error)
 }

@@ -19,24 +19,24 @@ import { findSession, toOpenAsk } from './sessions.ts'
 
 const ListQuery = z.strictObject({ session: z.string().min(1).optional(), state: z.string().optional() })
 
-/** What waits for a person, and their answers to it. */
+/** Escalations, and people's answers to them. */
 export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const escalations = getEscalations(daemon)
 
   app.get('/escalations', async request => {
     const query = parseRequest(ListQuery, request.query, 'GET /escalations')
     const session = query.session === undefined ? undefined : (await daemon.store.sessions.resolve(query.session)).id
-    const states = query.state === undefined ? undefined : statesOf(query.state)
+    const states = query.state === undefined ? undefined : parseStates(query.state)
     return { escalations: await shown(await escalations.list({ session, states }), daemon) }
   })
 
   app.get('/escalations/:number', async request => {
-    const [view] = await shown([await escalations.get(numberOf(request.params))], daemon)
+    const [view] = await shown([await escalations.get(readNumber(request.params))], daemon)
     return view
   })
 
   app.post('/escalations/:number/answer', async request => {
-    const number = numberOf(request.params)
+    const number = readNumber(request.params)
     const answer = parseRequest(AnswerEscalation, request.body, 'POST /escalations/:number/answer')
     if (answer.verdict === undefined && answer.answer === undefined) {
       const problem = 'verdict: allow or deny, or answer: what you say to a question'
@@ -57,12 +57,12 @@ async function shown(escalations: Escalation[], { store }: DaemonContext): Promi
   })
 }
 
-function statesOf(text: string): EscalationState[] {
+function parseStates(text: string): EscalationState[] {
   return text.split(',').map(name => parseRequest(EscalationState, name.trim(), 'GET /escalations?state='))
 }
 
-/** Not a number is a number nobody has. */
-function numberOf(params: unknown): number {
+/** Text that is no number is treated as the number of no escalation. */
+function readNumber(params: unknown): number {
   const { number } = params as { number: string }
   if (!/^[1-9]\d{0,8}$/.test(number)) throw new AppError('escalation_unknown', { number: JSON.stringify(number) })
   return Number(number)
@@ -70,28 +70,32 @@ function numberOf(params: unknown): number {
 
 const ROUTE = 'POST /sessions/:ref/answers'
 
-/** Answers to what a session asks: at once while its agent waits, or by starting a parked one again. */
+/** Answers to a session's asks: given at once while its agent waits, or by resuming a parked session. */
 export function answerRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/sessions/:ref/answers', async request => {
     const answer = parseRequest(AnswerAsk, request.body, ROUTE)
-    const row = await parkedBy(await findSession(request.params, daemon), answer.ask_id, daemon)
+    const row = await waitUntilParked(await findSession(request.params, daemon), answer.ask_id, daemon)
     if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, daemon)
     else await answerAsked(row.id, answer, daemon)
     return { ok: true }
   })
 
-  // A key was touched where something is asked: whoever sits there is not taken for absent.
+  // A key was pressed at a terminal with an open ask: the person there does not count as absent.
   app.post('/sessions/:ref/presence', async request => {
     daemon.terminals.stir((await findSession(request.params, daemon)).id)
     return { ok: true }
   })
 }
 
-/** Putting a call off takes its agent a moment. */
+/** Parking a call takes its agent a moment. */
 const PARKED_WITHIN_MS = 10_000
 
-/** The session, when it is parked on what was asked at its terminal: an answer may come just when the grace is over. */
-async function parkedBy(row: SessionRow, askId: string, { store, supervisor }: DaemonContext): Promise<SessionRow> {
+/** Waits if the ask is being parked right now: an answer may come at the moment when the terminal's grace is over. */
+async function waitUntilParked(
+  row: SessionRow,
+  askId: string,
+  { store, supervisor }: DaemonContext,
+): Promise<SessionRow> {
   const parking = supervisor.run(row.id)?.parking.values() ?? []
   if (row.state === 'ended' || ![...parking].some(({ parked }) => parked.ask_id === askId)) return row
   const signal = AbortSignal.timeout(PARKED_WITHIN_MS)
@@ -110,20 +114,20 @@ async function answerParked(row: SessionRow, answer: AnswerAsk, daemon: DaemonCo
   if (!answer.env) {
     throw new AppError('bad_request', { route: ROUTE, problem: 'env: needed, because the agent is started again' })
   }
-  const said = saidTo(parked, answer)
+  const said = toEscalationAnswer(parked, answer)
   if (parked.number === undefined) await daemon.supervisor.resumeParked(row, { said, env: answer.env })
   else await answerOpen(parked.number, { said, env: answer.env, first: row.id }, daemon)
 }
 
-/** The answers in the order of the questions: by their words they could not be found again where a secret was taken out. */
-function saidTo(parked: Parked, { verdict, answers, reason, by }: AnswerAsk): EscalationAnswer {
+/** Answers in the order of the questions. The text of a question cannot serve as a key if a secret was taken out of it. */
+function toEscalationAnswer(parked: Parked, { verdict, answers, reason, by }: AnswerAsk): EscalationAnswer {
   if (!('questions' in parked) || !answers) return { verdict, reason, by }
   return { answer: parked.questions.map(({ question }) => answers[question] ?? ''), reason, by }
 }
 
 const RememberedQuery = z.strictObject({ project: z.string().min(1).optional() })
 
-/** Answers of people that count again. */
+/** Remembered answers: list them, forget one. */
 export function rememberedRoutes(app: FastifyInstance, { store, log }: DaemonContext): void {
   app.get('/answers', async request => {
     const { project } = parseRequest(RememberedQuery, request.query, 'GET /answers')

@@ -13,12 +13,12 @@ const id = z.coerce.number().int().min(0)
 const Query = z.strictObject({
   session: z.string().min(1).optional(),
   after: id.optional(),
-  /** Only what happens from here on. */
+  /** Only events from now on. */
   from: z.literal('now').optional(),
   attach: z.enum(['0', '1']).optional(),
 })
 
-/** Everything that happens, as it happens; with `attach=1` the connection is a person at the session's terminal. */
+/** The live stream of events; with `attach=1` the connection counts as a person at the session's terminal. */
 export function eventRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/events', async (request, reply) => {
     const query = parseRequest(Query, request.query, 'GET /events')
@@ -28,7 +28,7 @@ export function eventRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     }
     const row = query.session === undefined ? undefined : await daemon.store.sessions.resolve(query.session)
     const lastSeen = request.headers['last-event-id']
-    // A client that reconnects knows best how far it came.
+    // A client that reconnects sends the last event that it got.
     const seen = lastSeen === undefined ? (query.after ?? 0) : parseRequest(id, lastSeen, 'GET /events Last-Event-ID')
     const after = query.from === 'now' ? Math.max(seen, await newestId(daemon)) : seen
     reply.hijack()
@@ -54,7 +54,7 @@ export interface StreamOptions {
   after: number
   subject: string | undefined
   store: Store
-  /** Aborted when the daemon ends: what is stored by then is still told. */
+  /** Aborted when the daemon ends: events that are stored by then are still sent. */
   closing: AbortSignal
 }
 
@@ -65,14 +65,14 @@ const PAGE = 200
 const HEARTBEAT_MS = 20_000
 
 /**
- * Server-sent events, read from the store by cursor: a client that reads slowly makes us read slowly, and nothing is kept for
- * it in memory. Returns when the client has left or the daemon ends.
+ * Server-sent events, read from the store by cursor: for a client that reads slowly we read slowly, and nothing is buffered in
+ * memory. Returns when the client has disconnected or the daemon ends.
  */
 async function streamEvents(response: ServerResponse, options: StreamOptions): Promise<void> {
   const { subject, store, closing } = options
-  const left = new AbortController()
-  response.on('close', () => left.abort())
-  response.on('error', () => left.abort())
+  const disconnected = new AbortController()
+  response.on('close', () => disconnected.abort())
+  response.on('error', () => disconnected.abort())
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
@@ -85,16 +85,16 @@ async function streamEvents(response: ServerResponse, options: StreamOptions): P
   heartbeat.unref()
 
   let last = options.after
-  const tell = async (event: StoredEvent) => {
+  const send = async (event: StoredEvent) => {
     last = event.id
-    if (!response.write(lineOf(event))) await drained(response, left.signal)
+    if (!response.write(formatEvent(event))) await waitForDrain(response, disconnected.signal)
   }
   try {
-    const signal = AbortSignal.any([left.signal, closing])
-    for await (const event of store.follow(last, { subject, signal })) await tell(event)
-    while (!left.signal.aborted) {
+    const signal = AbortSignal.any([disconnected.signal, closing])
+    for await (const event of store.follow(last, { subject, signal })) await send(event)
+    while (!disconnected.signal.aborted) {
       const rest = await store.events({ subject, after: last, limit: PAGE })
-      for (const event of rest) await tell(event)
+      for (const event of rest) await send(event)
       if (rest.length < PAGE) break
     }
   } finally {
@@ -103,12 +103,12 @@ async function streamEvents(response: ServerResponse, options: StreamOptions): P
   }
 }
 
-function lineOf(event: StoredEvent): string {
+function formatEvent(event: StoredEvent): string {
   return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-async function drained(response: ServerResponse, left: AbortSignal): Promise<void> {
-  await once(response, 'drain', { signal: left }).catch(() => {
-    // The client left; the loop sees the same signal and ends.
+async function waitForDrain(response: ServerResponse, disconnected: AbortSignal): Promise<void> {
+  await once(response, 'drain', { signal: disconnected }).catch(() => {
+    // The client disconnected; the loop sees the same signal and ends.
   })
 }

@@ -18,11 +18,11 @@ const InProject = z.strictObject({ project: z.string().min(1) })
 export function featureRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const { store } = daemon
   const { features } = daemon.supervisor
-  const named = async (params: unknown, project: string): Promise<FeatureRow> => {
+  const findFeature = async (params: unknown, project: string): Promise<FeatureRow> => {
     const { name } = parseRequest(Name, params, 'a feature route')
-    const found = await store.features.named(await realOrGiven(project), name)
-    if (!found) throw new AppError('feature_unknown', { name, project })
-    return found
+    const feature = await store.features.named(await realOrGiven(project), name)
+    if (!feature) throw new AppError('feature_unknown', { name, project })
+    return feature
   }
 
   app.post('/features', async (request, reply) => {
@@ -33,33 +33,33 @@ export function featureRoutes(app: FastifyInstance, daemon: DaemonContext): void
   app.get('/features', async request => {
     const project = await realOrGiven(parseRequest(InProject, request.query, 'GET /features').project)
     const rows = await store.features.list({ project })
-    const known = await Promise.all(rows.map(row => featureView(row, daemon)))
-    return { features: [...known, ...(await namedInTasks(project, rows, daemon))] }
+    const views = await Promise.all(rows.map(row => featureView(row, daemon)))
+    return { features: [...views, ...(await readTaskOnlyFeatures(project, rows, daemon))] }
   })
 
   app.get('/features/:name', async request => {
     const { project } = parseRequest(InProject, request.query, 'GET /features/:name')
     const { name } = parseRequest(Name, request.params, 'GET /features/:name')
-    const at = await realOrGiven(project)
-    const row = await store.features.named(at, name)
+    const directory = await realOrGiven(project)
+    const row = await store.features.named(directory, name)
     if (row) {
-      // What its session has come to may be there and not taken over yet: whoever asks sees it.
+      // The session may have produced something that is not recorded yet: a reader should see it.
       await features.look(row.id)
       return featureView((await store.features.get(row.id)) ?? row, daemon)
     }
-    const found = (await namedInTasks(at, [], daemon)).find(feature => feature.name === name)
+    const found = (await readTaskOnlyFeatures(directory, [], daemon)).find(feature => feature.name === name)
     if (!found) throw new AppError('feature_unknown', { name, project })
     return found
   })
 
   app.post('/features/:name/go-on', async request => {
     const { project, ...more } = parseRequest(ContinueFeatureRequest, request.body, 'POST /features/:name/go-on')
-    return featureView(await features.goOn(await named(request.params, project), more), daemon)
+    return featureView(await features.goOn(await findFeature(request.params, project), more), daemon)
   })
 
   app.delete('/features/:name', async request => {
     const { project, files, tasks } = parseRequest(DeleteFeature, request.query, 'DELETE /features/:name')
-    const row = await named(request.params, project)
+    const row = await findFeature(request.params, project)
     await features.remove(row, { files: files !== undefined, tasks: tasks !== undefined })
     return { deleted: row.name }
   })
@@ -70,17 +70,21 @@ async function featureView(row: FeatureRow, daemon: DaemonContext): Promise<Feat
   const { store } = daemon
   const { id, project, name, phase, until, problem, created_at, updated_at } = row
   const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
-  const seen = session && viewSession(session, daemon)
+  const view = session && viewSession(session, daemon)
   return {
     ...{ id, project, name, phase, until, problem, created_at, updated_at },
-    session: seen ? { id: seen.id, status: seen.status, reason: seen.reason } : null,
+    session: view ? { id: view.id, status: view.status, reason: view.reason } : null,
     ...documentsOf({ project, name }),
     tasks: await store.tasks.counts({ project, feature: name }),
   }
 }
 
-/** Features that only tasks speak of: somebody named one when they added them. */
-async function namedInTasks(project: string, rows: FeatureRow[], { store }: DaemonContext): Promise<FeatureView[]> {
+/** Features that have no row and exist only as a name in tasks, given when the tasks were added. */
+async function readTaskOnlyFeatures(
+  project: string,
+  rows: FeatureRow[],
+  { store }: DaemonContext,
+): Promise<FeatureView[]> {
   const names = (await store.features.inTasks(project)).filter(name => !rows.some(row => row.name === name))
   return Promise.all(
     names.sort().map(async name => ({
@@ -93,9 +97,9 @@ async function namedInTasks(project: string, rows: FeatureRow[], { store }: Daem
 }
 
 function documentsOf(home: FeatureLocation): Pick<FeatureView, 'spec' | 'plan'> {
-  const one = (kind: DocumentKind) => {
+  const locate = (kind: DocumentKind) => {
     const path = documentPath(home, kind)
     return { path, exists: existsSync(path) }
   }
-  return { spec: one('spec'), plan: one('plan') }
+  return { spec: locate('spec'), plan: locate('plan') }
 }

@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 
 /**
- * The closed door: the Host must be ours (a web page that was tricked into talking to us would bring its own), and every
+ * Guards every route: the Host header must be ours (a web page that was tricked into talking to us sends its own), and every
  * route but the bare health needs the token. Runs before a body is read.
  */
 export function installGuard(app: FastifyInstance, token: string): void {
@@ -18,7 +18,7 @@ export function installGuard(app: FastifyInstance, token: string): void {
   })
 }
 
-/** The bare health, and what has a token of its own: that of the session whose agent calls. */
+/** Routes without the daemon's token: the bare health, and hooks, which check the token of their own session. */
 const OPEN = new Set(['/health', '/hooks/claude/:event'])
 
 /** Whether the request carries the bearer token. */
@@ -27,13 +27,13 @@ export function hasToken(request: FastifyRequest, token: string): boolean {
   return given !== undefined && tokenMatches(given, token)
 }
 
-/** What the request is sent with. */
+/** The bearer token of the request. */
 export function readBearer(request: FastifyRequest): string | undefined {
   const [scheme, given] = (request.headers.authorization ?? '').split(' ')
   return scheme?.toLowerCase() === 'bearer' ? given : undefined
 }
 
-/** An agent's capability opens the routes of its tools, and no other. */
+/** Whether an agent's capability allows the request: it opens the routes of the session's tools and no other. */
 function isForAgents(request: FastifyRequest, token: string): boolean {
   const isTool = request.routeOptions.url?.startsWith('/agent/') === true
   return isTool && verifyCapability(readBearer(request) ?? '', token) !== undefined
@@ -41,25 +41,25 @@ function isForAgents(request: FastifyRequest, token: string): boolean {
 
 const OUR_HOST = /^(pcc|localhost)(:\d+)?$/i
 
-/** The bearer token of this installation: made once, kept in a file that only its owner can read. */
+/** The bearer token of this installation. It is made once and kept in a file that only its owner can read. */
 export function loadToken(file: string): string {
   return readToken(file) ?? writeToken(file)
 }
 
-/** Compares without telling by its duration how much of the token was right. */
+/** Compares in constant time, so that the duration does not reveal how much of the token was right. */
 function tokenMatches(given: string, token: string): boolean {
   return timingSafeEqual(digest(given), digest(token))
 }
 
-/** A token that others could read, or that is not a plain file of ours, is not used again: there will be a new one. */
+/** A token file that others could read, or that is no plain file of ours, is ignored, and a new token is made. */
 function readToken(file: string): string | undefined {
-  const found = lstatSync(file, { throwIfNoEntry: false })
-  if (!found?.isFile() || found.uid !== process.getuid?.() || (found.mode & 0o077) !== 0) return undefined
+  const stat = lstatSync(file, { throwIfNoEntry: false })
+  if (!stat?.isFile() || stat.uid !== process.getuid?.() || (stat.mode & 0o077) !== 0) return undefined
   const token = readFileSync(file, 'utf8').trim()
   return token.length >= 32 ? token : undefined
 }
 
-/** Written aside and renamed, so that a crash leaves no half token. The caller holds the daemon's lock. */
+/** Writes to another file and renames it, so that a crash leaves no half token. The caller holds the daemon's lock. */
 function writeToken(file: string): string {
   const token = secretId()
   const aside = `${file}.new`
@@ -74,19 +74,19 @@ function digest(text: string): Buffer {
 }
 
 /**
- * What lets the agent of one session call the tools of that session and nothing else: its id with a seal that only the holder of the
- * daemon's own token can make. Nothing is stored, and a restart changes nothing.
+ * Makes the capability with which the agent of one session can call the tools of that session and nothing else: the session's
+ * id with a signature that only a holder of the daemon's token can make. Nothing is stored, so it stays valid after a restart.
  */
 export function issueCapability(session: string, token: string): string {
   return `${session}.${signSession(session, token)}`
 }
 
-/** The session that a capability is for; undefined where it is none of ours. */
+/** The session that a capability is for; undefined if it is not one of ours. */
 export function verifyCapability(given: string, token: string): string | undefined {
-  const [session = '', seal = ''] = given.split('.')
-  const right = Buffer.from(signSession(session, token))
-  const told = Buffer.from(seal)
-  return session !== '' && told.length === right.length && timingSafeEqual(told, right) ? session : undefined
+  const [session = '', signature = ''] = given.split('.')
+  const expected = Buffer.from(signSession(session, token))
+  const actual = Buffer.from(signature)
+  return session !== '' && actual.length === expected.length && timingSafeEqual(actual, expected) ? session : undefined
 }
 
 function signSession(session: string, token: string): string {

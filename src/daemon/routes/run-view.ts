@@ -9,22 +9,22 @@ import { countMerged, scopeOf } from '../../supervisor/runs/next-step.ts'
 import type { DaemonContext } from '../context.ts'
 import { viewSession } from './sessions.ts'
 
-/** Attempts that are over and shown all the same. */
+/** How many finished attempts are shown: the newest ones. */
 const LATEST = 50
 
 /** A run as a list shows it. */
 export async function runView(run: RunRow, daemon: DaemonContext): Promise<RunView> {
-  return viewWith(run, await daemon.store.runs.attempts({ run: run.id }), daemon)
+  return buildRunView(run, await daemon.store.runs.attempts({ run: run.id }), daemon)
 }
 
 /** A run with what its sessions do right now. */
 export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown = LATEST): Promise<RunDetail> {
   const { store } = daemon
   const attempts = await store.runs.attempts({ run: run.id })
-  const over = attempts.filter(({ outcome }) => outcome !== null)
-  const latest = new Set(over.slice(Math.max(0, over.length - latestShown)))
-  const [seen, views] = await Promise.all([
-    viewWith(run, attempts, daemon),
+  const finished = attempts.filter(({ outcome }) => outcome !== null)
+  const latest = new Set(finished.slice(Math.max(0, finished.length - latestShown)))
+  const [view, shown] = await Promise.all([
+    buildRunView(run, attempts, daemon),
     Promise.all(
       attempts
         .filter(attempt => attempt.outcome === null || latest.has(attempt))
@@ -32,20 +32,20 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
     ),
   ])
   return {
-    ...seen,
-    attempts: views,
-    quota: await quotaOf(attempts.at(-1), daemon),
-    left_ms: run.state === 'ended' ? null : await timeLeft(run, { attempts, tasks: seen.tasks }, daemon.store),
-    kept_apart: run.state === 'running' && seen.parallel > 1 ? await keptApart(run, daemon) : [],
+    ...view,
+    attempts: shown,
+    quota: await readQuota(attempts.at(-1), daemon),
+    left_ms: run.state === 'ended' ? null : await estimateTimeLeft(run, { attempts, tasks: view.tasks }, daemon.store),
+    kept_apart: run.state === 'running' && view.parallel > 1 ? await findKeptApart(run, daemon) : [],
   }
 }
 
-async function keptApart(run: RunRow, { store }: DaemonContext): Promise<RunDetail['kept_apart']> {
+async function findKeptApart(run: RunRow, { store }: DaemonContext): Promise<RunDetail['kept_apart']> {
   const { ready, atWork } = await readTouching(scopeOf(run), store)
   return allApart(ready, atWork)
 }
 
-async function viewWith(run: RunRow, attempts: AttemptRow[], daemon: DaemonContext): Promise<RunView> {
+async function buildRunView(run: RunRow, attempts: AttemptRow[], daemon: DaemonContext): Promise<RunView> {
   const { store } = daemon
   const { id, project, target, options, state, outcome, reason, stopping, iterations, created_at, ended_at } = run
   const open = attempts.filter(attempt => attempt.outcome === null)
@@ -54,17 +54,17 @@ async function viewWith(run: RunRow, attempts: AttemptRow[], daemon: DaemonConte
     ...{ id, project, target, state, outcome, reason, stopping, iterations, limit: options.limit ?? null },
     parallel: options.parallel ?? 1,
     verify: options.verify ?? true,
-    ...(await tasksOf(run, daemon)),
-    cost_usd: [...attempts, ...sessions].reduce((sum, one) => sum + (one?.cost_usd ?? 0), 0),
+    ...(await readTaskStanding(run, daemon)),
+    cost_usd: [...attempts, ...sessions].reduce((sum, row) => sum + (row?.cost_usd ?? 0), 0),
     ...{ created_at, ended_at },
   }
 }
 
-/** Of one that has ended, what was the case then: the same tasks may be in other hands by now. */
-async function tasksOf(run: RunRow, { store }: DaemonContext): Promise<TaskStanding> {
+/** A run that has ended shows its tasks as they were then: another run may have changed them since. */
+async function readTaskStanding(run: RunRow, { store }: DaemonContext): Promise<TaskStanding> {
   if (run.state === 'ended') {
     const [ended] = await store.events({ subject: run.id, kinds: ['run.ended'], tail: 1 })
-    if (ended?.kind === 'run.ended' && ended.body.tasks) return standingIn(ended.body)
+    if (ended?.kind === 'run.ended' && ended.body.tasks) return toTaskStanding(ended.body)
   }
   const scope = scopeOf(run)
   const landed = await countMerged(run.id, store)
@@ -73,7 +73,12 @@ async function tasksOf(run: RunRow, { store }: DaemonContext): Promise<TaskStand
 
 type TaskStanding = Pick<RunView, 'tasks' | 'unverified' | 'merged' | 'unmerged'>
 
-function standingIn({ tasks = {}, unverified = 0, merged = 0, unmerged = 0 }: EventBody<'run.ended'>): TaskStanding {
+function toTaskStanding({
+  tasks = {},
+  unverified = 0,
+  merged = 0,
+  unmerged = 0,
+}: EventBody<'run.ended'>): TaskStanding {
   return { tasks, unverified, merged, unmerged }
 }
 
@@ -89,11 +94,11 @@ async function attemptView(attempt: AttemptRow, daemon: DaemonContext): Promise<
     verification: outcome === 'done' ? (task?.verification ?? null) : null,
     ...{ cost_usd: outcome === null ? (session?.cost_usd ?? 0) : cost_usd, started_at, ended_at },
     place: session?.options.place ? { top: session.options.place.top, branch: session.options.place.branch } : null,
-    now: outcome === null && session ? await nowOf(session, task, daemon) : null,
+    now: outcome === null && session ? await readAttemptNow(session, task, daemon) : null,
   }
 }
 
-async function nowOf(session: SessionRow, task: Task | undefined, daemon: DaemonContext): Promise<AttemptNow> {
+async function readAttemptNow(session: SessionRow, task: Task | undefined, daemon: DaemonContext): Promise<AttemptNow> {
   const { status, asks, resumes_at } = viewSession(session, daemon)
   const [last] = await daemon.store.events({
     subject: session.id,
@@ -101,7 +106,7 @@ async function nowOf(session: SessionRow, task: Task | undefined, daemon: Daemon
     tail: 1,
   })
   const landing = task?.session_id === session.id ? landingOf(task) : null
-  // What waits between an agent's word and the end is asked by nobody that is at work.
+  // While a task is verified or merged no agent is at work, so its open decisions are not among the asks.
   const [open] = landing === null ? [] : await daemon.store.escalations.list({ session: session.id, states: ['open'] })
   const merge = landing === 'merging' ? await daemon.store.merges.open(session.task_id ?? '') : undefined
   return {
@@ -109,7 +114,7 @@ async function nowOf(session: SessionRow, task: Task | undefined, daemon: Daemon
     status,
     landing,
     resumes_at,
-    last_line: (last && lineOf(last)) ?? session.activity,
+    last_line: (last && toLastLine(last)) ?? session.activity,
     decision: asks.find(({ number }) => number !== undefined)?.number ?? open?.number ?? null,
   }
 }
@@ -118,7 +123,7 @@ function landingOf({ state }: Task): AttemptNow['landing'] {
   return state === 'verifying' || state === 'merging' ? state : null
 }
 
-function lineOf(event: StoredEvent): string | null {
+function toLastLine(event: StoredEvent): string | null {
   if (event.kind === 'agent.said')
     return (
       event.body.text
@@ -127,11 +132,14 @@ function lineOf(event: StoredEvent): string | null {
         ?.trim() ?? null
     )
   if (event.kind === 'question.asked') return event.body.questions[0]?.question ?? null
-  return event.kind === 'limit.hit' ? event.body.message : null // of a tool the row's activity tells more
+  return event.kind === 'limit.hit' ? event.body.message : null // for a tool the session's activity says more
 }
 
-/** By the account that its last session used. */
-async function quotaOf(attempt: AttemptRow | undefined, { store, quota }: DaemonContext): Promise<RunDetail['quota']> {
+/** The quota of the account that the last session used. */
+async function readQuota(
+  attempt: AttemptRow | undefined,
+  { store, quota }: DaemonContext,
+): Promise<RunDetail['quota']> {
   const session = attempt && (await store.sessions.get(attempt.session_id))
   if (!session?.account) return null
   const { level, windows } = await quota.of(session.account)
@@ -139,11 +147,11 @@ async function quotaOf(attempt: AttemptRow | undefined, { store, quota }: Daemon
   return fullest ? { level, window: fullest.window, utilization: fullest.utilization } : null
 }
 
-/** Earlier runs that are looked at while this one has nothing to tell. */
+/** How many earlier runs are read while this one has no finished task. */
 const EARLIER = 3
 
-/** What a run has before it, in time: its open tasks by what tasks of it, or of earlier runs of the project, took. */
-async function timeLeft(
+/** Estimates the time that a run still needs, from how long its tasks, or those of earlier runs of the project, took. */
+async function estimateTimeLeft(
   run: Pick<RunRow, 'id' | 'project'>,
   { attempts, tasks }: { attempts: AttemptRow[]; tasks: TaskCounts },
   { runs }: Pick<Store, 'runs'>,
@@ -155,10 +163,10 @@ async function timeLeft(
   return estimate(durationsOf(theirs.flat()), tasks)
 }
 
-/** The middle one counts: a task that waited for a night says nothing of the next. */
+/** Uses the median: a task that waited for a whole night says nothing about the next one. */
 export function estimate(durations: readonly number[], tasks: TaskCounts): number | null {
-  const middle = durations.toSorted((a, b) => a - b)[Math.floor(durations.length / 2)]
-  return middle === undefined ? null : middle * OPEN_STATES.reduce((sum, state) => sum + (tasks[state] ?? 0), 0)
+  const median = durations.toSorted((a, b) => a - b)[Math.floor(durations.length / 2)]
+  return median === undefined ? null : median * OPEN_STATES.reduce((sum, state) => sum + (tasks[state] ?? 0), 0)
 }
 
 function durationsOf(attempts: readonly AttemptRow[]): number[] {

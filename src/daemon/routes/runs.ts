@@ -20,7 +20,7 @@ const ListQuery = z.strictObject({
 
 const DetailQuery = z.strictObject({ attempts: z.coerce.number().int().min(0).optional() })
 
-/** Runs: start one, look at them, hold them up, end them. */
+/** Runs: start, list, pause, resume and stop them. */
 export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   guidanceRoutes(app, daemon)
   scheduleRoutes(app, daemon)
@@ -45,46 +45,46 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.get('/runs/:ref', async request => {
     const { attempts } = parseRequest(DetailQuery, request.query, 'GET /runs/:ref')
-    return runDetail(await runOf(request.params, daemon), daemon, attempts)
+    return runDetail(await findRun(request.params, daemon), daemon, attempts)
   })
 
   app.post('/runs/:ref/stop', async request => {
     const { now } = parseRequest(StopRun, request.body ?? {}, 'POST /runs/:ref/stop')
-    const run = await openRun(request.params, daemon)
+    const run = await findOpenRun(request.params, daemon)
     await runs.stop(run.id, now ? 'now' : 'after current')
-    return fresh(run.id, daemon)
+    return readFreshDetail(run.id, daemon)
   })
 
   app.post('/runs/:ref/pause', async request => {
-    const run = await openRun(request.params, daemon)
+    const run = await findOpenRun(request.params, daemon)
     await runs.pause(run.id)
-    return fresh(run.id, daemon)
+    return readFreshDetail(run.id, daemon)
   })
 
   app.post('/runs/:ref/resume', async request => {
-    const run = await openRun(request.params, daemon)
+    const run = await findOpenRun(request.params, daemon)
     await runs.resume(run.id)
-    return fresh(run.id, daemon)
+    return readFreshDetail(run.id, daemon)
   })
 }
 
-function runOf(params: unknown, { store }: DaemonContext): Promise<RunRow> {
+function findRun(params: unknown, { store }: DaemonContext): Promise<RunRow> {
   return store.runs.resolve(parseRequest(Ref, params, 'a run route').ref)
 }
 
-async function openRun(params: unknown, daemon: DaemonContext): Promise<RunRow> {
-  const run = await runOf(params, daemon)
+async function findOpenRun(params: unknown, daemon: DaemonContext): Promise<RunRow> {
+  const run = await findRun(params, daemon)
   if (run.state === 'ended') throw new AppError('run_over', { id: run.id, outcome: run.outcome ?? 'ended' })
   return run
 }
 
-async function fresh(id: string, daemon: DaemonContext): Promise<RunDetail> {
+async function readFreshDetail(id: string, daemon: DaemonContext): Promise<RunDetail> {
   const row = await daemon.store.runs.get(id)
   if (!row) throw new AppError('run_unknown', { ref: id })
   return runDetail(row, daemon)
 }
 
-/** What a person has to say to whoever does a task: it stands in the description from then on, and an agent at work is told. */
+/** A person's guidance on a task: it is added to the description, and an agent that is at work on the task gets it at once. */
 function guidanceRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const { store } = daemon
   const tasks = getTasks(daemon)
@@ -93,25 +93,25 @@ function guidanceRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const text = cleanText(parseRequest(GuideTask, request.body, 'POST /tasks/:ref/guidance').text)
     const task = await store.transaction(async tx => {
       const found = await tasks.find(readRef(request.params), tx)
-      return tasks.update(found, { description: withGuidance(found.description, text) }, tx)
+      return tasks.update(found, { description: addGuidance(found.description, text) }, tx)
     })
     const { id, title, session_id } = task
-    return { id, title, told: session_id !== null && (await tell(session_id, text, daemon)) }
+    return { id, title, told: session_id !== null && (await promptWithGuidance(session_id, text, daemon)) }
   })
 }
 
-/** One section, however often somebody has something to say. */
-function withGuidance(description: string, text: string): string {
+/** All guidance goes into one section of the description. */
+function addGuidance(description: string, text: string): string {
   const heading = '**User Guidance**'
   return `${description.trimEnd()}\n\n${description.includes(heading) ? '' : `${heading}\n\n`}${text}`
 }
 
-/** Whether its agent heard it. One that stands still reads it when the task is begun anew. */
-async function tell(session: string, text: string, daemon: DaemonContext): Promise<boolean> {
+/** Whether the agent got the guidance. An agent that is not at work reads it when the task is started anew. */
+async function promptWithGuidance(session: string, text: string, daemon: DaemonContext): Promise<boolean> {
   const run = daemon.supervisor.run(session)
   if (!run || run.over || run.row.state === 'queued' || run.row.state === 'ended') return false
   await run.opened.promise
-  // A person who has the terminal says it there themselves; the description has it for later.
+  // A person who has taken over the terminal tells the agent themselves; the description keeps it for later.
   if (run.over || !run.session || run.session.takenOver) return false
   try {
     await run.session.prompt(`Guidance from the person you work for, on the task at hand:\n\n${text}`)
@@ -124,31 +124,31 @@ async function tell(session: string, text: string, daemon: DaemonContext): Promi
 
 const ScheduleQuery = z.strictObject({ project: z.string().min(1).optional(), all: z.literal('true').optional() })
 
-/** Runs to come: set one, look at them, take one back. */
+/** Scheduled runs: add, list and cancel them. */
 function scheduleRoutes(app: FastifyInstance, { store, supervisor }: DaemonContext): void {
   app.post('/schedules', async (request, reply) => {
     const row = await supervisor.calendar.set(parseRequest(SetSchedule, request.body, 'POST /schedules'))
-    return reply.code(201).send(view(row))
+    return reply.code(201).send(toScheduleView(row))
   })
 
   app.get('/schedules', async (request): Promise<{ schedules: ScheduleView[] }> => {
     const { project, all } = parseRequest(ScheduleQuery, request.query, 'GET /schedules')
-    const of = project === undefined ? {} : { project: await realOrGiven(project) }
-    return { schedules: (await store.schedules.list({ ...of, waiting: all === undefined })).map(view) }
+    const filter = project === undefined ? {} : { project: await realOrGiven(project) }
+    return { schedules: (await store.schedules.list({ ...filter, waiting: all === undefined })).map(toScheduleView) }
   })
 
   app.post('/schedules/:ref/cancel', async request => {
     const { ref } = parseRequest(Ref, request.params, 'POST /schedules/:ref/cancel')
-    const fits = (await store.schedules.list()).filter(({ id }) => id.startsWith(ref) || id.startsWith(`c-${ref}`))
-    const [only, ...others] = fits
+    const matches = (await store.schedules.list()).filter(({ id }) => id.startsWith(ref) || id.startsWith(`c-${ref}`))
+    const [only, ...others] = matches
     if (!only) throw new AppError('schedule_unknown', { ref })
-    if (others.length > 0) throw new AppError('run_ambiguous', { ref, matches: fits.map(({ id }) => id).join(', ') })
-    return view(await supervisor.calendar.cancel(only.id))
+    if (others.length > 0) throw new AppError('run_ambiguous', { ref, matches: matches.map(({ id }) => id).join(', ') })
+    return toScheduleView(await supervisor.calendar.cancel(only.id))
   })
 }
 
-function view({ options: _, pattern: __, ...shown }: ScheduleRow): ScheduleView {
-  return shown
+function toScheduleView({ options: _, pattern: __, ...view }: ScheduleRow): ScheduleView {
+  return view
 }
 
 const JournalQuery = z.strictObject({
@@ -162,7 +162,7 @@ const JournalQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(20),
 })
 
-/** What became of every attempt of a run. Reads only. */
+/** The journal: what became of every attempt. Reads only. */
 export function journalRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/journal', async (request): Promise<JournalPage> => {
     const { project, run, task, ...rest } = parseRequest(JournalQuery, request.query, 'GET /journal')
@@ -170,13 +170,13 @@ export function journalRoutes(app: FastifyInstance, daemon: DaemonContext): void
       ...rest,
       project: project === undefined ? undefined : await realOrGiven(project),
       run: run === undefined ? undefined : (await daemon.store.runs.resolve(run)).id,
-      task: task === undefined ? undefined : await taskNamed(task, daemon),
+      task: task === undefined ? undefined : await findTaskId(task, daemon),
     })
   })
 }
 
-/** One that was deleted has its entries still: it is named by its whole id. */
-async function taskNamed(ref: string, daemon: DaemonContext): Promise<string> {
+/** A deleted task still has its entries in the journal; its whole id must be given. */
+async function findTaskId(ref: string, daemon: DaemonContext): Promise<string> {
   try {
     return (await getTasks(daemon).find(ref)).id
   } catch (error) {

@@ -17,7 +17,7 @@ import { briefRoutes, proposalRoutes, taskRoutes } from './tasks.ts'
 import { budgetRoutes, quotaRoutes } from './usage.ts'
 import { gateRoutes, mergeRoutes, workRoutes, worktreeRoutes } from './workspace.ts'
 
-/** A task may be a million characters, and JSON writes some of them in six. */
+/** A task may have a million characters, and JSON escapes some of them with six. */
 const MAX_BODY_BYTES = 8_000_000
 
 /** The HTTP server, not yet listening. */
@@ -26,15 +26,15 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
     forceCloseConnections: true,
-    // Idle connections cost nothing on a socket of our own; the client closes them.
+    // Idle connections on our own socket cost nothing; the client closes them.
     keepAliveTimeout: 5_000,
     routerOptions: { maxParamLength: 200 },
-    frameworkErrors: (_error, _request, reply: FastifyReply) => unreadablePath(reply),
+    frameworkErrors: (_error, _request, reply: FastifyReply) => refuseUnreadablePath(reply),
   })
   installErrors(app, daemon.log)
   installGuard(app, daemon.token)
-  tellVersion(app, daemon)
-  jsonOnly(app)
+  sendVersion(app, daemon)
+  acceptOnlyJson(app)
   daemonRoutes(app, daemon)
   sessionRoutes(app, daemon)
   sessionControlRoutes(app, daemon)
@@ -63,21 +63,21 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   return app
 }
 
-/** Answered before any hook runs, so nothing is told but that it is wrong. */
-function unreadablePath(reply: FastifyReply): void {
+/** Runs before any hook, the guard included, so the reply says only that the path is wrong. */
+function refuseUnreadablePath(reply: FastifyReply): void {
   const error = new AppError('bad_request', { route: 'this daemon', problem: 'the path cannot be read' })
   reply.code(error.http).send(errorReply(error))
 }
 
-/** After an update the daemon is older than its clients: each answer says what it is, so that they can tell the person. */
-function tellVersion(app: FastifyInstance, { token, version }: DaemonContext): void {
+/** After an update the daemon is older than its clients: each reply names its version, so that clients can warn the person. */
+function sendVersion(app: FastifyInstance, { token, version }: DaemonContext): void {
   app.addHook('onRequest', async (request, reply) => {
     if (hasToken(request, token)) reply.header('x-pcc-version', version)
   })
 }
 
 /** Bodies are JSON or absent. */
-function jsonOnly(app: FastifyInstance): void {
+function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {

@@ -16,13 +16,13 @@ const Prompt = z.strictObject({ text: z.string().trim().min(1).max(1_000_000) })
 const RetrySession = ResumeSession.omit({ from: true })
 const Hold = z.strictObject({ held: z.boolean() })
 
-/** Stop, pause, resume, hold, interrupt, and the next words to an agent that is at work. */
+/** Stop, pause, resume, hold, interrupt, and prompts to an agent that is at work. */
 export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/sessions/:ref/stop', async request => {
     const row = await findSession(request.params, daemon)
     if ((await daemon.supervisor.landing.of(row.id)) !== undefined) {
       await daemon.supervisor.stop(row.id, 'stopped by a person')
-      return fresh(row.id, daemon)
+      return readFreshView(row.id, daemon)
     }
     if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, daemon.bootId).status)) {
       if (!daemon.supervisor.run(row.id)) await endLeftInTerminal(row, 'stop', daemon.store)
@@ -31,37 +31,37 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
     const isLive = row.state !== 'ended' && daemon.supervisor.run(row.id)
     if (isLive || !(await stopWaitingSession(row, daemon.store, Date.now())))
       await daemon.supervisor.stop(row.id, 'stopped by a person')
-    await settledMeanwhile(row.id, stopWaitingSession, daemon)
+    await settleIfWaiting(row.id, stopWaitingSession, daemon)
     daemon.supervisor.forget(row.id)
     forgetAgentProcess(row, daemon)
-    return fresh(row.id, daemon)
+    return readFreshView(row.id, daemon)
   })
 
-  // Paused once is paused: asking again changes nothing.
+  // Pausing a paused session changes nothing.
   app.post('/sessions/:ref/pause', async request => {
     const row = await findSession(request.params, daemon)
     if (row.state === 'ended' || !daemon.supervisor.run(row.id)) await pauseEnded(row, daemon)
     else {
       await daemon.supervisor.pause(row.id)
-      await settledMeanwhile(row.id, pauseWaitingSession, daemon)
+      await settleIfWaiting(row.id, pauseWaitingSession, daemon)
     }
-    return fresh(row.id, daemon)
+    return readFreshView(row.id, daemon)
   })
 
   app.post('/sessions/:ref/resume', async request => {
     const row = await findSession(request.params, daemon)
-    const asked = parseRequest(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/resume')
+    const options = parseRequest(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/resume')
     refuseAtWork(row, daemon)
-    return resume(row, { ...asked, reason: 'resumed by a person' }, daemon)
+    return resume(row, { ...options, reason: 'resumed by a person' }, daemon)
   })
 
   app.post('/sessions/:ref/retry', async request => {
     const row = await findSession(request.params, daemon)
-    const asked = parseRequest(RetrySession, request.body ?? {}, 'POST /sessions/:ref/retry')
+    const options = parseRequest(RetrySession, request.body ?? {}, 'POST /sessions/:ref/retry')
     refuseAtWork(row, daemon)
     const { status } = statusOf(row, daemon.bootId)
     if (status !== 'error' && row.retries === 0) throw new AppError('nothing_to_retry', { id: row.id, status })
-    return resume(row, { ...asked, reason: 'tried again' }, daemon)
+    return resume(row, { ...options, reason: 'tried again' }, daemon)
   })
 
   app.post('/sessions/:ref/hold', async request => {
@@ -71,20 +71,20 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
       throw overError(row, daemon)
     await daemon.store.sessions.update(row.id, { held_at: held ? (row.held_at ?? Date.now()) : null })
     await daemon.supervisor.gatesChanged()
-    return fresh(row.id, daemon)
+    return readFreshView(row.id, daemon)
   })
 
   app.post('/sessions/:ref/interrupt', async request => {
     const { row, run } = await liveSession(request.params, daemon)
     await run.session?.interrupt()
-    return fresh(row.id, daemon)
+    return readFreshView(row.id, daemon)
   })
 
   for (const how of ['takeover', 'handback'] as const) {
     app.post(`/sessions/:ref/${how}`, async request => {
       const { row, run } = await liveSession(request.params, daemon)
       await daemon.supervisor.handOver(run, how)
-      return fresh(row.id, daemon)
+      return readFreshView(row.id, daemon)
     })
   }
 
@@ -97,31 +97,36 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
   })
 }
 
-/** It was on its way to a wait before it could be told: what waits for a time does not go on by itself any more. */
-async function settledMeanwhile(id: string, end: typeof stopWaitingSession, daemon: DaemonContext): Promise<void> {
+/** A session may have begun to wait for a time before the request reached it. It must not resume by itself any more. */
+async function settleIfWaiting(id: string, end: typeof stopWaitingSession, daemon: DaemonContext): Promise<void> {
   const row = await daemon.store.sessions.get(id)
   if (row?.state === 'ended' && row.resumes_at !== null) await end(row, daemon.store, Date.now())
 }
 
-/** One that waits for its limit or its next try is not to go on by itself; one that is over cannot be paused. */
+/** A session that waits for its limit or its next retry must not resume by itself; one that is over cannot be paused. */
 async function pauseEnded(row: SessionRow, daemon: DaemonContext): Promise<void> {
   const { status } = statusOf(row, daemon.bootId)
   if (FINAL_STATUSES.has(status)) throw overError(row, daemon)
-  if (status === 'waiting_input') throw new AppError('session_waits_for_answer', { id: row.id, number: numberOf(row) })
+  if (status === 'waiting_input')
+    throw new AppError('session_waits_for_answer', { id: row.id, number: formatDecisionNumber(row) })
   await pauseWaitingSession(row, daemon.store, Date.now())
   forgetAgentProcess(row, daemon)
 }
 
-/** What an agent in a terminal was started with; the one who closes its window has removed it, and a sweep has not. */
+/** Removes the files that an agent in a terminal was started with. Closing its window removes them, a sweep does not. */
 function forgetAgentProcess({ id, options }: SessionRow, { paths, supervisor }: DaemonContext): void {
   if (options.host === 'tmux' && !supervisor.run(id)) new TmuxSessionFolder(paths.run, id).remove()
 }
 
-/** Whoever is about to watch counts as there from the first moment: what is asked then is put to them. */
-async function resume(row: SessionRow, { attach, ...how }: ResumeSession & { reason: string }, daemon: DaemonContext) {
+/** With `attach`, a person counts as attached from the first moment, so that early asks are put to them. */
+async function resume(
+  row: SessionRow,
+  { attach, ...options }: ResumeSession & { reason: string },
+  daemon: DaemonContext,
+) {
   const leave = attach ? daemon.terminals.expect(row.id) : undefined
   try {
-    return viewSession(await daemon.supervisor.resume(row, { ...how, actor: 'human' }), daemon)
+    return viewSession(await daemon.supervisor.resume(row, { ...options, actor: 'human' }), daemon)
   } catch (error) {
     leave?.()
     throw error
@@ -133,7 +138,7 @@ function refuseAtWork(row: SessionRow, daemon: DaemonContext): void {
   if (run && run.row.state !== 'ended') throw new AppError('session_running', { id: row.id })
 }
 
-/** A session whose agent is in its turn; waits for one that is just starting. */
+/** A session whose agent is at work; waits for an agent that is just starting. */
 async function liveSession(params: unknown, daemon: DaemonContext): Promise<{ row: SessionRow; run: LiveSession }> {
   const row = await findSession(params, daemon)
   const run = daemon.supervisor.run(row.id)
@@ -143,7 +148,7 @@ async function liveSession(params: unknown, daemon: DaemonContext): Promise<{ ro
   return { row, run }
 }
 
-function numberOf({ parked }: SessionRow): string {
+function formatDecisionNumber({ parked }: SessionRow): string {
   return String(parked?.number ?? '<number>')
 }
 
@@ -151,7 +156,7 @@ function overError(row: SessionRow, daemon: DaemonContext): AppError {
   return new AppError('session_over', { id: row.id, status: statusOf(row, daemon.bootId).status })
 }
 
-async function fresh(id: string, daemon: DaemonContext) {
+async function readFreshView(id: string, daemon: DaemonContext) {
   const row = await daemon.store.sessions.get(id)
   if (!row) throw new AppError('session_unknown', { ref: id })
   return viewSession(row, daemon)
@@ -159,14 +164,14 @@ async function fresh(id: string, daemon: DaemonContext) {
 
 const CheckpointId = z.object({ id: z.string().min(1) })
 
-/** Looking at a session's checkpoints. What reads them is imported on use: a daemon that is not asked need not hold it. */
+/** A session's checkpoints. The code that reads them is imported on use, so that a daemon that is not asked stays small. */
 export function checkpointRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const dir = join(daemon.paths.data, 'checkpoints')
 
   app.get('/sessions/:ref/checkpoints', async request => {
     const { id } = await findSession(request.params, daemon)
     const { list } = await import('../../agents/checkpoints/read.ts')
-    return { checkpoints: (await list(dir, id)).map(lineOf) }
+    return { checkpoints: (await list(dir, id)).map(toCheckpointLine) }
   })
 
   app.get('/sessions/:ref/checkpoints/:id', async (request): Promise<CheckpointView> => {
@@ -185,7 +190,7 @@ export function checkpointRoutes(app: FastifyInstance, daemon: DaemonContext): v
 
 type Entry = Awaited<ReturnType<typeof import('../../agents/checkpoints/read.ts').list>>[number]
 
-function lineOf(entry: Entry): CheckpointLine {
+function toCheckpointLine(entry: Entry): CheckpointLine {
   if (!('checkpoint' in entry)) return entry
   const { id, checkpoint } = entry
   return {

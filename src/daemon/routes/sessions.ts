@@ -1,5 +1,3 @@
-import { realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
@@ -11,6 +9,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { type DaemonContext, getEscalations, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
+import { realOrGiven } from './tasks.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
 
@@ -28,7 +27,7 @@ const EventsQuery = z.strictObject({
 /** Statuses of a session that is over for good. */
 export const FINAL_STATUSES: ReadonlySet<SessionStatus> = new Set(['completed', 'stopped', 'error'])
 
-/** Starting sessions and looking at them. */
+/** Starting sessions and reading them. */
 export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/sessions', async (request, reply) => {
     if (isBlankTask(request.body)) throw new AppError('task_empty', {})
@@ -39,28 +38,28 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
 
   app.get('/sessions', async request => {
     const query = parseRequest(ListQuery, request.query, 'GET /sessions')
-    const wanted = query.status === undefined ? undefined : statusesOf(query.status)
-    const project = query.project === undefined ? undefined : await realOrSpelled(query.project)
+    const wanted = query.status === undefined ? undefined : parseStatuses(query.status)
+    const project = query.project === undefined ? undefined : await realOrGiven(query.project)
     const rows = await daemon.store.sessions.list({ project })
-    const held = await heldAccounts(daemon)
+    const held = await readHeldAccounts(daemon)
     const sessions = rows.map(row => viewSession(row, daemon, held)).filter(({ status }) => wanted?.has(status) ?? true)
     return { sessions, decisions: await getEscalations(daemon).waiting() }
   })
 
   app.get('/sessions/:ref', async (request): Promise<SessionView> => {
     const row = await findSession(request.params, daemon)
-    return { ...viewSession(row, daemon, await heldAccounts(daemon)), queue: await getTasks(daemon).queue(row.id) }
+    return { ...viewSession(row, daemon, await readHeldAccounts(daemon)), queue: await getTasks(daemon).queue(row.id) }
   })
 
   app.get('/sessions/:ref/events', async request => {
     const { id } = await findSession(request.params, daemon)
     const query = parseRequest(EventsQuery, request.query, 'GET /sessions/:ref/events')
-    const kinds = query.kinds === undefined ? undefined : kindsOf(query.kinds)
+    const kinds = query.kinds === undefined ? undefined : parseKinds(query.kinds)
     return { events: await daemon.store.events({ subject: id, after: query.after, tail: query.tail, kinds }) }
   })
 }
 
-/** The session a route's `:ref` means: by its own id or name, or by the id of the task that it does. */
+/** Finds the session that a route's `:ref` names: by its own id or name, or by the id of its task. */
 export async function findSession(params: unknown, daemon: DaemonContext): Promise<SessionRow> {
   const { ref } = parseRequest(Ref, params, 'a session route')
   try {
@@ -74,61 +73,56 @@ export async function findSession(params: unknown, daemon: DaemonContext): Promi
 
 const TASK_ID = /^t-[0-9a-f]{1,6}$/i
 
-/** A row with what is open at its terminals. One that is at work by its row, but run by nobody here, was interrupted. */
+/** A row with the asks that are open at its terminals. A session that is at work by its row, but is not running, was interrupted. */
 export function viewSession(
   row: SessionRow,
   daemon: DaemonContext,
   heldAccounts: ReadonlySet<string> = NONE,
 ): SessionView {
-  const atWork = row.state === 'running' || row.state === 'asking'
-  const owner = atWork && !daemon.supervisor.run(row.id) ? NOBODY : daemon.bootId
-  const seen = toSessionView(row, owner, daemon.terminals.open(row.id))
-  const held = holdOn(row, seen, heldAccounts)
+  const isAtWork = row.state === 'running' || row.state === 'asking'
+  const owner = isAtWork && !daemon.supervisor.run(row.id) ? NOBODY : daemon.bootId
+  const view = toSessionView(row, owner, daemon.terminals.open(row.id))
+  const held = findHold(row, view, heldAccounts)
   const isTakenOver = row.state !== 'ended' && daemon.supervisor.run(row.id)?.session?.takenOver === true
-  return { ...seen, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
+  return { ...view, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
 }
 
 const NOBODY = ''
 const NONE: ReadonlySet<string> = new Set()
 
-/** Accounts whose sessions a person holds back; `EVERY_ACCOUNT` among them where it is all. */
-async function heldAccounts({ store }: DaemonContext): Promise<ReadonlySet<string>> {
+/** The accounts that a person holds; `EVERY_ACCOUNT` is among them if the hold is on all. */
+async function readHeldAccounts({ store }: DaemonContext): Promise<ReadonlySet<string>> {
   return new Set((await store.gates.list()).filter(gate => gate.held).map(({ account }) => account))
 }
 
-function holdOn({ held_at, account }: SessionRow, { status }: SessionView, held: ReadonlySet<string>) {
+function findHold({ held_at, account }: SessionRow, { status }: SessionView, held: ReadonlySet<string>) {
   if (held_at !== null && !FINAL_STATUSES.has(status)) return 'session'
   const isHeld = held.has(EVERY_ACCOUNT) || (account !== null && held.has(account))
   return isHeld && status === 'rate_limited' ? 'account' : undefined
 }
 
-/** Said in words of its own, since it is what happens to a variable that was not set. */
+/** A blank task gets an error of its own: it is what an unset shell variable leads to. */
 export function isBlankTask(body: unknown): boolean {
   if (typeof body !== 'object' || body === null || !('task' in body)) return false
   return typeof body.task === 'string' && body.task.trim() === ''
 }
 
-/** `running` is what people call `processing`. */
-function statusesOf(text: string): Set<string> {
-  const names = listOf(text).map(name => (name === 'running' ? 'processing' : name))
+/** `running` is accepted for `processing`, because people call it that. */
+function parseStatuses(text: string): Set<string> {
+  const names = splitList(text).map(name => (name === 'running' ? 'processing' : name))
   return new Set(names.map(name => parseRequest(SessionStatus, name, 'GET /sessions?status=')))
 }
 
-function kindsOf(text: string): EventKind[] {
+function parseKinds(text: string): EventKind[] {
   const Kind = z.enum(Object.keys(EVENT_BODIES) as [EventKind, ...EventKind[]])
-  return listOf(text).map(name => parseRequest(Kind, name, 'GET /sessions/:ref/events?kinds='))
+  return splitList(text).map(name => parseRequest(Kind, name, 'GET /sessions/:ref/events?kinds='))
 }
 
-function listOf(text: string): string[] {
+function splitList(text: string): string[] {
   return text.split(',').map(name => name.trim())
 }
 
-/** Projects are stored by their real path; one that is gone is looked up as it is spelled. */
-function realOrSpelled(path: string): Promise<string> {
-  return realpath(path).catch(() => resolve(path))
-}
-
-/** A session as the API shows it. What is parked is an open ask too: it can be answered. */
+/** A session as the API shows it. A parked call is listed as an open ask too, because it can be answered. */
 function toSessionView(row: SessionRow, bootId: string, openAsks: OpenAsk[]): SessionView {
   const { status, reason } = statusOf(row, bootId)
   return {
@@ -140,7 +134,7 @@ function toSessionView(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     ...(row.options.place && { place: toPlaceView(row.options.place) }),
     agent: row.agent,
     ...(row.options.host && { host: row.options.host }),
-    ...(row.options.handed && { handed: restingIn(row.options.handed) }),
+    ...(row.options.handed && { handed: toRestingAgents(row.options.handed) }),
     model: row.model,
     status,
     queued: status === 'idle' && row.state === 'queued',
@@ -158,7 +152,7 @@ function toSessionView(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
       input: row.input_tokens,
       output: row.output_tokens,
     },
-    // The cost comes with the end of a turn: one that was cut short leaves tokens without a price.
+    // The cost is reported at the end of a turn: a turn that was cut short has tokens but no price.
     cost_usd: row.cost_usd === 0 && row.output_tokens > 0 ? null : row.cost_usd,
     turns: row.turns,
     tools: { auto: row.tools_auto, human: row.tools_human, denied: row.tools_denied },
@@ -167,7 +161,7 @@ function toSessionView(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
   }
 }
 
-function restingIn({ resting }: HandOver): SessionView['handed'] {
+function toRestingAgents({ resting }: HandOver): SessionView['handed'] {
   return resting.map(({ choice, left_at, until, why }) => ({ agent: choice.name, left_at, until, why }))
 }
 
@@ -179,25 +173,25 @@ function parkedAsk({ parked, state, ended_as }: SessionRow): OpenAsk[] {
   return parked && state === 'ended' && ended_as === 'waiting_input' ? [toOpenAsk(parked)] : []
 }
 
-/** What is parked, as it would be asked at a terminal. */
+/** A parked call as it would be asked at a terminal. */
 export function toOpenAsk(parked: Parked): OpenAsk {
   const { ask_id, number } = parked
-  const told = { ask_id, ...(number !== undefined && { number }) }
+  const ids = { ask_id, ...(number !== undefined && { number }) }
   if ('questions' in parked) {
     const { questions, suggestion } = parked
-    return { kind: 'question', ...told, questions, ...(suggestion && { suggestion }) }
+    return { kind: 'question', ...ids, questions, ...(suggestion && { suggestion }) }
   }
   const { tool, target, risk, reason, reasons = [], suggestion } = parked
-  return { kind: 'permission', ...told, tool, target, risk, reason, reasons, ...(suggestion && { suggestion }) }
+  return { kind: 'permission', ...ids, tool, target, risk, reason, reasons, ...(suggestion && { suggestion }) }
 }
 
-/** The session that does a task, or did it last. */
+/** The session that works on a task, or did so last. */
 async function findSessionOfTask(ref: string, daemon: DaemonContext): Promise<SessionRow> {
   const { store } = daemon
   const { id, state, session_id } = await getTasks(daemon).find(ref)
   const last = (await store.runs.attempts({ task: id })).at(-1)
-  const of = session_id ?? last?.session_id
-  const session = of === undefined ? undefined : await store.sessions.get(of)
+  const sessionId = session_id ?? last?.session_id
+  const session = sessionId === undefined ? undefined : await store.sessions.get(sessionId)
   if (!session) throw new AppError('task_without_session', { id, state })
   return session
 }

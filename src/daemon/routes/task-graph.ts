@@ -17,21 +17,21 @@ import { readRef, realOrGiven } from './tasks.ts'
 const Link = z.strictObject({ after: z.string().min(1) })
 const Ends = z.object({ ref: z.string().min(1), blocker: z.string().min(1) })
 
-/** What a person says of a task's state, what comes after what, and the log of a task. */
+/** A person's changes to a task's state, dependencies between tasks, imports, and the log of a task. */
 export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const tasks = getTasks(daemon)
   const { store } = daemon
 
-  for (const [word, to] of Object.entries(WORDS)) {
-    app.post(`/tasks/:ref/${word}`, async request => {
-      const { reason } = parseRequest(SayOfTask, request.body ?? {}, `POST /tasks/:ref/${word}`)
-      const { view, taken } = await store.transaction(async tx => {
+  for (const [verb, to] of Object.entries(STATE_BY_VERB)) {
+    app.post(`/tasks/:ref/${verb}`, async request => {
+      const { reason } = parseRequest(SayOfTask, request.body ?? {}, `POST /tasks/:ref/${verb}`)
+      const { view, interrupted } = await store.transaction(async tx => {
         const task = await tasks.find(readRef(request.params), tx)
-        const atWork = (await store.tasks.list({ under: task.id }, tx)).filter(isHeld)
+        const held = (await store.tasks.list({ under: task.id }, tx)).filter(isHeld)
         const forced = await tasks.force(task, { to, reason }, tx)
-        return { view: await tasks.view(forced, tx), taken: atWork }
+        return { view: await tasks.view(forced, tx), interrupted: held }
       })
-      await daemon.supervisor.runs.taken(taken)
+      await daemon.supervisor.runs.taken(interrupted)
       return { task: view }
     })
   }
@@ -64,7 +64,7 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.get('/tasks/:ref/log', async request => {
     const task = await tasks.find(readRef(request.params))
-    return { task: task.id, events: await eventsOf(task, daemon) }
+    return { task: task.id, events: await readTaskEvents(task, daemon) }
   })
 
   app.post('/tasks/:ref/log', async request => {
@@ -72,17 +72,17 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const task = await tasks.find(readRef(request.params))
     const body = { task_id: task.id, title: task.title, text }
     await store.append([{ actor: 'human', subject: eventSubject(task), kind: 'task.noted', body }])
-    return { task: task.id, events: await eventsOf(task, daemon) }
+    return { task: task.id, events: await readTaskEvents(task, daemon) }
   })
 }
 
-/** Twenty thousand tasks with a page of text each. */
+/** Room for twenty thousand tasks with a page of text each. */
 const MAX_IMPORT_BYTES = 64_000_000
 
-const WORDS = { done: 'done', fail: 'failed', reset: 'ready', cancel: 'cancelled' } as const
+const STATE_BY_VERB = { done: 'done', fail: 'failed', reset: 'ready', cancel: 'cancelled' } as const
 
-/** What is told of it by itself, and in the session whose queue it was in. */
-async function eventsOf({ id, session_id }: Task, { store }: DaemonContext): Promise<StoredEvent[]> {
+/** The events of the task itself, and those about it of the session whose queue it was in. */
+async function readTaskEvents({ id, session_id }: Task, { store }: DaemonContext): Promise<StoredEvent[]> {
   const own = await store.events({ subject: id })
   const queue = session_id === null ? [] : await store.events({ subject: session_id })
   const about = queue.filter(({ kind, body }) => kind.startsWith('task.') && 'task_id' in body && body.task_id === id)
@@ -91,10 +91,10 @@ async function eventsOf({ id, session_id }: Task, { store }: DaemonContext): Pro
 
 const QueuedTask = z.object({ task: z.string().min(1) })
 
-/** A session has begun it: it is not taken out of the queue, its session is stopped. */
+/** States of a task that its session has begun: it cannot be taken out of the queue, only its session can be stopped. */
 const BEGUN: readonly TaskState[] = [...AT_WORK, 'waiting']
 
-/** The queue of a session: what is added to it, what is in it, what is taken out. */
+/** The queue of a session: add a task, list them, take one out. */
 export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const tasks = getTasks(daemon)
 
@@ -104,9 +104,9 @@ export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const { id: session_id, project } = await findSession(request.params, daemon)
     const added = await daemon.store.transaction(async tx => {
       const { id } = await tasks.submit({ session_id, project, text, priority, after }, tx)
-      return addedTask({ session: session_id, id }, daemon, tx)
+      return viewAddedTask({ session: session_id, id }, daemon, tx)
     })
-    const problem = added.task.state === 'ready' ? await goOn(session_id, env, daemon) : undefined
+    const problem = added.task.state === 'ready' ? await wakeSession(session_id, env, daemon) : undefined
     return reply.code(201).send(problem ? { ...added, will: 'on_resume', problem } : added)
   })
 
@@ -127,8 +127,8 @@ export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   })
 }
 
-/** The task is queued whatever becomes of the session: what keeps that from going on is told beside it. */
-async function goOn(
+/** The task is queued in any case; if the session cannot go on with it, the reason is returned beside it. */
+async function wakeSession(
   id: string,
   env: AddTask['env'],
   { supervisor, log }: DaemonContext,
@@ -137,21 +137,21 @@ async function goOn(
     await supervisor.nudge(id, env)
     return undefined
   } catch (error) {
-    const known = error instanceof AppError ? error : new AppError('internal', { problem: messageOf(error) }, error)
+    const problem = error instanceof AppError ? error : new AppError('internal', { problem: messageOf(error) }, error)
     log.warn({ error, session: id }, 'could not go on with an added task')
-    return { code: known.code, message: known.message, next: known.next }
+    return { code: problem.code, message: problem.message, next: problem.next }
   }
 }
 
-/** Told from how things are before the session is woken: what it does then is what was told. */
-async function addedTask(
+/** The reply is computed before the session is woken, so that it predicts what the session then does. */
+async function viewAddedTask(
   { session, id }: { session: string; id: string },
   daemon: DaemonContext,
   tx: Tx,
 ): Promise<AddedTask> {
   const row = await daemon.store.sessions.get(session, tx)
   const queue = await getTasks(daemon).queue(session, tx)
-  const task = queue.find(one => one.id === id)
+  const task = queue.find(queued => queued.id === id)
   if (!row || !task) throw new AppError('session_unknown', { ref: session })
   const { status, resumes_at } = viewSession(row, daemon)
   return { task, ...predictTurn(id, queue, { status, ended: row.state === 'ended', resumes_at }), resumes_at }

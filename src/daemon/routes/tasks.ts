@@ -15,7 +15,7 @@ import { parseRequest } from './errors.ts'
 const Ref = z.object({ ref: z.string().min(1) })
 const Delete = z.strictObject({ cascade: z.enum(['true']).optional() })
 
-/** A project's tasks: new ones, all of them, one of them, its fields, its end. */
+/** A project's tasks: add, list, read, change and delete them. */
 export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const tasks = getTasks(daemon)
   const { store } = daemon
@@ -39,9 +39,9 @@ export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.get('/tasks', async (request, reply) => {
     const query = parseRequest(TaskQuery, request.query, 'GET /tasks')
-    const found = await tasks.listAsJson(await filterOf(query, daemon))
-    // As bytes: of a text the server would look at every letter to tell how long it is, and again to send it.
-    return reply.type('application/json').send(Buffer.from(taskListText(found)))
+    const list = await tasks.listAsJson(await toTaskFilter(query, daemon))
+    // Sent as bytes: for a string the server would go through every character to compute its length, and again to send it.
+    return reply.type('application/json').send(Buffer.from(taskListText(list)))
   })
 
   app.get('/tasks/:ref', async request => tasks.detail(await tasks.find(readRef(request.params))))
@@ -64,21 +64,21 @@ export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   })
 }
 
-/** What a route's `:ref` says. */
+/** The `:ref` of a task route. */
 export function readRef(params: unknown): string {
   return parseRequest(Ref, params, 'a task route').ref
 }
 
-/** Projects are stored by their real path; one that is gone is looked up as it is spelled. */
+/** Projects are stored by their real path; a directory that is gone is looked up by the path as given. */
 export function realOrGiven(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }
 
-async function filterOf(
+async function toTaskFilter(
   { state, ready, project, under, ...rest }: TaskQuery,
   daemon: DaemonContext,
 ): Promise<TaskFilter> {
-  const states = ready ? (['ready'] as const) : state === undefined ? undefined : statesIn(state)
+  const states = ready ? (['ready'] as const) : state === undefined ? undefined : parseStates(state)
   return {
     ...rest,
     states,
@@ -87,20 +87,20 @@ async function filterOf(
   }
 }
 
-function statesIn(text: string): TaskState[] {
+function parseStates(text: string): TaskState[] {
   return text
     .split(',')
     .map(word => word.trim())
     .flatMap(word => (word === 'open' ? OPEN_STATES : [parseRequest(TaskState, word, 'GET /tasks?state=')]))
 }
 
-/** Said in words of its own, since it is what happens to a variable that was not set. */
+/** A blank title gets an error of its own: it is what an unset shell variable leads to. */
 function isBlank(body: unknown): boolean {
   if (typeof body !== 'object' || body === null || !('title' in body)) return false
   return typeof body.title === 'string' && body.title.trim() === ''
 }
 
-/** What an agent would be sent for a task. Reads only. */
+/** The prompt that an agent would get for a task. Reads only. */
 export function briefRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const { store } = daemon
   app.get('/tasks/:ref/brief', async request => {
@@ -108,23 +108,23 @@ export function briefRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const attempts = await store.runs.attempts({ task: task.id })
     const [run] = await store.runs.list({ project: task.project, open: true })
     const more = await featureSections(task)
-    const look = await daemon.supervisor.placeOf(task)
-    const place = 'why' in look ? undefined : look
+    const placeOrReason = await daemon.supervisor.placeOf(task)
+    const place = 'why' in placeOrReason ? undefined : placeOrReason
     return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, place, more })) }
   })
 }
 
-/** What an agent would make of what a person wants. It takes minutes, and ends when the one who asked has left. */
+/** Tasks that an agent proposes for what a person wants. It takes minutes, and is aborted when the client disconnects. */
 export function proposalRoutes(app: FastifyInstance, { supervisor }: DaemonContext): void {
   app.post('/tasks/propose', async (request, reply) => {
     const wanted = parseRequest(ProposeTasks, request.body, 'POST /tasks/propose')
-    const left = new AbortController()
-    const leave = () => left.abort()
-    reply.raw.once('close', leave)
+    const disconnected = new AbortController()
+    const onClose = () => disconnected.abort()
+    reply.raw.once('close', onClose)
     try {
-      return await supervisor.proposals.tasks(wanted, left.signal)
+      return await supervisor.proposals.tasks(wanted, disconnected.signal)
     } finally {
-      reply.raw.removeListener('close', leave)
+      reply.raw.removeListener('close', onClose)
     }
   })
 }

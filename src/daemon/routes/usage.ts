@@ -1,5 +1,4 @@
-import { realpath } from 'node:fs/promises'
-import { basename, resolve } from 'node:path'
+import { basename } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
@@ -13,19 +12,20 @@ import { readBudgets } from '../../supervisor/session/settings.ts'
 import { calendarDayOf, startOfNextDay } from '../../tasks/budgets.ts'
 import type { DaemonContext } from '../context.ts'
 import { parseRequest } from './errors.ts'
+import { realOrGiven } from './tasks.ts'
 
 const BudgetQuery = z.strictObject({ project: z.string().min(1).optional() })
 const BudgetReset = z.strictObject({ project: z.string().min(1) })
 
-/** What is spent, what is left, and counting a project from zero again. */
+/** Budgets: what is spent and what is left; a project can be counted from zero again. */
 export function budgetRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/budget', async request => {
     const { project } = parseRequest(BudgetQuery, request.query, 'GET /budget')
-    return budgetView(project === undefined ? undefined : await real(project), daemon)
+    return budgetView(project === undefined ? undefined : await realOrGiven(project), daemon)
   })
 
   app.post('/budget/reset', async request => {
-    const project = await real(parseRequest(BudgetReset, request.body ?? {}, 'POST /budget/reset').project)
+    const project = await realOrGiven(parseRequest(BudgetReset, request.body ?? {}, 'POST /budget/reset').project)
     const key = { scope: 'project', key: project } as const
     const [before] = await daemon.store.spending.of([key])
     if (!before) throw new AppError('budget_untouched', { project })
@@ -43,19 +43,19 @@ async function budgetView(project: string | undefined, daemon: DaemonContext): P
   const sessions = (await daemon.store.sessions.list({ project })).filter(isOpen)
   const projects = project === undefined ? new Set(sessions.map(row => row.project)) : new Set([project])
   const wanted: Wanted[] = [
-    { scope: 'day', key: calendarDayOf(at), name: 'today', budgets: await own(daemon, project) },
+    { scope: 'day', key: calendarDayOf(at), name: 'today', budgets: await readProjectBudgets(daemon, project) },
   ]
-  for (const each of projects) {
-    wanted.push({ scope: 'project', key: each, name: basename(each), budgets: await own(daemon, each) })
+  for (const path of projects) {
+    wanted.push({ scope: 'project', key: path, name: basename(path), budgets: await readProjectBudgets(daemon, path) })
   }
   for (const row of sessions) {
-    const budgets = daemon.supervisor.run(row.id)?.budgets ?? (await sessionBudgets(row, daemon))
+    const budgets = daemon.supervisor.run(row.id)?.budgets ?? (await readSessionBudgets(row, daemon))
     wanted.push({ scope: 'session', key: row.id, name: row.name, budgets })
     const task = row.task_id === null ? undefined : await daemon.store.tasks.get(row.task_id)
     if (task) wanted.push({ scope: 'task', key: task.id, name: task.title, budgets })
   }
   const spent = await daemon.store.spending.of(wanted)
-  return { at, day_ends_at: startOfNextDay(at), scopes: wanted.map(each => rowOf(each, spent)) }
+  return { at, day_ends_at: startOfNextDay(at), scopes: wanted.map(scope => toBudgetRow(scope, spent)) }
 }
 
 interface Wanted extends SpendingKey {
@@ -65,9 +65,9 @@ interface Wanted extends SpendingKey {
 
 type Spent = Awaited<ReturnType<DaemonContext['store']['spending']['of']>>
 
-function rowOf({ scope, key, name, budgets }: Wanted, spent: Spent): BudgetRow {
-  const found = spent.find(row => row.scope === scope && row.key === key)
-  const { turns, tokens, cost_usd, wall_minutes } = found ?? NOTHING_SPENT
+function toBudgetRow({ scope, key, name, budgets }: Wanted, spent: Spent): BudgetRow {
+  const row = spent.find(entry => entry.scope === scope && entry.key === key)
+  const { turns, tokens, cost_usd, wall_minutes } = row ?? NOTHING_SPENT
   const limits = budgets[scope]
   const isBound = Object.values(limits).some(limit => limit !== undefined)
   const spentHere = { turns, tokens, cost_usd, wall_minutes }
@@ -81,47 +81,42 @@ const AT_BOUND: Record<BudgetScope, string> = {
   project: 'its sessions pause after their tool in flight',
 }
 
-/** Those that can spend more without anybody starting something new. */
+/** Whether a session can spend more without anybody starting something new. */
 function isOpen({ state, ended_as }: SessionRow): boolean {
   return state !== 'ended' || (ended_as !== 'completed' && ended_as !== 'stopped')
 }
 
-function own({ paths, agentEnv }: DaemonContext, project: string | undefined): Promise<Budgets> {
+function readProjectBudgets({ paths, agentEnv }: DaemonContext, project: string | undefined): Promise<Budgets> {
   return readBudgets(project === undefined ? {} : { project }, { paths, env: agentEnv })
 }
 
-function sessionBudgets({ project, options }: SessionRow, { paths, agentEnv }: DaemonContext): Promise<Budgets> {
+function readSessionBudgets({ project, options }: SessionRow, { paths, agentEnv }: DaemonContext): Promise<Budgets> {
   return readBudgets({ project, options }, { paths, env: agentEnv })
 }
 
-/** Projects are stored by their real path; one that is gone is looked up as it is spelled. */
-function real(path: string): Promise<string> {
-  return realpath(path).catch(() => resolve(path))
-}
-
-/** How full the accounts are, who waits for them, and a person's hand on their gates. */
+/** Quota: how full the accounts are and which sessions wait for them; a person can hold and release accounts. */
 export function quotaRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/quota', () => quotaView(daemon))
 
   app.post('/quota/hold', async request => {
     const { account } = parseRequest(HoldQuota, request.body ?? {}, 'POST /quota/hold')
-    await daemon.gates.hold(await accountNamed(account, daemon), 'human')
+    await daemon.gates.hold(await findAccount(account, daemon), 'human')
     await daemon.supervisor.gatesChanged()
     return quotaView(daemon)
   })
 
   app.post('/quota/release', async request => {
     const { account, now } = parseRequest(ReleaseQuota, request.body ?? {}, 'POST /quota/release')
-    const named = await accountNamed(account, daemon)
-    await daemon.gates.release(named)
-    const tried = now ? await daemon.supervisor.tryNow(named) : undefined
+    const accountId = await findAccount(account, daemon)
+    await daemon.gates.release(accountId)
+    const tried = now ? await daemon.supervisor.tryNow(accountId) : undefined
     await daemon.supervisor.gatesChanged()
     return { ...(await quotaView(daemon)), ...(tried && { tried }) }
   })
 }
 
 async function quotaView(daemon: DaemonContext): Promise<QuotaView> {
-  const [known, gates, sessions] = await Promise.all([
+  const [quotas, gates, sessions] = await Promise.all([
     daemon.quota.list(),
     daemon.gates.list(),
     daemon.store.sessions.list(),
@@ -130,7 +125,7 @@ async function quotaView(daemon: DaemonContext): Promise<QuotaView> {
   const every = gates.find(({ account }) => account === EVERY_ACCOUNT)
   return {
     at: Date.now(),
-    accounts: known.map(quota => ({
+    accounts: quotas.map(quota => ({
       ...quota,
       gate: gates.find(({ account }) => account === quota.account) ?? null,
       waiting: waiting.filter(({ account }) => account === quota.account).map(row => waitingView(row, daemon)),
@@ -139,7 +134,7 @@ async function quotaView(daemon: DaemonContext): Promise<QuotaView> {
   }
 }
 
-/** Those that will go on at a time, and those that would if a person let them. */
+/** Whether a session will resume at some time, or would if a person let it. */
 function isWaiting({ state, ended_as, resumes_at, held_at }: SessionRow): boolean {
   if (state === 'queued') return true
   if (state !== 'ended' || ended_as === 'completed' || ended_as === 'stopped') return false
@@ -151,13 +146,13 @@ function waitingView(row: SessionRow, { bootId }: DaemonContext): WaitingSession
   return { id, name, status: statusOf(row, bootId).status, resumes_at, held: row.held_at !== null }
 }
 
-/** The one account that a person means, or all of them. */
-async function accountNamed(ref: string | undefined, daemon: DaemonContext): Promise<string> {
+/** The one account that a person names, or all of them. */
+async function findAccount(ref: string | undefined, daemon: DaemonContext): Promise<string> {
   if (ref === undefined || ref === EVERY_ACCOUNT) return EVERY_ACCOUNT
-  const found = accountsMeant(ref, await daemon.quota.list())
-  const [only, ...others] = found
+  const accounts = accountsMeant(ref, await daemon.quota.list())
+  const [only, ...others] = accounts
   if (!only) throw new AppError('account_unknown', { ref })
   if (others.length === 0) return only.account
-  const matches = found.map(({ account, label }) => `${account} (${label})`).join(', ')
+  const matches = accounts.map(({ account, label }) => `${account} (${label})`).join(', ')
   throw new AppError('account_ambiguous', { ref, matches })
 }

@@ -3,7 +3,7 @@ import { Session } from 'node:inspector'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 
-/** How long the main thread may take to say where it stands. One that is inside of a system call never does. */
+/** How long to wait for the main thread's stack. A thread inside a system call never answers. */
 const STACK_MS = 3_000
 const LOG_LINES = 20
 
@@ -14,27 +14,31 @@ export interface Stall {
   live: number
 }
 
-/** Writes down where the main thread stands, from another thread of the same process. */
+/** Writes a file that says where the main thread hangs. Runs in another thread of the same process. */
 export async function writeDiagnostic({ logs, log, stalledMs, live }: Stall): Promise<void> {
   const at = new Date()
   const { rss, heapUsed } = process.memoryUsage()
-  const page = {
+  const diagnostic = {
     at: at.toISOString(),
     what: `the event loop stood still for ${Math.round(stalledMs / 1000)} s; the process was ended by its watchdog`,
     pid: process.pid,
     up_s: Math.round(process.uptime()),
     sessions: live,
     memory: { rss_mb: megabytes(rss), watchdog_heap_mb: megabytes(heapUsed) },
-    stack: await stackOfMainThread(),
+    stack: await readMainStack(),
     log: lastLines(log),
   }
-  writeFileSync(join(logs, `stall-${at.toISOString().replaceAll(/[:.]/g, '-')}.json`), JSON.stringify(page, null, 2), {
-    mode: 0o600,
-  })
+  writeFileSync(
+    join(logs, `stall-${at.toISOString().replaceAll(/[:.]/g, '-')}.json`),
+    JSON.stringify(diagnostic, null, 2),
+    {
+      mode: 0o600,
+    },
+  )
 }
 
-/** The debugger stops even an endless loop; what it sees is where that loop is. */
-async function stackOfMainThread(): Promise<string[]> {
+/** The debugger can pause even an endless loop, and then shows where that loop is. */
+async function readMainStack(): Promise<string[]> {
   const session = new Session()
   const { promise, resolve } = Promise.withResolvers<string[]>()
   const timer = setTimeout(() => resolve(['unknown: it stands inside of a system call']), STACK_MS)

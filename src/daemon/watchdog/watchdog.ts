@@ -3,25 +3,25 @@ import { Worker } from 'node:worker_threads'
 import { entryUrl } from '../../base/program.ts'
 
 export interface WatchdogOptions {
-  /** For how long the event loop may stand still. */
+  /** How long the event loop may hang. */
   limitMs: number
-  /** Where the diagnostic goes, and where the log lies whose last lines belong into it. */
+  /** The directory for the diagnostic; the log whose last lines it quotes is there too. */
   logs: string
-  /** Sessions that run now. */
+  /** How many sessions run now. */
   live(): number
-  /** The thread is gone: the daemon works as before, but nobody watches it. */
+  /** Called if the thread dies: the daemon goes on, but nothing watches it. */
   lost(error: unknown): void
 }
 
-/** Looks in the time of one limit: many enough that a stall is found soon after it, few enough to cost nothing. */
-const LOOKS = 12
+/** Checks per limit: enough to find a stall soon after the limit, few enough to cost nothing. */
+const CHECKS = 12
 
 /**
- * Ends this process when its event loop stands still for too long: the loop counts its beats in shared memory, and a thread
- * of its own sees whether the count rises. Whoever keeps the daemon starts it again; a diagnostic says where it stood.
+ * Ends this process if its event loop hangs for too long. The loop counts beats in shared memory, and a separate thread checks
+ * that the count rises. The daemon's parent or service manager starts it again; a diagnostic says where it hung.
  */
 export function startWatchdog({ limitMs, logs, live, lost }: WatchdogOptions): Disposable {
-  const everyMs = Math.ceil(limitMs / LOOKS)
+  const everyMs = Math.ceil(limitMs / CHECKS)
   const memory = new SharedArrayBuffer(8)
   const beats = new Int32Array(memory)
   const beat = () => {
@@ -50,10 +50,10 @@ export function startWatchdog({ limitMs, logs, live, lost }: WatchdogOptions): D
   }
 }
 
-/** It only compares two numbers. */
+/** Little memory is enough: the thread only compares two numbers. */
 const SMALL = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1, codeRangeSizeMb: 4, stackSizeMb: 1 }
 
-/** What the thread that watches is given. */
+/** What the watching thread gets. */
 export interface WatchdogData {
   memory: SharedArrayBuffer
   limitMs: number
@@ -62,6 +62,6 @@ export interface WatchdogData {
   log: string
 }
 
-/** Places in the shared memory: beats of the event loop, and how many sessions ran at the last one. */
+/** Indexes into the shared memory: beats of the event loop, and how many sessions ran at the last beat. */
 export const BEATS = 0
 export const LIVE = 1

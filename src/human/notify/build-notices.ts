@@ -5,14 +5,15 @@ import { amountWords, budgetWords } from '../../domain/budget.ts'
 import type { Escalation } from '../../domain/escalation.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import type { RunTarget } from '../../domain/run.ts'
-import { QuestionItem } from '../../domain/session.ts'
+import type { QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { questionsIn } from '../questions.ts'
 import { type Notice, type NoticeDecision, type NoticeKind, toSafeLine, toSafeText } from './notice.ts'
 
 const LONGEST_TITLE = 120
 const LONGEST_TEXT = 800
-/** "First lines": enough to know how it went; the rest is one command away. */
+/** Enough lines of a result to know how it went; one command shows the rest. */
 const RESULT_LINES = 6
 
 export interface NoticeDeps {
@@ -21,7 +22,7 @@ export interface NoticeDeps {
   hidden: readonly string[]
 }
 
-/** What an event is worth telling people; nothing for most. */
+/** The notices for an event; most events have none. */
 export async function buildNotices(event: StoredEvent, deps: NoticeDeps): Promise<Notice[]> {
   switch (event.kind) {
     case 'question.parked':
@@ -31,25 +32,25 @@ export async function buildNotices(event: StoredEvent, deps: NoticeDeps): Promis
     case 'permission.asked':
       return [{ ...(await askedNotice(event, deps)), bellOnly: true }]
     case 'session.noted':
-      // An answer that did not reach its session is asked again under its number: of that only this note tells.
+      // If an answer did not reach its session, the decision is open again, and this note is the only event about that.
       return event.body.unheard || !(await isAsking(event.subject, deps)) ? openDecisions(event.subject, deps) : []
     case 'session.ended':
       return endedNotice(event, deps)
     case 'run.ended':
-      return (await runNotice(event, deps)).map(made => notice(made, deps))
+      return (await runNotice(event, deps)).map(notice => toSafeNotice(notice, deps))
     case 'report.made':
-      return [reportNotice(event)].filter(made => made !== undefined).map(made => notice(made, deps))
+      return [reportNotice(event)].filter(notice => notice !== undefined).map(notice => toSafeNotice(notice, deps))
     case 'limit.hit':
       return [await limitNotice(event, deps)]
     case 'budget.warned':
     case 'budget.spent':
-      return [budgetNotice(event)].filter(made => made !== undefined).map(made => notice(made, deps))
+      return [budgetNotice(event)].filter(notice => notice !== undefined).map(notice => toSafeNotice(notice, deps))
     default:
       return []
   }
 }
 
-/** Of the row as it was made: the same number of another database has another one. */
+/** A hash of the row: the same number in another database has another mark. */
 export function markDecision({ number, fingerprint, created_at }: Escalation): string {
   return createHash('sha256').update(`${number} ${fingerprint} ${created_at}`).digest('hex').slice(0, 12)
 }
@@ -58,19 +59,20 @@ async function parkedNotice(
   { id, subject, body }: EventOf<'question.parked'> | EventOf<'permission.parked'>,
   deps: NoticeDeps,
 ): Promise<Notice[]> {
-  const found = body.number === undefined ? undefined : await deps.store.escalations.get(body.number)
-  if (found) return found.state === 'open' ? [decisionNotice(found, await sessionOf(subject, deps), deps)] : []
-  const asks =
+  const escalation = body.number === undefined ? undefined : await deps.store.escalations.get(body.number)
+  if (escalation)
+    return escalation.state === 'open' ? [decisionNotice(escalation, await sessionOf(subject, deps), deps)] : []
+  const text =
     'questions' in body ? body.questions.map(({ question }) => question).join(' ') : `${body.tool} ${body.target}`
   return [
-    notice(
-      { kind: 'question', key: `parked:${id}`, title: await titled('waits for you', subject, deps), text: asks },
+    toSafeNotice(
+      { kind: 'question', key: `parked:${id}`, title: await buildTitle('waits for you', subject, deps), text },
       deps,
     ),
   ]
 }
 
-/** What a terminal asks is told elsewhere when nobody answers there, and not before. */
+/** What a terminal asks is sent to other channels only if nobody answers there. */
 async function isAsking(session: string, deps: NoticeDeps): Promise<boolean> {
   return (await sessionOf(session, deps))?.state === 'asking'
 }
@@ -79,30 +81,31 @@ async function openDecisions(session: string, deps: NoticeDeps): Promise<Notice[
   const open = await deps.store.escalations.list({ session, states: ['open'] })
   if (open.length === 0) return []
   const row = await sessionOf(session, deps)
-  return open.map(each => decisionNotice(each, row, deps))
+  return open.map(escalation => decisionNotice(escalation, row, deps))
 }
 
-function decisionNotice(found: Escalation, session: SessionRow | undefined, deps: NoticeDeps): Notice {
-  const questions = questionsIn(found)
+function decisionNotice(escalation: Escalation, session: SessionRow | undefined, deps: NoticeDeps): Notice {
+  const { number } = escalation
+  const questions = escalation.kind === 'question' ? (questionsIn(escalation.input) ?? []) : []
   const [only] = questions.length === 1 ? questions : []
   const decision: NoticeDecision = {
-    number: found.number,
-    mark: markDecision(found),
-    kind: found.kind,
+    number,
+    mark: markDecision(escalation),
+    kind: escalation.kind,
     options: (only?.options ?? []).map(({ label }) => toSafeLine(label, 60, deps.hidden)),
-    deps: Math.max(1, questions.length),
+    parts: Math.max(1, questions.length),
   }
-  const title = `${HEADINGS[found.kind]} (decision ${found.number}) · ${placeOf(session, found.project)}`
+  const title = `${HEADINGS[escalation.kind]} (decision ${number}) · ${nameSession(session, escalation.project)}`
   const text = [
-    ...(found.kind === 'question' ? questionLines(questions, found, deps) : requestLines(found, deps)),
-    ...suggestionLines(found, deps),
-    `Task: ${toSafeLine(found.task, 160, deps.hidden)}`,
-    found.kind === 'question'
-      ? `Answer: pcc respond ${found.number} "…"`
-      : `Answer: pcc respond ${found.number} --approve, or --deny`,
+    ...(escalation.kind === 'question' ? questionLines(questions, escalation, deps) : requestLines(escalation, deps)),
+    ...suggestionLines(escalation, deps),
+    `Task: ${toSafeLine(escalation.task, 160, deps.hidden)}`,
+    escalation.kind === 'question'
+      ? `Answer: pcc respond ${number} "…"`
+      : `Answer: pcc respond ${number} --approve, or --deny`,
   ].join('\n')
-  const kind = found.kind === 'error' ? 'error' : 'question'
-  return notice({ kind, key: `decision:${found.number}`, title, text, decision }, deps)
+  const kind = escalation.kind === 'error' ? 'error' : 'question'
+  return toSafeNotice({ kind, key: `decision:${number}`, title, text, decision }, deps)
 }
 
 const HEADINGS = {
@@ -111,11 +114,6 @@ const HEADINGS = {
   error: 'Failed',
   review: 'Review wanted',
 } as const
-
-function questionsIn({ kind, input }: Escalation): QuestionItem[] {
-  const read = QuestionItem.array().safeParse(input['questions'])
-  return kind === 'question' && read.success ? read.data : []
-}
 
 function questionLines(questions: QuestionItem[], { target }: Escalation, { hidden }: NoticeDeps): string[] {
   if (questions.length === 0) return [target]
@@ -136,7 +134,7 @@ function requestLines({ kind, tool, target, risk, reason }: Escalation, { hidden
 function suggestionLines({ context }: Escalation, { hidden }: NoticeDeps): string[] {
   const { suggestion } = context
   if (!suggestion) return []
-  const answer = suggestion.answer.map(each => [each].flat().join(', ')).join('; ')
+  const answer = suggestion.answer.map(part => [part].flat().join(', ')).join('; ')
   return [
     `Suggested: ${toSafeLine(answer, 120, hidden)} (${suggestion.by}, ${Math.round(suggestion.confidence * 100)} %)`,
   ]
@@ -146,27 +144,28 @@ async function askedNotice(
   { id, subject }: EventOf<'question.asked'> | EventOf<'permission.asked'>,
   deps: NoticeDeps,
 ): Promise<Notice> {
-  const title = await titled('asks you', subject, deps)
-  return notice({ kind: 'question', key: `asked:${id}`, title, text: '' }, deps)
+  const title = await buildTitle('asks you', subject, deps)
+  return toSafeNotice({ kind: 'question', key: `asked:${id}`, title, text: '' }, deps)
 }
 
 async function endedNotice({ id, subject, body }: EventOf<'session.ended'>, deps: NoticeDeps): Promise<Notice[]> {
-  // What becomes of its task is the run's to tell, once, at its end.
+  // A session of a run gets no notice of its own: the run sends one at its end.
   if ((await sessionOf(subject, deps))?.options.run) return openDecisions(subject, deps)
   if (body.status !== 'completed') {
-    // What was tried often enough stands still, as if paused, and waits for a person's word: they must hear of it.
+    // A session that ran out of retries stands still, as if paused, and waits for a person, who must hear of it.
     const open = await openDecisions(subject, deps)
     if (open.length > 0 || body.status !== 'error') return open
-    const title = await titled('failed', subject, deps)
-    return [notice({ kind: 'error', key: `ended:${id}`, title, text: body.reason }, deps)]
+    const title = await buildTitle('failed', subject, deps)
+    return [toSafeNotice({ kind: 'error', key: `ended:${id}`, title, text: body.reason }, deps)]
   }
   const [turn] = await deps.store.events({ subject, kinds: ['turn.ended'], tail: 1 })
-  const said = turn?.kind === 'turn.ended' ? firstLines(turn.body.text) : ''
+  const result = turn?.kind === 'turn.ended' ? firstLines(turn.body.text) : ''
   const row = await sessionOf(subject, deps)
-  const text = [row ? `Task: ${toSafeLine(row.task, 160, deps.hidden)}` : '', said || body.reason]
+  const text = [row ? `Task: ${toSafeLine(row.task, 160, deps.hidden)}` : '', result || body.reason]
     .filter(Boolean)
     .join('\n')
-  return [notice({ kind: 'complete', key: `ended:${id}`, title: await titled('completed', subject, deps), text }, deps)]
+  const title = await buildTitle('completed', subject, deps)
+  return [toSafeNotice({ kind: 'complete', key: `ended:${id}`, title, text }, deps)]
 }
 
 function firstLines(text: string): string {
@@ -177,22 +176,22 @@ function firstLines(text: string): string {
     .join('\n')
 }
 
-/** Sessions of one account meet the same limit one after the other: it is told once. */
+/** Sessions of one account hit the same limit one after the other; one notice is sent for all. */
 async function limitNotice({ time, subject, body }: EventOf<'limit.hit'>, deps: NoticeDeps): Promise<Notice> {
   const hour = Math.floor(time / 3_600_000)
   const key = `limit:${body.window ?? ''}:${body.resets_at ?? `hour ${hour}`}`
   const resets =
     body.resets_at === undefined ? '' : `\nIt resets at ${new Date(body.resets_at).toLocaleString('en-GB')}.`
-  const title = await titled('met a limit', subject, deps)
-  return notice({ kind: 'rate_limit', key, title, text: `${body.message}${resets}` }, deps)
+  const title = await buildTitle('met a limit', subject, deps)
+  return toSafeNotice({ kind: 'rate_limit', key, title, text: `${body.message}${resets}` }, deps)
 }
 
-async function titled(what: string, session: string, deps: NoticeDeps): Promise<string> {
+async function buildTitle(what: string, session: string, deps: NoticeDeps): Promise<string> {
   const row = await sessionOf(session, deps)
-  return `${placeOf(row, undefined)} ${what}`
+  return `${nameSession(row, undefined)} ${what}`
 }
 
-function placeOf(row: SessionRow | undefined, project: string | undefined): string {
+function nameSession(row: SessionRow | undefined, project: string | undefined): string {
   if (row) return `${row.name} in ${basename(row.project)}`
   return project === undefined ? 'A session' : basename(project)
 }
@@ -201,15 +200,15 @@ function sessionOf(id: string, { store }: NoticeDeps): Promise<SessionRow | unde
   return store.sessions.get(id)
 }
 
-function notice(made: Notice, { hidden }: NoticeDeps): Notice {
+function toSafeNotice(notice: Notice, { hidden }: NoticeDeps): Notice {
   return {
-    ...made,
-    title: toSafeLine(made.title, LONGEST_TITLE, hidden),
-    text: toSafeText(made.text, LONGEST_TEXT, hidden),
+    ...notice,
+    title: toSafeLine(notice.title, LONGEST_TITLE, hidden),
+    text: toSafeText(notice.text, LONGEST_TEXT, hidden),
   }
 }
 
-/** What an ending is worth telling. A person who interrupted a run, or ran nothing, knows. */
+/** The notice for each outcome of a run. There is none for a run that a person interrupted, or that had nothing to do: they know. */
 const RUN_NOTICES: Record<RunOutcome, { kind: NoticeKind; words: string } | undefined> = {
   complete: { kind: 'complete', words: 'is complete' },
   failure: { kind: 'error', words: 'failed' },
@@ -219,13 +218,13 @@ const RUN_NOTICES: Record<RunOutcome, { kind: NoticeKind; words: string } | unde
   interrupted: undefined,
 }
 
-/** What the end of a run is worth telling. */
+/** The notice for the end of a run. */
 async function runNotice(
   { id, subject, body }: EventOf<'run.ended'>,
   { store }: { store: Pick<Store, 'runs'> },
 ): Promise<Notice[]> {
-  const told = RUN_NOTICES[body.outcome]
-  const run = told && (await store.runs.get(subject))
+  const outcome = RUN_NOTICES[body.outcome]
+  const run = outcome && (await store.runs.get(subject))
   if (!run) return []
   const { done = 0, failed = 0, ...open } = body.tasks ?? {}
   const left = Object.entries(open).reduce((sum, [state, count]) => sum + (state === 'cancelled' ? 0 : count), 0)
@@ -237,20 +236,20 @@ async function runNotice(
   ]
   return [
     {
-      kind: told.kind,
+      kind: outcome.kind,
       key: `run:${id}`,
-      title: `The run of ${whatOf(run.target)} in ${basename(run.project)} ${told.words}`,
+      title: `The run of ${describeTarget(run.target)} in ${basename(run.project)} ${outcome.words}`,
       text: `${body.reason}\n${counts.join(', ')}`,
     },
   ]
 }
 
-function whatOf(target: RunTarget): string {
+function describeTarget(target: RunTarget): string {
   if (target.kind === 'project') return 'everything'
   return target.kind === 'feature' ? target.name : target.id
 }
 
-/** The night in one message. One in which nothing happened, and after which nothing waits, is not worth a message. */
+/** The night in one message; undefined if nothing happened and nothing waits. */
 export function reportNotice({ id, body }: EventOf<'report.made'>): Notice | undefined {
   const { done, failed, unfinished, waiting, not_begun = 0, cost_usd, titles } = body
   if (done + failed + unfinished + waiting + not_begun === 0) return undefined
@@ -261,12 +260,12 @@ export function reportNotice({ id, body }: EventOf<'report.made'>): Notice | und
     [waiting, waiting === 1 ? 'waits for you' : 'wait for you'],
     [not_begun, `${not_begun === 1 ? 'run' : 'runs'} did not begin`],
   ]
-  const told = counts.flatMap(([count, words]) => (count === 0 ? [] : [`${count} ${words}`]))
+  const summary = counts.flatMap(([count, words]) => (count === 0 ? [] : [`${count} ${words}`]))
   const left = done + failed - titles.length
   return {
     kind: 'report',
     key: `report:${id}`,
-    title: `The night: ${told.join(', ')}`,
+    title: `The night: ${summary.join(', ')}`,
     text: [
       ...titles.map((title, index) => `${index < failed ? '✗' : '✓'} ${title}`),
       ...(left > 0 ? [`… and ${left} more`] : []),
@@ -276,10 +275,10 @@ export function reportNotice({ id, body }: EventOf<'report.made'>): Notice | und
   }
 }
 
-/** A budget is nearly spent, or the day's is: told once for each budget, whichever session met it. */
+/** A budget is nearly spent, or that of the day is spent: sent once per budget, whichever session hit it. */
 export function budgetNotice(event: EventOf<'budget.warned'> | EventOf<'budget.spent'>): Notice | undefined {
   const { kind, body } = event
-  // Of the others a decision tells, which waits for the person.
+  // Other spent budgets open a decision, which has its own notice.
   if (kind === 'budget.spent' && body.scope !== 'day') return undefined
   const share = kind === 'budget.spent' ? 'all' : `${Math.floor((body.spent / body.limit) * 100)} %`
   return {

@@ -3,46 +3,51 @@ import type { ChannelName, NotifySettings } from './notice.ts'
 
 type Env = Record<string, string | undefined>
 
-/** Which channels the settings ask for, and what is missing where one cannot work as it is. */
+/** Which channels the settings ask for, and what is missing for those that cannot work. */
 export interface ChannelSetup {
   channels: ChannelName[]
   problems: { channel: ChannelName; problem: string }[]
-  /** Values that must not be told to anybody. */
+  /** Values that must not be shown to anybody. */
   secrets: string[]
 }
 
-/** Reads what is set up. Nothing that sends is loaded for it, so that a daemon that tells nobody stays small. */
+/** Reads which channels are set up. This loads no code that sends, so that a daemon without channels stays small. */
 export function setUpOf(settings: NotifySettings, env: Env, platform?: string): ChannelSetup {
   const { ntfy, slack, telegram } = settings
   const channels: ChannelName[] = []
   const problems: ChannelSetup['problems'] = []
-  const say = (channel: ChannelName, problem: string | undefined) => {
+  const add = (channel: ChannelName, problem: string | undefined) => {
     if (problem === undefined) channels.push(channel)
     else problems.push({ channel, problem })
   }
   if (settings.desktop && findDesktop(env, platform)) channels.push('desktop')
   if (settings.bell) channels.push('bell')
   if (ntfy.topic !== undefined) {
-    say(
+    add(
       'ntfy',
-      missing({ 'ntfy.topic': ntfy.topic, ...(ntfy.token !== undefined && { 'ntfy.token': ntfy.token }) }, env),
+      findMissing({ 'ntfy.topic': ntfy.topic, ...(ntfy.token !== undefined && { 'ntfy.token': ntfy.token }) }, env),
     )
   }
   if (slack.webhook !== undefined)
-    say('slack', missing({ 'slack.webhook': slack.webhook }, env) ?? unfit(slack.webhook, env))
+    add('slack', findMissing({ 'slack.webhook': slack.webhook }, env) ?? findWebhookProblem(slack.webhook, env))
   if (telegram.bot_token !== undefined || telegram.chat_id !== undefined) {
-    say('telegram', missing({ 'telegram.bot_token': telegram.bot_token, 'telegram.chat_id': telegram.chat_id }, env))
+    add(
+      'telegram',
+      findMissing({ 'telegram.bot_token': telegram.bot_token, 'telegram.chat_id': telegram.chat_id }, env),
+    )
   }
-  const secrets = [ntfy.topic, ntfy.token, slack.webhook, telegram.bot_token].map(each => resolveSecret(each, env))
-  return { channels, problems, secrets: secrets.filter(each => each !== undefined) }
+  const secrets = [ntfy.topic, ntfy.token, slack.webhook, telegram.bot_token].map(setting =>
+    resolveSecret(setting, env),
+  )
+  return { channels, problems, secrets: secrets.filter(secret => secret !== undefined) }
 }
 
-/** `env:NAME` is the value of that variable, everything else is the value itself. */
+/** `env:NAME` stands for the value of that variable; anything else is the value itself. */
 export function resolveSecret(setting: string | undefined, env: Env): string | undefined {
   return setting?.startsWith('env:') ? env[setting.slice('env:'.length)] || undefined : setting
 }
 
-function missing(wanted: Record<string, string | undefined>, env: Env): string | undefined {
+function findMissing(wanted: Record<string, string | undefined>, env: Env): string | undefined {
   for (const [key, setting] of Object.entries(wanted)) {
     if (setting === undefined) return `notifications.${key} is not set`
     if (resolveSecret(setting, env) === undefined) {
@@ -52,7 +57,7 @@ function missing(wanted: Record<string, string | undefined>, env: Env): string |
   return undefined
 }
 
-function unfit(webhook: string, env: Env): string | undefined {
+function findWebhookProblem(webhook: string, env: Env): string | undefined {
   const url = resolveSecret(webhook, env) ?? ''
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
     ? undefined

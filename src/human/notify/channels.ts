@@ -1,6 +1,6 @@
 import type { Channel, NoticeKind, SendResult } from './notice.ts'
 
-/** Rings at every terminal that shows a session. Where nobody is, nobody hears it, and that is no failure. */
+/** Rings at every terminal that shows a session. If nobody is attached, nobody hears it, and that is no failure. */
 export function bellChannel(ring: (text: string) => Promise<void>): Channel {
   return {
     name: 'bell',
@@ -29,7 +29,7 @@ const TAGS: Record<NoticeKind, string> = {
   complete: 'white_check_mark',
 }
 
-/** Publishes to a topic of ntfy, as JSON, so that no header has to hold words of an agent. */
+/** Publishes to an ntfy topic, as JSON, so that no header has to hold an agent's text. */
 export function ntfyChannel({ server, topic, token }: Ntfy): Channel {
   return {
     name: 'ntfy',
@@ -44,32 +44,32 @@ export function ntfyChannel({ server, topic, token }: Ntfy): Channel {
   }
 }
 
-/** 2 comes without a sound, 4 is shown above others. */
+/** Priority 2 makes no sound, 4 is shown above others. */
 function priorityOf(kind: NoticeKind, sound: boolean): number {
   if (!sound) return 2
   return kind === 'question' || kind === 'error' ? 4 : 3
 }
 
-/** Posts to an incoming webhook as Slack, Mattermost and others have them. */
+/** Posts to an incoming webhook, as Slack, Mattermost and others offer. */
 export function slackChannel(webhook: string): Channel {
   return {
     name: 'slack',
     send: ({ title, text }, signal) =>
       postJson({
         url: webhook,
-        body: { text: text === '' ? `*${harmless(title)}*` : `*${harmless(title)}*\n${harmless(text)}` },
+        body: { text: text === '' ? `*${escapeMarkup(title)}*` : `*${escapeMarkup(title)}*\n${escapeMarkup(text)}` },
         signal,
         secrets: [webhook, new URL(webhook).pathname],
       }),
   }
 }
 
-/** Angle brackets would be links and mentions (`<!channel>` wakes everybody). */
-function harmless(text: string): string {
+/** Unescaped angle brackets would make links and mentions (`<!channel>` wakes everybody). */
+function escapeMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** A server that does not answer by then is tried again later. */
+/** A server that has not answered after this time is tried again later. */
 const PATIENCE_MS = 15_000
 const LONGEST_REPLY = 4_096
 
@@ -78,44 +78,47 @@ export interface PostJson {
   body: unknown
   headers?: Record<string, string>
   signal: AbortSignal
-  /** Never part of what is told of a failure. */
+  /** Values that never appear in the description of a failure. */
   secrets: readonly string[]
 }
 
-/** Posts JSON; every way to fail is a value, and none of them names a secret. */
+/** Posts JSON. Every failure is returned as a value, and none of them contains a secret. */
 export async function postJson({ url, body, headers, signal, secrets }: PostJson): Promise<SendResult> {
   try {
     const reply = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(body),
-      // An address that sends us elsewhere would be given what was meant for the one that was named.
+      // Following a redirect would send the message to an address that the user did not name.
       redirect: 'error',
       signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
     })
     const text = (await reply.text()).slice(0, LONGEST_REPLY)
     if (reply.ok) return { ok: true }
-    const problem = without(`${reply.status} ${reply.statusText}: ${text.replace(/\s+/g, ' ').slice(0, 200)}`, secrets)
-    return { ok: false, problem, retryAfterMs: retryAfter(reply, text) }
+    const problem = hideSecrets(
+      `${reply.status} ${reply.statusText}: ${text.replace(/\s+/g, ' ').slice(0, 200)}`,
+      secrets,
+    )
+    return { ok: false, problem, retryAfterMs: readRetryAfter(reply, text) }
   } catch (error) {
-    return { ok: false, problem: without(problemIn(error), secrets) }
+    return { ok: false, problem: hideSecrets(describeError(error), secrets) }
   }
 }
 
-/** What went wrong on the way, in the words of its first cause. */
-export function problemIn(error: unknown): string {
+/** A failed request in words, with the message of its cause. */
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.name === 'TimeoutError') return `no answer within ${PATIENCE_MS / 1000} s`
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }
 
-/** Takes secrets out of a text that is logged or shown. */
-export function without(text: string, secrets: readonly string[]): string {
-  return secrets.filter(secret => secret !== '').reduce((left, secret) => left.replaceAll(secret, '[hidden]'), text)
+/** Removes secrets from a text that is logged or shown. */
+export function hideSecrets(text: string, secrets: readonly string[]): string {
+  return secrets.filter(secret => secret !== '').reduce((rest, secret) => rest.replaceAll(secret, '[hidden]'), text)
 }
 
-/** As HTTP says it in seconds, or Telegram in the body. */
-function retryAfter(reply: Response, text: string): number | undefined {
+/** The wait that HTTP asks for in seconds, or Telegram in the body. */
+function readRetryAfter(reply: Response, text: string): number | undefined {
   const seconds = Number(reply.headers.get('retry-after') ?? /"retry_after"\s*:\s*(\d+)/.exec(text)?.[1])
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 3600) * 1000 : undefined
 }

@@ -8,10 +8,9 @@ import type { OutboxRow } from '../../store/tables.ts'
 import type { Channel, Notice, NoticeKind, NotifyMessage, NotifySettings, SendResult } from './notice.ts'
 
 /**
- * One channel's way of telling: rows that are due are gathered for a moment, what was settled meanwhile is left out, what
- * falls into quiet hours is put off, and the rest is said in as few messages as fit. A failure puts the channel's rows off;
- * nothing else waits for it. Between a message and the note that it was said a crash says it once more: told twice is
- * better than not at all.
+ * Delivery on one channel: rows that are due are gathered for a moment, settled decisions are dropped, quiet hours postpone rows,
+ * and the rest goes out in as few messages as possible. A failure postpones only this channel's rows. A crash between sending a
+ * message and recording that sends the message once more: twice is better than not at all.
  */
 export interface Delivery {
   channel: Channel
@@ -26,14 +25,15 @@ export interface Delivery {
 }
 
 interface Times {
-  /** How long one that comes alone waits for company: well below the two seconds in which a person is told. */
+  /** How long a single row waits for others: well below the two seconds within which a person must be told. */
   gatherMs: number
-  /** A burst is over when nothing has come for this long, and is not waited for longer than that. */
+  /** A burst is over when nothing new has come for this long. */
   burstPauseMs: number
+  /** The longest wait for the end of a burst. */
   burstMs: number
   firstRetryMs: number
   longestRetryMs: number
-  /** After this nobody wants to hear it any more. */
+  /** A notice that could not be sent for this long is given up. */
   giveUpMs: number
 }
 
@@ -46,19 +46,19 @@ const TIMES: Times = {
   giveUpMs: 3 * 24 * 60 * 60_000,
 }
 
-/** Reminders that are nearly due come along with one that is. */
+/** Reminders that become due within this time are sent together with one that is due. */
 const COMPANY_MS = 10 * 60_000
-/** The clock may be set and the machine may sleep: a far time is looked at again. */
+/** The clock may be set and the machine may sleep, so a far time is checked again now and then. */
 const LONGEST_SLEEP_MS = 60 * 60_000
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** Says what is due on a channel until the signal ends it. Never throws. */
+/** Sends what is due on a channel until the signal ends it. Never throws. */
 export async function deliver(delivery: Delivery): Promise<void> {
   const { channel, signal, log = silentLog } = delivery
   const times = { ...TIMES, ...delivery.times }
   while (!signal.aborted) {
     try {
-      await untilDue(delivery)
+      await waitUntilDue(delivery)
       if (!signal.aborted) await gather(delivery, times)
       if (!signal.aborted) await tell(delivery, times)
     } catch (error) {
@@ -69,12 +69,12 @@ export async function deliver(delivery: Delivery): Promise<void> {
   }
 }
 
-/** Until something is due. With nothing to wait for there is no timer. */
-async function untilDue({ channel, store, clock, news, signal }: Delivery): Promise<void> {
+/** Waits until something is due. If nothing is scheduled, no timer is set. */
+async function waitUntilDue({ channel, store, clock, news, signal }: Delivery): Promise<void> {
   while (!signal.aborted) {
-    const over = new AbortController()
-    const either = AbortSignal.any([signal, over.signal])
-    // Listened for before the look, so that what comes between the two is not missed.
+    const finished = new AbortController()
+    const either = AbortSignal.any([signal, finished.signal])
+    // Listening starts before the query, so that a row that is added in between is not missed.
     const woken = news(either)
     try {
       await store.outbox.setBack(channel.name, clock.now())
@@ -84,20 +84,20 @@ async function untilDue({ channel, store, clock, news, signal }: Delivery): Prom
       const timer = waitMs > NEVER / 2 ? [] : [pause(Math.min(waitMs, LONGEST_SLEEP_MS), either)]
       await Promise.race([woken, ...timer])
     } finally {
-      over.abort()
+      finished.abort()
     }
   }
 }
 
 async function gather({ channel, store, clock, signal }: Delivery, times: Times): Promise<void> {
-  const began = clock.now()
+  const startedAt = clock.now()
   await pause(times.gatherMs, signal)
-  let seen = (await store.outbox.due(channel.name, clock.now())).length
-  while (seen > ROLL_UP_ABOVE && clock.now() - began < times.burstMs && !signal.aborted) {
+  let count = (await store.outbox.due(channel.name, clock.now())).length
+  while (count > ROLL_UP_ABOVE && clock.now() - startedAt < times.burstMs && !signal.aborted) {
     await pause(times.burstPauseMs, signal)
-    const now = (await store.outbox.due(channel.name, clock.now())).length
-    if (now === seen) return
-    seen = now
+    const newCount = (await store.outbox.due(channel.name, clock.now())).length
+    if (newCount === count) return
+    count = newCount
   }
 }
 
@@ -106,73 +106,78 @@ async function tell(delivery: Delivery, times: Times): Promise<void> {
   const settings = await delivery.settings()
   const now = clock.now()
   const companyMs = Math.min(COMPANY_MS, (settings.remind_minutes * 60_000) / 6)
-  const due = (await store.outbox.due(channel.name, now + companyMs)).map(read)
-  const company = due.filter(({ row }) => row.next_at <= now || row.state === 'told')
-  const { open, settled } = await stillOpen(company, store)
+  const due = (await store.outbox.due(channel.name, now + companyMs)).map(readNotice)
+  const together = due.filter(({ row }) => row.next_at <= now || row.state === 'told')
+  const { open, settled } = await stillOpen(together, store)
   await store.outbox.update(idsOf(settled), { state: 'done' })
-  const awake = await rescheduleQuiet(open, settings, { store, now })
-  const untold = new Set(awake)
-  for (const { message, rows } of compose(awake, settings.sound)) {
+  const allowed = await rescheduleQuiet(open, settings, { store, now })
+  const unsent = new Set(allowed)
+  for (const { message, rows } of composeMessages(allowed, settings.sound)) {
     crashPoint('outbox.before-send')
     const sent = await channel.send(message, signal)
     crashPoint('outbox.after-send')
-    if (signal.aborted) return // it is tried again by the next daemon
+    if (signal.aborted) return // the next daemon tries it again
     if (sent.ok) {
       await recordSent(rows, settings, { store, now: clock.now() })
-      for (const told of rows) untold.delete(told)
+      for (const notice of rows) unsent.delete(notice)
     } else {
       log.warn({ channel: channel.name, problem: sent.problem }, 'notification could not be sent; it is tried again')
-      await rescheduleFailed([...untold], sent, { store, now: clock.now(), times })
+      await rescheduleFailed([...unsent], sent, { store, now: clock.now(), times })
       return
     }
   }
 }
 
-function read(row: DueNotice['row']): DueNotice {
+function readNotice(row: DueNotice['row']): DueNotice {
   return { row, notice: JSON.parse(row.body) as Notice }
 }
 
-/** What was answered or withdrawn before it could be told is not told. */
+/** Decisions that were answered or withdrawn meanwhile are not sent. */
 async function stillOpen(
   rows: DueNotice[],
   store: Delivery['store'],
 ): Promise<{ open: DueNotice[]; settled: DueNotice[] }> {
   const open: DueNotice[] = []
   const settled: DueNotice[] = []
-  for (const told of rows) {
-    const { decision } = told.notice
+  for (const due of rows) {
+    const { decision } = due.notice
     const found = decision && (await store.escalations.get(decision.number))
-    if (decision && found?.state !== 'open') settled.push(told)
-    else open.push(told)
+    if (decision && found?.state !== 'open') settled.push(due)
+    else open.push(due)
   }
   return { open, settled }
 }
 
-interface At {
+interface RescheduleDeps {
   store: Delivery['store']
   now: number
 }
 
-async function rescheduleQuiet(rows: DueNotice[], settings: NotifySettings, { store, now }: At): Promise<DueNotice[]> {
-  const awake: DueNotice[] = []
+/** Postpones the rows that fall into quiet hours, and returns the others. */
+async function rescheduleQuiet(
+  rows: DueNotice[],
+  settings: NotifySettings,
+  { store, now }: RescheduleDeps,
+): Promise<DueNotice[]> {
+  const allowed: DueNotice[] = []
   const later = new Map<number, DueNotice[]>()
-  for (const told of rows) {
-    const until = quietUntil(told.notice.kind, settings, now)
-    if (until === undefined) awake.push(told)
-    else later.set(until, [...(later.get(until) ?? []), told])
+  for (const due of rows) {
+    const until = quietUntil(due.notice.kind, settings, now)
+    if (until === undefined) allowed.push(due)
+    else later.set(until, [...(later.get(until) ?? []), due])
   }
   for (const [until, quiet] of later) await store.outbox.update(idsOf(quiet), { next_at: until })
-  return awake
+  return allowed
 }
 
-/** A decision may be reminded of, each time after twice as long, so often and no more. */
-async function recordSent(rows: DueNotice[], settings: NotifySettings, { store, now }: At): Promise<void> {
+/** Schedules the next reminder of a decision, each time after twice as long, up to the number in the settings. */
+async function recordSent(rows: DueNotice[], settings: NotifySettings, { store, now }: RescheduleDeps): Promise<void> {
   await store.outbox.update(idsOf(rows.filter(({ notice }) => !notice.decision)), { state: 'done', problem: null })
   const decisions = rows.filter(({ notice }) => notice.decision)
   const byCount = Map.groupBy(decisions, ({ row }) => (row.state === 'told' ? row.reminders + 1 : 0))
   for (const [reminders, same] of byCount) {
-    const again = reminders < settings.reminders
-    const next_at = again ? now + settings.remind_minutes * 60_000 * 2 ** reminders : NEVER
+    const isRemindedAgain = reminders < settings.reminders
+    const next_at = isRemindedAgain ? now + settings.remind_minutes * 60_000 * 2 ** reminders : NEVER
     await store.outbox.update(idsOf(same), { state: 'told', reminders, next_at, problem: null })
   }
 }
@@ -182,22 +187,22 @@ type Failed = Extract<SendResult, { ok: false }>
 async function rescheduleFailed(
   rows: DueNotice[],
   sent: Failed,
-  { store, now, times }: At & { times: Times },
+  { store, now, times }: RescheduleDeps & { times: Times },
 ): Promise<void> {
   for (const [tries, same] of Map.groupBy(rows, ({ row }) => row.tries)) {
     const backoffMs = Math.min(times.longestRetryMs, times.firstRetryMs * 2 ** Math.min(tries, 20))
     const next_at = now + Math.max(backoffMs, sent.retryAfterMs ?? 0)
     const [old, young] = [
       same.filter(isOld(now - times.giveUpMs)),
-      same.filter(told => !isOld(now - times.giveUpMs)(told)),
+      same.filter(due => !isOld(now - times.giveUpMs)(due)),
     ]
     await store.outbox.update(idsOf(old), { state: 'failed', tries: tries + 1, problem: sent.problem })
     await store.outbox.update(idsOf(young), { tries: tries + 1, next_at, problem: sent.problem })
   }
 }
 
-/** A decision that still waits is worth telling however late. */
-function isOld(before: number): (told: DueNotice) => boolean {
+/** A decision that still waits is never too old to send. */
+function isOld(before: number): (due: DueNotice) => boolean {
   return ({ row, notice }) => row.created_at < before && !notice.decision
 }
 
@@ -206,44 +211,44 @@ function idsOf(rows: DueNotice[]): number[] {
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined) // ended early: the caller looks at the signal
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined) // ended early: the caller checks the signal
 }
 
-/** A row with its notice read. */
+/** A row with its parsed notice. */
 interface DueNotice {
   row: OutboxRow
   notice: Notice
 }
 
-/** More than this at once are one message. */
+/** More rows than this at once become one message. */
 const ROLL_UP_ABOVE = 3
-const LISTED = 5
+const MOST_LISTED = 5
 
-/** The messages that tell rows that are due together, each with the rows it tells. */
-function compose(rows: DueNotice[], sound: boolean): { message: NotifyMessage; rows: DueNotice[] }[] {
-  if (rows.length > ROLL_UP_ABOVE) return [{ message: rolledUp(rows, sound), rows }]
-  return rows.map(told => ({ message: single(told, sound), rows: [told] }))
+/** The messages for rows that are due together, each with the rows that it covers. */
+function composeMessages(rows: DueNotice[], sound: boolean): { message: NotifyMessage; rows: DueNotice[] }[] {
+  if (rows.length > ROLL_UP_ABOVE) return [{ message: composeRollUp(rows, sound), rows }]
+  return rows.map(due => ({ message: composeSingle(due, sound), rows: [due] }))
 }
 
-function single({ row, notice }: DueNotice, sound: boolean): NotifyMessage {
+function composeSingle({ row, notice }: DueNotice, sound: boolean): NotifyMessage {
   const { kind, title, text, decision } = notice
   return { kind, title: row.state === 'told' ? `Still waiting: ${title}` : title, text, decision, sound }
 }
 
-function rolledUp(rows: DueNotice[], sound: boolean): NotifyMessage {
+function composeRollUp(rows: DueNotice[], sound: boolean): NotifyMessage {
   const counts = Map.groupBy(rows, ({ notice }) => notice.kind)
-  const said = ORDER.flatMap(kind => {
+  const summary = ORDER.flatMap(kind => {
     const count = counts.get(kind)?.length ?? 0
     return count === 0 ? [] : [`${count} ${NOUNS[kind](count)}`]
   })
   const first = ORDER.find(kind => counts.has(kind)) ?? 'question'
-  const listed = rows.slice(0, LISTED).map(({ notice }) => `• ${notice.title}`)
-  const more = rows.length > LISTED ? [`… and ${rows.length - LISTED} more`] : []
+  const listed = rows.slice(0, MOST_LISTED).map(({ notice }) => `• ${notice.title}`)
+  const more = rows.length > MOST_LISTED ? [`… and ${rows.length - MOST_LISTED} more`] : []
   const ask = rows.some(({ notice }) => notice.decision) ? ['Answer them: pcc pending'] : []
-  return { kind: first, title: said.join(', '), text: [...listed, ...more, ...ask].join('\n'), sound }
+  return { kind: first, title: summary.join(', '), text: [...listed, ...more, ...ask].join('\n'), sound }
 }
 
-/** What a person must act on stands first. */
+/** What a person must act on comes first. */
 const ORDER: readonly NoticeKind[] = ['question', 'error', 'report', 'rate_limit', 'complete']
 
 const NOUNS: Record<NoticeKind, (count: number) => string> = {
@@ -270,7 +275,7 @@ export function quietUntil(kind: NoticeKind, settings: QuietSettings, now: numbe
       if (then.getTime() > now && !isQuiet(then, settings)) return then.getTime()
     }
   }
-  return now + DAY_MS // quiet on every day: looked at again, for the settings may change
+  return now + DAY_MS // every day is quiet: checked again later, because the settings may change
 }
 
 function isQuiet(at: Date, { quiet_hours, working_days }: QuietSettings): boolean {

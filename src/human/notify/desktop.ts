@@ -4,7 +4,7 @@ import type { Channel, NotifyMessage, SendResult } from './notice.ts'
 
 type Env = Record<string, string | undefined>
 
-/** A desktop that does not answer must not hold the others up. */
+/** A desktop that does not answer must not delay the other channels. */
 const PATIENCE_MS = 10_000
 
 export interface Desktop {
@@ -12,7 +12,7 @@ export interface Desktop {
   via: 'notify-send' | 'osascript'
 }
 
-/** The program that shows notifications on this desktop; nothing on a machine without one. */
+/** Finds the program that shows notifications on this desktop; undefined on a machine without a desktop. */
 export function findDesktop(env: Env, platform: string = process.platform): Desktop | undefined {
   const via = platform === 'darwin' ? 'osascript' : 'notify-send'
   if (via === 'notify-send' && !(env['DBUS_SESSION_BUS_ADDRESS'] || env['DISPLAY'] || env['WAYLAND_DISPLAY']))
@@ -21,20 +21,20 @@ export function findDesktop(env: Env, platform: string = process.platform): Desk
   return program === undefined ? undefined : { program, via }
 }
 
-/** Shows it on the desktop. Words travel as arguments, never as a part of a script or a command line. */
+/** Shows notices on the desktop. Text is passed as arguments, never as a part of a script or a command line. */
 export function desktopChannel({ program, via }: Desktop, env: Env): Channel {
-  const argsOf = via === 'osascript' ? osascriptArgs : notifySendArgs
-  return { name: 'desktop', send: (message, signal) => run(program, argsOf(message), { env, signal }) }
+  const buildArgs = via === 'osascript' ? osascriptArgs : notifySendArgs
+  return { name: 'desktop', send: (message, signal) => run(program, buildArgs(message), { env, signal }) }
 }
 
 function notifySendArgs({ kind, title, text, sound }: NotifyMessage): string[] {
   const urgency = kind === 'question' || kind === 'error' ? 'critical' : 'normal'
   const hint = sound ? ['--hint=string:sound-name:message-new-instant'] : ['--hint=boolean:suppress-sound:true']
-  return ['--app-name=PerpetualCC', `--urgency=${urgency}`, ...hint, '--', title, markup(text)]
+  return ['--app-name=PerpetualCC', `--urgency=${urgency}`, ...hint, '--', title, escapeMarkup(text)]
 }
 
-/** The body may hold markup, which an agent's words must not become. */
-function markup(text: string): string {
+/** The body may hold markup, and an agent's text must not become markup. */
+function escapeMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
@@ -44,7 +44,7 @@ const SCRIPT = (sound: string) => [
   'end run',
 ]
 
-/** The first argument is ours and begins with a letter: what follows it is never read as an option. */
+/** The first argument is ours and begins with a letter, so the following ones are never read as options. */
 function osascriptArgs({ title, text, sound }: NotifyMessage): string[] {
   const lines = SCRIPT(sound ? ' sound name "Ping"' : '').flatMap(line => ['-e', line])
   return [...lines, 'PerpetualCC', title, text]
@@ -52,9 +52,9 @@ function osascriptArgs({ title, text, sound }: NotifyMessage): string[] {
 
 function run(program: string, args: string[], { env, signal }: { env: Env; signal: AbortSignal }): Promise<SendResult> {
   return new Promise(resolve => {
-    execFile(program, args, { env, signal, timeout: PATIENCE_MS, killSignal: 'SIGKILL' }, (error, _out, said) => {
+    execFile(program, args, { env, signal, timeout: PATIENCE_MS, killSignal: 'SIGKILL' }, (error, _stdout, stderr) => {
       if (!error) resolve({ ok: true })
-      else resolve({ ok: false, problem: said.trim().split('\n')[0]?.slice(0, 200) || error.message.slice(0, 200) })
+      else resolve({ ok: false, problem: stderr.trim().split('\n')[0]?.slice(0, 200) || error.message.slice(0, 200) })
     })
   })
 }

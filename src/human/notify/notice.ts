@@ -5,19 +5,19 @@ import type { AnswerEscalation } from '../../domain/escalation.ts'
 
 export type NotifySettings = Config['notifications']
 
-/** What people are told of; the switches `notifications.on_…` have the same names. */
+/** The kinds of notices; the switches `notifications.on_…` have the same names. */
 export type NoticeKind = 'question' | 'complete' | 'rate_limit' | 'error' | 'report'
 
 export type ChannelName = 'desktop' | 'bell' | 'ntfy' | 'slack' | 'telegram'
 
-/** What one event is worth telling, in words that may leave the machine: redacted, and without control characters. */
+/** What people are told about an event, as text that may leave the machine: redacted, and without control characters. */
 export interface Notice {
   kind: NoticeKind
   /** Two notices with the same key are one. */
   key: string
   title: string
   text: string
-  /** It waits for an answer under this number. */
+  /** The decision that waits for an answer, if any. */
   decision?: NoticeDecision | undefined
   /** A person is at a terminal that shows it: only the bell is rung. */
   bellOnly?: true
@@ -25,16 +25,16 @@ export interface Notice {
 
 export interface NoticeDecision {
   number: number
-  /** Of the row itself: a number alone may mean another question in another data directory. */
+  /** A hash of the row itself: the same number may be another question in another data directory. */
   mark: string
   kind: 'permission' | 'question' | 'error' | 'review'
-  /** Labels of what can be chosen, where one question is asked. */
+  /** Labels of the options, if exactly one question is asked. */
   options: string[]
-  /** Questions asked at once. */
-  deps: number
+  /** How many questions are asked at once. */
+  parts: number
 }
 
-/** One message as a channel says it: a notice, or the roll-up of many. */
+/** One message for a channel: a notice, or the roll-up of many. */
 export interface NotifyMessage {
   kind: NoticeKind
   title: string
@@ -43,7 +43,7 @@ export interface NotifyMessage {
   sound: boolean
 }
 
-/** Whether it was said. A failure is tried again later; nothing is thrown. */
+/** Whether a message was sent. A failure is tried again later; nothing is thrown. */
 export type SendResult = { ok: true } | { ok: false; problem: string; retryAfterMs?: number | undefined }
 
 /** A way to reach a person. */
@@ -52,11 +52,11 @@ export interface Channel {
   send(message: NotifyMessage, signal: AbortSignal): Promise<SendResult>
 }
 
-/** Settles a decision; throws an error that says in words why that cannot be. */
-export type AnswerDecision = (number: number, said: RemoteAnswer) => Promise<void>
+/** Settles a decision; throws an error whose message says why that is not possible. */
+export type AnswerDecision = (number: number, answer: RemoteAnswer) => Promise<void>
 export type RemoteAnswer = Pick<AnswerEscalation, 'verdict' | 'answer' | 'by'>
 
-/** More shapes than a log needs: what is told leaves the machine. Every repetition is bounded: an agent chooses the text. */
+/** More patterns than a log needs, because notices leave the machine. Every repetition is bounded, because agents choose the text. */
 const SECRET_SHAPES: [RegExp, string][] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, '[hidden key]'],
   [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, '[hidden token]'],
@@ -64,7 +64,7 @@ const SECRET_SHAPES: [RegExp, string][] = [
   [/\b(npm_|glpat-|hf_|dop_v1_|pypi-|tk_)[A-Za-z0-9_-]{16,}/g, '$1[hidden]'],
   [/\b\d{8,10}:[A-Za-z0-9_-]{30,}/g, '[hidden token]'],
   [/\b([sr]k_(?:live|test)_|whsec_|SG\.)[A-Za-z0-9_.-]{16,}/g, '$1[hidden]'],
-  // What stands behind a flag of a command. Of a token only what looks like one: people also ask about flags.
+  // The value after a flag of a command. After a token flag only what looks like a token is hidden: people also ask about flags.
   [/((?<![\w-])--?[\w-]{0,40}?(?:password|passwd|passphrase)\s+)(?!-)("[^"]*"|'[^']*'|[^\s"']+)/gi, '$1[hidden]'],
   [
     /((?<![\w-])--[\w-]{0,40}?(?:secret|token|api-?key|credential)s?\s+)(?!-)("[^"]*"|'[^']*'|(?=\S*\d)[^\s"']{4,}|[^\s"']{16,})/gi,
@@ -83,13 +83,13 @@ const SECRET_SHAPES: [RegExp, string][] = [
   ],
 ]
 
-const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
 /** Text that may leave the machine: no secrets, no control or invisible characters, and not longer than `longest`. */
 export function toSafeText(text: string, longest: number, hidden: Iterable<string> = []): string {
-  const visible = stripVTControlCharacters(text.slice(0, LONGEST_READ)).replace(UNSEEN, '')
+  const visible = stripVTControlCharacters(text.slice(0, LONGEST_READ)).replace(INVISIBLE, '')
   let clean = redactText(visible, hidden)
-  for (const [shape, instead] of SECRET_SHAPES) clean = clean.replace(shape, instead)
+  for (const [shape, replacement] of SECRET_SHAPES) clean = clean.replace(shape, replacement)
   const trimmed = clean.trim()
   return trimmed.length > longest ? `${trimmed.slice(0, longest - 1).toWellFormed()}…` : trimmed.toWellFormed()
 }
@@ -99,5 +99,5 @@ export function toSafeLine(text: string, longest: number, hidden: Iterable<strin
   return toSafeText(text.slice(0, LONGEST_READ).replace(/\s+/g, ' '), longest, hidden)
 }
 
-/** A tool's whole output is no notification, and patterns over megabytes take their time. */
+/** A notice need not quote a tool's whole output, and patterns take long over megabytes. */
 const LONGEST_READ = 20_000

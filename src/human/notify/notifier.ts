@@ -10,15 +10,15 @@ import { type Delivery, deliver } from './deliver.ts'
 import type { AnswerDecision, ChannelName, Notice, NotifySettings } from './notice.ts'
 import { openChannel } from './open-channel.ts'
 
-const KEPT_MS = 30 * 24 * 60 * 60_000
-const AGAIN_MS = 5_000
+const KEEP_MS = 30 * 24 * 60 * 60_000
+const RETRY_MS = 5_000
 
 export interface Notifier {
   store: Store
-  /** The settings as they are now; those of a project may switch kinds off. */
+  /** The current settings; those of a project may switch kinds of notices off. */
   settings(project?: string): Promise<NotifySettings>
   env: Record<string, string | undefined>
-  /** The event after which is news, where none were ever told. */
+  /** The event to start after, if no notice was ever sent. */
   since: number
   answer: AnswerDecision
   ring(text: string): Promise<void>
@@ -28,7 +28,7 @@ export interface Notifier {
   times?: Delivery['times']
 }
 
-/** Tells people what happens, on every channel that is set up, until the signal ends it. Never throws. */
+/** Sends notices on every channel that is set up, until the signal ends it. Never throws. */
 export async function startNotifier(notifier: Notifier): Promise<void> {
   const { store, env, signal, clock = systemClock, log = silentLog, times } = notifier
   const settings = await notifier.settings()
@@ -36,100 +36,99 @@ export async function startNotifier(notifier: Notifier): Promise<void> {
   for (const { channel, problem } of problems) log.warn({ channel, problem }, 'notification channel is not set up')
   if (channels.length === 0 || !settings.enabled) return
   const unhide = log.hide(secrets)
-  await store.outbox.prune(clock.now() - KEPT_MS)
-  const bells = new Set<() => void>()
+  await store.outbox.prune(clock.now() - KEEP_MS)
+  const wakers = new Set<() => void>()
   const news = (until: AbortSignal) =>
     new Promise<void>(resolve => {
       const wake = () => {
-        bells.delete(wake)
+        wakers.delete(wake)
         until.removeEventListener('abort', wake)
         resolve()
       }
-      bells.add(wake)
+      wakers.add(wake)
       until.addEventListener('abort', wake, { once: true })
       if (until.aborted) wake()
     })
   const added = () => {
-    for (const wake of [...bells]) wake()
+    for (const wake of [...wakers]) wake()
   }
   const { since } = notifier
   const watching = { store, channels, settingsFor: notifier.settings, since, hidden: secrets, clock, signal, added }
-  const works = [keepOn(() => watchEvents(watching), 'events could not be followed', notifier)]
+  const jobs = [keepRunning(() => watchEvents(watching), 'events could not be followed', notifier)]
   for (const name of channels) {
     const channel = await openChannel(name, { settings, env, ring: notifier.ring })
     const delivery = { channel, store, settings: notifier.settings, news, clock, log, signal }
-    works.push(deliver({ ...delivery, ...(times ? { times } : {}) }))
+    jobs.push(deliver({ ...delivery, ...(times ? { times } : {}) }))
   }
   if (channels.includes('telegram')) {
-    const { telegramBot } = await import('./telegram.ts')
-    const { answersFromTelegram } = await import('./telegram.ts')
+    const { receiveTelegramAnswers, telegramBot } = await import('./telegram.ts')
     const bot = telegramBot(settings.telegram, env)
-    works.push(answersFromTelegram({ bot, store, answer: notifier.answer, log, signal }))
+    jobs.push(receiveTelegramAnswers({ bot, store, answer: notifier.answer, log, signal }))
   }
   log.info({ channels }, 'people are told what happens')
-  await Promise.all(works)
+  await Promise.all(jobs)
   unhide()
 }
 
-/** Begins anew after a failure: the disk may be full for a while. */
-async function keepOn(
-  work: () => Promise<void>,
+/** Starts the job again after a failure: the disk may be full for a while. */
+async function keepRunning(
+  job: () => Promise<void>,
   problem: string,
   { log = silentLog, signal }: Notifier,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      await work()
+      await job()
     } catch (error) {
       if (!signal.aborted) log.error({ error }, problem)
     }
-    await sleep(AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined) // the daemon stops
+    await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined) // the daemon stops
   }
 }
 
 const CURSOR = 'notifications'
-/** Events that tell nothing move the cursor only now and then: to read them again costs nothing. */
-const STEP = 1_000
-/** Found after a long time without notifications: what is older is no news, except what still waits. */
+/** Events without a notice move the cursor only every so many ids: reading them again costs nothing. */
+const CURSOR_STEP = 1_000
+/** After a long time without notifications, older events are no news, except decisions that still wait. */
 const STALE_MS = 24 * 60 * 60_000
 
 export interface WatchEvents {
   store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events' | 'runs'>
   channels: readonly ChannelName[]
-  /** The switches as they are for a project, by its directory. */
+  /** The switches for a project, by its directory. */
   settingsFor(project: string | undefined): Promise<Pick<NotifySettings, Switch>>
-  /** Where to begin the first time. */
+  /** The event to start after the first time. */
   since: number
   hidden: readonly string[]
   clock: Clock
   signal: AbortSignal
-  /** Something is to be told. */
+  /** Called when a notice was added to the outbox. */
   added(): void
 }
 
 type Switch = 'enabled' | 'on_question' | 'on_complete' | 'on_rate_limit' | 'on_error' | 'on_report'
 
-/** Follows the events from where it stopped last and puts what is worth telling into the outbox, each once a channel. */
+/** Follows the events from where it stopped last and puts notices into the outbox, each once per channel. */
 async function watchEvents(watch: WatchEvents): Promise<void> {
   const { store, since, signal } = watch
-  const known = await store.outbox.cursor(CURSOR)
-  // Kept from the first moment on: who dies before there is anything to tell is followed by one that begins here as well.
-  if (known === undefined) await store.outbox.moveCursor(CURSOR, since)
-  let saved = known ?? since
+  const cursor = await store.outbox.cursor(CURSOR)
+  // The cursor is saved at once: if this daemon dies before the first notice, the next one starts from the same event.
+  if (cursor === undefined) await store.outbox.moveCursor(CURSOR, since)
+  let saved = cursor ?? since
   for await (const event of store.follow(saved, { signal, alone: true })) {
     if (await take(event, watch)) saved = event.id
-    else if (event.id - saved >= STEP) {
+    else if (event.id - saved >= CURSOR_STEP) {
       await store.outbox.moveCursor(CURSOR, event.id)
       saved = event.id
     }
   }
 }
 
-/** True where the cursor was moved past it. */
+/** Returns whether the cursor was moved past the event. */
 async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const { store, clock } = watch
   if (event.kind === 'escalation.answered') {
-    // The next time the same number is open it is news again.
+    // If the same number is opened again, it is news again.
     await store.transaction(async tx => {
       await store.outbox.forget(keyOf(event.body.number), tx)
       await store.outbox.moveCursor(CURSOR, event.id, tx)

@@ -9,7 +9,7 @@ export interface OpenChannel {
   ring(text: string): Promise<void>
 }
 
-/** Opens a channel that is set up; its code is loaded now. */
+/** Opens a channel that is set up; its code is loaded only now. */
 export async function openChannel(name: ChannelName, { settings, env, ring }: OpenChannel): Promise<Channel> {
   switch (name) {
     case 'desktop': {
@@ -28,8 +28,7 @@ export async function openChannel(name: ChannelName, { settings, env, ring }: Op
     case 'slack':
       return (await import('./channels.ts')).slackChannel(resolveSecret(settings.slack.webhook, env) ?? '')
     case 'telegram': {
-      const { telegramBot } = await import('./telegram.ts')
-      const { telegramChannel } = await import('./telegram.ts')
+      const { telegramBot, telegramChannel } = await import('./telegram.ts')
       return telegramChannel(telegramBot(settings.telegram, env))
     }
     default:

@@ -5,7 +5,7 @@ import type { Log } from '../../base/log.ts'
 import type { Store } from '../../store/store.ts'
 import { markDecision } from './build-notices.ts'
 import { resolveSecret } from './channel-setup.ts'
-import { postJson, problemIn, without } from './channels.ts'
+import { describeError, hideSecrets, postJson } from './channels.ts'
 import {
   type AnswerDecision,
   type Channel,
@@ -17,8 +17,8 @@ import {
   toSafeLine,
 } from './notice.ts'
 
-/** Longer than Telegram holds a poll open. */
-const SLACK_MS = 15_000
+/** How much longer we wait for a reply than Telegram holds a poll open. */
+const POLL_MARGIN_MS = 15_000
 const POLL_SECONDS = 50
 
 const Chat = z.object({ id: z.number() })
@@ -34,7 +34,7 @@ const Posted = z.object({
   reply_markup: Markup.optional(),
 })
 
-/** What somebody did in a chat that the bot is in: pressed a button, or wrote. Whatever else there is is left out. */
+/** What somebody did in a chat with the bot: pressed a button, or wrote. Other fields are ignored. */
 export const TelegramUpdate = z.object({
   update_id: z.number(),
   callback_query: z
@@ -49,10 +49,10 @@ const Updates = z.object({ ok: z.literal(true), result: z.array(z.unknown()) })
 /** A bot and the one chat it talks to. */
 export interface TelegramBot {
   readonly chat: string
-  /** The bot's own id, as its token says. */
+  /** The bot's own id, taken from its token. */
   readonly id: string
   call(method: string, body: Record<string, unknown>, signal: AbortSignal): Promise<SendResult>
-  /** What happened since, waiting for it; a failure is a value. */
+  /** Waits for updates since the offset; a failure is returned as a value. */
   updates(
     offset: number,
     signal: AbortSignal,
@@ -78,44 +78,44 @@ export function telegramBot(
           headers: { 'content-type': 'application/json' },
           body: JSON.stringify({ offset, timeout: POLL_SECONDS, allowed_updates: ['callback_query', 'message'] }),
           redirect: 'error',
-          signal: AbortSignal.any([signal, AbortSignal.timeout(POLL_SECONDS * 1000 + SLACK_MS)]),
+          signal: AbortSignal.any([signal, AbortSignal.timeout(POLL_SECONDS * 1000 + POLL_MARGIN_MS)]),
         })
         const body: unknown = await reply.json()
         const read = Updates.safeParse(body)
         if (!reply.ok || !read.success) {
-          return { problem: without(`${reply.status}: ${JSON.stringify(body).slice(0, 200)}`, secrets) }
+          return { problem: hideSecrets(`${reply.status}: ${JSON.stringify(body).slice(0, 200)}`, secrets) }
         }
         return readUpdates(read.data.result, offset)
       } catch (error) {
-        return { problem: without(problemIn(error), secrets) }
+        return { problem: hideSecrets(describeError(error), secrets) }
       }
     },
   }
 }
 
-/** One that cannot be read is passed over, or it would come again for ever. */
+/** An update that cannot be read is skipped, or it would come again for ever. */
 function readUpdates(raw: unknown[], offset: number): { updates: TelegramUpdate[]; next: number } {
-  const updates = raw.flatMap(each => {
-    const read = TelegramUpdate.safeParse(each)
+  const updates = raw.flatMap(update => {
+    const read = TelegramUpdate.safeParse(update)
     return read.success ? [read.data] : []
   })
-  const ids = raw.flatMap(each => {
-    const id = (each as { update_id?: unknown } | null)?.update_id
+  const ids = raw.flatMap(update => {
+    const id = (update as { update_id?: unknown } | null)?.update_id
     return typeof id === 'number' ? [id] : []
   })
   return { updates, next: Math.max(offset, ...ids.map(id => id + 1)) }
 }
 
-/** Sends to the one chat; what waits for an answer has buttons, and what replies to it is an answer in words. */
+/** Sends to the one chat. A decision has buttons, and a reply to its message is an answer as text. */
 export function telegramChannel(bot: TelegramBot): Channel {
   return {
     name: 'telegram',
-    send: (message, signal) => bot.call('sendMessage', bodyOf(message, bot.chat), signal),
+    send: (message, signal) => bot.call('sendMessage', buildBody(message, bot.chat), signal),
   }
 }
 
-/** Without a parse mode: an agent's words are never markup. */
-function bodyOf({ title, text, decision, sound }: NotifyMessage, chat_id: string): Record<string, unknown> {
+/** Sets no parse mode, so that an agent's text is never markup. */
+function buildBody({ title, text, decision, sound }: NotifyMessage, chat_id: string): Record<string, unknown> {
   return {
     chat_id,
     text: text === '' ? title : `${title}\n\n${text}`,
@@ -125,7 +125,7 @@ function bodyOf({ title, text, decision, sound }: NotifyMessage, chat_id: string
   }
 }
 
-/** What a press says. */
+/** What a pressed button means. */
 type ButtonPress = { number: number; mark: string } & ({ verdict: 'allow' | 'deny' } | { option: number })
 
 interface Button {
@@ -133,29 +133,32 @@ interface Button {
   callback_data: string
 }
 
-/** Telegram shows long words cut; data may have 64 bytes. */
+/** Telegram cuts long labels; `callback_data` may have 64 bytes. */
 const LONGEST_LABEL = 40
 
 /** The buttons under a message: one for each option, or yes and no. */
-function buttonsFor({ number, mark, kind, options, deps }: NoticeDecision): Button[][] {
-  const button = (text: string, what: string): Button => ({
+function buttonsFor({ number, mark, kind, options, parts }: NoticeDecision): Button[][] {
+  const button = (text: string, choice: string): Button => ({
     text: text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL - 1).toWellFormed()}…` : text,
-    callback_data: `${number}:${mark}:${what}`,
+    callback_data: `${number}:${mark}:${choice}`,
   })
   if (kind !== 'question') {
     const [yes, no] = kind === 'error' ? ['Try again', 'Leave it'] : ['Approve', 'Deny']
     return [[button(yes ?? '', 'allow'), button(no ?? '', 'deny')]]
   }
-  const choices = deps === 1 ? options.map((label, index) => [button(`${index + 1}. ${label}`, String(index + 1))]) : []
+  const choices =
+    parts === 1 ? options.map((label, index) => [button(`${index + 1}. ${label}`, String(index + 1))]) : []
   return [...choices, [button('Do not answer', 'deny')]]
 }
 
-/** Reads the data of a button; nothing where it is none of ours. */
+/** Reads the data of a button; undefined if it is not one of ours. */
 export function readPress(data: string | undefined): ButtonPress | undefined {
-  const [, number, mark, what] = /^(\d{1,9}):([0-9a-f]{12}):(allow|deny|\d{1,2})$/.exec(data ?? '') ?? []
-  if (number === undefined || mark === undefined || what === undefined) return undefined
-  const of = { number: Number(number), mark }
-  return what === 'allow' || what === 'deny' ? { ...of, verdict: what } : { ...of, option: Number(what) }
+  const [, number, mark, choice] = /^(\d{1,9}):([0-9a-f]{12}):(allow|deny|\d{1,2})$/.exec(data ?? '') ?? []
+  if (number === undefined || mark === undefined || choice === undefined) return undefined
+  const decision = { number: Number(number), mark }
+  return choice === 'allow' || choice === 'deny'
+    ? { ...decision, verdict: choice }
+    : { ...decision, option: Number(choice) }
 }
 
 const FIRST_RETRY_MS = 2_000
@@ -169,27 +172,27 @@ export interface TelegramAnswers {
   signal: AbortSignal
 }
 
-/** Takes answers from the one chat, by long polling, until the signal ends it. Never throws. */
-export async function answersFromTelegram(deps: TelegramAnswers): Promise<void> {
+/** Receives answers from the one chat, by long polling, until the signal ends it. Never throws. */
+export async function receiveTelegramAnswers(deps: TelegramAnswers): Promise<void> {
   const { bot, log, signal } = deps
   let offset = 0
   let retryMs = FIRST_RETRY_MS
   while (!signal.aborted) {
-    const got = await bot.updates(offset, signal)
-    if ('problem' in got) {
+    const received = await bot.updates(offset, signal)
+    if ('problem' in received) {
       if (signal.aborted) return
-      log.warn({ problem: got.problem }, 'Telegram could not be asked for answers; it is tried again')
+      log.warn({ problem: received.problem }, 'Telegram could not be asked for answers; it is tried again')
       await sleep(retryMs, undefined, { signal, ref: false }).catch(() => undefined) // the daemon stops
       retryMs = Math.min(LONGEST_RETRY_MS, retryMs * 2)
       continue
     }
     retryMs = FIRST_RETRY_MS
-    for (const update of got.updates) await take(update, deps)
-    offset = got.next
+    for (const update of received.updates) await handleUpdate(update, deps)
+    offset = received.next
   }
 }
 
-async function take({ callback_query: press, message }: TelegramUpdate, deps: TelegramAnswers): Promise<void> {
+async function handleUpdate({ callback_query: press, message }: TelegramUpdate, deps: TelegramAnswers): Promise<void> {
   const { bot, log, signal } = deps
   const chat = press ? press.message?.chat.id : message?.chat.id
   if (String(chat) !== bot.chat) {
@@ -200,41 +203,41 @@ async function take({ callback_query: press, message }: TelegramUpdate, deps: Te
     return
   }
   if (press) {
-    const wanted = readPress(press.data)
-    const told = wanted ? await settle(wanted, saidBy(wanted, press.from), deps) : UNKNOWN
-    await bot.call('answerCallbackQuery', { callback_query_id: press.id, text: told.text.slice(0, 190) }, signal)
-    if (press.message && told.over) await close(press.message, told.text, deps)
+    const button = readPress(press.data)
+    const outcome = button ? await settle(button, toAnswer(button, press.from), deps) : UNKNOWN
+    await bot.call('answerCallbackQuery', { callback_query_id: press.id, text: outcome.text.slice(0, 190) }, signal)
+    if (press.message && outcome.over) await closeMessage(press.message, outcome.text, deps)
     return
   }
   const asked = message?.reply_to_message
   if (!message?.text || !asked || String(asked.from?.id) !== bot.id) return
-  const wanted = asked.reply_markup?.inline_keyboard.flat().map(({ callback_data }) => readPress(callback_data))[0]
-  if (!wanted) return
-  const told = await settle(wanted, await wordsOf(message.text, wanted, message.from, deps), deps)
-  await bot.call('sendMessage', { chat_id: bot.chat, text: told.text }, signal)
-  if (told.over) await close(asked, told.text, deps)
+  const button = asked.reply_markup?.inline_keyboard.flat().map(({ callback_data }) => readPress(callback_data))[0]
+  if (!button) return
+  const outcome = await settle(button, await readReply(message.text, button, message.from, deps), deps)
+  await bot.call('sendMessage', { chat_id: bot.chat, text: outcome.text }, signal)
+  if (outcome.over) await closeMessage(asked, outcome.text, deps)
 }
 
 interface AnswerOutcome {
   text: string
-  /** Its buttons have no more to say. */
+  /** Whether the decision is settled, so that the buttons go. */
   over: boolean
 }
 
 const UNKNOWN: AnswerOutcome = { text: 'This button is not of this pcc.', over: true }
 
-/** The mark must be that of the row: a number alone may be another question in another data directory. */
+/** The mark must be that of the row: the same number may be another question in another data directory. */
 async function settle(
   { number, mark }: ButtonPress,
-  said: RemoteAnswer,
+  given: RemoteAnswer,
   { store, answer, log }: TelegramAnswers,
 ): Promise<AnswerOutcome> {
   try {
-    const found = await store.escalations.get(number)
-    if (!found || markDecision(found) !== mark) return UNKNOWN
-    await answer(number, said)
-    const words = said.verdict === undefined ? 'answered' : said.verdict === 'allow' ? 'approved' : 'denied'
-    return { text: `Decision ${number}: ${words} by ${said.by}.`, over: true }
+    const escalation = await store.escalations.get(number)
+    if (!escalation || markDecision(escalation) !== mark) return UNKNOWN
+    await answer(number, given)
+    const verb = given.verdict === undefined ? 'answered' : given.verdict === 'allow' ? 'approved' : 'denied'
+    return { text: `Decision ${number}: ${verb} by ${given.by}.`, over: true }
   } catch (error) {
     const over = error instanceof AppError && OVER.has(error.code)
     if (!(error instanceof AppError)) log.error({ number, error }, 'an answer from Telegram could not be taken')
@@ -244,20 +247,20 @@ async function settle(
 
 const OVER = new Set(['escalation_answered', 'escalation_withdrawn', 'escalation_unknown'])
 
-function saidBy(press: ButtonPress, from: { username?: string | undefined } | undefined): RemoteAnswer {
+function toAnswer(press: ButtonPress, from: { username?: string | undefined } | undefined): RemoteAnswer {
   return { by: nameOf(from), ...('verdict' in press ? { verdict: press.verdict } : { answer: String(press.option) }) }
 }
 
-/** To a question that has several parts each line answers one. */
-async function wordsOf(
+/** Reads a text reply. If a question has several parts, each line answers one. */
+async function readReply(
   text: string,
   { number }: ButtonPress,
   from: { username?: string | undefined } | undefined,
   { store }: TelegramAnswers,
 ): Promise<RemoteAnswer> {
-  const found = await store.escalations.get(number).catch(() => undefined)
+  const escalation = await store.escalations.get(number).catch(() => undefined)
   const by = nameOf(from)
-  if (found && found.kind !== 'question') {
+  if (escalation && escalation.kind !== 'question') {
     const verdict = /^\s*(yes|y|approve|allow)\s*$/i.test(text)
       ? 'allow'
       : /^\s*(no|n|deny)\s*$/i.test(text)
@@ -265,22 +268,23 @@ async function wordsOf(
         : undefined
     return verdict ? { by, verdict } : { by, answer: text }
   }
-  const questions = found?.input['questions']
+  const questions = escalation?.input['questions']
   const parts = Array.isArray(questions) ? questions.length : 1
   return { by, answer: parts > 1 ? text.split('\n').filter(line => line.trim() !== '') : text }
 }
 
-/** A name that the person chose themselves, so it is kept apart from every other by where it came from. */
+/** People choose these names themselves, so `(Telegram)` sets them apart from all others. */
 function nameOf(from: { username?: string | undefined } | undefined): string {
   return from?.username ? toSafeLine(`${from.username} (Telegram)`, 40) : 'you (Telegram)'
 }
 
-async function close(
+/** Adds the outcome to the message and removes its buttons. */
+async function closeMessage(
   message: { message_id: number; text?: string | undefined },
-  told: string,
+  outcome: string,
   deps: TelegramAnswers,
 ): Promise<void> {
   const { bot, signal } = deps
-  const text = `${(message.text ?? '').slice(0, 3_000)}\n\n✔ ${told}`.trim()
+  const text = `${(message.text ?? '').slice(0, 3_000)}\n\n✔ ${outcome}`.trim()
   await bot.call('editMessageText', { chat_id: bot.chat, message_id: message.message_id, text }, signal)
 }

@@ -3,7 +3,7 @@ import { createFence, resolveRealPath } from '../paths/fence.ts'
 import { assessCommand } from './assess.ts'
 import type { AssessJob } from './classify.ts'
 
-// Assesses one command at a time; its owner ends it when that takes too long.
+// Assesses one command at a time; the owner terminates this worker if that takes too long.
 parentPort?.on('message', ({ command, cwd, fence }: AssessJob) => {
   parentPort?.postMessage(assessCommand(command, { cwd, fence: createFence(fence, resolveRealPath) }))
 })

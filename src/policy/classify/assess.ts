@@ -14,12 +14,12 @@ interface AssessContext {
   cwd: string
 }
 
-/** What a command is. Never throws: what goes wrong inside is a reason, and HIGH. */
-export function assessCommand(command: string, around: AssessContext): Assessment {
+/** Assesses a command. Never throws: an internal failure is a reason, and HIGH. */
+export function assessCommand(command: string, context: AssessContext): Assessment {
   const early = precheck(command)
   if (isUnreadable(command)) return buildAssessment(makePiece(command, early), normaliseCommand(command))
   try {
-    return buildAssessment(makePiece(command, early, walkCommand(command, around)), normaliseCommand(command))
+    return buildAssessment(makePiece(command, early, walkCommand(command, context)), normaliseCommand(command))
   } catch (error) {
     return refuseCommand(
       command,
@@ -28,7 +28,7 @@ export function assessCommand(command: string, around: AssessContext): Assessmen
   }
 }
 
-/** The assessment of a command that nothing could be found out about. */
+/** The assessment of a command that could not be examined. */
 export function refuseCommand(command: string, text: string): Assessment {
   const reason: Reason = { code: 'policy.failed', risk: 'HIGH', text, at: [0, command.length] }
   return buildAssessment(makePiece(command, [reason]), normaliseCommand(command))
@@ -51,10 +51,10 @@ function hijacksGit(piece: Piece): boolean {
   const all = [piece]
   let isSet = false
   let isCalled = false
-  for (let one = all.pop(); one !== undefined; one = all.pop()) {
-    all.push(...one.pieces)
-    isSet ||= one.reasons.some(({ code }) => code === 'env.hijack')
-    isCalled ||= /(^|\/)git(-[^/]*)?$/.test(one.argv?.[0] ?? '')
+  for (let next = all.pop(); next !== undefined; next = all.pop()) {
+    all.push(...next.pieces)
+    isSet ||= next.reasons.some(({ code }) => code === 'env.hijack')
+    isCalled ||= /(^|\/)git(-[^/]*)?$/.test(next.argv?.[0] ?? '')
   }
   return isSet && isCalled
 }
@@ -65,7 +65,7 @@ function makePiece(text: string, early: Reason[], walked?: Piece): Piece {
   return piece
 }
 
-/** Blanks are put together only where that cannot change the meaning. */
+/** Runs of blanks are collapsed only where that cannot change the meaning. */
 function normaliseCommand(command: string): string {
   const text = command.replaceAll('\r\n', '\n').trim()
   return `Bash ${/['"\\\n#`$<]/.test(text) ? text : text.replace(/[ \t]+/g, ' ')}`
@@ -73,63 +73,66 @@ function normaliseCommand(command: string): string {
 
 interface ToolIdentity {
   tool: string
-  /** Servers that we started ourselves: their tools are ours by that, never by their name. */
+  /** Servers that we started ourselves. Only that makes a tool ours, never its name. */
   ownServers: readonly string[]
 }
 
-/** What a tool call is that is no command. */
+/** Assesses a tool call that is no command. */
 export function assessTool(
   use: Exclude<ToolUse, { does: 'command' }>,
-  named: ToolIdentity,
-  around: AssessContext,
+  identity: ToolIdentity,
+  context: AssessContext,
 ): Assessment {
-  const { reason, about } = judge(use, named, around)
-  const text = about === undefined ? named.tool : `${named.tool} ${about}`
+  const { reason, about } = judge(use, identity, context)
+  const text = about === undefined ? identity.tool : `${identity.tool} ${about}`
   return buildAssessment({ text, risk: 'LOW', reasons: [reason], pieces: [] }, text)
 }
 
 function judge(
   use: Exclude<ToolUse, { does: 'command' }>,
-  named: ToolIdentity,
-  around: AssessContext,
+  identity: ToolIdentity,
+  context: AssessContext,
 ): { reason: Reason; about?: string } {
   switch (use.does) {
     case 'nothing':
       return { reason: { code: 'tool.own', risk: 'LOW', text: "the agent's own bookkeeping" } }
     case 'read':
     case 'write':
-      return { reason: judgePath(use.path, use.does, around), about: shown(use.path, around) }
+      return { reason: judgePath(use.path, use.does, context), about: normalisePath(use.path, context) }
     case 'search':
       return {
-        reason: judgeSearch(use, around),
-        about: [use.base && shown(use.base, around), use.glob].filter(Boolean).join(' '),
+        reason: judgeSearch(use, context),
+        about: [use.base && normalisePath(use.base, context), use.glob].filter(Boolean).join(' '),
       }
     case 'fetch':
       return { reason: judgeAddress(use.url), about: use.url }
     case 'look-up':
       return { reason: { code: 'net.search', risk: 'MEDIUM', text: 'it asks a search engine' } }
     case 'server':
-      return { reason: judgeServer(use, named) }
+      return { reason: judgeServer(use, identity) }
     case 'unknown':
       return {
-        reason: { code: 'tool.unknown', risk: soundsDestructive(named.tool) ? 'HIGH' : 'MEDIUM', text: use.why },
+        reason: { code: 'tool.unknown', risk: soundsDestructive(identity.tool) ? 'HIGH' : 'MEDIUM', text: use.why },
       }
   }
 }
 
-/** A search reads as wide as its folder and the fixed beginning of its pattern. */
-function judgeSearch({ base, glob, reads }: Extract<ToolUse, { does: 'search' }>, around: AssessContext): Reason {
-  const folder = judgePath(base ?? around.cwd, 'read', around)
+/** A search is judged by its folder and the fixed beginning of its pattern. */
+function judgeSearch({ base, glob, reads }: Extract<ToolUse, { does: 'search' }>, context: AssessContext): Reason {
+  const folder = judgePath(base ?? context.cwd, 'read', context)
   if (folder.risk !== 'LOW' || glob === undefined) return folder
-  // Braces are alternatives to the searcher: `{.env,*.ts}` is both.
+  // The search expands braces: `{.env,*.ts}` means both.
   const globs = expandBraces(glob) ?? [glob]
-  if (reads && globs.some(one => globFindsSecret(one) || judgePath(one, 'read', around).code === 'path.secret'))
+  if (
+    reads &&
+    globs.some(pattern => globFindsSecret(pattern) || judgePath(pattern, 'read', context).code === 'path.secret')
+  )
     return { code: 'path.secret', risk: 'HIGH', text: `${glob} finds files with secrets` }
   const fixed = glob.replace(/[^/]*[*?[{!].*$/s, '')
-  return fixed === '' ? folder : judgePath(fixed, 'read', around)
+  return fixed === '' ? folder : judgePath(fixed, 'read', context)
 }
 
-/** Words in the name of a foreign tool that tell what it does. */
+/** Words in the name of a foreign tool that suggest destruction. */
 const DESTRUCTIVE =
   /(^|[_\-.:]|[a-z](?=[A-Z]))(delete|remove|drop|destroy|purge|wipe|truncate|kill|terminate|revoke|reset|force|format|uninstall|erase|shutdown|merge|publish|deploy|transfer|pay|refund|send|exec|execute|eval|run_command|shell)/i
 
@@ -144,8 +147,8 @@ function judgeServer({ server, tool }: Extract<ToolUse, { does: 'server' }>, { o
   return { code: 'tool.server', risk: 'MEDIUM', text: `${tool} belongs to the server ${server}` }
 }
 
-/** One spelling for one file, so that a remembered answer is found again. */
-function shown(path: string, { cwd, fence }: AssessContext): string {
+/** Spells a path in one way, so that a remembered answer is found again. */
+function normalisePath(path: string, { cwd, fence }: AssessContext): string {
   const place = locatePath(path, cwd, fence)
   if (place.where === 'strange') return path
   return place.where === 'inside' ? `./${place.relative}` : place.path
@@ -163,7 +166,7 @@ export function judgeAddress(address: string): Reason {
     return { code: 'net.metadata', risk: 'HIGH', text: `${url.hostname} hands out the machine's credentials` }
   if (PRIVATE.test(host) || !/[.:]/.test(host))
     return { code: 'net.inside', risk: 'MEDIUM', text: `${url.hostname} is inside the network` }
-  // A page is named by its path; what is long and unreadable behind it may be data that leaves.
+  // A page is named by its path; a long query or fragment may be data that leaves the machine.
   if (url.search.length + url.hash.length > 400 || url.pathname.length > 800)
     return { code: 'net.long', risk: 'MEDIUM', text: 'the address carries a lot of data' }
   return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.hostname}` }
@@ -171,6 +174,6 @@ export function judgeAddress(address: string): Reason {
 
 const METADATA =
   /^(169\.254\.\d+\.\d+|168\.63\.129\.16|100\.100\.100\.200|192\.0\.0\.192|metadata(\.google\.internal|\.azure\.com)?|instance-data(\.ec2\.internal)?|\[fd00:ec2:.*|\[::ffff:a9fe:.*|\[fe80::a9fe:.*)$/i
-/** Addresses of this machine and its network, and names that lead there. `new URL` has written numbers in one way already. */
+/** Addresses of this machine and its network, and names that lead there. `new URL` has already normalised numeric hosts. */
 const PRIVATE =
   /^((127|10|0)\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(1[6-9]|2\d|3[01])\.\d+\.\d+|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+|\[(::1?|::ffff:.*|f[cd].*|fe[89ab].*)\]|(.*\.)?(localhost|local|internal|lan|home|corp|intranet|private|home\.arpa|nip\.io|sslip\.io|localtest\.me|lvh\.me))$/i

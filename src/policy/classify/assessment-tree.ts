@@ -1,31 +1,31 @@
 import { type Assessment, highestRisk, isHigherRisk, type Piece, type Reason } from '../../domain/assessment.ts'
 import type { Arg } from '../shell/args.ts'
 
-/** A new piece below another, for a node of the tree. */
+/** Adds a piece below another, for a node of the shell tree. */
 export function addNodePiece(parent: Piece, node: { at: Piece['at'] }, text: string): Piece {
   return addPiece(parent, { text, ...(node.at && { at: node.at }) })
 }
 
-/** A new piece below another. */
+/** Adds a piece below another. */
 export function addPiece(parent: Piece, { text, at }: { text: string; at?: Arg['at'] }): Piece {
   const piece: Piece = { text, risk: 'LOW', reasons: [], pieces: [], ...(at && { at }) }
   parent.pieces.push(piece)
   return piece
 }
 
-/** Says something about a piece. */
+/** Adds a reason to a piece. */
 export function addReason(piece: Piece, reason: Reason): undefined {
   piece.reasons.push(reason)
 }
 
-/** Makes everything said about a piece and what is below it point at one place. */
+/** Makes all reasons of a piece and of the pieces below it point at one place. */
 export function pointAt(piece: Piece, at: Arg['at']): undefined {
   piece.at = at
   for (const reason of piece.reasons) reason.at = at
   for (const inner of piece.pieces) pointAt(inner, at)
 }
 
-/** Fills in the risk of every piece from its own reasons and those below it, and gives the reasons of all. */
+/** Sets the risk of every piece from its own reasons and those below it, and returns all reasons. */
 function collectReasons(piece: Piece): Reason[] {
   const below = piece.pieces.flatMap(collectReasons)
   const all = [...piece.reasons, ...below]
@@ -33,7 +33,7 @@ function collectReasons(piece: Piece): Reason[] {
   return all
 }
 
-/** Puts an assessment together: every reason of every piece, the highest first. */
+/** Builds an assessment: every reason of every piece, highest risk first. */
 export function buildAssessment(piece: Piece, normalised: string): Assessment {
   const reasons = unique(collectReasons(piece)).sort((one, other) =>
     isHigherRisk(one.risk, other.risk) ? -1 : isHigherRisk(other.risk, one.risk) ? 1 : 0,
@@ -49,30 +49,30 @@ function unique(reasons: Reason[]): Reason[] {
   })
 }
 
-/** The parse as a small tree, one line a piece with its risk, and under it what was said about it. */
+/** The assessment as a small tree: one line per piece with its risk, and its reasons below. */
 export function explainTree({ pieces }: Assessment): string[] {
-  return pieces.flatMap(piece => lines(unwrapped(piece), ''))
+  return pieces.flatMap(piece => lines(unwrap(piece), ''))
 }
 
-/** A request that is one plain command is shown once. */
-function unwrapped(piece: Piece): Piece {
+/** A request that is one plain command is toSafeLine once. */
+function unwrap(piece: Piece): Piece {
   const [only, second] = piece.pieces
-  const same =
+  const isSame =
     only !== undefined && second === undefined && piece.reasons.length === 0 && only.text === piece.text.trim()
-  return same ? only : piece
+  return isSame ? only : piece
 }
 
 function lines(piece: Piece, indent: string): string[] {
-  const said = piece.reasons.map(({ risk, code, text }) => `${indent}  - ${risk} ${code}: ${shown(text)}`)
+  const reasons = piece.reasons.map(({ risk, code, text }) => `${indent}  - ${risk} ${code}: ${toSafeLine(text)}`)
   return [
-    `${indent}${piece.risk} ${shown(piece.text)}`,
-    ...said,
+    `${indent}${piece.risk} ${toSafeLine(piece.text)}`,
+    ...reasons,
     ...piece.pieces.flatMap(inner => lines(inner, `${indent}  `)),
   ]
 }
 
-/** One line, nothing that a terminal would obey. */
-function shown(text: string): string {
+/** The text on one line, without characters that a terminal would act on. */
+function toSafeLine(text: string): string {
   const flat = text.replace(/\s+/g, ' ').replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '?')
   return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat
 }

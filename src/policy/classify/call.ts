@@ -10,35 +10,35 @@ import { addPiece, addReason } from './assessment-tree.ts'
 import { judgeAssignment } from './environment.ts'
 import { judgeFile, judgeSecret } from './judge-file.ts'
 
-/** What a program is fed on standard input, if that is not the agent's own. */
+/** What a program gets on standard input, if that is not the agent's own. */
 export interface StandardInput {
-  /** Bytes of another program. */
+  /** Whether the input comes from another program. */
   piped: boolean
   /** The text of a here-document or here-string, or the file of `<`. */
   text?: Arg
   file?: Arg
-  /** What stands before it in the pipe, the first first. */
+  /** The programs before it in the pipe, in order. */
   upstream?: readonly Upstream[]
 }
 
-/** A program about to run: who, with what, fed how. Rules look at it and say what they see. */
+/** A program call, with its arguments and standard input, as rules see it. Rules report with its methods. */
 export interface ProgramCall {
-  /** Base name, lower case as the table has it. */
+  /** The base name, spelled as in the table of programs. */
   name: string
   head: Arg
   args: Arg[]
   feed: StandardInput
   scope: Scope
   fence: Fence
-  /** The shell itself looks for it, so that a function of that name counts. */
+  /** Whether the shell itself looks the program up, so that a function of that name counts. */
   direct: boolean
-  /** Adds a reason; `at` is the word it is about, the program's own when left out. */
+  /** Adds a reason; `at` is the word that it is about, by default the program's name. */
   say(code: string, risk: Risk, text: string, at?: Arg): undefined
-  /** Judges a word as a path; a hole is unknown. Says nothing for a LOW one. */
+  /** Judges a word as a path; a hole makes it unknown. Adds nothing for a LOW path. */
   path(arg: Arg, access: Access): undefined
-  /** Says something only if the word is the path of a secret. */
+  /** Adds a reason only if the word is the path of a secret. */
   secret(arg: Arg): undefined
-  /** Judges words as a command of their own, in this place. */
+  /** Judges words as a command of their own, run by this one. */
   run(args: readonly Arg[]): undefined
   /** The shell sets a variable from here on (`export A=1`). */
   set(name: string, value: Arg, at: Arg): undefined
@@ -49,8 +49,8 @@ export interface ProgramCall {
 }
 
 /**
- * A rule for a program: says what it sees, nothing when the call is LOW. What a rule can do returns `undefined`, so that it
- * can end with `return call.say(…)`.
+ * A rule for a program: adds reasons, or none if the call is LOW. The methods of a call return `undefined`, so that a rule can
+ * end with `return call.say(…)`.
  */
 export type ProgramRule = (call: ProgramCall) => void
 
@@ -66,9 +66,9 @@ interface CallContext {
   shell: (script: Arg) => undefined
 }
 
-/** The call that a rule gets to see, with hands that write what it says into the piece; `undefined` when there is no word. */
-export function createCall(args: readonly Arg[], around: CallContext): ProgramCall | undefined {
-  const { piece, scope, fence, feed } = around
+/** The call that a rule gets; its methods add reasons to the piece. `undefined` if there are no words. */
+export function createCall(args: readonly Arg[], context: CallContext): ProgramCall | undefined {
+  const { piece, scope, fence, feed } = context
   const [head, ...rest] = args
   if (head === undefined) return undefined
   const where = { scope, fence, add: (reason: Piece['reasons'][number]) => addReason(piece, reason) }
@@ -79,7 +79,7 @@ export function createCall(args: readonly Arg[], around: CallContext): ProgramCa
     feed,
     scope,
     fence,
-    direct: around.depth === 0,
+    direct: context.depth === 0,
     say: (code, risk, text, at = head) => addReason(piece, { code, risk, text, at: at.at }),
     path: (arg, access) => judgeFile(arg, access, where),
     secret: arg => judgeSecret(arg, where),
@@ -97,26 +97,26 @@ export function createCall(args: readonly Arg[], around: CallContext): ProgramCa
     run: inner => {
       const [first] = inner
       if (first === undefined) return
-      const text = inner.map(one => one.value.replaceAll(HOLE, '…')).join(' ')
+      const text = inner.map(arg => arg.value.replaceAll(HOLE, '…')).join(' ')
       const below = addPiece(piece, { text, at: first.at })
       below.derived = true
-      around.run(inner, below)
+      context.run(inner, below)
     },
-    shell: around.shell,
+    shell: context.shell,
   }
 }
 
-/** A program that stands before another in a pipe. */
+/** A program that comes before another in a pipe. */
 export interface Upstream {
   words: Arg[]
   /** Its here-document. */
   text?: Arg
 }
 
-/** What a part of a pipe is, as far as the parts behind it need to know. */
+/** What the later parts of a pipe need to know about an earlier part. */
 export function readUpstream(node: ShellNode, scope: Scope): Upstream {
   if (node.is === 'command') {
-    const body = node.redirects.findLast(one => one.body !== undefined)?.body
+    const body = node.redirects.findLast(redirect => redirect.body !== undefined)?.body
     return { words: expandWords(node.words, scope), ...(body && { text: expandText(body, scope) }) }
   }
   const last = node.is === 'pipeline' ? node.parts.at(-1) : node.body.at(-1)

@@ -14,16 +14,16 @@ import { mayBeSlow } from '../shell/parse.ts'
 import { assessCommand, assessTool, refuseCommand } from './assess.ts'
 import { readToolUse } from './tool-use.ts'
 
-/** A request as the policy looks at it. */
+/** A request as the policy sees it. */
 export interface ClassifyRequest {
   tool: string
   input: unknown
   /** Real path of the project. */
   project: string
   home: string
-  /** Where relative paths begin; the project when left out. */
+  /** The directory for relative paths; the boundary when left out. */
   cwd?: string
-  /** The task's own worktree: with one, it is the boundary instead of a project that lies elsewhere. */
+  /** The task's own worktree. If the project is not inside it, the worktree is the boundary instead of the project. */
   worktree?: WorktreeFence | undefined
   safeDirectories?: readonly string[]
   /** Names of the MCP servers that we started. */
@@ -31,59 +31,59 @@ export interface ClassifyRequest {
 }
 
 export interface Classifier extends Disposable {
-  /** At once for what is small; later for a long command, which is read in a worker with a deadline. */
-  classify(question: ClassifyRequest): Assessment | Promise<Assessment>
+  /** Returns at once for a small request. A long command is read in a worker with a deadline. */
+  classify(request: ClassifyRequest): Assessment | Promise<Assessment>
 }
 
 interface ClassifierOptions {
-  /** Follows paths in place of the disk. It cannot cross to the worker: with it, everything is read here and at once. */
+  /** Resolves paths instead of the disk. A function cannot cross to the worker, so with it everything is read here and at once. */
   realPath?: Fence['realPath']
   deadlineMs?: number
 }
 
 const SAFE_DIRECTORIES = ['src/', 'tests/', 'lib/', 'app/', 'packages/']
 
-/** A classifier with its own worker. It keeps nothing alive and remembers nothing between requests. */
+/** A classifier with its own worker. It keeps no process alive and remembers nothing between requests. */
 export function openClassifier({ realPath, deadlineMs }: ClassifierOptions = {}): Classifier {
-  const lane = openAssessWorker(deadlineMs === undefined ? {} : { deadlineMs })
+  const worker = openAssessWorker(deadlineMs === undefined ? {} : { deadlineMs })
   return {
-    classify(question) {
-      const { worktree, home, safeDirectories: safe = SAFE_DIRECTORIES } = question
-      // A project that is one folder of its repository is the same folder of the worktree.
-      const boundary = worktree && !isInside(question.project, worktree.top) ? worktree.top : question.project
+    classify(request) {
+      const { worktree, home, safeDirectories: safe = SAFE_DIRECTORIES } = request
+      // If the project is one folder of its repository, the boundary is the same folder of the worktree.
+      const boundary = worktree && !isInside(request.project, worktree.top) ? worktree.top : request.project
       const data: FenceData = { boundary, home, safe, worktree }
-      const cwd = question.cwd ?? boundary
-      const around = { cwd, fence: createFence(data, realPath ?? resolveRealPath) }
-      const use = readToolUse(question.tool, question.input)
+      const cwd = request.cwd ?? boundary
+      const context = { cwd, fence: createFence(data, realPath ?? resolveRealPath) }
+      const use = readToolUse(request.tool, request.input)
       if (use.does !== 'command')
-        return assessTool(use, { tool: question.tool, ownServers: question.ownServers ?? [] }, around)
+        return assessTool(use, { tool: request.tool, ownServers: request.ownServers ?? [] }, context)
       const { command, unfenced } = use
-      if (realPath !== undefined || !mayBeSlow(command)) return fenced(assessCommand(command, around), unfenced)
-      return lane.assess({ command, cwd, fence: data }).then(assessment => fenced(assessment, unfenced))
+      if (realPath !== undefined || !mayBeSlow(command)) return judgeSandbox(assessCommand(command, context), unfenced)
+      return worker.assess({ command, cwd, fence: data }).then(assessment => judgeSandbox(assessment, unfenced))
     },
-    [Symbol.dispose]: () => lane[Symbol.dispose](),
+    [Symbol.dispose]: () => worker[Symbol.dispose](),
   }
 }
 
-/** A person put a sandbox below the gate: a call that asks to leave it is for a person to allow, whatever it runs. */
-function fenced(assessment: Assessment, unfenced: boolean): Assessment {
+/** If a call asks to leave the sandbox, a person must allow that, whatever it runs: a person has put the sandbox there. */
+function judgeSandbox(assessment: Assessment, unfenced: boolean): Assessment {
   if (!unfenced || assessment.risk === 'HIGH') return assessment
   const leaves: Reason = { code: 'sandbox.off', risk: 'MEDIUM', text: 'it asks to run outside of the sandbox' }
   const normalised = `${assessment.normalised} (outside of the sandbox)`
   return { ...assessment, risk: 'MEDIUM', reasons: [leaves, ...assessment.reasons], normalised }
 }
 
-/** One request, with a classifier for it alone. */
-export function classify(question: ClassifyRequest, options: ClassifierOptions = {}): Assessment | Promise<Assessment> {
+/** Classifies one request with a classifier of its own. */
+export function classify(request: ClassifyRequest, options: ClassifierOptions = {}): Assessment | Promise<Assessment> {
   const classifier = openClassifier(options)
-  const assessment = classifier.classify(question)
+  const assessment = classifier.classify(request)
   if (!(assessment instanceof Promise)) return assessment
   return assessment.finally(() => classifier[Symbol.dispose]())
 }
 
-/** From asking to answering, the start of the worker not included: hostile input ends here. */
+/** From request to answer, without the start of the worker: hostile input is cut off after this time. */
 const DEADLINE_MS = 80
-/** A worker that does not even start is a broken installation; nobody may wait for it for ever. */
+/** A worker that does not even start means a broken installation; nobody may wait for it for ever. */
 const START_MS = 10_000
 
 export interface AssessJob {
@@ -92,7 +92,7 @@ export interface AssessJob {
   fence: FenceData
 }
 
-/** Assesses commands that may take long, apart from the event loop and with a deadline that ends in HIGH. */
+/** Assesses commands that may take long, outside of the event loop. A command that misses the deadline is HIGH. */
 export interface AssessWorker extends Disposable {
   assess(job: AssessJob): Promise<Assessment>
 }
@@ -107,10 +107,10 @@ function openAssessWorker({ deadlineMs = DEADLINE_MS } = {}): AssessWorker {
       worker ??= startWorker()
       return await askWorker(await worker, job, deadlineMs)
     } catch {
-      // Too slow, out of memory or gone: all the same here, for what could not be assessed is refused.
-      const ended = worker
+      // The worker was too slow, out of memory or gone. In every case a command that could not be assessed is refused.
+      const failed = worker
       worker = undefined
-      ended?.then(one => one.terminate()).catch(() => undefined)
+      failed?.then(thread => thread.terminate()).catch(() => undefined)
       return refuseCommand(job.command, 'it could not be read in time')
     }
   }
@@ -122,20 +122,20 @@ function openAssessWorker({ deadlineMs = DEADLINE_MS } = {}): AssessWorker {
       return assessment
     },
     [Symbol.dispose]() {
-      worker?.then(one => one.terminate()).catch(() => undefined)
+      worker?.then(thread => thread.terminate()).catch(() => undefined)
       worker = undefined
     },
   }
 }
 
-/** The worker runs from source as `.ts` and from the published package as `.js`, whichever this file is. */
+/** The worker has the same extension as this file: `.ts` from source, `.js` in the published package. */
 async function startWorker(): Promise<Worker> {
   const worker = new Worker(entryUrl('policy/classify/assess-worker'), {
     resourceLimits: { maxOldGenerationSizeMb: 128, stackSizeMb: 4 },
     env: {},
     execArgv: [],
   })
-  // Warm: the first real command must not pay for loading and compiling.
+  // Warms the worker up: the first real command must not pay for loading and compiling.
   await askWorker(worker, { command: 'true', cwd: '/', fence: { boundary: '/', home: '/', safe: [] } }, START_MS)
   worker.unref()
   return worker

@@ -27,11 +27,11 @@ const HIJACK: RegExp[] = [
   /^(ANSIBLE_.*|TF_CLI_.*|TF_CLI_ARGS.*|VAGRANT_.*|PACKER_.*|HELM_.*|KUBE_EDITOR|DOCKER_CONFIG|NIX_.*|GUIX_.*)$/,
 ]
 
-/** Variables that send a program somewhere else or change what it trusts: asked about, and not shouted at. */
+/** Variables that send a program somewhere else or change what it trusts: MEDIUM, not HIGH. */
 const REDIRECT =
   /^(IFS|HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_.*|OPENSSL_.*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|CURL_HOME|WGETRC|KUBECONFIG|DOCKER_(HOST|CONTEXT|TLS.*|CERT.*)|CONTAINER_HOST|AWS_.*|AZURE_.*|GOOGLE_.*|GCLOUD_.*|CLOUDSDK_.*|(https?|all|ftp|no)_proxy|GREP_OPTIONS|GREP_COLORS?|POSIXLY_CORRECT|BLOCK_SIZE|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|PG(HOST|SERVICE.*|PASSFILE|SYSCONFDIR|DATABASE|USER|PORT)|MYSQL_.*|REDISCLI_.*|DATABASE_URL|DB_.*|CLAUDE.*|ANTHROPIC_.*|OPENAI_.*|PCC_.*|GEMINI_.*|CODEX_.*|TF_VAR_.*|TF_.*|VAULT_.*|CONSUL_.*|NOMAD_.*|RAILS_ENV|RACK_ENV|DJANGO_SETTINGS_MODULE|FLASK_APP|SPRING_.*)$/i
 
-/** Variables that only say how to talk, how much, or which of the project's own modes to use. */
+/** Variables that only set language, verbosity, or one of the project's own modes. */
 const HARMLESS =
   /^(NODE_ENV|BABEL_ENV|APP_ENV|CI|CONTINUOUS_INTEGRATION|DEBUG|VERBOSE|QUIET|LANG|LANGUAGE|LC_[A-Z]+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CLICOLOR(_FORCE)?|COLUMNS|LINES|PORT|HOST|LOG_LEVEL|LOGLEVEL|RUST_BACKTRACE|RUST_LOG|RUST_MIN_STACK|RUST_TEST_THREADS|CARGO_(TERM_COLOR|INCREMENTAL|PROFILE_.*|TERM_.*|TARGET_DIR)|PYTHON(UNBUFFERED|DONTWRITEBYTECODE|IOENCODING|UTF8|HASHSEED|FAULTHANDLER|ASYNCIODEBUG)|PYTEST_TIMEOUT|GO111MODULE|GOOS|GOARCH|GOMAXPROCS|CGO_ENABLED|GOTRACEBACK|JEST_JUNIT_.*|VITEST_[A-Z]+|UPDATE_SNAPSHOTS?|SEED|DRY_RUN|HUSKY|SKIP_[A-Z_]+|TEST|TESTS|TEST_[A-Z_]+|NEXT_TELEMETRY_DISABLED|DISABLE_TELEMETRY|DO_NOT_TRACK|ASTRO_TELEMETRY_DISABLED|COMPOSE_PROJECT_NAME|DOCKER_BUILDKIT|BUILDKIT_PROGRESS|MIX_ENV|DEBIAN_FRONTEND|GIT_TERMINAL_PROMPT|GIT_PAGER_IN_USE|GIT_OPTIONAL_LOCKS|OMP_NUM_THREADS|SOURCE_DATE_EPOCH|MAKELEVEL|npm_config_(yes|loglevel|fund|audit|progress|update_notifier))$/
 
@@ -39,26 +39,26 @@ interface Setting {
   name: string
   value: Arg | undefined
   at: Span
-  /** `x=1` with no program after it: a variable of this shell, seen by others only if it was exported before. */
+  /** `x=1` with no program after it: a variable of this shell, which programs see only if it was exported before. */
   alone: boolean
 }
 
-/** What setting a variable does to the programs that see it. */
+/** Judges what setting a variable does to the programs that see it. */
 export function judgeAssignment({ name, value, at, alone }: Setting, add: (reason: Reason) => undefined): undefined {
   const quoted = value?.value ?? ''
   if (/\$\(|`/.test(quoted))
     add({ code: 'env.code-text', risk: 'MEDIUM', text: `${name} is set to a text with a command in it`, at })
   if (/\(\)\s*\{/.test(quoted)) add({ code: 'env.hijack', risk: 'HIGH', text: `${name} is set to a function`, at })
-  // An empty pager or editor, or `cat`, is the usual way to switch it off.
+  // An empty pager, or `cat`, is the usual way to switch paging off.
   if (/PAGER$/.test(name) && (quoted === '' || quoted === 'cat') && value?.known) return
   if (HARMLESS.test(name)) {
-    if (value?.known && OUTSIDE.test(quoted)) add(odd(name, at))
+    if (value?.known && OUTSIDE.test(quoted)) add(oddReason(name, at))
     return
   }
-  // What lies on this machine is the project's own.
+  // An address on this machine belongs to the project.
   const local = value?.known && LOCAL.test(quoted)
   if (local && /(_|^)(URL|URI|HOST|DSN|ENDPOINT|ORIGIN)$/.test(name) && !/PROXY|REGISTRY/.test(name)) return
-  if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlisted(name, at))
+  if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlistedReason(name, at))
   if (HIJACK.some(shape => shape.test(name)))
     return add({ code: 'env.hijack', risk: 'HIGH', text: `${name} decides what other programs load or run`, at })
   if (REDIRECT.test(name))
@@ -69,22 +69,22 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
       at,
     })
   if (alone) return
-  if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(odd(name, at))
-  add(unlisted(name, at))
+  if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(oddReason(name, at))
+  add(unlistedReason(name, at))
 }
 
 const LOCAL =
   /^(sqlite|file):(\/\/)?[\w.:/-]*$|^([a-z+]+:\/\/)?([\w]+(:[\w]*)?@)?(localhost|127\.0\.0\.1|::1)(:\d+)?(\/[\w.?=&/-]*)?$/
 
-/** A path that leads out, where a mode or a number is expected. */
+/** A path that leads out of the project, where a mode or a number is expected. */
 const OUTSIDE = /^[/~]|(^|\/)\.\.(\/|$)/
-/** Names that by their ending say what a program loads, where it looks or whom it asks. */
+/** Names whose ending says that they control what a program loads, where it looks or which server it asks. */
 const ODD_NAME =
   /(_|^)(PATH|BINARY|BIN|EXEC|EXECUTABLE|OPTIONS|OPTS|FLAGS|ARGS|CONFIG|RC|HOOKS?|PLUGINS?|WRAPPER|LIBRARY|COMMAND|CMD|REGISTRY|MIRROR|PROXY|PRELOAD|LOADER|SCRIPT|INIT|STARTUP)$|RC$/
-/** Values that are a place outside, a flag, a list of words with flags, an address or a command. */
+/** Values that are a path outside, a flag, a list of words with flags, an address or a command. */
 const ODD_VALUE = /(^|[:=,\s])[/~]|^[-@]|(^|\/)\.\.(\/|$)|:\/\/|[;`|]|\$\(|\s-/
 
-function odd(name: string, at: Span): Reason {
+function oddReason(name: string, at: Span): Reason {
   return {
     code: 'env.odd',
     risk: 'MEDIUM',
@@ -93,24 +93,24 @@ function odd(name: string, at: Span): Reason {
   }
 }
 
-function unlisted(name: string, at: Span): Reason {
+function unlistedReason(name: string, at: Span): Reason {
   return { code: 'env.unlisted', risk: 'MEDIUM', text: `${name} is not a variable the policy knows`, at }
 }
 
-/** Options of Node that give it memory or warnings, and load nothing. */
+/** Options of Node that set memory or warnings, and load nothing. */
 const MEMORY =
   /^\s*(--(max-old-space-size=\d+|max-semi-space-size=\d+|no-warnings|no-deprecation|trace-warnings|trace-deprecation|enable-source-maps|experimental-vm-modules|stack-trace-limit=\d+|unhandled-rejections=\w+)\s*)+$/
 
 interface AssignContext {
-  /** No program follows: the shell itself keeps the value. */
+  /** Whether no program follows, so that the shell itself keeps the value. */
   alone: boolean
-  /** The program that it stands before. */
+  /** The program that follows the assignment. */
   of: string | undefined
   scope: Scope
   add: (reason: Reason) => undefined
 }
 
-/** `A=1`: what it does to programs, what is known of it from here on, and whether it now holds a secret. */
+/** Handles `A=1`: judges what it does to programs, and notes its value and whether it holds a secret. */
 export function assign(
   { name, at, append, value: word, inner }: Assign,
   { alone, of, scope, add }: AssignContext,
@@ -121,5 +121,5 @@ export function assign(
   if (!alone) return
   bindVariable(name, append ? undefined : value, scope)
   const words = value ? [value] : expandWords(inner, scope)
-  if (words.some(one => one.secret !== undefined)) scope.secrets.add(name)
+  if (words.some(arg => arg.secret !== undefined)) scope.secrets.add(name)
 }

@@ -8,7 +8,7 @@ import { type Arg, HOLE, isFlag } from '../shell/args.ts'
 import type { Scope } from '../shell/scope.ts'
 import type { ProgramCall, ProgramRule } from './call.ts'
 
-/** Judges one program call: what is its name, is there a rule for it, and what does the rule say. */
+/** Judges one program call: resolves its name, finds the rule for it and applies the rule. */
 export function judgeCall(call: ProgramCall): undefined {
   const named = resolveName(call.head, call.scope, call.fence)
   for (const arg of call.args)
@@ -17,8 +17,8 @@ export function judgeCall(call: ProgramCall): undefined {
   if (named.is === 'unknown') return call.say('name.unknown', 'HIGH', `it is not known before it runs ${named.why}`)
   call.name = named.name
   if (named.is !== 'program') judgeProgramFile(call, named.is === 'foreign-file')
-  const rule = ruleFor(named.name)
-  // A function may be undefined again, be passed over by a wrapper or never come to be: it hides no program with a rule.
+  const rule = findProgramRule(named.name)
+  // A function may be unset again, bypassed by a wrapper or never be defined, so it does not hide a program that has a rule.
   if (named.is === 'program' && rule === undefined && call.direct && call.scope.functions.has(named.name)) return
   const odd = ODD_NAME.exec(named.name)
   if (odd) call.say('name.odd', 'HIGH', `the name of the program holds ${JSON.stringify(odd[0])}`)
@@ -37,17 +37,17 @@ export function judgeCall(call: ProgramCall): undefined {
   else judgeUnknown(call, named.is === 'program')
 }
 
-/** Some file systems do not tell `RM` from `rm`, and other systems' shells do not either: danger is looked up both ways. */
-function ruleFor(name: string): ProgramRule | undefined {
+/** Some file systems, and the shells of some systems, ignore case (`RM` is `rm`), so dangerous programs are found in any case. */
+function findProgramRule(name: string): ProgramRule | undefined {
   if (Object.hasOwn(PROGRAMS, name)) return PROGRAMS[name]
   const lower = name.toLowerCase().replace(/\.exe$/, '')
   return Object.hasOwn(DANGERS, lower) ? DANGERS[lower] : undefined
 }
 
-/** Reading a secret to compare it with nothing tells nobody what it is. */
+/** Programs that only test a value and do not show it: a secret in their arguments stays hidden. */
 const TESTS = new Set(['[', 'test'])
 
-/** What no program is called, and what people write to make one look like another. */
+/** Characters that occur in no program's name, and those that make one name look like another. */
 const ODD_NAME = /[^\x21-\x7e]|[;|&<>()$`"'{}*?=]/
 
 function judgeProgramFile(call: ProgramCall, foreign: boolean): undefined {
@@ -55,7 +55,7 @@ function judgeProgramFile(call: ProgramCall, foreign: boolean): undefined {
   else call.say('script.project', 'MEDIUM', `${call.head.text} is a program of the project`)
 }
 
-/** Letters and signs made to look like others. Quoted, they are text. */
+/** Characters that look like others. In quotes they are text. */
 function judgeLetters(call: ProgramCall, arg: Arg): undefined {
   if (ASCII.test(arg.text) || /['"]/.test(arg.text)) return
   if (LIKE_OPERATORS.test(arg.text))
@@ -64,7 +64,7 @@ function judgeLetters(call: ProgramCall, arg: Arg): undefined {
     call.say('text.look-alike', 'MEDIUM', `${arg.text} mixes letters that look like those of another script`, arg)
 }
 
-/** Builtins take the index of an array for arithmetic and run what is substituted in it, quoted or not. */
+/** Builtins evaluate an array index as arithmetic and run command substitutions in it, quoted or not. */
 function judgeArithmetic(call: ProgramCall, arg: Arg): undefined {
   if (/@P\}/.test(arg.text)) call.say('shell.arithmetic', 'MEDIUM', `${arg.text} expands a text a second time`, arg)
   if (!EVALUATES.has(call.name) || !runsWhenEvaluated(arg.value)) return
@@ -75,17 +75,17 @@ const EVALUATES = new Set(
   '[ test printf read unset let declare typeset local export readonly wait mapfile readarray getopts'.split(' '),
 )
 const ASCII = /^[\x00-\x7f]*$/
-/** Wide, small and other forms of `;|&<>$`, a backquote, slash and dash, and blanks that are no blanks to the shell. */
+/** Wide, small and other forms of `;|&<>$`, backquote, slash and dash, and blanks that the shell does not treat as blanks. */
 const LIKE_OPERATORS =
   /[\uff1b\uff5c\uff06\uff1c\uff1e\uff04\uff40\uff0f\uff0d\u037e\u2016\u01c0\u2223\u2225\u2758\ufe31\ufe33\u204f\ufe54\u061b\u203a\u2039\u276f\u276e\ufe64\ufe65\ufe69\ufe60\u3009\u27e9\u2e35\u00a6\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/
 const LIKE_LATIN =
   /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\uff00-\uff5e\u2018-\u201f]/u
 
-/** Where a program's name leads. */
+/** What a program's name refers to. */
 export type ResolvedName =
   /** A bare name or a system path: the program of that name. */
   | { is: 'program'; name: string }
-  /** A file of the project: its name says nothing about what it is. */
+  /** A file of the project: its name says nothing about what it does. */
   | { is: 'project-file'; name: string; path: string }
   | { is: 'foreign-file'; name: string; path: string }
   | { is: 'unknown'; why: string }
@@ -93,7 +93,7 @@ export type ResolvedName =
 const SYSTEM =
   /^\/(usr\/(local\/)?)?s?bin\/([^/]+)$|^\/(opt\/(homebrew|local)|home\/linuxbrew\/\.linuxbrew)\/s?bin\/([^/]+)$|^\/usr\/lib\/git-core\/([^/]+)$/
 
-/** Reads the first word of a command. */
+/** Resolves the first word of a command. */
 function resolveName(head: Arg, scope: Scope, fence: Fence): ResolvedName {
   const { value } = head
   if (!head.known) {
@@ -108,7 +108,7 @@ function resolveName(head: Arg, scope: Scope, fence: Fence): ResolvedName {
   const place = locatePath(value, scope.cwd ?? fence.boundary, fence)
   if (place.where === 'strange') return { is: 'unknown', why: 'where the program lies' }
   if (place.where === 'inside') return { is: 'project-file', name, path: place.relative }
-  // The spelling and where it leads must both be the system's: a link in /usr/bin is the system's own business.
+  // A path is the system's by its spelling or by its target: links in /usr/bin are the system's own.
   const spelled = SYSTEM.exec(value) ?? SYSTEM.exec(place.path)
   if (spelled) return { is: 'program', name: spelled[3] ?? spelled[6] ?? spelled[7] ?? name }
   return { is: 'foreign-file', name, path: place.path }
@@ -116,14 +116,14 @@ function resolveName(head: Arg, scope: Scope, fence: Fence): ResolvedName {
 
 const HELP = new Set(['--help', '--version', '-help', '-version', '--usage'])
 
-/** Programs that take a verb and then `--help`, or `help verb`. */
+/** Programs that accept `verb --help`, or `help verb`. */
 const WITH_VERBS = new Set(
   'git npm pnpm yarn bun deno cargo rustup go docker podman kubectl helm terraform tofu pulumi aws gcloud az gh glab pip pip3 uv poetry pipenv brew apt apt-get systemctl vercel netlify heroku fly flyctl firebase make nx turbo prisma rails bundle gem composer dotnet mvn gradle ng vite next pytest supabase wrangler'.split(
     ' ',
   ),
 )
 
-/** Programs for which one of these letters alone prints the version. */
+/** Flags that alone print the version of the programs in `SHORT_VERSION`. */
 const SHORT = /^(-v|-V)$/
 
 const SHORT_VERSION = new Set(
@@ -132,7 +132,7 @@ const SHORT_VERSION = new Set(
   ),
 )
 
-/** Whether a call only prints what the program is or how to use it. The name must be that of a program with a rule. */
+/** Whether a call only prints the program's version or help. The name must be that of a program with a rule. */
 function onlyAsksForHelp({ name, args }: ProgramCall): boolean {
   const [first, second] = args
   if (first === undefined || !args.every(arg => arg.known && !arg.glob) || args.length > 3) return false
@@ -151,17 +151,17 @@ function onlyAsksForHelp({ name, args }: ProgramCall): boolean {
   )
 }
 
-/** Programs that would take `--help` for something else: a host, a file, a command. */
+/** Programs that would read `--help` as something else: a host, a file, a command. */
 const NEVER = new Set(['echo', 'eval', 'source', '.', 'busybox', 'toybox', 'exec', 'builtin'])
 
-/** Verbs that hand the flag on to what they run. */
+/** Verbs that pass the flag on to the program that they run. */
 const RUNS = /^(run|run-script|exec|dlx|x|test|start|t|explore|create|init|foreach)$/
 
-/** Programs that change or remove the files they are given, beside those whose rules look at each one. */
+/** Programs that change or remove their arguments, besides those whose rules judge each file. */
 const CHANGES =
   /^(rm|rmdir|unlink|shred|truncate|chmod|chown|chgrp|ln|install|rsync|dd|touch|mkdir|mv|cp|tee|sed|perl|ed|ex|patch|trash|rename|tar|unzip|sponge|xattr|chattr|setfacl)$/
 
-/** In a worktree: words of such a program that are places which it shares with others. Adds nothing else. */
+/** In a worktree: reports arguments of such a program that are paths the worktree shares with others, and nothing else. */
 function judgeSharedFiles(call: ProgramCall): undefined {
   if (call.fence.worktree === undefined || !CHANGES.test(call.name)) return
   for (const arg of call.args) {
@@ -174,37 +174,37 @@ function judgeSharedFiles(call: ProgramCall): undefined {
 function judgeWord(call: ProgramCall, arg: Arg, value: string): undefined {
   if (value === '' || value.includes(HOLE)) return
   const cwd = call.scope.cwd ?? call.fence.boundary
-  // Of a pattern the part before the first wildcard is a path.
+  // In a pattern only the part before the first wildcard is a path.
   const path = arg.glob ? value.replace(/[^/]*[*?[].*$/s, '') : value
   if (path === '') return
   const { code, risk, text } = judgePath(path, 'write', { cwd, fence: call.fence })
   if (code === 'boundary.file') call.say(code, risk, text, arg)
 }
 
-/** Words of a sum or a test: an index in them is a sum again, and what is substituted there runs. */
+/** Words of an arithmetic expression or a test: an array index in them is evaluated too, and substitutions there run. */
 export function judgeEvaluated(words: readonly Arg[], add: (reason: Reason) => undefined): undefined {
   for (const { value, text, at } of words)
     if (runsWhenEvaluated(value))
       add({ code: 'shell.arithmetic', risk: 'HIGH', text: `${text} runs a command when it is evaluated`, at })
 }
 
-/** Whether a text holds an array index with a command in it. */
+/** Whether a text contains an array index with a command substitution in it. */
 function runsWhenEvaluated(text: string): boolean {
   return /\[[^\]]*(\$\(|`)/.test(text)
 }
 
-/** Words that destroy, in whichever program. */
+/** Words that mean destruction in any program. */
 const DESTRUCTIVE =
   /^-*(delete|destroy|rm|rmi|rmdir|remove|drop|purge|prune|wipe|wipeall|format|erase|kill|killall|terminate|uninstall|unlink|truncate|publish|unpublish|upload|push|flush|flushall|flushdb|reset|teardown|nuke|clean-all|deprovision|revoke|shutdown|reboot|poweroff|factory-reset|undeploy|shred|overwrite|drop-database|delete-.*|destroy-.*|remove-.*|drop-.*|purge-.*|terminate-.*|.*[:.](delete|destroy|drop|purge|remove|reset|wipe))$/i
 const FORCING =
   /^(--force|--yes|--assume-yes|--no-confirm|--noconfirm|--force-.*|--hard|--no-preserve-root|--i-know-what-i-am-doing|--yes-.*|--auto-approve|--delete|--overwrite)$/i
 
-/** Words of the shell itself. As the name of a program they are a slip or a trick, and what follows was not read as a command. */
+/** Reserved words of the shell. As a program's name they are a slip or a trick, and the following words were not read as a command. */
 const RESERVED = new Set(
   '! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
 )
 
-/** A program without a rule: never LOW, and HIGH where its words sound like destruction. */
+/** Judges a program without a rule: never LOW, and HIGH if its words sound like destruction. */
 function judgeUnknown(call: ProgramCall, bare: boolean): undefined {
   const { args, name } = call
   if (RESERVED.has(name)) return call.say('name.reserved', 'HIGH', `${name} is a word of the shell, not a program`)

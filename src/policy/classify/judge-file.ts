@@ -12,7 +12,7 @@ interface FileContext {
   add: (reason: Reason) => undefined
 }
 
-/** A word of a command as a path: says what is risky about it, and nothing when it is LOW. */
+/** Judges a word of a command as a path: adds what is risky about it, and nothing if it is LOW. */
 export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: FileContext): undefined {
   const { at } = arg
   if (arg.value === '' || arg.value === '-') return
@@ -20,14 +20,14 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: FileC
   if (!arg.known) {
     const fixed = arg.value.slice(arg.value.lastIndexOf(HOLE) + 1)
     const start = arg.value.slice(0, arg.value.indexOf(HOLE))
-    // What stands around the unknown part can already say enough: "$dir/.env", "~/.ssh/$x".
+    // The known text around the unknown part can be enough: "$dir/.env", "~/.ssh/$x".
     for (const part of [fixed, start]) {
       if (part === '' || part === '/') continue
-      const found = judgePath(part.startsWith('/') || part === start ? part : `/${part}`, 'read', {
+      const reason = judgePath(part.startsWith('/') || part === start ? part : `/${part}`, 'read', {
         cwd: scope.cwd ?? fence.boundary,
         fence,
       })
-      if (found.risk === 'HIGH') return add({ ...found, at })
+      if (reason.risk === 'HIGH') return add({ ...reason, at })
     }
     const risk = access === 'write' ? 'HIGH' : 'MEDIUM'
     return add({
@@ -40,8 +40,8 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: FileC
   if (arg.glob && globFindsSecret(arg.value))
     return add({ code: 'path.secret', risk: 'HIGH', text: `${arg.text} finds files with secrets`, at })
   if (scope.cwd === undefined && !arg.value.startsWith('/')) {
-    const found = judgePath(arg.value, 'read', { cwd: fence.boundary, fence })
-    if (found.risk !== 'LOW') return add({ ...found, at })
+    const reason = judgePath(arg.value, 'read', { cwd: fence.boundary, fence })
+    if (reason.risk !== 'LOW') return add({ ...reason, at })
     if (access === 'write')
       add({ code: 'write.unknown', risk: 'HIGH', text: `it is not known in which folder ${arg.text} lies`, at })
     return
@@ -52,32 +52,34 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: FileC
     return add({ code: 'write.pattern', risk: 'HIGH', text: `${arg.text} may be a file that steers others`, at })
   // In a pattern only the part before the first wildcard is a path.
   const fixed = arg.glob ? arg.value.replace(/[^/]*[*?[].*$/s, '') : arg.value
-  const found = judgePath(fixed === '' ? '.' : fixed, access, { cwd: scope.cwd ?? fence.boundary, fence })
+  const reason = judgePath(fixed === '' ? '.' : fixed, access, { cwd: scope.cwd ?? fence.boundary, fence })
   const tail =
-    arg.glob && found.risk === 'LOW' ? judgePath(arg.value, 'read', { cwd: scope.cwd ?? fence.boundary, fence }) : found
-  const worse = tail.risk === 'HIGH' ? tail : found
+    arg.glob && reason.risk === 'LOW'
+      ? judgePath(arg.value, 'read', { cwd: scope.cwd ?? fence.boundary, fence })
+      : reason
+  const worse = tail.risk === 'HIGH' ? tail : reason
   if (worse.risk !== 'LOW') add({ ...worse, at })
   if (worse.risk !== 'HIGH') judgeElsewhere(arg, access, { scope, fence, add })
 }
 
-/** The same word in the other folders that the command may be in: only what it must never be counts there. */
+/** Judges the same word in the other folders that the command may be in. There only what is HIGH in itself counts. */
 function judgeElsewhere(arg: Arg, access: Access, { scope, fence, add }: FileContext): undefined {
   if (arg.value.startsWith('/') || scope.folders.size < 2) return
   for (const cwd of scope.folders) {
     if (cwd === scope.cwd) continue
-    const found = judgePath(arg.value, access, { cwd, fence })
-    if (found.risk === 'HIGH' && !/^path\.(outside|strange)$/.test(found.code)) return add({ ...found, at: arg.at })
+    const reason = judgePath(arg.value, access, { cwd, fence })
+    if (reason.risk === 'HIGH' && !/^path\.(outside|strange)$/.test(reason.code)) return add({ ...reason, at: arg.at })
   }
 }
 
-/** A word that may or may not be a path: says something only if it is that of a secret. */
+/** Judges a word that may be a path: adds a reason only if it is the path of a secret. */
 export function judgeSecret(arg: Arg, where: FileContext): undefined {
   if (arg.value.length < 3 || !MAYBE_SECRET.test(arg.value)) return
   const add = (reason: Reason) => (reason.code === 'path.secret' ? where.add(reason) : undefined)
   judgeFile(arg, 'read', { ...where, add })
 }
 
-/** Settings of a person or a program that are no secret by name, but often hold one. */
+/** Settings files of a person or a program whose names are harmless, but that often hold a secret. */
 function mayHoldSecrets(path: string, home: string): boolean {
   if (path.startsWith(`${home}/.`) && /^\.[\w.-]+$/.test(path.slice(home.length + 1))) return true
   return /(^|\/)(\.git\/config|wp-config\.php|kubeconfig\S*|config\/database\.yml|local\.settings\.json|\.claude\/settings\.local\.json)$|^\/etc\/(passwd|group)$/.test(
@@ -85,18 +87,18 @@ function mayHoldSecrets(path: string, home: string): boolean {
   )
 }
 
-/** Saves the look at the disk for words that cannot be a path of a secret. */
+/** Words that do not match cannot be the path of a secret, so the disk need not be read for them. */
 const MAYBE_SECRET = /[./~_]|secret|credential|token|password|shadow|sudoers/i
 
-/** `/dev/null` and the like: nothing is read or written. */
+/** `/dev/null` and the like, where no file is read or written. */
 export function isStandardDevice(path: string): boolean {
   return /^\/dev\/(null|std(in|out|err)|tty|zero|fd\/\d+)$/.test(path)
 }
 
-/** A pattern in the name of a hidden file or folder, below one, or where a dot may stand: it can find any of them. */
+/** A pattern in the name of a hidden file or folder, below one, or where it may match a leading dot: it can match any of them. */
 const HIDDEN_PATTERN = /(^|\/)(\.[^/]*[*?[]|\.[a-z][^/]*\/.*[*?[]|[?[])/i
 
-/** What a redirect does: writing a file is HIGH in every spelling, reading one is like any other read. */
+/** Judges a redirect: writing a file is HIGH in every spelling, reading one is like any other read. */
 export function judgeRedirect(
   { redirect, targets }: { redirect: Redirect; targets: Arg[] },
   where: FileContext,
@@ -106,13 +108,13 @@ export function judgeRedirect(
   const [target] = targets
   if (target === undefined || targets.length > 1)
     return where.add({ code: 'write.unknown', risk: 'HIGH', text: 'a redirect whose file is not known', at })
-  // `2>&1`, `>&-`, `<&3-`: descriptors, no files.
+  // `2>&1`, `>&-`, `<&3-` are descriptors, not files.
   if (/^[<>]&$/.test(op) && /^(\d+-?|-)$/.test(target.value)) return
   if (/\/dev\/(tcp|udp)\//.test(target.value))
     return where.add({ code: 'net.raw', risk: 'HIGH', text: `${target.text} opens a connection`, at })
   if (op === '<' || op === '<&') return judgeFile(target, 'read', where)
   if (target.known && isStandardDevice(target.value)) return
-  // Writing is HIGH whatever the file; the file's own reason says more about it.
+  // Writing is HIGH for every file; the reason for the file itself says more.
   if (target.known) judgeFile(target, 'write', where)
   where.add({
     code: 'write.redirect',

@@ -1,8 +1,8 @@
-/** What the agent's tools do, as far as the policy looks at them. */
+/** What a call of one of the agent's tools does, as far as the policy cares. */
 export type ToolUse =
   | { does: 'read' | 'write'; path: string }
   | { does: 'search'; base: string | undefined; glob: string | undefined; reads: boolean }
-  /** `unfenced`: it asks to run outside of the vendor's sandbox. */
+  /** `unfenced`: the call asks to run outside of the vendor's sandbox. */
   | { does: 'command'; command: string; unfenced: boolean }
   | { does: 'nothing' }
   | { does: 'fetch'; url: string }
@@ -59,16 +59,16 @@ export const KNOWN_TOOLS: readonly string[] = [
   ...HARMLESS,
 ]
 
-/** Reads a tool call. Whatever does not have the expected shape is `unknown`, never guessed. */
+/** Reads a tool call. Input of an unexpected shape is `unknown`; nothing is guessed. */
 export function readToolUse(tool: string, input: unknown): ToolUse {
   if (typeof input !== 'object' || input === null || Array.isArray(input))
     return { does: 'unknown', why: 'its input is no object' }
   const fields = input as Record<string, unknown>
   if (HARMLESS.has(tool)) return { does: 'nothing' }
   const file = Object.hasOwn(FILE_TOOLS, tool) ? FILE_TOOLS[tool] : undefined
-  if (file) return fileUse(file, fields)
-  if (tool === 'Glob') return searchUse(fields['path'], fields['pattern'], false)
-  if (tool === 'Grep') return searchUse(fields['path'], fields['glob'], true)
+  if (file) return readFileUse(file, fields)
+  if (tool === 'Glob') return readSearchUse(fields['path'], fields['pattern'], false)
+  if (tool === 'Grep') return readSearchUse(fields['path'], fields['glob'], true)
   if (tool === 'Bash' || tool === 'Monitor') {
     const { command, dangerouslyDisableSandbox: off } = fields
     return typeof command === 'string'
@@ -85,7 +85,7 @@ export function readToolUse(tool: string, input: unknown): ToolUse {
   return { does: 'unknown', why: `${tool} is not a tool the policy knows` }
 }
 
-function fileUse(file: { does: 'read' | 'write'; keys: string[] }, fields: Record<string, unknown>): ToolUse {
+function readFileUse(file: { does: 'read' | 'write'; keys: string[] }, fields: Record<string, unknown>): ToolUse {
   for (const key of file.keys) {
     const path = fields[key]
     if (path === undefined) continue
@@ -96,7 +96,7 @@ function fileUse(file: { does: 'read' | 'write'; keys: string[] }, fields: Recor
   return { does: 'unknown', why: 'it names no file' }
 }
 
-function searchUse(base: unknown, glob: unknown, reads: boolean): ToolUse {
+function readSearchUse(base: unknown, glob: unknown, reads: boolean): ToolUse {
   if (base !== undefined && base !== null && typeof base !== 'string')
     return { does: 'unknown', why: 'its path is no text' }
   if (glob !== undefined && glob !== null && typeof glob !== 'string')

@@ -11,16 +11,16 @@ import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
 import { judgeRedirect } from './judge-file.ts'
 
-/** Wrappers in wrappers, scripts in scripts: nobody writes more, and whoever does hides something. */
+/** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
 const MAX_DEPTH = 8
-/** Commands looked at in all, loops counted by their values. */
+/** Commands walked in all; the body of a loop counts once per value. */
 const MAX_COMMANDS = 2_000
-/** Values of a loop that are walked one by one; with more, the variable is unknown. */
+/** The most values of a loop that are walked one by one; with more, the variable is unknown. */
 const MAX_ROUNDS = 8
 
 const NO_INPUT: StandardInput = { piped: false }
 
-/** Where a walk stands. */
+/** The state of a walk at one node. */
 interface WalkState {
   piece: Piece
   scope: Scope
@@ -28,7 +28,7 @@ interface WalkState {
   depth: number
 }
 
-/** Visits every command that a script can run and collects what the rules say about each. */
+/** Visits every command that a script can run and collects the reasons that the rules give for each. */
 export class CommandWalker {
   readonly #fence: Fence
   readonly #source: string
@@ -41,76 +41,76 @@ export class CommandWalker {
     this.#budget = budget
   }
 
-  /** The piece for a whole reading. */
+  /** The piece for a whole parsed script. */
   reading({ script, errors }: ParsedShell, scope: Scope): Piece {
     const piece: Piece = { text: this.#source, risk: 'LOW', at: script.at, reasons: [], pieces: [] }
     this.#script({ script, errors }, { piece, scope, feed: NO_INPUT, depth: 0 })
     return piece
   }
 
-  #script({ script, errors }: ParsedShell, spot: WalkState): undefined {
+  #script({ script, errors }: ParsedShell, state: WalkState): undefined {
     for (const { message, at } of errors.slice(0, 3))
-      addReason(spot.piece, { code: 'shell.unreadable', risk: 'HIGH', text: `it cannot be read: ${message}`, at })
-    noteSetters(script, spot.scope)
-    this.#nodes(script.body, spot)
+      addReason(state.piece, { code: 'shell.unreadable', risk: 'HIGH', text: `it cannot be read: ${message}`, at })
+    noteSetters(script, state.scope)
+    this.#nodes(script.body, state)
   }
 
-  #nodes(nodes: readonly ShellNode[], spot: WalkState): undefined {
-    for (const node of nodes) this.#node(node, spot)
+  #nodes(nodes: readonly ShellNode[], state: WalkState): undefined {
+    for (const node of nodes) this.#node(node, state)
   }
 
-  #node(node: ShellNode, spot: WalkState): undefined {
+  #node(node: ShellNode, state: WalkState): undefined {
     switch (node.is) {
       case 'command':
-        return this.#command(node, spot)
+        return this.#command(node, state)
       case 'pipeline': {
-        const piece = addNodePiece(spot.piece, node, this.#source.slice(node.at[0], node.at[1]))
+        const piece = addNodePiece(state.piece, node, this.#source.slice(node.at[0], node.at[1]))
         piece.piped = true
         const before: Upstream[] = []
-        for (const [place, part] of node.parts.entries()) {
-          const feed = place === 0 ? spot.feed : { piped: true, upstream: [...before] }
-          const scope = childScope(spot.scope)
-          this.#node(part, { ...spot, piece, feed, scope })
+        for (const [index, part] of node.parts.entries()) {
+          const feed = index === 0 ? state.feed : { piped: true, upstream: [...before] }
+          const scope = childScope(state.scope)
+          this.#node(part, { ...state, piece, feed, scope })
           before.push(readUpstream(part, scope))
         }
         return
       }
       case 'group': {
-        const feed = this.#redirects(node.redirects, spot)
-        this.#words(node.words, spot)
-        judgeEvaluated(expandWords(node.words, spot.scope), reason => addReason(spot.piece, reason))
-        const scope = node.apart ? childScope(spot.scope) : spot.scope
-        return this.#nodes(node.body, { ...spot, feed, scope })
+        const feed = this.#redirects(node.redirects, state)
+        this.#words(node.words, state)
+        judgeEvaluated(expandWords(node.words, state.scope), reason => addReason(state.piece, reason))
+        const scope = node.apart ? childScope(state.scope) : state.scope
+        return this.#nodes(node.body, { ...state, feed, scope })
       }
       case 'loop':
-        return this.#loop(node, spot)
+        return this.#loop(node, state)
       case 'function':
-        return this.#function(node, spot)
+        return this.#function(node, state)
     }
   }
 
-  #loop(node: Extract<ShellNode, { is: 'loop' }>, spot: WalkState): undefined {
-    this.#words(node.words ?? [], spot)
-    const { scope } = spot
+  #loop(node: Extract<ShellNode, { is: 'loop' }>, state: WalkState): undefined {
+    this.#words(node.words ?? [], state)
+    const { scope } = state
     const at = node.at
-    judgeAssignment({ name: node.name, value: undefined, at, alone: true }, reason => addReason(spot.piece, reason))
+    judgeAssignment({ name: node.name, value: undefined, at, alone: true }, reason => addReason(state.piece, reason))
     const values = node.words === undefined ? undefined : expandWords(node.words, scope)
-    const followable = values?.every(one => one.known && one.secret === undefined) && !scope.unknown.has(node.name)
-    if (values?.some(one => one.secret !== undefined)) scope.secrets.add(node.name)
-    if (!values || !followable || values.length > MAX_ROUNDS) {
+    const isKnown = values?.every(arg => arg.known && arg.secret === undefined) && !scope.unknown.has(node.name)
+    if (values?.some(arg => arg.secret !== undefined)) scope.secrets.add(node.name)
+    if (!values || !isKnown || values.length > MAX_ROUNDS) {
       scope.unknown.add(node.name)
-      return this.#nodes(node.body, spot)
+      return this.#nodes(node.body, state)
     }
-    for (const one of values) {
-      scope.values.set(node.name, { value: one.value, glob: one.glob })
-      this.#nodes(node.body, spot)
+    for (const arg of values) {
+      scope.values.set(node.name, { value: arg.value, glob: arg.glob })
+      this.#nodes(node.body, state)
     }
     if (values.length !== 1) scope.unknown.add(node.name)
   }
 
-  #function(node: Extract<ShellNode, { is: 'function' }>, spot: WalkState): undefined {
-    spot.scope.functions.add(node.name)
-    const piece = addNodePiece(spot.piece, node, `function ${node.name}`)
+  #function(node: Extract<ShellNode, { is: 'function' }>, state: WalkState): undefined {
+    state.scope.functions.add(node.name)
+    const piece = addNodePiece(state.piece, node, `function ${node.name}`)
     if (isForkBomb(node.body, node.name, false))
       addReason(piece, {
         code: 'proc.bomb',
@@ -118,31 +118,31 @@ export class CommandWalker {
         text: `${node.name} starts copies of itself without end`,
         at: node.at,
       })
-    const scope = childScope(spot.scope)
+    const scope = childScope(state.scope)
     scope.unknown = new Set([...scope.unknown, ...scope.values.keys()])
-    // It may be called from anywhere, so nothing is known about where it runs or what stands in its variables.
-    this.#nodes(node.body, { ...spot, piece, scope })
+    // A function may be called from anywhere, so nothing is known about its directory or its variables.
+    this.#nodes(node.body, { ...state, piece, scope })
   }
 
-  /** Words that are no command: what is substituted in them runs all the same. */
-  #words(words: readonly Word[], spot: WalkState): undefined {
-    for (const word of words) this.#bits(word, spot)
+  /** Words that are no command: substitutions in them run all the same. */
+  #words(words: readonly Word[], state: WalkState): undefined {
+    for (const word of words) this.#bits(word, state)
   }
 
-  #bits(word: Word, spot: WalkState): undefined {
+  #bits(word: Word, state: WalkState): undefined {
     for (const bit of word.bits) {
-      if (bit.is === 'substitution') this.#substitution(bit.script, word, spot)
-      else if (bit.is === 'variable' || bit.is === 'brace' || bit.is === 'arithmetic') this.#words(bit.inner, spot)
+      if (bit.is === 'substitution') this.#substitution(bit.script, word, state)
+      else if (bit.is === 'variable' || bit.is === 'brace' || bit.is === 'arithmetic') this.#words(bit.inner, state)
       if (bit.is === 'variable' && bit.sets)
         judgeAssignment({ name: bit.name, value: undefined, at: word.at, alone: true }, reason =>
-          addReason(spot.piece, reason),
+          addReason(state.piece, reason),
         )
     }
   }
 
-  #substitution(script: Script, word: Word, spot: WalkState): undefined {
-    const piece = addNodePiece(spot.piece, script, this.#slice(script, word))
-    this.#nodes(script.body, { piece, scope: childScope(spot.scope), feed: NO_INPUT, depth: spot.depth })
+  #substitution(script: Script, word: Word, state: WalkState): undefined {
+    const piece = addNodePiece(state.piece, script, this.#slice(script, word))
+    this.#nodes(script.body, { piece, scope: childScope(state.scope), feed: NO_INPUT, depth: state.depth })
   }
 
   #slice(script: Script, word: Word): string {
@@ -150,20 +150,20 @@ export class CommandWalker {
     return text === '' ? word.text : text
   }
 
-  #redirects(redirects: readonly Redirect[], spot: WalkState): StandardInput {
-    let { feed } = spot
-    for (const one of redirects) {
-      if (one.target) this.#bits(one.target, spot)
-      if (one.body) this.#bits(one.body, spot)
-      const target = one.target && expandWord(one.target, spot.scope)
-      const body = one.body && expandText(one.body, spot.scope)
+  #redirects(redirects: readonly Redirect[], state: WalkState): StandardInput {
+    let { feed } = state
+    for (const redirect of redirects) {
+      if (redirect.target) this.#bits(redirect.target, state)
+      if (redirect.body) this.#bits(redirect.body, state)
+      const target = redirect.target && expandWord(redirect.target, state.scope)
+      const body = redirect.body && expandText(redirect.body, state.scope)
       judgeRedirect(
-        { redirect: one, targets: target ?? [] },
-        { ...spot, fence: this.#fence, add: reason => addReason(spot.piece, reason) },
+        { redirect, targets: target ?? [] },
+        { ...state, fence: this.#fence, add: reason => addReason(state.piece, reason) },
       )
-      if (body?.secret !== undefined) addReason(spot.piece, shownSecret(body.secret, body.at))
+      if (body?.secret !== undefined) addReason(state.piece, secretReason(body.secret, body.at))
       if (body) feed = { piped: false, text: body }
-      else if (one.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
+      else if (redirect.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
     }
     return feed
   }
@@ -171,78 +171,85 @@ export class CommandWalker {
   #command(node: Extract<ShellNode, { is: 'command' }>, outer: WalkState): undefined {
     if (this.#budget.commands > MAX_COMMANDS) return
     const piece = addNodePiece(outer.piece, node, this.#source.slice(node.at[0], node.at[1]))
-    const spot = { ...outer, piece }
+    const state = { ...outer, piece }
     if (++this.#budget.commands > MAX_COMMANDS)
       return addReason(piece, {
-        ...tooDeep(node.at),
+        ...tooDeepReason(node.at),
         code: 'shell.too-many',
         text: `more than ${MAX_COMMANDS} commands`,
       })
     const alone = node.words.length === 0
-    for (const one of node.assigns) {
-      if (one.value) this.#bits(one.value, spot)
-      this.#words(one.inner, spot)
-      assign(one, { alone, of: node.words[0]?.text, scope: spot.scope, add: reason => addReason(piece, reason) })
+    for (const assignment of node.assigns) {
+      if (assignment.value) this.#bits(assignment.value, state)
+      this.#words(assignment.inner, state)
+      assign(assignment, {
+        alone,
+        of: node.words[0]?.text,
+        scope: state.scope,
+        add: reason => addReason(piece, reason),
+      })
     }
-    this.#words(node.words, spot)
-    const feed = this.#redirects(node.redirects, spot)
-    const args = expandWords(node.words, spot.scope)
-    if (args.length > 0) this.#run(args, { ...spot, feed })
+    this.#words(node.words, state)
+    const feed = this.#redirects(node.redirects, state)
+    const args = expandWords(node.words, state.scope)
+    if (args.length > 0) this.#run(args, { ...state, feed })
   }
 
-  /** Judges expanded words as a command; wrappers come back here with what they run. */
-  #run(args: readonly Arg[], spot: WalkState): undefined {
+  /** Judges expanded words as a command; wrappers call this again with the command that they run. */
+  #run(args: readonly Arg[], state: WalkState): undefined {
     const [head, ...rest] = args
     if (head === undefined) return
-    if (head.value === '!') return this.#run(rest, spot)
-    const set = spot.depth > 0 ? /^([A-Za-z_]\w*)=(.*)$/s.exec(head.value) : null
+    if (head.value === '!') return this.#run(rest, state)
+    const set = state.depth > 0 ? /^([A-Za-z_]\w*)=(.*)$/s.exec(head.value) : null
     if (set) {
-      // Most wrappers would look for a program of that name; a shell behind one of them would not.
+      // Most wrappers would run a program of that name, but a shell behind a wrapper would set the variable.
       const value = { ...head, value: set[2] ?? '' }
-      judgeAssignment({ name: set[1] ?? '', value, at: head.at, alone: false }, reason => addReason(spot.piece, reason))
-      return this.#run(rest, { ...spot, depth: spot.depth + 1 })
+      judgeAssignment({ name: set[1] ?? '', value, at: head.at, alone: false }, reason =>
+        addReason(state.piece, reason),
+      )
+      return this.#run(rest, { ...state, depth: state.depth + 1 })
     }
-    if (spot.depth > MAX_DEPTH) return addReason(spot.piece, tooDeep(head.at))
-    spot.piece.argv = args.map(arg => arg.value)
+    if (state.depth > MAX_DEPTH) return addReason(state.piece, tooDeepReason(head.at))
+    state.piece.argv = args.map(arg => arg.value)
     const call = createCall(args, {
-      ...spot,
+      ...state,
       fence: this.#fence,
-      run: (inner, piece) => this.#run(inner, { ...spot, piece, depth: spot.depth + 1 }),
-      shell: script => this.#nested(script, spot),
+      run: (inner, piece) => this.#run(inner, { ...state, piece, depth: state.depth + 1 }),
+      shell: script => this.#nested(script, state),
     })
     if (call) judgeCall(call)
   }
 
-  /** A text that a shell will read: read it now, unless part of it is known only later. */
-  #nested(script: Arg, spot: WalkState): undefined {
+  /** Walks a text that a shell will read. If part of it is known only when it runs, it is HIGH. */
+  #nested(script: Arg, state: WalkState): undefined {
     const { value, at } = script
     if (!script.known)
-      return addReason(spot.piece, {
+      return addReason(state.piece, {
         code: 'shell.unknown-text',
         risk: 'HIGH',
         text: 'a shell reads a text that is known only when it runs',
         at,
       })
-    if (spot.depth >= MAX_DEPTH) return addReason(spot.piece, tooDeep(at))
+    if (state.depth >= MAX_DEPTH) return addReason(state.piece, tooDeepReason(at))
     const reading = mayBeSlow(value) ? failedParse(value, 'a text for a nested shell is too long') : parseShell(value)
-    const piece = addPiece(spot.piece, { text: value, at })
+    const piece = addPiece(state.piece, { text: value, at })
     piece.derived = true
     const walk = new CommandWalker(value, this.#fence, this.#budget)
-    walk.#script(reading, { ...spot, piece, depth: spot.depth + 1 })
-    // Offsets of a nested text mean that text: what is said about it points at the word that holds it.
+    walk.#script(reading, { ...state, piece, depth: state.depth + 1 })
+    // Offsets in a nested text refer to that text, so its reasons point at the word that holds it.
     pointAt(piece, at)
   }
 }
 
-function tooDeep(at: Span): Reason {
+function tooDeepReason(at: Span): Reason {
   return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }
 }
 
-function shownSecret(name: string, at: Span): Reason {
+function secretReason(name: string, at: Span): Reason {
   return { code: 'secret.variable', risk: 'HIGH', text: `${name} looks like a secret`, at }
 }
 
-/** Whether a function starts itself in a pipe or in the background: copies without end. */
+/** Whether a function starts itself in a pipe or in the background, which makes endless copies. */
 function isForkBomb(nodes: readonly ShellNode[], name: string, apart: boolean): boolean {
   return nodes.some(node => {
     switch (node.is) {

@@ -8,7 +8,7 @@ import { foldName } from './wildcard.ts'
 /** What a tool or program does to a path. */
 export type Access = 'read' | 'write'
 
-/** The risk of one path. Reads are LOW anywhere but at secrets; writes are LOW only in the safe folders of the project. */
+/** Judges one path. Reads are LOW except for secrets and the like; writes are LOW only in the safe folders of the project. */
 export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: string; fence: Fence }): Reason {
   const place = locatePath(path, cwd, fence)
   const real = place.where === 'strange' ? path.replace(/\\/g, '/') : place.path
@@ -18,7 +18,7 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   if (secret !== undefined)
     return { code: 'path.secret', risk: 'HIGH', text: `${path} holds secrets${secret === path ? '' : ` (${secret})`}` }
   if (access === 'read') return judgeRead(path, real, place.where === 'strange' ? place.why : undefined)
-  const steering = findSteering(withinWorktree(real, fence))
+  const steering = findSteering(stripWorktree(real, fence))
   if (steering && (steering.risk === 'HIGH' || place.where === 'inside'))
     return { code: steering.code, risk: steering.risk, text: `${path}: ${steering.why}` }
   if (place.where === 'strange')
@@ -29,15 +29,15 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
     }
   if (place.where === 'outside')
     return { code: 'path.outside', risk: 'HIGH', text: `${place.path} is outside the project` }
-  if (tooWide(fence))
+  if (isTooWide(fence))
     return { code: 'write.wide', risk: 'MEDIUM', text: 'the project is a whole home directory, or holds one' }
   if (isSafe(place.relative, fence.safe))
     return { code: 'write.safe', risk: 'LOW', text: `${path} is in a folder for code` }
   return { code: 'write.project', risk: 'MEDIUM', text: `${path} is in the project but not in a folder for code` }
 }
 
-/** Worktrees lie in `~/.perpetualcc`: what steers is told by the path from their top, not by where pcc put them. */
-function withinWorktree(real: string, { worktree }: Fence): string {
+/** Worktrees are in `~/.perpetualcc`, so steering files are recognised by the path below the worktree, not by the whole path. */
+function stripWorktree(real: string, { worktree }: Fence): string {
   return worktree && isInside(real, worktree.top) ? real.slice(worktree.top.length) : real
 }
 
@@ -58,16 +58,16 @@ function isSafe(relativePath: string, safe: readonly string[]): boolean {
   })
 }
 
-/** A project that is a whole home directory, or holds one: being inside says nothing. */
-function tooWide({ boundary, home }: Fence): boolean {
+/** Whether the project is a whole home directory, or contains one: then being inside it means nothing. */
+function isTooWide({ boundary, home }: Fence): boolean {
   return home === boundary || home.startsWith(boundary.endsWith('/') ? boundary : `${boundary}/`)
 }
 
-/** Why a path is not for a session in a worktree to write; undefined where it is its own, or lies somewhere else altogether. */
+/** Why a session in a worktree must not write a path; undefined if the path is its own, or belongs to no worktree or repository. */
 function explainSharedPath(path: string, { top, repository }: WorktreeFence): string | undefined {
   if (isInside(path, repository)) return 'is the git directory that all worktrees share: leave it to git and pcc'
   if (isInside(top, path)) return 'is the worktree itself, or holds it: change the files in it'
-  if (isInside(path, top)) return ownPart(path.slice(top.length + 1))
+  if (isInside(path, top)) return explainOwnFile(path.slice(top.length + 1))
   if (isInside(repository, path)) return 'holds the repository: leave it where it is'
   if (isInside(path, dirname(top))) return "is another task's worktree: work in this one"
   if (/\/\.git$/.test(repository) && isInside(path, dirname(repository)))
@@ -75,8 +75,8 @@ function explainSharedPath(path: string, { top, repository }: WorktreeFence): st
   return undefined
 }
 
-/** What of the worktree itself belongs to git and to pcc. */
-function ownPart(relative: string): string | undefined {
+/** Files in the worktree itself that belong to git and to pcc. */
+function explainOwnFile(relative: string): string | undefined {
   const [first = '', second = ''] = relative.split('/').map(foldName)
   if (/^(\.git|git~\d)$/.test(first)) return 'tells git which worktree this is: leave it to git and pcc'
   if (first === '.perpetualcc' && (second === 'task.json' || second === ''))

@@ -1,6 +1,6 @@
 import { foldName, matchesWildcard } from './wildcard.ts'
 
-/** Files that hold secrets, by name alone, wherever they lie. */
+/** Names of files that hold secrets, in any folder. */
 const SECRET_NAMES: RegExp[] = [
   /^\.env($|[.\-_~])/,
   /^\.envrc$/,
@@ -20,12 +20,12 @@ const SECRET_NAMES: RegExp[] = [
   /^(\.sentryclirc|kaggle\.json|\.rclone\.conf|rclone\.conf|chap-secrets|pap-secrets|access-token|access_token)$/,
 ]
 
-/** Keys and stores of keys: whatever else their name says, they are what they are (`apple-dist.p12`). */
+/** Keys and key stores: they hold secrets even if the rest of the name looks like a template (`apple-dist.p12`). */
 const KEY_FILE = /\.(pem|key|p12|pfx|p8|ppk|jks|keystore|kdbx|kdb|keychain|keychain-db|mobileprovision)$/
 /** Templates that are meant to be shared. */
 const EXAMPLES = /[._-](example|examples|sample|template|tmpl|dist|defaults?|schema|vault\.example)(\.\w+)?$/
 
-/** Folders whose content is secret. */
+/** Names of folders whose content is secret. */
 const SECRET_FOLDERS = new Set([
   '.ssh',
   '.gnupg',
@@ -45,45 +45,45 @@ const SECRET_FOLDERS = new Set([
   '.chef',
   '.minikube',
 ])
-/** The same, two folders deep. */
+/** Secret paths that only two or more names together identify. */
 const SECRET_PAIRS =
   /\/(\.config\/(gcloud|gh|op|hub|doctl|rclone|heroku|stripe|netlify|sops|age|containers|github-copilot|configstore|ngrok|anthropic|openai|bitwarden cli|1password)|\.local\/share\/(keyrings|code-server)|\.docker\/config\.json|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.m2\/settings(-security)?\.xml|\.gradle\/gradle\.properties|\.claude\/\.credentials\.json|\.claude\.json|\.codex\/auth\.json|\.gemini\/oauth_creds\.json|\.perpetualcc\/run|\.terraform\.d\/credentials\.tfrc\.json|\.mozilla\/firefox|\.config\/(google-chrome|chromium|bravesoftware)|var\/run\/secrets|run\/secrets|proc\/[^/]+\/(environ|mem|maps)|proc\/kcore|etc\/ssl\/private|etc\/sudoers\.d|dev\/(mem|kmem)|library\/(cookies|keychains|application support\/(google\/chrome|firefox|bravesoftware|chromium|microsoft edge))|etc\/(wireguard|ppp\/(chap|pap)-secrets|networkmanager\/system-connections)|\.wrangler\/config|\.railway\/config\.json|\.fly\/config\.yml|\.snowsql\/config|\.dbt\/profiles\.yml)(\/|$)/
 
-/** What a person typed before: often a password. */
+/** Histories of what a person typed, which often contain a password. */
 const HISTORY =
   /^\.(bash|zsh|sh|fish|node_repl|python|psql|mysql|sqlite|irb|rediscli|lesshst|viminfo|mongo)_?(history|hst)?$/
 
-/** Which part of an absolute path makes it a secret; `undefined` when none does. */
+/** The part of an absolute path that makes it a secret; `undefined` if there is none. */
 export function findSecretPart(path: string): string | undefined {
   const parts = path.split('/').filter(part => part !== '')
   const folded = parts.map(foldName)
-  for (const [place, name] of folded.entries()) {
-    const last = place === folded.length - 1
-    if (SECRET_FOLDERS.has(name) && !isPublic(folded.slice(place + 1))) return parts[place]
-    if (last && isSecretName(name)) return parts[place]
+  for (const [index, name] of folded.entries()) {
+    const isLast = index === folded.length - 1
+    if (SECRET_FOLDERS.has(name) && !isPublic(folded.slice(index + 1))) return parts[index]
+    if (isLast && isSecretName(name)) return parts[index]
   }
   return SECRET_PAIRS.test(`/${folded.join('/')}`) ? parts.at(-1) : undefined
 }
 
-/** Whether a file of this (folded) name is a secret. */
+/** Whether a file of this folded name holds a secret. */
 function isSecretName(name: string): boolean {
   if (EXAMPLES.test(name) && (!KEY_FILE.test(name) || /[._-](examples?|sample|template)\b/.test(name))) return false
   return SECRET_NAMES.some(shape => shape.test(name))
 }
 
-/** Whether a path is what a shell or another prompt remembers of its person. */
+/** Whether a path is the history of a shell or another prompt. */
 export function isHistory(path: string): boolean {
   const name = foldName(path.slice(path.lastIndexOf('/') + 1))
   return HISTORY.test(name) && /history|hst|info/.test(name)
 }
 
-/** In `.ssh`: public keys, and the list of hosts. */
+/** Public keys in a secret folder are no secrets. */
 function isPublic(rest: string[]): boolean {
   const name = rest.at(-1)
   return name?.endsWith('.pub') === true
 }
 
-/** Names to try a pattern against: does `.en?` or `id_*` find a secret? */
+/** Names to try a pattern against, to see whether `.en?` or `id_*` finds a secret. */
 const SAMPLES = [
   '.env',
   '.env.local',
@@ -112,12 +112,12 @@ const PLAIN_SAMPLES = [
 
 const MAX_PATTERN = 128
 
-/** Whether a shell pattern is written so that it finds secrets. `*` alone and `*.json` are everyday and do not count. */
+/** Whether a shell pattern seems meant to find secrets. `*` alone and `*.json` are everyday patterns and do not count. */
 export function globFindsSecret(pattern: string): boolean {
   for (const part of pattern.toLowerCase().split('/')) {
     if (!/[*?[]/.test(part)) continue
     const letters = part.replace(/\[[^\]]*\]|[*?]/g, '')
-    // Nobody writes such a pattern by hand.
+    // Nobody writes such a long pattern by hand.
     if (part.length > MAX_PATTERN) return true
     if (part.startsWith('.') || /^[[?]/.test(part)) if (SAMPLES.some(name => matchesWildcard(part, name))) return true
     const telling = letters.length >= 2 && !/^\.(json|ya?ml|txt|toml)$/.test(letters) && !/^[a-z]$/.test(letters)

@@ -29,10 +29,10 @@ const TOOL: SteeringRisk = {
   why: 'it says where packages come from or which programs run',
 }
 
-/** Patterns on the whole path, folded, beginning with a slash. The first that fits counts. */
+/** Patterns for the whole folded path, which begins with a slash. The first match counts. */
 const STEERING: [RegExp, SteeringRisk][] = [
   [/\/\.perpetualcc(\.toml|\/)?/, GUARD],
-  // The folder itself too: what is copied into it brings its own name.
+  // The folder itself counts too: a file that is copied into it keeps its own name.
   [
     /\/\.(claude|codex|gemini|cursor|windsurf|continue|aider|copilot|opencode|roo|cline|clinerules|kiro|amazonq)$/,
     GUARD,
@@ -74,7 +74,7 @@ const STEERING: [RegExp, SteeringRisk][] = [
   ],
 ]
 
-/** Whether writing this file steers programs that run later; `undefined` when it is an ordinary file. */
+/** How writing this file steers programs that run later; `undefined` if it is an ordinary file. */
 export function findSteering(path: string): SteeringRisk | undefined {
   const folded = `/${path.split('/').filter(Boolean).map(foldName).join('/')}`
   for (const [shape, steering] of STEERING) if (shape.test(folded)) return steering

@@ -1,6 +1,6 @@
 /**
- * Whether a text fits a shell pattern with `*`, `?` and `[…]`. Written out instead of made into a regular expression: a
- * pattern comes from the command, and one like `*a*a*a*a` would keep an expression busy for years.
+ * Whether a text matches a shell pattern with `*`, `?` and `[…]`. This is written by hand and does not use a regular expression,
+ * because the pattern comes from the command, and one like `*a*a*a*a` would keep an expression busy for years.
  */
 export function matchesWildcard(pattern: string, text: string): boolean {
   let [at, from, star, mark] = [0, 0, -1, 0]
@@ -21,19 +21,19 @@ export function matchesWildcard(pattern: string, text: string): boolean {
   return at >= pattern.length
 }
 
-/** How many characters of the pattern stand for this one letter; 0 when they do not. */
+/** How many characters of the pattern match this one letter; 0 if they do not match it. */
 function stepWidth(pattern: string, at: number, letter: string): number {
   const sign = pattern[at]
   if (sign === '?') return 1
   if (sign === '[') {
     const end = pattern.indexOf(']', at + 2)
     if (end < 0) return letter === '[' ? 1 : 0
-    return inClass(pattern.slice(at + 1, end), letter) ? end - at + 1 : 0
+    return matchesClass(pattern.slice(at + 1, end), letter) ? end - at + 1 : 0
   }
   return sign === letter && sign !== '*' ? 1 : 0
 }
 
-function inClass(content: string, letter: string): boolean {
+function matchesClass(content: string, letter: string): boolean {
   const negated = content.startsWith('!') || content.startsWith('^')
   const letters = negated ? content.slice(1) : content
   let found = false
@@ -48,8 +48,8 @@ function inClass(content: string, letter: string): boolean {
 }
 
 /**
- * One spelling for all that a file system may take for the same name: letter case, compatibility forms, characters that some
- * systems ignore, trailing dots and spaces.
+ * One spelling for all names that a file system may treat as the same: they differ only in case, compatibility forms, characters
+ * that some systems ignore, and trailing dots and spaces.
  */
 export function foldName(name: string): string {
   const lower = name.toLowerCase()

@@ -14,11 +14,11 @@ const MAKE_FLAGS = flagTable({
     --working-directory: --dump --concurrency: --force --watch --exit-code`,
 })
 
-/** Targets that by their name reach beyond the project. */
+/** Names of targets that seem to reach beyond the project. */
 const FAR =
   /(^|[-_:./])(install|uninstall|deploy|publish|release|destroy|drop|wipe|nuke|purge|prod|production|distclean|mrproper|teardown|provision|push|upload|flash|burn)([-_:./]|$)/i
 
-/** A variable of the makefile: often a compiler or a list of flags, which run. */
+/** A variable of the makefile: often a compiler or a list of flags, which are run. */
 function judgeVariable(call: ProgramCall, arg: Arg): undefined {
   const value = arg.value.slice(arg.value.indexOf('=') + 1)
   if (/^[/~]|(^|\/)\.\.(\/|$)|[;`|&$]|\$\(/.test(value))
@@ -26,7 +26,7 @@ function judgeVariable(call: ProgramCall, arg: Arg): undefined {
   call.say('tool.flag', 'MEDIUM', `${arg.text} changes a variable of the makefile`, arg)
 }
 
-/** make and its like run what the project's own file says for a target, as `npm run` does. */
+/** make and the like run what the project's own file says for a target, as `npm run` does. */
 const make: ProgramRule = call => {
   const runs = call.args.find(arg =>
     /^(--eval|-E|SHELL=|.*\.SHELLFLAGS|MAKEFLAGS=|--shell|-c$|--command)/.test(arg.value),
@@ -49,11 +49,11 @@ const make: ProgramRule = call => {
   judgeToolWords(call, call.args.filter(isFlag))
 }
 
-/** What every build tool may be told without another look, by what it is called there. */
+/** Targets and tasks that every build tool may run without a question. */
 const STEPS =
   /^:?([\w.-]+:)*(test|tests|check|build|compile|assemble|verify|validate|package|lint|clean|classes|testClasses|test-compile|process-resources|integration-test|site|spotlessCheck|ktlintCheck|detekt|checkstyle\w*|pmd\w*|spotbugs\w*|tasks|dependencies|properties|projects|help|compileJava|compileKotlin|compileTestJava|compileTestKotlin|javadoc|jar|war|bootJar|jacocoTestReport|koverReport|testDebugUnitTest|testReleaseUnitTest|assembleDebug|lintDebug|dependency:(tree|analyze|list|resolve)|help:effective-pom|versions:display-\S+|surefire:test|compiler:compile|resources:resources|scalafmtCheck(All)?|scalafmt(All)?|testOnly|testQuick|Test\/compile|doc|docs|format|fmt|analyze|doctor|query|cquery|info|deps|outline|all|unit|default|benchmark|bench)$/
 
-/** Tools that build whole projects by their own files. */
+/** Tools that build whole projects from their own build files. */
 export const BUILDERS: ProgramRules = {
   go,
   ...named('make gmake bmake remake just task', make),
@@ -93,7 +93,7 @@ export const BUILDERS: ProgramRules = {
       flags:
         '-q -v -j: -k -n -fast -pedantic -ghc-options=-W* -enable-tests -test -no-colors -batch -scheme: -target: -configuration: -destination: -sdk: -quiet -watch -dry-run -no-color -flag: -jobs:',
       medium: /^(install|exec|run|repl|script|eval|ghci|upload.*|-f|--file|shutdown|.*=\/.*)$/,
-      // One word of sbt is a whole command of it: `eval` runs Scala, `!` the shell, `set` changes what is built.
+      // Each word of sbt is a whole command: `eval` runs Scala, `!` the shell, `set` changes the build.
       high: /^(publish.*|deploy.*|release.*|-javaagent.*|-J.*|upload|\s*;?\s*(eval|set|!)[\s\S]+)$/,
     }),
   ),

@@ -41,7 +41,7 @@ const DIGEST = reader({
   runs: '-engine: -provider: -provider-path: -propquery: -config: -engine_impl',
 })
 
-/** Programs that show bytes, or what is in programs and pictures. */
+/** Programs that show bytes, or the content of binaries and pictures. */
 export const BYTES: ProgramRules = {
   od: reader({
     harmless: `-abcdDefFhHiIlLoOsvxX -A: -j: -N: -S? -t: -w? --address-radix: --endian: --skip-bytes: --read-bytes: --strings?
@@ -64,7 +64,7 @@ export const BYTES: ProgramRules = {
     harmless: `-bdEhiIkLnNrsv0 -e: -F: --brief --mime --mime-type --mime-encoding --extension --apple --keep-going
       --dereference --no-dereference --no-pad --no-buffer --raw --special-files --print0 --separator: --exclude: --exclude-quiet:
       --list --debug`,
-    // The packed ones are unpacked by other programs.
+    // Other programs unpack compressed files for it.
     asks: '-z -Z -S -p -P: --uncompress --uncompress-noreport --no-sandbox --preserve-date --parameter:',
     reads: '-f: --files-from: -m: --magic-file:',
     writes: '-C --compile',
@@ -84,7 +84,7 @@ export const BYTES: ProgramRules = {
     if (call.args.some(arg => /^(-[a-zA-Z]*[dD]|--d[a-z]*)$/.test(arg.value)))
       call.say('obfuscation.decode', 'MEDIUM', 'it decodes a text')
   }),
-  // Its files may be lists, addresses or programs of its own, by a prefix.
+  // By a prefix, its files may be lists, addresses or programs of its own.
   identify: call => {
     const odd = call.args.find(arg =>
       /^[@|]|^[a-z]+:|^-(write|debug|define|set|read-mask|script)$|\.(msl|mvg|svg|ps|eps|pdf)$/i.test(arg.value),
@@ -113,7 +113,7 @@ export const BYTES: ProgramRules = {
 
 const LDD = reader({ operands: 'text', harmless: '-vudr --verbose --unused --data-relocs --function-relocs' })
 
-/** ldd may start what it looks at, to see what the loader does with it. */
+/** ldd may start the program that it examines, to see what the loader does with it. */
 function judgeLoaded(call: ProgramCall, arg: Arg): undefined {
   if (!arg.known) return call.say('script.unknown', 'HIGH', `${arg.text} may run, and is known only then`, arg)
   if (/^\/(usr|lib|lib64|bin|sbin)\//.test(arg.value) && !arg.value.includes('..')) return

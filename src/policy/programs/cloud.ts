@@ -4,14 +4,14 @@ import { named, type VerbRow, verbs } from './rule-builders.ts'
 
 const GONE = 'cannot be taken back'
 
-/** Words with which cloud tools destroy, wherever they stand. */
+/** Destructive words of cloud tools, anywhere in the call. */
 const DESTROY =
   /(^|[ :.-])(delete|destroy|terminate|remove|rm|rb|purge|drop|nuke|wipe|deprovision|detach|disable|revoke|deregister|cancel|undeploy|teardown|del|reset|uninstall|kill|stop|flush|rollback|undelete|force-delete|truncate|prune|expunge|release)([ :.-]|$)/i
 
-/** Verbs that only look, as a whole word or at the head of one (`describe-instances`). */
+/** Verbs that only read, as a whole word or at the beginning of one (`describe-instances`). */
 const LOOKS =
   'get|list|ls|ll|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|head|lookup|find|port|tail|releases|apps|domains|open'
-/** At the verb's place: the first words, before any that changes something, never in the name of a thing. */
+/** Such a verb in the verb's position: among the first words, before any word that changes something, never in the name of a thing. */
 const READS = new RegExp(
   `^(?!.*(^|[ :])(deploy|create|update|set|apply|scale|restart|run|start|publish|send|put|push|invoke|add|patch|edit|import|up|rollout|promote|exec|enable|attach|modify|register|copy|move|rename|resize|reboot|drains)([ :-]|$))([\\w-]+[ :]){0,3}(${LOOKS})(-[\\w-]+)?([ :]|$)`,
   'i',
@@ -102,7 +102,7 @@ const VALUED = [
 const KUBECTL =
   /^(get|describe|logs|top|explain|api-resources|api-versions|cluster-info|version|config|diff|apply|create|delete|edit|patch|replace|scale|rollout|autoscale|expose|set|label|annotate|exec|run|debug|attach|cp|port-forward|proxy|auth|certificate|cordon|uncordon|drain|taint|wait|kustomize|events|completion|options|plugin|help)$/
 
-/** kubectl: MEDIUM to look, to change and to run something in the cluster; HIGH to destroy and where secrets are. */
+/** kubectl: MEDIUM for reading, changing and running something in the cluster; HIGH for destroying and for secrets. */
 function kubectl(call: ProgramCall): undefined {
   const operands = findOperands(call.args, VALUED)
   const [verb] = operands
@@ -142,7 +142,7 @@ function kubectl(call: ProgramCall): undefined {
   })(call)
 }
 
-/** gh and its like: MEDIUM to look at a forge, HIGH to publish, to delete, or where tokens are. */
+/** gh and the like: MEDIUM for reading from a forge, HIGH for publishing, deleting and tokens. */
 function forge(call: ProgramCall): undefined {
   const line = findOperands(call.args, VALUED)
     .map(arg => arg.value)
@@ -191,7 +191,7 @@ function forge(call: ProgramCall): undefined {
   })(call)
 }
 
-/** Clouds, clusters and hosting: HIGH to destroy, MEDIUM to look or change. */
+/** Clouds, clusters and hosting: HIGH for destroying, MEDIUM for reading and changing. */
 export const INFRA: ProgramRules = {
   ...named(
     'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent act',

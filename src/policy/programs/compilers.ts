@@ -5,7 +5,7 @@ import { judgeInstalled } from './package-commands.ts'
 import { named } from './rule-builders.ts'
 import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
 
-/** Compilers, and what formats and checks the languages that are compiled. */
+/** Compilers, and formatters and checkers for compiled languages. */
 export const COMPILERS: ProgramRules = {
   ...named(
     'gofmt goimports gofumpt golangci-lint staticcheck gotestsum golint revive govulncheck ginkgo richgo gopls mockgen',
@@ -113,7 +113,7 @@ const GO_FLAGS = flagTable({
   runs: '-exec: -toolexec: -vettool: -overlay: -modfile: -pkgdir: -gccgoflags: -linkmode: -modcacherw',
 })
 
-/** go: LOW for what builds, tests and lists the module with flags that are known. */
+/** go: LOW for building, testing and listing the module with known flags. */
 export function go(call: ProgramCall): undefined {
   const { flags, operands, unknown } = scanFlags(call.args, GO_FLAGS)
   const [verb, ...rest] = operands
@@ -157,7 +157,7 @@ function judgeGoRun(call: ProgramCall, target: Arg | undefined): undefined {
   judgeScriptFile(call, target)
 }
 
-/** Flags with which cargo still only works on the project. */
+/** Flags with which cargo works only on the project. */
 const CARGO_FLAGS =
   /^(-[vqrhVejinde]+|-[pFjZ].*|-vv|--(release|verbose|quiet|help|version|list|features|all-features|no-default-features|workspace|all|exclude|package|lib|bin|bins|example|examples|test|tests|bench|benches|all-targets|target|profile|jobs|color|message-format|no-run|no-fail-fast|keep-going|doc|no-deps|document-private-items|open|check|frozen|locked|offline|dry-run|edges|invert|depth|prefix|charset|format|duplicates|no-dedupe|prune|dev|build|optional|rename|fix|allow-dirty|allow-staged|allow-no-vcs|broken-code|precise|recursive|aggressive|timings|future-incompat-report|unit-graph|build-plan|ignore-rust-version|format-version|filter-platform|limit|no-verify|explain|success-output|failure-output|test-threads|retries|partition|run-ignored|no-capture|nocapture|status-level|final-status-level|filter-expr|html|json|lcov|summary-only|deny|branch|rev|tag|path|git|no-track|manifest-path|target-dir|lockfile-path|compact|hide-inclusion-graph|exit-code|root-deps-only|direct|ignore|no-optional|default-features|public)(=.*)?)$/
 

@@ -62,7 +62,7 @@ const VALUED = [
   '--ssh',
 ]
 
-/** Flags that hand the machine to a container. */
+/** Flags that give a container access to the machine. */
 const ESCAPES =
   /^(--privileged|--pid=host|--ipc=host|--net=host|--network=host|--userns=host|--uts=host|--cap-add.*|--device.*|--security-opt.*|--cgroupns=host)$/
 
@@ -70,7 +70,7 @@ const ESCAPES =
 const MOUNTS =
   /^(\/|\/(etc|root|home|var|usr|boot|dev|proc|sys|run|Users)(\/.*)?|~.*|\/var\/run\/docker\.sock|.*docker\.sock)$/
 
-/** Containers: MEDIUM to look and run, HIGH to remove, to push, or to hand over the machine. */
+/** Containers: MEDIUM for reading and running, HIGH for removing, pushing, or giving access to the machine. */
 export const CONTAINERS: ProgramRules = {
   ...named('docker podman nerdctl buildah finch', docker),
   ...named('docker-compose podman-compose', call => compose(call, call.args)),
@@ -139,7 +139,7 @@ function docker(call: ProgramCall): undefined {
     return judgeRun(call, operands.slice(grouped ? 2 : 1), verb)
   if (/^(build|image build|buildx (build|bake)|pull|start|restart|tag|attach|unpause)$/.test(line))
     return call.say(
-      /^(build|image build)/.test(line) && ownBuild(call)
+      /^(build|image build)/.test(line) && isOwnBuild(call)
         ? 'script.run'
         : /^(build|image build|buildx)/.test(line)
           ? 'container.build'
@@ -151,8 +151,8 @@ function docker(call: ProgramCall): undefined {
   call.say('container.other', 'MEDIUM', `${call.name} ${line}`, verb)
 }
 
-/** `docker build .` runs the project's own file; with another context, or flags that hand over more, it does not. */
-function ownBuild(call: ProgramCall): boolean {
+/** `docker build .` runs the project's own file; with another context, or flags that pass in more, it is not just that. */
+function isOwnBuild(call: ProgramCall): boolean {
   return call.args.every(
     arg =>
       !/^([/~]|.*\.\.(\/|$)|https?:|git@|.*=([/~]|\.\.))|^--(secret|ssh|push|output|network|allow|security-opt|cache-to|build-context|add-host|iidfile|metadata-file)/.test(
@@ -162,8 +162,8 @@ function ownBuild(call: ProgramCall): boolean {
 }
 
 function judgeRights(call: ProgramCall): undefined {
-  for (const [place, arg] of call.args.entries()) {
-    const before = call.args[place - 1]?.value ?? ''
+  for (const [index, arg] of call.args.entries()) {
+    const before = call.args[index - 1]?.value ?? ''
     if (
       ESCAPES.test(arg.value) ||
       (/^--(pid|ipc|net|network|userns|uts|cgroupns)$/.test(before) && arg.value === 'host')
@@ -185,12 +185,12 @@ function isFlagOnly(arg: Arg, before: string): boolean {
   return isFlag(arg) && !/^(-v|--volume|--mount)/.test(arg.value) && !/^(-v|--volume|--mount)$/.test(before)
 }
 
-/** What runs in a container is judged like any command, and is never LOW. */
+/** A command in a container is judged like any other, and is never LOW. */
 function judgeRun(call: ProgramCall, words: Arg[], verb: Arg): undefined {
   call.say('container.run', 'MEDIUM', `${call.name} runs something in a container`, verb)
   const image = words[0]
   if (image === undefined) return
-  // Flags behind the image belong to what runs in it.
+  // Flags after the image belong to the command that runs in it.
   const inner = call.args.slice(call.args.indexOf(image) + 1)
   if (inner.length > 0) call.run(inner)
 }
@@ -210,7 +210,7 @@ function compose(call: ProgramCall, args: readonly Arg[]): undefined {
     return judgeRun(call, operands.slice(1), verb)
   }
   call.say(
-    verb.value === 'build' && ownBuild(call) ? 'script.run' : 'container.compose',
+    verb.value === 'build' && isOwnBuild(call) ? 'script.run' : 'container.compose',
     'MEDIUM',
     `compose ${verb.text}`,
     verb,

@@ -28,7 +28,7 @@ const YQ: ReaderRow = {
 }
 const YQ_FLAGS = flagTable({ ...YQ, harmless: `${YQ.harmless} -i --inplace --in-place` })
 
-/** Programs that pick values out of JSON, YAML, HTML and tables, some with a language of their own. */
+/** Programs that extract values from JSON, YAML, HTML and tables, some with a language of their own. */
 export const DATA: ProgramRules = {
   ...named('jq gojq jaq', call => {
     const seen = scanFlags(call.args, JQ_FLAGS)
@@ -55,14 +55,14 @@ export const DATA: ProgramRules = {
     GRON(call)
   },
   jless: reader({ harmless: '-n -m: --mode: --yaml --json --scrolloff:' }),
-  // A word that is no flag and no file is a function in JavaScript.
+  // A word that is neither a flag nor a file is a JavaScript function.
   fx: call => {
     const texts = call.feed.piped || call.feed.text || call.feed.file ? call.args : call.args.slice(1)
     for (const arg of texts) if (!/^[.\w[\]]+$/.test(arg.value)) judgeInline(call, arg)
     if (call.args.length > 0) call.say('code.plain', 'MEDIUM', 'fx computes with a program text')
     for (const arg of call.args) call.secret(arg)
   },
-  // With a command instead of a parser it runs that command.
+  // It runs a command that is given in place of a parser.
   jc: call => {
     const command = call.args.findIndex(arg => !arg.value.startsWith('-'))
     if (command >= 0) return call.run(call.args.slice(command))
@@ -78,7 +78,7 @@ export const DATA: ProgramRules = {
       writes: '-o: --output:',
     }),
   ),
-  // Its language runs commands and writes files.
+  // Its language can run commands and write files.
   mlr: call => {
     const line = call.args.map(arg => arg.value).join(' ')
     if (
@@ -90,7 +90,7 @@ export const DATA: ProgramRules = {
     call.say('tool.other', 'MEDIUM', 'mlr runs a program text of its own')
     const inPlace = call.args.some(arg => /^-[a-zA-Z]*I/.test(arg.value))
     if (inPlace) call.say('write.in-place', 'MEDIUM', 'mlr -I changes files')
-    const script = call.args.find((_, place) => call.args[place - 1]?.value === '-f')
+    const script = call.args.find((_, index) => call.args[index - 1]?.value === '-f')
     if (script) judgeScriptFile(call, script)
     for (const arg of call.args) {
       call.secret(arg)
@@ -128,7 +128,7 @@ export const DATA: ProgramRules = {
   xmllint: reader({
     harmless: `--noout --format --xpath: --nonet --html --xmlout --recover --pretty: --c14n --c14n11 --exc-c14n --encode:
       --compress --noblanks --nocdata --nowarning --pedantic --timing --repeat --stream --copy --auto --debug --huge --quiet`,
-    // Entities, DTDs and inclusions are files and addresses that the document names.
+    // Entities, DTDs and inclusions load files and addresses that the document names.
     asks: `--noent --loaddtd --dtdattr --xinclude --noxincludenode --valid --postvalid --dtdvalid: --dtdvalidfpi: --schema:
       --relaxng: --schematron: --path: --memory --push --insert --nodefdtd --walker --pattern:`,
     writes: '-o: --output:',
@@ -157,14 +157,14 @@ const DASEL = reader({
   writes: '-o: --out:',
 })
 
-/** jq takes the file after `-f`, or the first bare word. A filter from elsewhere is foreign code, if of a harmless language. */
+/** jq's filter is the file after `-f`, or the first operand. A filter from outside is foreign code, if in a harmless language. */
 function judgeProgram(call: ProgramCall, first: Arg | undefined, value: Arg | undefined): undefined {
   for (const file of [first, value])
     if (file && /^([/~]|.*\.\.(\/|$))/.test(file.value) && !file.value.startsWith(`${call.fence.boundary}/`))
       call.say('script.foreign', 'HIGH', `${file.text} is a filter outside the project`, file)
 }
 
-/** A filter can show the environment and read further modules. `.env` is a field like any other. */
+/** A filter can show the environment and load modules. `.env` is a field like any other. */
 function judgeFilter(call: ProgramCall, filter: Arg): undefined {
   if (!filter.known) return call.say('arg.unknown', 'MEDIUM', 'part of the filter is known only when it runs', filter)
   // In a string `\\(…)` is code again.
@@ -182,7 +182,7 @@ function judgeFilter(call: ProgramCall, filter: Arg): undefined {
   if (/(^|[\s;])(import|include)\b/.test(bare)) call.say('flag.unusual', 'MEDIUM', 'the filter reads a module', filter)
 }
 
-/** yq can read other files and variables, and newer ones run programs. */
+/** yq can read other files and variables, and newer versions can run programs. */
 function judgeYaml(call: ProgramCall, expression: Arg): undefined {
   if (/\bsystem\s*\(/.test(expression.value))
     return call.say('code.alarming', 'HIGH', 'the expression runs a command', expression)

@@ -3,7 +3,7 @@ import { type Arg, isFlag } from '../shell/args.ts'
 import { always, named, verbs } from './rule-builders.ts'
 import { comesFromNetwork } from './run-code.ts'
 
-/** SQL and the like that loses data or reaches out of the database. */
+/** SQL and the like that loses data or reaches outside of the database. */
 const DESTROYS =
   /\b(drop|truncate|delete\s+from|delete|alter\s+(table|user|role|system|database)|grant|revoke|create\s+(user|role|extension|language)|update\s+\w+\s+set|shutdown|flushall|flushdb|dropdatabase|deletemany|deleteone|remove|\.drop|config\s+set|debug\s+(segfault|sleep)|slaveof|replicaof|eval|script\s+(flush|load)|module\s+load|migrate|restore|swapdb|reset|del|unlink|purge|vacuum\s+into|attach)\b/i
 
@@ -13,7 +13,7 @@ const REACHES =
 const READS =
   /^\s*("|')?\s*(select|show|describe|desc|explain|\\d\w*|\\l|\\dt|\.tables|\.schema|\.databases|pragma|with|ping|info|get|keys|scan|ttl|exists|type|llen|lrange|hgetall|hget|smembers|dbsize|time|echo|version|values|table|count|find)\b/i
 
-/** Clients of databases: HIGH where the words lose data, MEDIUM otherwise. */
+/** Database clients: HIGH if the statements lose data, MEDIUM otherwise. */
 export const DATABASES: ProgramRules = {
   ...named(
     'psql mysql mariadb sqlite3 sqlite mongo mongosh redis-cli valkey-cli keydb-cli clickhouse-client clickhouse cqlsh cockroach duckdb influx neo4j-shell cypher-shell sqlcmd isql osql bcp sqlplus usql pgcli mycli litecli iredis arangosh couchbase-cli etcdctl memcached-tool snowsql bq-sql trino presto hive beeline spark-sql impala-shell rethinkdb dgraph surreal turso libsql rqlite',
@@ -38,7 +38,7 @@ function client(call: ProgramCall): undefined {
   const texts = [
     ...call.args.filter(arg => arg.value.length > 1),
     ...(call.feed.text ? [call.feed.text] : []),
-    ...fedTexts(call),
+    ...findFedTexts(call),
   ]
   if (comesFromNetwork(call)) call.say('pipe.interpreter', 'HIGH', `bytes from the network reach ${call.name}`)
   const out = call.args.find(arg => /^(-o|-L|--output|--log-file|--tee|--pager)(=|$)|^-[oL]./.test(arg.value))
@@ -47,10 +47,10 @@ function client(call: ProgramCall): undefined {
     .filter(arg => !isFlag(arg))
     .map(arg => arg.value)
     .join(' ')
-  let said = false
+  let isJudged = false
   if (/\b(config set|script (flush|load)|debug |module load|acl |cluster |replicaof|slaveof)/i.test(words)) {
     call.say('db.reach', 'HIGH', `${call.name} changes the server itself`)
-    said = true
+    isJudged = true
   }
   for (const arg of texts) {
     const value = isFlag(arg) ? arg.value.replace(/^--?[\w-]+=?/, '') : arg.value
@@ -58,16 +58,16 @@ function client(call: ProgramCall): undefined {
     const fixed: Arg = { ...arg, value }
     if (DESTROYS.test(value) && !looksLikePath(value)) {
       call.say('db.destroy', 'HIGH', `${arg.text} changes or loses data`, arg)
-      said = true
+      isJudged = true
     } else if (REACHES.test(value)) {
       call.say('db.reach', 'HIGH', `${arg.text} reaches out of the database`, arg)
-      said = true
+      isJudged = true
     }
     call.secret(fixed)
   }
   const script = call.args.find(arg => /^(--init|-init|--load-extension|-cmd|--eval-file|-x$|--pipe)$/.test(arg.value))
   if (script) call.say('db.reach', 'HIGH', `${script.text} runs more`, script)
-  if (said) return
+  if (isJudged) return
   const line = texts.filter(arg => !isFlag(arg)).map(arg => arg.value)
   const file = call.args.some(arg => /^(-f|--file|-init)/.test(arg.value))
   if (call.feed.piped || call.feed.file || file)
@@ -79,7 +79,7 @@ function client(call: ProgramCall): undefined {
 
 const OUTPUTS = /^(psql|mysql|mariadb|pgcli|mycli|usql)$/
 
-/** Statements and functions that change something, wherever they stand. */
+/** Statements and functions that change something, anywhere in the text. */
 const CHANGES =
   /\b(insert|update|merge|create|call|do|copy|into|replace|upsert|set\s+role|pg_terminate_backend|pg_cancel_backend|setval|nextval|lo_\w+|dblink\w*|query_to_xml|writefile|readfile|edit|load_extension|hset|sadd|lpush|rpush|incr|expire|persist|rename|publish)\b/i
 
@@ -90,8 +90,8 @@ function onlyReads(text: string): boolean {
     .every(part => READS.test(part))
 }
 
-/** Texts of an `echo` or of a here-document before it in the pipe. */
-function fedTexts(call: ProgramCall): Arg[] {
+/** Texts of an `echo` or of a here-document earlier in the pipe. */
+function findFedTexts(call: ProgramCall): Arg[] {
   const last = call.feed.upstream?.at(-1)
   if (last === undefined) return []
   const [name, ...words] = last.words
@@ -102,7 +102,7 @@ function looksLikePath(value: string): boolean {
   return /^[\w./~-]+$/.test(value) && value.includes('/')
 }
 
-/** Tools that change the shape of databases, and frameworks that bring one along. */
+/** Tools that migrate databases, and frameworks that include such a tool. */
 export const MIGRATION_TOOLS: ProgramRules = {
   ...named(
     'prisma',

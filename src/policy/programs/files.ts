@@ -8,7 +8,7 @@ import { judgeFlags, named, reader } from './rule-builders.ts'
 import { comesFromNetwork } from './run-code.ts'
 import { sed } from './sed.ts'
 
-/** Flags with which a list stays a list. */
+/** Flags with which tar still only lists an archive. */
 const LISTING =
   /^(-[fvzjJatCOS]+|--(list|verbose|file|gzip|bzip2|xz|zstd|auto-compress|wildcards|no-wildcards|exclude|strip-components|full-time|numeric-owner|directory|no-recursion|utc|block-number|occurrence)(=.*)?)$/
 
@@ -58,12 +58,12 @@ const TEE = flagTable({ harmless: '-aip --append --ignore-interrupts --output-er
 /** Programs that make, move, pack and edit files. */
 export const FILES: ProgramRules = {
   mkdir: call => {
-    writes(call, findOperands(call.args, ['-m', '--mode']), 'file.make', 'makes folders')
+    judgeWrites(call, findOperands(call.args, ['-m', '--mode']), 'file.make', 'makes folders')
     const mode = findFlag(call.args, ['-m', '--mode'], 'm')
     if (mode) call.say('file.mode', 'HIGH', `${mode.arg.text} sets rights`, mode.arg)
   },
   touch: call =>
-    writes(
+    judgeWrites(
       call,
       findOperands(call.args, ['-t', '-d', '-r', '--date', '--reference']),
       'file.make',
@@ -75,12 +75,12 @@ export const FILES: ProgramRules = {
     for (const arg of [...findOperands(call.args, ['-p', '-t', '--suffix']), ...(folder ? [folder] : [])])
       if (!/^\/tmp(\/|$)|^[\w.-]+$/.test(arg.value)) call.path(arg, 'write')
   },
-  mkfifo: call => writes(call, findOperands(call.args, ['-m']), 'file.make', 'makes a pipe'),
+  mkfifo: call => judgeWrites(call, findOperands(call.args, ['-m']), 'file.make', 'makes a pipe'),
   mknod: call => call.say('disk', 'HIGH', 'mknod makes devices'),
   ...named('cp gcp', copy('file.copy', 'copies files')),
   ...named('mv gmv', call => {
     copy('file.move', 'moves files')(call)
-    for (const arg of sourcesOf(call)) call.path(arg, 'write')
+    for (const arg of findSources(call)) call.path(arg, 'write')
   }),
   install: copy('file.copy', 'copies files and sets their rights', 'HIGH'),
   rename: call => call.say('file.move', 'HIGH', 'rename changes many names by a program text'),
@@ -88,7 +88,7 @@ export const FILES: ProgramRules = {
     const operands = findOperands(call.args, ['-t', '-S', '--target-directory', '--suffix'])
     const [target] = operands
     const paths = operands.length > 1 ? operands.slice(1) : []
-    writes(call, paths, 'file.link', 'makes links')
+    judgeWrites(call, paths, 'file.link', 'makes links')
     if (target === undefined) return
     if (!target.known || leadsOut(call, target))
       call.say('file.link-out', 'HIGH', `${target.text} leads out of the project`, target)
@@ -182,16 +182,16 @@ export const FILES: ProgramRules = {
   }),
 }
 
-/** With which a packer only prints. */
+/** Flags with which a compression program only prints. */
 const PACKER_FLAGS =
   /^(-[1-9cdfklntqv]+|--(stdout|to-stdout|decompress|list|test|keep|force|quiet|verbose|fast|best|no-name))$/
 
-function writes(call: ProgramCall, paths: Arg[], code: string, text: string): undefined {
+function judgeWrites(call: ProgramCall, paths: Arg[], code: string, text: string): undefined {
   call.say(code, 'MEDIUM', `${call.name} ${text}`)
   for (const arg of paths) call.path(arg, 'write')
 }
 
-function sourcesOf(call: ProgramCall): Arg[] {
+function findSources(call: ProgramCall): Arg[] {
   const operands = findOperands(call.args, [
     '-t',
     '-S',
@@ -226,14 +226,14 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
     const target = into?.value ?? operands.at(-1)
     const links = findFlag(call.args, ['-l', '-s', '--link', '--symbolic-link', '--link-dest'], 'tSmog')
     const whole = findFlag(call.args, ['-r', '-R', '-a', '--recursive', '--archive'], 'tSmog')
-    for (const arg of sourcesOf(call)) {
+    for (const arg of findSources(call)) {
       if (links && /^(cp|gcp|rsync)$/.test(call.name) && leadsOut(call, arg))
         call.say('file.link-out', 'HIGH', `${links.arg.text} makes links that lead out of the project`, links.arg)
       if (whole && isEverything(arg.value, call.scope.home))
         call.say('read.everything', 'HIGH', `${arg.text} is everything a person has, secrets too`, arg)
-      // The target may be a folder: then the file keeps its name in it.
-      if (target?.known && arg.known && !isFile(call, target.value, inFolder(target.value, arg.value)))
-        call.path(deriveArg(inFolder(target.value, arg.value), target), 'write')
+      // If the target is a folder, the file keeps its name in it.
+      if (target?.known && arg.known && !isFile(call, target.value, pathInFolder(target.value, arg.value)))
+        call.path(deriveArg(pathInFolder(target.value, arg.value), target), 'write')
       if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
       call.path(arg, 'read')
     }
@@ -243,16 +243,16 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
   }
 }
 
-/** Whether the target is a file that is there: it is replaced, and nothing can lie in it. */
+/** Whether the target is an existing file: then it is replaced, and is no folder for the copy. */
 function isFile({ scope, fence }: ProgramCall, target: string, within: string): boolean {
-  if (scope.cwd === undefined) return false // wherever that is
+  if (scope.cwd === undefined) return false // the folder is not known
   return [scope.cwd, ...scope.folders].every(folder => {
     const below = locatePath(within, folder, fence)
     return locatePath(target, folder, fence).where !== 'strange' && below.where === 'strange' && below.lost === true
   })
 }
 
-function inFolder(folder: string, file: string): string {
+function pathInFolder(folder: string, file: string): string {
   return `${folder.replace(/\/+$/, '')}/${file.replace(/\/+$/, '').replace(/^.*\//, '')}`
 }
 
@@ -263,6 +263,6 @@ function isEverything(path: string, home: string): boolean {
 
 function leadsOut(call: ProgramCall, arg: Arg): boolean {
   if (/^(\/|~)/.test(arg.value)) return !arg.value.startsWith(`${call.fence.boundary}/`)
-  // Relative targets are read from where the link lies; more ups than downs may leave.
+  // A relative target is resolved from the link's folder; more `..` than names may lead out.
   return arg.value.split('/').filter(part => part === '..').length > 1
 }

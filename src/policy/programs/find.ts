@@ -16,36 +16,36 @@ const PLAIN = new Set(
    -nocase -f --`.split(/\s+/),
 )
 
-/** find: LOW, but for the actions that run, delete or write. */
+/** find: LOW, except for actions that run, delete or write. */
 export function find(call: ProgramCall): undefined {
   const { args } = call
-  for (let place = 0; place < args.length; place++) {
-    const arg = args[place]
+  for (let index = 0; index < args.length; index++) {
+    const arg = args[index]
     if (arg === undefined) break
     if (/^-(exec|execdir|ok|okdir)$/.test(arg.value)) {
       const end = args.findIndex(
-        (one, at) => at > place && (one.value === ';' || (one.value === '+' && args[at - 1]?.value === '{}')),
+        (word, at) => at > index && (word.value === ';' || (word.value === '+' && args[at - 1]?.value === '{}')),
       )
       const inner = args
-        .slice(place + 1, end < 0 ? undefined : end)
-        .map(one => (one.value === '{}' ? deriveArg('./{found}', one) : one))
+        .slice(index + 1, end < 0 ? undefined : end)
+        .map(word => (word.value === '{}' ? deriveArg('./{found}', word) : word))
       runThere(call, inner, /dir$/.test(arg.value))
       if (/dir$/.test(arg.value))
         call.say('cwd.unknown', 'MEDIUM', `${arg.text} runs it in the folder of each file that is found`, arg)
       if (end < 0) call.say('shell.unreadable', 'HIGH', 'find -exec without an end', arg)
-      else place = end
+      else index = end
     } else if (arg.value === '-delete') call.say('file.delete', 'HIGH', 'find -delete deletes files', arg)
     else if (/^-(fprint0?|fprintf|fls)$/.test(arg.value))
       call.say('write.flag', 'HIGH', `find ${arg.text} writes a file`, arg)
     else if (arg.value === '-files0-from') call.say('arg.unknown', 'MEDIUM', 'the folders come from a file', arg)
-    else if (TAKES_WORD.has(arg.value) && !(arg.value === '-depth' && !/^[+-]?\d/.test(args[place + 1]?.value ?? '')))
-      place += skipped(call, args[place + 1])
+    else if (TAKES_WORD.has(arg.value) && !(arg.value === '-depth' && !/^[+-]?\d/.test(args[index + 1]?.value ?? '')))
+      index += skipValue(call, args[index + 1])
     else if (isFlag(arg) && arg.known && !PLAIN.has(arg.value))
       call.say('flag.unknown', 'MEDIUM', `${arg.text} is not a test of find that the policy knows`, arg)
     else if (!arg.known) {
       call.path(arg, 'read')
-      // Behind the folders it may be a test, or an action that deletes.
-      if (place > 0 && arg.value.startsWith(HOLE))
+      // After the folders an unknown word may be a test, or an action that deletes.
+      if (index > 0 && arg.value.startsWith(HOLE))
         call.say('flag.unknown', 'MEDIUM', `${arg.text} may be anything that find does`, arg)
     }
   }
@@ -66,10 +66,10 @@ export function find(call: ProgramCall): undefined {
   }
 }
 
-/** What a pattern that looks for secrets holds. */
+/** Words in a pattern that looks for secrets. */
 const TELLING = /env|key|pem|ssh|secret|cred|token|id_|passw|netrc|npmrc|aws/i
 
-/** With `-execdir` it runs in the folder of the file, which may be any. */
+/** `-execdir` runs the command in the folder of the file, which may be any folder. */
 function runThere(call: ProgramCall, inner: readonly Arg[], there: boolean): undefined {
   const { cwd } = call.scope
   if (there) call.scope.cwd = undefined
@@ -77,8 +77,8 @@ function runThere(call: ProgramCall, inner: readonly Arg[], there: boolean): und
   call.scope.cwd = cwd
 }
 
-/** The word of a test. One that is known only later may be more than one word. */
-function skipped(call: ProgramCall, word: Arg | undefined): 1 {
+/** Judges the value of a test. An unknown value may become several words. */
+function skipValue(call: ProgramCall, word: Arg | undefined): 1 {
   if (word && !word.known) call.path(word, 'read')
   return 1
 }
@@ -98,21 +98,21 @@ const FD_FLAGS = flagTable({
   asks: '-x -X --exec --exec-batch',
 })
 
-/** fd: LOW, but for what it runs on every file that it finds. */
+/** fd: LOW, except for commands that it runs on every file that it finds. */
 export function fd(call: ProgramCall): undefined {
-  const place = call.args.findIndex(arg => EXEC.test(arg.value))
-  const flag = call.args[place]
-  const seen = scanFlags(flag ? call.args.slice(0, place) : call.args, FD_FLAGS)
+  const index = call.args.findIndex(arg => EXEC.test(arg.value))
+  const flag = call.args[index]
+  const seen = scanFlags(flag ? call.args.slice(0, index) : call.args, FD_FLAGS)
   judgeFlags(call, seen)
   for (const arg of seen.operands.slice(1)) call.path(arg, 'read')
   if (flag === undefined) return
   const attached = /^(?:--[a-z-]+=|-[a-zA-Z0]*?[xX]=?)(.+)$/s.exec(flag.value)?.[1]
-  const inner = call.args.slice(place + 1).filter(arg => arg.value !== ';')
+  const inner = call.args.slice(index + 1).filter(arg => arg.value !== ';')
   const { cwd } = call.scope
-  if (seen.flags.some(one => /^(C|base-directory)$/.test(one.name))) call.scope.cwd = undefined
+  if (seen.flags.some(known => /^(C|base-directory)$/.test(known.name))) call.scope.cwd = undefined
   call.run(attached === undefined ? inner : [{ ...flag, value: attached }, ...inner])
   call.scope.cwd = cwd
 }
 
-/** `-x`, in a cluster or with the program attached, and the long forms, abbreviated too. */
+/** `-x`, also in a cluster or with the program attached, and the long forms, also abbreviated. */
 const EXEC = /^(-[HIuisgFap0lLq1]*[xX].*|--exec?(-b[a-z]*)?(=.*)?|--exec.*)$/s

@@ -3,10 +3,10 @@ import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 
 export type GitCommandRule = (call: ProgramCall, args: readonly Arg[]) => 'said' | undefined
 
-/** The first word of this shape. */
+/** The first word that matches. */
 export const has = (args: readonly Arg[], shape: RegExp): Arg | undefined => args.find(arg => shape.test(arg.value))
 
-/** Commands whose flags change what they are. `said`: nothing is to be added. */
+/** Commands whose risk depends on their flags. `said` means that nothing more is to be added. */
 export const GIT_COMMANDS: Record<string, GitCommandRule> = {
   push: (call, args) => {
     const force = args.find(
@@ -109,21 +109,21 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
   },
 }
 
-/** Says something about a git command, and that this was all. */
+/** Adds a reason for a git command, and returns that nothing more is to be added. */
 export function say(call: ProgramCall, code: string, risk: 'MEDIUM' | 'HIGH', text: string, at?: Arg): 'said' {
   call.say(code, risk, text, at)
   return 'said'
 }
 
-/** Words that are files or folders of most projects, and no names of branches. */
+/** Words that are files or folders in most projects, and not names of branches. */
 const FILES =
   /\.[a-z0-9]{1,5}$|^(src|tests?|lib|app|docs?|packages|scripts|public|config|bin|cmd|pkg|internal|Makefile|Dockerfile|README|LICENSE)(\/|$)/i
 
-/** Settings that name a program, or a place where one lies. */
+/** Settings that name a program, or a folder with programs. */
 export const RUNS_PROGRAM =
   /^(alias\.|core\.(pager|editor|sshcommand|fsmonitor|hookspath|gitproxy|askpass|attributesfile|worktree)|credential\.|diff\.|difftool\.|merge\.|mergetool\.|filter\.|gpg\.|pager\.|sequence\.editor|uploadpack\.|receive\.|include|url\.|protocol\.|http\.(proxy|sslverify|cookiefile|extraheader)|browser\.|man\.|web\.|interactive\.difffilter|sendemail\.|trailer\.|remote\.[^.]*\.(uploadpack|receivepack|vcs|proxy)|submodule\.[^.]*\.(update|url)|core\.gitproxy|init\.templatedir|safe\.directory|extensions\.|ssh\.|instaweb\.|guitool\.|log\.showsignature|user\.signingkey|tar\.|fetch\.|push\.|branch\.)/i
 
-/** Whether a `-c` only says how git prints, or who commits. */
+/** Whether a `-c` only sets how git prints, or who commits. */
 export function isHarmlessSetting(setting: string): boolean {
   const key = setting.split('=')[0] ?? ''
   return (
@@ -156,8 +156,8 @@ export const GLOBAL_VALUED = [
 ]
 
 export function judgeGlobals(call: ProgramCall, head: readonly Arg[]): undefined {
-  for (const [place, arg] of head.entries()) {
-    const before = head[place - 1]?.value
+  for (const [index, arg] of head.entries()) {
+    const before = head[index - 1]?.value
     if (arg.value.startsWith('-c') || before === '-c' || /^--config-env/.test(arg.value)) {
       const setting = before === '-c' ? arg.value : arg.value.replace(/^(-c|--config-env=?)/, '')
       if (setting !== '') judgeSetting(call, arg, setting)
@@ -167,14 +167,14 @@ export function judgeGlobals(call: ProgramCall, head: readonly Arg[]): undefined
       const runs = arg.value.startsWith('--exec-path=')
       const path = arg.value.includes('=')
         ? { ...arg, value: arg.value.slice(arg.value.indexOf('=') + 1) }
-        : head[place + 1]
+        : head[index + 1]
       if (path && /^--(work-tree)/.test(arg.value)) call.path(path, 'write')
       call.say('git.elsewhere', runs ? 'HIGH' : 'MEDIUM', `${arg.text} makes git work elsewhere`, arg)
     }
   }
 }
 
-/** `-C sub` inside the project is everyday; outside it, another repository's settings count. */
+/** `-C sub` inside of the project is everyday; outside of it, another repository's settings apply. */
 function judgeElsewhere(call: ProgramCall, arg: Arg): undefined {
   const inside =
     arg.known &&

@@ -3,21 +3,21 @@ import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/ar
 import { type GitCommandRule, has, RUNS_PROGRAM, say } from './git-commands.ts'
 import { comesFromNetwork } from './run-code.ts'
 
-/** Commands that set, run, fetch or write beside what they are for. */
+/** Commands that can also set, run, fetch or write something. */
 export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
-  fetch: fetched,
-  pull: fetched,
-  'ls-remote': fetched,
+  fetch: judgeFetch,
+  pull: judgeFetch,
+  'ls-remote': judgeFetch,
   mv: (call, args) => {
     const operands = findOperands(args)
     const target = operands.at(-1)
     for (const arg of operands) call.path(arg, 'write')
     if (target)
-      for (const arg of operands.slice(0, -1)) call.path(deriveArg(joined(target.value, arg.value), target), 'write')
+      for (const arg of operands.slice(0, -1)) call.path(deriveArg(joinPath(target.value, arg.value), target), 'write')
     return undefined
   },
-  apply: patched,
-  am: patched,
+  apply: judgePatchedFiles,
+  am: judgePatchedFiles,
   'symbolic-ref': (call, args) => {
     const reads = findOperands(args).length === 1 && !has(args, /^(-d|--delete|-m)$/)
     return reads ? say(call, 'git.rev-parse', 'MEDIUM', 'git symbolic-ref shows a name') : undefined
@@ -169,8 +169,8 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
   'cherry-pick': () => undefined,
 }
 
-/** What is fetched may overwrite a branch, and an address that is no remote of the project is somewhere else. */
-function fetched(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
+/** A fetch may overwrite a branch, and an address that is no remote of the project is foreign. */
+function judgeFetch(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
   const force = args.find(arg => /^\+|^(-[a-zA-Z46]*f[a-zA-Z46]*|--force?)$/.test(arg.value))
   if (force) return say(call, 'git.fetch-forced', 'MEDIUM', `${force.text} overwrites a branch`, force)
   const operands = findOperands(args, ['-o', '--upload-pack', '--depth', '-j', '--jobs', '--server-option', '--sort'])
@@ -183,7 +183,7 @@ function fetched(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
 }
 
 /** A patch writes the files that it names. */
-function patched(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
+function judgePatchedFiles(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
   const wide = has(args, /^--unsafe/)
   if (wide) return say(call, 'path.outside', 'HIGH', `${wide.text} lets the patch write outside the project`, wide)
   const folder = findFlag(args, ['--directory'])
@@ -192,15 +192,15 @@ function patched(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
   return undefined
 }
 
-/** The files of a patch that stands in the command; one from the network nobody has seen. */
+/** The files of a patch that is part of the command; nobody has seen a patch from the network. */
 export function judgePatch(call: ProgramCall): undefined {
   if (comesFromNetwork(call)) call.say('net.run', 'HIGH', 'a patch from the network is applied unseen')
-  const texts = [call.feed.text, ...(call.feed.upstream ?? []).map(one => one.text)]
+  const texts = [call.feed.text, ...(call.feed.upstream ?? []).map(program => program.text)]
   for (const text of texts)
     for (const [, path = ''] of text?.value.matchAll(/^(?:\+\+\+|---|rename to|copy to) (?:[ab]\/)?(\S+)/gm) ?? [])
       if (text && path !== '/dev/null') call.path(deriveArg(path, text), 'write')
 }
 
-function joined(folder: string, file: string): string {
+function joinPath(folder: string, file: string): string {
   return `${folder.replace(/\/+$/, '')}/${file.slice(file.lastIndexOf('/') + 1)}`
 }

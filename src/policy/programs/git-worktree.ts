@@ -4,19 +4,19 @@ import { type Arg, atDoubleDash, isFlag } from '../shell/args.ts'
 import { GLOBAL_VALUED, isHarmlessSetting } from './git-commands.ts'
 
 interface GitCall {
-  /** What stands before the verb. */
+  /** The words before the verb. */
   head: readonly Arg[]
   verb: Arg | undefined
   args: readonly Arg[]
 }
 
-/** What a session in a worktree of its own may not do with git. Says nothing for one that works in the project itself. */
+/** Reports what a session in a worktree of its own must not do with git. Adds nothing for a session in the project itself. */
 export function judgeWorktreeGit(call: ProgramCall, { head, verb, args }: GitCall): undefined {
   const { worktree } = call.fence
   if (worktree === undefined) return
   const refuse = (text: string, at?: Arg) => call.say('boundary.git', 'HIGH', text, at)
-  for (const [place, arg] of head.entries()) {
-    const why = globalRefused(call, arg, head[place - 1])
+  for (const [index, arg] of head.entries()) {
+    const why = explainGlobalFlag(call, arg, head[index - 1])
     if (why !== undefined) return refuse(`${arg.text} makes git work elsewhere or otherwise: ${why}`, arg)
   }
   if (verb === undefined) return
@@ -26,13 +26,13 @@ export function judgeWorktreeGit(call: ProgramCall, { head, verb, args }: GitCal
   if (args.some(arg => SEQUENCE_FLAGS.test(arg.value)) && /^(rebase|merge|cherry-pick|revert|am)$/.test(verb.value))
     return refuse(`git ${verb.text} is driven by pcc: ${GIT_ALTERNATIVES.sequence}`, verb)
   if (row === undefined) return refuse(`git ${verb.text} is not for a task's worktree: ${GIT_ALTERNATIVES.land}`, verb)
-  if (row.only === undefined ? row.way !== undefined : !isKnown(args) || !row.only(wordsOf(args)))
+  if (row.only === undefined ? row.way !== undefined : !isKnown(args) || !row.only(readWords(args)))
     return refuse(`git ${verb.text} is left to pcc in a task's worktree: ${row.way ?? GIT_ALTERNATIVES.land}`, verb)
   if (!isHere(call)) refuse(`git works in another place there: ${GIT_ALTERNATIVES.here}`, verb)
 }
 
-/** Why a flag of git itself is refused; undefined where it is harmless. */
-function globalRefused(call: ProgramCall, arg: Arg, before: Arg | undefined): string | undefined {
+/** Why a flag of git itself is refused; undefined if it is harmless. */
+function explainGlobalFlag(call: ProgramCall, arg: Arg, before: Arg | undefined): string | undefined {
   if (before && GLOBAL_VALUED.includes(before.value)) {
     if (before.value === '-C') return arg.known && isWithin(call, arg.value) ? undefined : GIT_ALTERNATIVES.here
     return before.value === '-c' && arg.known && isHarmlessSetting(arg.value) ? undefined : GIT_ALTERNATIVES.shared
@@ -41,7 +41,7 @@ function globalRefused(call: ProgramCall, arg: Arg, before: Arg | undefined): st
   return /^-[Cc]$/.test(arg.value) || WORKTREE_GLOBALS.test(arg.value) ? undefined : GIT_ALTERNATIVES.here
 }
 
-/** A folder that is changed to before counts as much as `-C`. */
+/** Whether git works in this worktree: an earlier `cd` counts like `-C`. */
 function isHere({ scope, fence }: ProgramCall): boolean {
   const { worktree } = fence
   if (worktree === undefined) return true
@@ -56,12 +56,12 @@ function isWithin({ scope, fence }: ProgramCall, path: string): boolean {
   return place.where !== 'strange' && isInside(place.path, worktree.top)
 }
 
-/** Where only some forms are allowed, a word that is known later may make it another. */
+/** If only some forms of a verb are allowed, an unknown word may turn the command into another form. */
 function isKnown(args: readonly Arg[]): boolean {
   return args.every(arg => arg.known)
 }
 
-function wordsOf(args: readonly Arg[]): GitWords {
+function readWords(args: readonly Arg[]): GitWords {
   const { before, after } = atDoubleDash(args)
   return {
     flags: before.filter(isFlag).map(arg => arg.value),
@@ -70,18 +70,18 @@ function wordsOf(args: readonly Arg[]): GitWords {
   }
 }
 
-/** Words of a git command after its verb, as far as they are known. */
+/** The known words of a git command after its verb. */
 export interface GitWords {
   flags: readonly string[]
   operands: readonly string[]
-  /** What stands behind `--`. */
+  /** The words after `--`. */
   paths: readonly string[]
 }
 
-/** What a session in a worktree may do with a verb: all of it, the forms that `only` knows, or nothing. */
+/** What a session in a worktree may do with a verb: everything, the forms that `only` accepts, or nothing. */
 export interface WorktreeVerb {
   only?: (words: GitWords) => boolean
-  /** Said where it is refused; a verb with neither is allowed in every form. */
+  /** The text of a refusal; a verb with neither field is allowed in every form. */
   way?: string
 }
 
@@ -95,25 +95,25 @@ export const GIT_ALTERNATIVES = {
   here: 'work in this worktree only',
 } as const
 
-/** Looking changes nothing. */
+/** Verbs that only read. */
 const READS =
   'diff status log show rev-parse ls-files blame annotate cat-file ls-tree grep describe shortlog rev-list name-rev merge-base diff-tree diff-index diff-files show-ref for-each-ref cherry range-diff whatchanged check-ignore check-attr check-mailmap check-ref-format count-objects verify-commit verify-tag var version help show-branch stripspace fsck last-modified'
 
-/** Work on the task's own branch. */
+/** Verbs that work on the task's own branch. */
 const WORKS = 'add stage commit restore mv rm apply'
 
-const listing = (shape: RegExp) => (words: GitWords) => words.flags.every(flag => shape.test(flag))
-const verbOf = ({ operands }: GitWords) => operands[0]
+const hasOnlyFlags = (shape: RegExp) => (words: GitWords) => words.flags.every(flag => shape.test(flag))
+const firstOperand = ({ operands }: GitWords) => operands[0]
 
 /**
- * git in a task's worktree: one table for what an agent may do there. A verb that is not in it is refused: an alias, a helper
- * from the PATH or a newer git's command is nothing that the policy could read.
+ * git in a task's worktree: one table for what an agent may do there. A verb that is not in it is refused, because the policy cannot
+ * judge an alias, a helper from the PATH or a command of a newer git.
  */
 export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   ...rows(READS, {}),
   ...rows(WORKS, {}),
   stash: {
-    only: words => /^(push|save|list|show|pop|apply|create)$/.test(verbOf(words) ?? 'push'),
+    only: words => /^(push|save|list|show|pop|apply|create)$/.test(firstOperand(words) ?? 'push'),
     way: 'its list is shared with others: use push, pop, apply, list or show',
   },
   reset: {
@@ -131,7 +131,7 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   switch: { way: GIT_ALTERNATIVES.stay },
   branch: {
     only: words =>
-      listing(
+      hasOnlyFlags(
         /^(-[arvil]+|--all|--remotes|--verbose|--list|--show-current|--ignore-case|--(no-)?(contains|merged)(=.*)?|--(no-)?contains|--points-at(=.*)?|--format=.*|--sort=.*|--(no-)?(color|column)(=.*)?|--no-abbrev|--abbrev=\d+)$/,
       )(words) &&
       (words.operands.length === 0 ||
@@ -140,7 +140,7 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   },
   tag: {
     only: words =>
-      listing(
+      hasOnlyFlags(
         /^(-l|--list|-n\d*|--(no-)?(contains|merged)(=.*)?|--points-at(=.*)?|--format=.*|--sort=.*|-i|--ignore-case|--column.*)$/,
       )(words) &&
       (words.operands.length === 0 ||
@@ -148,11 +148,12 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
     way: GIT_ALTERNATIVES.shared,
   },
   reflog: {
-    only: words => /^(show|list|exists|HEAD.*|@.*)$/.test(verbOf(words) ?? 'show'),
+    only: words => /^(show|list|exists|HEAD.*|@.*)$/.test(firstOperand(words) ?? 'show'),
     way: GIT_ALTERNATIVES.shared,
   },
   remote: {
-    only: words => /^(get-url)$/.test(verbOf(words) ?? 'get-url') && listing(/^(-v|--verbose|--all|--push)$/)(words),
+    only: words =>
+      /^(get-url)$/.test(firstOperand(words) ?? 'get-url') && hasOnlyFlags(/^(-v|--verbose|--all|--push)$/)(words),
     way: GIT_ALTERNATIVES.shared,
   },
   config: {
@@ -168,8 +169,11 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
       !/^(set|unset|edit|rename-section|remove-section)$/.test(operands[0] ?? ''),
     way: GIT_ALTERNATIVES.shared,
   },
-  worktree: { only: words => verbOf(words) === 'list', way: GIT_ALTERNATIVES.here },
-  submodule: { only: words => /^(status|summary)$/.test(verbOf(words) ?? 'status'), way: GIT_ALTERNATIVES.shared },
+  worktree: { only: words => firstOperand(words) === 'list', way: GIT_ALTERNATIVES.here },
+  submodule: {
+    only: words => /^(status|summary)$/.test(firstOperand(words) ?? 'status'),
+    way: GIT_ALTERNATIVES.shared,
+  },
   'symbolic-ref': {
     only: ({ flags, operands }) =>
       operands.length === 1 && flags.every(flag => /^(-q|--quiet|--short|--no-recurse)$/.test(flag)),
@@ -182,11 +186,12 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
     way: 'leave what is in no commit where it is',
   },
   lfs: {
-    only: words => /^(ls-files|status|env|version|track)$/.test(verbOf(words) ?? '') && words.operands.length === 1,
+    only: words =>
+      /^(ls-files|status|env|version|track)$/.test(firstOperand(words) ?? '') && words.operands.length === 1,
     way: GIT_ALTERNATIVES.shared,
   },
   'format-patch': { only: ({ flags }) => flags.includes('--stdout'), way: GIT_ALTERNATIVES.land },
-  'sparse-checkout': { only: words => verbOf(words) === 'list', way: GIT_ALTERNATIVES.shared },
+  'sparse-checkout': { only: words => firstOperand(words) === 'list', way: GIT_ALTERNATIVES.shared },
   ...rows('push send-pack request-pull send-email', { way: GIT_ALTERNATIVES.land }),
   ...rows('pull fetch fetch-pack ls-remote clone bundle', { way: GIT_ALTERNATIVES.sync }),
   ...rows('merge rebase cherry-pick revert am', { way: GIT_ALTERNATIVES.land }),
@@ -195,14 +200,14 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
   }),
 }
 
-/** What stands still in the middle: pcc drives a rebase that met a conflict. */
+/** Flags that continue or end an operation that stopped in the middle: pcc drives a rebase that met a conflict. */
 export const SEQUENCE_FLAGS = /^--(continue|abort|skip|quit|edit-todo|show-current-patch)$/
 
 /** Flags of git itself, before the verb, that change neither where it works nor what it runs. */
 export const WORKTREE_GLOBALS =
   /^(--no-pager|-P|--paginate|-p|--no-optional-locks|--literal-pathspecs|--glob-pathspecs|--noglob-pathspecs|--icase-pathspecs|--no-replace-objects|--no-advice|--no-lazy-fetch|--version|-v|--help|-h|--exec-path|--html-path|--man-path|--info-path)$/
 
-/** Programs beside git that do what is refused here. */
+/** Programs other than git that do what is refused here. */
 export const WORKTREE_PROGRAMS = /^(git-.+|lazygit|gitui|jj|sl|gitk|git\.exe)$/
 
 function rows(verbs: string, row: WorktreeVerb): Record<string, WorktreeVerb> {

@@ -4,7 +4,7 @@ import { GIT_COMMANDS, GLOBAL_VALUED, judgeGlobals } from './git-commands.ts'
 import { OTHER_GIT_COMMANDS } from './git-other-commands.ts'
 import { judgeWorktreeGit } from './git-worktree.ts'
 
-/** Verbs that throw work away or rewrite what others have, in any form. */
+/** Verbs that always throw work away or rewrite what others have. */
 const DESTROYS = new Set([
   'prune',
   'gc',
@@ -66,7 +66,7 @@ const RUNS = new Set([
   'gitk',
 ])
 
-/** git: never LOW, because what a repository is set to can run programs. Each verb is a code of its own. */
+/** git: never LOW, because settings of a repository can run programs. Each verb has a code of its own. */
 export const GIT: ProgramRules = {
   git: judgeGit,
   gitk: call => call.say('git.exec', 'MEDIUM', 'gitk opens a window'),
@@ -75,10 +75,10 @@ export const GIT: ProgramRules = {
 }
 
 function judgeGit(call: ProgramCall): undefined {
-  const place = findVerbIndex(call.args)
-  const head = call.args.slice(0, place)
-  const verb = call.args[place]
-  const args = call.args.slice(place + 1)
+  const index = findVerbIndex(call.args)
+  const head = call.args.slice(0, index)
+  const verb = call.args[index]
+  const args = call.args.slice(index + 1)
   judgeGlobals(call, head)
   judgeWorktreeGit(call, { head, verb, args })
   if (verb === undefined)
@@ -113,7 +113,7 @@ const COMMANDS = { ...GIT_COMMANDS, ...OTHER_GIT_COMMANDS }
 
 const TEXT_VERBS = new Set(['commit', 'tag', 'notes', 'log', 'grep', 'stash'])
 
-/** Everything else that git itself knows. Which of it is everyday is not decided here. */
+/** All other verbs of git. Which of them are everyday is not decided here. */
 const KNOWN = new Set(
   'add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout cherry cherry-pick clean clone column commit config count-objects describe diagnose diff diff-files diff-index diff-tree diff-pairs fetch fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep help init interpret-trailers lfs log ls-files ls-remote ls-tree mailinfo mailsplit merge merge-base merge-file merge-tree mv name-rev notes pull push range-diff rebase reflog remote reset restore rev-list rev-parse revert rm shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule subtree switch tag unpack-file var verify-commit verify-pack verify-tag version whatchanged worktree backfill refs repo last-modified'.split(
     ' ',
@@ -121,16 +121,16 @@ const KNOWN = new Set(
 )
 
 function findVerbIndex(args: readonly Arg[]): number {
-  let place = 0
-  for (; place < args.length; place++) {
-    const { value } = args[place] ?? { value: '' }
-    if (!value.startsWith('-')) return place
-    if (GLOBAL_VALUED.includes(value)) place++
+  let index = 0
+  for (; index < args.length; index++) {
+    const { value } = args[index] ?? { value: '' }
+    if (!value.startsWith('-')) return index
+    if (GLOBAL_VALUED.includes(value)) index++
   }
-  return place
+  return index
 }
 
-/** Flags that run a program or write a file, in whichever git command. */
+/** Flags that run a program or write a file, in any git command. */
 function judgeCommon(call: ProgramCall, args: readonly Arg[]): undefined {
   const runs = args.find(
     arg =>
@@ -145,10 +145,10 @@ function judgeCommon(call: ProgramCall, args: readonly Arg[]): undefined {
     arg => /^(ext|fd|file|testgit|remote-[a-z]+)::|^-oProxy|^ext::/.test(arg.value) || /^[a-z-]+::/.test(arg.value),
   )
   if (remote) call.say('git.exec', 'HIGH', `${remote.text} makes git run a program`, remote)
-  for (const [place, arg] of args.entries())
+  for (const [index, arg] of args.entries())
     if (
       !isFlag(arg) &&
-      !/^(-[a-zA-Z]*m|--message|--grep|-S|-G|--author|-L|--format|--pretty)$/.test(args[place - 1]?.value ?? '')
+      !/^(-[a-zA-Z]*m|--message|--grep|-S|-G|--author|-L|--format|--pretty)$/.test(args[index - 1]?.value ?? '')
     )
       call.secret({ ...arg, value: arg.value.replace(/^.*?:(\d:)?/, '') })
   for (const arg of args) if (/^-L/.test(arg.value)) call.secret({ ...arg, value: arg.value.replace(/^.*:/, '') })

@@ -10,7 +10,7 @@ interface Language {
   loads?: string[]
   /** Flags that take a value. */
   valued?: string[]
-  /** `-m name` runs a module. */
+  /** Whether `-m name` runs a module. */
   module?: string
   /** Flags with which nothing runs. */
   checks?: string[]
@@ -18,11 +18,11 @@ interface Language {
   verbs?: RegExp
 }
 
-/** The rule for a program that runs a text in a language of its own: the text, the script or the module is what counts. */
+/** The rule for an interpreter: the program text, the script or the module decides. */
 export function interpreter(language: Language): ProgramRule {
   return call => {
     const { feed } = call
-    const args = ownWords(call.args, language)
+    const args = findOwnWords(call.args, language)
     const shorts = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
       .filter(flag => flag.length === 2)
       .map(flag => flag[1])
@@ -53,8 +53,8 @@ export function interpreter(language: Language): ProgramRule {
           call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday beside a check`, arg)
       return file ? call.path(file, 'read') : undefined
     }
-    if (args.some(arg => arg.value === '--test')) return runsProject(call, 'it runs the tests of the project')
-    if (file && language.verbs?.test(file.value)) return runsProject(call, 'it builds or runs the project')
+    if (args.some(arg => arg.value === '--test')) return judgeProjectRun(call, 'it runs the tests of the project')
+    if (file && language.verbs?.test(file.value)) return judgeProjectRun(call, 'it builds or runs the project')
     if (file && file.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
       for (const arg of call.args) if (arg !== file) call.secret(arg)
       if (file.substituted) return call.say('pipe.interpreter', 'HIGH', `${call.name} runs what a command prints`, file)
@@ -69,38 +69,38 @@ export function interpreter(language: Language): ProgramRule {
   }
 }
 
-function runsProject(call: ProgramCall, text: string): undefined {
+function judgeProjectRun(call: ProgramCall, text: string): undefined {
   judgeToolWords(call, call.args)
   const far = call.args.find(arg => /^(package-registry|publish|plugin)$/.test(arg.value))
   if (far) call.say('script.far', 'MEDIUM', `${far.text} reaches beyond the project`, far)
   call.say('script.run', 'MEDIUM', text)
 }
 
-/** Behind the script everything belongs to it; behind program text the words are still files for some. */
-function ownWords(args: readonly Arg[], language: Language): Arg[] {
+/** All words after the script belong to it; after a program text the words are files for some interpreters. */
+function findOwnWords(args: readonly Arg[], language: Language): Arg[] {
   const taken = [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])]
   const [script] = findOperands(args, language.module ? [...taken, language.module] : taken)
-  const place = script === undefined ? -1 : args.indexOf(script)
-  const before = place < 0 ? args : args.slice(0, place)
+  const index = script === undefined ? -1 : args.indexOf(script)
+  const before = index < 0 ? args : args.slice(0, index)
   const given = [...language.inline, ...(language.module ? [language.module] : [])]
   const shorts = taken
     .filter(flag => flag.length === 2)
     .map(flag => flag[1])
     .join('')
-  return place < 0 || findFlag(before, given, shorts) ? [...args] : args.slice(0, place + 1)
+  return index < 0 || findFlag(before, given, shorts) ? [...args] : args.slice(0, index + 1)
 }
 
-/** Scripts that every project of a framework has, with verbs that are known. */
+/** Scripts that every project of a framework has, with known verbs. */
 const FRAMEWORK = /^(manage\.py|artisan|rails|rake)$/
 
-/** `perl -pe … file` reads files, with `-i` it changes them. */
+/** `perl -pe … file` reads files; with `-i` it changes them. */
 function judgeFiles(call: ProgramCall, code: Arg | undefined, language: Language): undefined {
   if (!/^(perl|ruby)/.test(call.name)) return
   const inPlace = call.args.find(arg => /^-[a-zA-Z0]*i/.test(arg.value) && !arg.value.startsWith('-I'))
   if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.text} changes files`, inPlace)
   const files = findOperands(call.args, [...language.inline, ...(language.loads ?? [])]).filter(arg => arg !== code)
   for (const arg of files) {
-    // Perl opens what it is given by a rule of its own: a bar runs it, a bracket writes it.
+    // Perl gives file names a special meaning: a bar runs a command, an angle bracket writes a file.
     if (call.name.startsWith('perl') && /[|<>]/.test(arg.value))
       call.say('code.alarming', 'HIGH', `perl runs or writes ${arg.text}`, arg)
     call.path(arg, inPlace ? 'write' : 'read')
@@ -109,7 +109,7 @@ function judgeFiles(call: ProgramCall, code: Arg | undefined, language: Language
 
 function judgeLoad(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
   const inside = value?.known && /^[@\w][\w@/.-]*$/.test(value.value) && !value.value.includes('..')
-  // A loader that the project has installed is how its tests run.
+  // Tests often run with a loader that the project has installed.
   if (
     inside &&
     /^(tsx|ts-node|esbuild-register|@swc-node\/register|dotenv|source-map-support|jiti)(\/[\w./-]+)?$/.test(value.value)
@@ -119,7 +119,7 @@ function judgeLoad(call: ProgramCall, flag: Arg, value: Arg | undefined): undefi
   if (value) call.secret(value)
 }
 
-/** Modules that are programs with a rule of their own, by the name of that program. */
+/** Modules that are programs with a rule, with the name of that program. */
 const PROGRAMS: Record<string, string> = {
   ...Object.fromEntries(
     'pip pip3 pytest mypy black ruff flake8 isort pylint pyflakes pycodestyle coverage tox nox venv virtualenv poetry pipenv uv twine pre_commit unittest doctest bandit mkdocs behave autopep8 yapf radon vulture pdm hatch conda'
@@ -132,18 +132,18 @@ const PROGRAMS: Record<string, string> = {
   idlelib: 'python3',
 }
 
-/** Modules that only check, list or show, with the flags that they have for it. */
+/** Modules that only check, list or show, with their flags. */
 const SHOWS =
   /^(py_compile|compileall|json\.tool|this|platform|sysconfig|tabnanny|ast|dis|tokenize|calendar|site|inspect|pyclbr|symtable|mimetypes|pip_audit|build|tarfile|zipfile)$/
 const SHOW_FLAGS =
   /^(-[qfvlhmaCsoO0-9]+|--(sort-keys|indent|no-indent|tab|compact|json-lines|no-ensure-ascii|user-site|user-base|mode|exact|help|version|no-type-comments|include-attributes|type|details|list|test|wheel|sdist|outdir|encoding|first-weekday|months)(=.*)?)$/
 
-/** `python -m name`: a program that has a rule, a module that shows things, or code like any other. */
+/** `python -m name`: a program with a rule, a module that only shows something, or other code. */
 function judgeModule(call: ProgramCall, module: Arg | undefined): undefined {
   if (!module?.known) return call.say('code.unknown', 'HIGH', 'the module is known only when it runs')
-  // Glued (`-mpip`), the module is part of its flag.
-  const place = call.args.findIndex(arg => arg === module || arg.at === module.at)
-  const rest = place < 0 ? [] : call.args.slice(place + 1)
+  // If attached (`-mpip`), the module is part of the flag.
+  const index = call.args.findIndex(arg => arg === module || arg.at === module.at)
+  const rest = index < 0 ? [] : call.args.slice(index + 1)
   const program = Object.hasOwn(PROGRAMS, module.value) ? PROGRAMS[module.value] : undefined
   if (program !== undefined) return call.run([{ ...module, value: program }, ...rest])
   for (const arg of rest) call.path(isFlag(arg) ? { ...arg, value: '-' } : arg, 'read')
@@ -163,7 +163,7 @@ function judgeShown(call: ProgramCall, module: Arg, rest: readonly Arg[]): undef
     call.say('file.archive', 'MEDIUM', `${module.text} packs or unpacks files`, module)
 }
 
-/** Their words are program text, or a script that is run under watch. */
+/** Modules whose words are program text, or a script that runs under their control. */
 function judgeRun(call: ProgramCall, module: Arg, rest: readonly Arg[]): undefined {
   if (module.value === 'timeit') {
     for (const arg of rest) if (!/^(-[nruphv]|\d+)$/.test(arg.value)) judgeInline(call, arg)

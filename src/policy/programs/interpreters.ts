@@ -14,7 +14,7 @@ const AWK_FLAGS = flagTable({
   runs: '-D? --debug? -i: --include: -l: --load: -E: --exec:',
 })
 
-/** awk: a program text first, then files. Its own language can write files and run commands. */
+/** awk: first a program text, then files. Its language can write files and run commands. */
 function awk(call: ProgramCall): undefined {
   const seen = scanFlags(call.args, AWK_FLAGS)
   judgeFlags(call, seen)
@@ -43,16 +43,16 @@ function judgeText(call: ProgramCall, program: Arg): undefined {
     call.say('write.program', 'HIGH', 'the awk program writes files', program)
 }
 
-/** The program with strings as `"` and regular expressions as a blank. After a value a slash divides. */
+/** The program text with each string replaced by `"` and each regular expression by a blank. After a value a slash is a division. */
 function withoutLiterals(text: string): string {
   let bare = ''
   for (let at = 0; at < text.length; at++) {
     const letter = text[at] ?? ''
     const isRegex = letter === '/' && /(^|[({},;!~&|\n]|\b(?:in|return))\s*$/.test(bare)
     if (letter === '"' || isRegex) {
-      const end = endOf(text, at, letter)
+      const end = findEnd(text, at, letter)
       const inner = text.slice(at + 1, end)
-      // Standard error is no file.
+      // Standard error is not a file.
       if (letter === '"' && isStandardDevice(inner)) bare = bare.replace(/>>?\s*$/, '')
       bare += letter === '"' ? '"' : ' '
       at = end
@@ -62,7 +62,7 @@ function withoutLiterals(text: string): string {
   return bare
 }
 
-function endOf(text: string, start: number, delimiter: string): number {
+function findEnd(text: string, start: number, delimiter: string): number {
   let inside = false
   for (let at = start + 1; at < text.length; at++) {
     const letter = text[at]
@@ -86,14 +86,14 @@ function withoutBrackets(text: string): string {
   return flat
 }
 
-/** deno: verbs like those of other tools, and scripts with rights that are given one by one. */
+/** deno: verbs like those of other tools, and scripts with permissions that are granted one by one. */
 function deno(call: ProgramCall): undefined {
   const [verb, ...rest] = findOperands(call.args)
   if (verb?.value === 'eval') return rest[0] ? judgeInline(call, rest[0]) : undefined
   if (verb && /^(test|lint|fmt|check|info|doc|types|bench|coverage|cache|outdated)$/.test(verb.value)) {
     const odd = call.args.find(arg => isFlag(arg) && !DENO_FLAGS.test(arg.value))
     if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of deno that the policy knows`, odd)
-    return foreignWords(call)
+    return judgeForeignWords(call)
   }
   if (verb && /^(run|serve)$/.test(verb.value) && rest[0]) {
     if (call.args.some(arg => /^(-A|--allow-all|--allow-run.*|--allow-ffi.*)$/.test(arg.value)))
@@ -101,7 +101,7 @@ function deno(call: ProgramCall): undefined {
     return judgeScriptFile(call, rest[0])
   }
   if (verb?.value === 'task') {
-    foreignWords(call)
+    judgeForeignWords(call)
     return call.say('script.run', 'MEDIUM', 'deno runs a task of the project')
   }
   call.say(
@@ -122,21 +122,21 @@ function java(call: ProgramCall): undefined {
   const jar = findFlag(call.args, ['-jar'])
   if (jar?.value) judgeScriptFile(call, jar.value)
   else call.say('script.run', 'MEDIUM', 'java runs a class')
-  foreignWords(call)
+  judgeForeignWords(call)
 }
 
-/** Flags with which deno checks, tests and formats with no more rights than before. */
+/** Flags with which deno checks, tests and formats without further permissions. */
 const DENO_FLAGS =
   /^(-q|-[hV]|--(check|no-check|quiet|fail-fast|filter|parallel|doc|ignore|watch|json|rules|fix|no-lock|frozen|no-remote|cached-only|coverage|shuffle|trace-leaks|permit-no-files|reporter|compact|unstable-.*|ext|line-width|indent-width|single-quote|prose-wrap|no-semicolons|use-tabs|html|lcov|detailed|include|exclude|all|node-modules-dir|version|help)(=.*)?)$/
 
-/** Words of a tool of the project that point outside it: then it runs or reads what nobody agreed to. */
-function foreignWords(call: ProgramCall): undefined {
+/** Reports words of a project's tool that point outside of the project: it would run or read something foreign. */
+function judgeForeignWords(call: ProgramCall): undefined {
   judgeToolWords(call, call.args)
   for (const arg of call.args)
     if (/^https?:/.test(arg.value)) call.say('net.run', 'HIGH', `${arg.text} is code from the network`, arg)
 }
 
-/** Programs that run a program text in a language of their own. */
+/** Interpreters: programs that run a text in a language of their own. */
 export const INTERPRETERS: ProgramRules = {
   ...named(
     'python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 py ipython',
@@ -203,7 +203,7 @@ export const INTERPRETERS: ProgramRules = {
   ),
   ...named('lua luajit lua5.1 lua5.3 lua5.4 texlua', interpreter({ inline: ['-e'], loads: ['-l'] })),
   Rscript: interpreter({ inline: ['-e'], loads: ['-f', '--file'] }),
-  R: call => (call.args[0]?.value === 'CMD' ? rCommand(call) : R(call)),
+  R: call => (call.args[0]?.value === 'CMD' ? judgeRCommand(call) : R(call)),
   ...named(
     'julia',
     interpreter({
@@ -249,7 +249,7 @@ export const INTERPRETERS: ProgramRules = {
 const R = interpreter({ inline: ['-e'], loads: ['-f', '--file'] })
 
 /** `R CMD check` and the like run scripts and install packages. */
-function rCommand(call: ProgramCall): undefined {
+function judgeRCommand(call: ProgramCall): undefined {
   judgeToolWords(call, call.args)
   call.say('pkg.other', 'MEDIUM', 'R CMD runs a tool of R', call.args[1])
 }

@@ -9,7 +9,7 @@ const BUNDLER = `-w -d -m -p -f -c -o: --mode: --minify --no-minify --sourcemap 
   --turbopack --experimental-* --out-dir: --outDir: --outdir: --outfile: --clearScreen --failAfterWarnings --environment --node-env
   --no-mangling --no-stats --fail-on-warnings --filter-logs --strict --env-mode`
 
-/** Checkers and bundlers of the JavaScript world. */
+/** Checkers and bundlers for JavaScript. */
 export const JAVASCRIPT: ProgramRules = {
   ...named(
     'tsc vue-tsc',
@@ -138,7 +138,7 @@ export const JAVASCRIPT: ProgramRules = {
   },
 }
 
-/** `npm:lint` is a script of the project; everything else is a command for a shell. */
+/** `npm:lint` is a script of the project; anything else is a shell command. */
 function judgePart(call: ProgramCall, arg: Arg): undefined {
   if (/^(npm|yarn|pnpm|bun|node):[\w:*-]+$/.test(arg.value))
     return call.say('script.run', 'MEDIUM', `${arg.text} is a script of the project`, arg)
@@ -157,7 +157,7 @@ function isFlagLike(value: string): boolean {
   return value.length > 1 && value.startsWith('-')
 }
 
-/** Flags of concurrently whose value is the next word. */
+/** Flags of concurrently that take the next word. */
 function takesNext(flag: string | undefined): boolean {
   return (
     flag !== undefined &&

@@ -26,14 +26,14 @@ const GETENT = reader({ operands: 'text', harmless: '-iA --no-idn --no-addrconfi
 const HASH = reader({ operands: 'text', harmless: '-rltd' })
 const JOBS = reader({ operands: 'text', harmless: '-lnprs' })
 
-/** Programs that say how the machine is and what runs on it. */
+/** Programs that show the state of the machine and what runs on it. */
 export const MACHINE: ProgramRules = {
   date: call => {
     const sets = call.args.find(arg => /^(-[uRn]*s|--s)/.test(arg.value))
     if (sets) return call.say('system.clock', 'HIGH', 'it sets the clock', sets)
     const seen = scanFlags(call.args, DATE)
     judgeFlags(call, seen)
-    // BSD: with -j nothing is set, and a word is the time that is read.
+    // BSD: with -j the clock is not set, and an operand is the time to convert.
     const onlyShows = seen.flags.some(flag => flag.name === 'j')
     for (const arg of seen.operands) {
       if (arg.value.startsWith('+') || onlyShows) continue
@@ -73,7 +73,7 @@ export const MACHINE: ProgramRules = {
   lsof: reader({
     operands: 'text',
     harmless: `-abChlnNOPtRUvVwXKMzZE -i? -p: -u: -c: -d: -g? -s? -F? -o? -T? -f? -S? -r? -L? -e: -x?`,
-    // Its cache of devices is a file that it reads or writes.
+    // It reads or writes a cache file of devices.
     writes: '-D:',
   }),
   top: reader({ operands: 'text', harmless: '-bcHiSsEeI -n: -d: -p: -u: -U: -o: -l: -w? -F -R -O -stats: -t' }),
@@ -129,7 +129,7 @@ export const MACHINE: ProgramRules = {
     if (runs >= 0) return call.run(call.args.slice(runs + 1))
     JOBS(call)
   },
-  // On a Mac it runs a program for another processor.
+  // On macOS it runs a program for another processor.
   arch: call => {
     const command = call.args.findIndex(arg => !isFlag(arg))
     if (command >= 0) return call.run(call.args.slice(command))

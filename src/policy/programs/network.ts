@@ -2,7 +2,7 @@ import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { type Arg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { always, named } from './rule-builders.ts'
 
-/** curl and its like: MEDIUM to fetch and print, HIGH to send, to write files, or to go by other ways. */
+/** curl and the like: MEDIUM for fetching and printing, HIGH for sending, writing files and unusual routes. */
 function curl(call: ProgramCall): undefined {
   const shorts = 'AbcCdDeEFhHKmoPQrTtuUwxXyYz'
   const { args } = call
@@ -30,7 +30,7 @@ function curl(call: ProgramCall): undefined {
       '--download',
     ],
     shorts,
-  ).find(one => !(one.value?.known && /^(-|\/dev\/(null|stdout|stderr))$/.test(one.value.value)))
+  ).find(flag => !(flag.value?.known && /^(-|\/dev\/(null|stdout|stderr))$/.test(flag.value.value)))
   if (output)
     call.say('net.download', 'HIGH', `${output.arg.text} writes what comes from the network to a file`, output.arg)
   const config = findFlag(
@@ -97,7 +97,7 @@ function curl(call: ProgramCall): undefined {
         .find(arg => /^[\w.-]+:?=(?!=)|^[\w.-]+@/.test(arg.value))
     : undefined
   if (item) call.say('net.change', 'MEDIUM', `${item.text} is sent`, item)
-  reaches(call)
+  judgeNetworkCall(call)
 }
 
 function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
@@ -105,7 +105,7 @@ function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined): undefi
   call.say(reads ? 'net.send' : 'net.change', reads ? 'HIGH' : 'MEDIUM', `${flag.text} sends data`, flag)
 }
 
-/** wget and its like: HIGH unless what is fetched is printed or thrown away. */
+/** wget and the like: HIGH unless the download is printed or discarded. */
 function wget(call: ProgramCall): undefined {
   const { args } = call
   const shorts = 'OoaeitTwQPUBAR'
@@ -123,18 +123,18 @@ function wget(call: ProgramCall): undefined {
     (out?.value?.known && /^(-|\/dev\/(null|stdout))$/.test(out.value.value))
   const prints = /^(lynx|links|w3m|elinks)$/.test(call.name)
   if (!quiet && !prints) call.say('net.download', 'HIGH', `${call.name} writes what comes from the network to a file`)
-  reaches(call)
+  judgeNetworkCall(call)
 }
 
-/** What every call to the network has in common: where to, and what leaves with it. */
-function reaches(call: ProgramCall): undefined {
+/** Judges what every network call has in common: the address, and the data that leaves with it. */
+function judgeNetworkCall(call: ProgramCall): undefined {
   call.say('net.get', 'MEDIUM', `${call.name} goes to the network`)
-  sends(call)
+  judgeSentData(call)
   for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^.*?[@=<](?=[./~\w])/, '') })
 }
 
-/** What leaves with a call to the network: secrets, what commands print, what it is fed. */
-function sends(call: ProgramCall): undefined {
+/** Judges the data that leaves with a network call: secrets, output of commands, and its input. */
+function judgeSentData(call: ProgramCall): undefined {
   for (const arg of call.args) {
     const metadata = METADATA.exec(arg.value)
     if (metadata) call.say('net.metadata', 'HIGH', `${metadata[0]} hands out the credentials of the machine`, arg)
@@ -147,17 +147,17 @@ function sends(call: ProgramCall): undefined {
   else if (piped) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
 }
 
-/** Addresses at which clouds give a machine its keys, in their usual spellings. */
+/** Addresses at which clouds hand out a machine's credentials, in their usual spellings. */
 const METADATA =
   /\b(169\.254\.\d+\.\d+|100\.100\.100\.200|metadata\.(google|azure|aws)[\w.]*|2852039166|0xa9fea9fe|0251\.0376\.\d+\.\d+)\b|fd00:ec2|instance-data\b/i
 
-/** Programs that talk to other machines: MEDIUM to read, HIGH to send, to write or to open a door. */
+/** Programs that talk to other machines: MEDIUM for reading, HIGH for sending, writing or opening access. */
 export const NETWORK: ProgramRules = {
   ...named('curl curlie xh xhs http https httpie', curl),
   ...named('wget wget2 aria2c axel lynx links w3m elinks', wget),
   ...named('ping ping6 traceroute tracepath mtr dig drill host nslookup whois nmap arping fping dog doggo', call => {
     call.say('net.look', 'MEDIUM', `${call.name} asks the network`)
-    sends(call)
+    judgeSentData(call)
     const odd = findFlag(
       call.args,
       ['--script', '-f', '--script-args', '-oN', '-oX', '-oG', '-oA', '--interactive'],
@@ -173,7 +173,7 @@ export const NETWORK: ProgramRules = {
     const looks = call.args.some(arg => /^-[a-z]*z/.test(arg.value))
     if (looks) call.say('net.look', 'MEDIUM', `${call.name} asks whether a port is open`)
     else call.say('net.raw', 'HIGH', `${call.name} opens a raw connection`)
-    sends(call)
+    judgeSentData(call)
   }),
   socat: always('HIGH', 'net.raw', 'joins connections, files and programs'),
   ...named('ssh mosh autossh et sshpass slogin dbclient', ssh),
@@ -222,15 +222,15 @@ export const NETWORK: ProgramRules = {
 function ssh(call: ProgramCall): undefined {
   if (call.name === 'sshpass') {
     call.say('net.login', 'MEDIUM', 'sshpass hands over a password')
-    const place = call.args.findIndex(arg => /^(ssh|scp|sftp|rsync)$/.test(arg.value))
-    if (place >= 0) call.run(call.args.slice(place))
+    const index = call.args.findIndex(arg => /^(ssh|scp|sftp|rsync)$/.test(arg.value))
+    if (index >= 0) call.run(call.args.slice(index))
     return
   }
   const option = call.args.find(
-    (arg, place) =>
+    (arg, index) =>
       /proxycommand|localcommand|permitlocal|proxyjump=.*[;`$]|knownhostscommand|include|identityagent|pkcs11provider|proxyusefdpass/i.test(
         arg.value,
-      ) || call.args[place - 1]?.value === '-F',
+      ) || call.args[index - 1]?.value === '-F',
   )
   if (option) call.say('flag.runs', 'HIGH', `${option.text} makes ssh run something here`, option)
   const tunnel = call.args.find(arg => /^-[a-zA-Z46]*[LRDWw]\d*/.test(arg.value))

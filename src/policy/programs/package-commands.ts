@@ -3,25 +3,25 @@ import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 
 export interface Manager {
-  /** LOW: they build, test, list, or fetch what the project names. */
+  /** LOW verbs: they build, test, list, or fetch what the project names. */
   low: RegExp
-  /** LOW like these, and the bare words after them are names of packages. */
+  /** LOW verbs whose operands are names of packages. */
   installs?: RegExp
-  /** They run what comes next. */
+  /** Verbs that run the following command. */
   runs?: RegExp
-  /** Like `runs`, but fetch it first. */
+  /** Like `runs`, but they fetch the program first. */
   fetches?: RegExp
   high: [RegExp, string][]
-  /** Flags that may stand with a LOW verb; all others make it MEDIUM. */
+  /** Flags that a LOW verb may have; any other makes it MEDIUM. */
   flags: RegExp
-  /** Flags that point somewhere else: MEDIUM, or HIGH with a reason of their own. */
+  /** Flags that name another place: MEDIUM, or HIGH with a reason of their own. */
   highFlags?: RegExp
   valued: string[]
   /** Whether an unknown verb is the name of a script (`yarn lint`). */
   scripts?: boolean
-  /** LOW verbs that run the script of that name, so that flags behind them are the script's (`yarn test --ci`). */
+  /** LOW verbs that run the script of that name, so that flags after them belong to the script (`yarn test --ci`). */
   scriptVerbs?: RegExp
-  /** Verbs that are no scripts and not everyday either. */
+  /** Verbs that are neither scripts nor everyday. */
   other?: RegExp
 }
 
@@ -32,7 +32,7 @@ export function manager(row: Manager): ProgramRule {
     const line = operands.map(arg => arg.value.replaceAll('\0', '…')).join(' ')
     const high = row.high.find(([shape]) => shape.test(line))
     if (high) call.say('pkg.publish', 'HIGH', `${call.name} ${high[1]}`, operands[0])
-    judgeFlags(call, ownFlags(before, operands[0], line, row), row)
+    judgeFlags(call, findOwnFlags(before, operands[0], line, row), row)
     for (const arg of after) judgeToolWords(call, [arg])
     const [verb, second] = operands
     if (verb === undefined)
@@ -60,18 +60,18 @@ export function manager(row: Manager): ProgramRule {
   }
 }
 
-/** Scripts that by their name reach beyond the project. */
+/** Names of scripts that seem to reach beyond the project. */
 const FAR_SCRIPT =
   /(^|[:._-])(deploy|publish|release|ship|destroy|drop|wipe|nuke|purge|prod|production|provision|rollback|teardown|undeploy|unpublish|promote|seed:prod)([:._-]|$)/i
 
-/** Programs that nobody calls a script after. */
+/** Programs whose names nobody gives to a script. */
 const PROGRAMS =
   /^(rimraf|shx|del-cli|trash|trash-cli|cross-env|cross-env-shell|nodemon|ts-node|tsx|node|prisma|concurrently|kill-port|fkill|sequelize|sequelize-cli|knex|typeorm|drizzle-kit|python3?|bash|sh|zsh|rm|sudo|curl|firebase|vercel|netlify|wrangler|serverless|sst|cdk|supabase|np|semantic-release|release-it|changeset|lerna|nyc|c8|dotenv|env-cmd|tsc|eslint|prettier|jest|vitest|mocha|vite|next|webpack|rollup|esbuild|biome|turbo|nx|playwright|cypress|gh-pages|http-server|npx|dlx)$/
 
-/** Behind the name of a script the flags are the script's. */
-function ownFlags(before: readonly Arg[], verb: Arg | undefined, line: string, row: Manager): readonly Arg[] {
+/** Flags after the name of a script belong to the script. */
+function findOwnFlags(before: readonly Arg[], verb: Arg | undefined, line: string, row: Manager): readonly Arg[] {
   if (row.scripts && verb !== undefined && row.runs?.test(line)) {
-    // Between `run` and the name of the script they are still the manager's.
+    // Flags between `run` and the name of the script belong to the package manager.
     const script = before.slice(before.indexOf(verb) + 1).findIndex(arg => !isFlag(arg))
     return script < 0 ? before : before.slice(0, before.indexOf(verb) + 1 + script)
   }
@@ -102,7 +102,7 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
   const words = operands.slice(1).filter(arg => !/^(run|exec|foreach)$/.test(arg.value))
   const script = call.name.startsWith('yarn') && operands[0]?.value === 'workspace' ? words[1] : words[0]
   const exec = operands.find(arg => arg.value === 'exec')
-  // `yarn exec -- rm x`: behind the dashes stands the command itself.
+  // `yarn exec -- rm x`: the command itself comes after the dashes.
   if (exec && after.length > 0 && (script === undefined || script === exec)) return call.run(after)
   if (script === undefined) return
   if (!script.known)
@@ -111,16 +111,16 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
   if (script.value === 'env') call.say('env.print', 'MEDIUM', 'it shows the environment', script)
   if (FAR_SCRIPT.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
-  const place = call.args.indexOf(script)
-  if (operands.some(arg => arg.value === 'exec' && call.args.indexOf(arg) < place))
-    return call.run(call.args.slice(place))
-  // The managers look among the installed programs too, unless a script of the project has the name.
-  if (call.name !== 'npm' && PROGRAMS.test(script.value)) call.run(call.args.slice(place))
+  const index = call.args.indexOf(script)
+  if (operands.some(arg => arg.value === 'exec' && call.args.indexOf(arg) < index))
+    return call.run(call.args.slice(index))
+  // The package managers also run installed programs, unless a script of the project has the name.
+  if (call.name !== 'npm' && PROGRAMS.test(script.value)) call.run(call.args.slice(index))
   judgeToolWords(call, words.slice(1))
   judgeToolWords(call, after)
 }
 
-/** Packages by name from the registry are what `install` is for; by address, path or file they are foreign code. */
+/** Packages by name come from the registry, which is what `install` is for; by address, path or file they are foreign code. */
 export function judgeInstalled(call: ProgramCall, packages: readonly Arg[], after: readonly Arg[]): undefined {
   for (const arg of [...packages, ...after]) {
     if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)

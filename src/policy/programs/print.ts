@@ -8,7 +8,7 @@ const SUM = reader({
 
 const UNPACKED = reader({ harmless: '-cfqvkdltT --force --quiet --verbose --stdout --decompress --keep --list --test' })
 
-/** Programs that print files, whole, in part or counted. */
+/** Programs that print files, parts of them, or counts. */
 export const PRINTERS: ProgramRules = {
   cat: reader({
     harmless: `-AbeEnstTuvl --show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs
@@ -133,7 +133,7 @@ export const PRINTERS: ProgramRules = {
     writes: '-o: --output: --format-multi:',
   }),
   cloc: call => {
-    // As a word of its own choosing, `--vcs` is a command.
+    // Any other value of `--vcs` is a command.
     CLOC({ ...call, args: call.args.filter(arg => !/^--vcs=(git|svn|auto)$/.test(arg.value)) })
   },
 }
@@ -172,7 +172,7 @@ const GLOW = reader({
   harmless: '-alpn -s: -w: --all --local --pager --style: --width: --line-numbers --preserve-new-lines',
 })
 
-/** Programs that show texts a page at a time. Without a terminal they print; with one, some of their keys start programs. */
+/** Pagers. Without a terminal they only print; at a terminal some of their keys start programs. */
 export const PAGERS: ProgramRules = {
   ...named('less more most', call => {
     const command = call.args.find(arg => /^\+\+?[^\d/G]/.test(arg.value))
@@ -219,7 +219,7 @@ export const PAGERS: ProgramRules = {
     if (odd) call.say('terminal', 'MEDIUM', `${odd.text} changes the terminal`, odd)
   },
   ...named('reset tset', call => call.say('terminal', 'MEDIUM', `${call.name} sets up the terminal anew`)),
-  // Without an end it fills whatever it is given; in a pipe it says yes to what a program would ask a person.
+  // Its output is endless and fills any file; in a pipe it says yes to what a program would ask a person.
   yes: call => call.say('tool.other', 'MEDIUM', 'yes goes on without end, or agrees for a person'),
 }
 

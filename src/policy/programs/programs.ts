@@ -24,19 +24,19 @@ import { OTHER_TOOLS, TEST_RUNNERS } from './test-runners.ts'
 import { WRAPPERS } from './wrappers.ts'
 
 /**
- * Programs and builtins that do no more than print, compute, wait or change the shell they run in, whatever their flags: they
- * open no file for writing, start nothing and ask nobody. What is substituted in their words is judged elsewhere.
+ * Programs and builtins that only print, compute, wait or change the shell that they run in, with any flags: they open no file for
+ * writing, start nothing and contact nobody. Substitutions in their words are judged elsewhere.
  */
 export const ANY_FLAGS =
   'echo true false : test [ printf pwd seq sleep basename dirname expr nproc whoami id groups logname tty uptime uname cal ncal hostid which type times wait ulimit let shift return exit break continue dirs help getopt getopts users lsb_release sw_vers vm_stat numfmt clear tr read unset unalias disown bg fg caller'
 
 const ANY_FLAG_RULES: ProgramRules = named(ANY_FLAGS, () => undefined)
 
-/** Builtins with a rule for what they do to the shell. Their flags are read by the shell itself, which refuses what it does not know. */
+/** Builtins with a rule for what they do to the shell. The shell itself reads their flags and refuses unknown ones. */
 export const SHELL_BUILTINS =
   'cd pushd popd set export declare typeset local readonly mapfile readarray shopt trap alias command builtin exec'
 
-/** Programs that look at things and print: LOW with the flags that are known to do no more. */
+/** Programs that read and print: LOW with flags that are known to be harmless. */
 const READERS: ProgramRules = {
   ...ANY_FLAG_RULES,
   ...PRINTERS,
@@ -48,7 +48,7 @@ const READERS: ProgramRules = {
   ...MACHINE,
 }
 
-/** Compilers, test runners, linters and build tools: LOW for what builds, tests and checks the project. */
+/** Compilers, test runners, linters and build tools: LOW for building, testing and checking the project. */
 const TOOLCHAIN: ProgramRules = {
   ...JAVASCRIPT,
   ...TEST_RUNNERS,
@@ -59,7 +59,7 @@ const TOOLCHAIN: ProgramRules = {
   ...OTHER_TOOLS,
 }
 
-/** Every program with a rule. What stands later wins, so the dangerous ones come last. */
+/** Every program with a rule. Later entries win, so the dangerous ones come last. */
 export const PROGRAMS: ProgramRules = {
   ...READERS,
   ...TOOLCHAIN,

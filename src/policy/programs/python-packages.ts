@@ -104,8 +104,8 @@ export function python(call: ProgramCall): undefined {
 }
 
 function runWords(args: readonly Arg[], verb: RegExp): Arg[] {
-  const place = args.findIndex(arg => verb.test(arg.value))
-  const rest = args.slice(place + 1)
+  const index = args.findIndex(arg => verb.test(arg.value))
+  const rest = args.slice(index + 1)
   const start = rest.findIndex(
     (arg, at) =>
       (!isFlag(arg) || arg.value === '-m') &&
@@ -146,13 +146,13 @@ function judgePythonPackages(call: ProgramCall, packages: readonly Arg[]): undef
   }
 }
 
-/** Flags of pip and its like that change nothing about where things come from or go. */
+/** Flags of pip and the like that do not change where packages come from or go. */
 const KNOWN =
   /^(-[UqvVhyrecGnpd]+|-[rec].*|-[vq]+|--(upgrade|upgrade-strategy|quiet|verbose|version|help|requirement|constraint|editable|no-cache-dir|no-cache|no-input|disable-pip-version-check|no-color|progress-bar|dry-run|outdated|uptodate|format|not-required|local|path|exclude|exclude-editable|all|files|dev|only|with|without|extras|extra|all-extras|all-groups|group|no-dev|no-root|only-group|no-group|sync|locked|frozen|no-sync|refresh|offline|reinstall|require-hashes|only-binary|no-binary|prefer-binary|use-pep517|no-build-isolation|retries|timeout|no-interaction|no-ansi|ansi|tree|latest|top-level|depth|invert|why|package|script|no-install-project|no-editable|resolution|prerelease|python-version|python-platform|universal|output-format|no-header|emit-index-url|generate-hashes|annotation-style|strip-extras|no-annotate|lock|keep-outdated|deploy|ignore-pipfile|dev-only|pypi|json|yes|name|channel|no-update-deps|explicit|revision|export|from-history|verify|wheel|sdist|clean|no-hashes|without-hashes|without-urls|no-progress|active|check|color|no-self|default|bare|no-progress)(=.*)?)$/
 
 function judgeKnownFlags(call: ProgramCall, args: readonly Arg[]): undefined {
-  const place = args.findIndex(arg => /^(run|runpip|x|shell)$/.test(arg.value))
-  const inner = place < 0 ? [] : runWords(args, /^(run|runpip|x|shell)$/)
+  const index = args.findIndex(arg => /^(run|runpip|x|shell)$/.test(arg.value))
+  const inner = index < 0 ? [] : runWords(args, /^(run|runpip|x|shell)$/)
   for (const arg of args.slice(0, args.length - inner.length)) {
     if (arg.value === '--') return
     if (isFlag(arg) && !KNOWN.test(arg.value))
@@ -178,11 +178,11 @@ const PYTEST_FLAGS = flagTable({
     --force-sugar --verbosity: --no-fold-skipped --xfail-tb --no-xfail-tb --force-short-summary --memray --typeguard-packages: --forked --boxed`,
 })
 
-/** pytest: LOW inside the project, with flags that choose tests and how they are shown. */
+/** pytest: LOW inside of the project, with flags that select tests and how they are shown. */
 export function pytest(call: ProgramCall): undefined {
   const odd = call.args.find(
-    (arg, place) =>
-      !(arg.value === '-p' && /^no:/.test(call.args[place + 1]?.value ?? '')) &&
+    (arg, index) =>
+      !(arg.value === '-p' && /^no:/.test(call.args[index + 1]?.value ?? '')) &&
       (/^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace|trace-config|cov-config|html|report-log))(=|$)/.test(
         arg.value,
       ) ||

@@ -6,14 +6,14 @@ import { type Arg, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { type FlagSpec, type FlagTable, flagTable, type ScannedFlags, scanFlags } from '../shell/flag-table.ts'
 import { judgeToolWords } from './run-code.ts'
 
-// The shapes that most programs have, so that a table row is all there is to say about one.
+// Builders for the kinds of rules that most programs need, so that a table row is enough to describe a program.
 
 /** The same rule under several names. */
 export function named(names: string, rule: ProgramRule): ProgramRules {
   return Object.fromEntries(names.split(' ').map(name => [name, rule]))
 }
 
-/** A program that is the same risk however it is called. Its words are still looked at as paths of secrets. */
+/** A program that has the same risk however it is called. Its words are still checked for paths of secrets. */
 export function always(risk: Risk, code: string, text: string): ProgramRule {
   return call => {
     call.say(code, risk, `${call.name} ${text}`)
@@ -21,24 +21,24 @@ export function always(risk: Risk, code: string, text: string): ProgramRule {
   }
 }
 
-/** What a line of verbs means: tried in order against the bare words of a call, joined by blanks. */
+/** What verbs mean: each row is tried in order against the operands of a call, joined by blanks. */
 export type VerbRow = [shape: RegExp, risk: Risk, code: string, text: string]
 
 export interface VerbTable {
   rows: VerbRow[]
-  /** When no row fits. */
+  /** Applies if no row matches. */
   otherwise: { risk: Risk; code: string; text: string }
-  /** Flags that take the next word and stand anywhere. */
+  /** Flags that take the next word, anywhere in the call. */
   valued?: string[]
-  /** Flags that raise the risk, tried against each flag as written. */
+  /** Flags that raise the risk, compared with each flag as written. */
   flags?: VerbRow[]
-  /** Flags that are known; for a LOW verb all others ask. */
+  /** Known flags; with a LOW verb any other flag makes the call MEDIUM. */
   known?: RegExp
-  /** It runs the project's own code: words that point outside it are foreign. */
+  /** Set if it runs the project's own code: words that point outside of the project are foreign. */
   ofProject?: boolean
-  /** A bare word that is a path outside the project is said to be one. */
+  /** Set if an operand that is a path outside of the project is reported. */
   paths?: boolean
-  /** Words are not looked at as files. */
+  /** Set if words are not judged as files. */
   noFiles?: boolean
 }
 
@@ -46,12 +46,12 @@ export interface VerbTable {
 export function verbs(table: VerbTable): ProgramRule {
   return call => {
     const operands = findOperands(call.args, table.valued ?? [])
-    const line = operands.map(one => one.value.replaceAll(HOLE, '…')).join(' ')
-    // Which flags take a value is not known for certain: what destroys counts also where it may be one.
+    const line = operands.map(arg => arg.value.replaceAll(HOLE, '…')).join(' ')
+    // It is not certain which flags take a value, so a destructive verb counts even if it may be a value.
     const words = call.args.filter(arg => !isFlag(arg) && !/\s/.test(arg.value))
-    const all = words.map(one => one.value.replaceAll(HOLE, '…')).join(' ')
-    const found = table.rows.find(([shape, level]) => shape.test(line) || (level === 'HIGH' && shape.test(all)))
-    const [, risk, code, text] = found ?? []
+    const all = words.map(arg => arg.value.replaceAll(HOLE, '…')).join(' ')
+    const row = table.rows.find(([shape, level]) => shape.test(line) || (level === 'HIGH' && shape.test(all)))
+    const [, risk, code, text] = row ?? []
     if (risk === undefined || code === undefined)
       call.say(table.otherwise.code, table.otherwise.risk, `${call.name} ${table.otherwise.text}`)
     else if (risk !== 'LOW')
@@ -84,19 +84,19 @@ function judgeKnown(call: ProgramCall, known: RegExp): undefined {
 }
 
 export interface ReaderRow extends FlagSpec {
-  /** What the bare words are: files to read, text that stays text, or first a pattern and then files. */
+  /** What the operands are: files to read, plain text, or first a pattern and then files. */
   operands?: 'files' | 'text' | 'pattern-first'
-  /** With one of these flags, no pattern stands among the bare words. */
+  /** With one of these flags the operands contain no pattern. */
   patternFlags?: string
-  /** The bare word from this place on is a file that is written (`uniq in out`). */
+  /** Operands from this index on are files that are written (`uniq in out`). */
   writesFrom?: number
-  /** Flags with which whole trees are read; `always` when that is what it does. */
+  /** Flags with which whole trees are read; `always` if it always reads them. */
   deep?: string | 'always'
 }
 
 /**
- * A program that only reads and prints: LOW with the flags that are known to be harmless and files that are no secrets. A flag
- * that is not in its table makes it MEDIUM.
+ * A program that only reads and prints: LOW with flags that are known to be harmless and files that are no secrets. A flag that is
+ * not in its table makes it MEDIUM.
  */
 export function reader(row: ReaderRow): ProgramRule {
   let table: FlagTable | undefined
@@ -106,10 +106,10 @@ export function reader(row: ReaderRow): ProgramRule {
   }
 }
 
-/** What the words of a reader say, for rules that look at them in another way besides. */
+/** Judges the words of a reader, for rules that also judge them in another way. */
 export function judgeReader(call: ProgramCall, row: ReaderRow, seen: ScannedFlags): undefined {
   judgeFlags(call, seen)
-  // Unquoted, it may be more than one word, and one of them a flag that does more.
+  // An unquoted unknown word may become several words, and one of them may be a flag that does more.
   if (row.runs !== undefined || row.writes !== undefined)
     for (const { value } of seen.flags)
       if (value && !value.known) call.say('arg.unknown', 'MEDIUM', `${value.text} is known only when it runs`, value)
@@ -121,8 +121,8 @@ export function judgeReader(call: ProgramCall, row: ReaderRow, seen: ScannedFlag
   const given = row.patternFlags?.split(' ')
   const hasPattern = given !== undefined && seen.flags.some(flag => given.includes(flag.name))
   const files = row.operands === 'pattern-first' && !hasPattern ? seen.operands.slice(1) : seen.operands
-  for (const [place, arg] of files.entries()) {
-    if (row.writesFrom !== undefined && place >= row.writesFrom) judgeWritten(call, arg, arg)
+  for (const [index, arg] of files.entries()) {
+    if (row.writesFrom !== undefined && index >= row.writesFrom) judgeWritten(call, arg, arg)
     else call.path(arg.value.startsWith('@') ? { ...arg, value: arg.value.slice(1) } : arg, 'read')
   }
   const deep = row.deep?.split(' ')
@@ -130,7 +130,7 @@ export function judgeReader(call: ProgramCall, row: ReaderRow, seen: ScannedFlag
     for (const arg of files) judgeDeep(call, arg)
 }
 
-/** What the flags of a call do, by their kind; one that is not known asks. */
+/** Judges the flags of a call by their kind; an unknown flag makes the call MEDIUM. */
 export function judgeFlags(call: ProgramCall, { flags, unknown }: ScannedFlags): undefined {
   for (const { kind, arg, value } of flags) {
     if (kind === 'runs') call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or load something`, arg)
@@ -138,7 +138,7 @@ export function judgeFlags(call: ProgramCall, { flags, unknown }: ScannedFlags):
     else if (kind === 'asks') call.say('flag.unusual', 'MEDIUM', `${arg.text} is not an everyday flag`, arg)
     if (value === undefined) continue
     if (kind === 'reads') call.path(value, 'read')
-    // `--file=.env`: a value may be a secret whatever the flag is called.
+    // `--file=.env`: the value of any flag may be the path of a secret.
     else if (arg.value.includes('=')) call.secret(value)
   }
   for (const arg of unknown) {
@@ -149,14 +149,14 @@ export function judgeFlags(call: ProgramCall, { flags, unknown }: ScannedFlags):
   }
 }
 
-/** A file that a flag or a word makes the program write. */
+/** Judges a file that the program writes because of a flag or a word. */
 export function judgeWritten(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
   if (value?.known && (isStandardDevice(value.value) || value.value === '-')) return
   if (value) call.path(value, 'write')
   call.say('write.flag', 'HIGH', `${flag.text} makes ${call.name} write a file`, flag)
 }
 
-/** Reading everything below `/` or home reads the secrets there too. */
+/** Reading everything below `/` or the home directory also reads the secrets there. */
 function judgeDeep(call: ProgramCall, arg: Arg): undefined {
   if (!arg.known) return
   const path = arg.value.replace(/\/+$/, '') || '/'
@@ -166,21 +166,21 @@ function judgeDeep(call: ProgramCall, arg: Arg): undefined {
 }
 
 export interface WrapperRow extends FlagSpec {
-  /** Bare words before the command. */
+  /** How many operands come before the command. */
   skip?: number
-  /** `A=1` before the command sets a variable. */
+  /** Set if `A=1` before the command sets a variable. */
   assigns?: boolean
-  /** Names of flags whose value a shell reads. */
+  /** Flags whose value a shell reads. */
   shell?: string[]
-  /** What is said besides, whatever it runs. */
+  /** A reason that is added for every call, whatever it runs. */
   besides?: { risk: Risk; code: string; text: string }
-  /** The rest is put together and read by a shell (`watch`). */
+  /** Set if the remaining words are joined and read by a shell (`watch`). */
   joins?: boolean
-  /** What is said when there is nothing to run. */
+  /** The reason that is added if there is nothing to run. */
   alone?: { risk: Risk; code: string; text: string }
 }
 
-/** A program that runs another: it is as risky as what it runs, and MEDIUM with a flag that is not in its table. */
+/** A program that runs another one: it is as risky as the command that it runs, and MEDIUM with a flag that is not in its table. */
 export function wrapper(row: WrapperRow = {}): ProgramRule {
   let table: FlagTable | undefined
   return call => {
@@ -196,12 +196,12 @@ export function wrapper(row: WrapperRow = {}): ProgramRule {
       return
     }
     if (!row.joins) return call.run(seen.rest)
-    const value = seen.rest.map(one => one.value).join(' ')
-    call.shell({ ...first, value, known: seen.rest.every(one => one.known) })
+    const value = seen.rest.map(arg => arg.value).join(' ')
+    call.shell({ ...first, value, known: seen.rest.every(arg => arg.known) })
   }
 }
 
-/** Takes off the wrapper's own words, and judges them: `rest` is what it runs. */
+/** Separates the wrapper's own words and judges them; `rest` is the command that it runs. */
 export function stripWrapper(call: ProgramCall, table: FlagTable, row: WrapperRow): ScannedFlags {
   let skip = row.skip ?? 0
   const ends = (arg: Arg) => {

@@ -5,7 +5,7 @@ import { judgePath } from '../paths/judge-path.ts'
 import { type Arg, isFlag } from '../shell/args.ts'
 import { type FlagTable, flagTable, scanFlags } from '../shell/flag-table.ts'
 
-/** What a program text in another language must not hold to pass without a person: it deletes, writes, runs, sends, or hides. */
+/** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
 const ALARMING: RegExp[] = [
   /\b(rm|rm_\w+|rmdir|rmtree|unlink\w*|remove\w*|delete\w*|truncate\w*|rmSync|shred|mkfs|chmod\w*|chown\w*|rename\w*|symlink\w*|link)\b\s*[('"]/i,
   /\b(rm|sudo|chmod|chown|dd|mkfs|curl|wget|nc|bash|sh|zsh)\b\s+-?\w/,
@@ -20,7 +20,7 @@ const ALARMING: RegExp[] = [
   /\.(env|ssh|aws|pem|npmrc|netrc|git-credentials)\b|id_rsa|\/etc\/(passwd|shadow|sudoers|hosts)|\/proc\/|\/dev\/(sd|tcp|nvme)/,
 ]
 
-/** Text in the program's language given on the command line or on standard input: never LOW, HIGH when it does more than compute. */
+/** Judges program text from the command line or standard input: never LOW, and HIGH if it does more than compute. */
 export function judgeInline(call: ProgramCall, code: Arg): undefined {
   if (!code.known) {
     call.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', code)
@@ -28,7 +28,7 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   }
   if (PRINTS_A_TEXT.test(code.value))
     return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
-  const hit = [...ALARMING, FOREIGN].map(shape => shape.exec(code.value)).find(found => found !== null)
+  const hit = [...ALARMING, FOREIGN].map(shape => shape.exec(code.value)).find(match => match !== null)
   if (hit)
     return call.say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
   if (onlyComputes(code.value))
@@ -36,14 +36,14 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
 }
 
-/** One call that prints one literal, in which nothing is interpolated. */
+/** One call that prints one literal without interpolation. */
 const PRINTS_A_TEXT = /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$/
 
-/** Code that is taken from outside the project or from the text itself. */
+/** Code that is loaded from outside of the project or from the text itself. */
 const FOREIGN =
   /\b(require|require_once|include|include_once|import|from|do|dofile|use|load|require_relative|source)\b\s*\(?\s*["'](\/|~|\.\.\/|data:|https?:|file:)/
 
-/** Every name in the text must be one of these for it to count as computing and printing only. */
+/** A text counts as only computing and printing if every name in it is one of these. */
 const PLAIN = new Set(
   'print printf println puts p pp console log error info table echo say len range str int float bool list dict set tuple sorted sort reverse reversed sum min max map filter reduce zip enumerate any all abs round join split strip trim replace match test index indexOf includes startsWith endsWith upper lower toUpperCase toLowerCase slice substring push pop keys values items entries get has length size format repr type isinstance typeof import from as json sys stdin read readline readlines load loads dumps parse stringify JSON Object Array Math String Number Date now Boolean RegExp require open encoding version name package tsconfig dependencies devDependencies scripts main platform argv math re os path pathlib collections Counter datetime time fs readFileSync utf8 statistics for in of if else elif while not and or is None True False null undefined true false let const var function return lambda def end do then new this self x y z i j k n v a b c d e f s t r l m data obj line lines res result key value item file count total sqrt floor ceil pow toFixed forEach find some every flat flatMap fill BEGIN END NF NR FNR FS OFS RS ORS RSTART RLENGTH substr gsub sub tolower toupper getline next delete exit process memoryUsage versions node v8 arch uptime hrtime'.split(
     ' ',
@@ -51,20 +51,20 @@ const PLAIN = new Set(
 )
 
 const OPENS = /\bopen\b/
-/** A file of the project by its plain name, to be read. */
+/** A file of the project that is read by its plain name. */
 const OPENS_TO_READ =
   /\bopen\s*\(\s*(['"])\w[\w/-]*(\.[\w/-]+)*\1\s*(,\s*['"]r[bt]?['"]\s*)?(,\s*encoding\s*=\s*['"][\w-]+['"]\s*)?\)/g
 
 function onlyComputes(code: string): boolean {
   if (code.length > 600 || OPENS.test(code.replace(OPENS_TO_READ, ''))) return false
-  // Texts that are glued together are names in pieces.
+  // Concatenated strings may be the pieces of a name.
   if (/["'`]\s*(\+|\.\.|\.)\s*["'`]/.test(code)) return false
   const bare = code.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, ' ').replace(/\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' ')
   if (/[`|<>]{1,2}\s*["'`]|`|["']/.test(bare) || /\/[^/]*["'][^/]*\//.test(code)) return false
   return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
 }
 
-/** A file whose content is run: the project's own is everyday, any other is foreign code. */
+/** Judges a file whose content runs: a file of the project is everyday, any other is foreign code. */
 export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIUM'): undefined {
   if (!file.known || file.glob || file.value === '-')
     return call.say('script.unknown', 'HIGH', `${file.text} is a program known only when it runs`, file)
@@ -81,18 +81,18 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
   call.say('script.foreign', 'HIGH', `${file.text} is a program outside the project`, file)
 }
 
-/** Whether what a program is fed was fetched in the same pipe. */
+/** Whether a program's input was fetched from the network in the same pipe. */
 export function comesFromNetwork(call: ProgramCall): boolean {
   return (call.feed.upstream ?? []).some(({ words }) =>
     words.some(word => /^(\/usr\/bin\/)?(curl|wget|http|https|xh|aria2c|nc|ncat|socat|ssh|ftp|lynx)$/.test(word.value)),
   )
 }
 
-/** The words of a tool that runs the project's code: what points outside the project is no longer the project's. */
+/** Judges the words of a tool that runs the project's code: whatever they name outside of the project is foreign. */
 export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefined {
   const onlyLooks = call.args.some(arg => LOOKS.test(arg.value))
   for (const arg of args) {
-    const word = valueIn(arg)
+    const word = findPathValue(arg)
     if (word === undefined) continue
     if (!arg.known) {
       call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
@@ -107,11 +107,11 @@ export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefin
   }
 }
 
-/** Flags with which a tool changes no file that it is given. */
+/** Flags with which a tool changes none of the files that it is given. */
 const LOOKS = /^(--check|-c|-l|--list-different|--noEmit|--diff|--dry-run|--fix-dry-run|-n)$/
 
-/** A bare word, what stands behind `=`, or the path that is glued to a letter (`-c/tmp/x`). */
-function valueIn(arg: Arg): Arg | undefined {
+/** An operand, the value after `=`, or a path that is attached to a letter (`-c/tmp/x`). */
+function findPathValue(arg: Arg): Arg | undefined {
   if (!isFlag(arg)) return arg
   const equals = arg.value.indexOf('=')
   if (equals >= 0) return { ...arg, value: arg.value.slice(equals + 1) }
@@ -119,13 +119,13 @@ function valueIn(arg: Arg): Arg | undefined {
   return glued === undefined ? undefined : { ...arg, value: glued }
 }
 
-/** Most tools can write where their words say: what steers the agent, git or a shell is not theirs to touch. */
+/** Most tools can write the files that their words name. They must not touch files that steer the agent, git or a shell. */
 function judgeSteering(call: ProgramCall, arg: Arg): undefined {
   const { cwd } = call.scope
   if (!/(^|[/:])\.[a-z]/i.test(arg.value) || cwd === undefined) return
-  const found = judgePath(arg.value.replace(/^.*:(?=\.)/, ''), 'write', { cwd, fence: call.fence })
-  if (found.risk === 'HIGH' && /^path\.(guard|git|startup|hook|tool-config)$/.test(found.code))
-    call.say(found.code, 'HIGH', found.text, arg)
+  const reason = judgePath(arg.value.replace(/^.*:(?=\.)/, ''), 'write', { cwd, fence: call.fence })
+  if (reason.risk === 'HIGH' && /^path\.(guard|git|startup|hook|tool-config)$/.test(reason.code))
+    call.say(reason.code, 'HIGH', reason.text, arg)
 }
 
 function looksOutside(value: string): boolean {
@@ -141,24 +141,24 @@ function judgeOutside(call: ProgramCall, arg: Arg): undefined {
     return
   }
   const { cwd } = call.scope
-  // The path may stand behind something else: `xml:/etc/x`, `@/tmp/args`, `{"rootDir":"/tmp"}`.
+  // The path may come after something else: `xml:/etc/x`, `@/tmp/args`, `{"rootDir":"/tmp"}`.
   const path = arg.value.replace(/^.*?[:,=@"'](?=[/~])/s, '').replace(/["'}\],].*$/s, '')
   const place = cwd === undefined ? undefined : locatePath(path, cwd, call.fence)
   if (place?.where !== 'inside') call.say('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
 }
 
 export interface ToolRow {
-  /** Flags that only say how much to do or how to show it, in the notation of `FlagSpec`. */
+  /** Flags that only control how much is done or how it is shown, in the notation of `FlagSpec`. */
   flags?: string
-  /** Its first bare word must be one of these; without this, bare words are files or tests of the project. */
+  /** The first operand must be one of these; without this list, operands are files or tests of the project. */
   verbs?: string
-  /** Every bare word must be like this: they are steps (`mvn clean test`). */
+  /** Every operand must match this: they are steps (`mvn clean test`). */
   steps?: RegExp
-  /** Words that make it run or load something else. */
+  /** Words that make the tool run or load something else. */
   high?: RegExp
-  /** Words that ask, though they look like a file. */
+  /** Words that make the call MEDIUM, although they look like a file. */
   medium?: RegExp
-  /** Letters do not stand in clusters, and one dash is as good as two. */
+  /** Letters cannot be combined, and long flags may have one dash. */
   words?: boolean
 }
 
@@ -166,13 +166,13 @@ export interface ToolRow {
 const COMMON = `-v -q -h -V --verbose --quiet --silent --color --colors --no-color --no-colors --debug --watch --ci --cache
   --no-cache --json --help --version --config: --configfile: --config-file: --tsconfig: --project:`
 
-/** Flags of many tools that load a file as code: inside the project it is the project's, outside it is foreign. */
+/** Flags of many tools that load a file as code: a file of the project is its own code, any other is foreign. */
 const LOADS =
   /^(-c|--config|--configfile|--config-file|--rulesdir|--resolve-plugins-relative-to|--plugin|--parser|--require|-r|--import|--loader|--setup-?files.*|--reporter|--reporters|--formatter|-f|--format|--preset|--env|--environment|--testRunner|--runner|--resolver|--transform|--global-?setup|--project|-p|--tsconfig|--ignore-path)(=|$)/
 
 /**
- * A tool that builds, tests or checks the project, as `npm test` would: LOW inside it, with verbs and flags that are known. What
- * is not known makes it MEDIUM.
+ * A tool that builds, tests or checks the project, as `npm test` would: LOW inside of the project, with known verbs and flags.
+ * Unknown ones make it MEDIUM.
  */
 export function tool(row: ToolRow = {}): ProgramRule {
   let table: FlagTable | undefined
@@ -199,10 +199,10 @@ export function tool(row: ToolRow = {}): ProgramRule {
   }
 }
 
-/** Verbs that publish or deploy, whichever the tool. */
+/** Verbs that publish or deploy, in any tool. */
 const FAR = /^(release|deploy|gh-deploy|publish|upload|login|logout|promote|ship)([:.-].*)?$/i
 
-/** `stack exec -- rm x`: what stands behind the dashes of `exec` is a command. */
+/** `stack exec -- rm x`: the words after the dashes of `exec` are a command. */
 function judgeExec(call: ProgramCall): undefined {
   const exec = call.args.findIndex(arg => /^(exec|cmd|run-commands)$/.test(arg.value))
   if (exec < 0) return

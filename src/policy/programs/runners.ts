@@ -20,7 +20,7 @@ const ENV = wrapper({
   alone: { risk: 'MEDIUM', code: 'env.print', text: 'shows the environment' },
 })
 
-/** Programs and builtins that put a command together from texts, variables or their input, and run it. */
+/** Programs and builtins that build a command from text, variables or their input, and run it. */
 export const RUNNERS: ProgramRules = {
   hyperfine: call => {
     for (const arg of call.args) if (!isFlag(arg) && !/^\d+$/.test(arg.value)) call.shell(arg)
@@ -29,9 +29,9 @@ export const RUNNERS: ProgramRules = {
   env: envRule,
   printenv: call => {
     const secret = call.args.some(arg => isSecretVariable(arg.value) || !arg.known)
-    const one = call.args.length > 0 && call.args.every(arg => /^\w+$/.test(arg.value))
+    const hasNames = call.args.length > 0 && call.args.every(arg => /^\w+$/.test(arg.value))
     if (secret) return call.say('env.print', 'HIGH', 'it shows a variable that looks like a secret')
-    call.say(one ? 'system.read' : 'env.print', 'MEDIUM', 'it shows the environment')
+    call.say(hasNames ? 'system.read' : 'env.print', 'MEDIUM', 'it shows the environment')
   },
   'cross-env': wrapper({ assigns: true }),
   'cross-env-shell': wrapper({ assigns: true, joins: true }),
@@ -43,7 +43,7 @@ export const RUNNERS: ProgramRules = {
     const filled = rest.map(arg => (arg.value.includes(mark) ? deriveArg(arg.value.replaceAll(mark, HOLE), arg) : arg))
     const [first] = filled
     judgeFed(call)
-    if (first) call.run(replaces ? filled : [...filled, ...fedWords(call, first)])
+    if (first) call.run(replaces ? filled : [...filled, ...findFedWords(call, first)])
   },
   parallel: parallelRule,
   rush: parallelRule,
@@ -51,7 +51,7 @@ export const RUNNERS: ProgramRules = {
     const command = findFlag(call.args, ['-c', '--command'], 'cETIOB')
     if (command?.value) call.shell(command.value)
     const file = call.args.find(
-      (arg, place) => !isFlag(arg) && !/^-[a-zA-Z]*c$/.test(call.args[place - 1]?.value ?? ''),
+      (arg, index) => !isFlag(arg) && !/^-[a-zA-Z]*c$/.test(call.args[index - 1]?.value ?? ''),
     )
     if (file === undefined || file.value !== '/dev/null')
       call.say('write.flag', 'HIGH', 'script writes what it records to a file', file ?? call.head)
@@ -73,7 +73,7 @@ export const RUNNERS: ProgramRules = {
     'dotenv dotenvx env-cmd doppler infisical aws-vault chamber teller envchain summon vaulted berglas',
     call => {
       call.say('secret.env', 'MEDIUM', `${call.name} puts secrets into the environment of what it runs`)
-      afterWord(call, ['run', 'exec'])
+      runAfterWord(call, ['run', 'exec'])
     },
   ),
   eval: call => {
@@ -117,10 +117,10 @@ function envRule(call: ProgramCall): undefined {
   ENV(call)
 }
 
-/** `parallel cmd ::: a b`: what stands before `:::` runs; with nothing before it, each word after it does. */
+/** `parallel cmd ::: a b` runs the command before `:::`; if there is none, each word after `:::` is a command. */
 function parallelRule(call: ProgramCall): undefined {
-  const place = call.args.findIndex(arg => /^:::/.test(arg.value))
-  const before = (place < 0 ? call.args : call.args.slice(0, place)).filter(arg => !isFlag(arg))
+  const index = call.args.findIndex(arg => /^:::/.test(arg.value))
+  const before = (index < 0 ? call.args : call.args.slice(0, index)).filter(arg => !isFlag(arg))
   call.say('wrapper', 'MEDIUM', 'parallel puts commands together from its input')
   const commands = before.filter(arg => !/^\d+%?$/.test(arg.value))
   if (commands.length > 0 && commands[0]) {
@@ -129,20 +129,20 @@ function parallelRule(call: ProgramCall): undefined {
       known: commands.every(arg => arg.known),
     })
     if (commands.length > 1) call.run(commands)
-  } else if (place >= 0) for (const arg of call.args.slice(place + 1)) call.shell(arg)
+  } else if (index >= 0) for (const arg of call.args.slice(index + 1)) call.shell(arg)
   else call.say('shell.unknown-text', 'HIGH', 'it runs every line of its input')
 }
 
-function afterWord(call: ProgramCall, words: string[]): undefined {
+function runAfterWord(call: ProgramCall, words: string[]): undefined {
   const dashes = call.args.findIndex(arg => arg.value === '--')
-  const place = dashes < 0 ? call.args.findIndex(arg => words.includes(arg.value)) : dashes
-  const rest = place < 0 ? call.args.filter(arg => !isFlag(arg)) : call.args.slice(place + 1)
+  const index = dashes < 0 ? call.args.findIndex(arg => words.includes(arg.value)) : dashes
+  const rest = index < 0 ? call.args.filter(arg => !isFlag(arg)) : call.args.slice(index + 1)
   const inner = rest[0]?.value === '--' ? rest.slice(1) : rest
   if (inner.length > 0) call.run(inner)
 }
 
-/** The words that xargs puts behind its command: those of an `echo` before it, or some that are known only later. */
-function fedWords(call: ProgramCall, like: Arg): Arg[] {
+/** The words that xargs appends to its command: those of an `echo` before it in the pipe, or unknown ones. */
+function findFedWords(call: ProgramCall, like: Arg): Arg[] {
   const last = call.feed.upstream?.at(-1)?.words
   const [name, ...words] = last ?? []
   if (name && /^(echo|printf)$/.test(name.value) && words.every(word => word.known))
@@ -150,7 +150,7 @@ function fedWords(call: ProgramCall, like: Arg): Arg[] {
   return [{ ...like, value: HOLE, known: false }]
 }
 
-/** What goes into xargs may be the name of a secret, found or written in the pipe before it. */
+/** The input of xargs may be the name of a secret that an earlier part of the pipe found or wrote. */
 function judgeFed(call: ProgramCall): undefined {
   for (const { words } of call.feed.upstream ?? [])
     for (const word of words.slice(1)) {

@@ -2,7 +2,7 @@ import type { ProgramRules } from '../classify/call.ts'
 import { named } from './rule-builders.ts'
 import { tool } from './run-code.ts'
 
-/** Checkers, formatters and runners of the Python, Ruby and PHP worlds. */
+/** Checkers, formatters and runners for Python, Ruby and PHP. */
 export const SCRIPTING_TOOLS: ProgramRules = {
   ...named(
     'mypy pyright',
@@ -134,7 +134,7 @@ const COVERAGE = tool({
     '-m -i -a -q --show-missing --skip-covered --skip-empty --include: --omit: --fail-under: --precision: --sort: --format: --ignore-errors --append --keep --no-skip-covered --title:',
 })
 
-/** `coverage run x.py` and `coverage run -m pytest` run Python, with flags of its own before it. */
+/** `coverage run x.py` and `coverage run -m pytest` run Python; flags of coverage come before that. */
 function coverageRun(call: Parameters<typeof COVERAGE>[0], rest: typeof call.args): undefined {
   const own = rest.findIndex(arg => arg.value === '-m' || !arg.value.startsWith('-'))
   const flags = own < 0 ? rest : rest.slice(0, own)

@@ -1,7 +1,7 @@
 import type { ProgramRule, ProgramRules } from '../classify/call.ts'
 import { named, type ReaderRow, reader } from './rule-builders.ts'
 
-/** Programs that look for a text in files. */
+/** Programs that search for a text in files. */
 export const SEARCHERS: ProgramRules = {
   ...named(
     'grep egrep fgrep ggrep zgrep zegrep zfgrep bzgrep xzgrep',
@@ -35,7 +35,7 @@ export const SEARCHERS: ProgramRules = {
       --field-match-separator: --dfa-size-limit: --regex-size-limit: --mmap --no-mmap --line-buffered --block-buffered
       --glob-case-insensitive --ignore --ignore-vcs --debug --trace --no-unicode --unicode --hyperlink-format: --include-zero
       --byte-offset --sort-files --stop-on-nonmatch --generate: --no-fixed-strings --no-json --no-multiline`,
-    // It starts the programs that unpack.
+    // It starts programs that unpack files.
     asks: '-z --search-zip --pre-glob:',
     reads: '-f: --file: --ignore-file:',
     runs: '--pre: --hostname-bin:',
@@ -63,7 +63,7 @@ export const SEARCHERS: ProgramRules = {
       --range-start: --range-end: --proximate? --noenv --underline --python --js --ts --go --rust --ruby --java --html --css
       --json --yaml --markdown --php --shell --sql --xml`,
     reads: '-x --files-from:',
-    // Its language for output once was Perl.
+    // Its output language used to be Perl.
     runs: '--pager: --ackrc: --output: --env',
     deep: 'always',
   }),
@@ -82,7 +82,7 @@ export const SEARCHERS: ProgramRules = {
   ),
 }
 
-/** A search of whole trees: with what is hidden or ignored it finds secrets too. */
+/** A search of whole trees: if it includes hidden or ignored files, it finds secrets too. */
 function search(row: ReaderRow): ProgramRule {
   const plain = reader(row)
   return call => {
@@ -94,7 +94,7 @@ function search(row: ReaderRow): ProgramRule {
   }
 }
 
-/** Programs that sort lines, split them off or show how files differ. */
+/** Programs that sort lines, pick lines out or compare files. */
 export const COMPARERS: ProgramRules = {
   ...named(
     'sort gsort',

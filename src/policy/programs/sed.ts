@@ -7,11 +7,11 @@ import { judgeScriptFile } from './run-code.ts'
 const SED_FLAGS = flagTable({
   harmless: `-nErsuzba -e: -f: -l: -i? -I? --quiet --silent --line-length: --regexp-extended --separate --unbuffered
     --null-data --zero-terminated --posix --debug --sandbox --follow-symlinks --binary`,
-  // Not harmless in themselves, so that abbreviations of them count.
+  // Not listed as harmless, so that their abbreviations count.
   asks: '--expression: --file: --in-place?',
 })
 
-/** sed: LOW as a filter, MEDIUM in place; its own commands `w`, `e`, `r` write, run and read. */
+/** sed: LOW as a filter, MEDIUM in place; its commands `w`, `e` and `r` write, run and read. */
 export function sed(call: ProgramCall): undefined {
   const seen = scanFlags(call.args, SED_FLAGS)
   judgeFlags(call, { ...seen, flags: [] })
@@ -24,7 +24,7 @@ export function sed(call: ProgramCall): undefined {
     if (value && /^e/.test(name)) texts.push(value)
     else if (value) judgeScriptFile(call, value)
   }
-  // BSD sed takes the suffix as a word of its own: `sed -i '' s/a/b/ file`.
+  // BSD sed takes the suffix as a separate word: `sed -i '' s/a/b/ file`.
   const words = inPlace && seen.operands[0]?.value === '' ? seen.operands.slice(1) : seen.operands
   const [first, ...others] = words
   if (!explicit && first) texts.push(first)
@@ -33,7 +33,7 @@ export function sed(call: ProgramCall): undefined {
   if (inPlace) call.say('file.edit', 'MEDIUM', 'sed -i changes files', inPlace.arg)
 }
 
-/** Several texts are one script, a line each. */
+/** Joins several texts to one script, one line each. */
 function judgeTexts(call: ProgramCall, texts: readonly Arg[]): undefined {
   const [first] = texts
   if (first === undefined) return
@@ -49,27 +49,27 @@ function judgeTexts(call: ProgramCall, texts: readonly Arg[]): undefined {
   }
 }
 
-/** What a sed script does besides printing. */
+/** What a sed script does other than print. */
 export interface SedEffects {
   writes: string[]
   reads: string[]
   runs: boolean
-  /** Whether every letter of it was understood. */
+  /** Whether every character of it was understood. */
   readable: boolean
 }
 
 /**
- * Reads a script as sed does: addresses, then one letter, then what that letter takes. Seds differ in whether a delimiter in
- * brackets ends a pattern (`s/[/]/x/`), so it is read both ways.
+ * Reads a script as sed does: addresses, then one letter, then the arguments of that letter. Implementations differ in whether a
+ * delimiter in brackets ends a pattern (`s/[/]/x/`), so the script is read both ways.
  */
 export function readSedScript(script: string): SedEffects {
   const ways = script.includes('[') ? [true, false] : [true]
-  const found = ways.map(brackets => new Reader(script, brackets).effects())
+  const readings = ways.map(brackets => new Reader(script, brackets).effects())
   return {
-    writes: found.flatMap(one => one.writes),
-    reads: found.flatMap(one => one.reads),
-    runs: found.some(one => one.runs),
-    readable: found.some(one => one.readable),
+    writes: readings.flatMap(reading => reading.writes),
+    reads: readings.flatMap(reading => reading.reads),
+    runs: readings.some(reading => reading.runs),
+    readable: readings.some(reading => reading.readable),
   }
 }
 
@@ -158,7 +158,7 @@ class Reader {
     if (this.#at < this.#text.length && !/[\s;}#]/.test(this.#here())) this.#lost()
   }
 
-  /** Moves behind the next delimiter that is not escaped. */
+  /** Moves past the next delimiter that is not escaped. */
   #until(delimiter: string, brackets: boolean): undefined {
     let inside = false
     for (; this.#at < this.#text.length; this.#at++) {
@@ -166,7 +166,7 @@ class Reader {
       if (letter === '\\' && !inside) this.#at++
       else if (brackets && letter === '[' && !inside) {
         inside = true
-        // A bracket right at the beginning stands for itself.
+        // A bracket at the very beginning is literal.
         if (this.#text[this.#at + 1] === '^') this.#at++
         if (this.#text[this.#at + 1] === ']') this.#at++
       } else if (inside && letter === ']') inside = false
@@ -178,7 +178,7 @@ class Reader {
     this.#lost()
   }
 
-  /** `a`, `i` and `c` take the line, and the next one after a backslash. */
+  /** `a`, `i` and `c` take the rest of the line, and the next line after a backslash. */
   #textLines(): undefined {
     while (this.#line().endsWith('\\') && this.#at < this.#text.length);
   }

@@ -4,7 +4,7 @@ import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { named } from './rule-builders.ts'
 import { judgeScriptFile } from './run-code.ts'
 
-/** Shells, and the builtins that make the shell read or go elsewhere. */
+/** Shells, and the builtins that make the shell read a file, change its folder or set variables. */
 export const SHELLS: ProgramRules = {
   ...named(
     'sh bash dash zsh ksh mksh ash fish csh tcsh rbash rzsh yash elvish nu xonsh osh oil ion pdksh posh hush',
@@ -47,9 +47,9 @@ export const SHELLS: ProgramRules = {
     if (call.args.length === 0 || call.args.every(arg => /^-[pxfF]+$/.test(arg.value)))
       call.say('env.print', 'MEDIUM', 'it shows every variable')
   }),
-  ...named('read getopts let wait unset printf', setsNames),
+  ...named('read getopts let wait unset printf', setVariables),
   ...named('mapfile readarray', call => {
-    setsNames(call)
+    setVariables(call)
     const runs = findFlag(call.args, ['-C'], 'CcdnOsu')
     if (runs?.value) {
       call.say('shell.nested', 'MEDIUM', `${runs.arg.text} runs a command for every few lines`, runs.arg)
@@ -63,17 +63,17 @@ export const SHELLS: ProgramRules = {
   setopt: call => call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads'),
 }
 
-/** Flags of the builtins that set variables whose next word is no name. */
+/** Flags of variable-setting builtins whose next word is not a variable's name. */
 const VALUED: Record<string, string[]> = {
   read: ['-d', '-i', '-n', '-N', '-p', '-t', '-u'],
   mapfile: ['-C', '-c', '-d', '-n', '-O', '-s', '-u'],
   readarray: ['-C', '-c', '-d', '-n', '-O', '-s', '-u'],
 }
 
-/** Builtins that give variables a value which is known only when they run. */
-function setsNames(call: ProgramCall): undefined {
+/** Builtins that give variables a value that is known only when they run. */
+function setVariables(call: ProgramCall): undefined {
   const named = /^(printf|wait)$/.test(call.name)
-    ? namedBy(call, call.name === 'printf' ? 'v' : 'p')
+    ? findVariableName(call, call.name === 'printf' ? 'v' : 'p')
     : findOperands(call.args, VALUED[call.name] ?? []).slice(call.name === 'getopts' ? 1 : 0)
   const joined = call.args
     .filter(arg => /^-[a-z]*a./.test(arg.value))
@@ -85,22 +85,22 @@ function setsNames(call: ProgramCall): undefined {
 }
 
 /** `printf -v name` and `printf -vname`. */
-function namedBy(call: ProgramCall, letter: string): Arg[] {
-  const place = call.args.findIndex(arg => arg.value.startsWith(`-${letter}`))
-  const flag = call.args[place]
+function findVariableName(call: ProgramCall, letter: string): Arg[] {
+  const index = call.args.findIndex(arg => arg.value.startsWith(`-${letter}`))
+  const flag = call.args[index]
   if (flag === undefined) return []
-  const next = flag.value.length > 2 ? deriveArg(flag.value.slice(2), flag) : call.args[place + 1]
+  const next = flag.value.length > 2 ? deriveArg(flag.value.slice(2), flag) : call.args[index + 1]
   return next ? [next] : []
 }
 
-/** `cd "$(git rev-parse --show-toplevel)"` is the usual way to the top of the project. */
+/** `cd "$(git rev-parse --show-toplevel)"` is the usual way to go to the top of the project. */
 const TOP_LEVEL = /^"?\$\(git rev-parse --show-toplevel\)"?$/
 
 function moveTo(call: ProgramCall, path: string): undefined {
   call.move(path)
 }
 
-/** Flags of shells whose value is the next word; `-co errexit 'text'` takes its value before the text. */
+/** Flags of shells that take the next word; in `-co errexit 'text'` the value comes before the text. */
 const SHELL_FLAGS = flagTable({
   harmless: `-abefhiklmnprstuvxBCDEHPT -c -o: -O: --login --norc --noprofile --posix --restricted --verbose --noediting --debugger --no-config
     --private --interactive --no-execute --command:`,
@@ -109,7 +109,7 @@ const SHELL_FLAGS = flagTable({
 
 function shell(call: ProgramCall): undefined {
   const { feed } = call
-  // Behind the first word that is no flag, everything belongs to the script.
+  // Everything after the first word that is no flag belongs to the script.
   const args = call.args.filter(arg => !/^\+[a-zA-Z]/.test(arg.value))
   const seen = scanFlags(args, SHELL_FLAGS, () => true)
   for (const { kind, arg } of seen.flags)

@@ -82,7 +82,7 @@ export const SYSTEM: ProgramRules = {
   ),
 }
 
-/** Programs that are HIGH however they are called. */
+/** Programs that are always HIGH. */
 export const DANGERS: ProgramRules = {
   ...named(
     'rm unlink rmdir shred wipe srm trash trash-put trash-empty rimraf del-cli trash-cli del erase rd deltree sdelete bleachbit',
@@ -158,7 +158,7 @@ export const DANGERS: ProgramRules = {
     const [name, ...words] = call.feed.upstream?.at(-1)?.words ?? []
     const echoed = name && /^(echo|printf)$/.test(name.value) ? words : undefined
     const texts = [...call.args, ...(call.feed.text ? [call.feed.text] : []), ...(echoed ?? [])]
-    // Files of theirs are programs, and `!` in them runs a command.
+    // Their files are programs, and `!` in them runs a command.
     const files = call.args.some(arg => /^-f|^--file/.test(arg.value) || !isFlag(arg)) && !isExpression(call.args)
     const plain = texts.every(arg => SUM.test(arg.value.replaceAll('\\n', ' ')) && arg.known)
     const fed = call.feed.file !== undefined || (call.feed.piped && echoed === undefined)

@@ -3,7 +3,7 @@ import { findOperands } from '../shell/args.ts'
 import { named, wrapper } from './rule-builders.ts'
 import { tool } from './run-code.ts'
 
-/** Runners of tests of the JavaScript world. */
+/** Test runners for JavaScript. */
 export const TEST_RUNNERS: ProgramRules = {
   jest: tool({
     flags: `-b -i -t: -u -w: -o -f -e -c: --bail --runInBand --testNamePattern: --updateSnapshot --maxWorkers: --onlyChanged
@@ -65,7 +65,7 @@ export const TEST_RUNNERS: ProgramRules = {
         '--spec: --suite: --coverage --watchAll --files: --node-resolve --group: --concurrency: --playwright --puppeteer',
     }),
   ),
-  // They run the command that follows and look at what it covered.
+  // They run the following command and measure its coverage.
   ...named('c8 nyc', call => {
     if (/^(report|check-coverage|merge|instrument)$/.test(call.args[0]?.value ?? '')) return judgeReport(call)
     const loads = call.args.find((_, at) => /^(-r|--reporter)$/.test(call.args[at - 1]?.value ?? ''))

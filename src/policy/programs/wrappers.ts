@@ -6,7 +6,7 @@ const plain = wrapper()
 
 const OTHER_PROCESS = 'changes a process that runs already'
 
-/** Programs that run other programs: they are peeled, and what they run is judged. */
+/** Programs that run other programs: the command that they run is judged. */
 export const WRAPPERS: ProgramRules = {
   ...named('shx nohup eatmydata catchsegv pty linux32 linux64', plain),
   setsid: wrapper({ harmless: '-cfw --ctty --fork --wait' }),

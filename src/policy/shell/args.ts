@@ -1,49 +1,49 @@
 import type { Span } from '../../domain/assessment.ts'
 
-/** Stands for what is known only when the command runs. It cannot occur in a command: control characters are refused. */
+/** Stands for text that is known only when the command runs. It cannot occur in a command: control characters are refused. */
 export const HOLE = '\0'
 
-/** A word after expansion, as far as that can be told beforehand. */
+/** A word after expansion, as far as that is known before the command runs. */
 export interface Arg {
-  /** With `HOLE` for every part that is not known. */
+  /** The expanded text, with `HOLE` for every unknown part. */
   value: string
   /** As written. */
   text: string
   at: Span
   known: boolean
-  /** An unquoted `*`, `?` or `[…]` stands in it. */
+  /** Whether it contains an unquoted `*`, `?` or `[…]`. */
   glob: boolean
-  /** Part of it comes out of a command. */
+  /** Whether part of it is the output of a command. */
   substituted: boolean
   /** The variable in it whose name says that it holds a secret. */
   secret?: string
 }
 
-/** An argument that did not stand in the command as such. */
+/** An argument that is derived from another one and does not occur in the command as such. */
 export function deriveArg(value: string, like: Arg): Arg {
   return { ...like, value, known: !value.includes(HOLE) }
 }
 
-/** `-x`, `--long`: anything that begins with a dash and is more than one. */
+/** `-x`, `--long`: anything that begins with a dash and is longer than one character. */
 export function isFlag(arg: Arg): boolean {
   return arg.value.length > 1 && arg.value.startsWith('-')
 }
 
 export interface FlagHit {
   arg: Arg
-  /** What is attached (`-ofile`, `--out=file`) or follows; `undefined` at the end of the words. */
+  /** The value that is attached (`-ofile`, `--out=file`) or follows; `undefined` at the end of the words. */
   value: Arg | undefined
 }
 
 /**
- * Looks for a flag in every spelling: `-o`, `-xyo`, `-ofile`, `--output`, `--output=x`, `--outp`, `-output`. `values` are the
- * short flags that take a value, which end a cluster. An abbreviation of a long flag counts, as getopt takes it.
+ * Finds a flag in every spelling: `-o`, `-xyo`, `-ofile`, `--output`, `--output=x`, `--outp`, `-output`. `values` are the short
+ * flags that take a value, which end a cluster. An abbreviation of a long flag counts, because getopt accepts it.
  */
 export function findFlag(args: readonly Arg[], wanted: readonly string[], values = ''): FlagHit | undefined {
   return findFlags(args, wanted, values)[0]
 }
 
-/** The same, wherever it stands: for most programs the last one counts. */
+/** Finds all occurrences: for most programs the last one counts. */
 export function findFlags(args: readonly Arg[], wanted: readonly string[], values = ''): FlagHit[] {
   const hits: FlagHit[] = []
   for (const [place, arg] of args.entries()) {
@@ -61,7 +61,7 @@ export function findFlags(args: readonly Arg[], wanted: readonly string[], value
   return hits
 }
 
-/** `''` when the flag is there with nothing attached, the attached value, or `undefined`. */
+/** The attached value, `''` if the flag has none, or `undefined` if this is not the flag. */
 function matchFlag(value: string, flag: string, values: string): string | undefined {
   if (flag.startsWith('--')) {
     if (!value.startsWith('--')) return undefined
@@ -85,7 +85,7 @@ function matchFlag(value: string, flag: string, values: string): string | undefi
 }
 
 /**
- * The words that are no flags and no values of flags. `valued` are the flags that take the next word; after `--` all count.
+ * The words that are neither flags nor values of flags. `valued` are the flags that take the next word; after `--` all words count.
  */
 export function findOperands(args: readonly Arg[], valued: readonly string[] = []): Arg[] {
   const operands: Arg[] = []

@@ -2,10 +2,10 @@ import { type Arg, HOLE } from './args.ts'
 import type { Scope } from './scope.ts'
 import type { Word, WordPart } from './tree.ts'
 
-/** A word as the program will see it: none, one or several arguments. What cannot be known is a hole. */
+/** Expands a word to the arguments that the program will get: none, one or several. An unknown part is a hole. */
 export function expandWord(word: Word, scope: Scope): Arg[] {
   const [only, second] = word.bits
-  // The common case first: plain text needs none of what follows.
+  // The common case first: plain text needs no expansion.
   if (only?.is === 'text' && second === undefined && !(only.value.startsWith('~') && !only.quoted))
     return [{ value: only.value, text: word.text, at: word.at, known: true, glob: false, substituted: false }]
   return new Expansion(word, scope).run()
@@ -16,13 +16,13 @@ export function expandWords(words: readonly Word[], scope: Scope): Arg[] {
   return words.flatMap(word => expandWord(word, scope))
 }
 
-/** More alternatives than this are not looked at one by one. */
+/** More alternatives than this are not expanded; the word is then unknown. */
 const MAX_ALTERNATIVES = 64
 
 class Expansion {
   readonly #word: Word
   readonly #scope: Scope
-  /** Every alternative that braces make, each as the fields that splitting makes. */
+  /** Every alternative of the braces, each as the list of its fields after splitting. */
   #fields: string[][] = [[]]
   #open = false
   #glob = false
@@ -35,10 +35,10 @@ class Expansion {
   }
 
   run(): Arg[] {
-    for (const [place, bit] of this.#word.bits.entries()) {
+    for (const [index, bit] of this.#word.bits.entries()) {
       switch (bit.is) {
         case 'text':
-          this.#add(place === 0 && !bit.quoted ? this.#tilde(bit.value) : bit.value, bit.quoted)
+          this.#add(index === 0 && !bit.quoted ? this.#tilde(bit.value) : bit.value, bit.quoted)
           break
         case 'glob':
           this.#glob = true
@@ -104,10 +104,10 @@ class Expansion {
     }
     if (known.glob) this.#glob = true
     if (bit.quoted) return this.#add(known.value, true)
-    // Unquoted, the shell splits it at blanks.
+    // The shell splits an unquoted value at blanks.
     const parts = known.value.split(/[ \t\n]+/)
-    for (const [place, part] of parts.entries()) {
-      if (place > 0) this.#open = false
+    for (const [index, part] of parts.entries()) {
+      if (index > 0) this.#open = false
       if (part !== '') this.#add(part, false)
     }
   }
@@ -129,15 +129,15 @@ class Expansion {
   }
 }
 
-/** `{a,b{c,d}}` and `{1..3}` as the shell expands them; `undefined` when that is more than anybody writes by hand. */
+/** Expands `{a,b{c,d}}` and `{1..3}` as the shell does; `undefined` if that gives more than anybody writes by hand. */
 export function expandBraces(text: string, budget = 64): string[] | undefined {
   const open = text.indexOf('{')
   if (open < 0) return [text]
-  const close = matching(text, open)
+  const close = findClosingBrace(text, open)
   if (close < 0) return [text]
   const inner = text.slice(open + 1, close)
-  const parts = splitTop(inner)
-  const choices = parts.length > 1 ? parts : rangeOf(inner)
+  const parts = splitAtCommas(inner)
+  const choices = parts.length > 1 ? parts : expandRange(inner)
   const rest = expandBraces(text.slice(close + 1), budget)
   if (rest === undefined || choices === undefined) return undefined
   const heads: string[] = []
@@ -151,7 +151,7 @@ export function expandBraces(text: string, budget = 64): string[] | undefined {
   return heads.flatMap(head => rest.map(tail => before + head + tail))
 }
 
-function matching(text: string, open: number): number {
+function findClosingBrace(text: string, open: number): number {
   let depth = 0
   for (let index = open; index < text.length; index++) {
     if (text[index] === '{') depth++
@@ -160,7 +160,8 @@ function matching(text: string, open: number): number {
   return -1
 }
 
-function splitTop(text: string): string[] {
+/** Splits at commas that are not inside inner braces. */
+function splitAtCommas(text: string): string[] {
   const parts: string[] = []
   let depth = 0
   let start = 0
@@ -176,8 +177,8 @@ function splitTop(text: string): string[] {
   return parts
 }
 
-/** `1..9` or `a..e`; with a step, or longer than a screen, it is left unknown. */
-function rangeOf(text: string): string[] | undefined {
+/** Expands `1..9` or `a..e`; a range with a step, or with more than 65 values, stays unknown. */
+function expandRange(text: string): string[] | undefined {
   const range = /^(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])$/.exec(text)
   if (!range) return undefined
   const [, from = '', to = ''] = range
@@ -190,7 +191,7 @@ function rangeOf(text: string): string[] | undefined {
   )
 }
 
-/** What `$(echo .env)` prints, where that is plain to see; `undefined` otherwise. */
+/** What `$(echo .env)` prints, if that is obvious; `undefined` otherwise. */
 function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Scope): string | undefined {
   const [node, second] = bit.script.body
   if (bit.how !== '$(' || node?.is !== 'command' || second !== undefined) return undefined
@@ -203,7 +204,7 @@ function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Scop
   return plain(format.replaceAll('%s', () => values.shift() ?? ''))
 }
 
-/** One word without escapes, so that nothing is left to split, to expand or to interpret. */
+/** The text if it is one word without escapes, so that nothing is left to split, expand or interpret. */
 function plain(text: string): string | undefined {
   return /^[\w./+,:@=~-]+$/.test(text) ? text : undefined
 }
@@ -217,45 +218,45 @@ function literal(word: Word): string | undefined {
   return text
 }
 
-/** A variable of the shell gets a value that is known, or one that is not. */
+/** Sets a variable of the shell to a known value, or to an unknown one. */
 export function bindVariable(name: string, value: Arg | undefined, scope: Scope): undefined {
-  // Words are split elsewhere from here on: nothing unquoted can be told any more.
+  // From here on words are split differently, so no unquoted value is known any more.
   if (name === 'IFS') scope.tainted = true
   if (value === undefined || !value.known || scope.unknown.has(name) || OWN.test(name)) scope.unknown.add(name)
   else scope.values.set(name, { value: value.value, glob: value.glob })
 }
 
-/** A word as one text, not split: the right side of `=`, a here-string. */
+/** Expands a word to one text without splitting: the right side of `=`, or a here-string. */
 export function expandText(word: Word, scope: Scope): Arg {
   const bits = word.bits.map(quote)
   const [head] = bits
-  // A tilde at the beginning is expanded; everything else counts as quoted, and an empty text is one argument.
+  // A leading tilde is expanded; everything else counts as quoted, and an empty text is one argument.
   if (!(head?.is === 'text' && head.value.startsWith('~'))) bits.unshift({ is: 'text', value: '', quoted: true })
   const parts = expandWord({ ...word, bits }, scope)
   const [first] = parts
   if (first === undefined)
     return { value: '', text: word.text, at: word.at, known: true, glob: false, substituted: false }
-  return parts.length === 1 ? first : { ...first, value: parts.map(one => one.value).join(' ') }
+  return parts.length === 1 ? first : { ...first, value: parts.map(part => part.value).join(' ') }
 }
 
 function quote(bit: Word['bits'][number]): Word['bits'][number] {
   return bit.is === 'variable' ? { ...bit, quoted: true } : bit
 }
 
-/** Variables that the shell itself sets, whatever they were set to. */
+/** Variables that the shell itself sets, so that an assigned value says nothing. */
 const OWN =
   /^(_|PWD|OLDPWD|REPLY|MAPFILE|OPTARG|OPTIND|RANDOM|SRANDOM|SECONDS|LINENO|EPOCH\w+|BASH\w*|COPROC|DIRSTACK|FUNCNAME|PIPESTATUS|PPID|UID|EUID|SHLVL|HOSTNAME|COLUMNS|LINES)$/
 
-/** Words in the name of a variable that say that it holds a secret. */
+/** Words in a variable's name that say that it holds a secret. */
 const SECRET =
   /(^|_)(API_?KEY|KEY|SECRET|SECRETS|TOKEN|PASSWORD|PASSWD|PASS|PWD|CREDENTIALS?|AUTH|PRIVATE_KEY|ACCESS_KEY|PAT|DSN|COOKIE|SESSION_KEY)(_|$)/i
 const SECRET_ENDS = /(APIKEY|PASSWORD|SECRET|TOKEN|PASSPHRASE)$/i
-/** Addresses that usually carry a password. */
+/** Variables with addresses that usually contain a password. */
 const CONNECTION =
   /^(DATABASE|DB|POSTGRES|PG|MYSQL|MONGO|MONGODB|REDIS|AMQP|PROD|PRODUCTION)_?(URL|URI|DSN|CONNECTION_STRING)$/i
 const HARMLESS = new Set(['PWD', 'OLDPWD', 'GPG_KEY', 'KEY', 'PASS', 'AUTH', 'pass', 'key', 'token', 'auth', 'pwd'])
 
-/** Whether a variable of this name holds a secret, going by its name. */
+/** Whether a variable holds a secret, judged by its name. */
 export function isSecretVariable(name: string): boolean {
   if (HARMLESS.has(name)) return false
   return SECRET.test(name) || SECRET_ENDS.test(name) || CONNECTION.test(name)

@@ -1,29 +1,29 @@
 import { type Arg, HOLE } from './args.ts'
 
-/** What a flag does: nothing but shape what is printed, or more. */
+/** What a flag does: `harmless` ones only change the output. */
 type FlagKind = 'harmless' | 'asks' | 'reads' | 'writes' | 'runs'
 
 interface FlagEntry {
   kind: FlagKind
-  /** Words it takes after it; `attached` when a value counts only where it hangs on the flag. */
+  /** How many words it takes as values; `attached` if a value counts only when it is attached to the flag. */
   takes: 0 | 1 | 2 | 'attached'
 }
 
 /**
- * The flags that a program has, by what they do, in a small notation: `-abc` are three letters; `-k:` and `--key:` take a value,
- * `--arg::` takes two, `-i?` and `--color?` take one only attached; `-W*` and `--no-*` are all that begin like this; `-#` is a
- * number (`head -20`).
+ * The flags of a program by what they do, in a small notation: `-abc` are three letters; `-k:` and `--key:` take a value,
+ * `--arg::` takes two, `-i?` and `--color?` take only an attached one; `-W*` and `--no-*` are all flags that begin like this; `-#`
+ * is a number (`head -20`).
  */
 export interface FlagSpec extends Partial<Record<FlagKind, string>> {
-  /** One dash is as good as two, and letters do not stand in clusters (`go test -run x`, `openssl dgst -sha256`). */
+  /** Long flags may have one dash, and letters cannot be combined (`go test -run x`, `openssl dgst -sha256`). */
   words?: boolean
-  /** A value may hang on any long flag, as most parsers of flags that are no getopt have it. */
+  /** A value may be attached to any long flag, as most parsers other than getopt allow. */
   loose?: boolean
 }
 
 export interface FlagTable {
   letters: Map<string, FlagEntry>
-  /** Without their dashes. */
+  /** Long flags, without their dashes. */
   names: Map<string, FlagEntry>
   beginnings: [start: string, entry: FlagEntry][]
   numbers: boolean
@@ -33,7 +33,7 @@ export interface FlagTable {
 
 const KINDS: readonly FlagKind[] = ['harmless', 'asks', 'reads', 'writes', 'runs']
 
-/** Reads the notation. What is worse is written over what is not. */
+/** Reads the notation. A more dangerous kind overrides a less dangerous one. */
 export function flagTable(spec: FlagSpec): FlagTable {
   const table: FlagTable = {
     letters: new Map(),
@@ -64,7 +64,7 @@ function enter(table: FlagTable, kind: FlagKind, token: string): void {
 
 const TAKES: Record<string, FlagEntry['takes']> = { ':': 1, '::': 2, '?': 'attached' }
 
-/** A flag that the table knows, where it stands. */
+/** A flag of the table that occurs in a call. */
 export interface SeenFlag {
   kind: FlagKind
   /** A letter, or a name without dashes. */
@@ -76,15 +76,15 @@ export interface SeenFlag {
 export interface ScannedFlags {
   flags: SeenFlag[]
   operands: Arg[]
-  /** Words that begin with a dash and are in no table, abbreviations among them. */
+  /** Words that begin with a dash and are not in the table, abbreviations among them. */
   unknown: Arg[]
-  /** What follows the words that were asked for. */
+  /** The words from the one on for which `ends` was true. */
   rest: readonly Arg[]
 }
 
 /**
- * Tells the words of a call apart as its program will: flags, their values, and the bare words. With `ends`, what begins with
- * the first bare word that it is true of belongs to another program.
+ * Splits the words of a call as its program will: flags, their values, and operands. With `ends`, the first operand for which it
+ * is true and all words after it belong to another program.
  */
 export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: Arg) => boolean): ScannedFlags {
   const seen: ScannedFlags = { flags: [], operands: [], unknown: [], rest: [] }
@@ -103,7 +103,8 @@ export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: A
   }
   return seen
 
-  /** Each gives how many of the words that follow are taken. */
+  // Each of these functions returns how many of the following words are values of the flag.
+
   function name(arg: Arg, all: readonly Arg[], place: number): number {
     const { key, attached } = split(arg)
     const exact = table.names.get(key)
@@ -112,12 +113,12 @@ export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: A
       const letter = table.letters.get(arg.value[1] ?? '')
       const rest = arg.value.slice(2)
       // `-vv` is `-v` twice.
-      if (letter?.takes === 0 && [...rest].every(one => one === arg.value[1]))
+      if (letter?.takes === 0 && [...rest].every(next => next === arg.value[1]))
         return note(letter, { name: arg.value[1] ?? '', attached: undefined, arg, all, place })
       if (letter && (rest === '' || letter.takes === 'attached' || letter.takes === 1))
         return note(letter, {
           name: arg.value[1] ?? '',
-          attached: rest === '' ? undefined : part(arg, rest),
+          attached: rest === '' ? undefined : deriveValue(arg, rest),
           arg,
           all,
           place,
@@ -129,7 +130,7 @@ export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: A
     return abbreviated({ name: key, attached, arg, all, place })
   }
 
-  /** getopt takes any beginning that fits one flag. Nobody writes that by hand, so it counts only for what is dangerous. */
+  /** getopt accepts any beginning that is unique to one flag. Nobody writes that by hand, so it counts only for dangerous flags. */
   function abbreviated(at: FlagPosition): number {
     let worst: { full: string; entry: FlagEntry } | undefined
     if (at.name !== '' && at.arg.value.startsWith('--'))
@@ -154,7 +155,14 @@ export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: A
       }
       const rest = arg.value.slice(index + 1)
       if (entry.takes === 0) note(entry, { name: letter, attached: undefined, arg, all, place })
-      else return note(entry, { name: letter, attached: rest === '' ? undefined : part(arg, rest), arg, all, place })
+      else
+        return note(entry, {
+          name: letter,
+          attached: rest === '' ? undefined : deriveValue(arg, rest),
+          arg,
+          all,
+          place,
+        })
     }
     return 0
   }
@@ -189,9 +197,9 @@ function split(arg: Arg): { key: string; attached: Arg | undefined } {
   const equals = bare.indexOf('=')
   return equals < 0
     ? { key: bare, attached: undefined }
-    : { key: bare.slice(0, equals), attached: part(arg, bare.slice(equals + 1)) }
+    : { key: bare.slice(0, equals), attached: deriveValue(arg, bare.slice(equals + 1)) }
 }
 
-function part(arg: Arg, value: string): Arg {
+function deriveValue(arg: Arg, value: string): Arg {
   return { ...arg, value, known: !value.includes(HOLE) }
 }

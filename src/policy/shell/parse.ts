@@ -12,63 +12,63 @@ import {
 } from './convert-words.ts'
 import type { Assign, ParsedShell, Script, ShellNode, Word, WordPart } from './tree.ts'
 
-/** Longer commands are not read at all. A person does not review them, and a parser's worst case lies there. */
+/** Longer commands are not parsed at all: no person reviews them, and they can hit the parser's worst case. */
 export const MAX_COMMAND = 16 * 1024
 
-/** Brackets, substitutions and here-documents that begin. Past this a command is hostile or generated; it is never LOW. */
+/** Opening brackets, substitutions and here-documents. A command with more is hostile or generated, and never LOW. */
 const MAX_OPENERS = 32
-/** So many that nobody wrote them by hand: not read at all, because a parser's worst case lies there too. */
+/** So many that nobody wrote them by hand. Such a command is not parsed at all, because it can hit the parser's worst case. */
 const FAR_TOO_MANY_OPENERS = 512
 
 const OPENER = /[({`]|\$\[|<</g
-/** Everything below space but tab and newline, and delete. A carriage return counts unless a newline follows. */
+/** All control characters but tab and newline. A carriage return counts unless a newline follows. */
 const CONTROL = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)/
 const BIDI = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
-/** Characters that show nothing. Behind a picture character they are how emoji are spelled. */
+/** Invisible characters. After a pictographic character they are part of an emoji. */
 const INVISIBLE =
   /(?<!\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\p{Default_Ignorable_Code_Point}|[\u2028\u2029\ufff9-\ufffb]/u
 const LONE_SURROGATE = /\p{Surrogate}/u
 
-/** What can be said about a command before reading it, by its characters alone. */
+/** The reasons that the characters of a command give before it is parsed. */
 export function precheck(command: string): Reason[] {
   const all: Reason['at'] = [0, command.length]
   if (command.length > MAX_COMMAND)
     return [{ code: 'shell.too-long', risk: 'HIGH', text: `it is longer than ${MAX_COMMAND} characters`, at: all }]
-  const found: Reason[] = []
-  const look = (shape: RegExp, reason: Omit<Reason, 'at'>) => {
+  const reasons: Reason[] = []
+  const check = (shape: RegExp, reason: Omit<Reason, 'at'>) => {
     const hit = shape.exec(command)
-    if (hit) found.push({ ...reason, at: [hit.index, hit.index + hit[0].length] })
+    if (hit) reasons.push({ ...reason, at: [hit.index, hit.index + hit[0].length] })
   }
-  look(CONTROL, { code: 'text.control', risk: 'HIGH', text: 'it holds a control character' })
-  look(LONE_SURROGATE, { code: 'text.broken', risk: 'HIGH', text: 'it holds half a character' })
-  const opened = openers(command)
-  if (opened > FAR_TOO_MANY_OPENERS) return [...found, { ...manyOpeners(all), risk: 'HIGH' }]
-  if (isAscii(command)) return opened > MAX_OPENERS ? [...found, manyOpeners(all)] : found
-  look(BIDI, { code: 'text.bidi', risk: 'HIGH', text: 'it holds a character that turns the direction of reading' })
-  look(INVISIBLE, { code: 'text.invisible', risk: 'HIGH', text: 'it holds a character that cannot be seen' })
-  return opened > MAX_OPENERS ? [...found, manyOpeners(all)] : found
+  check(CONTROL, { code: 'text.control', risk: 'HIGH', text: 'it holds a control character' })
+  check(LONE_SURROGATE, { code: 'text.broken', risk: 'HIGH', text: 'it holds half a character' })
+  const opened = countOpeners(command)
+  if (opened > FAR_TOO_MANY_OPENERS) return [...reasons, { ...manyOpenersReason(all), risk: 'HIGH' }]
+  if (isAscii(command)) return opened > MAX_OPENERS ? [...reasons, manyOpenersReason(all)] : reasons
+  check(BIDI, { code: 'text.bidi', risk: 'HIGH', text: 'it holds a character that turns the direction of reading' })
+  check(INVISIBLE, { code: 'text.invisible', risk: 'HIGH', text: 'it holds a character that cannot be seen' })
+  return opened > MAX_OPENERS ? [...reasons, manyOpenersReason(all)] : reasons
 }
 
-/** Whether it may take long to read: then that is done in a worker that can be ended. What is too long is not read at all. */
+/** Whether parsing may take long, so that it must happen in a worker that can be ended. A command that is too long is not parsed. */
 export function mayBeSlow(command: string): boolean {
   if (isUnreadable(command)) return false
-  return command.length > SMALL || openers(command) > MAX_OPENERS
+  return command.length > SMALL || countOpeners(command) > MAX_OPENERS
 }
 
-/** Whether it is not read at all: what can be said of it is HIGH already. */
+/** Whether the command is not parsed at all: `precheck` rates it HIGH already. */
 export function isUnreadable(command: string): boolean {
-  return command.length > MAX_COMMAND || openers(command) > FAR_TOO_MANY_OPENERS
+  return command.length > MAX_COMMAND || countOpeners(command) > FAR_TOO_MANY_OPENERS
 }
 
-/** Up to here the worst input found costs the parser well under the 20 ms for which an event loop may be held. */
+/** Up to this length the worst input we found costs the parser well under the 20 ms for which an event loop may be blocked. */
 const SMALL = 2048
 
-function manyOpeners(at: Reason['at']): Reason {
+function manyOpenersReason(at: Reason['at']): Reason {
   const text = `it opens more than ${MAX_OPENERS} brackets or substitutions`
   return { code: 'shell.openers', risk: 'MEDIUM', text, ...(at && { at }) }
 }
 
-function openers(command: string): number {
+function countOpeners(command: string): number {
   let count = 0
   for (const _ of command.matchAll(OPENER)) count++
   return count
@@ -79,7 +79,7 @@ function isAscii(text: string): boolean {
   return true
 }
 
-/** Reads a command as bash would, or says where it could not. Never throws: whatever goes wrong is an error of the reading. */
+/** Parses a command as bash would, and lists what it could not parse. Never throws: every failure is an error in the result. */
 export function parseShell(source: string): ParsedShell {
   try {
     return convert(parse(source), source)
@@ -88,58 +88,59 @@ export function parseShell(source: string): ParsedShell {
   }
 }
 
-/** What stands in place of a reading that could not be made: an error, which is HIGH. */
+/** The result for a text that could not be parsed: an error, which is HIGH. */
 export function failedParse(source: string, message: string): ParsedShell {
   const at = [0, source.length] as const
   return { script: { at, body: [] }, errors: [{ message, at }] }
 }
 
-/** Substitutions inside substitutions. Each level is parsed again by the library, so depth is what makes input hostile. */
+/** The nesting of substitutions. The library parses each level again, so depth is what makes input expensive. */
 const MAX_DEPTH = 12
 
-/** The library's tree as ours. Every nested script's errors are collected; a node we do not know is an error too. */
+/** Converts the library's tree to ours. Errors of all nested scripts are collected; an unknown node is an error too. */
 function convert(parsed: Bash.ParsedScript, source: string): ParsedShell {
-  const trip: ConvertContext = {
+  const context: ConvertContext = {
     source,
     errors: [],
     depth: 0,
     fixed: undefined,
-    nested: nestedOf,
+    nested: convertNested,
     sums: arithmeticWords,
     checkSum: checkArithmetic,
   }
-  const script = scriptOf(parsed, trip)
-  return { script, errors: trip.errors }
+  const script = convertScript(parsed, context)
+  return { script, errors: context.errors }
 }
 
-function scriptOf(parsed: Bash.ParsedScript, trip: ConvertContext): Script {
+function convertScript(parsed: Bash.ParsedScript, context: ConvertContext): Script {
   for (const error of parsed.errors ?? [])
-    trip.errors.push({ message: error.message, at: convertSpan({ pos: error.pos, end: error.pos + 1 }, trip) })
-  return { at: convertSpan(parsed, trip), body: parsed.commands.map(one => nodeOf(one, trip)) }
+    context.errors.push({ message: error.message, at: convertSpan({ pos: error.pos, end: error.pos + 1 }, context) })
+  return { at: convertSpan(parsed, context), body: parsed.commands.map(statement => convertNode(statement, context)) }
 }
 
-function nestedOf(parsed: Bash.ParsedScript | undefined, at: Span, trip: ConvertContext): Script {
-  if (parsed === undefined) return failed(at, trip, 'a substitution could not be read')
-  if (trip.depth >= MAX_DEPTH) return failed(at, trip, `substitutions are nested more than ${MAX_DEPTH} deep`)
+function convertNested(parsed: Bash.ParsedScript | undefined, at: Span, context: ConvertContext): Script {
+  if (parsed === undefined) return failConversion(at, context, 'a substitution could not be read')
+  if (context.depth >= MAX_DEPTH)
+    return failConversion(at, context, `substitutions are nested more than ${MAX_DEPTH} deep`)
   const owns = parsed.source !== undefined
-  return scriptOf(parsed, {
-    ...trip,
-    errors: trip.errors,
-    depth: trip.depth + 1,
-    source: parsed.source ?? trip.source,
-    fixed: owns ? at : trip.fixed,
+  return convertScript(parsed, {
+    ...context,
+    errors: context.errors,
+    depth: context.depth + 1,
+    source: parsed.source ?? context.source,
+    fixed: owns ? at : context.fixed,
   })
 }
 
-function failed(at: Span, trip: ConvertContext, message: string): Script {
-  trip.errors.push({ message, at })
+function failConversion(at: Span, context: ConvertContext, message: string): Script {
+  context.errors.push({ message, at })
   return { at, body: [] }
 }
 
 type AnyNode = Bash.Statement | Bash.PipelineNode | Bash.AndOr | Bash.CompoundList | Bash.Elif | Bash.CaseItem
 
-function nodeOf(node: AnyNode, trip: ConvertContext): ShellNode {
-  const at = convertSpan(node, trip)
+function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
+  const at = convertSpan(node, context)
   const group = (body: ShellNode[], more: Partial<Extract<ShellNode, { is: 'group' }>> = {}): ShellNode => ({
     is: 'group',
     at,
@@ -150,15 +151,15 @@ function nodeOf(node: AnyNode, trip: ConvertContext): ShellNode {
     redirects: [],
     ...more,
   })
-  const all = (nodes: readonly AnyNode[]) => nodes.map(one => nodeOf(one, trip))
-  const words = (list: readonly Bash.Word[]) => list.map(one => convertWord(one, trip))
+  const all = (nodes: readonly AnyNode[]) => nodes.map(child => convertNode(child, context))
+  const words = (list: readonly Bash.Word[]) => list.map(word => convertWord(word, context))
   switch (node.type) {
     case 'Statement':
       return node.background
-        ? group([nodeOf(node.command, trip)], { background: true, apart: true })
-        : nodeOf(node.command, trip)
+        ? group([convertNode(node.command, context)], { background: true, apart: true })
+        : convertNode(node.command, context)
     case 'Command':
-      return commandOf(node, trip)
+      return convertCommand(node, context)
     case 'Pipeline':
       return node.commands.length === 1 ? group(all(node.commands)) : { is: 'pipeline', at, parts: all(node.commands) }
     case 'AndOr':
@@ -173,46 +174,48 @@ function nodeOf(node: AnyNode, trip: ConvertContext): ShellNode {
     case 'For':
     case 'Select': {
       const list = node.wordlist === undefined ? undefined : words(node.wordlist)
-      return { is: 'loop', at, name: node.name.value, words: list, body: [nodeOf(node.body, trip)] }
+      return { is: 'loop', at, name: node.name.value, words: list, body: [convertNode(node.body, context)] }
     }
     case 'ArithmeticFor':
-      return group([nodeOf(node.body, trip)], {
-        words: [node.initialize, node.test, node.update].flatMap(one => arithmeticWords(one, trip)),
+      return group([convertNode(node.body, context)], {
+        words: [node.initialize, node.test, node.update].flatMap(expression => arithmeticWords(expression, context)),
       })
     case 'Subshell':
-      return group([nodeOf(node.body, trip)], { apart: true })
+      return group([convertNode(node.body, context)], { apart: true })
     case 'BraceGroup':
-      return group([nodeOf(node.body, trip)])
+      return group([convertNode(node.body, context)])
     case 'Case':
       return group(all(node.items), { words: words([node.word]) })
     case 'CaseItem':
-      return group([nodeOf(node.body, trip)], { words: words(node.pattern) })
+      return group([convertNode(node.body, context)], { words: words(node.pattern) })
     case 'TestCommand':
       return group([], { words: words(testWords(node.expression)) })
     case 'ArithmeticCommand':
-      checkArithmetic(node.body, at, trip)
-      return group([], { words: arithmeticWords(node.expression, trip) })
+      checkArithmetic(node.body, at, context)
+      return group([], { words: arithmeticWords(node.expression, context) })
     case 'Redirected':
-      return group([nodeOf(node.command, trip)], { redirects: node.redirects.map(one => convertRedirect(one, trip)) })
+      return group([convertNode(node.command, context)], {
+        redirects: node.redirects.map(redirect => convertRedirect(redirect, context)),
+      })
     case 'Function':
-      return { is: 'function', at, name: node.name.value, body: [nodeOf(node.body, trip)] }
+      return { is: 'function', at, name: node.name.value, body: [convertNode(node.body, context)] }
     case 'Coproc':
-      return group([nodeOf(node.body, trip)], { background: true, apart: true })
+      return group([convertNode(node.body, context)], { background: true, apart: true })
     default: {
-      trip.errors.push({ message: `${(node as { type: string }).type} is not a construct the policy knows`, at })
+      context.errors.push({ message: `${(node as { type: string }).type} is not a construct the policy knows`, at })
       return group([])
     }
   }
 }
 
-function commandOf(node: Bash.Command, trip: ConvertContext): ShellNode {
+function convertCommand(node: Bash.Command, context: ConvertContext): ShellNode {
   const assigns: Assign[] = []
-  for (const one of node.prefix) if (one.type === 'Assignment') assigns.push(convertAssign(one, trip))
-  const words = node.name === undefined ? [] : [convertWord(node.name, trip)]
-  for (const one of node.args)
-    words.push(one.type === 'Assignment' ? convertAssignWord(one, trip) : convertWord(one, trip))
-  const redirects = node.redirects.map(one => convertRedirect(one, trip))
-  return { is: 'command', at: convertSpan(node, trip), assigns, words, redirects }
+  for (const item of node.prefix) if (item.type === 'Assignment') assigns.push(convertAssign(item, context))
+  const words = node.name === undefined ? [] : [convertWord(node.name, context)]
+  for (const arg of node.args)
+    words.push(arg.type === 'Assignment' ? convertAssignWord(arg, context) : convertWord(arg, context))
+  const redirects = node.redirects.map(redirect => convertRedirect(redirect, context))
+  return { is: 'command', at: convertSpan(node, context), assigns, words, redirects }
 }
 
 function testWords(expression: Bash.TestExpression): Bash.Word[] {
@@ -230,34 +233,36 @@ function testWords(expression: Bash.TestExpression): Bash.Word[] {
   }
 }
 
-/** The words in a sum: what is substituted in them runs. */
-function arithmeticWords(expression: Bash.ArithmeticExpression | undefined, trip: ConvertContext): Word[] {
+/** The words of an arithmetic expression: substitutions in them run. */
+function arithmeticWords(expression: Bash.ArithmeticExpression | undefined, context: ConvertContext): Word[] {
   if (expression === undefined) return []
-  const at = convertSpan(expression, trip)
+  const at = convertSpan(expression, context)
   switch (expression.type) {
     case 'ArithmeticBinary':
-      return [...arithmeticWords(expression.left, trip), ...arithmeticWords(expression.right, trip)]
+      return [...arithmeticWords(expression.left, context), ...arithmeticWords(expression.right, context)]
     case 'ArithmeticUnary':
-      return arithmeticWords(expression.operand, trip)
+      return arithmeticWords(expression.operand, context)
     case 'ArithmeticTernary':
-      return [expression.test, expression.consequent, expression.alternate].flatMap(one => arithmeticWords(one, trip))
+      return [expression.test, expression.consequent, expression.alternate].flatMap(part =>
+        arithmeticWords(part, context),
+      )
     case 'ArithmeticGroup':
-      return arithmeticWords(expression.expression, trip)
+      return arithmeticWords(expression.expression, context)
     case 'ArithmeticWord': {
       const bits: WordPart[] = expression.parts
-        ? convertParts(expression.parts, true, trip)
+        ? convertParts(expression.parts, true, context)
         : [{ is: 'text', value: expression.value, quoted: true }]
       return [{ text: expression.value, at, bits }]
     }
     case 'ArithmeticCommandExpansion': {
-      const script = trip.nested(expression.script, at, trip)
+      const script = context.nested(expression.script, at, context)
       return [{ text: expression.text, at, bits: [{ is: 'substitution', how: '$(', script }] }]
     }
   }
 }
 
-/** `$((rm x))` is no sum. Shells differ in what they make of it, so it counts as unreadable. */
-function checkArithmetic(text: string, at: Span, trip: ConvertContext): void {
+/** `$((rm x))` is no arithmetic. Shells differ in how they read it, so it counts as unreadable. */
+function checkArithmetic(text: string, at: Span, context: ConvertContext): void {
   const inner = text.replace(/^\$\(\(|\)\)$/g, '').replace(/\$?\{[^}]*\}|\$\([^)]*\)|`[^`]*`/g, '1')
-  if (/[A-Za-z_]\w*\s+-?[A-Za-z_]/.test(inner)) trip.errors.push({ message: 'it looks like a sum and is none', at })
+  if (/[A-Za-z_]\w*\s+-?[A-Za-z_]/.test(inner)) context.errors.push({ message: 'it looks like a sum and is none', at })
 }

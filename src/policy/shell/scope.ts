@@ -6,20 +6,20 @@ export interface Scope {
   home: string
   /** `undefined` after a `cd` to somewhere unknown. */
   cwd: string | undefined
-  /** Names that are set exactly once, to something known. */
+  /** Variables that are set exactly once, to a known value. */
   values: Map<string, { value: string; glob: boolean }>
-  /** Names that are set more than once, by a program, or to something unknown. */
+  /** Variables that are set more than once, by a program, or to an unknown value. */
   unknown: Set<string>
   functions: Set<string>
-  /** Names that hold the value of a variable with a secret. */
+  /** Variables that got the value of a variable with a secret. */
   secrets: Set<string>
-  /** Folders in which a command may find itself: a `cd` may fail, not happen, or happen in another round. */
+  /** Folders in which a command may run: a `cd` may fail, be skipped, or happen in another iteration. */
   folders: Set<string>
-  /** Something was run that may have set anything (`source`, `declare -n`). */
+  /** Whether something ran that may have set any variable (`source`, `declare -n`). */
   tainted: boolean
 }
 
-/** The start of a command. */
+/** The scope at the start of a command. */
 export function newScope(cwd: string, home: string): Scope {
   return {
     home,
@@ -33,7 +33,7 @@ export function newScope(cwd: string, home: string): Scope {
   }
 }
 
-/** A scope for what runs in a process of its own: it sees all and changes nothing outside. */
+/** A scope for a process of its own: it sees everything and changes nothing outside. */
 export function childScope(scope: Scope): Scope {
   return {
     ...scope,
@@ -44,10 +44,10 @@ export function childScope(scope: Scope): Scope {
   }
 }
 
-/** More folders than anybody visits in one command. */
+/** More folders than anybody uses in one command. */
 const MAX_FOLDERS = 16
 
-/** Remembers a folder that the command has been in. */
+/** Adds a folder in which the command may run. */
 export function noteFolder(scope: Scope, folder: string): undefined {
   if (scope.folders.size < MAX_FOLDERS) scope.folders.add(folder)
 }
@@ -70,8 +70,8 @@ const SETTERS = new Set([
 ])
 
 /**
- * Notes every name that a script sets more than once or in a way we do not follow, before it is walked: a value may be
- * trusted only if no other line, in whatever branch, can have changed it.
+ * Notes every variable that a script sets more than once, or in a way that we do not follow. This happens before the walk: a value
+ * may be trusted only if no other line, in any branch, can have changed it.
  */
 export function noteSetters(script: Script, scope: Scope): undefined {
   const seen = new Map<string, string>()
@@ -80,14 +80,14 @@ export function noteSetters(script: Script, scope: Scope): undefined {
     if (before !== undefined && before !== how) scope.unknown.add(name)
     seen.set(name, how)
   }
-  const word = (one: Word) => {
-    for (const bit of one.bits) {
+  const visitWord = (word: Word) => {
+    for (const bit of word.bits) {
       if (bit.is === 'substitution') nodes(bit.script.body)
       else if (bit.is === 'variable') {
         // `${x:=y}` sets x.
         if (!bit.plain && bit.inner.length > 0) scope.unknown.add(bit.name)
-        bit.inner.forEach(word)
-      } else if (bit.is === 'brace' || bit.is === 'arithmetic') bit.inner.forEach(word)
+        bit.inner.forEach(visitWord)
+      } else if (bit.is === 'brace' || bit.is === 'arithmetic') bit.inner.forEach(visitWord)
     }
   }
   const nodes = (list: readonly ShellNode[]) => {
@@ -96,29 +96,29 @@ export function noteSetters(script: Script, scope: Scope): undefined {
   const visit = (node: ShellNode) => {
     switch (node.is) {
       case 'command': {
-        for (const one of node.assigns) {
-          // Before a program (`A=1 npm test`) it holds for that program alone, but the cautious reading costs nothing.
-          set(one.name, one.value === undefined || one.append ? 'computed' : `${one.at[0]}:${one.at[1]}`)
-          if (one.value === undefined || one.append) scope.unknown.add(one.name)
-          if (one.value) word(one.value)
-          one.inner.forEach(word)
+        for (const assign of node.assigns) {
+          // Before a program (`A=1 npm test`) the value holds only for that program, but being cautious costs nothing.
+          set(assign.name, assign.value === undefined || assign.append ? 'computed' : `${assign.at[0]}:${assign.at[1]}`)
+          if (assign.value === undefined || assign.append) scope.unknown.add(assign.name)
+          if (assign.value) visitWord(assign.value)
+          assign.inner.forEach(visitWord)
         }
-        node.words.forEach(word)
+        node.words.forEach(visitWord)
         noteCommand(node.words, set, scope)
-        for (const one of node.redirects) {
-          if (one.target) word(one.target)
-          if (one.body) word(one.body)
+        for (const redirect of node.redirects) {
+          if (redirect.target) visitWord(redirect.target)
+          if (redirect.body) visitWord(redirect.body)
         }
         return
       }
       case 'pipeline':
         return nodes(node.parts)
       case 'group':
-        node.words.forEach(word)
+        node.words.forEach(visitWord)
         return nodes(node.body)
       case 'loop':
         set(node.name, `${node.at[0]}:${node.at[1]}`)
-        node.words?.forEach(word)
+        node.words?.forEach(visitWord)
         return nodes(node.body)
       case 'function':
         return nodes(node.body)
@@ -128,23 +128,23 @@ export function noteSetters(script: Script, scope: Scope): undefined {
 }
 
 function noteCommand(words: Word[], set: (name: string, how: string) => void, scope: Scope): undefined {
-  const start = words.findIndex(one => !/^(command|builtin)$/.test(textOf(one)))
+  const start = words.findIndex(word => !/^(command|builtin)$/.test(textOf(word)))
   const [head, ...rest] = start < 0 ? [] : words.slice(start)
   const name = textOf(head)
   if (SETTERS.has(name)) noteNames(rest, set, scope)
-  // Where a `cd` leads is noted beforehand: a function or a loop may come to a line with it done.
+  // The target of a `cd` is noted before the walk: a function or a loop may reach an earlier line after the `cd`.
   if ((name === 'cd' || name === 'pushd') && rest[0] && scope.cwd !== undefined) {
-    const target = textOf(rest.find(one => !one.text.startsWith('-')))
+    const target = textOf(rest.find(word => !word.text.startsWith('-')))
     if (target !== '' && !target.startsWith('~')) noteFolder(scope, resolve(scope.cwd, target))
   }
 }
 
-/** `export A=1` sets A to what stands there; `read A` and the like set it to anything. */
+/** `export A=1` sets A to the given value; `read A` and the like set it to anything. */
 function noteNames(words: Word[], set: (name: string, how: string) => void, scope: Scope): undefined {
-  for (const one of words) {
-    const [, name, equals] = /^(?:-[a-zA-Z]*v)?([A-Za-z_]\w*)(=)?/.exec(one.text) ?? []
+  for (const word of words) {
+    const [, name, equals] = /^(?:-[a-zA-Z]*v)?([A-Za-z_]\w*)(=)?/.exec(word.text) ?? []
     if (name === undefined) continue
-    if (equals) set(name, `${one.at[0]}:${one.at[1]}`)
+    if (equals) set(name, `${word.at[0]}:${word.at[1]}`)
     else scope.unknown.add(name)
   }
 }

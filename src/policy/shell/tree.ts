@@ -1,22 +1,22 @@
 import type { Span } from '../../domain/assessment.ts'
 
-// The shell's grammar as far as risk goes, as plain data: it crosses a thread boundary, and nothing else in the policy
-// knows which parser made it.
+// The part of the shell's grammar that matters for risk, as plain data that can cross a thread boundary. Nothing else in the
+// policy knows which parser made it.
 
 /** One part of a word, before the shell expands it. */
 export type WordPart =
   | { is: 'text'; value: string; quoted: boolean }
   | { is: 'glob'; value: string }
-  /** `{a,b}` with nothing in it that expands further; `undefined` value when something does. */
+  /** `{a,b}`; the value is `undefined` if something in it expands further. */
   | { is: 'brace'; value: string | undefined; inner: Word[] }
-  /** `plain` is `$x` or `${x}`; anything that computes (`${x:-y}`, `${!x}`, `${x[1]}`) is not. */
+  /** `plain` for `$x` and `${x}`, not for anything that computes (`${x:-y}`, `${!x}`, `${x[1]}`). */
   | {
       is: 'variable'
       name: string
       plain: boolean
       quoted: boolean
       inner: Word[]
-      /** `${!x}`: which variable is shown is known only when it runs. */
+      /** `${!x}`: which variable is read is known only when it runs. */
       indirect?: boolean
       /** `${x:=y}` sets x. */
       sets?: boolean
@@ -43,7 +43,7 @@ export interface Assign {
 export interface Redirect {
   op: string
   at: Span
-  /** Where it goes; the text of a here-string or here-document is in `body`. */
+  /** The file or descriptor; the text of a here-string or here-document is in `body`. */
   target: Word | undefined
   body: Word | undefined
 }
@@ -51,7 +51,7 @@ export interface Redirect {
 export type ShellNode =
   | { is: 'command'; at: Span; assigns: Assign[]; words: Word[]; redirects: Redirect[] }
   | { is: 'pipeline'; at: Span; parts: ShellNode[] }
-  /** Any compound: what it contains runs; `apart` when in a process of its own, `background` when not waited for. */
+  /** Any compound command; `apart` if it runs in a process of its own, `background` if the shell does not wait for it. */
   | {
       is: 'group'
       at: Span
@@ -74,7 +74,7 @@ export interface ShellError {
   at: Span
 }
 
-/** What the reader gives: the tree, and every complaint of every nested script. */
+/** The result of parsing: the tree, and the errors of all nested scripts. */
 export interface ParsedShell {
   script: Script
   errors: ShellError[]

@@ -25,79 +25,79 @@ export interface TrustedFile {
   kind: SurfaceKind
   contains: TrustFinding[]
   sha256: string
-  /** Set where it cannot be agreed to at all. */
+  /** Set if the file cannot be agreed to at all. */
   refused?: { problem: string; target: string }
 }
 
-/** Every file of a project that somebody must agree to, sorted by path; empty when nothing runs code or widens rights. */
+/** Every file of a project that a person must agree to, sorted by path; empty if nothing runs code or widens rights. */
 export async function filesToTrust(paths: AppPaths, project: string): Promise<TrustedFile[]> {
   const surface = [
-    ...(await projectFileOf(project)),
-    ...(await rulesFileOf(paths, project)),
+    ...(await findConfigFile(project)),
+    ...(await findRulesFile(paths, project)),
     ...(await findSurface(project)),
   ]
-  return judged(surface, { paths, directory: project, named: path => relative(project, path) || '.' })
+  return judgeSurface(surface, { paths, directory: project, nameOf: path => relative(project, path) || '.' })
 }
 
 /** A checkout of a project's repository beside the project itself. */
 export interface TrustCheckout {
-  /** What the project is of it. */
+  /** The project's directory in the checkout. */
   directory: string
-  /** Its top. */
+  /** The top of the checkout. */
   top: string
 }
 
 /**
- * The same of what an agent loads in a worktree of the project, each named as if it lay in the project. Settings and rules of ours
- * are not among them: those are the project's own, wherever the agent works.
+ * The same for the files that an agent loads in a worktree of the project, each named as if it were in the project. pcc's own
+ * settings and rules are not among them: those come from the project, wherever the agent works.
  */
 export async function filesToTrustIn(
   paths: AppPaths,
   { project, directory, top }: TrustCheckout & { project: string },
 ): Promise<TrustedFile[]> {
   const isInside = (path: string) => !relative(top, path).startsWith('..')
-  const named = (path: string) => relative(isInside(path) ? directory : project, path) || '.'
-  return judged(await findSurface(directory), { paths, directory, named })
+  const nameOf = (path: string) => relative(isInside(path) ? directory : project, path) || '.'
+  return judgeSurface(await findSurface(directory), { paths, directory, nameOf })
 }
 
-interface Judging {
+interface JudgeContext {
   paths: AppPaths
   directory: string
-  /** What a file is called. */
-  named(path: string): string
+  /** The path by which a file is shown and recorded. */
+  nameOf(path: string): string
 }
 
-async function judged(surface: readonly SurfaceFile[], judging: Judging): Promise<TrustedFile[]> {
-  const found = new Map<string, TrustedFile>()
-  const named: SurfaceFile[] = []
-  for (const file of surface.filter(each => each.kind !== 'scripts')) {
-    const one = await judge(file, judging)
-    if (!one) continue
-    found.set(file.path, one.file)
+async function judgeSurface(surface: readonly SurfaceFile[], context: JudgeContext): Promise<TrustedFile[]> {
+  const trusted = new Map<string, TrustedFile>()
+  const namedScripts: SurfaceFile[] = []
+  for (const file of surface.filter(entry => entry.kind !== 'scripts')) {
+    const judged = await judgeSurfaceFile(file, context)
+    if (!judged) continue
+    trusted.set(file.path, judged.file)
     const scripts = await findNamedScripts(
-      file.kind === 'pcc' ? withoutComments(one.text) : one.text,
-      judging.directory,
+      file.kind === 'pcc' ? withoutComments(judged.text) : judged.text,
+      context.directory,
       file.within,
     )
-    named.push(...scripts.map(path => ({ path, kind: 'scripts' as const, within: file.within })))
+    namedScripts.push(...scripts.map(path => ({ path, kind: 'scripts' as const, within: file.within })))
   }
-  if (found.size === 0) return []
-  for (const script of [...surface.filter(each => each.kind === 'scripts'), ...named]) {
-    if (found.has(script.path)) continue
-    const one = await judge(script, judging)
-    if (one) found.set(script.path, one.file)
+  if (trusted.size === 0) return []
+  for (const script of [...surface.filter(entry => entry.kind === 'scripts'), ...namedScripts]) {
+    if (trusted.has(script.path)) continue
+    const judged = await judgeSurfaceFile(script, context)
+    if (judged) trusted.set(script.path, judged.file)
   }
-  return [...found.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+  return [...trusted.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** A surface file with what it contains; undefined when there is nothing in it to agree to. */
-async function judge(
+/** A surface file with its findings; undefined if there is nothing in it to agree to. */
+async function judgeSurfaceFile(
   file: SurfaceFile,
-  { paths, named }: Judging,
+  { paths, nameOf }: JudgeContext,
 ): Promise<{ file: TrustedFile; text: string } | undefined> {
   const read = await readSurface(file)
   if (read.is === 'absent') return undefined
-  const path = named(file.path)
+  const path = nameOf(file.path)
   if (read.is === 'unreadable') {
     const { problem, target } = read
     const contains = [{ kind: problem, text: `${problem}: ${showValue(target)}` }]
@@ -112,7 +112,7 @@ async function judge(
 async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Promise<TrustFinding[]> {
   switch (file.kind) {
     case 'pcc':
-      return settingsThatWait(paths, file.path)
+      return findUntrustedSettings(paths, file.path)
     case 'rules':
       return findingsInRules(file.path, text)
     case 'settings':
@@ -129,7 +129,7 @@ async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Pro
   }
 }
 
-async function settingsThatWait(paths: AppPaths, path: string): Promise<TrustFinding[]> {
+async function findUntrustedSettings(paths: AppPaths, path: string): Promise<TrustFinding[]> {
   const { untrusted } = await loadConfig({ paths, env: {}, project: dirname(path) })
   const file = await readConfigFile(path, homedir())
   return untrusted.map(key => {
@@ -138,28 +138,28 @@ async function settingsThatWait(paths: AppPaths, path: string): Promise<TrustFin
   })
 }
 
-async function projectFileOf(project: string): Promise<SurfaceFile[]> {
+async function findConfigFile(project: string): Promise<SurfaceFile[]> {
   const path = await findProjectFile(project, homedir())
   return path === undefined ? [] : [{ path, kind: 'pcc', within: dirname(path) }]
 }
 
-async function rulesFileOf(paths: AppPaths, project: string): Promise<SurfaceFile[]> {
+async function findRulesFile(paths: AppPaths, project: string): Promise<SurfaceFile[]> {
   const path = await findProjectRules(paths, project)
   return path === undefined ? [] : [{ path, kind: 'rules', within: dirname(dirname(path)) }]
 }
 
-/** What a comment of our own file names is run by nobody: `pcc init` notes there which files it has looked at. */
+/** Files that a comment of our own file names are not run: `pcc init` notes in comments which files it has read. */
 function withoutComments(toml: string): string {
   return toml.replaceAll(/^\s*#.*$/gm, '')
 }
 
 export type ReadFile =
   | { is: 'absent' }
-  /** `outside` is where a link out of the project leads. */
+  /** `outside` is the target of a link out of the project. */
   | { is: 'file'; sha256: string; text: string; outside?: string }
   | { is: 'unreadable'; problem: string; target: string }
 
-/** A surface file's content, links followed. Scripts may be large, so theirs is hashed but not kept. */
+/** The content of a surface file, with links followed. Scripts may be large, so they are hashed but their text is not kept. */
 export async function readSurface({ path, within, kind, problem }: SurfaceFile): Promise<ReadFile> {
   if (problem !== undefined) return { is: 'unreadable', problem, target: path }
   try {
@@ -169,18 +169,18 @@ export async function readSurface({ path, within, kind, problem }: SurfaceFile):
     const outside = isInside ? {} : { outside: real }
     // Opening a pipe would wait for a writer for ever.
     if (!(await stat(real)).isFile()) return { is: 'unreadable', problem: 'not a regular file', target: real }
-    if (kind === 'scripts') return { is: 'file', sha256: await hashOf(real), text: '', ...outside }
+    if (kind === 'scripts') return { is: 'file', sha256: await hashFile(real), text: '', ...outside }
     const bytes = await readFile(real)
     const sha256 = createHash('sha256').update(bytes).digest('hex')
     return { is: 'file', sha256, text: bytes.toString('utf8'), ...outside }
   } catch (thrown) {
-    // A link to nothing loads nothing; when its target appears it is judged like any other.
+    // A dangling link loads nothing; when its target appears, it is judged like any other file.
     if (isAbsent(thrown)) return { is: 'absent' }
     return { is: 'unreadable', problem: messageOf(thrown), target: path }
   }
 }
 
-async function hashOf(path: string): Promise<string> {
+async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   return hash.digest('hex')
@@ -193,32 +193,32 @@ function isAbsent(thrown: unknown): boolean {
 
 /**
  * The files of a project that a settings text names in its commands: `"$CLAUDE_PROJECT_DIR"/scripts/guard.sh`,
- * `node tools/server.js`. Their content is part of what a person agrees to. What a command reaches only through another
- * program (`npm run x`, an `import`) is not seen, and what it only writes (`>> hook.log`) is not asked about: the first
- * session would take the agreement back. A file that is written here and named otherwise there counts all the same.
+ * `node tools/server.js`. Their content is part of what a person agrees to. Files that a command reaches only through another
+ * program (`npm run x`, an `import`) are not found. Files that it only writes (`>> hook.log`) do not count, because the first
+ * session would invalidate the agreement. A file that one command writes and another one names otherwise counts all the same.
  */
 export async function findNamedScripts(text: string, project: string, within: string): Promise<string[]> {
   const fromProject = withoutOutputs(text.replaceAll(PROJECT_VARIABLE, ' ./'))
   const words = fromProject.split(/[\s"'`\\;|&()<>=,{}[\]]+/)
-  // A whole string too: an argument may be a file name with a space in it.
+  // Whole strings count too: an argument may be a file name with a space in it.
   const strings = [...fromProject.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(match => (match[1] ?? '').trim())
-  const found = new Set<string>()
+  const files = new Set<string>()
   for (const name of new Set([...words, ...strings])) {
     const path = resolve(project, name)
     if (!/[./]/.test(name) || !path.startsWith(within + sep)) continue
-    const here = await stat(path).catch(() => undefined)
-    if (here?.isFile()) found.add(path)
+    const info = await stat(path).catch(() => undefined)
+    if (info?.isFile()) files.add(path)
   }
-  return [...found]
+  return [...files]
 }
 
-/** With the quotes that its documentation puts around it, also when they are escaped in JSON. */
+/** The variable with the quotes that its documentation puts around it, also if JSON escapes them. */
 const PROJECT_VARIABLE = /(?:\\?["'])?\$\{?(?:CLAUDE_PROJECT_DIR|PWD)\}?(?:\\?["'])?\/?/g
 
-/** Where a redirection leads; `->`, `=>` and the read-write `<>` are none, and what is run by `>( … )` stays. */
+/** A redirection with its target. `->`, `=>` and the read-write `<>` do not match, nor does `>( … )`, which runs a command. */
 const REDIRECTION = /(?<![-=<>])(?:>>|>\||>)\s*(?:\\?["'][^"'\\]*\\?["']|[^\s"'`\\;|&()<>]+)/g
 
-/** Arguments of programs that make or remove files and run none, where they stand as the command and nowhere else. */
+/** Programs that only make or remove files, with their arguments, where they are the command itself and nothing else. */
 const MAKERS = /(["'`;|&(\n]\s*)(?:touch|tee|mkdir|rm)\s[^"'`\\;|&()<>$\n]*/g
 
 function withoutOutputs(text: string): string {

@@ -2,21 +2,21 @@ import { parse } from 'yaml'
 import { describeRule } from '../verdict/rules.ts'
 import { parseRules } from '../verdict/rules-file.ts'
 
-/** One thing in a project's file that runs code or widens rights. `kind` is the word for notes, `text` what is agreed to. */
+/** One thing in a project's file that runs code or widens rights. `kind` is a word for notes, `text` is what a person agrees to. */
 export interface TrustFinding {
   kind: string
   text: string
   /**
-   * It may bring in a `PermissionRequest` hook. Such a hook races our own answer, and the first one wins: it could replace
-   * a command after we judged it. Every other hook may refuse a call, but not change what was judged.
+   * Set if it may bring in a `PermissionRequest` hook. Such a hook races our own answer, and the first answer wins: it could
+   * replace a command after we judged it. Every other hook may refuse a call, but cannot change what was judged.
    */
   mayRace?: true
 }
 
 /**
- * Settings of Claude Code that neither run code nor widen rights nor touch a person's own data (`cleanupPeriodDays` would
- * delete past conversations). A list of what is harmless, not of what is not, so that a setting we have never heard of is
- * asked about.
+ * Settings of Claude Code that neither run code, nor widen rights, nor touch a person's own data (`cleanupPeriodDays` would
+ * delete past conversations). This lists what is harmless, not what is harmful, so that a setting we have never heard of needs
+ * agreement.
  */
 const HARMLESS_SETTINGS = new Set([
   '$schema',
@@ -46,9 +46,9 @@ const HARMLESS_PERMISSIONS = new Set([
   'disableBypassPermissionsMode',
 ])
 
-/** What a `settings.json` of Claude Code would bring in. */
+/** The findings in a `settings.json` of Claude Code. */
 export function findingsInSettings(text: string): TrustFinding[] {
-  const settings = objectFrom(text)
+  const settings = parseObject(text)
   if (!settings) return [unreadable]
   return Object.entries(settings).flatMap(([key, value]): TrustFinding[] => {
     if (HARMLESS_SETTINGS.has(key)) return []
@@ -59,9 +59,9 @@ export function findingsInSettings(text: string): TrustFinding[] {
   })
 }
 
-/** The servers a `.mcp.json` would start or call. */
+/** The servers that a `.mcp.json` would start or call. */
 export function findingsInMcp(text: string): TrustFinding[] {
-  const file = objectFrom(text)
+  const file = parseObject(text)
   if (!file) return [unreadable]
   const servers = isObject(file['mcpServers']) ? file['mcpServers'] : {}
   return Object.entries(servers).map(([name, server]) => ({
@@ -70,7 +70,7 @@ export function findingsInMcp(text: string): TrustFinding[] {
   }))
 }
 
-/** A value of a repository's file as it may be shown: on one line, capped, nothing in it that a terminal would obey. */
+/** A value of a repository's file in a form that is safe to show: on one line, capped, without control characters. */
 export function showValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
   const plain = text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, sign => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
@@ -80,7 +80,7 @@ export function showValue(value: unknown): string {
 /** The event whose hooks race our own answer. */
 const RACING_EVENT = 'PermissionRequest'
 const racing = { mayRace: true } as const
-/** Said of what cannot be parsed: anything may be in it. */
+/** The finding for a file that cannot be parsed: it may contain anything. */
 const unreadable: TrustFinding = {
   kind: 'a form that cannot be read',
   text: 'not valid, so what it does cannot be told',
@@ -95,14 +95,14 @@ function hooksIn(value: unknown): TrustFinding[] {
       const hooks = isObject(entry) && Array.isArray(entry['hooks']) ? entry['hooks'] : [entry]
       return hooks.map((hook: unknown) => ({
         kind: 'hooks',
-        text: showValue(`hook ${event}${matcher}: ${hookWords(hook)}`),
+        text: showValue(`hook ${event}${matcher}: ${describeHook(hook)}`),
         ...(event === RACING_EVENT && racing),
       }))
     }),
   )
 }
 
-function hookWords(hook: unknown): string {
+function describeHook(hook: unknown): string {
   const plain =
     isObject(hook) && Object.keys(hook).every(key => key === 'type' || key === 'command' || key === 'timeout')
   return plain && typeof hook['command'] === 'string' ? hook['command'] : JSON.stringify(hook)
@@ -123,7 +123,7 @@ function permissionsIn(value: unknown): TrustFinding[] {
   })
 }
 
-function objectFrom(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
@@ -138,8 +138,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Names in the head of an agent, command or skill file that only describe it, or take something away. Like the settings: a
- * list of what is harmless. Compared without `-`, `_` and capitals.
+ * Fields in the front matter of an agent, command or skill file that only describe it, or restrict it. As with the settings, this
+ * lists what is harmless. Names are compared without `-`, `_` and case.
  */
 const HARMLESS_HEAD = new Set([
   'argumenthint',
@@ -164,7 +164,7 @@ const HARMLESS_HEAD = new Set([
   'namespace',
   'tags',
   'title',
-  // Which tools a subagent has at all; each call of theirs is judged.
+  // The tools that a subagent has at all; each call of them is judged.
   'tools',
   'updated',
   'url',
@@ -173,7 +173,7 @@ const HARMLESS_HEAD = new Set([
   'whentouse',
 ])
 
-/** What the others are called when they are known. */
+/** How known other fields are called in notes. */
 const HEAD_KINDS: Record<string, string> = {
   hooks: 'hooks',
   mcpservers: 'MCP servers',
@@ -181,27 +181,27 @@ const HEAD_KINDS: Record<string, string> = {
   permissionmode: 'a permission mode',
 }
 
-/** What the head of an agent, command or skill file declares, and whether its text runs commands when it is read. */
+/** What the front matter of an agent, command or skill file declares, and whether its text runs commands when it is loaded. */
 export function findingsInPrompt(text: string): TrustFinding[] {
-  const found: TrustFinding[] = /!`|```!/.test(text)
+  const findings: TrustFinding[] = /!`|```!/.test(text)
     ? [{ kind: 'commands in its text', text: 'runs commands when read' }]
     : []
   const lines = text.replace(/\r\n?/g, '\n')
   const heads = new Set(HEADS.flatMap(form => form.exec(lines)?.[1]?.trimEnd() ?? []))
   for (const finding of [...heads].flatMap(findingsInHead)) {
-    if (!found.some(each => each.text === finding.text)) found.push(finding)
+    if (!findings.some(known => known.text === finding.text)) findings.push(finding)
   }
-  return found
+  return findings
 }
 
 /**
- * Where a head may be: as Claude Code 2.1.325 reads it (any space after the dashes, closed by the first three dashes there
- * are, in the middle of a line too), and as everybody else does. What either of them would see is looked at.
+ * The front matter as Claude Code 2.1.325 reads it (any space after the dashes, closed by the next three dashes, even in the middle
+ * of a line), and as everybody else reads it. What either of them would see counts.
  */
 const HEADS = [/^\s*---\s*\n([\s\S]*?)---/, /^\s*---[^\n]*\n([\s\S]*?)\n\s*---/]
 
 function findingsInHead(head: string): TrustFinding[] {
-  const fields = fieldsOf(head)
+  const fields = parseFields(head)
   if (!fields) return [unreadable]
   return Object.entries(fields).flatMap(([name, value]): TrustFinding[] => {
     const plain = name.toLowerCase().replace(/[-_]/g, '')
@@ -212,7 +212,7 @@ function findingsInHead(head: string): TrustFinding[] {
   })
 }
 
-function fieldsOf(head: string): Record<string, unknown> | undefined {
+function parseFields(head: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = parse(head, { logLevel: 'error' })
     if (value === null) return {}
@@ -222,14 +222,14 @@ function fieldsOf(head: string): Record<string, unknown> | undefined {
   }
 }
 
-/** What a project's rules would let through. Its ask and deny rules only tighten: they need nobody's yes. */
+/** What a project's rules would allow. Its ask and deny rules only restrict, so they need no agreement. */
 export function findingsInRules(file: string, content: string): TrustFinding[] {
   try {
-    const rules = parseRules(file, content).map(each => each.rule)
+    const rules = parseRules(file, content).map(entry => entry.rule)
     return rules
       .filter(rule => rule.effect === 'allow')
       .map(rule => ({ kind: 'allow rules', text: describeRule(rule) }))
   } catch {
-    return [] // a wrong file allows nothing, whoever agrees to it
+    return [] // an invalid file allows nothing, even if somebody agrees to it
   }
 }

@@ -5,23 +5,23 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import { replaceFile, withFileLock } from '../../base/files.ts'
 
 const Agreement = z.object({
-  /** Over the sorted paths and contents of all files. */
+  /** A hash over the sorted paths and contents of all files. */
   hash: z.string(),
   since: z.number(),
-  /** Path in the project → hash of its content, to say which one changed. */
+  /** Path in the project → hash of its content, to tell which file changed. */
   files: z.record(z.string(), z.string()),
 })
 export type Agreement = z.infer<typeof Agreement>
 
 const TrustFile = z.object({ version: z.literal(1), projects: z.record(z.string(), Agreement) })
 
-/** What a person agreed to for one project, by its real path. */
+/** A person's agreement for one project, by its real path. */
 export function agreementFor(paths: AppPaths, project: string): Agreement | undefined {
   const { projects } = readTrustFile(paths.trustFile)
   return Object.hasOwn(projects, project) ? projects[project] : undefined
 }
 
-/** Writes, or with `undefined` removes, the agreement for one project; says whether there was one before. */
+/** Writes the agreement for one project, or removes it with `undefined`; returns whether there was one before. */
 export function keepAgreement(paths: AppPaths, project: string, agreement: Agreement | undefined): boolean {
   return withFileLock(`${paths.trustFile}.lock`, () => {
     const file = readTrustFile(paths.trustFile)

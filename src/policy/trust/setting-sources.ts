@@ -6,28 +6,28 @@ type Source = 'user' | 'project' | 'local'
 export interface LoadableSources {
   sources: Source[]
   /**
-   * The agent must be started with no MCP servers from files. Set when `project` is loaded but its `.mcp.json` may not
-   * be; without `project` Claude Code does not read `.mcp.json` at all. It also leaves out the person's own servers.
+   * The agent must be started without MCP servers from files, the person's own included. Set if `project` is loaded but its
+   * `.mcp.json` may not be; without `project` Claude Code does not read `.mcp.json` at all.
    */
   strictMcp: boolean
-  /** No hook of any settings file may run, the person's own included: one of the project's could change a judged command. */
+  /** No hook of any settings file may run, the person's own included: a hook of the project could change a judged command. */
   hooksOff: boolean
-  /** What was left out and what to do about it, for the person. */
+  /** For the person: what was left out and what to do about it. */
   note?: string
 }
 
-/** Which of Claude Code's own settings a session may load: those of the project only as far as a person has agreed. */
+/** Which of Claude Code's own settings a session may load: those of the project only if a person has agreed to them. */
 export function settingSourcesFor(status: TrustStatus, configured: readonly Source[]): LoadableSources {
   const waits = status.state === 'untrusted' || status.state === 'changed'
   const has = (...kinds: SurfaceKind[]) => waits && status.files.some(file => kinds.includes(file.kind))
-  const left = (source: Source) =>
+  const isLeftOut = (source: Source) =>
     (source === 'project' && has('settings', 'prompts')) || (source === 'local' && has('local'))
-  const sources = configured.filter(source => !left(source))
+  const sources = configured.filter(source => !isLeftOut(source))
   const strictMcp = has('mcp') && sources.includes('project')
-  const racing = racingFiles(status, sources)
+  const racing = findRacingFiles(status, sources)
   const loadable = { sources, strictMcp, hooksOff: racing.length > 0 }
   const notes = [
-    ...(sources.length < configured.length || strictMcp ? [noteFor(status, configured, loadable)] : []),
+    ...(sources.length < configured.length || strictMcp ? [describeLeftOut(status, configured, loadable)] : []),
     ...(racing.length > 0 ? [`No hooks run, your own included: ${racing.join(', ')} ${COULD_RACE}`] : []),
   ]
   return notes.length === 0 ? loadable : { ...loadable, note: notes.join(' ') }
@@ -35,30 +35,32 @@ export function settingSourcesFor(status: TrustStatus, configured: readonly Sour
 
 const COULD_RACE = 'could answer a permission request in our place and change a command after it was judged.'
 
-function racingFiles({ files }: TrustStatus, sources: Source[]): string[] {
+function findRacingFiles({ files }: TrustStatus, sources: Source[]): string[] {
   const loaded: SurfaceKind[] = [
     ...(sources.includes('project') ? (['settings', 'prompts'] as const) : []),
     ...(sources.includes('local') ? (['local'] as const) : []),
   ]
-  return files.filter(file => loaded.includes(file.kind) && file.contains.some(each => each.mayRace)).map(f => f.path)
+  return files
+    .filter(file => loaded.includes(file.kind) && file.contains.some(finding => finding.mayRace))
+    .map(file => file.path)
 }
 
-function noteFor(
+function describeLeftOut(
   status: TrustStatus,
   configured: readonly Source[],
   { sources, strictMcp }: Omit<LoadableSources, 'note'>,
 ): string {
-  const gone = configured.filter(source => !sources.includes(source))
+  const leftOut = configured.filter(source => !sources.includes(source))
   const kinds: SurfaceKind[] = [
-    ...(gone.includes('project') ? (['settings', 'prompts', 'mcp'] as const) : []),
-    ...(gone.includes('local') ? (['local'] as const) : []),
+    ...(leftOut.includes('project') ? (['settings', 'prompts', 'mcp'] as const) : []),
+    ...(leftOut.includes('local') ? (['local'] as const) : []),
     ...(strictMcp ? (['mcp'] as const) : []),
   ]
   const reasons = status.files
     .filter(file => kinds.includes(file.kind))
-    .map(file => `${file.path} has ${[...new Set(file.contains.map(each => each.kind))].join(', ')}`)
+    .map(file => `${file.path} has ${[...new Set(file.contains.map(finding => finding.kind))].join(', ')}`)
   const costs = [
-    ...(gone.includes('project') ? ["the project's CLAUDE.md is not loaded either"] : []),
+    ...(leftOut.includes('project') ? ["the project's CLAUDE.md is not loaded either"] : []),
     ...(strictMcp ? ['no MCP server from a file is started, your own included'] : []),
   ]
   const since = status.state === 'changed' ? ` (changed since you agreed: ${status.changed.join(', ')})` : ''
@@ -70,16 +72,16 @@ function noteFor(
 }
 
 /**
- * A repository cannot loosen its own guard. What in a project runs code or widens rights is listed here with its content;
- * a person agrees to exactly that, and any change of it is asked again.
+ * The files of a project that run code or widen rights, with their content. A repository cannot loosen its own guard: a person
+ * agrees to exactly this content, and any change of it needs a new agreement.
  */
 export interface TrustStatus {
   /** Real path. */
   project: string
   state: 'nothing-to-trust' | 'trusted' | 'untrusted' | 'changed'
   files: TrustedFile[]
-  /** With `changed`: the paths that differ from what was agreed to. */
+  /** In state `changed`: the paths that differ from the agreement. */
   changed: string[]
-  /** When it was agreed to. */
+  /** When the person agreed. */
   since?: number
 }

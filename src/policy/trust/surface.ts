@@ -2,35 +2,35 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
-/** `settings` and `prompts` come with Claude Code's source `project`, `local` with `local`, `mcp` with `project`. */
+/** Claude Code loads `settings`, `prompts` and `mcp` with its source `project`, and `local` with its source `local`. */
 export type SurfaceKind = 'pcc' | 'rules' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts'
 
 export interface SurfaceFile {
   path: string
   kind: SurfaceKind
-  /** The directory whose owner vouches for it: a link that leads out of it is refused. */
+  /** The directory that the file must really be in: a link that leads out of it is refused. */
   within: string
-  /** Why nobody can say what it holds. */
+  /** Why its content is not known. */
   problem?: string
 }
 
 /**
- * Every file of a project that Claude Code would load and that can run code or widen rights. Observed with 2.1.325:
+ * Finds every file of a project that Claude Code would load and that can run code or widen rights. Observed with 2.1.325:
  * `.mcp.json` counts in the directory and every one above it; `settings.json` only in the directory itself;
  * `settings.local.json` also at the top of the git checkout and, in a worktree, at the top of the main one; agents,
- * commands, skills and workflows in every directory up to the top of the checkout, or to the root where there is no git; and
- * skills in every directory below, from the moment the agent touches a file there. What else lies in a `.claude` below is not
- * loaded today; it counts all the same, because that is one release away.
+ * commands, skills and workflows in every directory up to the top of the checkout, or to the root without git; and skills in
+ * every directory below, from the moment the agent touches a file there. Other files of a `.claude` below are not loaded today;
+ * they count all the same, because the next release may load them.
  */
 export async function findSurface(project: string): Promise<SurfaceFile[]> {
   const above = directoriesAbove(project)
-  const checkout = await checkoutOf(above)
+  const checkout = await findCheckout(above)
   const top = checkout?.top
   const inside = top === undefined ? above : above.slice(0, above.indexOf(top) + 1)
   const withinOf = (directory: string) => (top !== undefined && inside.includes(directory) ? top : directory)
 
   const files: SurfaceFile[] = above.map(directory => mcpIn(directory, withinOf(directory)))
-  for (const directory of inside.filter(each => !isHome(each))) {
+  for (const directory of inside.filter(path => !isHome(path))) {
     const within = withinOf(directory)
     files.push(...(await promptsIn(directory, within)), ...(await scriptsIn(directory, within)))
   }
@@ -38,14 +38,14 @@ export async function findSurface(project: string): Promise<SurfaceFile[]> {
   for (const directory of new Set([project, ...(checkout ? [checkout.top, checkout.main] : [])])) {
     if (!isHome(directory)) files.push(localIn(directory, withinOf(directory)))
   }
-  return [...files, ...(await surfaceBelow(project, withinOf(project)))]
+  return [...files, ...(await findSurfaceBelow(project, withinOf(project)))]
 }
 
-async function surfaceBelow(project: string, within: string): Promise<SurfaceFile[]> {
+async function findSurfaceBelow(project: string, within: string): Promise<SurfaceFile[]> {
   const { holders, isCut } = await findClaudeFolders(project)
   const found = await Promise.all(
     holders
-      .filter(each => !isHome(each))
+      .filter(path => !isHome(path))
       .map(async directory => [
         settingsIn(directory, within),
         localIn(directory, within),
@@ -75,7 +75,7 @@ const localIn = (directory: string, within: string): SurfaceFile => ({
 })
 
 async function promptsIn(directory: string, within: string): Promise<SurfaceFile[]> {
-  const folder = (name: string) => filesUnder(join(directory, '.claude', name))
+  const folder = (name: string) => listFiles(join(directory, '.claude', name))
   const [agents, commands, skills, workflows] = await Promise.all(
     ['agents', 'commands', 'skills', 'workflows'].map(folder),
   )
@@ -85,43 +85,43 @@ async function promptsIn(directory: string, within: string): Promise<SurfaceFile
 }
 
 async function scriptsIn(directory: string, within: string): Promise<SurfaceFile[]> {
-  const scripts = await filesUnder(join(directory, '.claude/hooks'))
+  const scripts = await listFiles(join(directory, '.claude/hooks'))
   return scripts.map(path => ({ path, kind: 'scripts', within }))
 }
 
-/** All files below a folder, through links, each real folder once. What may not be entered is not there for the agent either. */
-async function filesUnder(folder: string, seen = new Set<string>()): Promise<string[]> {
-  const here = await stat(folder).catch(() => undefined)
-  const id = here && `${here.dev}:${here.ino}`
-  if (!here?.isDirectory() || id === undefined || seen.has(id)) return []
+/** All files below a folder, through links, each real folder once. A folder that we may not enter is closed to the agent too. */
+async function listFiles(folder: string, seen = new Set<string>()): Promise<string[]> {
+  const info = await stat(folder).catch(() => undefined)
+  const id = info && `${info.dev}:${info.ino}`
+  if (!info?.isDirectory() || id === undefined || seen.has(id)) return []
   seen.add(id)
-  const found: string[] = []
+  const files: string[] = []
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name)
     const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await isDirectory(path)))
-    if (isFolder) found.push(...(await filesUnder(path, seen)))
-    else found.push(path)
+    if (isFolder) files.push(...(await listFiles(path, seen)))
+    else files.push(path)
   }
-  return found
+  return files
 }
 
-/** The top of the git checkout a directory is in, and of the main checkout when it is a worktree. */
-async function checkoutOf(above: string[]): Promise<{ top: string; main: string } | undefined> {
+/** The top of the git checkout that a directory is in, and of the main checkout if it is a worktree. */
+async function findCheckout(above: string[]): Promise<{ top: string; main: string } | undefined> {
   for (const directory of above) {
     const entry = await stat(join(directory, '.git')).catch(() => undefined)
     if (entry?.isDirectory()) return { top: directory, main: directory }
-    if (entry?.isFile()) return { top: directory, main: await mainCheckout(directory) }
+    if (entry?.isFile()) return { top: directory, main: await findMainCheckout(directory) }
   }
   return undefined
 }
 
-async function mainCheckout(worktree: string): Promise<string> {
+async function findMainCheckout(worktree: string): Promise<string> {
   const read = (path: string) => readFile(path, 'utf8').catch(() => '')
   const gitDir = /^gitdir: (.+)$/m.exec(await read(join(worktree, '.git')))?.[1]
   if (gitDir === undefined) return worktree
-  const private_ = resolve(worktree, gitDir.trim())
-  const common = (await read(join(private_, 'commondir'))).trim()
-  return common === '' ? worktree : dirname(resolve(private_, common))
+  const ownGitDir = resolve(worktree, gitDir.trim())
+  const common = (await read(join(ownGitDir, 'commondir'))).trim()
+  return common === '' ? worktree : dirname(resolve(ownGitDir, common))
 }
 
 function directoriesAbove(directory: string): string[] {
@@ -129,49 +129,49 @@ function directoriesAbove(directory: string): string[] {
   return parent === directory ? [directory] : [directory, ...directoriesAbove(parent)]
 }
 
-/** What lies in the home directory's `.claude` is the person's own, not a project's. */
+/** The `.claude` of the home directory is the person's own, not a project's. */
 function isHome(directory: string): boolean {
   return directory === resolve(homedir())
 }
 
 async function isDirectory(path: string): Promise<boolean> {
   return stat(path).then(
-    found => found.isDirectory(),
+    info => info.isDirectory(),
     () => false,
   )
 }
 
-/** More than any repository has; looking through so many takes a second. */
+/** More than any repository has; reading so many takes a second. */
 const MOST_FOLDERS = 100_000
-/** Folders read at once: one after another takes ten times as long. */
+/** Folders that are read at the same time: one after another takes ten times as long. */
 const AT_ONCE = 64
 
 export interface ClaudeFolders {
   /** Every directory below the project, not the project itself, that has a `.claude` in it. */
   holders: string[]
-  /** There are more folders than were looked through. */
+  /** Whether there are more folders than were read. */
   isCut: boolean
 }
 
 /**
- * Looks through a whole project, `node_modules` included: the agent picks up `.claude/skills` in any folder whose files it
- * touches. Links are not followed: where they lead to is in the project and seen there, or outside of it and asked about.
- * `.git` cannot come with a clone.
+ * Searches a whole project, `node_modules` included: the agent picks up `.claude/skills` in any folder whose files it touches.
+ * Links are not followed: a target in the project is found there, and one outside of it needs a permission of its own. `.git` is
+ * skipped, because its content cannot come with a clone.
  */
 export async function findClaudeFolders(project: string, most = MOST_FOLDERS): Promise<ClaudeFolders> {
   const waiting = [project]
   const holders: string[] = []
-  const look = async (folder: string) => {
+  const readFolder = async (folder: string) => {
     for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
       if (entry.name === '.claude' && folder !== project) holders.push(folder)
       if (entry.isDirectory() && entry.name !== '.git') waiting.push(join(folder, entry.name))
     }
   }
-  let looked = 0
-  while (waiting.length > 0 && looked < most) {
+  let count = 0
+  while (waiting.length > 0 && count < most) {
     const batch = waiting.splice(-AT_ONCE)
-    looked += batch.length
-    await Promise.all(batch.map(look))
+    count += batch.length
+    await Promise.all(batch.map(readFolder))
   }
   return { holders: holders.sort(), isCut: waiting.length > 0 }
 }

@@ -12,12 +12,12 @@ import type { TrustStatus } from './setting-sources.ts'
 export { type LoadableSources, settingSourcesFor } from './setting-sources.ts'
 export type { TrustStatus }
 
-/** What a project brings in and whether a person has agreed to it as it is now. */
+/** The files of a project that need trust, and whether a person has agreed to them as they are now. */
 export async function trustStatus(paths: AppPaths, directory: string): Promise<TrustStatus> {
-  const project = await projectAt(directory)
+  const project = await resolveProject(directory)
   const files = await filesToTrust(paths, project)
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
-  const { agreementFor } = await record()
+  const { agreementFor } = await importRecord()
   const agreed = agreementFor(paths, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = findChangedPaths(agreed.files, hashesByPath(files))
@@ -26,56 +26,57 @@ export async function trustStatus(paths: AppPaths, directory: string): Promise<T
 }
 
 /**
- * What an agent would load in a worktree of a project, and whether a person has agreed to each file of it, with the very content, for
- * the project: what another agent has committed there since is not. A file that the worktree lacks is nothing to agree to.
+ * The files that an agent would load in a worktree of a project, and whether a person has agreed to each of them, with exactly this
+ * content, for the project. Changes that another agent has committed there since are not agreed to. A file that the worktree lacks
+ * needs no agreement.
  */
 export async function trustStatusIn(
   paths: AppPaths,
   { project: path, ...checkout }: TrustCheckout & { project: string },
 ): Promise<TrustStatus> {
-  const project = await projectAt(path)
+  const project = await resolveProject(path)
   const files = await filesToTrustIn(paths, { project, ...checkout })
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
-  const { agreementFor } = await record()
+  const { agreementFor } = await importRecord()
   const agreed = agreementFor(paths, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = files.filter(file => file.refused || agreed.files[file.path] !== file.sha256).map(file => file.path)
   return { project, state: changed.length === 0 ? 'trusted' : 'changed', files, changed, since: agreed.since }
 }
 
-/** Whether whatever the project brings in may take effect. */
+/** Whether the project's own settings may take effect. */
 export async function isTrusted(paths: AppPaths, directory: string): Promise<boolean> {
   const { state } = await trustStatus(paths, directory)
   return state === 'trusted' || state === 'nothing-to-trust'
 }
 
-/** Keeps a person's yes to what `shown` listed; refused when the files are no longer those. */
+/** Records a person's agreement to the files that `shown` lists; throws if the files have changed since. */
 export async function grantTrust(paths: AppPaths, shown: TrustStatus, clock: Clock = systemClock): Promise<void> {
   const refused = shown.files.find(file => file.refused)
   if (refused?.refused) {
     throw new AppError('trust_refused', { path: refused.path, project: shown.project, ...refused.refused })
   }
   const now = await filesToTrust(paths, shown.project)
-  const moved = findChangedPaths(hashesByPath(shown.files), hashesByPath(now))
-  if (moved.length > 0)
-    throw new AppError('trust_changed', { project: quoteForShell(shown.project), files: moved.join(', ') })
+  const changed = findChangedPaths(hashesByPath(shown.files), hashesByPath(now))
+  if (changed.length > 0)
+    throw new AppError('trust_changed', { project: quoteForShell(shown.project), files: changed.join(', ') })
   const agreement = { hash: hashAll(now), since: clock.now(), files: hashesByPath(now) }
-  const { keepAgreement } = await record()
+  const { keepAgreement } = await importRecord()
   keepAgreement(paths, shown.project, agreement)
 }
 
-/** Takes a yes back, also for a project that is gone; false when there was none. */
+/** Removes an agreement, also for a project that is gone; returns false if there was none. */
 export async function revokeTrust(paths: AppPaths, directory: string): Promise<boolean> {
-  const { keepAgreement } = await record()
-  const gone = await realpath(directory).then(
+  const { keepAgreement } = await importRecord()
+  const isGone = await realpath(directory).then(
     () => false,
     () => true,
   )
-  if (gone && keepAgreement(paths, resolve(directory), undefined)) return true
-  return keepAgreement(paths, await projectAt(directory), undefined)
+  if (isGone && keepAgreement(paths, resolve(directory), undefined)) return true
+  return keepAgreement(paths, await resolveProject(directory), undefined)
 }
 
-/** For `loadConfig`: yes to a project file only with the very content that was agreed to. */
+/** A predicate for `loadConfig`: true for a project file only with exactly the content that was agreed to. */
 export function trustedFile(status: TrustStatus): (file: { path: string; content: string }) => boolean {
   const agreed = new Set(
     status.files.filter(file => file.kind === 'pcc' || file.kind === 'rules').map(file => file.sha256),
@@ -83,15 +84,15 @@ export function trustedFile(status: TrustStatus): (file: { path: string; content
   return ({ content }) => status.state === 'trusted' && agreed.has(sha256(content))
 }
 
-/** Imported on use: most projects bring nothing in, and then nobody looks at what was agreed to. */
-function record() {
+/** Imported on use: most projects have nothing to trust, and then the agreements are never read. */
+function importRecord() {
   return import('./record.ts')
 }
 
-async function projectAt(directory: string): Promise<string> {
-  const here = await stat(directory).catch(() => undefined)
-  if (!here) throw new AppError('project_missing', { path: directory })
-  if (!here.isDirectory()) throw new AppError('project_not_directory', { path: directory })
+async function resolveProject(directory: string): Promise<string> {
+  const info = await stat(directory).catch(() => undefined)
+  if (!info) throw new AppError('project_missing', { path: directory })
+  if (!info.isDirectory()) throw new AppError('project_not_directory', { path: directory })
   return realpath(directory)
 }
 
@@ -105,7 +106,7 @@ export function hashAll(files: TrustedFile[]): string {
   return sha256(files.map(file => `${file.path}\0${file.sha256}\n`).join(''))
 }
 
-/** The paths whose hash is not the same in both. */
+/** The paths whose hashes differ. */
 export function findChangedPaths(before: Record<string, string>, now: Record<string, string>): string[] {
   const names = new Set([...Object.keys(before), ...Object.keys(now)])
   return [...names].filter(path => before[path] !== now[path]).sort()
@@ -115,22 +116,22 @@ function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Tools that bring a file of `.claude` to life: its text, and with it hooks and allow rules from its head. */
+/** Tools that load a file of `.claude`: its text, and with it the hooks and allow rules of its front matter. */
 const LOADS_PROJECT_FILES = new Set(['Skill', 'SlashCommand', 'Agent', 'Task'])
 
 interface SkillContext {
   paths: AppPaths
   project: string
-  /** The worktree in which its agent works. */
+  /** The worktree in which the agent works. */
   place?: TrustCheckout | undefined
-  /** What the session was started with. */
+  /** The setting sources that the session was started with. */
   settingSources: OpenSession['settingSources']
 }
 
 /**
- * Refuses skills and the project's own subagents where a file of the project that has not been agreed to may be behind the
- * name: one that came with a pull in the middle of the session, or that the agent wrote itself. Looked at anew each time. A
- * session that was started without the project's settings has none of these files.
+ * Refuses skills and the project's own subagents if the name may mean a file of the project that nobody has agreed to: one that
+ * came with a pull in the middle of the session, or that the agent wrote itself. The files are read anew each time. A session
+ * that was started without the project's settings loads none of these files.
  */
 export async function judgeSkill(
   { tool, input }: Pick<Request, 'tool' | 'input'>,

@@ -2,7 +2,7 @@ import type { Assessment } from '../../domain/assessment.ts'
 import type { Verdict } from '../../domain/session.ts'
 import { anyMatches, describeRule, findRule, type PolicyRule, parsePattern, runsCommands } from './rules.ts'
 
-/** An answer that somebody formed: a person earlier, or a brain. */
+/** Advice on a request: a person's earlier answer, or a brain's opinion. */
 export interface Advice {
   approve: boolean
   confidence: number
@@ -13,33 +13,34 @@ export interface DecisionContext {
   tool: string
   /** `permissions.blocked_commands`: always refused. */
   blocked: readonly string[]
-  /** In the order written; a project's allow rules only when it is trusted. */
+  /** In the order written; a project's allow rules are included only if the project is trusted. */
   rules: readonly PolicyRule[]
   autoApproveLow: boolean
-  /** Least confidence for an approval without a person. */
+  /** The least confidence for an approval without a person. */
   threshold: number
-  /** What a person answered to the same request before. */
+  /** A person's earlier answer to the same request. */
   precedent?: (assessment: Assessment, signal: AbortSignal) => Promise<Advice | undefined>
-  /** What the brain thinks. */
+  /** The brain's opinion. */
   opinion?: (assessment: Assessment, signal: AbortSignal) => Promise<Advice> | Advice
-  /** Whether somebody can be asked now. */
+  /** Whether a person can be asked now. */
   attached: boolean
   unattendedHigh: 'deny' | 'wait'
 }
 
-/** A verdict with what decided it. `ask` is for the supervisor to bring to a person; `morning` lists a refusal for later. */
+/** A verdict with the rule that decided it. The supervisor puts an `ask` to a person; `morning` lists a refusal for later. */
 export type Decision = Verdict & { rule?: string; morning?: true }
 
 /**
- * May it? Blocked commands, then the person's rules, then LOW, then precedent and brain for MEDIUM, and a person for the rest.
- * HIGH is never approved by precedent or brain. Whatever fails on the way ends in a question, never in an approval.
+ * Decides whether a request may happen. In this order: blocked commands, the person's rules, approval of LOW, precedent and brain
+ * for MEDIUM, and a person for the rest. Neither precedent nor brain ever approves HIGH. Every failure on the way ends in a
+ * question, never in an approval.
  */
 export async function decide(assessment: Assessment, context: DecisionContext, signal: AbortSignal): Promise<Decision> {
   const { risk } = assessment
   const reason = assessment.reasons[0]?.text ?? 'nothing risky was found'
-  const beyond = assessment.reasons.find(({ code }) => code.startsWith('boundary.'))
-  // What a worktree shares with others is pcc's to change; no rule and no person's yes of the moment makes it the agent's.
-  if (beyond) return { verdict: 'deny', risk, reason: beyond.text, confidence: 1, by: 'policy' }
+  const boundary = assessment.reasons.find(({ code }) => code.startsWith('boundary.'))
+  // Only pcc may change what a worktree shares with others; neither a rule nor a person's yes allows it to the agent.
+  if (boundary) return { verdict: 'deny', risk, reason: boundary.text, confidence: 1, by: 'policy' }
   const blocked = context.blocked.find(text => isBlocked(text, context.tool, assessment))
   if (blocked !== undefined)
     return {
@@ -71,7 +72,7 @@ export async function decide(assessment: Assessment, context: DecisionContext, s
   return { verdict: 'ask', risk, reason, confidence: 1, by: 'policy' }
 }
 
-/** A blocked entry that cannot be read as a command is compared as text, so that a mistake in it does not unblock it. */
+/** A blocked entry that cannot be parsed as a command is compared as text, so that a mistake in it does not unblock it. */
 function isBlocked(text: string, tool: string, assessment: Assessment): boolean {
   if (!runsCommands(tool)) return false
   const pattern = parsePattern(text)
@@ -98,11 +99,11 @@ async function decideMedium(
   signal: AbortSignal,
 ): Promise<Decision> {
   const { risk } = assessment
-  const before = await ask(context.precedent, assessment, signal)
-  if (before) {
-    const verdict = before.approve ? 'allow' : 'deny'
-    if (!before.approve || before.confidence >= context.threshold)
-      return { verdict, risk, reason: before.reason, confidence: before.confidence, by: 'precedent' }
+  const precedent = await ask(context.precedent, assessment, signal)
+  if (precedent) {
+    const verdict = precedent.approve ? 'allow' : 'deny'
+    if (!precedent.approve || precedent.confidence >= context.threshold)
+      return { verdict, risk, reason: precedent.reason, confidence: precedent.confidence, by: 'precedent' }
   }
   const opinion = await ask(context.opinion, assessment, signal)
   if (opinion?.approve && opinion.confidence >= context.threshold)
@@ -116,20 +117,20 @@ async function decideMedium(
   }
 }
 
-type Asked = DecisionContext['opinion'] | DecisionContext['precedent']
+type Adviser = DecisionContext['opinion'] | DecisionContext['precedent']
 
-async function ask(whom: Asked, assessment: Assessment, signal: AbortSignal): Promise<Advice | undefined> {
-  if (!whom || signal.aborted) return undefined
+async function ask(adviser: Adviser, assessment: Assessment, signal: AbortSignal): Promise<Advice | undefined> {
+  if (!adviser || signal.aborted) return undefined
   try {
-    return await whom(assessment, signal)
+    return await adviser(assessment, signal)
   } catch {
-    // A brain or a memory that fails has no say; the request goes on to a person.
+    // A brain or a memory that fails has no say; the request goes to a person.
     return undefined
   }
 }
 
-/** What an agent can do instead, by the beginning of a reason's code. The first that fits counts. */
-const ALTERNATIVES: [beginning: string, way: string][] = [
+/** What an agent can do instead, by the beginning of a reason's code. The first match counts. */
+const ALTERNATIVES: [beginning: string, alternative: string][] = [
   ['boundary.file', 'leave it as it is; what lies in this worktree is yours'],
   ['boundary.', 'commit here; pcc merges it'],
   ['path.secret', 'do without the secret; ask for a value in your report if you need one'],
@@ -150,12 +151,12 @@ const ALTERNATIVES: [beginning: string, way: string][] = [
   ['pkg.publish', 'leave publishing to a person'],
 ]
 
-/** The way round for a request that was refused. */
+/** What the agent can do instead of a refused request. */
 export function suggestAlternative({ reasons }: Assessment): string {
   for (const { code, risk } of reasons) {
     if (risk !== 'HIGH') continue
-    const way = ALTERNATIVES.find(([beginning]) => code.startsWith(beginning))
-    if (way) return way[1]
+    const entry = ALTERNATIVES.find(([beginning]) => code.startsWith(beginning))
+    if (entry) return entry[1]
   }
   return 'go on without it and say in your report that it was left out'
 }

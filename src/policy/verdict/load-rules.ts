@@ -5,22 +5,22 @@ import { findProjectRules, parseRules, readRules, userRulesFile, type WrittenRul
 
 export interface LoadRulesOptions {
   paths: Pick<AppPaths, 'home'>
-  /** Without one only the person's own rules count. */
+  /** Without a project only the person's own rules count. */
   project?: string | undefined
-  /** Whether a person has agreed to the project's file as it is now; `trustedFile(status)` tells. */
+  /** Whether a person has agreed to the project's file as it is now, for example `trustedFile(status)`. */
   trusted?: boolean | ((file: { path: string; content: string }) => boolean) | undefined
-  /** In place of the person's own file: to try a change. */
+  /** Used instead of the person's own file, to try a change. */
   userFile?: string | undefined
 }
 
 export interface LoadedRules {
-  /** In force, in the order in which they count: the person's own, then the project's. */
+  /** The rules in force, in order: the person's own, then the project's. */
   rules: PolicyRule[]
-  /** The same with where each is written; those for the case of a wrong file are written nowhere. */
+  /** The same rules with their file and line, without the rule that is added because of an invalid file. */
   written: WrittenRule[]
   /** A project's allow rules that wait for `pcc trust`. */
   waiting: WrittenRule[]
-  /** A file was wrong: its last good rules are in force, or, when there are none, everything asks. */
+  /** Set if a file was invalid: its last good rules are in force, or, if there are none, every request asks. */
   problem?: AppError
 }
 
@@ -33,13 +33,13 @@ export interface RulesLoader {
   load(options: LoadRulesOptions): Promise<LoadedRules>
 }
 
-/** Said last, so that it stands above every allow; a deny stays final. */
+/** Comes last, so that it overrides every allow; a deny stays final. */
 const EVERYTHING_ASKS: PolicyRule = { effect: 'ask', tool: '*' }
 
-/** Reads rules as often as asked and remembers the last good content of each file, for when somebody breaks it. */
+/** Reads the rules each time and remembers the last good content of each file, in case somebody breaks it. */
 export function openRules(): RulesLoader {
-  const kept = new Map<string, KnownRules>()
-  return { load: options => load(options, kept) }
+  const lastGood = new Map<string, KnownRules>()
+  return { load: options => load(options, lastGood) }
 }
 
 /** The rules in force for a project, with no memory of earlier ones. */
@@ -47,43 +47,43 @@ export function loadRules(options: LoadRulesOptions): Promise<LoadedRules> {
   return load(options, new Map())
 }
 
-async function load(options: LoadRulesOptions, kept: Map<string, KnownRules>): Promise<LoadedRules> {
+async function load(options: LoadRulesOptions, lastGood: Map<string, KnownRules>): Promise<LoadedRules> {
   const { paths, project, trusted = false } = options
-  const own = options.userFile ?? userRulesFile(paths)
-  const theirs = project === undefined ? undefined : await findProjectRules(paths, project)
-  const user = await rulesIn(own, kept, options.userFile !== undefined)
-  const fromProject = theirs === undefined ? undefined : await rulesIn(theirs, kept, false)
+  const userFile = options.userFile ?? userRulesFile(paths)
+  const projectFile = project === undefined ? undefined : await findProjectRules(paths, project)
+  const user = await readFileRules(userFile, lastGood, options.userFile !== undefined)
+  const fromProject = projectFile === undefined ? undefined : await readFileRules(projectFile, lastGood, false)
 
   const written = [...(user.good?.rules ?? [])]
   const waiting: WrittenRule[] = []
-  if (theirs !== undefined && fromProject?.good) {
+  if (projectFile !== undefined && fromProject?.good) {
     const { content, rules } = fromProject.good
-    const mayAllow = typeof trusted === 'function' ? trusted({ path: theirs, content }) : trusted
-    for (const each of rules) (mayAllow || each.rule.effect !== 'allow' ? written : waiting).push(each)
+    const mayAllow = typeof trusted === 'function' ? trusted({ path: projectFile, content }) : trusted
+    for (const entry of rules) (mayAllow || entry.rule.effect !== 'allow' ? written : waiting).push(entry)
   }
   const problem = user.problem ?? fromProject?.problem
-  const lost = [user, fromProject].some(each => each?.problem && !each.good)
+  const isLost = [user, fromProject].some(result => result?.problem && !result.good)
   const rules = written.map(({ rule }) => rule)
-  return { rules: lost ? [...rules, EVERYTHING_ASKS] : rules, written, waiting, ...(problem && { problem }) }
+  return { rules: isLost ? [...rules, EVERYTHING_ASKS] : rules, written, waiting, ...(problem && { problem }) }
 }
 
-async function rulesIn(
+async function readFileRules(
   file: string,
-  kept: Map<string, KnownRules>,
+  lastGood: Map<string, KnownRules>,
   mustExist: boolean,
 ): Promise<{ good?: KnownRules; problem?: AppError }> {
   try {
     const content = readRules(file, { mustExist })
-    const before = kept.get(file)
-    // Asked for with every request: what did not change is not parsed again.
+    const before = lastGood.get(file)
+    // Rules are loaded for every request, so unchanged content is not parsed again.
     if (before?.content === content) return { good: before }
     const good = { content, rules: parseRules(file, content) }
-    // A first rules file with a mistake in it must not run as if nobody had written one.
-    if (good.rules.length > 0) kept.set(file, good)
-    else kept.delete(file)
+    // Empty rules are not remembered: a first rules file with a mistake in it must not count as if there were no rules.
+    if (good.rules.length > 0) lastGood.set(file, good)
+    else lastGood.delete(file)
     return { good }
   } catch (thrown) {
-    const good = kept.get(file)
+    const good = lastGood.get(file)
     return { ...(good && { good }), problem: thrown as AppError }
   }
 }

@@ -8,16 +8,16 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import { parseToml, scanToml, tomlLines } from '../../base/toml.ts'
 import type { PolicyRule } from './rules.ts'
 
-/** A rule with the place where a person wrote it. */
+/** A rule with the file and line where a person wrote it. */
 export interface WrittenRule {
   rule: PolicyRule
   file: string
   line: number
-  /** From 1, in its file: what `pcc rules remove` takes. */
+  /** The number of the rule in its file, from 1, as `pcc rules remove` takes it. */
   number: number
 }
 
-/** Nothing that a terminal would obey, and nothing that cannot be seen. */
+/** Text without control characters and without invisible ones. */
 const Words = z
   .string()
   .min(1, 'it is empty')
@@ -26,12 +26,12 @@ const Words = z
 const Rule = z.strictObject({ effect: z.enum(['allow', 'ask', 'deny']), tool: Words, match: Words.optional() })
 const RulesFile = z.strictObject({ rules: z.array(Rule).default([]) })
 
-/** The rules of a file in the order written. A wrong one is refused whole, with the line: half a list would mean something else. */
+/** The rules of a file in the order written. An invalid file is refused whole, with the line: half a list means something else. */
 export function parseRules(file: string, content: string): WrittenRule[] {
   const parsed = parseToml(content)
   if (!parsed.ok) throw new AppError('rules_invalid', { file, line: parsed.line, problem: parsed.problem })
   const checked = RulesFile.safeParse(parsed.table)
-  if (!checked.success) throw refusal(file, content, checked.error)
+  if (!checked.success) throw rulesError(file, content, checked.error)
   const lines = ruleLines(content)
   return checked.data.rules.map(({ effect, tool, match }, index) => ({
     rule: { effect, tool, ...(match !== undefined && { match }) },
@@ -41,20 +41,20 @@ export function parseRules(file: string, content: string): WrittenRule[] {
   }))
 }
 
-function refusal(file: string, content: string, { issues }: z.ZodError): AppError {
+function rulesError(file: string, content: string, { issues }: z.ZodError): AppError {
   const [issue] = issues
   const path = issue?.path ?? []
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined
   const key = unknown ?? (typeof path[2] === 'string' ? path[2] : undefined)
   const line =
     typeof path[1] === 'number' ? lineInRule(content, path[1], key) : (tomlLines(content).get(key ?? 'rules') ?? 1)
-  const words = unknown === undefined ? wordsOf(issue) : `there is no key "${unknown}"; a rule has ${KEYS}`
-  return new AppError('rules_invalid', { file, line, problem: key && !unknown ? `${key}: ${words}` : words })
+  const text = unknown === undefined ? describeIssue(issue) : `there is no key "${unknown}"; a rule has ${KEYS}`
+  return new AppError('rules_invalid', { file, line, problem: key && !unknown ? `${key}: ${text}` : text })
 }
 
 const KEYS = 'effect, tool and match, under [[rules]]'
 
-function wordsOf(issue: z.core.$ZodIssue | undefined): string {
+function describeIssue(issue: z.core.$ZodIssue | undefined): string {
   if (issue === undefined) return 'it is no list of rules'
   if (issue.code === 'invalid_value') return `it must be one of ${issue.values.join(', ')}`
   if (issue.code === 'invalid_type' && issue.path.length <= 1) return 'rules are written as [[rules]] tables'
@@ -62,7 +62,7 @@ function wordsOf(issue: z.core.$ZodIssue | undefined): string {
   return issue.message
 }
 
-/** Where each rule begins. Written as one inline list, all begin where the list does. */
+/** The line on which each rule begins. In an inline list all rules have the line of the list. */
 function ruleLines(content: string): number[] {
   const { headers } = scanToml(content)
   const tables = headers.filter(({ path }) => path.join('.') === 'rules').map(({ line }) => line)
@@ -73,20 +73,20 @@ function lineInRule(content: string, index: number, key: string | undefined): nu
   const lines = ruleLines(content)
   const from = lines[index] ?? lines[0] ?? 1
   const to = lines[index + 1] ?? Number.POSITIVE_INFINITY
-  const named = scanToml(content).entries.find(({ path, line }) => path[1] === key && line >= from && line < to)
-  return key === undefined ? from : (named?.line ?? from)
+  const entry = scanToml(content).entries.find(({ path, line }) => path[1] === key && line >= from && line < to)
+  return key === undefined ? from : (entry?.line ?? from)
 }
 
-/** Far beyond what a person writes; each rule is looked at for every request. */
+/** Far more than a person writes; every request is compared with each rule. */
 const MAX_BYTES = 256 * 1024
 
-/** The text of a rules file; empty when there is none. */
+/** The text of a rules file; empty if there is none. */
 export function readRules(file: string, { mustExist = false } = {}): string {
   try {
-    const found = statSync(file)
+    const info = statSync(file)
     // Opening a pipe would wait for a writer for ever.
-    if (!found.isFile()) throw new Error('it is no regular file')
-    if (found.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
+    if (!info.isFile()) throw new Error('it is no regular file')
+    if (info.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
@@ -107,12 +107,12 @@ export function userRulesFile({ home }: Pick<AppPaths, 'home'>): string {
   return join(home, 'rules.toml')
 }
 
-/** Where a project's rules are written when it has none yet. */
+/** The file for a project's rules if it has none yet. */
 export function projectRulesFile(project: string): string {
   return join(project, '.perpetualcc', 'rules.toml')
 }
 
-/** The nearest rules file at or above a project, below the home directory: what lies there is the person's own. */
+/** The nearest rules file at or above a project, but below the home directory: a file there would be the person's own. */
 export async function findProjectRules(paths: Pick<AppPaths, 'home'>, project: string): Promise<string | undefined> {
   const home = resolve(homedir())
   for (let at = resolve(project); at !== home; at = dirname(at)) {
@@ -123,7 +123,7 @@ export async function findProjectRules(paths: Pick<AppPaths, 'home'>, project: s
   return undefined
 }
 
-/** What cannot be looked at counts as there: then it is refused with its reason and not passed over. */
+/** A file that cannot be accessed counts as existing, so that it is refused with a reason and not ignored. */
 async function exists(file: string): Promise<boolean> {
   return stat(file).then(
     () => true,

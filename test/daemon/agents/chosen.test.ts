@@ -12,7 +12,7 @@ import { tempDir } from '../../support/world.ts'
 const AGENT = fileURLToPath(new URL('../../agents/acp/scripted-agent.ts', import.meta.url))
 const COMMAND = `${process.execPath} ${AGENT}`
 
-/** The daemon's parts over the real driver of ACP, with an agent of the person's own called "mine"; claude follows a script. */
+/** The daemon's parts with the real ACP driver and a user-defined agent called "mine"; claude follows a script. */
 async function worldWithMine(t: TestContext, script: AgentScript = { prompt: SAYS_DONE }) {
   const drivers = openDrivers(() => undefined)
   t.after(() => drivers[Symbol.asyncDispose]())
@@ -22,7 +22,7 @@ async function worldWithMine(t: TestContext, script: AgentScript = { prompt: SAY
     wanted.push(each)
     return each.agent.kind === 'custom' ? drivers.get(each) : agent.driver
   })
-  // Its script is part of this project, which a sandbox hides; and one that stands would hold it.
+  // Its script is part of this project, which a sandbox would hide; on a machine that has one, the agent would run inside it.
   const settings: Record<string, string> = { PCC_AGENTS_ENV: 'ACP_*', PCC_AGENTS_SANDBOX: 'off' }
   const config = join(tempDir(t), 'config.toml')
   writeFileSync(config, `[agents.custom.mine]\ncommand = ${JSON.stringify(COMMAND)}\n`)

@@ -10,7 +10,7 @@ import type { AgentScript } from '../../agents/acp/scripted-agent.ts'
 import { agentEnv, gitProject, tempDir } from '../../support/world.ts'
 import { startDaemon } from '../daemon-process.ts'
 
-// kill -9 of the daemon around the moment in which a task changes hands, from the real Claude Code to an agent that speaks ACP.
+// kill -9 of the daemon around the moment in which a task passes from the real Claude Code to an agent that speaks ACP.
 
 const SCENARIO = JSON.stringify({
   conversations: [
@@ -28,7 +28,7 @@ const SECOND: AgentScript = { prompt: [{ say: 'Done.' }, { answer: { stopReason:
 const AGENT = fileURLToPath(new URL('../../agents/acp/scripted-agent.ts', import.meta.url))
 
 const LIVES = [
-  // Before the change is written, after it was, and with the second at work.
+  // Before the change is written, after it, and while the second agent is at work.
   ['settle.before-commit', 'resume.before-claim', 'open.after-agent'],
   ['settle.after-commit'],
 ]

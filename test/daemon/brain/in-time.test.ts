@@ -15,7 +15,7 @@ ${STEPS.map(step => `      - tools: [${ask(step)}]`).join('\n')}
         text: Done.
 `
 
-/** Of a question that the rules know; what the machine does beside it must not count, so the best of several is taken. */
+/** The time for a question that the rules know. Other load on the machine must not count, so the best of several is taken. */
 const MOST_MS = 50
 
 test('from the question to the answer of the rules it takes less than 50 ms', async t => {

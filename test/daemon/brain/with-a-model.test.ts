@@ -26,7 +26,7 @@ conversations:
       - text: Done.
 `
 
-/** Settings as a shell would have them. */
+/** Settings as environment variables. */
 function variables(settings: object): Record<string, string> {
   return Object.fromEntries(
     Object.entries(settings).map(([key, value]) => [`PCC_${key.toUpperCase().replaceAll('.', '_')}`, String(value)]),

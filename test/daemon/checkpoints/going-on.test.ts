@@ -60,7 +60,7 @@ async function stopped(t: TestContext): Promise<AgentSessions & { id: string }> 
   return { ...world, id }
 }
 
-/** Goes on with the session and gives the first prompt that the model heard. */
+/** Resumes the session and returns the first prompt that the model got. */
 async function heardOnResume(world: AgentSessions & { id: string }, from?: string): Promise<string> {
   const before = world.simulator.requests.length
   const body = { env: world.env, ...(from !== undefined && { from }) }

@@ -6,7 +6,7 @@ import { bodiesOf } from '../agent-sessions.ts'
 import { sharedDaemon } from '../shared-daemon.ts'
 import { realWorld } from './real-world.ts'
 
-// The real Claude Code with a scripted model: what it says of its work does not count, what it left does.
+// The real Claude Code with a scripted model: what it claims does not count, what it left in the worktree does.
 
 const shared = sharedDaemon()
 

@@ -6,7 +6,8 @@ import { bodiesOf } from '../agent-sessions.ts'
 import { sharedDaemon } from '../shared-daemon.ts'
 import { realWorld } from './real-world.ts'
 
-// The real Claude Code with a scripted model, in worktrees: what it does to what git ignores, and to what another has landed.
+// The real Claude Code with a scripted model, in worktrees: what happens to files that git ignores, and to work that another task has
+// landed.
 
 const shared = sharedDaemon()
 

@@ -7,13 +7,13 @@ import { openSimulator, type Simulator } from '../../../src/simulator/open.ts'
 import { agentEnv, bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import type { DaemonProcess } from '../daemon-process.ts'
 
-/** A project with git, the real Claude Code and a scripted model; whichever daemon is asked. */
+/** A git project with the real Claude Code and a scripted model, for any daemon. */
 export interface RealWorld {
   simulator: Simulator
   project: string
   git(...args: string[]): string
   add(daemon: DaemonProcess, title: string, more?: object): Promise<string>
-  /** Starts a run; its id. */
+  /** Starts a run and returns its id. */
   begin(daemon: DaemonProcess, more?: object): Promise<string>
   /** Resolves with a run when it has ended. */
   over(daemon: DaemonProcess, id: string): Promise<RunDetail>
@@ -21,7 +21,7 @@ export interface RealWorld {
   work(daemon: DaemonProcess, id: string): Promise<TaskWork>
 }
 
-/** Opens one with a scenario and the files of the project. */
+/** Opens such a project with a scenario and files. */
 export async function realWorld(t: TestContext, scenario: string, files: Record<string, string>): Promise<RealWorld> {
   const simulator = await openSimulator({ text: scenario })
   t.after(() => simulator.close())

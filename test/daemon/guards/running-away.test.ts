@@ -51,7 +51,7 @@ test('a real agent that circles, overspends or grows is stopped softly, with a r
 
   assert.match(await reason(spending), /^The session's budget of 0\.10 usd is spent \(0\.1\d usd\)/)
   const asked = simulator.requests.filter(({ conversation }) => conversation === 'spends').length
-  // The agent may have asked once more before it was told, on a crowded machine.
+  // On a busy machine the agent may have asked once more before it was stopped.
   assert.ok(asked === 2 || asked === 3, `the cost was known in the middle of the turn: ${asked} requests`)
   const { body } = await daemon.call<BudgetView>('GET', '/budget')
   const own = body.scopes.find(({ scope, key }) => scope === 'session' && key === spending.id)

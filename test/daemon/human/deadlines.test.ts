@@ -36,7 +36,7 @@ const ASKING = {
 } satisfies Record<string, [task: string, settings: Record<string, string>]>
 type Name = keyof typeof ASKING
 
-/** What a row is when its deadline is past, besides that. */
+/** What else is true of a row when its deadline has passed. */
 const MEANWHILE: Partial<Record<Name, object>> = {
   suggested: { context: JSON.stringify({ suggestion: { answer: ['blue'], confidence: 0.6, by: 'rules' } }) },
   unsuggested: { context: '{}' },
@@ -44,7 +44,7 @@ const MEANWHILE: Partial<Record<Name, object>> = {
   settled: { state: 'denied', verdict: 'deny', answered_by: 'deadline', answer_reason: 'it is too late' },
 }
 
-// All in one daemon and the one after it: to start two for each would cost more than everything else.
+// All cases share one daemon and its successor: two daemons per case would cost more than everything else.
 test('what nobody answers until its deadline is settled as the settings of its session say', async t => {
   const world = await agentSessions(t, SCENARIO)
   const names = Object.keys(ASKING) as Name[]
@@ -119,7 +119,7 @@ interface Held {
   row: EscalationView
 }
 
-/** In a project of its own: what several sessions of one project ask is one decision. */
+/** A session in a project of its own, because the same question of several sessions of one project is one decision. */
 async function waiting(t: TestContext, world: AgentSessions, name: Name): Promise<Held> {
   const [task, settings] = ASKING[name]
   const project = gitProject(t)
@@ -129,7 +129,7 @@ async function waiting(t: TestContext, world: AgentSessions, name: Name): Promis
   return { id, project, row: body.escalations[0] }
 }
 
-/** The daemon of a time when every deadline is past. */
+/** A daemon whose clock is past every deadline. */
 async function pastDeadlines(t: TestContext, world: AgentSessions, held: Record<string, Held>): Promise<DaemonProcess> {
   world.daemon.child.kill('SIGTERM')
   await world.daemon.ended
@@ -137,7 +137,7 @@ async function pastDeadlines(t: TestContext, world: AgentSessions, held: Record<
     await using store = await openStore({ file: world.daemon.paths.database })
     for (const [name, { row }] of Object.entries(held)) {
       if (row.deadline === null) continue
-      // Asked just now: how long nobody answered is told, and a busy machine may have taken minutes to come here.
+      // Counts as asked just now: the message says how long nobody answered, and a busy machine may have needed minutes to get here.
       const now = Date.now()
       const past = { created_at: now, deadline: now, ...MEANWHILE[name as Name] }
       await store.transaction(tx =>

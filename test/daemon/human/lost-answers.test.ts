@@ -62,7 +62,7 @@ test('an answer that a daemon took and died with', async t => {
     )
   })
 
-  // Newest first: when the older one is done, the newer one has been looked at.
+  // Newest first: when the older session is done, the newer one has been handled.
   await t.test('does not take up a session that a person paused, and is kept for it', async () => {
     const { body } = await daemon.call('GET', `/sessions/${newer}`)
     assert.equal(body.status, 'paused')

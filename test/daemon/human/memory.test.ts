@@ -57,7 +57,7 @@ test('what a person answered once is remembered', async t => {
   })
 })
 
-/** A person was asked once and said blue. */
+/** A person was asked once and answered "blue". */
 async function answeredBlue(t: TestContext): Promise<AgentSessions> {
   const world = await agentSessions(t, SCENARIO)
   assert.equal(await nextTime(world), 'waiting_input')

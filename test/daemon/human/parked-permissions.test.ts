@@ -29,7 +29,7 @@ interface Waiting {
   number: number
 }
 
-/** A session whose dangerous call waits for a person, as decision 1 where the daemon is its own. */
+/** A session whose dangerous call waits for a person; it is decision 1 if the daemon is its own. */
 async function waiting(
   t: TestContext,
   task = 'Please make the file',

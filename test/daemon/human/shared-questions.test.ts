@@ -59,7 +59,7 @@ test('who cannot go on with the shared answer is asked again under a number of i
   const first = await world.start('paint it')
   const other = await world.start('paint it', { env: { ...world.env, ANTHROPIC_API_KEY: 'sk-ant-fake-other' } })
   for (const { id } of [first, other]) await parked(world.daemon, id)
-  world.daemon.child.kill('SIGKILL') // what was kept in memory is gone as well
+  world.daemon.child.kill('SIGKILL') // what was only in memory is lost as well
   await world.daemon.ended
   const daemon = await startDaemon(t, { home: world.daemon.home })
   const answer = (number: number, env: Record<string, string>) =>

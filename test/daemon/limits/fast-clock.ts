@@ -1,4 +1,4 @@
-/** Loaded into a daemon before anything else: its clock shows a minute for every second. Timers are not touched. */
+/** Loaded into a daemon before anything else: its clock runs a minute per second. Timers are not changed. */
 const now = Date.now
 const start = now()
 

@@ -38,7 +38,7 @@ test('a daemon that is killed while an account is shut keeps it shut, lets anoth
   assert.ok((ended_at ?? 0) < opens, `the other account was at work while the first was shut (${ended_at} < ${opens})`)
   assert.equal((await daemon.call<SessionView>('GET', `/sessions/${id}`)).body.status, 'rate_limited')
 
-  // Nobody brings an environment: it was kept.
+  // Nobody passes an environment: the stored one is used.
   await viewWhen(daemon, id, isComplete)
   const own = world.simulator.requests.slice(killedAt).filter(({ session }) => session === vendor_id)
   assert.ok(own.length > 0)

@@ -7,7 +7,7 @@ import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.t
 import { viewWhen } from '../daemon-process.ts'
 import { all, closedUntil, isComplete, isLimited, limitFor, openVendor, otherAccount } from './gated.ts'
 
-/** Asked by one session alone: what several ask is one decision. */
+/** Each session asks its own question, because the same question of several sessions is one decision. */
 const taskOf = (name: string) => `user authentication, ${name}`
 const questionOf = (name: string) => `Which database for ${taskOf(name)}?`
 
@@ -42,7 +42,7 @@ conversations:
         text: This is never said in the first conversation.
 `
 
-/** The session of this name as it waits for its limit, its question answered before. */
+/** The session of this name while it waits for its limit, with its question already answered. */
 async function limitedSession(world: AgentSessions, name: string): Promise<SessionView> {
   const { daemon } = world
   const env = otherAccount(world, name)
@@ -67,7 +67,7 @@ function newestCheckpoint({ daemon }: AgentSessions, { id }: SessionView): strin
   return join(dir, files.at(-1) ?? '')
 }
 
-/** What is told when all that is left is the checkpoint of the limit. */
+/** The prompt when only the checkpoint of the limit is left. */
 const atTheLimit = (name: string) => [
   'CONTEXT RESTORATION:',
   `| ${taskOf(name)}`,
@@ -118,7 +118,7 @@ test('a conversation that is lost while its account is shut goes on after the re
       assert.ok(heard(session).includes(part), `${part} is not in ${heard(session)}`)
     assert.match((await notesOf(world, session)).join(), /record of the conversation is gone or damaged/)
   }
-  // The one before was written when the question was asked: all but the answer stands in it.
+  // The checkpoint before that was written when the question was asked: it has everything but the answer.
   for (const [session, file, problem] of [
     [half, halved, /passed over/],
     [newer, later, /passed over: a newer pcc wrote it \(version 99/],

@@ -9,7 +9,7 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const seconds = (ms: number) => Math.ceil(ms / 1000)
 
-/** What the vendor says, and when the account is expected to open, both counted from now. */
+/** What the vendor reports, and when the account is expected to open, both counted from now. */
 const ODD = {
   past: { fault: (now: number) => `{ kind: limit, resets: ${seconds(now - DAY)} }`, source: 'probe', opens: MINUTE },
   none: { fault: () => '{ kind: rate_limit, retry_after: 3600 }', source: 'probe', opens: MINUTE },
@@ -61,7 +61,7 @@ ${Object.entries(ODD)
   const [soon] = started.slice(-1)
   assert.ok(soon)
   await viewWhen(world.daemon, soon.id, isComplete)
-  // Seconds have passed, and nobody has knocked again.
+  // Seconds have passed, and nobody has called the vendor again.
   for (const name of Object.keys(ODD)) {
     assert.equal(world.simulator.requests.filter(({ prompt }) => prompt === `Use account ${name}`).length, 1, name)
   }

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
 
-/** The limit is met by one session while two others are in the middle of a command. */
+/** One session hits the limit while two others are in the middle of a command. */
 function scenario(until: number): string {
   const limit = `{ kind: limit, window: five_hour, until: ${Math.ceil(until / 1000)} }`
   const worker = (name: string) => `
@@ -38,7 +38,7 @@ test('three sessions of one account meet a limit: not one call while it lasts, t
   for (const view of await Promise.all(waiting)) {
     assert.ok((view.resumes_at ?? 0) > reset - 1_000, 'each waits for the reset')
   }
-  // What was in flight was finished, and nobody but the first had to be told no.
+  // Calls in flight were finished, and only the first session was refused.
   assert.deepEqual(
     ['a.1', 'b.1', 'c.1', 'a.2', 'b.2', 'c.2'].map(file => existsSync(join(world.project, file))),
     [true, true, true, false, false, false],
@@ -51,7 +51,7 @@ test('three sessions of one account meet a limit: not one call while it lasts, t
     later.filter(({ time }) => time < reset),
     [],
   )
-  // The agents remember: their next requests hold the whole conversation, and no task was done by the limit's text.
+  // The agents remember: their next requests contain the whole conversation, and the text of the limit completed no task.
   for (const name of ['a', 'b', 'c']) {
     assert.ok(
       later.some(({ body }) => JSON.stringify(body).includes(`touch ${name}.1`)),

@@ -53,9 +53,9 @@ test('sessions.keep_environment keeps what the agent was started with in a priva
     [],
     'neither in the database nor in a log',
   )
-  // Without the file it is known to this daemon alone, which is enough while it lives.
+  // Without the file only this daemon knows it, which is enough while it lives.
   for (const { id } of [a, b]) await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
-  // A completed session is told of while its agent is still leaving; nobody tells when it has left.
+  // The completion of a session is reported while its agent is still exiting; there is no event for the exit.
   while (readdirSync(dir).length > 0) await new Promise(resolve => setTimeout(resolve, 10))
 })
 

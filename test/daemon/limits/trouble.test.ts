@@ -8,7 +8,7 @@ import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.t
 import { viewWhen } from '../daemon-process.ts'
 import { sharedDaemon } from '../shared-daemon.ts'
 
-/** Tries follow one another at once; `decide` is tested for how long they wait. */
+/** Retries follow at once; how long they wait is tested with `decide`. */
 const AT_ONCE = { shared: sharedDaemon({ env: { PCC_SESSIONS_RETRY_SECONDS: '0' } }) }
 
 const STORM = `
@@ -26,7 +26,7 @@ conversations:
   - { match: a wrong key, turns: [{ fault: forbidden }] }
 `
 
-/** The agent shortens a conversation by itself first, which fails here; then it is told to. */
+/** The agent first compacts a conversation by itself, which fails here; then it is asked to. */
 const TOO_LONG = `
 conversations:
   - match: "[earlier conversation truncated"
@@ -51,7 +51,7 @@ async function pending({ daemon }: AgentSessions): Promise<Escalation[]> {
   return (await daemon.call<{ escalations: Escalation[] }>('GET', '/escalations')).body.escalations
 }
 
-/** The session after its last try. */
+/** The session after its last retry. */
 function givenUp({ daemon }: AgentSessions, id: string): Promise<SessionView> {
   return viewWhen(daemon, id, view => view.status === 'paused' && view.resumes_at === null)
 }

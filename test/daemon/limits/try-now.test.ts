@@ -19,7 +19,7 @@ conversations:
     turns: [{ text: The other task is done. }]
 `
 
-/** Two sessions of one account wait for a reset that is days away; the older one has met the limit. */
+/** Two sessions of one account wait for a reset that is days away; the older one has hit the limit. */
 async function twoWaiting(world: AgentSessions): Promise<{ older: string; newer: string }> {
   const older = await world.start('Please do the long task')
   await viewWhen(world.daemon, older.id, isLimited)

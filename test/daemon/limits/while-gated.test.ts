@@ -28,7 +28,7 @@ const question = (text: string) => `
                   options: [{ label: Red, description: warm }, { label: Blue, description: cold }]
       - text: "I was told: {{last_tool_result}}"`
 
-/** One of them meets the limit; the others ask, are paused, or are only just started. */
+/** One of them hits the limit; the others ask, are paused, or have just been started. */
 const SCENARIO = `
 conversations:
   - match: meet the limit
@@ -83,7 +83,7 @@ test('whatever a session of a shut account waits for, it makes no call; what a p
   const opens = closing.until
   openVendor(world)
 
-  // The question that stands at a terminal is answered: its agent hears it, and stops before it calls.
+  // The question at a terminal is answered: its agent gets the answer, and stops before it calls the model.
   await answer(world, asked, 'Which colour at the terminal?')
   await viewWhen(daemon, attached.id, isLimited)
   terminal.close()
@@ -97,7 +97,7 @@ test('whatever a session of a shut account waits for, it makes no call; what a p
     assert.match(view.reason ?? '', /5-hour limit/)
   }
   const late = await starting
-  // On a fast machine it was done before the limit was met.
+  // On a fast machine it was done before the limit was hit.
   await viewWhen(daemon, late.id, view => isLimited(view) || isComplete(view))
   assert.ok(Date.now() < opens, 'all of this happened while the account was shut')
   await using store = await openStore({ file: daemon.paths.database })
@@ -106,10 +106,10 @@ test('whatever a session of a shut account waits for, it makes no call; what a p
     assert.deepEqual([row?.agent_pid, row?.marker], [null, null], 'no process waits with it')
   }
 
-  // The oldest goes on by itself. The others would follow one after the other; a person may be quicker once it is open.
+  // The oldest resumes by itself. The others would follow one after the other; a person may be quicker once the gate is open.
   await viewWhen(daemon, meets.id, isComplete)
   assert.deepEqual(callsWhileClosed(simulator.requests, closing), [])
-  // Of those who waited for something nobody called even before we heard of the limit.
+  // The sessions that waited for something did not call the model, not even before we heard of the limit.
   const called = callsAfterRefusal(simulator.requests, closing).filter(({ prompt }) => !/the limit is met/.test(prompt))
   assert.deepEqual(called, [])
   const ids = [meets, attached, nobody, paused, late, started].map(({ id }) => id)

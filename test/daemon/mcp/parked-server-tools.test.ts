@@ -36,7 +36,7 @@ conversations:
 `
 const shared = sharedDaemon({ env: { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' } })
 
-/** A session that waits for a word about its call of the server. */
+/** A session that waits for an answer about its call of the server. */
 async function waiting(t: TestContext, task: string) {
   const world = await agentSessions(t, SCENARIO, { shared })
   const config = world.env['CLAUDE_CONFIG_DIR'] ?? ''
@@ -79,7 +79,7 @@ test('a yes to a call of a server is for no other call of it', async t => {
   assert.deepEqual(await calledWith(world, id), [])
 })
 
-/** What the server was called with, as the agent heard of it. */
+/** The arguments of the server's call, as the agent saw them. */
 async function calledWith(world: AgentSessions, id: string): Promise<string[]> {
   const finished = bodiesOf(await world.log(id), 'tool.finished')
   return finished.filter(({ output }) => output === 'the server was called').map(({ target }) => target)

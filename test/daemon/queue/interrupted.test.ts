@@ -7,7 +7,7 @@ import type { AddedTask } from '../../../src/domain/task.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
 
-/** The first task lasts until the file `go` is there. */
+/** The first task lasts until the file `go` exists. */
 const SCENARIO = `
 conversations:
   - match: the first job

@@ -10,7 +10,7 @@ import { sharedDaemon } from '../shared-daemon.ts'
 
 const shared = sharedDaemon()
 
-/** The first task lasts until the file `go` is there. */
+/** The first task lasts until the file `go` exists. */
 const SCENARIO = `
 conversations:
   - match: the first job

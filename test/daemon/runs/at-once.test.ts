@@ -33,7 +33,7 @@ async function world(t: TestContext, words: string[], { git = true } = {}) {
     const { attempts } = await made.detail(id)
     return attempts.filter(({ outcome }) => outcome === null).map(({ title }) => title)
   }
-  /** The run, once it says why nothing begins. */
+  /** The run, once it says why no task starts. */
   const heldUp = async (id: string) => {
     for (;;) {
       const now = await made.detail(id)

@@ -5,7 +5,7 @@ import { runWorld } from './run-world.ts'
 
 const FAILED: Turn = { failure: { kind: 'refusal', message: 'it will not' } }
 
-/** The agent meets what stands under the task's name, in order; then it does the task. */
+/** The agent gets the outcomes listed under the task's name, in order; then it does the task. */
 function meeting(script: Record<string, Turn[]>) {
   return scriptedAgent(
     prompt =>

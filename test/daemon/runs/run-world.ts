@@ -7,15 +7,15 @@ import { tempDir } from '../../support/world.ts'
 
 export interface RunWorld extends ScriptedWorld {
   project: string
-  /** Adds a task, after others by name; its id. */
+  /** Adds a task, after others by name, and returns its id. */
   add(
     title: string,
     more?: { after?: string[]; feature?: string; priority?: number; max_retries?: number; paths?: string[] },
   ): Promise<string>
-  /** Starts a run; its answer. */
+  /** Starts a run and returns the reply. */
   run(more?: object): Promise<RunDetail>
   detail(id: string): Promise<RunDetail>
-  /** Resolves with the run when an event fits. */
+  /** Resolves with the run when an event matches. */
   since(id: string, match: (event: StoredEvent) => boolean): Promise<RunDetail>
   /** Resolves with the run when it has ended. */
   over(id: string): Promise<RunDetail>

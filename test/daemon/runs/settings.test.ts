@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
 import { runWorld } from './run-world.ts'
 
-/** The models of the attempts of a run over three tasks, the first of which fails once; and how it ended. */
+/** The models of the attempts in a run of three tasks, the first of which fails once, and how the run ended. */
 async function attempted(t: TestContext, settings: Record<string, string>) {
   let failures = 1
   const refused = { failure: { kind: 'refusal', message: 'no' } } as const

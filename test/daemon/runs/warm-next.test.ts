@@ -6,17 +6,17 @@ import type { OpenSession } from '../../../src/domain/session.ts'
 import { type ScriptedAgent, scriptedAgent, type Turn } from '../../supervisor/session/scripted-agent.ts'
 import { runWorld } from './run-world.ts'
 
-// While a task of a run works, the agent of the next one is started; a process that nobody will take is not kept.
+// While a task of a run is at work, the agent of the next one is started; a process that will not be used is not kept.
 
 interface Warmed {
   agent: ScriptedAgent
   /** Every process that was started ahead of time. */
   started: OpenSession[]
-  /** Markers of those that wait. */
+  /** Markers of the processes that wait. */
   waiting: Set<string>
-  /** By which of them a session was opened. */
+  /** The processes with which a session was opened. */
   taken: string[]
-  /** Resolves when so many have been started; with the last. */
+  /** Resolves with the last one when so many have been started. */
   warm(count: number): Promise<OpenSession>
 }
 

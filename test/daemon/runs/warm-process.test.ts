@@ -41,9 +41,9 @@ async function digging(t: TestContext, tasks: string[]) {
       const body = { project, target: { kind: 'project' }, env, ...more }
       return (await daemon.call<RunDetail>('POST', '/runs', { body })).body.id
     },
-    /** Lets the command that reads the gate come to its end. */
+    /** Lets the command that reads the gate end. */
     open: () => writeFile(gate, 'open'),
-    /** The process that waits, once it is ready, and its marker. */
+    /** The waiting process, once it is ready, and its marker. */
     async waiting() {
       const [marker = ''] = await until(async () => {
         const [noted] = markers.all()
@@ -61,7 +61,7 @@ async function digging(t: TestContext, tasks: string[]) {
   }
 }
 
-/** Asks until something comes. */
+/** Polls until there is a value. */
 async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   const deadline = Date.now() + 60_000
   for (;;) {

@@ -64,13 +64,13 @@ test('a task of a run works in a worktree of its own, on a branch of its own, un
   const settings = join(project, '.claude/settings.json')
   writeFileSync(settings, JSON.stringify(hook('true')))
   await grantTrust(daemon.paths, await trustStatus(daemon.paths, project))
-  // What another agent committed: the checkout of the person still has what they agreed to.
+  // Another agent committed this; the person's checkout still has what they agreed to.
   const evil = join(project, 'hook-ran.txt')
   writeFileSync(settings, JSON.stringify(hook(`touch ${evil}`)))
   commitAll(project, 'an agent was here')
   writeFileSync(settings, JSON.stringify(hook('true')))
   const task = await add('write one')
-  // The person's checkout has changes, and nothing is merged under those.
+  // The person's checkout has changes, so nothing is merged into it.
   const { attempts, outcome } = await run({ settings: { PCC_MERGE_MODE: 'off' } })
   assert.equal(outcome, 'complete')
   const [attempt] = attempts
@@ -102,7 +102,7 @@ test('with execution.parallel two tasks of a run are done at once, each in a wor
     ['one.txt', 'two.txt'].map(file => existsSync(join(project, file))),
     [true, true],
   )
-  // A branch is deleted once it is merged, which happens after that was told.
+  // A branch is deleted after the merge was reported.
   while (git('branch', '--list', 'pcc/*') !== '') await new Promise(resolve => setTimeout(resolve, 20))
   assert.deepEqual([merged, unmerged], [2, 0])
 })

@@ -8,7 +8,7 @@ import { startDaemon } from '../daemon-process.ts'
 test('what a killed daemon had compiled is there for the next one', async t => {
   const cache = tempDir(t)
   const daemon = await startDaemon(t, { script: SOURCE_DAEMON_SCRIPT, env: { NODE_COMPILE_CACHE: cache } })
-  // An answer is given after everything that belongs to the start.
+  // The daemon answers only after everything that belongs to its start.
   assert.equal((await daemon.call('GET', '/health')).status, 200)
   daemon.child.kill('SIGKILL')
   await daemon.ended

@@ -4,8 +4,8 @@ import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { runDaemon } from '../../../src/daemon/main.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 
-// A daemon whose standard output became somebody else's as it was closed: another thread was opening a file in that moment. The
-// number is free when that file is closed, and the next client gets it. When the daemon is to leave, it fails.
+// A daemon whose descriptor 1 was taken by another thread that opened a file in the moment when standard output was closed. When
+// that file is closed, the number is free and the next client gets it. The daemon fails when it is to stop.
 
 const close = fs.closeSync
 fs.closeSync = fd => {

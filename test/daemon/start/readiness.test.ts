@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { bareEnv, COMPILED, tempDir } from '../../support/world.ts'
 
-/** One of them gets the lowest number that is free; a file that is open for a moment may have it before. */
+/** One of them gets the lowest free descriptor; a file that is open for a moment may have it first. */
 const CLIENTS = 8
 
 test('a daemon that fails after it was ready says so to nobody but standard error: descriptor 1 may be a client by then', async t => {
@@ -23,7 +23,7 @@ test('a daemon that fails after it was ready says so to nobody but standard erro
   assert.deepEqual(JSON.parse(line), { ready: true, pid: child.pid })
   const clients = Array.from({ length: CLIENTS }, () => connect(appPathsFor({ env }).socket))
   await Promise.all(clients.map(client => once(client, 'connect')))
-  // Answered: the daemon has taken all those before it, in their order.
+  // When this one is answered, the daemon has accepted all earlier ones, in order.
   const last = connect(appPathsFor({ env }).socket)
   last.write('GET / HTTP/1.1\r\nhost: pcc\r\n\r\n')
   await once(last, 'data')

@@ -17,7 +17,7 @@ import { tempDir } from '../../support/world.ts'
 
 const PATH = '/usr/bin:/bin'
 
-/** A process that waits, ended with the test; `orphan`: whoever started it is gone. */
+/** A process that waits and is ended with the test; with `orphan` the process that started it is gone. */
 async function sleeper(t: TestContext, { cwd = '/', env = {}, orphan = false }) {
   const script = orphan ? 'sleep 600 & echo $!' : 'echo $$; exec sleep 600'
   const child = spawn('/bin/sh', ['-c', script], { cwd, env: { PATH, ...env }, stdio: ['ignore', 'pipe', 'ignore'] })

@@ -14,7 +14,7 @@ import { launch, startDaemon } from '../daemon-process.ts'
 
 const NOBODY = 65534
 
-/** A daemon that has loaded all it needs, and then is somebody who may not write to the home; root would ignore its modes. */
+/** A daemon that loads all it needs and then becomes a user who may not write to the home; root would ignore the file modes. */
 async function startWithoutRights(t: TestContext, home: string) {
   const src = join(import.meta.dirname, '../../../src')
   const program = `

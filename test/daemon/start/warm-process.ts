@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Marker, sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 
-/** Waits for the process that is started ahead of time for a session: only the system tells of it. */
+/** Waits for the process that is started ahead of time for a session: only the process table shows it. */
 export async function warmProcess(database: string, id: string): Promise<Marker> {
   const marker = sessionMarker(markerOf(database, id))
   const deadline = Date.now() + 90_000

@@ -70,7 +70,7 @@ function stateOf(seat: string): string {
   return readFileSync(join(config, 'sessions', `${pid}.json`), 'utf8')
 }
 
-/** What another process does to files tells nobody. */
+/** Polls, because there is no event for changes that another process makes to files. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise(resolve => setTimeout(resolve, 50))
 }

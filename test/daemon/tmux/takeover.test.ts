@@ -31,7 +31,7 @@ test('a person who takes the terminal is asked there and types there; calls are 
   await stream.until(({ kind }) => kind === 'permission.decided')
   const taken = await daemon.call('POST', `/sessions/${id}/takeover`)
   assert.deepEqual([taken.status, taken.body.taken_over], [200, true])
-  // Its own dialog waits for the person: nothing that is asked of pcc presses a key in it.
+  // The agent's own dialog waits for the person: no request to pcc presses a key in it.
   await stream.until(({ kind }) => kind === 'tool.finished')
   await waitsForPerson(join(daemon.paths.run, 'tmux', id))
   const said = await daemon.call('POST', `/sessions/${id}/prompt`, { body: { text: 'Go on' } })
@@ -82,7 +82,7 @@ test('where tmux is missing, a session in it is refused with how to get it, befo
   assert.deepEqual((await daemon.call('GET', '/sessions')).body.sessions, [])
 })
 
-/** The agent says so itself, in a file that another process writes. */
+/** The agent reports it in a file that another process writes. */
 async function waitsForPerson(seat: string): Promise<void> {
   const { config, pid } = JSON.parse(readFileSync(join(seat, 'window.json'), 'utf8'))
   while (!/"status":\s*"waiting"/.test(readFileSync(join(config, 'sessions', `${pid}.json`), 'utf8')))
@@ -93,7 +93,7 @@ function hasAnswer(events: StoredEvent[]): boolean {
   return bodiesOf(events, 'tool.finished').some(({ output }) => /SQLite/.test(output ?? ''))
 }
 
-/** A dialog that is being drawn takes no key yet. */
+/** A dialog that is still being drawn accepts no key. */
 async function pressUntil(
   press: () => void,
   log: () => Promise<StoredEvent[]>,

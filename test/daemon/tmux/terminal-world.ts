@@ -10,11 +10,11 @@ import { type AgentSessions, agentSessions } from '../agent-sessions.ts'
 
 export interface TerminalWorld extends AgentSessions {
   start(task: string, more?: Partial<StartSession>): Promise<SessionView>
-  /** A word to the tmux server of this world's daemon. */
+  /** Runs a command of the daemon's tmux server. */
   tmux(...args: string[]): string
 }
 
-/** A daemon with agents in tmux. Its server is ended first of all, while its socket is there, whatever became of the daemon. */
+/** A daemon with agents in tmux. Cleanup ends the tmux server first, while its socket exists, whatever became of the daemon. */
 export async function terminalWorld(t: TestContext, scenario: string): Promise<TerminalWorld> {
   const home = mkdtempSync(join(tmpdir(), 'pcc-test-'))
   const socket = tmuxSocket(appPathsFor({ env: { PCC_HOME: `${home}/pcc` } }).socket)
@@ -23,7 +23,7 @@ export async function terminalWorld(t: TestContext, scenario: string): Promise<T
     try {
       tmux('kill-server')
     } catch {
-      // it goes by itself with its last window
+      // The server has ended by itself with its last window.
     }
   })
   const world = await agentSessions(t, scenario, { home })

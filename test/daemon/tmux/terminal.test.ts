@@ -40,7 +40,7 @@ test('an agent in tmux is told its task, each of its calls is judged, and its en
     ],
   )
   assert.equal(existsSync(join(world.project, 'forbidden')), false)
-  // Nobody was there to answer: the window is closed, and the answer is told in a new one.
+  // Nobody was there to answer: the window is closed, and the answer is given in a new one.
   assert.deepEqual(
     bodiesOf(events, 'turn.ended').map(({ outcome, denials }) => [outcome, denials]),
     [['parked', 2]],

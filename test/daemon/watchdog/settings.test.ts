@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { tempDir } from '../../support/world.ts'
 import { startDaemon } from '../daemon-process.ts'
 
-/** Makes the daemon's event loop stand still when told to. */
+/** Makes the daemon's event loop hang on request. */
 const STALL = `process.on('SIGUSR2', function standStill() { for (;;) {} })`
 
 test('daemon.watchdog_seconds and data.min_free_mb: a daemon refuses new work on a full disk, and is ended when it stands still', async t => {

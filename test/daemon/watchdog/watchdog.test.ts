@@ -14,7 +14,7 @@ import { bareEnv, tempDir } from '../../support/world.ts'
 const WATCHDOG = fileURLToPath(new URL('../../../src/daemon/watchdog/watchdog.ts', import.meta.url))
 const LIMIT_MS = 600
 
-/** A process under a watchdog that does the deed when told to by a line on its input. */
+/** A process under a watchdog that misbehaves when it gets a line on standard input. */
 async function watched(t: TestContext, deed: string) {
   const dir = tempDir(t)
   writeFileSync(join(dir, 'daemon.log'), 'the last line\n')
@@ -79,7 +79,7 @@ test('systemd is told that the daemon is ready, lives and stops, and nobody else
   assert.equal(lines[0], `@socket READY=1 MAINPID=${process.pid}`)
   assert.ok(lines.includes('@socket STOPPING=1'))
 
-  // Another one: a word that the first was told last may still be on its way.
+  // A second listener, because the last message to the first one may still be on its way.
   const quiet = fakeSystemd(t)
   for (const other of [
     { ...quiet.env, NOTIFY_SOCKET: undefined },
@@ -92,7 +92,7 @@ test('systemd is told that the daemon is ready, lives and stops, and nobody else
   assert.deepEqual(readFileSync(quiet.told, 'utf8').match(/WATCHDOG|READY/g), ['READY'])
 })
 
-/** What it is told stands in a file. */
+/** The messages are recorded in a file. */
 function fakeSystemd(t: TestContext) {
   const dir = tempDir(t)
   const told = join(dir, 'told')

@@ -5,7 +5,7 @@ import { budgetNotice, buildNotices, reportNotice } from '../../../src/human/not
 import { openStore } from '../../../src/store/open.ts'
 import { tempDir } from '../../support/world.ts'
 
-/** What is told of a run that ends so. */
+/** The notices for a run with this ending. */
 async function toldOf(t: TestContext, body: EventBody<'run.ended'>) {
   const store = await openStore({ file: `${tempDir(t)}/db` })
   t.after(() => store.close())

@@ -6,19 +6,19 @@ import type { NotifyMessage, SendResult } from '../../../src/human/notify/notice
 import { notifyWorld, settingsWith } from './notify-harness.ts'
 
 export interface DeliverySteps {
-  /** Several come at the same moment. */
+  /** Adds several notices at the same moment. */
   ask(...questions: string[]): Promise<void>
-  /** Every message that arrived so far, once all that is due was tried. */
-  told(): Promise<NotifyMessage[]>
+  /** Every message that has arrived so far, after all that is due was tried. */
+  sent(): Promise<NotifyMessage[]>
   move(ms: number): Promise<void>
   moveTo(time: number): Promise<void>
-  /** What the channel says to a message from now on. */
+  /** Sets the channel's result for messages from now on. */
   reply(sent: (message: NotifyMessage) => SendResult): void
   /** A person answers the decision of this number. */
   answer(number: number): Promise<void>
 }
 
-/** One channel with a question that waits, and a clock that only the test moves. */
+/** One channel with a waiting question, and a clock that only the test moves. */
 export async function deliverSteps(t: TestContext, values: Partial<Values>, from = Date.now()): Promise<DeliverySteps> {
   const world = await notifyWorld(t)
   const { store } = world
@@ -83,7 +83,7 @@ export async function deliverSteps(t: TestContext, values: Partial<Values>, from
         store.escalations.answer(number, { answer: ['SQLite'], by: 'human', at: now, from: 'open' }, tx),
       )
     },
-    async told() {
+    async sent() {
       while ((await store.outbox.due('ntfy', now)).length > 0) await new Promise(resolve => setTimeout(resolve, 2))
       return [...said]
     },

@@ -10,7 +10,7 @@ test('a session that stands still after failures is told with the number of its 
   const world = await notifyWorld(t)
   const ntfy = await receiver(t)
   world.start({ values: { 'notifications.ntfy.server': ntfy.url, 'notifications.ntfy.topic': 'work' } })
-  // As the supervisor does it: the session is paused, and the row says that a person is wanted.
+  // This is what the supervisor does: the session is paused, and the row asks for a person.
   const number = await openEscalations({ store: world.store, clock: systemClock }).record({
     ...{
       kind: 'error',

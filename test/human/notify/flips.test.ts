@@ -16,14 +16,14 @@ const COMPLETED: NewEvent = { ...of, kind: 'session.ended', body: { status: 'com
 const FAILED: NewEvent = { ...of, kind: 'session.ended', body: { status: 'error', reason: 'gone' } }
 const LIMIT: NewEvent = { ...of, kind: 'limit.hit', body: { message: 'limit' } }
 
-/** The kinds that are told with these settings, of one event of each kind. */
+/** The kinds of notices that these settings allow, from one event of each kind. */
 async function kindsTold(t: TestContext, values: Partial<Values>): Promise<string[]> {
   const world = await notifyWorld(t)
   const ntfy = await receiver(t)
   await world.park()
   await world.append(COMPLETED, FAILED, LIMIT)
   const topic = { 'notifications.ntfy.server': ntfy.url, 'notifications.ntfy.topic': 'x' }
-  // Long enough that nothing is said: what would be is looked at.
+  // Long enough that nothing is sent: the test looks at the outbox.
   const { stop } = world.start({ values: { ...topic, ...values }, times: { gatherMs: 600_000 } })
   const all = 1 + (await world.store.events({})).length
   while (values['notifications.enabled'] !== false && (await world.store.outbox.cursor('notifications')) !== all - 1) {
@@ -35,7 +35,7 @@ async function kindsTold(t: TestContext, values: Partial<Values>): Promise<strin
 
 test('each kind has a switch: notifications.on_question, .on_complete, .on_error, .on_rate_limit', async t => {
   const all = ['complete', 'error', 'question', 'rate_limit']
-  // With an open decision a failed session is told by that; here it is a question's, so the failure is the question's.
+  // A failed session with an open decision gets the notice of that decision; here the decision is a question.
   const told = await kindsTold(t, {})
   assert.deepEqual(new Set(told), new Set(all.filter(kind => kind !== 'error')))
   for (const [key, kind] of [
@@ -99,7 +99,7 @@ test('notifications.desktop and notifications.sound: shown with notify-send, wit
   assert.match(loud, /sound-name/)
   assert.match(still, /suppress-sound/)
   const steps = await deliverSteps(t, { 'notifications.sound': false })
-  assert.equal((await steps.told()).map(({ sound }) => sound).at(0), false)
+  assert.equal((await steps.sent()).map(({ sound }) => sound).at(0), false)
 })
 
 test('notifications.bell rings at attached terminals', async () => {
@@ -172,12 +172,12 @@ test('what comes in quiet hours is told in one message after them', async t => {
     new Date('2026-11-13T23:30').getTime(),
   )
   for (const n of [1, 2, 3, 4, 5]) await steps.ask(`Question ${n}?`)
-  assert.deepEqual(await steps.told(), [])
+  assert.deepEqual(await steps.sent(), [])
   await steps.moveTo(new Date('2026-11-14T06:59').getTime())
-  assert.deepEqual(await steps.told(), [])
+  assert.deepEqual(await steps.sent(), [])
   await steps.moveTo(new Date('2026-11-14T07:00').getTime())
   assert.deepEqual(
-    (await steps.told()).map(({ title }) => title),
+    (await steps.sent()).map(({ title }) => title),
     ['6 questions waiting'],
   )
 })
@@ -185,7 +185,7 @@ test('what comes in quiet hours is told in one message after them', async t => {
 test('notifications.remind_minutes and .reminders: what still waits is told again, later each time, and not for ever', async t => {
   const minute = 60_000
   const steps = await deliverSteps(t, { 'notifications.remind_minutes': 30, 'notifications.reminders': 2 })
-  const titles = async () => (await steps.told()).map(({ title }) => title.split(' (')[0])
+  const titles = async () => (await steps.sent()).map(({ title }) => title.split(' (')[0])
   assert.deepEqual(await titles(), ['Question'])
   await steps.move(29 * minute)
   assert.deepEqual((await titles()).length, 1)
@@ -199,7 +199,7 @@ test('notifications.remind_minutes and .reminders: what still waits is told agai
   assert.equal((await titles()).length, 3)
   const never = await deliverSteps(t, { 'notifications.reminders': 0 })
   await never.move(100 * 60 * minute)
-  assert.equal((await never.told()).length, 1)
+  assert.equal((await never.sent()).length, 1)
 })
 
 async function open(name: Channel['name'], values: Partial<Values>, env = {}): Promise<Channel> {

@@ -58,7 +58,7 @@ test('a question that waits is told on every channel, with what is asked and how
 test('Telegram is not asked for answers where nobody is told by it', async t => {
   const world = await notifyWorld(t)
   const [ntfy, telegram] = [await receiver(t), await receiver(t, holdPolls)]
-  // There is no chat, so that the channel is not set up.
+  // Without a chat id the channel is not set up.
   const bot = { 'notifications.telegram.bot_token': '77:bot-token', 'notifications.telegram.base_url': telegram.url }
   world.start({ values: { ...NTFY(ntfy.url), ...bot } })
   await world.park()
@@ -287,7 +287,7 @@ async function until(server: Awaited<ReturnType<typeof receiver>>, path: string)
   }
 }
 
-/** Until no channel has anything left to say now. */
+/** Waits until no channel has anything left to send now. */
 async function settled(store: Awaited<ReturnType<typeof openStore>>): Promise<void> {
   for (;;) {
     const left = await Promise.all(

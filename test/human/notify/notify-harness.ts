@@ -25,7 +25,7 @@ export interface Got {
 export interface Receiver {
   url: string
   got: Got[]
-  /** The request of this number, counted from one, as soon as it is there. */
+  /** Resolves with the request of this number, counted from one, as soon as it has arrived. */
   nth(count: number): Promise<Got>
   close(): Promise<void>
 }
@@ -34,15 +34,15 @@ type Reply = (got: Got, response: ServerResponse) => void
 
 const fine: Reply = (_got, response) => void response.end('{"ok":true,"result":[]}')
 
-/** A server on loopback that notes what it is sent. */
+/** A server on loopback that records its requests. */
 export async function receiver(t: TestContext, reply: Reply = fine): Promise<Receiver> {
   const got: Got[] = []
-  let told = Promise.withResolvers<void>()
+  let arrived = Promise.withResolvers<void>()
   const server = createServer(async (request, response) => {
     const one = { path: request.url ?? '', headers: request.headers, body: await json(request).catch(() => undefined) }
     got.push(one)
-    told.resolve()
-    told = Promise.withResolvers<void>()
+    arrived.resolve()
+    arrived = Promise.withResolvers<void>()
     reply(one, response)
   })
   server.listen(0, '127.0.0.1')
@@ -60,18 +60,18 @@ export async function receiver(t: TestContext, reply: Reply = fine): Promise<Rec
       for (;;) {
         const found = got[count - 1]
         if (found) return found
-        await told.promise
+        await arrived.promise
       }
     },
   }
 }
 
-/** The settings of notifications with some set otherwise. */
+/** The default settings of notifications, with some values changed. */
 export function settingsWith(values: Partial<Values>): NotifySettings {
   return nestValues({ ...defaultValues(), ...values }).notifications
 }
 
-/** A desktop whose `notify-send` is a program that writes down its arguments, one JSON line a call. */
+/** A desktop whose `notify-send` is a program that records its arguments, one JSON line per call. */
 export function fakeDesktop(t: TestContext): { env: Record<string, string>; file: string; dir: string } {
   const dir = tempDir(t)
   const file = join(dir, 'shown.jsonl')
@@ -88,18 +88,18 @@ require('node:fs').appendFileSync(${JSON.stringify(file)}, JSON.stringify(proces
 
 export interface NotifyWorld {
   store: Store
-  /** Parks a question as the supervisor does: the row and its event at once. */
+  /** Parks a question as the supervisor does: with a row and an event. */
   park(more?: Partial<NewEscalation>, question?: string): Promise<number>
-  /** The row of what a terminal asks. */
+  /** Adds the row of an ask at a terminal. */
   ask(): Promise<number>
   append(...events: NewEvent[]): Promise<void>
   start(options: Partial<Notifier> & { values: Partial<Values> }): { stop(): Promise<void> }
 }
 
-/** Fast enough for a test, in the proportions of the real ones. */
+/** Times that are fast enough for a test and have the proportions of the real ones. */
 const QUICK = { gatherMs: 30, burstPauseMs: 150, firstRetryMs: 20, longestRetryMs: 40 }
 
-/** A store with a session, and the notifier on demand. */
+/** A store with a session, and a notifier that is started on demand. */
 export async function notifyWorld(t: TestContext, file = join(tempDir(t), 'store.db')): Promise<NotifyWorld> {
   const store = await openStore({ file })
   t.after(() => store.close())

@@ -69,15 +69,15 @@ test('each failure waits twice as long, as the server asks at least, and after d
 
 test('a decision that waits is never given up: after days of failures it is told, and so is its reminder', async t => {
   const steps = await deliverSteps(t, { 'notifications.remind_minutes': 30, 'notifications.reminders': 1 })
-  await steps.told()
+  await steps.sent()
   steps.reply(() => FAILED)
   await steps.ask('The second?')
-  await steps.told()
+  await steps.sent()
   await steps.move(4 * DAY_MS)
-  assert.equal((await steps.told()).length, 1, 'only the first has arrived')
+  assert.equal((await steps.sent()).length, 1, 'only the first has arrived')
   steps.reply(() => ({ ok: true }))
   await steps.move(15 * 60_000)
-  const texts = (await steps.told()).map(({ title, text }) => `${title.split(':')[0]} · ${text.split('\n')[0]}`)
+  const texts = (await steps.sent()).map(({ title, text }) => `${title.split(':')[0]} · ${text.split('\n')[0]}`)
   assert.deepEqual(texts.slice(1), [
     'Still waiting · The first?',
     'Question (decision 2) · api-work in shop · The second?',
@@ -86,12 +86,12 @@ test('a decision that waits is never given up: after days of failures it is told
 
 test('one that was told is reminded of in its time, although another one of the same moment could not be told', async t => {
   const steps = await deliverSteps(t, { 'notifications.remind_minutes': 30, 'notifications.reminders': 1 })
-  await steps.told()
+  await steps.sent()
   await steps.answer(1)
   let isDown = true
   steps.reply(({ text }) => (isDown && text.startsWith('The third?') ? FAILED : { ok: true }))
   await steps.ask('The second?', 'The third?')
-  const texts = async () => (await steps.told()).slice(1).map(({ text }) => text.split('\n')[0])
+  const texts = async () => (await steps.sent()).slice(1).map(({ text }) => text.split('\n')[0])
   assert.deepEqual(await texts(), ['The second?'])
   isDown = false
   await steps.move(5_000)
@@ -106,7 +106,7 @@ test('what happened more than a day ago is no news any more, except a decision t
   const of = { actor: 'daemon', subject: 's-1' }
   await world.append({ ...of, kind: 'session.ended', body: { status: 'completed', reason: '' } })
   await world.park()
-  // An answer moves the cursor in any case: with it, all that was before it was looked at.
+  // An answer always moves the cursor: when it has moved, all earlier events have been handled.
   const body = { number: 99, tool: 'Ask', target: 'x', risk: 'LOW', by: 'ann', remembered: false } as const
   const [last] = await store.append([{ ...of, kind: 'escalation.answered', body }])
   const values = { 'notifications.ntfy.topic': 'pcc', 'notifications.ntfy.server': 'http://127.0.0.1:9' }

@@ -4,16 +4,16 @@ import { type Got, type Receiver, receiver } from './notify-harness.ts'
 
 export interface TelegramServer {
   url: string
-  /** Somebody does something in a chat. */
+  /** Adds an update: somebody does something in a chat. */
   happen(update: Record<string, unknown>): void
-  /** The nth call of a method, its body. */
+  /** The body of the nth call of a method. */
   // biome-ignore lint/suspicious/noExplicitAny: a test knows the shape it asks for
   called(method: string, count?: number): Promise<any>
   /** How often a method was called. */
   count(method: string): number
 }
 
-/** A bot API on loopback: keeps updates until they are acknowledged by a higher offset, holds polls open while there are none. */
+/** A bot API on loopback: keeps updates until a higher offset acknowledges them, and holds polls open while there are none. */
 export async function telegramServer(t: TestContext): Promise<TelegramServer> {
   const pending: { update_id: number }[] = []
   let held: { offset: number; response: ServerResponse } | undefined

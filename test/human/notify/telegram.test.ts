@@ -15,7 +15,7 @@ interface Talk {
   server: TelegramServer
   answers: { number: number; said: RemoteAnswer }[]
   press(data: string, chat?: number): void
-  /** Data of the buttons of the first message. */
+  /** The data of the first message's buttons. */
   buttons(): Promise<string[]>
 }
 

@@ -6,7 +6,7 @@ import { judgePermission } from '../../../src/brain/rules/permission.ts'
 import type { Assessment } from '../../../src/domain/assessment.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
 
-// Commands that once passed without a person: each wrote outside the project or into its guard, ran foreign code, read a
+// Commands that once passed without a person: each wrote outside of the project or into its guard, ran foreign code, read a
 // secret, published or destroyed. A MEDIUM risk is not enough here, because the rule brain may allow it.
 const commands = readFileSync(join(import.meta.dirname, 'never-allowed.jsonl'), 'utf8')
   .split('\n')

@@ -8,7 +8,7 @@ const LINKS: Record<string, string> = {
   '/proj/key': '/h/.ssh',
 }
 
-/** A disk with some links; what begins with `/lost` cannot be followed. */
+/** A disk with some links; paths that begin with `/lost` cannot be followed. */
 function realPath(path: string): string | undefined {
   if (path.startsWith('/lost') || path.startsWith('/proj/lost')) return undefined
   const link = Object.keys(LINKS).find(from => path === from || path.startsWith(`${from}/`))

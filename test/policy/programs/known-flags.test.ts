@@ -25,7 +25,7 @@ test('an unknown flag on a LOW program never stays LOW', async () => {
     await fc.assert(
       fc.asyncProperty(unknownFlag, word, fc.boolean(), async (flag, other, last) => {
         const command = (last ? [name, other, flag] : [name, flag, other]).filter(part => part !== '').join(' ')
-        // Behind the name of a script the flags are the script's.
+        // Flags after the name of a script belong to the script.
         if (last && /^(yarn|yarnpkg|pnpm|bun)$/.test(name)) return
         assert.notEqual((await assess(command)).risk, 'LOW', command)
       }),
@@ -71,7 +71,7 @@ test('a verb that makes a program LOW does not excuse a flag that is not known',
     await fc.assert(
       fc.asyncProperty(unknownFlag, async flag => {
         const [name, ...rest] = call.split(' ')
-        // Behind their command or script the words are not theirs any more.
+        // Words after their command or script are not theirs any more.
         const command = /^(timeout|node)$/.test(name ?? '') ? [name, flag, ...rest].join(' ') : `${call} ${flag}`
         assert.notEqual((await assess(command)).risk, 'LOW', command)
       }),

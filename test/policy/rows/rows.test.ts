@@ -22,7 +22,7 @@ for (const { name, rows } of corpusFiles()) {
   }
 }
 
-/** A test for each program: what one of them does is told apart from what all of them do. */
+/** One test per program, so that a failure of one is told apart from a failure of all. */
 function firstWord({ command, tool }: CorpusRow): string {
   return /[\w.-]+/.exec(command ?? tool)?.[0] ?? 'signs'
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { failedParse, parseShell } from '../../../src/policy/shell/parse.ts'
 import type { Redirect, Script, ShellNode, Word, WordPart } from '../../../src/policy/shell/tree.ts'
 
-// The tree in one line: what a reader of a test can hold against the command.
+// The tree in one line, so that a reader of a test can compare it with the command.
 const scriptText = ({ body }: Script): string => body.map(nodeText).join('; ')
 const wordsText = (words: readonly Word[]) => words.map(wordText).join(' ')
 const wordText = ({ bits }: Word): string => bits.map(bitText).join('')

@@ -11,7 +11,7 @@ function said(command: string): string {
   return reasons.map(({ risk, code }) => `${risk} ${code}`).join(', ')
 }
 
-/** Variables by what is said when one stands before a program. */
+/** Variables by the reason that each gives before a program. */
 const NAMES: Record<string, string> = {
   'HIGH env.hijack': `
     ACK_OPTIONS AR AS AWS_PAGER BASHOPTS BASH_ENV BAT_PAGER BIBINPUTS BROWSER CATALINA_OPTS CC CDPATH CFLAGS

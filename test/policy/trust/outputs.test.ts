@@ -12,7 +12,7 @@ const CASES: [command: string, counts: string[]][] = [
   ['"$CLAUDE_PROJECT_DIR"/tools/guard.sh >> "$CLAUDE_PROJECT_DIR"/hook.log 2>&1', ['tools/guard.sh']],
   ['sh ./tools/guard.sh 2> hook.log | tee -a ./hook.log', ['tools/guard.sh']],
   ['rm -f "$CLAUDE_PROJECT_DIR/hook.log"; ./tools/guard.sh', ['tools/guard.sh']],
-  // What is written first and run then counts, and so does all that only looks like an output.
+  // A file that is first written and then run counts, and so does everything that only looks like an output.
   ['echo x > ./late.sh; sh ./late.sh', ['late.sh']],
   ['touch ./late.sh && . ./late.sh', ['late.sh']],
   ['exec -a touch ./late.sh', ['late.sh']],

@@ -25,7 +25,7 @@ function folder(t: TestContext, files: Record<string, string> = {}): string {
   }
   return root
 }
-/** The surface inside a folder, one line a file; what lies above it belongs to the machine. */
+/** The surface inside a folder, one line per file; files above it belong to the machine. */
 async function surface(root: string, project = root): Promise<string[]> {
   const files = await findSurface(project)
   return files

@@ -6,7 +6,7 @@ import { openClassifier } from '../../../src/policy/classify/classify.ts'
 
 // By program, or program and verb: the verbs and flags that mean something to it.
 const KNOWN = table('whole-words.json')
-// The same for beginnings: whatever follows them, they mean what they mean.
+// The same for beginnings: their meaning does not depend on what follows.
 const BEGINNINGS = table('beginnings.json')
 const classifier = openClassifier({ realPath: path => path })
 

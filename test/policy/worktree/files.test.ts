@@ -53,7 +53,7 @@ test('the worktree itself and what holds it is neither moved nor deleted', () =>
 test('files of the worktree are as before', () => {
   for (const path of ['src/a.ts', '.github/workflows/a.yml', '.gitignore', 'package.json', '.perpetualcc/notes/a.md']) {
     const input = { file_path: `${TOP}/${path}` }
-    // As in a project that lies in no folder of pcc's.
+    // The same as in a project that is in no folder of pcc.
     const apart = ask('Write', { file_path: `/proj/${path}` }, { project: '/proj', worktree: undefined })
     assert.equal(ask('Write', input).risk, apart.risk, path)
     assert.equal(ask('Write', input).reasons[0]?.code, apart.reasons[0]?.code, path)
@@ -78,7 +78,7 @@ test('a link of the worktree that leads to the shared git directory is followed'
   assert.ok(real.isRefused(real.ask('Write', { file_path: join(top, 'src/data/config') }, place)))
   assert.ok(real.isRefused(real.command('echo x > src/data/hooks/post-commit', place)))
   assert.ok(!real.isRefused(real.ask('Write', { file_path: join(top, 'src/other') }, place)))
-  // A long command is read in the worker: the boundary crosses to it.
+  // A long command is read in the worker, so the boundary must reach it.
   const long = `echo '${'a'.repeat(5_000)}'; git push`
   assert.ok(real.isRefused(await real.command(long, place)))
 })

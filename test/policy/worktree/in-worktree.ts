@@ -5,7 +5,7 @@ export const TOP = '/home/u/.perpetualcc/worktrees/shop/t-1a2b3c'
 export const REPOSITORY = '/home/u/shop/.git'
 const WORKTREE = { top: TOP, repository: REPOSITORY }
 
-/** What the policy says about a request of a session that works in a worktree, and of one that works in the project. */
+/** The assessments of a request for a session that works in a worktree and for one that works in the project. */
 export function inWorktree(classifier: Classifier = openClassifier({ realPath: path => path })) {
   const ask = (tool: string, input: object, more: object = {}) =>
     classifier.classify({ tool, input, project: TOP, home: '/home/u', worktree: WORKTREE, ...more }) as Assessment

@@ -5,7 +5,7 @@ import { inWorktree } from './in-worktree.ts'
 
 const { command, isRefused } = inWorktree()
 
-/** What no shell can read is refused for that. */
+/** A command that no shell can read is refused for that reason. */
 function refuses(line: string): boolean {
   const assessment = command(line)
   return isRefused(assessment) || assessment.reasons.some(({ code }) => code === 'shell.unreadable')
@@ -42,7 +42,7 @@ const refused = fc.constantFrom(
     'cherry-pick a',
   ],
 )
-/** Flags that git takes before its verb. None makes a verb another. */
+/** Flags that git accepts before its verb. None turns a verb into another. */
 const globals = fc.array(
   fc.constantFrom(
     '--no-pager',
@@ -93,7 +93,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 test('no spelling of a refused git command gets through', () => {
   fc.assert(
     fc.property(fc.array(wrap, { maxLength: 3 }), program, globals, refused, (wraps, name, flags, verb) => {
-      // `exec` and quoted programs stand where a shell reads them; behind a wrapper they are other words.
+      // `exec` and quoted programs work only where a shell reads them; after a wrapper they are ordinary words.
       const plain = wraps.length === 0 ? name : name.replace(/^(exec|command) /, '')
       const line = wraps.reduce((inner, each) => each(inner), [plain, ...flags, verb].join(' '))
       assert.ok(refuses(line), line)
