@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { styleText } from 'node:util'
+import { measureHouse } from '../test/house/measures.ts'
 import { ROOT, tool } from './places.ts'
 
 // Everything that can be said without running the program. The full tests are `npm test`, and .ci/run runs both.
@@ -21,6 +22,14 @@ for (const step of steps) {
   failed += 1
   process.stdout.write(`${output.trimEnd()}\n\n`)
 }
+const house = measureHouse(ROOT)
+process.stdout.write(
+  `  ${house.files} files in ${house.folders} folders, ${house.lines} lines; the largest is ${house.largest}; ${house.oneImporter} files have one importer (${house.smallOneImporter} of them are under 40 lines); ways: ${Object.entries(
+    house.ways,
+  )
+    .map(([name, length]) => `${name} ${length} files`)
+    .join(', ')}\n`,
+)
 if (failed > 0) {
   process.stdout.write(
     styleText('red', `${failed} of ${steps.length} checks failed; what each found is printed below its line.\n`),

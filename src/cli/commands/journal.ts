@@ -73,7 +73,7 @@ const MAX_WIDTH = 100
 const LINES_SHOWN = 6
 const FILES_SHOWN = 4
 
-export interface JournalSearch {
+export interface JournalFlags {
   words: string
   /** Entries of several projects are shown, so each names its own. */
   all: boolean
@@ -81,7 +81,7 @@ export interface JournalSearch {
 }
 
 /** The page of `pcc journal`: the entries, those of one run under its name. */
-export function journalLines({ entries, total }: JournalPage, terminal: Terminal, search: JournalSearch): string[] {
+export function journalLines({ entries, total }: JournalPage, terminal: Terminal, search: JournalFlags): string[] {
   if (entries.length === 0) return [describeNoEntries(search)]
   let run: string | undefined
   const lines = entries.flatMap(entry => {
@@ -96,17 +96,17 @@ export function journalLines({ entries, total }: JournalPage, terminal: Terminal
   return [...lines.slice(0, -1), ...(rest.length > 0 ? ['', ...rest] : [])]
 }
 
-function describeNoEntries({ words, all }: JournalSearch): string {
+function describeNoEntries({ words, all }: JournalFlags): string {
   if (words !== '') return `Nothing in the journal matches "${neutral(words)}".`
   const where = all ? '' : ' of this project'
   return `Nothing is in the journal${where} yet: every attempt of a run is recorded when it ends. Begin one with: pcc run .`
 }
 
-function runLine({ run_id, project }: JournalEntry, { paint }: Terminal, { all }: JournalSearch): string {
+function runLine({ run_id, project }: JournalEntry, { paint }: Terminal, { all }: JournalFlags): string {
   return paint('bold', `Run ${run_id}${all ? ` of ${firstLine(basename(project))}` : ''}`)
 }
 
-function entryLines(entry: JournalEntry, terminal: Terminal, search: JournalSearch): string[] {
+function entryLines(entry: JournalEntry, terminal: Terminal, search: JournalFlags): string[] {
   const { paint } = terminal
   const width = Math.min(terminal.width, MAX_WIDTH)
   const { glyph, tone } = OUTCOME_STYLES[entry.outcome]
@@ -126,7 +126,7 @@ function entryLines(entry: JournalEntry, terminal: Terminal, search: JournalSear
 /** `2h ago, took 3m 12s, $0.42, sonnet` */
 function describeFacts(
   { ended_at, duration_ms, cost_usd, agents, model, run_id, iteration, project }: JournalEntry,
-  search: JournalSearch,
+  search: JournalFlags,
 ): string {
   const place =
     search.words === '' ? [] : [`${run_id} #${iteration}${search.all ? ` of ${firstLine(basename(project))}` : ''}`]

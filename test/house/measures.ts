@@ -1,0 +1,122 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseSync } from 'oxc-parser'
+import { readTree, type SourceFile } from './source-tree.ts'
+
+/** A way through the program may cross at most so many files. */
+const LONGEST_WAY = 40
+/** Words that type names may not use: they named furniture, and nobody could tell what they were. */
+const FURNITURE =
+  /Floor|Desk(?!top)|World|Place|Seat|Ground(?!ed)|Mind|Manner|Shelf|Lanes?(?![a-z])|Landing|Parts(?![a-z])|Keeper/
+const SMALL_LINES = 40
+const MOST_FILES = 650
+const MOST_FOLDERS = 80
+
+export interface House {
+  files: number
+  folders: number
+  lines: number
+  largest: string
+  /** Files that a single other file imports, and how many of them are small. */
+  oneImporter: number
+  smallOneImporter: number
+  ways: Record<string, number>
+  problems: string[]
+}
+
+/** What `npm run check` prints about the size of the house, and in which ways its rules are broken. */
+export function measureHouse(root: string): House {
+  const files = readTree(root, ['src'])
+  const importers = countImporters(files)
+  const largest = files.toSorted((a, b) => b.lines - a.lines)[0]
+  const single = files.filter(({ path }) => importers.get(path)?.size === 1)
+  const ways = readWays(root)
+  const folders = new Set(files.map(({ path }) => dirname(path))).size
+  return {
+    files: files.length,
+    folders,
+    lines: files.reduce((sum, { lines }) => sum + lines, 0),
+    largest: largest ? `${largest.path} (${largest.lines})` : 'none',
+    oneImporter: single.length,
+    smallOneImporter: single.filter(({ lines }) => lines < SMALL_LINES).length,
+    ways: Object.fromEntries(ways.map(({ name, steps }) => [name, steps.length])),
+    problems: [
+      ...(files.length > MOST_FILES ? [`src has ${files.length} files (at most ${MOST_FILES})`] : []),
+      ...(folders > MOST_FOLDERS ? [`src has ${folders} folders (at most ${MOST_FOLDERS})`] : []),
+      ...ways.flatMap(way => wrongSteps(way, root)),
+      ...wrongTypeNames(files),
+    ],
+  }
+}
+
+function countImporters(files: readonly SourceFile[]): Map<string, Set<string>> {
+  const importers = new Map<string, Set<string>>()
+  for (const { path, imports } of files)
+    for (const { target } of imports) if (target) importers.set(target, (importers.get(target) ?? new Set()).add(path))
+  return importers
+}
+
+interface Way {
+  name: string
+  steps: { file: string; isPassedIn: boolean }[]
+}
+
+/** The ways that docs/architecture.md draws: each is a table after a comment with its name. */
+function readWays(root: string): Way[] {
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+  return [...page.matchAll(/<!-- way: (\w+) -->\n((?:\|.*\n)+)/g)].map(([, name = '', table = '']) => ({
+    name,
+    steps: [...table.matchAll(/^\|(.*)\| \[([^\]]+)\]\(/gm)].map(([, about = '', file = '']) => ({
+      file,
+      isPassedIn: /\((passed in|over the socket)\)/.test(about),
+    })),
+  }))
+}
+
+function wrongSteps({ name, steps }: Way, root: string): string[] {
+  const problems: string[] = []
+  if (steps.length > LONGEST_WAY)
+    problems.push(`the way of ${name} crosses ${steps.length} files (at most ${LONGEST_WAY})`)
+  const tree = new Map(readTree(root, ['src', 'bin']).map(file => [file.path, file]))
+  const seen: SourceFile[] = []
+  for (const { file, isPassedIn } of steps) {
+    const found = tree.get(file)
+    if (!found) {
+      problems.push(`the way of ${name} names ${file}, which does not exist`)
+      continue
+    }
+    const isFirst = seen.length === 0
+    const isReached = seen.some(
+      ({ path, imports }) => path.startsWith('bin/') || imports.some(({ target }) => target === file),
+    )
+    if (!isFirst && !isPassedIn && !isReached)
+      problems.push(`the way of ${name}: no earlier file of it imports ${file}`)
+    seen.push(found)
+  }
+  return problems
+}
+
+/** One exported type name means one thing, in plain words. */
+export function wrongTypeNames(files: readonly SourceFile[]): string[] {
+  const places = new Map<string, string[]>()
+  for (const { path, text } of files)
+    for (const name of exportedTypes(path, text)) places.set(name, [...(places.get(name) ?? []), path])
+  const doubled = [...places].filter(([, paths]) => paths.length > 1)
+  const odd = [...places].filter(([name]) => FURNITURE.test(name))
+  return [
+    ...doubled.map(([name, paths]) => `the type ${name} is exported by ${paths.join(' and ')}`),
+    ...odd.map(([name, [path]]) => `the type ${name} of ${path} has a name of furniture: name it for what it is`),
+  ]
+}
+
+function exportedTypes(path: string, text: string): string[] {
+  const { program } = parseSync(path, text)
+  return program.body.flatMap(node => {
+    const declared = node.type === 'ExportNamedDeclaration' ? node.declaration : null
+    const isType =
+      declared?.type === 'TSInterfaceDeclaration' ||
+      declared?.type === 'TSTypeAliasDeclaration' ||
+      declared?.type === 'ClassDeclaration'
+    return isType && declared.id ? [declared.id.name] : []
+  })
+}
