@@ -23,7 +23,7 @@ export const claudeTmux: Adapter = {
     const app = fastify({ forceCloseConnections: true })
     hookRoutes(app, { hooks: desk })
     await app.listen({ path: socket })
-    const driver = tmuxDriver({ run, socket, env: bareEnv(run), desk }, options)
+    const driver = tmuxDriver({ run, socket, env: bareEnv(run), registry: desk }, options)
     return {
       ...driver,
       async close() {

@@ -36,7 +36,7 @@ test('a window that tmux made without telling so is closed, with what began in i
       // it went with its last window
     }
   })
-  const host = { run: root, socket, desk: new HookRegistry() }
+  const host = { run: root, socket, registry: new HookRegistry() }
   const driver = tmuxDriver(
     { ...host, env: { ...env, PATH: `${join(root, 'bin')}${delimiter}${env['PATH']}` } },
     { executable },

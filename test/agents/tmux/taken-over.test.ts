@@ -72,14 +72,14 @@ async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: bo
   before.push(() => tmux.close('s-000001'))
   while (!existsSync(file)) await sleep(20)
   const folder = new TmuxSessionFolder(root, 's-000001')
-  folder.make({ session: 's-000001', socket, awayMs: 1000 })
+  folder.create({ session: 's-000001', socket, awayMs: 1000 })
   const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId: VENDOR, config: root, marker: 'none-has-this' }
-  folder.keep({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [] })
+  folder.saveState({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [] })
   mkdirSync(join(root, 'sessions'))
   const says = (status: string) =>
     writeFileSync(join(root, 'sessions', `${pid}.json`), JSON.stringify({ sessionId: VENDOR, status }))
   says('busy')
-  const session = await tmuxDriver({ run: root, socket, env, desk: new HookRegistry() }, driver).open({
+  const session = await tmuxDriver({ run: root, socket, env, registry: new HookRegistry() }, driver).open({
     ...{ id: 's-000001', cwd: root, env, settingSources: [], resume: { vendorId: VENDOR, fork: false } },
     asks: { permission: async () => assert.fail(), question: async () => assert.fail() },
   } as unknown as OpenSession)
