@@ -61,7 +61,7 @@ async function openHostedDriver(
   { tmux }: { tmux?: TmuxHost },
 ): Promise<Driver> {
   if (agent.kind !== 'claude' || !tmux) {
-    const problem = 'only Claude Code tells by its hooks what it does there'
+    const problem = 'only Claude Code reports through hooks what it does there'
     throw new AppError('host_cannot', { agent: findManifest(agent).name, problem })
   }
   const { tmuxDriver } = await import('./tmux/driver.ts')

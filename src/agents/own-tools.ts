@@ -88,21 +88,21 @@ export class OwnTools {
   async call(name: AgentToolName, input: unknown, signal: AbortSignal): Promise<ToolReply> {
     const callbacks = this.#callbacks
     const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
-    const coming = this.#take(name, fields)
+    const call = this.#take(name, fields)
     const stop = AbortSignal.any([signal, callbacks?.turn() ?? AbortSignal.abort()])
     if (!callbacks || stop.aborted) return { ok: false, text: 'Not done: there is no turn that it belongs to.' }
-    callbacks.arrived({ ...coming, input: fields })
+    callbacks.arrived({ ...call, input: fields })
     return name === 'ask_human'
-      ? this.#ask(fields, { coming, callbacks, stop })
-      : this.#run(name, fields, { coming, callbacks, stop })
+      ? this.#ask(fields, { call, callbacks, stop })
+      : this.#run(name, fields, { call, callbacks, stop })
   }
 
   async #run(
     name: AgentToolName,
     input: Record<string, unknown>,
-    { coming, callbacks, stop }: Arrival,
+    { call, callbacks, stop }: Arrival,
   ): Promise<ToolReply> {
-    const request: Request = { ...coming, tool: toolCallName(name), input, cwd: callbacks.cwd, own: true }
+    const request: Request = { ...call, tool: toolCallName(name), input, cwd: callbacks.cwd, own: true }
     const reply = await callbacks.asks.permission(structuredClone(request), stop)
     callbacks.asked({ kind: 'permission', request, reply })
     if (stop.aborted) return CANCELLED
@@ -112,21 +112,21 @@ export class OwnTools {
     return { ok: false, text: reply.reason }
   }
 
-  async #ask(input: Record<string, unknown>, { coming, callbacks, stop }: Arrival): Promise<ToolReply> {
-    const asked = readHumanQuestion(coming.callId, input)
+  async #ask(input: Record<string, unknown>, { call, callbacks, stop }: Arrival): Promise<ToolReply> {
+    const asked = readHumanQuestion(call.callId, input)
     if (!asked) return { ok: false, text: 'The question could not be read. Ask it in another form.' }
-    const question: Question = { ...asked, ...coming }
+    const question: Question = { ...asked, ...call }
     callbacks.questioned(question)
     const reply = await callbacks.asks.question(structuredClone(question), stop)
     callbacks.asked({ kind: 'question', request: question, reply })
     if (stop.aborted) return CANCELLED
-    if ('park' in reply) return park(reply, { ...coming, tool: toolCallName('ask_human') }, callbacks)
+    if ('park' in reply) return park(reply, { ...call, tool: toolCallName('ask_human') }, callbacks)
     if ('declined' in reply) return { ok: false, text: explainNoAnswer(reply) }
     return { ok: true, text: Object.values(reply.answers).flat().join(', ') }
   }
 
   /** Finds the announcement of a call. An agent that asks for no permission announces nothing: then only the arrived call is known. */
-  #take(name: AgentToolName, input: Record<string, unknown>): Arrival['coming'] {
+  #take(name: AgentToolName, input: Record<string, unknown>): Arrival['call'] {
     const same = this.#announced.filter(call => call.name === name)
     const announced = same.find(call => isDeepStrictEqual(call.input, input)) ?? same[0]
     this.#announced = this.#announced.filter(call => call !== announced)
@@ -137,7 +137,7 @@ export class OwnTools {
 }
 
 interface Arrival {
-  coming: { callId: string; agentId?: string }
+  call: { callId: string; agentId?: string }
   callbacks: OwnToolsCallbacks
   stop: AbortSignal
 }

@@ -196,18 +196,18 @@ export class AgentTurns {
   cancel(): void {
     const turn = this.#current
     if (!turn || turn.cancelled) return
-    const { protocol: manner, link: line } = this.#deps
+    const { protocol, link } = this.#deps
     turn.cancelled = true
     turn.stop.abort()
-    manner.cancel()
-    const message = `${manner.name} was told to stop and went on, so it was ended.`
-    this.#stopTimer = setTimeout(() => line.cutOff({ kind: 'other', message }), line.stopMs).unref()
+    protocol.cancel()
+    const message = `${protocol.name} was told to stop and went on, so it was ended.`
+    this.#stopTimer = setTimeout(() => link.cutOff({ kind: 'other', message }), link.stopMs).unref()
   }
 
   /** Stops a turn that takes more rounds than it was given. */
   enforceCap(): void {
-    const { open, reader: reading } = this.#deps
-    if (!this.#current || open.maxTurns === undefined || reading.rounds <= open.maxTurns) return
+    const { open, reader } = this.#deps
+    if (!this.#current || open.maxTurns === undefined || reader.rounds <= open.maxTurns) return
     this.#current.capped = true
     this.cancel()
   }
@@ -215,15 +215,15 @@ export class AgentTurns {
   /** The agent reported the end of a turn. */
   endTurn(turn: AgentTurn, end: TurnEnd): void {
     if (this.#current !== turn) return
-    const { link: line, protocol: manner } = this.#deps
+    const { link, protocol } = this.#deps
     this.stop()
     const ended = turn.ended(end, this.#takeAnswer())
-    line.emit([...this.#deps.reader.flush(), ended])
+    link.emit([...this.#deps.reader.flush(), ended])
     this.#current = undefined
     this.#owed = false
-    manner.turnEnded(turn, ended)
+    protocol.turnEnded(turn, ended)
     this.#idle.resolve()
-    if (turn.parked) line.leave()
+    if (turn.parked) link.leave()
     else this.#startNext()
   }
 
@@ -249,8 +249,8 @@ export class AgentTurns {
   }
 
   #takeAnswer(): { text: string; rounds: number } {
-    const { assembler: words, rounds } = this.#deps.reader
-    return { text: words.takeLast(), rounds }
+    const { assembler, rounds } = this.#deps.reader
+    return { text: assembler.takeLast(), rounds }
   }
 
   #startNext(): void {

@@ -43,7 +43,7 @@ export function readNotes(project: string): NotesRead {
   }
   const more = names.length - MOST_NOTES
   if (more > 0)
-    result.broken.push({ file: '.', problem: `${more} more files are not looked at: ${MOST_NOTES} are the most` })
+    result.broken.push({ file: '.', problem: `${more} more files are not read: the limit is ${MOST_NOTES}` })
   return result
 }
 
@@ -67,7 +67,7 @@ function readNote(directory: string, file: string): Note | { problem: string } {
     const path = join(directory, file)
     const stats = lstatSync(path)
     if (stats.isSymbolicLink()) return { problem: 'it is a link' }
-    if (!stats.isFile()) return { problem: 'it is no plain file' }
+    if (!stats.isFile()) return { problem: 'it is not a plain file' }
     const handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const { size } = fstatSync(handle)
@@ -161,7 +161,7 @@ function readFront(text: string): { front: z.infer<typeof Front> } | { problem: 
   try {
     value = plainFront(text) ?? parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' })
   } catch (error) {
-    return { problem: `its front matter is no YAML: ${yamlProblem(error)}` }
+    return { problem: `its front matter is not YAML: ${yamlProblem(error)}` }
   }
   const read = Front.safeParse(value)
   if (read.success) return { front: read.data }

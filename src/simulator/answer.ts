@@ -20,7 +20,7 @@ export interface Exchange {
   wire: Wire
   incoming: IncomingMessage
   response: ServerResponse
-  asked: WireRequest
+  request: WireRequest
   bytes: number
   signal: AbortSignal
 }
@@ -34,7 +34,7 @@ export interface SimulatorContext {
 
 /** Answers one request from the scenario. The request is logged before the first byte of the answer is sent. */
 export async function answerRequest(exchange: Exchange, context: SimulatorContext): Promise<void> {
-  const { dialogue } = exchange.asked
+  const { dialogue } = exchange.request
   const session = sessionOf(exchange)
   const located = locate(context.scenario, dialogue, ({ turn, ...step }) =>
     context.endings.isOver({ ...step, turn: fillTemplate(turn, dialogue) }, session),
@@ -60,8 +60,8 @@ function serve(
   entry: LoggedRequest,
   step: ScenarioStep,
 ): Promise<void> | void {
-  const { wire, response, asked, bytes, signal } = exchange
-  const { dialogue } = asked
+  const { wire, response, request, bytes, signal } = exchange
+  const { dialogue } = request
   const turn = fillTemplate({ ...context.scenario.defaults, ...step.turn }, dialogue)
   const fault = turn.fault && replyToFault(turn.fault)
   const error =
@@ -75,16 +75,16 @@ function serve(
   const answered = fault ? withFault(turn, fault) : turn
   const { tools: names } = context.scenario
   const tools = toolsFor(answered.tools, { names, wire: wire.name, offered: dialogue.tools })
-  const answer = { turn: { ...answered, tools }, asked, bytes }
+  const answer = { turn: { ...answered, tools }, request, bytes }
   const latency = turn.latency ?? { first_ms: 0, delta_ms: 0 }
-  const send = asked.stream ? sendStream : sendWhole
+  const send = request.stream ? sendStream : sendWhole
   return send(answer, { wire, response, headers, latency, signal, flaw: fault?.shows === 'flaw' ? fault : undefined })
 }
 
 /** A fault in mid-answer needs an answer to break off; a turn without one gets this text. */
 function withFault(turn: ScriptedTurn, fault: FaultReply): ScriptedTurn {
   if (fault.shows === 'nothing') return { usage: turn.usage, stop_reason: fault.stop_reason }
-  return turn.text || turn.tools || turn.thinking ? turn : { ...turn, text: 'This answer does not come to its end.' }
+  return turn.text || turn.tools || turn.thinking ? turn : { ...turn, text: 'This answer breaks off.' }
 }
 
 function refuse(
@@ -103,10 +103,10 @@ function refuse(
 }
 
 function describe(
-  { incoming, asked }: Exchange,
+  { incoming, request }: Exchange,
   { session, located, now }: { session: string; located: LocateResult; now: number },
 ): LoggedRequest {
-  const { dialogue } = asked
+  const { dialogue } = request
   const { entries } = dialogue
   const fresh = entries.slice(entries.findLastIndex(entry => entry.kind === 'reply') + 1)
   const results = fresh.filter(entry => entry.kind === 'tool_result')
@@ -118,7 +118,7 @@ function describe(
     headers: withoutSecrets(incoming.headers),
     session,
     model: dialogue.model,
-    stream: asked.stream,
+    stream: request.stream,
     first_prompt: firstPrompt(dialogue),
     prompt: entries.findLast(entry => entry.kind === 'prompt')?.text ?? '',
     tool_results: results.map(({ text, failed }) => ({ text, failed })),
@@ -127,7 +127,7 @@ function describe(
     response: 'answer',
     status: 200,
     unexpected: [],
-    body: asked.body,
+    body: request.body,
   }
 }
 
@@ -140,9 +140,9 @@ function conversationOf(located: LocateResult): string | null {
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id']
 
 /** Agents name their session in a header; other clients put it, or a user, into the body. */
-function sessionOf({ incoming, asked }: Exchange): string {
+function sessionOf({ incoming, request }: Exchange): string {
   const named = SESSION_HEADERS.map(name => incoming.headers[name]).find(value => typeof value === 'string' && value)
-  return typeof named === 'string' ? named : asked.session
+  return typeof named === 'string' ? named : request.session
 }
 
 /** Replaces `{{cwd}}`, `{{prompt}}`, `{{first_prompt}}`, `{{last_tool_result}}` and `{{model}}` by values of the request. Other braces stay. */

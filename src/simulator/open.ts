@@ -129,9 +129,9 @@ async function dispatch(
   const text = await readBody(incoming)
   if (text === undefined) return reject(arrival, context, { ...TOO_LARGE, wire })
   const body = parseJson(text)
-  const asked = body === undefined ? { problem: 'The request body is not valid JSON.' } : wire.read(body, route)
-  if ('problem' in asked) return reject(arrival, context, { wire, status: 400, message: asked.problem })
-  const exchange = { wire, incoming, response, asked, bytes: text.length, signal }
+  const request = body === undefined ? { problem: 'The request body is not valid JSON.' } : wire.read(body, route)
+  if ('problem' in request) return reject(arrival, context, { wire, status: 400, message: request.problem })
+  const exchange = { wire, incoming, response, request, bytes: text.length, signal }
   return route.asks === 'count' ? answerTokenCount(exchange, context) : answerRequest(exchange, context)
 }
 

@@ -92,10 +92,10 @@ export class AcpCalls {
     const known = this.#ensure(call.toolCallId)
     if (known.settled) return undefined
     known.settled = true
-    const { asked, allowed, excused: fallen } = known
+    const { asked, allowed, excused } = known
     known.allowed = false
     const [kind, title] = [call.kind ?? undefined, call.title ?? undefined]
-    return { kind, title, named: this.named(call), ok, output: outputOf(call), asked, allowed, excused: fallen }
+    return { kind, title, named: this.named(call), ok, output: outputOf(call), asked, allowed, excused }
   }
 
   /** Whether a call has output although we were never asked about it: then it runs, whatever its status says. */

@@ -34,25 +34,25 @@ export class AcpConversation {
   #turnStopped: () => void = () => undefined
   #hasAnswered = false
 
-  constructor(open: OpenSession, manifest: AgentManifest, line: AcpSessionLink) {
+  constructor(open: OpenSession, manifest: AgentManifest, link: AcpSessionLink) {
     this.#open = open
     this.#manifest = manifest
-    this.#link = line
+    this.#link = link
     const { ownTools: names = [] } = open
     const { ownTools: scheme } = manifest
     if (names.length > 0 && scheme && 'called' in scheme) this.own = new OwnTools(names, scheme.called)
     const translator = new AcpTranslator(manifest, { resumed: open.resume !== undefined, own: this.own })
     this.#translator = translator
-    this.#prompting = new PromptExchange({ open, manifest, link: line, translator })
-    this.#steering = new AcpSteering(prompt => line.request('_session/steering', { ...this.#session, ...prompt }))
+    this.#prompting = new PromptExchange({ open, manifest, link, translator })
+    this.#steering = new AcpSteering(prompt => link.request('_session/steering', { ...this.#session, ...prompt }))
     this.turns = new AgentTurns({
-      ...{ open, link: line, reader: translator },
+      ...{ open, link, reader: translator },
       protocol: {
         name: manifest.name,
         begin: turn => this.#prompting.begin(turn, this.turns),
         cancel: () => {
           this.calls.excuseUnasked()
-          line.notify('session/cancel', this.#session)
+          link.notify('session/cancel', this.#session)
           this.#turnStopped()
         },
         steer: text => this.#steering.send(text),
@@ -232,13 +232,13 @@ class PromptExchange {
   }
 
   async #prompt(turn: AgentTurn, turns: AgentTurns): Promise<void> {
-    const { link: line, translator } = this.#deps
+    const { link, translator } = this.#deps
     let next: string | undefined = this.#withForgotten(turn.prompt)
     try {
       for (let rest = MAX_FOLLOW_UPS; next !== undefined; rest--) {
         const prompt = [{ type: 'text', text: next }]
-        const stopped = Stopped.parse(await line.request('session/prompt', { sessionId: turns.vendorId, prompt }))
-        line.emit([...translator.flush(), ...translator.spending.turn(stopped)])
+        const stopped = Stopped.parse(await link.request('session/prompt', { sessionId: turns.vendorId, prompt }))
+        link.emit([...translator.flush(), ...translator.spending.turn(stopped)])
         next = rest > 0 ? this.#followUp(turn) : undefined
         if (next === undefined) turns.endTurn(turn, this.#isWithheld(stopped) ? { failure: WITHHELD } : { stopped })
       }
@@ -269,11 +269,11 @@ class PromptExchange {
   }
 
   #failure(error: unknown): Failure {
-    const { link: line, open, translator } = this.#deps
+    const { link, open, translator } = this.#deps
     const failure = rpcFailure(error)
     // Some agents also report the error as text of the model: it is emitted once, as an error.
     const text = translator.assembler.drop().trim()
-    if (text && !isErrorText(text, failure)) line.emit([{ kind: 'text', text }])
+    if (text && !isErrorText(text, failure)) link.emit([{ kind: 'text', text }])
     if (failure.kind !== 'limit') return failure
     const { TZ: tz } = open.env
     return { ...failure, limit: readTurnLimit(failure.message, { event: this.#limit, now: Date.now(), tz }) }

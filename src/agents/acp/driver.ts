@@ -71,13 +71,13 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
 /** The sandbox for an agent, if its manifest and the settings ask for one. */
 async function openSandboxFor(
   manifest: AgentManifest,
-  { sandbox: asked, env, tools }: Pick<OpenSession, 'sandbox' | 'env' | 'tools'>,
+  { sandbox: settings, env, tools }: Pick<OpenSession, 'sandbox' | 'env' | 'tools'>,
   log: (line: string) => void,
 ): Promise<Sandbox | undefined> {
-  const bubblewrap = asked?.made ?? (asked && (await findNeededSandbox(manifest, asked.mode)))
-  if (!asked || !bubblewrap) return undefined
+  const bubblewrap = settings?.made ?? (settings && (await findNeededSandbox(manifest, settings.mode)))
+  if (!settings || !bubblewrap) return undefined
   const needs = manifest.sandbox ?? { state: [], hosts: [], addresses: [] }
-  return openSandbox({ bubblewrap, asked, needs, env, log, reading: isReadOnlySession({ tools }) })
+  return openSandbox({ bubblewrap, settings, needs, env, log, reading: isReadOnlySession({ tools }) })
 }
 
 export interface AcpProcess extends PipedProcess {
@@ -102,8 +102,8 @@ class AcpSession extends PipedSession<AcpConnection> {
   constructor(open: OpenSession, deps: AcpProcess) {
     super(open, deps)
     this.#deps = deps
-    const line = { ...this.link(), notify: this.#notify.bind(this) }
-    this.#conversation = new AcpConversation(open, deps.manifest, line)
+    const link = { ...this.link(), notify: this.#notify.bind(this) }
+    this.#conversation = new AcpConversation(open, deps.manifest, link)
     this.turns = this.#conversation.turns
     const asks = checkedAsks(open.asks, deps.askDeadlineMs)
     const callbacks = this.#conversation.gateCallbacks(asks, note => this.output.note(note))
@@ -119,9 +119,9 @@ class AcpSession extends PipedSession<AcpConnection> {
 
   /** The protocol has no message for this: a request that the agent sends right after a tool may be out before it sees the stop. */
   async withhold(): Promise<void> {
-    const { hasAnswered: heard } = this.#conversation
-    if (heard && this.turns.running) return this.pause()
-    if (heard) return this[Symbol.asyncDispose]()
+    const { hasAnswered } = this.#conversation
+    if (hasAnswered && this.turns.running) return this.pause()
+    if (hasAnswered) return this[Symbol.asyncDispose]()
     if (!this.ending.closing) this.turns.drop()
     await this.kill()
   }

@@ -128,29 +128,26 @@ function modeFor({ modes }: Pick<AgentManifest, 'modes'>, open: OpenSession): st
 }
 
 /** Puts an agent back that has changed its mode by itself, because it may not ask in another mode. If that fails, the agent is ended. */
-export function enforceMode(
-  update: Record<string, unknown>,
-  { manifest, open, sessionId, link: line }: ModeDeps,
-): void {
+export function enforceMode(update: Record<string, unknown>, { manifest, open, sessionId, link }: ModeDeps): void {
   const modeId = modeFor(manifest, open)
   const changed = ModeUpdate.safeParse(update).data?.currentModeId
   if (modeId === undefined || changed === undefined || changed === modeId) return
-  void resetMode(line, { sessionId, modeId }).then(problem => {
+  void resetMode(link, { sessionId, modeId }).then(problem => {
     if (problem === undefined) return
     const message = `${manifest.name} changed to the mode "${changed}" and did not change back: ${problem}`
-    line.cutOff({ kind: 'other', message })
+    link.cutOff({ kind: 'other', message })
   })
 }
 
 /** Sets the mode again; returns the problem when that fails. */
-async function resetMode(line: ModeDeps['link'], params: Record<string, unknown>): Promise<string | undefined> {
+async function resetMode(link: ModeDeps['link'], params: Record<string, unknown>): Promise<string | undefined> {
   const late = new AbortController()
   try {
-    const answer = line.request('session/set_mode', params).then(
+    const answer = link.request('session/set_mode', params).then(
       () => undefined,
       error => rpcFailure(error).message,
     )
-    const silence = sleep(line.stopMs, `no answer within ${line.stopMs / 1000} s`, { signal: late.signal, ref: false })
+    const silence = sleep(link.stopMs, `no answer within ${link.stopMs / 1000} s`, { signal: late.signal, ref: false })
     return await Promise.race([answer, silence.catch(() => undefined)])
   } finally {
     late.abort()

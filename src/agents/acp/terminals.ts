@@ -57,7 +57,7 @@ export class AcpTerminals {
 
   async create(params: unknown, signal: AbortSignal): Promise<{ terminalId: string }> {
     const { command, args, env, cwd, outputByteLimit } = parseParams(Create, params)
-    const { root, approver: asking } = this.#deps
+    const { root, approver } = this.#deps
     if (this.#open.size >= MAX_TERMINALS)
       throw refusedError(`There are ${MAX_TERMINALS} terminals already: release some.`)
     const folder = await resolveInProject(cwd ?? root, root)
@@ -66,7 +66,7 @@ export class AcpTerminals {
     if (shell === undefined)
       throw refusedError('Not allowed: there is no bash on this machine to run it as it is judged.')
     const script = buildScript({ command, args: args ?? [], env: env ?? [] })
-    await asking.approve({ tool: 'Bash', input: { command: script } }, signal, folder.inside)
+    await approver.approve({ tool: 'Bash', input: { command: script } }, signal, folder.inside)
     if (signal.aborted) throw refusedError('It was called off.')
     const now = await resolveInProject(cwd ?? root, root)
     if (!('inside' in now) || now.inside !== folder.inside) throw refusedError(`${cwd} changed while it was decided.`)
@@ -169,8 +169,7 @@ const HIJACKING =
 function buildScript({ command, args, env }: ScriptInput): string {
   for (const { name } of env) {
     // Anything else would be parsed differently: the name `true #` would turn all that follows into a comment when it is judged.
-    if (!/^[A-Za-z_]\w*$/.test(name))
-      throw refusedError(`Not allowed: ${JSON.stringify(name)} is no name of a variable.`)
+    if (!/^[A-Za-z_]\w*$/.test(name)) throw refusedError(`Not allowed: ${JSON.stringify(name)} is not a variable name.`)
     if (HIJACKING.test(name)) throw refusedError(`Not allowed: ${name} could make it run something else.`)
   }
   const set = env.map(({ name, value }) => `${name}=${quoteForShell(value)}`).join(' ')

@@ -67,7 +67,7 @@ export async function findModifiedFiles(
     leftOut: [
       ...(dropped > 0 ? [`${dropped} more changed files are not listed.`] : []),
       ...(unreadable > 0 ? [`${unreadable} changed files could not be read.`] : []),
-      ...(scan.complete ? [] : ['The project was not looked through to the end; other files may have changed.']),
+      ...(scan.complete ? [] : ['The project was not searched completely; other files may have changed.']),
     ],
   }
 }

@@ -65,7 +65,12 @@ export async function gather(input: GatherInput): Promise<Checkpoint> {
     queue: queue.slice(0, MAX_TASKS).map(({ title, state }) => ({ title, state })),
     modified_files: files,
     key_decisions: history.decisions,
-    conversation_summary: await writeSummary({ said: history.said, previous, summarize: input.summarize, signal }),
+    conversation_summary: await writeSummary({
+      messages: history.messages,
+      previous,
+      summarize: input.summarize,
+      signal,
+    }),
     next_action: nextAction(session, history, queue),
     tokens: {
       context: session.context_tokens,
@@ -107,18 +112,21 @@ export type Summarize = (material: string, signal?: AbortSignal) => Promise<stri
 
 export interface SummaryInput {
   /** The agent's messages since the last checkpoint, the latest last. */
-  said: string[]
+  messages: string[]
   previous: Checkpoint | undefined
   summarize?: Summarize | undefined
   signal?: AbortSignal | undefined
 }
 
 const MAX_SUMMARY = 4_000
-const MAX_SAID = 1_500
+const MAX_MESSAGE = 1_500
 
 /** A summary of the work so far: a brain's if there is one and it answers, else the agent's own last messages. */
-async function writeSummary({ said, previous, summarize, signal }: SummaryInput): Promise<string> {
-  const material = latestTexts([previous?.conversation_summary ?? '', ...said.map(text => text.slice(0, MAX_SAID))])
+async function writeSummary({ messages, previous, summarize, signal }: SummaryInput): Promise<string> {
+  const material = latestTexts([
+    previous?.conversation_summary ?? '',
+    ...messages.map(text => text.slice(0, MAX_MESSAGE)),
+  ])
   if (!summarize) return material
   // A summary is optional: its failure must not cost the checkpoint.
   const summary = await summarize(material, signal).catch(() => undefined)

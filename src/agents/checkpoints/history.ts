@@ -18,7 +18,7 @@ export interface History {
   /** Counts of older entries that were dropped. */
   dropped: Checkpoint['dropped']
   /** The answers of turns, and the agent's messages since. */
-  said: string[]
+  messages: string[]
   /** Calls that were requested and have no result yet. */
   open: string[]
 }
@@ -38,7 +38,7 @@ const KINDS: EventKind[] = [
 
 /** A stored text may have 20,000 characters, so a page takes some megabytes at most. */
 const PAGE = 250
-const MAX = { completed: 500, decisions: 200, written: MAX_FILES, said: 6, open: 500, asked: 200 }
+const MAX = { completed: 500, decisions: 200, written: MAX_FILES, messages: 6, open: 500, asked: 200 }
 
 const WRITERS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
@@ -71,7 +71,7 @@ class HistoryReader {
   readonly #decisions: KeyDecision[]
   readonly #written: Set<string>
   readonly #dropped: Checkpoint['dropped']
-  readonly #said: string[] = []
+  readonly #messages: string[] = []
   readonly #open = new Map<string, { tool: string; target: string; path: string | undefined }>()
   readonly #asked = new Map<string, QuestionItem[]>()
 
@@ -128,7 +128,7 @@ class HistoryReader {
       decisions: this.#decisions,
       written: [...this.#written],
       dropped: this.#dropped,
-      said: this.#said,
+      messages: this.#messages,
       open: [...this.#open.values()].map(({ tool, target }) => (target === '' ? tool : `${tool} ${target}`)),
     }
   }
@@ -136,9 +136,9 @@ class HistoryReader {
   /** Skips a repeated text: the last message of a turn comes once more when the turn ends. */
   #addText(text: string): void {
     const trimmed = text.trim()
-    if (trimmed === '' || trimmed === this.#said.at(-1)) return
-    this.#said.push(trimmed)
-    if (this.#said.length > MAX.said) this.#said.shift()
+    if (trimmed === '' || trimmed === this.#messages.at(-1)) return
+    this.#messages.push(trimmed)
+    if (this.#messages.length > MAX.messages) this.#messages.shift()
   }
 
   #callOf({ tool, target, input }: { tool: string; target: string; input: Record<string, unknown> }) {

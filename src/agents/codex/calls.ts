@@ -49,8 +49,8 @@ export class CodexCalls {
 
   /** The call of a server's tool that an ask is about: the ask itself does not name the call. */
   ofServer(server: string, fits: (item: Item) => boolean): Item | undefined {
-    for (const { item, requested: told, over } of this.#calls.values())
-      if (item?.type === 'mcpToolCall' && item.server === server && !told && !over && fits(item)) return item
+    for (const { item, requested, over } of this.#calls.values())
+      if (item?.type === 'mcpToolCall' && item.server === server && !requested && !over && fits(item)) return item
     return undefined
   }
 

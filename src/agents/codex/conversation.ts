@@ -31,12 +31,12 @@ export class CodexConversation {
   #givenUp: Failure | undefined
   #parking: NodeJS.Timeout | undefined
 
-  constructor(open: OpenSession, line: SessionLink) {
+  constructor(open: OpenSession, link: SessionLink) {
     this.#open = open
-    this.#link = line
+    this.#link = link
     this.#translator = new CodexTranslator({ resumed: open.resume !== undefined })
     this.turns = new AgentTurns({
-      ...{ open, link: line, reader: this.#translator },
+      ...{ open, link, reader: this.#translator },
       protocol: {
         name: codexManifest.name,
         begin: turn => this.#begin(turn),

@@ -35,7 +35,7 @@ export const claudeTmuxManifest: AgentManifest = {
   ...claudeManifest,
   name: 'Claude Code in tmux',
   host: 'tmux',
-  heldBy: 'hooks that see every call in every mode, ask the daemon and refuse where it is away',
+  heldBy: 'hooks that see every call in every mode, ask the daemon, and refuse when it is away',
   limits: 'as Claude Code writes them down, with window and reset; how full each window is by its status line',
   ownTools: { over: 'mcp', named: 'settings', called: 'mcp__{server}__{tool}' },
   departs: {
@@ -47,9 +47,9 @@ export const claudeTmuxManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
-    'A pasted prompt that begins with "!" would be run as a command, one with "/" as a command of Claude Code: words are put before it.',
-    'PermissionRequest does not say which call it is about: it is found by tool and input.',
-    'No hook tells of a turn that was interrupted: the state file does.',
+    'A pasted prompt that begins with "!" would be run as a shell command, and one with "/" as a command of Claude Code: a line of text is put before it.',
+    'PermissionRequest does not say which call it is about: the call is found by tool and input.',
+    'No hook reports an interrupted turn: the state file does.',
   ],
 }
 

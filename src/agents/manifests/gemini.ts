@@ -116,12 +116,12 @@ export const geminiManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
-    'Every project is an untrusted one for it: .gemini, GEMINI.md and a .env, your own too, are not loaded, and no MCP server is started.',
-    'Tools of ours it cannot be given: it starts no server in a project that is not trusted, and no other way is open to anybody but root.',
-    'Its answer to session/load is an error, and the try damages the conversation: it is never made.',
-    'An answer that the vendor withholds is told as a turn that is complete, without a word: it counts as refused.',
-    'A refused call is told to the model as cancelled by the user.',
+    'It treats every project as untrusted: .gemini, GEMINI.md and a .env, your own too, are not loaded, and no MCP server is started.',
+    'It cannot get our tools: it starts no server in an untrusted project, and every other way needs root.',
+    'Its answer to session/load is an error, and the attempt damages the conversation: it is never made.',
+    'It reports an answer that the vendor withholds as a complete turn without text: it counts as refused.',
+    'It reports a refused call to the model as cancelled by the user.',
     'A turn that was stopped between a tool and the next answer, or that failed, is dropped from its conversation.',
-    'As it comes, a refusal of the vendor is tried again ten times in silence: it gets a home of its own, in which general.maxAttempts is 1.',
+    'By default it retries a refusal of the vendor ten times in silence: it gets a home of its own, in which general.maxAttempts is 1.',
   ],
 }

@@ -44,8 +44,7 @@ export const opencodeManifest: AgentManifest = {
   heldBy: 'its own permission settings, which ask about everything; what the project brings for it is not loaded',
   modes: { known: ['build', 'plan'] },
   readOnly: 'every call of another tool is refused',
-  limits:
-    'not at all: it tries again without end and without a word, and a session that says nothing is seen as one that hangs',
+  limits: 'not at all: it retries without end and in silence, and a silent session is treated as one that hangs',
   resume: 'resume',
   forks: true,
   tools: {
@@ -81,8 +80,8 @@ export const opencodeManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
-    "The project's opencode.json and .opencode are not loaded, trusted or not; its AGENTS.md is where it is trusted. Language servers and formatters are off.",
-    'A refused call ends the whole turn, and calls beside it: it is told why with a prompt of its own and goes on.',
-    'It tries an overloaded, failing or refusing vendor again without end and without a word.',
+    "The project's opencode.json and .opencode are not loaded, trusted or not; its AGENTS.md is loaded if the project is trusted. Language servers and formatters are off.",
+    'A refused call ends the whole turn and the calls beside it: it gets the reason with another prompt and goes on.',
+    'It retries an overloaded, failing or refusing vendor without end and in silence.',
   ],
 }

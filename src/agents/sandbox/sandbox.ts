@@ -16,7 +16,7 @@ export interface Sandbox extends AsyncDisposable {
 
 interface Opening {
   bubblewrap: SandboxProgram
-  asked: SandboxSettings
+  settings: SandboxSettings
   needs: SandboxNeeds
   env: Record<string, string | undefined>
   /** A session that only reads: nothing of the project may be written. */
@@ -35,13 +35,13 @@ const LEFT_OUT = [
 ]
 
 /** Opens a sandbox with a proxy for the listed hosts; `*` leaves the network as it is. */
-export async function openSandbox({ bubblewrap, asked, needs, env, reading, log }: Opening): Promise<Sandbox> {
-  const listed = hostsFor(asked.network, needs, env)
-  const proxy = asked.network.includes('*') ? undefined : await openNetwork(listed, log)
-  const gitGuard = guardGit(asked.git, { reading })
+export async function openSandbox({ bubblewrap, settings, needs, env, reading, log }: Opening): Promise<Sandbox> {
+  const listed = hostsFor(settings.network, needs, env)
+  const proxy = settings.network.includes('*') ? undefined : await openNetwork(listed, log)
+  const gitGuard = guardGit(settings.git, { reading })
   const stateHome = (needs.movedBy && env[needs.movedBy]) || undefined
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = mountsFor(starting, { asked, needs, reading, stateHome })
+    const mounts = mountsFor(starting, { settings, needs, reading, stateHome })
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
     return {

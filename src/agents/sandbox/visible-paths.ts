@@ -28,7 +28,7 @@ export interface SandboxedCommand {
 }
 
 interface SandboxScope {
-  asked: SandboxSettings
+  settings: SandboxSettings
   needs: SandboxNeeds
   reading: boolean
   /** Where the agent keeps its state, if not in the home directory. */
@@ -36,25 +36,28 @@ interface SandboxScope {
 }
 
 /** What an agent sees and may write: its project, what git needs, its own state, and programs. A read-only session writes its state only. */
-export function mountsFor(inside: SandboxedCommand, { asked, needs, reading, stateHome }: SandboxScope): Mounts {
+export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, stateHome }: SandboxScope): Mounts {
   const home = inside.env['HOME'] ?? homedir()
-  const hidden = existing([home, homedir(), ...asked.hidden].filter(path => path !== '/'))
-  const project = existing([inside.cwd, ...(asked.git && isWithin(inside.cwd, asked.git.top) ? [asked.git.top] : [])])
+  const hidden = existing([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
+  const project = existing([
+    inside.cwd,
+    ...(settings.git && isWithin(inside.cwd, settings.git.top) ? [settings.git.top] : []),
+  ])
   refuseExposed(inside, hidden, project)
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
   const own = prepareAgentState(needs, path => resolve(stateHome ?? home, path))
-  const git = asked.git && !reading ? gitMounts(asked.git) : { writable: [], kept: [], regained: [] }
-  const read = reading ? [...project, ...(asked.git ? [asked.git.common] : [])] : []
-  const written = reading ? [] : [...project, ...git.writable, ...asked.write.map(inHome)]
+  const git = settings.git && !reading ? gitMounts(settings.git) : { writable: [], kept: [], regained: [] }
+  const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
+  const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
   const shown = existing([
-    ...[...TOOLS, ...asked.read].map(inHome),
+    ...[...TOOLS, ...settings.read].map(inHome),
     ...programPaths(inside, hidden),
     ...inside.shows,
     ...read,
   ])
   const writable = existing([...written, ...inside.writes, ...own.state])
   // The settings may show a home directory, but never our own hidden paths.
-  refuseExposed(inside, existing(asked.hidden), [...shown, ...writable])
+  refuseExposed(inside, existing(settings.hidden), [...shown, ...writable])
   return { hidden, shown, writable, kept: existing([...git.kept, ...own.kept]), regained: existing(git.regained) }
 }
 

@@ -23,12 +23,12 @@ export class AgentWindow {
 
   constructor(
     name: string,
-    { tmux, folder, saved: at }: { tmux: Tmux; folder: TmuxSessionFolder; saved: TmuxSessionState },
+    { tmux, folder, saved }: { tmux: Tmux; folder: TmuxSessionFolder; saved: TmuxSessionState },
   ) {
     this.name = name
     this.#tmux = tmux
     this.#folder = folder
-    this.#saved = at
+    this.#saved = saved
   }
 
   get saved(): TmuxSessionState {

@@ -48,7 +48,7 @@ export class TmuxConversation {
   }
 
   /** Lets the agent call our tools for as long as the session lasts. */
-  async serveTools({ own, endpoint: place }: WindowTools): Promise<void> {
+  async serveTools({ own, endpoint }: WindowTools): Promise<void> {
     const { open, record, askDeadlineMs, closed } = this.#deps
     own.bind({
       asks: withTerminal(checkedAsks(open.asks, askDeadlineMs), () => this.takenOver),
@@ -64,7 +64,7 @@ export class TmuxConversation {
     this.#own = own
     this.gate.setTools(own)
     record.setTools(own)
-    const server = await openToolServer(place, own)
+    const server = await openToolServer(endpoint, own)
     closed.addEventListener('abort', () => void server[Symbol.asyncDispose](), { once: true })
   }
 
@@ -102,11 +102,11 @@ export class TmuxConversation {
 
   /** Adopts a window that outlived its daemon: its turn goes on, or is over by now. The prompt is typed only if no turn was begun. */
   async adopt(window: AgentWindow, refused: number): Promise<void> {
-    const [{ saved: at }, { record, open }] = [window, this.#deps]
-    record.readFrom(at)
-    this.gate.restoreAllowed(at.allowed)
-    this.start(window, { session_id: at.vendorId, model: at.model })
-    if (!at.working && window.state()?.status === 'idle') return this.send(open.prompt ?? RESUME_PROMPT, window)
+    const [{ saved }, { record, open }] = [window, this.#deps]
+    record.readFrom(saved)
+    this.gate.restoreAllowed(saved.allowed)
+    this.start(window, { session_id: saved.vendorId, model: saved.model })
+    if (!saved.working && window.state()?.status === 'idle') return this.send(open.prompt ?? RESUME_PROMPT, window)
     this.turn.begun()
     this.turn.adopted(refused > 0 ? describeAbsence(refused) : undefined)
     record.begun()

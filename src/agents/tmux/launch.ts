@@ -230,14 +230,14 @@ export function createTools({ ownTools = [] }: OpenSession, { path }: TmuxSessio
 
 /** The tools of a window that an earlier daemon left. */
 export function restoreTools({ ownTools = [] }: OpenSession, { path }: TmuxSessionFolder): WindowTools | undefined {
-  const place = findToolEndpoint(path)
-  return place && { own: new OwnTools(ownTools, FORM, place.server), endpoint: place }
+  const endpoint = findToolEndpoint(path)
+  return endpoint && { own: new OwnTools(ownTools, FORM, endpoint.server), endpoint }
 }
 
 /** Claude Code's configuration of the tool server: loaded before the first prompt, with a long timeout for a person's answer. */
-export function mcpConfig({ endpoint: place }: WindowTools, { path }: TmuxSessionFolder): Record<string, unknown> {
+export function mcpConfig({ endpoint }: WindowTools, { path }: TmuxSessionFolder): Record<string, unknown> {
   const server = { type: 'stdio', ...toolServerCommand(path), alwaysLoad: true, timeout: 24 * 3_600_000 }
-  return { mcpServers: { [place.server]: server } }
+  return { mcpServers: { [endpoint.server]: server } }
 }
 
 /** While a person has the terminal, they are asked there and not by a tool, and nothing is parked. */

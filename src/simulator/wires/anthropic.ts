@@ -117,8 +117,8 @@ function read(body: unknown): WireRequest | { problem: string } {
   }
 }
 
-function messageOf({ turn, asked, bytes }: WireAnswer) {
-  return messageFor(turn, asked.dialogue.model, bytes)
+function messageOf({ turn, request, bytes }: WireAnswer) {
+  return messageFor(turn, request.dialogue.model, bytes)
 }
 
 type ContentBlock =

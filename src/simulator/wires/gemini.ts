@@ -47,7 +47,7 @@ function chunk(answer: WireAnswer, parts: AnswerPart[], { isLast, id }: { isLast
   return {
     candidates: [candidate],
     usageMetadata: usageOf(answer),
-    modelVersion: answer.asked.dialogue.model,
+    modelVersion: answer.request.dialogue.model,
     responseId: id,
   }
 }

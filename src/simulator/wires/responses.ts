@@ -51,8 +51,8 @@ function encode(event: { type: string; [key: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-function envelope({ asked }: WireAnswer, id: string) {
-  return { id, object: 'response', created_at: 0, model: asked.dialogue.model, error: null }
+function envelope({ request }: WireAnswer, id: string) {
+  return { id, object: 'response', created_at: 0, model: request.dialogue.model, error: null }
 }
 
 const CUT: Record<string, string> = {
@@ -70,7 +70,7 @@ function ending(answer: WireAnswer, output: Item[]) {
   }
 }
 
-function itemsOf({ turn, asked }: WireAnswer, id: string): Item[] {
+function itemsOf({ turn, request }: WireAnswer, id: string): Item[] {
   const summary = turn.thinking ? [{ type: 'summary_text', text: turn.thinking }] : []
   return [
     ...(turn.thinking ? [{ type: 'reasoning', id: newId('rs'), summary }] : []),
@@ -78,9 +78,9 @@ function itemsOf({ turn, asked }: WireAnswer, id: string): Item[] {
     ...(turn.tools ?? []).map(({ name, input }, at): Item => {
       const call = { id: newId('call'), call_id: callId(id, at), name, status: 'completed' }
       // A tool that takes free text gets the only text of its input.
-      if (asked.freeform.includes(name))
+      if (request.freeform.includes(name))
         return { type: 'custom_tool_call', ...call, input: String(Object.values(input)[0] ?? '') }
-      return { type: 'function_call', ...call, ...asked.namespaced?.[name], arguments: JSON.stringify(input) }
+      return { type: 'function_call', ...call, ...request.namespaced?.[name], arguments: JSON.stringify(input) }
     }),
   ]
 }

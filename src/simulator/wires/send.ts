@@ -43,7 +43,7 @@ export async function sendWhole(answer: WireAnswer, sending: SendOptions): Promi
   if (flaw.flaw === 'reset') return reset(response)
   if (flaw.flaw === 'stall') return waitForAbort(signal)
   if (flaw.flaw === 'error') {
-    const { model } = answer.asked.dialogue
+    const { model } = answer.request.dialogue
     const { status, body } = wire.failure({ kind: 'overloaded', message: flaw.message }, { model, now: 0 })
     return sendJson(response, { status, headers, body })
   }

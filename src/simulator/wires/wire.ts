@@ -35,7 +35,7 @@ export interface LoggedBody {
 /** An answer to be given. */
 export interface WireAnswer {
   turn: ScriptedTurn
-  asked: WireRequest
+  request: WireRequest
   /** The size of the request, from which tokens are estimated. */
   bytes: number
 }

@@ -18,7 +18,7 @@ export const bubblewrap = await findBubblewrap()
 interface Around {
   project: string
   home?: string
-  asked?: Partial<SandboxSettings>
+  settings?: Partial<SandboxSettings>
   needs?: Partial<SandboxNeeds>
   isolation?: Isolation
   env?: Record<string, string>
@@ -28,7 +28,7 @@ interface Around {
 /** A program in a sandbox of its own, as an agent is started. */
 export async function inSandbox(
   t: TestContext,
-  { project, home, asked, needs, isolation = 'auto', env, reading = false }: Around,
+  { project, home, settings, needs, isolation = 'auto', env, reading = false }: Around,
 ) {
   if (!('program' in bubblewrap)) throw new Error(bubblewrap.problem)
   const dir = home ?? tempDir(t)
@@ -37,7 +37,7 @@ export async function inSandbox(
   const said: string[] = []
   const sandbox = await openSandbox({
     bubblewrap,
-    asked: { mode: 'required', network: [], read: [], write: [], hidden: [], ...asked },
+    settings: { mode: 'required', network: [], read: [], write: [], hidden: [], ...settings },
     needs: { state: ['.agent'], hosts: [], addresses: [], ...needs },
     env: all,
     reading,
