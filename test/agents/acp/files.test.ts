@@ -96,7 +96,7 @@ test('a link that is put into the way while a write is decided is not followed',
   const files = new AcpFiles(root, {
     approve: async () => {
       readdirSync(path('sub'))
-      // The folder gives way to a link that leads out.
+      // The folder is replaced by a link that leads outside.
       renameSync(path('sub'), path('was-sub'))
       symlinkSync(outside, path('sub'))
     },

@@ -17,7 +17,7 @@ interface Given {
   events?: NewEvent[]
   row?: Partial<SessionRow>
   ask?: Partial<GatherInput>
-  /** Runs after the session began: what its commands do. */
+  /** Runs after the session began, in place of its commands. */
   meanwhile?(project: string): void
 }
 

@@ -12,7 +12,7 @@ import type { Isolation } from '../../../src/base/process/isolation.ts'
 import type { SandboxNeeds, SandboxSettings } from '../../../src/domain/agent-manifest.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
-/** Whether this machine can make a sandbox, and why not. */
+/** Whether this machine can make a sandbox, or why not. */
 export const bubblewrap = await findBubblewrap()
 
 interface Around {
@@ -55,7 +55,7 @@ export async function inSandbox(
     const [program, ...args] = command
     return agent.spawn({ command: program, args, cwd: project, env: all, signal: new AbortController().signal })
   }
-  /** Runs a shell line to its end; what it printed, and its exit code. */
+  /** Runs a shell line to its end; returns its output and its exit code. */
   const sh = async (line: string) => {
     const child = start('/bin/sh', '-c', line)
     let out = ''

@@ -10,7 +10,7 @@ import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { bubblewrap, inSandbox } from './a-sandbox.ts'
 import { refusedHere } from './refused-here.ts'
 
-/** Where no sandbox can be made it is asserted that one that is required is refused, and said why. */
+/** On a machine without a sandbox the test asserts that a required one is refused with the reason. */
 const sandboxed = (title: string, body: (t: TestContext) => Promise<void>) =>
   test(title, 'program' in bubblewrap ? body : refusedHere)
 

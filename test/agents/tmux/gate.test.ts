@@ -9,7 +9,7 @@ const NEVER = new AbortController().signal
 const ALLOW = { verdict: 'allow', risk: 'LOW', reason: 'fine', confidence: 1, by: 'policy' } as const
 const NOBODY = { ...ALLOW, verdict: 'deny', reason: 'nobody is there', by: 'nobody' } as const
 
-/** A call as the hook tells it. */
+/** A call as the hook reports it. */
 function call(command: string, more: Record<string, unknown> = {}) {
   return { tool_name: 'Bash', tool_use_id: 'c1', tool_input: { command }, cwd: '/p', ...more }
 }

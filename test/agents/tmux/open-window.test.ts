@@ -21,7 +21,7 @@ test('a window that tmux made without telling so is closed, with what began in i
     chmodSync(join(root, 'bin', name), 0o755)
     return join(root, 'bin', name)
   }
-  // Makes the window, waits until the agent runs in it, and says nothing of it.
+  // Opens the window, waits until the agent runs in it, and prints nothing.
   program(
     'tmux',
     `${real} "$@" >/dev/null || exit 1; case "$*" in *new-session*) until test -e '${root}/begun'; do sleep 0.05; done; exit 1;; esac`,

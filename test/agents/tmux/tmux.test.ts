@@ -17,7 +17,7 @@ test('a directory whose name is a command to tmux or to a shell is only a direct
   mkdirSync(cwd)
   const folder = new TmuxSessionFolder(join(root, 'r#(touch pwned)'), 's-1')
   folder.create({ session: 's-1', socket: 'x', awayMs: 0 })
-  // An agent that says where it is, and whatever else it was given.
+  // An agent that records its folder; the paths and the environment contain hostile names.
   const command = startCommand(folder, {
     ...{ executable: '/bin/sh', vendorId: 'v', appendPrompt: '', settings: '' },
     open: { cwd, settingSources: [] } as unknown as OpenSession,
@@ -65,7 +65,7 @@ function isOpen({ socket }: Tmux): boolean {
 }
 
 function server(t: TestContext): { tmux: Tmux; root: string } {
-  // Before the folder is removed, and with it the way to the server.
+  // Before the folder is removed, and the server's socket with it.
   t.after(() => {
     try {
       execFileSync('tmux', ['-S', tmux.socket, 'kill-server'], { stdio: 'ignore' })
