@@ -161,7 +161,7 @@ export function failClosedCases(live: Live): void {
   ]
   const title = (what: string) => `a call does not run when who is asked ${what}`
   partsTest(adapter, 'refusal.fails-closed', 'a call does not run when who is asked fails, in whatever way', {
-    deps: failing.map(([what]) => title(what)),
+    parts: failing.map(([what]) => title(what)),
     run: async (t, held) => {
       const steps = [{ calls: [{ run: 'touch slipped.txt' }] }, { say: 'Refused, then.' }]
       const later = failing.slice(1).map(([what]) => ({ prompt: `it ${what}`, steps }))
