@@ -10,11 +10,11 @@ import type { Sandbox } from './sandbox/sandbox.ts'
 
 /** How a driver starts its agent; the same for all its sessions. */
 export interface DriverOptions {
-  /** Path of the agent's program; the one that came with us when absent. */
+  /** Path of the agent's program; without it, the bundled program. */
   executable?: string | undefined
-  /** Put behind our own lines at the end of the system prompt. */
+  /** Added after our own lines at the end of the system prompt. */
   appendPrompt?: string | undefined
-  /** Takes lines for the log: never values of the environment, never what the agent says. */
+  /** Takes lines for the log: never values of the environment, never text of the agent. */
   log?: ((line: string) => void) | undefined
   /** How long an ask may take before it counts as refused. */
   askDeadlineMs?: number | undefined
@@ -26,32 +26,32 @@ export interface DriverOptions {
 
 const STDERR_CHARS = 4000
 
-/** How a program is started; the abort ends it. */
+/** How to start a program; the signal ends it. */
 export interface ProcessStart {
   command: string
   args: string[]
   cwd?: string | undefined
   env: Record<string, string | undefined>
   signal: AbortSignal
-  /** Paths made for it, which a sandbox has to show. */
+  /** Paths made for this program, which a sandbox has to show. */
   shows?: string[]
-  /** Of these, those that it may write. */
+  /** Those of the shown paths that the program may write. */
   writes?: string[]
 }
 
 interface ProcessOptions {
-  /** What it is called, and how a person gets it. */
+  /** The agent's name, and how a person installs it. */
   manifest: Pick<AgentManifest, 'name' | 'start'>
   guard: ProcessGuard
   isolation: Isolation
   marker: string
-  /** What stands around it; it is taken down with the agent. */
+  /** The sandbox around the agent; it is taken down with the agent. */
   sandbox?: Sandbox | undefined
   /** Takes what the agent writes to stderr. */
   log?: ((line: string) => void) | undefined
 }
 
-/** The process of one agent, started when it is needed, with all that it starts under the guardian. */
+/** The process of one agent, started when it is needed. The guardian watches everything that it starts. */
 export class AgentProcess {
   readonly marker: Marker
   readonly #manifest: ProcessOptions['manifest']
@@ -79,34 +79,34 @@ export class AgentProcess {
 
   get alive(): boolean {
     const { pid, exitCode, signalCode } = this.#child ?? {}
-    // Its exit is told some time after the fact; the system knows at once.
+    // Node reports the exit some time after the fact; the system knows at once.
     return pid !== undefined && exitCode === null && signalCode === null && rawStartTime(pid) !== undefined
   }
 
-  /** Nothing that it started runs any more. Only a namespace knows: elsewhere an orphan is nobody's child. */
+  /** Nothing that the agent started is still running. Only a namespace knows this: elsewhere an orphan is nobody's child. */
   get alone(): boolean {
     const { level, pid } = this.#child ?? {}
     return level === 'namespace' && pid !== undefined && isAlone(pid)
   }
 
-  /** It never ran: the program is not there, or cannot be started. */
+  /** The agent never ran: its program does not exist or cannot be started. */
   get missing(): boolean {
     return this.#child?.pid === undefined
   }
 
-  /** The last that is known of it, for a message. */
+  /** How the process ended and the end of its stderr, for a message. */
   get lastWords(): string {
     const { exitCode, signalCode } = this.#child ?? {}
     const how =
       this.#problem?.message ?? (signalCode ? `killed by ${signalCode}` : `exit code ${exitCode ?? 'unknown'}`)
-    const words = this.#stderr.trim()
-    return words ? `${how}: ${words.slice(-500)}` : how
+    const stderr = this.#stderr.trim()
+    return stderr ? `${how}: ${stderr.slice(-500)}` : how
   }
 
   readonly spawn = (starting: ProcessStart): GuardedChild => {
     const { signal, cwd } = starting
-    const command = this.#programOf(starting)
-    const wrapped = this.#wrapped({ ...starting, command })
+    const command = this.#findProgram(starting)
+    const wrapped = this.#wrapInSandbox({ ...starting, command })
     const child = this.#guard.spawn({ cwd, ...wrapped, marker: this.marker }, this.#isolation)
     this.#child = child
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -116,14 +116,14 @@ export class AgentProcess {
     child.once('error', error => {
       this.#problem = error
     })
-    // An agent that died leaves a broken pipe; its exit is what counts.
+    // An agent that died leaves a broken pipe; only its exit matters.
     child.stdin.on('error', () => undefined)
     signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true })
-    this.#sandbox?.breached.addEventListener('abort', () => this.#breached(), { once: true })
+    this.#sandbox?.breached.addEventListener('abort', () => this.#endBreached(), { once: true })
     return child
   }
 
-  /** Ends the agent before it can do one thing more. What it started is the guardian's, as at every other end. */
+  /** Ends the agent before it can do anything more. The guardian ends what it started, as at every other end. */
   kill(): void {
     this.#child?.kill('SIGKILL')
   }
@@ -134,34 +134,34 @@ export class AgentProcess {
     if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit')
   }
 
-  /** Resolves when all that it wrote to stderr was read, which may be some time after its exit. */
-  async silent(): Promise<void> {
+  /** Resolves when everything that the agent wrote to stderr has been read, which may be some time after its exit. */
+  async stderrRead(): Promise<void> {
     const { stderr } = this.#child ?? {}
     if (stderr && !stderr.closed) await once(stderr, 'close')
   }
 
-  /** Resolves when nothing that it started is left, or nothing more can be done about it. */
+  /** Resolves when nothing that the agent started is left, or nothing more can be done about it. */
   async end(): Promise<void> {
-    const left = await this.#child?.end()
-    this.#withstood = (left?.length ?? 0) > 0
+    const survivors = await this.#child?.end()
+    this.#withstood = (survivors?.length ?? 0) > 0
     await this.#sandbox?.[Symbol.asyncDispose]()
   }
 
-  /** Found here and not by the system, which would look in folders of the directory that the agent works in as well. */
-  #programOf({ command, env, cwd = process.cwd() }: ProcessStart): string {
-    const found = findInstalledProgram(command, env, cwd)
-    if (found !== undefined) return found
-    // A path that leads nowhere fails by itself; nothing of an agent that has a sandbox is ever started bare.
+  /** Finds the program here, because the system would also search folders of the directory that the agent works in. */
+  #findProgram({ command, env, cwd = process.cwd() }: ProcessStart): string {
+    const program = findInstalledProgram(command, env, cwd)
+    if (program !== undefined) return program
+    // A path that leads nowhere fails by itself; an agent that has a sandbox is never started without it.
     if (command.includes('/') && !this.#sandbox) return command
     throw agentMissingError(this.#manifest, `there is no program ${command} ${describeSearchPath(command, env)}`)
   }
 
-  #breached(): void {
+  #endBreached(): void {
     this.#problem = this.#sandbox?.breached.reason as Error
     this.kill()
   }
 
-  #wrapped({
+  #wrapInSandbox({
     command,
     args,
     env,
@@ -174,7 +174,7 @@ export class AgentProcess {
     return this.#sandbox.wrap({ command, args, env, cwd, shows, writes }, { pidNamespace })
   }
 
-  /** True where something of it was still there at the end. */
+  /** True when a process of the agent was still there after its end. */
   get withstood(): boolean {
     return this.#withstood
   }

@@ -54,24 +54,24 @@ function notDone(problem: string): ToolReply {
 
 type AskReply = { value: unknown } | { problem: string }
 
-/** The one who is asked is told by the signal when nobody waits for the answer any more. */
+/** Asks with a deadline. The signal passed to `ask` aborts when nobody waits for the answer any more. */
 async function askWithDeadline(
   ask: (signal: AbortSignal) => Promise<unknown>,
   { deadlineMs, signal }: { deadlineMs: number; signal: AbortSignal },
 ): Promise<AskReply> {
   const late = new AbortController()
   const timer = setTimeout(() => late.abort(), deadlineMs)
-  const given = AbortSignal.any([signal, late.signal])
+  const either = AbortSignal.any([signal, late.signal])
   const { promise: stopped, resolve } = Promise.withResolvers<AskReply>()
   const stop = () => resolve({ problem: late.signal.aborted ? 'nobody decided in time' : 'it was called off' })
-  if (given.aborted) stop()
-  given.addEventListener('abort', stop, { once: true })
+  if (either.aborted) stop()
+  either.addEventListener('abort', stop, { once: true })
   try {
-    return await Promise.race([stopped, ask(given).then(value => ({ value }))])
+    return await Promise.race([stopped, ask(either).then(value => ({ value }))])
   } catch (error) {
     return { problem: messageOf(error) }
   } finally {
     clearTimeout(timer)
-    given.removeEventListener('abort', stop)
+    either.removeEventListener('abort', stop)
   }
 }

@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
-/** Far above any message that makes sense: a file of that size is never sent whole. */
+/** Far above the size of any sensible message: a file of that size is never sent whole. */
 const MAX_LINE = 32_000_000
 
-/** What came on one line: a JSON object, or something that is none. */
+/** One line: a JSON object, or text that is not one. */
 export type JsonLine = { message: Record<string, unknown> } | { garbage: string }
 
-/** Cuts a stream of bytes into lines and reads each as JSON. A line without end is given up, not kept. */
+/** Cuts a stream of bytes into lines and parses each as JSON. A line that grows too long is dropped, not kept in memory. */
 export async function* readJsonLines(input: AsyncIterable<Buffer>): AsyncGenerator<JsonLine> {
   let parts: Buffer[] = []
   let size = 0
@@ -39,26 +39,26 @@ function parseLine(text: string): JsonLine {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return { message: value as Record<string, unknown> }
   } catch {
-    // told below
+    // reported below
   }
   return { garbage: text.slice(0, 200) }
 }
 
-/** A line holds a whole message, and a message can hold a picture. What is longer is passed over, each byte read once. */
+/** A line holds a whole message, and a message can hold a picture. A longer line is skipped, each byte read once. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 const CHUNK_BYTES = 256 * 1024
 const NEWLINE = 10
 
-/** Reads what was added to an agent's own record of a conversation, each line once; half a line waits for its end. */
+/** Reads the lines added to an agent's own record of a conversation, each once; half a line waits for its end. */
 export class TranscriptReader {
   #path: string | undefined
   #offset = 0
   readonly #end: number
   readonly #mostBytes: number
-  /** What stands at the offset is the rest of a line that is passed over. */
-  #passesOver = false
+  /** The offset is inside a line that is skipped. */
+  #isSkipping = false
 
-  /** `end`: where the reading stops, though there may be more. */
+  /** `end`: where reading stops, even if the file is longer. */
   constructor(at: { path?: string | undefined; offset: number; end?: number }, mostBytes = MAX_LINE_BYTES) {
     this.#path = at.path
     this.#offset = at.offset
@@ -70,12 +70,12 @@ export class TranscriptReader {
     return { ...(this.#path !== undefined && { transcript: this.#path }), offset: this.#offset }
   }
 
-  /** The record may become another one: `/clear` begins a new conversation. `skip`: what is in it already was told before. */
+  /** Switches to another record: `/clear` begins a new conversation. `skip`: its present content was reported before. */
   follow(path: string, { skip = false } = {}): void {
     if (path === this.#path) return
     this.#path = path
     this.#offset = skip ? fileSize(path) : 0
-    this.#passesOver = false
+    this.#isSkipping = false
   }
 
   read(): unknown[] {
@@ -89,7 +89,7 @@ export class TranscriptReader {
     }
   }
 
-  /** The whole lines behind the offset, which moves along with them. */
+  /** The complete lines after the offset, which moves along with them. */
   *#lines(file: number): Generator<Buffer> {
     let pieces: Buffer[] = []
     let pending = 0
@@ -102,17 +102,17 @@ export class TranscriptReader {
       for (let end = chunk.indexOf(NEWLINE); end >= 0 && end < count; end = chunk.indexOf(NEWLINE, from)) {
         const line = Buffer.concat([...pieces, chunk.subarray(from, end)])
         this.#offset += line.length + 1
-        if (!this.#passesOver) yield line
-        this.#passesOver = false
+        if (!this.#isSkipping) yield line
+        this.#isSkipping = false
         pieces = []
         pending = 0
         from = end + 1
       }
       pieces.push(chunk.subarray(from, count))
       pending += count - from
-      if (pending <= this.#mostBytes && !this.#passesOver) continue
+      if (pending <= this.#mostBytes && !this.#isSkipping) continue
       this.#offset += pending
-      this.#passesOver = true
+      this.#isSkipping = true
       pieces = []
       pending = 0
     }
@@ -123,11 +123,11 @@ function openTranscript(path: string): number | undefined {
   try {
     return openSync(path, 'r')
   } catch {
-    return undefined // it is written with the first message
+    return undefined // the agent writes it with the first message
   }
 }
 
-/** Nothing where there is no such file. */
+/** The size of a file; 0 when it does not exist. */
 export function fileSize(path: string): number {
   const file = openTranscript(path)
   if (file === undefined) return 0
@@ -142,6 +142,6 @@ function parseRecord(line: Buffer): unknown[] {
   try {
     return [JSON.parse(line.toString('utf8'))]
   } catch {
-    return [] // not for us
+    return [] // not JSON
   }
 }

@@ -13,7 +13,7 @@ export interface DriverRequest {
   /** The claude program of the settings (`agents.path`). */
   executable?: string | undefined
   appendPrompt?: string | undefined
-  /** Where its process lives; our own child without it. */
+  /** Where the agent's process lives; without a host it is our own child. */
   host?: SessionHost | undefined
 }
 
@@ -22,42 +22,46 @@ export interface Drivers extends AsyncDisposable {
   get(wanted: DriverRequest): Promise<Driver>
 }
 
-/** Drivers by what was chosen. A vendor's library is 37 MB that an idle daemon saves. */
+/** Drivers by request, opened on first use: a vendor's library takes 37 MB, which an idle daemon saves. */
 export function openDrivers(log: (line: string) => void, hosts: { tmux?: TmuxHost } = {}): Drivers {
   const drivers = new Map<string, Promise<Driver>>()
   return {
     get(wanted) {
       const key = JSON.stringify(wanted)
-      const found = drivers.get(key) ?? (wanted.host ? hostedDriver(wanted, log, hosts) : driverOf(wanted, log))
-      drivers.set(key, found)
-      // One that could not be made is tried again by the next session.
-      found.catch(() => drivers.delete(key))
-      return found
+      const driver =
+        drivers.get(key) ?? (wanted.host ? openHostedDriver(wanted, log, hosts) : openPlainDriver(wanted, log))
+      drivers.set(key, driver)
+      // The next session tries again to open a driver that could not be opened.
+      driver.catch(() => drivers.delete(key))
+      return driver
     },
     async [Symbol.asyncDispose]() {
       const opened = await Promise.allSettled(drivers.values())
-      await Promise.allSettled(opened.map(one => (one.status === 'fulfilled' ? one.value.close() : undefined)))
+      await Promise.allSettled(opened.map(result => (result.status === 'fulfilled' ? result.value.close() : undefined)))
     },
   }
 }
 
-function driverOf({ agent, executable, appendPrompt }: DriverRequest, log: (line: string) => void): Promise<Driver> {
+function openPlainDriver(
+  { agent, executable, appendPrompt }: DriverRequest,
+  log: (line: string) => void,
+): Promise<Driver> {
   const manifest = findManifest(agent)
   if (manifest.speaks === 'sdk')
-    return driverFor(manifest, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
-  // The words of a custom agent stand in its manifest.
+    return importDriver(manifest, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
+  // The command of a custom agent is in its manifest.
   const command = agent.kind === 'custom' ? undefined : agent.command
-  return driverFor(manifest, { log, appendPrompt, ...(command && { command }) })
+  return importDriver(manifest, { log, appendPrompt, ...(command && { command }) })
 }
 
-/** Claude Code alone tells by its hooks what it does in a terminal. */
-async function hostedDriver(
+/** Only Claude Code reports through hooks what it does in a terminal. */
+async function openHostedDriver(
   { agent, executable, appendPrompt }: DriverRequest,
   log: (line: string) => void,
   { tmux }: { tmux?: TmuxHost },
 ): Promise<Driver> {
   if (agent.kind !== 'claude' || !tmux) {
-    const problem = 'only Claude Code tells by its hooks what it does there'
+    const problem = 'only Claude Code reports through hooks what it does there'
     throw new AppError('host_cannot', { agent: findManifest(agent).name, problem })
   }
   const { tmuxDriver } = await import('./tmux/driver.ts')
@@ -67,11 +71,11 @@ async function hostedDriver(
 /** The driver of an agent by its kind. */
 export async function openDriver(kind: string, options: AcpDriverOptions = {}): Promise<Driver> {
   if (!isAgentKind(kind)) throw new AppError('usage', { problem: `There is no agent "${kind}".`, command: 'start' })
-  return driverFor(MANIFESTS[kind], options)
+  return importDriver(MANIFESTS[kind], options)
 }
 
-/** A vendor's library is imported here, on use. */
-async function driverFor(manifest: AgentManifest, options: AcpDriverOptions): Promise<Driver> {
+/** Imports a vendor's library on first use. */
+async function importDriver(manifest: AgentManifest, options: AcpDriverOptions): Promise<Driver> {
   switch (manifest.speaks) {
     case 'sdk': {
       const { claudeDriver } = await import('./claude/driver.ts')

@@ -11,7 +11,7 @@ import { packagePath } from '../base/program.ts'
 import { AgentToolName, type ToolReply } from '../domain/agent-tools.ts'
 import type { OwnTools } from './own-tools.ts'
 
-/** The tools of a session as a program that its agent can start: it is told a folder, and finds the rest in there. */
+/** The tools of a session as a program that its agent can start. The program gets a folder and finds the rest in it. */
 export interface ServedTools extends AsyncDisposable {
   name: string
   command: string
@@ -20,44 +20,44 @@ export interface ServedTools extends AsyncDisposable {
   shows: string[]
 }
 
-/** Opens the way for an agent to call its tools, in a folder of its own. */
+/** Serves the tools of one agent, in a folder of their own. */
 export async function serveOwnTools(own: OwnTools): Promise<ServedTools> {
   const folder = await mkdtemp(join(tmpdir(), 'pcc-tools-'))
-  const door = await openToolServer(createToolEndpoint(folder, own.server), own)
+  const server = await openToolServer(createToolEndpoint(folder, own.server), own)
   return {
     name: own.server,
     ...toolServerCommand(folder),
     shows: [folder, ...ownProgramFiles()],
     async [Symbol.asyncDispose]() {
-      await door[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
       await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
 const ROOT = packagePath('.')
-/** The kernel takes 107 bytes for a socket's path. */
+/** The kernel allows 107 bytes for a socket's path. */
 const LONGEST_SOCKET = 100
 const FILE = 'tools.json'
 
-/** Where the tools of a session are called, and what opens it: all that `pcc mcp --seat <folder>` is told. */
+/** The socket for a session's tool calls and its token: all that `pcc mcp --seat <folder>` gets. */
 const ToolEndpoint = z.object({ server: z.string(), socket: z.string(), token: z.string().min(32) })
 export type ToolEndpoint = z.infer<typeof ToolEndpoint>
 
 /**
- * Makes a place in a folder that only its owner may enter. The token stands in a file, because some agents put the environment of a server
+ * Creates an endpoint in a folder that only its owner may enter. The token is in a file, because some agents put the environment of a server
  * into a command line, where everybody on the machine can read it.
  */
 export function createToolEndpoint(folder: string, server: string): ToolEndpoint {
   const inside = join(folder, 'tools.sock')
   const isLong = Buffer.byteLength(inside) > LONGEST_SOCKET
   const socket = isLong ? join(mkdtempSync(join(tmpdir(), 'pcc-tools-')), 'tools.sock') : inside
-  const place = { server, socket, token: secretId() }
-  writeFileSync(join(folder, FILE), JSON.stringify(place), { mode: 0o600 })
-  return place
+  const endpoint = { server, socket, token: secretId() }
+  writeFileSync(join(folder, FILE), JSON.stringify(endpoint), { mode: 0o600 })
+  return endpoint
 }
 
-/** The place that an earlier daemon has made there. */
+/** The endpoint that an earlier daemon has created in the folder. */
 export function findToolEndpoint(folder: string): ToolEndpoint | undefined {
   try {
     return ToolEndpoint.safeParse(JSON.parse(readFileSync(join(folder, FILE), 'utf8'))).data
@@ -71,29 +71,29 @@ export function toolServerCommand(folder: string): { command: string; args: stri
   return { command: process.execPath, args: [join(ROOT, 'bin/pcc.js'), 'mcp', '--seat', folder] }
 }
 
-/** What our own program is made of, for a sandbox that has to show it. Installed, it finds others in the `node_modules` that it lies in. */
+/** The files of our own program, for a sandbox that has to show them. An installed copy also uses the `node_modules` that contains it. */
 function ownProgramFiles(): string[] {
   const at = ROOT.lastIndexOf('/node_modules/')
   const own = ['bin', 'src', 'dist', 'package.json', 'node_modules'].map(name => join(ROOT, name))
   return [...own, ...(at < 0 ? [] : [ROOT.slice(0, at + '/node_modules'.length)])].filter(path => existsSync(path))
 }
 
-/** No input of a tool of ours is longer. */
+/** No input of our tools is longer. */
 const MOST_BYTES = 1_000_000
 /** More calls than a model makes at once. */
 const MOST_AT_ONCE = 32
 
 interface ToolHandler {
   names: readonly AgentToolName[]
-  /** Somebody has asked for their names. */
+  /** A client has asked for the names. */
   listed(): void
   call(name: AgentToolName, input: unknown, signal: AbortSignal): Promise<ToolReply>
 }
 
 /**
- * Where the tools of one session are called from outside of this process: a socket of its own, so that a sandbox can show it and
- * nothing else of the daemon. Each call is judged on arrival: to hold the token gives no right that the agent itself does not
- * have. It ends with the session.
+ * Serves the tools of one session to other processes, on a socket of its own, so that a sandbox can show the socket and nothing else of
+ * the daemon. Each call is judged on arrival: the token gives no right that the agent itself does not have. The server ends with the
+ * session.
  */
 export async function openToolServer({ socket, token }: ToolEndpoint, own: ToolHandler): Promise<AsyncDisposable> {
   let running = 0
@@ -109,7 +109,7 @@ export async function openToolServer({ socket, token }: ToolEndpoint, own: ToolH
     running++
     void serve(request, reply, (input, signal) => own.call(name, input, signal)).finally(() => running--)
   })
-  // A person may take an hour for an answer.
+  // A person may take an hour to answer.
   server.requestTimeout = 0
   rmSync(socket, { force: true })
   server.listen(socket)
@@ -117,7 +117,7 @@ export async function openToolServer({ socket, token }: ToolEndpoint, own: ToolH
   return {
     async [Symbol.asyncDispose]() {
       await close(server)
-      await rmdir(dirname(socket)).catch(() => undefined) // it was made for the socket alone only where it is empty now
+      await rmdir(dirname(socket)).catch(() => undefined) // only a folder made for the socket alone is empty now
     },
   }
 }
@@ -128,13 +128,13 @@ async function serve(request: IncomingMessage, reply: ServerResponse, call: Call
   const gone = new AbortController()
   reply.once('close', () => gone.abort())
   try {
-    answer(reply, 200, await call(JSON.parse(await textOf(request)), gone.signal))
+    answer(reply, 200, await call(JSON.parse(await readBody(request)), gone.signal))
   } catch {
     answer(reply, 200, { ok: false, text: 'Not done: it could not be read. Call it again in another form.' })
   }
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {

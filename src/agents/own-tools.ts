@@ -6,23 +6,23 @@ import type { Answer, Park, Question, Request } from '../domain/session.ts'
 import type { CheckedAsks } from './checked-asks.ts'
 import type { AskRecord } from './session-output.ts'
 
-/** Who is asked, and who hears of it. */
+/** The asks to use, and the listeners to notify. */
 export interface OwnToolsCallbacks {
   asks: CheckedAsks
   cwd: string
-  /** Aborts when the turn is stopped, and is aborted while there is none. */
+  /** Aborts when the turn is stopped; already aborted while there is no turn. */
   turn(): AbortSignal
-  /** It has arrived, and this is what it holds: some agents announce less. */
+  /** A call arrived with its full input: some agents announce less. */
   arrived(call: { callId: string; input: Record<string, unknown>; agentId?: string }): void
   asked(ask: AskRecord): void
   questioned(question: Question): void
-  /** A call was refused, and the model hears why as its result. */
+  /** A call was refused; the model gets the reason as its result. */
   denied(): void
-  /** A call, or a question, waits for a person: this turn ends. */
+  /** A call or a question waits for a person: this turn ends. */
   parked(what: { callId: string; tool: string }): void
 }
 
-/** A call that the agent has announced and that was let through to here. */
+/** A call that the agent announced and that was let through to us. */
 interface AnnouncedCall {
   callId: string
   name: AgentToolName
@@ -30,115 +30,115 @@ interface AnnouncedCall {
   agentId?: string | undefined
 }
 
-/** More than an agent announces at once; one that never came is forgotten. */
+/** More than an agent announces at once; the oldest are forgotten, because some never arrive. */
 const MAX_ANNOUNCED = 100
 
 /**
- * The tools of ours that one session has, for an agent that calls them through a program of its own. Their server has a name that
- * nobody could guess before this session was opened: what bears it leads here and nowhere else, so it may come; judged is what
- * arrived, by what it really holds, just before it is done.
+ * Our tools of one session, for an agent that calls them through a program of its own. Their server has a name that nobody could
+ * guess before this session was opened, so a call with that name can only lead here and is let through; what is judged is the call that
+ * arrives, by its real input, just before it is executed.
  */
 export class OwnTools {
   readonly names: readonly AgentToolName[]
   readonly server: string
   readonly #byCall: ReadonlyMap<string, AgentToolName>
-  #coming: AnnouncedCall[] = []
-  #keeper: OwnToolsCallbacks | undefined
+  #announced: AnnouncedCall[] = []
+  #callbacks: OwnToolsCallbacks | undefined
   #arrived = 0
   #listings = 0
 
-  /** `form` is how the agent calls a tool of a server: `mcp__{server}__{tool}`, say. */
+  /** `form` is the agent's naming scheme for a server's tool, for example `mcp__{server}__{tool}`. */
   constructor(names: readonly AgentToolName[], form: string, server = `pcc_${randomBytes(6).toString('hex')}`) {
     this.names = names
     this.server = server
-    const called = (name: string) => form.replaceAll('{server}', server).replaceAll('{tool}', name)
-    this.#byCall = new Map(names.map(name => [called(name), name]))
+    const qualify = (name: string) => form.replaceAll('{server}', server).replaceAll('{tool}', name)
+    this.#byCall = new Map(names.map(name => [qualify(name), name]))
   }
 
-  bind(keeper: OwnToolsCallbacks): void {
-    this.#keeper = keeper
+  bind(callbacks: OwnToolsCallbacks): void {
+    this.#callbacks = callbacks
   }
 
-  /** The server asks once for itself, to see that it may, and once more for the agent. */
+  /** The tools were listed. The server asks once for itself, to check that it may, and once more for the agent. */
   listed(): void {
     this.#listings++
   }
 
-  /** The agent knows what there is. */
-  get isKnown(): boolean {
+  /** The agent has the list of tools. */
+  get isListed(): boolean {
     return this.#listings > 1
   }
 
-  /** The tool of ours that an agent calls by this name. */
-  toolOf(called: string | null | undefined): AgentToolName | undefined {
+  /** Our tool that an agent calls by this name. */
+  findTool(called: string | null | undefined): AgentToolName | undefined {
     return called == null ? undefined : this.#byCall.get(called)
   }
 
-  /** It was let through, and will arrive here. */
-  announced(coming: AnnouncedCall): void {
-    this.#coming = [...this.#coming, coming].slice(-MAX_ANNOUNCED)
+  /** A call was let through and will arrive here. */
+  announced(call: AnnouncedCall): void {
+    this.#announced = [...this.#announced, call].slice(-MAX_ANNOUNCED)
   }
 
-  /** What was announced in a turn that is over does not come any more. */
+  /** Calls announced in a turn that is over do not arrive any more. */
   forget(): void {
-    this.#coming = []
+    this.#announced = []
   }
 
-  /** Judges a call that has arrived, and does it. */
+  /** Judges a call that has arrived and executes it. */
   async call(name: AgentToolName, input: unknown, signal: AbortSignal): Promise<ToolReply> {
-    const keeper = this.#keeper
-    const given = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
-    const coming = this.#take(name, given)
-    const stop = AbortSignal.any([signal, keeper?.turn() ?? AbortSignal.abort()])
-    if (!keeper || stop.aborted) return { ok: false, text: 'Not done: there is no turn that it belongs to.' }
-    keeper.arrived({ ...coming, input: given })
+    const callbacks = this.#callbacks
+    const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
+    const call = this.#take(name, fields)
+    const stop = AbortSignal.any([signal, callbacks?.turn() ?? AbortSignal.abort()])
+    if (!callbacks || stop.aborted) return { ok: false, text: 'Not done: there is no turn that it belongs to.' }
+    callbacks.arrived({ ...call, input: fields })
     return name === 'ask_human'
-      ? this.#ask(given, { coming, keeper, stop })
-      : this.#do(name, given, { coming, keeper, stop })
+      ? this.#ask(fields, { call, callbacks, stop })
+      : this.#run(name, fields, { call, callbacks, stop })
   }
 
-  async #do(
+  async #run(
     name: AgentToolName,
     input: Record<string, unknown>,
-    { coming, keeper, stop }: Arrival,
+    { call, callbacks, stop }: Arrival,
   ): Promise<ToolReply> {
-    const request: Request = { ...coming, tool: toolCallName(name), input, cwd: keeper.cwd, own: true }
-    const reply = await keeper.asks.permission(structuredClone(request), stop)
-    keeper.asked({ kind: 'permission', request, reply })
+    const request: Request = { ...call, tool: toolCallName(name), input, cwd: callbacks.cwd, own: true }
+    const reply = await callbacks.asks.permission(structuredClone(request), stop)
+    callbacks.asked({ kind: 'permission', request, reply })
     if (stop.aborted) return CANCELLED
-    if ('park' in reply) return park(reply, request, keeper)
-    if (reply.verdict === 'allow') return keeper.asks.tool(name, input, stop)
-    keeper.denied()
+    if ('park' in reply) return park(reply, request, callbacks)
+    if (reply.verdict === 'allow') return callbacks.asks.tool(name, input, stop)
+    callbacks.denied()
     return { ok: false, text: reply.reason }
   }
 
-  async #ask(input: Record<string, unknown>, { coming, keeper, stop }: Arrival): Promise<ToolReply> {
-    const asked = readHumanQuestion(coming.callId, input)
+  async #ask(input: Record<string, unknown>, { call, callbacks, stop }: Arrival): Promise<ToolReply> {
+    const asked = readHumanQuestion(call.callId, input)
     if (!asked) return { ok: false, text: 'The question could not be read. Ask it in another form.' }
-    const question: Question = { ...asked, ...coming }
-    keeper.questioned(question)
-    const reply = await keeper.asks.question(structuredClone(question), stop)
-    keeper.asked({ kind: 'question', request: question, reply })
+    const question: Question = { ...asked, ...call }
+    callbacks.questioned(question)
+    const reply = await callbacks.asks.question(structuredClone(question), stop)
+    callbacks.asked({ kind: 'question', request: question, reply })
     if (stop.aborted) return CANCELLED
-    if ('park' in reply) return park(reply, { ...coming, tool: toolCallName('ask_human') }, keeper)
+    if ('park' in reply) return park(reply, { ...call, tool: toolCallName('ask_human') }, callbacks)
     if ('declined' in reply) return { ok: false, text: explainNoAnswer(reply) }
     return { ok: true, text: Object.values(reply.answers).flat().join(', ') }
   }
 
-  /** An agent that asks nobody is not announced: then nothing is known but what arrived. */
-  #take(name: AgentToolName, input: Record<string, unknown>): Arrival['coming'] {
-    const same = this.#coming.filter(one => one.name === name)
-    const found = same.find(one => isDeepStrictEqual(one.input, input)) ?? same[0]
-    this.#coming = this.#coming.filter(one => one !== found)
+  /** Finds the announcement of a call. An agent that asks for no permission announces nothing: then only the arrived call is known. */
+  #take(name: AgentToolName, input: Record<string, unknown>): Arrival['call'] {
+    const same = this.#announced.filter(call => call.name === name)
+    const announced = same.find(call => isDeepStrictEqual(call.input, input)) ?? same[0]
+    this.#announced = this.#announced.filter(call => call !== announced)
     this.#arrived++
-    const { callId = `pcc-tool-${this.#arrived}`, agentId } = found ?? {}
+    const { callId = `pcc-tool-${this.#arrived}`, agentId } = announced ?? {}
     return { callId, ...(agentId !== undefined && { agentId }) }
   }
 }
 
 interface Arrival {
-  coming: { callId: string; agentId?: string }
-  keeper: OwnToolsCallbacks
+  call: { callId: string; agentId?: string }
+  callbacks: OwnToolsCallbacks
   stop: AbortSignal
 }
 
@@ -147,17 +147,17 @@ const CANCELLED: ToolReply = { ok: false, text: 'Not done: it was called off.' }
 function park(
   { reason }: Park,
   { callId, tool, agentId }: { callId: string; tool: string; agentId?: string | undefined },
-  keeper: OwnToolsCallbacks,
+  callbacks: OwnToolsCallbacks,
 ): ToolReply {
   if (agentId !== undefined)
     return { ok: false, text: `Nobody can answer now (${reason}). Go on without, and tell who called you.` }
-  keeper.parked({ callId, tool })
+  callbacks.parked({ callId, tool })
   return { ok: false, text: `It waits for a person (${reason}). What they say comes with the next message.` }
 }
 
 const HumanQuestion = z.object({ question: z.string().min(1), options: z.array(z.string().min(1)).max(9).optional() })
 
-/** What our own tool `ask_human` asks; undefined where it cannot be read. */
+/** The question that our own tool `ask_human` asks; undefined when it cannot be read. */
 export function readHumanQuestion(callId: string, input: unknown): Question | undefined {
   const asked = HumanQuestion.safeParse(input).data
   if (!asked) return undefined

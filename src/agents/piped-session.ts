@@ -8,61 +8,61 @@ import { agentMissingError } from './manifests/manifests.ts'
 import { type EventQueue, SessionOutput } from './session-output.ts'
 import type { AgentTurns, SessionLink } from './turns.ts'
 
-/** What a session over pipes is given beside what it is to do. */
+/** What a session over pipes needs beside its `OpenSession`. */
 export interface PipedProcess {
-  /** The agent: its kind for a recording, its name and how to get it for a person. */
+  /** The agent: its kind for recordings, its name and how to install it for messages to a person. */
   manifest: Pick<AgentManifest, 'kind' | 'name' | 'start'>
   process: AgentProcess
   askDeadlineMs: number
-  /** How long it may take to introduce itself and to open a conversation. */
+  /** How long the agent may take to introduce itself and to open a conversation. */
   startMs: number
-  /** How long it may take to stop. */
+  /** How long the agent may take to stop. */
   stopMs: number
   log(line: string): void
 }
 
-/** What goes over the pipes, whatever is spoken there. */
+/** A connection over the agent's pipes, whatever the protocol. */
 interface AgentConnection {
   readonly closed: Promise<void>
   request(method: string, params: unknown, signal: AbortSignal): Promise<unknown>
   close(): void
 }
 
-/** One that is busy gets this long to stop its tools. */
+/** A busy agent gets this long to stop its tools. */
 const GRACE_MS = 1000
 
 /**
- * One conversation with an agent that is a child of ours and is spoken to over its pipes. It lasts until the agent's output ends, whatever
- * the cause; then it ends all that the agent started, and only then tells `ended`.
+ * One conversation with an agent that is our child process and talks over its pipes. It lasts until the agent's output ends, whatever
+ * the cause; then it ends everything that the agent started, and only after that emits `ended`.
  */
 export abstract class PipedSession<Pipe extends AgentConnection> implements Session {
   readonly id: string
   protected readonly open: OpenSession
-  protected readonly telling = new SessionOutput()
+  protected readonly output = new SessionOutput()
   protected readonly ending = new SessionEnding()
-  /** What is taken away when the agent is gone. */
-  protected readonly left = new AsyncDisposableStack()
-  readonly #seat: PipedProcess
+  /** Resources to clean up when the agent is gone. */
+  protected readonly cleanup = new AsyncDisposableStack()
+  readonly #deps: PipedProcess
   #over: Promise<void> = Promise.resolve()
   #connection: Pipe | undefined
 
-  constructor(open: OpenSession, seat: PipedProcess) {
+  constructor(open: OpenSession, deps: PipedProcess) {
     this.id = open.id
     this.open = open
-    this.#seat = seat
+    this.#deps = deps
   }
 
   protected abstract readonly turns: AgentTurns
-  /** Starts the program and listens to it; undefined where the session has failed before. */
+  /** Starts the program and listens to it; undefined when the session has failed already. */
   protected abstract connect(): Promise<Pipe | undefined>
-  /** Says hello and opens the conversation. */
+  /** Does the handshake and opens the conversation. */
   protected abstract introduce(connection: Pipe, signal: AbortSignal): Promise<void>
-  /** What an error means by which the agent answered to that. */
+  /** Translates an error by which the agent answered the handshake. */
   protected abstract refusal(error: unknown): Failure
   abstract withhold(): Promise<void>
 
   get events(): EventQueue {
-    return this.telling.events
+    return this.output.events
   }
 
   get vendorId(): string | undefined {
@@ -70,32 +70,32 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
   }
 
   get pid(): number | undefined {
-    return this.#seat.process.pid
+    return this.#deps.process.pid
   }
 
   get withstood(): boolean {
-    return this.#seat.process.withstood
+    return this.#deps.process.withstood
   }
 
   get alone(): boolean {
-    return this.#seat.process.alone
+    return this.#deps.process.alone
   }
 
   async prompt(text: string): Promise<void> {
     if (this.ending.isQuiet) throw new AppError('session_over', { id: this.id, status: 'closed' })
-    this.telling.note({ pcc: 'prompt', text })
-    await this.turns.say(text)
+    this.output.note({ pcc: 'prompt', text })
+    await this.turns.send(text)
   }
 
   async pause(how: { atOnce?: boolean } = {}): Promise<void> {
     if (!this.turns.running || this.ending.closing) return
-    this.telling.note({ pcc: 'pause' })
+    this.output.note({ pcc: 'pause' })
     this.turns.pause(how)
   }
 
   async interrupt(): Promise<void> {
     if (!this.turns.running || this.ending.closing) return
-    this.telling.note({ pcc: 'interrupt' })
+    this.output.note({ pcc: 'interrupt' })
     this.turns.interrupt()
   }
 
@@ -104,15 +104,15 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
     await this.ending.closing
   }
 
-  /** Called last by whoever makes one: from here on everything is in place. */
+  /** Subclasses call this last in their constructor, when everything is in place. */
   protected begin(): void {
     this.#over = this.#run()
   }
 
-  /** What the conversation asks of its session. */
-  protected line(): SessionLink {
+  /** What a conversation needs from its session. */
+  protected link(): SessionLink {
     return {
-      tell: events => this.telling.tell(events),
+      emit: events => this.output.emit(events),
       request: async (method, params) => {
         if (!this.#connection) throw new Error('the agent is not there')
         return this.#connection.request(method, params, this.ending.gone)
@@ -122,25 +122,25 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
         this.#connection?.close()
       },
       cutOff: failure => this.cutOff(failure),
-      stopMs: this.#seat.stopMs,
+      stopMs: this.#deps.stopMs,
     }
   }
 
-  protected listening() {
+  protected listeners() {
     return {
-      ...this.telling.listening(line => this.#seat.log(`session ${this.id}: ${line}`), this.ending.gone),
+      ...this.output.listeners(line => this.#deps.log(`session ${this.id}: ${line}`), this.ending.gone),
       gaveUp: (reason: string) =>
-        this.cutOff({ kind: 'agent_crashed', message: `${this.#seat.manifest.name} ${reason}, so it was ended.` }),
+        this.cutOff({ kind: 'agent_crashed', message: `${this.#deps.manifest.name} ${reason}, so it was ended.` }),
     }
   }
 
-  /** The agent must not go on, not even with the rest of the turn. */
+  /** Ends the agent at once: it must not even go on with the rest of the turn. */
   protected cutOff(failure: Failure): void {
     this.ending.fail(failure)
     this.#hangUp()
   }
 
-  /** An agent whose model has not answered yet would hear of a stop only after it has called it. */
+  /** Kills the agent: while its model has not answered yet, it would notice a stop only after it has called the model. */
   protected async kill(): Promise<void> {
     this.ending.closing ??= this.#kill()
     await this.ending.closing
@@ -149,8 +149,8 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
   async #run(): Promise<void> {
     const { resume, record, cwd } = this.open
     try {
-      this.telling.record(record)
-      this.telling.note({ pcc: 'open', agent: this.#seat.manifest.kind, resumed: resume !== undefined })
+      this.output.record(record)
+      this.output.note({ pcc: 'open', agent: this.#deps.manifest.kind, resumed: resume !== undefined })
       accessSync(cwd)
       if (this.#mayBegin()) await this.#converse()
     } catch (error) {
@@ -162,22 +162,22 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
 
   async #converse(): Promise<void> {
     const { prompt } = this.open
-    this.turns.owed(prompt !== undefined)
+    this.turns.setOwed(prompt !== undefined)
     const connection = await this.connect()
     if (!connection) return
     this.#connection = connection
-    const late = AbortSignal.timeout(this.#seat.startMs)
+    const late = AbortSignal.timeout(this.#deps.startMs)
     try {
       await this.introduce(connection, AbortSignal.any([late, this.ending.gone]))
-      // Looked at last: an agent takes seconds to introduce itself, and whoever was stopped meanwhile says nothing any more.
-      if (!this.#mayBegin()) return this.turns.dropped()
+      // Checked here again: an agent takes seconds to introduce itself, and a session that was stopped meanwhile must not prompt it.
+      if (!this.#mayBegin()) return this.turns.drop()
       if (prompt !== undefined) await this.prompt(prompt)
     } catch (error) {
       const refusal = (answer: unknown) => this.refusal(answer)
-      return this.ending.fail(await explainStartFailure(error, { ...this.#seat, isLate: late.aborted, refusal }))
+      return this.ending.fail(await explainStartFailure(error, { ...this.#deps, isLate: late.aborted, refusal }))
     }
     await connection.closed
-    if (!this.ending.isQuiet) this.ending.fail(await explainExit('it ended its output', this.#seat))
+    if (!this.ending.isQuiet) this.ending.fail(await explainExit('it ended its output', this.#deps))
   }
 
   #mayBegin(): boolean {
@@ -194,7 +194,7 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
   }
 
   async #kill(): Promise<void> {
-    this.#seat.process.kill()
+    this.#deps.process.kill()
     this.#hangUp()
     await this.#over
   }
@@ -208,31 +208,31 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
     const { by } = this.ending
     this.turns.stop()
     this.#hangUp()
-    // Nothing more can be done where this fails, and the session must end.
-    await this.#seat.process.end().catch(() => undefined)
-    await this.left.disposeAsync().catch(() => undefined)
+    // Nothing more can be done when this fails, and the session must end.
+    await this.#deps.process.end().catch(() => undefined)
+    await this.cleanup.disposeAsync().catch(() => undefined)
     const { failure } = this.ending
-    this.telling.note({ pcc: 'ended', by, ...(failure && { failure }) })
-    this.telling.close()
-    this.telling.tell(this.turns.end(failure))
+    this.output.note({ pcc: 'ended', by, ...(failure && { failure }) })
+    this.output.close()
+    this.output.emit(this.turns.end(failure))
   }
 }
 
-/** How a session comes to its end: closed by its owner, left by itself, or by a failure, of which the first one counts. */
+/** How a session ends: closed by its owner, left by itself, or by a failure. The first failure counts. */
 class SessionEnding {
-  /** The owner closes it: resolves when it is over. */
+  /** Set when the owner closes the session; resolves when the session is over. */
   closing: Promise<void> | undefined
-  /** It ends by itself: its call waits for a person. */
+  /** The session ends by itself because a call waits for a person. */
   isLeaving = false
   readonly #gone = new AbortController()
   #failure: Failure | undefined
 
-  /** Aborts when the agent is to be gone. */
+  /** Aborts when the agent has to go. */
   get gone(): AbortSignal {
     return this.#gone.signal
   }
 
-  /** Nothing is said any more. */
+  /** The session accepts no more prompts. */
   get isQuiet(): boolean {
     return this.closing !== undefined || this.isLeaving
   }
@@ -241,7 +241,7 @@ class SessionEnding {
     return this.closing ? 'owner' : 'agent'
   }
 
-  /** What it failed of: whatever breaks in a session that was to end is no failure of it. */
+  /** The failure of the session. Whatever breaks while a session is ending on purpose is not a failure. */
   get failure(): Failure | undefined {
     return this.isQuiet ? undefined : this.#failure
   }
@@ -255,21 +255,21 @@ class SessionEnding {
   }
 }
 
-/** Its output ends, and its last error is told, a moment before its exit is known. */
+/** An agent's output ends and its last error arrives a moment before its exit is known. */
 const EXIT_MS = 500
-/** Its last words are read some time after its exit on a busy machine; a child of it may hold them open for ever. */
+/** On a busy machine stderr is read some time after the exit; a child of the agent may hold stderr open for ever. */
 const LAST_WORDS_MS = 2000
 
 type StartedAgent = Pick<PipedProcess, 'process' | 'manifest'>
 
 interface FailedStart extends StartedAgent, Pick<PipedProcess, 'startMs'> {
-  /** It did not introduce itself in time. */
+  /** The agent did not introduce itself in time. */
   isLate: boolean
-  /** What the agent's own answer means. */
+  /** Translates the agent's own error answer. */
   refusal(error: unknown): Failure
 }
 
-/** Why an agent that was started could not be spoken to. */
+/** Why the handshake with a started agent failed. */
 async function explainStartFailure(error: unknown, start: FailedStart): Promise<Failure> {
   const { process, manifest, startMs, isLate, refusal } = start
   if (isLate)
@@ -280,10 +280,10 @@ async function explainStartFailure(error: unknown, start: FailedStart): Promise<
   return refusal(error)
 }
 
-/** Why an agent is not there any more, or never was. */
+/** Why an agent is gone, or never started. */
 async function explainExit(problem: string, { process, manifest }: StartedAgent): Promise<Failure> {
   const isGone = await Promise.race([process.exited().then(() => true), sleep(EXIT_MS, false)])
-  if (isGone) await Promise.race([process.silent(), sleep(LAST_WORDS_MS)])
+  if (isGone) await Promise.race([process.stderrRead(), sleep(LAST_WORDS_MS)])
   if (process.missing) return { kind: 'agent_missing', message: agentMissingError(manifest, problem).message }
   return { kind: 'agent_crashed', message: `${manifest.name} ended unexpectedly (${process.lastWords}).` }
 }

@@ -20,7 +20,7 @@ import { EventQueue } from './session-output.ts'
 
 const RecordedPark = z.object({ park: z.literal(true), reason: z.string() })
 
-/** The lines that we put between the vendor's messages, as `recorder.ts` writes them. */
+/** Our own lines between the vendor's messages, as `openRecorder` writes them. */
 const NoteLine = z.union([
   z.object({ pcc: z.literal('open'), agent: z.string(), resumed: z.boolean() }),
   z.object({ pcc: z.literal('past'), spent: z.unknown() }),
@@ -81,7 +81,7 @@ function readLine(text: string): RecordedLine | undefined {
   }
 }
 
-/** An ask that was answered otherwise than when it was recorded. */
+/** An ask whose answer differs from the recorded one. */
 export interface Difference {
   kind: AskLine['kind']
   callId: string
@@ -97,9 +97,9 @@ export interface ReplayDriver extends Driver {
 const ASK_DEADLINE_MS = 60_000
 
 /**
- * Plays a recording as if the agent ran: the same events, the same asks, nothing executed. What follows an ask is what was
- * recorded, whatever the answer now is; a different answer is kept in `differences`. Each `open` plays the next session of
- * the file, and each `prompt` its next turn.
+ * Plays a recording as if the agent ran: the same events, the same asks, nothing executed. The recording goes on after an ask
+ * whatever the answer is now; a different answer is kept in `differences`. Each `open` plays the next session of the file, and
+ * each `prompt` its next turn.
  */
 export function replayDriver(file: string): ReplayDriver {
   const differences: Difference[] = []
@@ -149,7 +149,7 @@ class ReplaySession implements Session {
     this.#prompted()
   }
 
-  /** What was recorded goes on: a replay stops where the recording did. */
+  /** A replay cannot be stopped early: it stops where the recording did. */
   async pause(): Promise<void> {}
   async interrupt(): Promise<void> {}
 
@@ -165,25 +165,25 @@ class ReplaySession implements Session {
       this.#conversation = new ClaudeConversation({ resumed })
       for (const line of lines) {
         if (this.#closed.signal.aborted) break
-        if ('message' in line) this.#tell(this.#conversation.read(line.message))
-        else if (await this.#note(line.note)) return
+        if ('message' in line) this.#emit(this.#conversation.read(line.message))
+        else if (await this.#applyNote(line.note)) return
       }
-      await this.#closing()
-      this.#tell(this.#conversation.end({ by: 'owner' }))
+      await this.#waitForClose()
+      this.#emit(this.#conversation.end({ by: 'owner' }))
     } catch (error) {
-      this.#tell(this.#conversation.end({ by: 'agent', failure: { kind: 'other', message: messageOf(error) } }))
+      this.#emit(this.#conversation.end({ by: 'agent', failure: { kind: 'other', message: messageOf(error) } }))
     }
   }
 
-  /** Whether the session is over with it. */
-  async #note(note: NoteLine): Promise<boolean> {
+  /** Applies a note; true when the session is over. */
+  async #applyNote(note: NoteLine): Promise<boolean> {
     switch (note.pcc) {
       case 'prompt':
         await this.#nextPrompt()
         this.#conversation.prompted()
         return false
       case 'past':
-        this.#conversation.spentBefore(note.spent)
+        this.#conversation.setPast(note.spent)
         return false
       case 'pause':
         this.#conversation.pausing()
@@ -192,7 +192,7 @@ class ReplaySession implements Session {
         this.#conversation.interrupting()
         return false
       case 'call':
-        this.#tell(this.#conversation.called(note.request))
+        this.#emit(this.#conversation.called(note.request))
         return false
       case 'gave-up':
         this.#conversation.gaveUp(note.request)
@@ -202,7 +202,7 @@ class ReplaySession implements Session {
         return false
       case 'ended':
         if (note.by === 'owner') return false
-        this.#tell(this.#conversation.end({ by: 'agent', failure: note.failure }))
+        this.#emit(this.#conversation.end({ by: 'agent', failure: note.failure }))
         return true
       default:
         return false
@@ -230,18 +230,18 @@ class ReplaySession implements Session {
     this.#prompts.shift()
   }
 
-  async #closing(): Promise<void> {
+  async #waitForClose(): Promise<void> {
     const { signal } = this.#closed
     if (signal.aborted) return
     await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }))
   }
 
-  #tell(events: SessionEvent[]): void {
+  #emit(events: SessionEvent[]): void {
     for (const event of events) this.events.push(event)
   }
 }
 
-/** What of a reply has an effect: reasons and confidence may differ. */
+/** The part of a reply that has an effect: reasons and confidence may differ. */
 function decisive(reply: Verdict | Answer | Park): unknown {
   if ('park' in reply) return 'park'
   if ('verdict' in reply) return reply.verdict === 'allow' ? 'allow' : 'deny'

@@ -2,8 +2,8 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import type { Answer, Failure, Park, Question, Request, SessionEvent, Verdict } from '../domain/session.ts'
 
 /**
- * The events of one session, for one reader at a time. A reader that stops early loses nothing: the next one goes on where
- * it stopped. `ended` is the last event and comes once; whatever is pushed after it is dropped. Whoever pushes much waits for
+ * The events of one session, for one reader at a time. A reader that stops early loses nothing: the next reader goes on where
+ * it stopped. `ended` is the last event and comes once; events pushed after it are dropped. A producer of many events waits for
  * `room`, so that a slow reader costs time and not memory.
  */
 export class EventQueue implements AsyncIterable<SessionEvent> {
@@ -19,7 +19,7 @@ export class EventQueue implements AsyncIterable<SessionEvent> {
     this.#wake?.()
   }
 
-  /** Resolves when fewer than so many events wait to be read, or nobody needs to wait any more. */
+  /** Resolves when fewer than `most` events wait to be read, after `ended`, or on abort. */
   async room(most: number, signal: AbortSignal): Promise<void> {
     while (this.#waiting.length >= most && !this.#over && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -50,36 +50,36 @@ export class EventQueue implements AsyncIterable<SessionEvent> {
 
 type TextKind = 'text' | 'thinking'
 
-/** A paragraph that grows longer than this is told in parts. */
+/** A paragraph that grows longer than this is emitted in parts. */
 const MAX_CHARS = 32_000
-/** Somebody may be watching: what comes slowly is told on the way. */
+/** Somebody may be watching: text that arrives slowly is emitted before it is complete. */
 const EMIT_AFTER_MS = 5000
 
-/** Puts together what arrives in pieces: one event for what the agent says in one go. */
+/** Joins text that arrives in pieces: one event for each message of the agent. */
 export class TextAssembler {
   #kind: TextKind | undefined
   #key = ''
   #text = ''
   #since = 0
   #by: { agentId?: string } = {}
-  /** What it said last, whole: the answer of a turn. */
+  /** The agent's last message in full: the answer of a turn. */
   #last = ''
 
-  /** Takes a piece; what stood there of another kind or message is told first. */
+  /** Adds a piece. Pending text of another kind or message is emitted first. */
   add(kind: TextKind, text: string, { key, ...by }: { key: string; agentId?: string }): SessionEvent[] {
-    const told = this.#kind !== kind || this.#key !== key ? this.flush() : []
+    const flushed = this.#kind !== kind || this.#key !== key ? this.flush() : []
     if (this.#text === '') this.#since = Date.now()
-    if (told.length > 0 || this.#kind !== kind) this.#startAnew(kind)
+    if ((flushed.length > 0 || this.#kind !== kind) && kind === 'text') this.#last = ''
     this.#kind = kind
     this.#key = key
     this.#by = by
     this.#text += text
     if (kind === 'text' && by.agentId === undefined) this.#last = (this.#last + text).slice(-MAX_CHARS)
     const isLong = this.#text.length > MAX_CHARS || Date.now() - this.#since > EMIT_AFTER_MS
-    return isLong ? [...told, ...this.flush({ isWhole: false })] : told
+    return isLong ? [...flushed, ...this.flush({ isWhole: false })] : flushed
   }
 
-  /** Tells what has come together. */
+  /** Emits the pending text. */
   flush({ isWhole = true }: { isWhole?: boolean } = {}): SessionEvent[] {
     const [kind, text] = [this.#kind, isWhole ? this.#text.trim() : this.#text]
     this.#text = ''
@@ -88,7 +88,7 @@ export class TextAssembler {
     return [{ kind, text: kind === 'thinking' ? withoutEmptyTitle(text) : text, ...this.#by }]
   }
 
-  /** Nobody is told what has come together: it was not the model's. */
+  /** Drops and returns the pending text, which did not come from the model. */
   drop(): string {
     const text = this.#text
     this.#text = ''
@@ -96,32 +96,28 @@ export class TextAssembler {
     return text
   }
 
-  /** The last thing that was said, and nothing is remembered of it any more. */
+  /** Returns the last message and forgets it. */
   takeLast(): string {
     const last = this.#last.trim()
     this.#last = ''
     return last
   }
-
-  #startAnew(kind: TextKind): void {
-    if (kind === 'text') this.#last = ''
-  }
 }
 
-/** Gemini CLI puts a title in front of every thought, also when there is none. */
+/** Gemini CLI puts a title in front of every thought, even an empty one. */
 function withoutEmptyTitle(text: string): string {
   return text.replace(/^\*{4}\n/, '')
 }
 
-/** What was asked about a call of the agent's, and what came back. */
+/** An ask about a call of the agent, and the reply. */
 export type AskRecord =
   | { kind: 'permission'; request: Request; reply: Verdict | Park }
   | { kind: 'question'; request: Question; reply: Answer | Park }
 
-/** What we put between the vendor's messages, so that a replay can ask the same things and compare the answers. */
+/** Our own notes between the vendor's messages, so that a replay can ask the same things and compare the answers. */
 export type RecorderNote =
   | { pcc: 'open'; agent: string; resumed: boolean }
-  /** What a resumed conversation had spent before, as the vendor told it. */
+  /** What a resumed conversation had spent before, as the vendor reports it. */
   | { pcc: 'past'; spent: unknown }
   | { pcc: 'prompt'; text: string }
   | { pcc: 'pause' }
@@ -129,7 +125,7 @@ export type RecorderNote =
   /** A call wants to happen; the answer follows as an `ask`. */
   | { pcc: 'call' | 'gave-up'; request: Request }
   | ({ pcc: 'ask' } & AskRecord)
-  /** Closed by its owner, or gone by itself: parked, crashed or never started. */
+  /** The session was closed by its owner, or the agent went by itself: parked, crashed or never started. */
   | { pcc: 'ended'; by: 'owner' | 'agent'; failure?: Failure | undefined }
 
 export interface Recorder {
@@ -138,13 +134,13 @@ export interface Recorder {
   close(): void
 }
 
-/** Appends one JSON object a line. Written at once, so that a crash loses nothing; a full disk ends the recording, not the session. */
+/** Appends one JSON object per line, written at once so that a crash loses nothing. A full disk ends the recording, not the session. */
 export function openRecorder(file: string | undefined): Recorder {
   if (file === undefined) return { message: () => undefined, note: () => undefined, close: () => undefined }
   let descriptor: number | undefined = openSync(file, 'a', 0o600)
   const close = () => {
     const open = descriptor
-    // First of all: a close that fails, as on a full network disk, has closed it all the same, and the number is somebody else's.
+    // Cleared before the close: a close that fails, as on a full network disk, has closed the file all the same, and the number may be reused.
     descriptor = undefined
     if (open !== undefined) closeSync(open)
   }
@@ -159,12 +155,12 @@ export function openRecorder(file: string | undefined): Recorder {
   return { message: line, note: line, close }
 }
 
-/** As many events wait for a slow reader; then the agent waits too. */
+/** When this many events wait for a slow reader, the agent waits too. */
 const EVENTS_WAITING = 1000
-/** A program that writes anything to its output is not put down in the log line by line. */
+/** Only this many lines that are no messages are logged per session. */
 const GARBAGE_LOGGED = 10
 
-/** What a session tells: its events to whoever reads them, and all that went over the pipes to its recording. */
+/** The output of a session: its events for their reader, and everything that went over the pipes for its recording. */
 export class SessionOutput {
   readonly events = new EventQueue()
   #recorder: Recorder | undefined
@@ -177,12 +173,12 @@ export class SessionOutput {
     this.#recorder?.note(note)
   }
 
-  tell(events: SessionEvent[]): void {
+  emit(events: SessionEvent[]): void {
     for (const event of events) this.events.push(event)
   }
 
-  /** What is heard on every connection, whatever is spoken there. */
-  listening(log: (line: string) => void, gone: AbortSignal) {
+  /** The listeners that every connection gets, whatever its protocol. */
+  listeners(log: (line: string) => void, gone: AbortSignal) {
     return {
       seen: (message: unknown) => this.#recorder?.message(message),
       garbage: (line: string, count: number) => {

@@ -1,9 +1,9 @@
 import type { Failure, OpenSession, SessionEvent } from '../domain/session.ts'
 import type { TextAssembler } from './session-output.ts'
 
-/** What reads the agent's messages. */
+/** Reads the agent's messages. */
 interface MessageReader {
-  readonly words: TextAssembler
+  readonly assembler: TextAssembler
   /** Rounds with the model in this turn. */
   readonly rounds: number
   readonly calls: { readonly running: number }
@@ -11,9 +11,9 @@ interface MessageReader {
   flush(): SessionEvent[]
 }
 
-/** What the conversation asks of its session. */
+/** What a conversation needs from its session. */
 export interface SessionLink {
-  tell(events: SessionEvent[]): void
+  emit(events: SessionEvent[]): void
   request(method: string, params: unknown): Promise<unknown>
   /** The session ends by itself. */
   leave(): void
@@ -21,33 +21,33 @@ export interface SessionLink {
   stopMs: number
 }
 
-/** How one kind of agent is spoken to. */
+/** How to talk to one kind of agent. */
 interface AgentProtocol {
-  /** What people call it. */
+  /** The agent's name for people. */
   name: string
-  /** A turn was made: its prompt is sent. */
+  /** Sends the prompt of a new turn. */
   begin(turn: AgentTurn): void
-  /** The agent is told to end the turn. */
+  /** Tells the agent to end the turn. */
   cancel(): void
-  /** A word in the middle of a turn; false where the model does not hear it in this one. */
+  /** Sends a message in the middle of a turn; false when the model will not see it in this turn. */
   steer(text: string): Promise<boolean>
-  /** The end of a turn was told: what counted for that turn is forgotten. */
-  over(turn: AgentTurn, ended: TurnEnded): void
+  /** The end of a turn was reported: state that belongs to that turn is dropped. */
+  turnEnded(turn: AgentTurn, ended: TurnEnded): void
 }
 
 export type TurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
 
-/** What the agent says of the end. */
+/** What the agent reports about the end of a turn. */
 export type TurnEnd = { stopped: { stopReason: string } } | { failure: Failure }
 
-/** One turn from its prompt to its end: what was done to it decides how its end is read. */
+/** One turn from its prompt to its end. What we did to the turn decides how its end is read. */
 export class AgentTurn {
   readonly prompt: string
   readonly stop = new AbortController()
   readonly #started = Date.now()
   denials = 0
-  /** Why calls were refused that nobody could tell the model about yet. */
-  readonly untold: string[] = []
+  /** Reasons of refused calls that the model has not been told yet. */
+  readonly unexplained: string[] = []
   pausing = false
   interrupting = false
   capped = false
@@ -59,25 +59,25 @@ export class AgentTurn {
     this.prompt = prompt
   }
 
-  /** How it ended, by what the agent says and what we did. Only `completed` is a claim of success. */
+  /** How the turn ended, from what the agent reports and what we did. Only `completed` is a claim of success. */
   ended(end: TurnEnd, { text, rounds }: { text: string; rounds: number }): TurnEnded {
-    const told = {
+    const base = {
       kind: 'turn_ended' as const,
       text,
       turns: rounds,
       durationMs: Date.now() - this.#started,
       denials: this.denials,
     }
-    if (this.parked) return { ...told, outcome: 'parked', parked: { ...this.parked, gone: true } }
-    if (this.interrupting) return { ...told, outcome: 'interrupted' }
-    if (this.capped) return { ...told, outcome: 'capped' }
-    if (this.pausing && this.cancelled) return { ...told, outcome: 'paused' }
-    if ('failure' in end) return { ...told, outcome: 'failed', failure: end.failure }
-    return { ...told, ...byReason(end.stopped.stopReason) }
+    if (this.parked) return { ...base, outcome: 'parked', parked: { ...this.parked, gone: true } }
+    if (this.interrupting) return { ...base, outcome: 'interrupted' }
+    if (this.capped) return { ...base, outcome: 'capped' }
+    if (this.pausing && this.cancelled) return { ...base, outcome: 'paused' }
+    if ('failure' in end) return { ...base, outcome: 'failed', failure: end.failure }
+    return { ...base, ...outcomeByReason(end.stopped.stopReason) }
   }
 }
 
-function byReason(reason: string): Pick<TurnEnded, 'outcome' | 'failure'> {
+function outcomeByReason(reason: string): Pick<TurnEnded, 'outcome' | 'failure'> {
   switch (reason) {
     case 'end_turn':
       return { outcome: 'completed' }
@@ -102,9 +102,9 @@ function byReason(reason: string): Pick<TurnEnded, 'outcome' | 'failure'> {
 
 interface AgentTurnsDeps {
   open: OpenSession
-  line: SessionLink
-  reading: MessageReader
-  manner: AgentProtocol
+  link: SessionLink
+  reader: MessageReader
+  protocol: AgentProtocol
 }
 
 interface OpenedSession {
@@ -114,13 +114,13 @@ interface OpenedSession {
 }
 
 /**
- * The turns of one conversation, one at a time. A turn begins with what was said, is stopped by a pause, an interrupt, a cap or a call
- * that waits for a person, and its end is told once: by the agent, or with the end of the session where the agent never came to it.
+ * The turns of one conversation, one at a time. A turn begins with a prompt and can be stopped by a pause, an interrupt, a cap or a call
+ * that waits for a person. Its end is reported once: when the agent reports it, or at the end of the session if the agent never did.
  */
 export class AgentTurns {
   vendorId: string | undefined
   readonly #deps: AgentTurnsDeps
-  /** What was said in the middle of a turn and could not be heard there. */
+  /** Messages that came in the middle of a turn and could not be delivered in that turn. */
   readonly #waiting: string[] = []
   #current: AgentTurn | undefined
   #owed = false
@@ -147,13 +147,13 @@ export class AgentTurns {
     return this.#current?.stop.signal ?? AbortSignal.abort()
   }
 
-  /** A prompt was given: whatever happens, the end of a turn is told. */
-  owed(isOwed: boolean): void {
+  /** A prompt was given: whatever happens, the end of a turn must be reported. */
+  setOwed(isOwed: boolean): void {
     this.#owed = isOwed
   }
 
-  /** It came to nothing: there is no turn whose end could be told. */
-  dropped(): void {
+  /** The prompt was never sent: there is no turn whose end must be reported. */
+  drop(): void {
     this.#current = undefined
     this.#owed = false
     this.#waiting.length = 0
@@ -169,21 +169,21 @@ export class AgentTurns {
     this.#started = true
     const { cwd, resume } = this.#deps.open
     const resumed = resume !== undefined
-    this.#deps.line.tell([{ kind: 'started', vendorId, model, cwd, tools: [], resumed, ...(version && { version }) }])
+    this.#deps.link.emit([{ kind: 'started', vendorId, model, cwd, tools: [], resumed, ...(version && { version }) }])
   }
 
-  /** The next turn, or a word in the middle of one. */
-  async say(text: string): Promise<void> {
-    if (this.#current && (await this.#deps.manner.steer(text))) return
+  /** Starts the next turn, or sends a message in the middle of the current one. */
+  async send(text: string): Promise<void> {
+    if (this.#current && (await this.#deps.protocol.steer(text))) return
     this.#waiting.push(text)
-    if (!this.#current) this.#next()
+    if (!this.#current) this.#startNext()
   }
 
-  /** With a call in flight it ends with the call; else there is nothing to wait for. */
+  /** A turn with a call in flight ends with that call; otherwise the turn is cancelled at once. */
   pause({ atOnce = false }: { atOnce?: boolean } = {}): void {
     if (!this.#current) return
     this.#current.pausing = true
-    if (atOnce || this.#deps.reading.calls.running === 0) this.cancel()
+    if (atOnce || this.#deps.reader.calls.running === 0) this.cancel()
   }
 
   interrupt(): void {
@@ -192,74 +192,74 @@ export class AgentTurns {
     this.cancel()
   }
 
-  /** Asks the agent to end the turn; one that goes on is ended. */
+  /** Asks the agent to end the turn; an agent that goes on is ended. */
   cancel(): void {
     const turn = this.#current
     if (!turn || turn.cancelled) return
-    const { manner, line } = this.#deps
+    const { protocol, link } = this.#deps
     turn.cancelled = true
     turn.stop.abort()
-    manner.cancel()
-    const message = `${manner.name} was told to stop and went on, so it was ended.`
-    this.#stopTimer = setTimeout(() => line.cutOff({ kind: 'other', message }), line.stopMs).unref()
+    protocol.cancel()
+    const message = `${protocol.name} was told to stop and went on, so it was ended.`
+    this.#stopTimer = setTimeout(() => link.cutOff({ kind: 'other', message }), link.stopMs).unref()
   }
 
-  /** A turn that takes more rounds than it was given is stopped. */
-  mindCap(): void {
-    const { open, reading } = this.#deps
-    if (!this.#current || open.maxTurns === undefined || reading.rounds <= open.maxTurns) return
+  /** Stops a turn that takes more rounds than it was given. */
+  enforceCap(): void {
+    const { open, reader } = this.#deps
+    if (!this.#current || open.maxTurns === undefined || reader.rounds <= open.maxTurns) return
     this.#current.capped = true
     this.cancel()
   }
 
-  /** A turn has ended, by what the agent says. */
-  over(turn: AgentTurn, end: TurnEnd): void {
+  /** The agent reported the end of a turn. */
+  endTurn(turn: AgentTurn, end: TurnEnd): void {
     if (this.#current !== turn) return
-    const { line, manner } = this.#deps
+    const { link, protocol } = this.#deps
     this.stop()
-    const ended = turn.ended(end, this.#said())
-    line.tell([...this.#deps.reading.flush(), ended])
+    const ended = turn.ended(end, this.#takeAnswer())
+    link.emit([...this.#deps.reader.flush(), ended])
     this.#current = undefined
     this.#owed = false
-    manner.over(turn, ended)
+    protocol.turnEnded(turn, ended)
     this.#idle.resolve()
-    if (turn.parked) line.leave()
-    else this.#next()
+    if (turn.parked) link.leave()
+    else this.#startNext()
   }
 
-  /** Nothing is asked and nothing is waited for any more. */
+  /** Stops all asks and timers of the current turn. */
   stop(): void {
     this.#current?.stop.abort()
     clearTimeout(this.#stopTimer)
   }
 
-  /** The last events: the end of a turn that is still owed, then `ended`. */
+  /** The last events: the end of a turn that was not reported yet, then `ended`. */
   end(failure: Failure | undefined): SessionEvent[] {
     const turn = this.#current ?? (this.#owed ? new AgentTurn('') : undefined)
     if (turn && !failure && !turn.parked) turn.interrupting = true
-    const ended = turn?.ended(failure ? { failure } : { stopped: { stopReason: 'cancelled' } }, this.#said())
+    const ended = turn?.ended(failure ? { failure } : { stopped: { stopReason: 'cancelled' } }, this.#takeAnswer())
     this.#current = undefined
     this.#owed = false
     const reason = failure ? (this.#started && failure.kind === 'agent_crashed' ? 'crashed' : 'failed') : 'closed'
     return [
-      ...this.#deps.reading.flush(),
+      ...this.#deps.reader.flush(),
       ...(ended ? [ended] : []),
       { kind: 'ended', reason, ...(failure && { failure }) },
     ]
   }
 
-  #said(): { text: string; rounds: number } {
-    const { words, rounds } = this.#deps.reading
-    return { text: words.takeLast(), rounds }
+  #takeAnswer(): { text: string; rounds: number } {
+    const { assembler, rounds } = this.#deps.reader
+    return { text: assembler.takeLast(), rounds }
   }
 
-  #next(): void {
+  #startNext(): void {
     const text = this.#waiting.splice(0).join('\n\n')
     if (!text) return
     this.#current = new AgentTurn(text)
     this.#owed = true
     this.#idle = Promise.withResolvers<void>()
-    this.#deps.reading.begin()
-    this.#deps.manner.begin(this.#current)
+    this.#deps.reader.begin()
+    this.#deps.protocol.begin(this.#current)
   }
 }

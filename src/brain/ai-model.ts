@@ -3,21 +3,21 @@ import { redactText } from '../base/redact.ts'
 import { type Model, ModelFailure } from './model-brain.ts'
 
 export interface AiModelOptions {
-  /** Whose model it is, for messages. */
+  /** The provider, for messages. */
   name: string
-  /** Never shown, whoever quotes it. */
+  /** Removed from every message. */
   key?: string | undefined
-  /** Settings of one provider's own. */
+  /** Settings of one provider. */
   providerOptions?: Parameters<typeof generateText>[0]['providerOptions']
 }
 
-/** One more try after a hiccup; the deadline is short, and a person is the next to be asked. */
+/** One retry: the deadline is short, and a person is asked next. */
 const RETRIES = 1
 const MOST_TOKENS = 2_000
 
-/** A model of the AI SDK. The shape goes to the provider in its own way; what comes back is checked by the brain. */
+/** A model of the AI SDK. The SDK passes the shape on in the provider's own form; the brain checks the reply. */
 export function aiModel(model: LanguageModel, { name, key, providerOptions }: AiModelOptions): Model {
-  // The library would write remarks of its own to the daemon's standard error.
+  // Otherwise the library would write warnings to the daemon's standard error.
   globalThis.AI_SDK_LOG_WARNINGS = false
   return async ({ instructions, prompt, shape, signal }) => {
     try {
@@ -46,7 +46,7 @@ export function aiModel(model: LanguageModel, { name, key, providerOptions }: Ai
 
 const LONGEST = 300
 
-/** Why a model did not answer, in words that say what to do. No key is in it. */
+/** Why a model did not answer and what to do, without the key. */
 function describeFailure(name: string, error: unknown, key?: string): string {
   const last = RetryError.isInstance(error) ? error.lastError : error
   const clean = (text: string) =>
@@ -54,17 +54,18 @@ function describeFailure(name: string, error: unknown, key?: string): string {
       .replace(/[^\P{C}]+/gu, ' ')
       .slice(0, LONGEST)
   if (!APICallError.isInstance(last)) return clean(last instanceof Error ? last.message : String(last))
-  const said = clean(last.message)
+  const message = clean(last.message)
   const { statusCode } = last
-  if (statusCode === undefined) return `it cannot be reached at ${new URL(last.url).origin}: ${said}`
+  if (statusCode === undefined) return `it cannot be reached at ${new URL(last.url).origin}: ${message}`
   if (isWrongKey(statusCode, last.message))
-    return `it refuses the key (${statusCode}): ${said}. Set another with: pcc config brain ${name}`
-  if (statusCode === 404) return `it does not know the model (404): ${said}. Choose one with: pcc config brain ${name}`
-  if (statusCode === 429) return `it allows no more requests for now (429): ${said}`
-  return `it answered with status ${statusCode}: ${said}`
+    return `it refuses the key (${statusCode}): ${message}. Set another with: pcc config brain ${name}`
+  if (statusCode === 404)
+    return `it does not know the model (404): ${message}. Choose one with: pcc config brain ${name}`
+  if (statusCode === 429) return `it allows no more requests for now (429): ${message}`
+  return `it answered with status ${statusCode}: ${message}`
 }
 
-/** Google says 400 to a key that is none. */
+/** Google answers an invalid key with 400. */
 function isWrongKey(status: number, message: string): boolean {
   return status === 401 || status === 403 || (status === 400 && /api.?key/i.test(message))
 }

@@ -13,36 +13,36 @@ import { type Model, type ModelAsk, ModelFailure, type ModelReply } from './mode
 
 export interface ClaudeJudge {
   model: string
-  /** The whole environment, an allow-list made by the caller. */
+  /** The whole environment: an allow-list made by the caller. */
   env: Record<string, string>
-  /** The claude program, where it is not the one that came with us. */
+  /** The claude program, if it is not the bundled one. */
   executable?: string | undefined
   isolation: Isolation
 }
 
 /**
- * Claude Code as a judge that can do nothing but reply: no tools, no settings of anybody, hence no hooks and no servers, and a
- * folder of its own, so that what it judges cannot make it act or ask in turn.
+ * Claude Code as a judge that can only reply: no tools, no settings files, hence no hooks and no servers, and a folder of its
+ * own, so that what it judges cannot make it act or ask.
  */
 export function claudeJudge({ model, env, executable, isolation }: ClaudeJudge): Model {
   const guard = openGuard()
   return async ask => {
     const cwd = await mkdtemp(join(tmpdir(), `pcc-judge-${process.pid}-`))
     let child: GuardedChild | undefined
-    let lastWords = ''
+    let stderr = ''
     const options: Options = {
       ...HARMLESS,
       cwd,
-      env: { ...env, ...OURS },
+      env: { ...env, ...OWN_VARIABLES },
       model,
       systemPrompt: ask.instructions,
       outputFormat: { type: 'json_schema', schema: jsonSchema(ask.shape) },
       spawnClaudeCodeProcess: ({ command, args, cwd, env, signal }) => {
         child = guard.spawn({ command, args, cwd, env, marker: sessionMarker(`judge-${randomUUID()}`) }, isolation)
         child.stderr.setEncoding('utf8').on('data', (text: string) => {
-          lastWords = (lastWords + text).slice(-STDERR_CHARS)
+          stderr = (stderr + text).slice(-STDERR_CHARS)
         })
-        child.stdin.on('error', () => undefined) // it died: that no result came is what counts
+        child.stdin.on('error', () => undefined) // it died: the missing result is reported
         child.on('error', () => undefined)
         signal.addEventListener('abort', () => void child?.end(), { once: true })
         return child
@@ -50,10 +50,10 @@ export function claudeJudge({ model, env, executable, isolation }: ClaudeJudge):
       ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
     }
     try {
-      return await replyOf(ask, options)
+      return await requestReply(ask, options)
     } catch (error) {
       if (ask.signal.aborted) throw error
-      throw new ModelFailure(said(`${messageOf(error)}\n${lastWords}`), { cause: error })
+      throw new ModelFailure(describeProblem(`${messageOf(error)}\n${stderr}`), { cause: error })
     } finally {
       await child?.end()
       await rm(cwd, { recursive: true, force: true, maxRetries: 3 })
@@ -71,21 +71,21 @@ const HARMLESS = {
   permissionMode: 'dontAsk',
   permissionPrompts: 'none',
   persistSession: false,
-  // One reply; a second try is the brain's, which also knows which labels there are.
+  // One reply: the brain itself retries, and it also knows the labels.
   maxTurns: 1,
 } satisfies Options
 
-const OURS = {
+const OWN_VARIABLES = {
   /** A judge that waits out a limit is of no use: the next brain or a person answers sooner. */
   CLAUDE_CODE_MAX_RETRIES: '1',
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-  /** `@path` in what is judged would be read into the prompt. */
+  /** `@path` in the judged text would be read into the prompt. */
   CLAUDE_CODE_DISABLE_FILE_MENTIONS: '1',
   CLAUDE_CODE_STARTUP_FAILURE_RESULTS: '1',
   DISABLE_AUTOUPDATER: '1',
 }
 
-async function replyOf({ prompt, signal }: ModelAsk, options: Options): Promise<ModelReply> {
+async function requestReply({ prompt, signal }: ModelAsk, options: Options): Promise<ModelReply> {
   const { query } = await import('@anthropic-ai/claude-agent-sdk')
   const abortController = new AbortController()
   const abort = () => abortController.abort()
@@ -101,25 +101,25 @@ async function replyOf({ prompt, signal }: ModelAsk, options: Options): Promise<
   throw new ModelFailure('Claude Code ended without a result')
 }
 
-/** `success` is no success here (an API error says it too), and `structured_output` may be absent: FACTS of the vendor. */
+/** The vendor reports `success` for an API error too, and `structured_output` may be absent. */
 function readResult(result: SDKResultMessage): ModelReply {
   if (result.stop_reason === 'refusal') return { refused: 'it declined to judge this' }
   if (result.subtype === 'success' && !result.is_error) {
     return { text: result.structured_output === undefined ? result.result : JSON.stringify(result.structured_output) }
   }
-  // It replied, in another shape than asked: its one turn is over.
+  // It replied in another shape than requested, and its only turn is over.
   if (result.subtype === 'error_max_turns') return { text: '' }
   const problem = result.subtype === 'success' ? result.result : result.errors.join('; ')
   throw new ModelFailure(problem || `Claude Code gave up: ${result.subtype}`)
 }
 
-function said(problem: string): string {
+function describeProblem(problem: string): string {
   return redactText(problem.trim()).replace(/\s+/g, ' ').slice(0, LONGEST_PROBLEM)
 }
 
 /**
- * What Claude Code would not take as text: a slash at the beginning is a command, and `@name` a mention, which it repeats to
- * the model outside of our fence.
+ * Escapes what Claude Code would not read as text: a slash at the beginning is a command, and `@name` a mention, which it
+ * repeats to the model outside of our fence.
  */
 function asText(prompt: string): string {
   return prompt.replace(/^\//, '\n/').replace(/(?<!\S)(["'(<[{]*)@(?=\S)/g, '$1@ ')

@@ -14,7 +14,7 @@ import type { QuestionItem } from '../domain/session.ts'
 import { clampConfidence, noOpinion } from './chain.ts'
 import { answerPrompt, isShownWhole, type Prompt, permissionPrompt, repairPrompt, summaryPrompt } from './prompt.ts'
 
-/** One thing that is asked of a language model: what it is told, what it is to judge, and the shape of its reply. */
+/** A request to a language model: its instructions, what it has to judge, and the shape of its reply. */
 export interface ModelAsk {
   instructions: string
   prompt: string
@@ -22,41 +22,41 @@ export interface ModelAsk {
   signal: AbortSignal
 }
 
-/** The text of a reply, which should be JSON of the asked shape and may be anything; or that the model refused. */
+/** The text of a reply, which should be JSON of the requested shape but may be anything; or that the model refused. */
 export type ModelReply = { text: string } | { refused: string }
 
 /**
- * A language model, whoever serves it. It throws when no reply comes: wrong key, limit, no connection. `ModelFailure` says
- * so in words for a person.
+ * A language model, whoever serves it. It throws when no reply comes: wrong key, limit, no connection. The message of a
+ * `ModelFailure` is for a person.
  */
 export type Model = (ask: ModelAsk) => Promise<ModelReply>
 
-/** No reply came, or none that could be used. */
+/** No usable reply came. */
 export class ModelFailure extends Error {}
 
 /** A text longer than this is no summary. */
 const LONGEST_SUMMARY = 4_000
 
 /**
- * A brain over a language model. What it replies is checked; a reply that cannot be used is asked for once more, with what
- * was wrong. It throws when there is still none: `guarded` counts that and makes it "not confident".
+ * A brain over a language model. Replies are checked; after an unusable reply the model is asked once more, with what was wrong.
+ * A second unusable reply throws: `withGuard` counts that and turns it into "not confident".
  */
 export function modelBrain(name: string, model: Model): Brain {
   async function ask<S extends Judged, T>(
-    asked: { prompt: Prompt; shape: z.ZodType<S>; signal: AbortSignal },
+    request: { prompt: Prompt; shape: z.ZodType<S>; signal: AbortSignal },
     read: (reply: S) => Read<T>,
   ): Promise<Opinion<T>> {
-    const { shape, signal } = asked
-    let prompt = asked.prompt
+    const { shape, signal } = request
+    let prompt = request.prompt
     for (let repaired = false; ; repaired = true) {
       const reply = await model({ ...prompt, shape, signal })
       if ('refused' in reply) return noOpinion(name, `${name} refused: ${reply.refused}`)
-      const checked = checkedReply(reply.text, shape)
+      const checked = checkReply(reply.text, shape)
       const result = 'problem' in checked ? checked : read(checked.reply)
       if ('value' in result && 'reply' in checked) return opinionOf(name, result.value, checked.reply)
       const problem = 'problem' in result ? result.problem : 'it is not what was asked for'
       if (repaired) throw new ModelFailure(`its reply could not be used, twice: ${problem}`)
-      prompt = repairPrompt(asked.prompt, reply.text, problem)
+      prompt = repairPrompt(request.prompt, reply.text, problem)
     }
   }
 
@@ -67,7 +67,7 @@ export function modelBrain(name: string, model: Model): Brain {
         reply.answers.length === 0 ? { value: undefined } : readAnswers(reply, questions),
       ),
     async evaluatePermission(request, context, signal) {
-      // Not asked, so that nothing in the request can talk it round.
+      // The model is not asked, so that nothing in the request can persuade it.
       if (request.risk === 'HIGH') return noOpinion(name, 'a request of HIGH risk is for a person to decide')
       if (!isShownWhole(request)) return noOpinion(name, 'the call is too long to be shown whole to a model')
       return ask({ prompt: permissionPrompt(request, context), shape: PermissionReply, signal }, reply => ({
@@ -91,14 +91,14 @@ interface Judged {
 type Read<T> = { value: T | undefined } | { problem: string }
 
 function opinionOf<T>(by: string, value: T | undefined, { confidence, reasoning }: Judged): Opinion<T> {
-  const said = reasoning.trim().slice(0, 500)
+  const text = reasoning.trim().slice(0, 500)
   return value === undefined || confidence === 0
-    ? noOpinion(by, said || `${by} could not tell`)
-    : { value, confidence, reasoning: said, by }
+    ? noOpinion(by, text || `${by} could not tell`)
+    : { value, confidence, reasoning: text, by }
 }
 
-function checkedReply<S extends Judged>(text: string, shape: z.ZodType<S>): { reply: S } | { problem: string } {
-  const json = parsed(text)
+function checkReply<S extends Judged>(text: string, shape: z.ZodType<S>): { reply: S } | { problem: string } {
+  const json = parseReply(text)
   if (json === undefined) return { problem: 'it is not a JSON object' }
   const result = shape.safeParse(json)
   if (!result.success) return { problem: z.prettifyError(result.error) }
@@ -107,9 +107,9 @@ function checkedReply<S extends Judged>(text: string, shape: z.ZodType<S>): { re
 }
 
 /** Models wrap JSON in a code block, and some think aloud before it, even when told not to. */
-function parsed(text: string): unknown {
-  const bare = text.replace(/^[\s\S]*<\/think>/, '').trim()
-  const block = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(bare)?.[1] ?? bare
+function parseReply(text: string): unknown {
+  const answer = text.replace(/^[\s\S]*<\/think>/, '').trim()
+  const block = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(answer)?.[1] ?? answer
   try {
     return JSON.parse(block)
   } catch {
@@ -122,7 +122,7 @@ const judged = {
   reasoning: z.string().describe('one sentence'),
 }
 
-/** What a model replies to questions; no answers at all when it cannot tell. */
+/** A model's reply to questions; no answers at all when it is unsure. */
 const AnswersReply = z.object({
   answers: z
     .array(z.object({ chosen: z.array(z.string()).describe('exact labels, or one text where there are no options') }))
@@ -137,7 +137,7 @@ const SummaryReply = z.object({ summary: z.string(), ...judged })
 /** A text longer than this is no answer to a question. */
 const LONGEST_ANSWER = 2_000
 
-/** The answers as the agent takes them, or what is wrong with them in words that the model can go by. */
+/** The answers in the agent's form, or what is wrong with them, worded for the model. */
 export function readAnswers(
   reply: z.infer<typeof AnswersReply>,
   questions: QuestionItem[],
@@ -146,7 +146,7 @@ export function readAnswers(
     return { problem: `there are ${questions.length} questions and ${reply.answers.length} entries in "answers"` }
   const value: AnswerValue = []
   for (const [index, question] of questions.entries()) {
-    const chosen = (reply.answers[index]?.chosen ?? []).map(each => each.trim()).filter(each => each !== '')
+    const chosen = (reply.answers[index]?.chosen ?? []).map(text => text.trim()).filter(text => text !== '')
     const read = readAnswer(chosen, question)
     if ('problem' in read) return { problem: `answer ${index + 1}: ${read.problem}` }
     value.push(read.answer)
@@ -164,43 +164,43 @@ function readAnswer(chosen: string[], question: QuestionItem): { answer: string 
       ? { problem: `it is longer than ${LONGEST_ANSWER} characters` }
       : { answer: text }
   }
-  const labels = chosen.map(each => labelOf(each, question))
+  const labels = chosen.map(text => findLabel(text, question))
   if (!labels.every(label => label !== undefined))
     return { problem: `"${first.slice(0, 100)}" is not one of the labels, which are to be given exactly` }
   return { answer: question.multiSelect ? [...new Set(labels)] : (labels[0] ?? first) }
 }
 
-/** Exactly, or but for case and spaces (some of which we put there ourselves, see `claude-judge.ts`) where only one label is meant. */
-function labelOf(given: string, { options }: QuestionItem): string | undefined {
+/** The label that matches exactly, or the only one that matches but for case and spaces (some of which we add ourselves, see `claude-judge.ts`). */
+function findLabel(given: string, { options }: QuestionItem): string | undefined {
   const labels = options.map(({ label }) => label)
   if (labels.includes(given)) return given
-  const near = labels.filter(label => folded(label) === folded(given))
+  const near = labels.filter(label => foldLabel(label) === foldLabel(given))
   return near.length === 1 ? near[0] : undefined
 }
 
-function folded(text: string): string {
+function foldLabel(text: string): string {
   return text.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').replaceAll('@ ', '@').trim()
 }
 
 export interface GuardOptions {
-  /** An opinion that takes longer is none. */
+  /** After this time there is no opinion. */
   deadlineMs: number
   /** How long a brain that keeps failing is left alone before it is tried again. */
   restMs?: number
 }
 
-/** Five in a row are no hiccup any more; a single slow answer must not cost the brain its place. */
+/** Five failures in a row are no accident; a single slow answer must not open the circuit. */
 const FAILURES_IN_A_ROW = 5
 const REST_MS = 60_000
 
 /**
- * A deadline and a circuit breaker around a brain that may fail: inside it throws when its model does not answer or keeps
- * answering nonsense; outside nothing throws, and a failure is "not confident".
+ * A deadline and a circuit breaker around a brain that may fail. The inner brain throws when its model does not answer or keeps
+ * answering nonsense; the guarded brain never throws, and a failure is "not confident".
  *
- * Closed: every question is asked. After five failures in a row it is open: whoever asks is told "not confident" at once and
- * goes on to the next brain or to a person. After the rest the first question is a trial, alone: while it is under way the
- * others are still told at once. The trial closes the circuit or opens it for another rest. A caller who gives up is no
- * failure of the brain, but no proof of its health either: a trial that is given up opens the circuit again.
+ * Closed: every question is asked. After five failures in a row the circuit is open: callers get "not confident" at once and
+ * go on to the next brain or to a person. After the rest the first question is a trial: while it runs, other callers still get
+ * "not confident" at once. The trial closes the circuit or opens it for another rest. A caller who gives up is no failure of
+ * the brain, but no proof of its health either: a trial that is given up opens the circuit again.
  */
 export function withGuard(brain: Brain, { deadlineMs, restMs = REST_MS }: GuardOptions): Brain {
   const breaker = circuitBreaker(
@@ -209,38 +209,38 @@ export function withGuard(brain: Brain, { deadlineMs, restMs = REST_MS }: GuardO
   )
   const deadline = timeout(deadlineMs, TimeoutStrategy.Aggressive)
 
-  async function ask<T>(signal: AbortSignal, form: (signal: AbortSignal) => Promise<Opinion<T>>): Promise<Opinion<T>> {
-    // The breaker would make others wait for the outcome of the trial.
+  async function guard<T>(signal: AbortSignal, ask: (signal: AbortSignal) => Promise<Opinion<T>>): Promise<Opinion<T>> {
+    // The breaker would make other callers wait for the outcome of the trial.
     if (breaker.state === CircuitState.HalfOpen) return noOpinion(brain.name, `${brain.name} is being tried again`)
     if (signal.aborted) return noOpinion(brain.name, 'nobody waits for the answer any more')
     try {
       return clampConfidence(
         await breaker.execute(async () => {
           try {
-            return await deadline.execute(({ signal: until }) => form(until), signal)
+            return await deadline.execute(({ signal: until }) => ask(until), signal)
           } catch (error) {
             throw signal.aborted ? new CallerGone() : error
           }
         }),
       )
     } catch (error) {
-      return noOpinion(brain.name, sayWhy(brain.name, error, deadlineMs))
+      return noOpinion(brain.name, explainFailure(brain.name, error, deadlineMs))
     }
   }
 
   return {
     name: brain.name,
     answerQuestion: (questions, context, signal) =>
-      ask(signal, until => brain.answerQuestion(questions, context, until)),
+      guard(signal, until => brain.answerQuestion(questions, context, until)),
     evaluatePermission: (request, context, signal) =>
-      ask(signal, until => brain.evaluatePermission(request, context, until)),
-    summarize: (text, context, signal) => ask(signal, until => brain.summarize(text, context, until)),
+      guard(signal, until => brain.evaluatePermission(request, context, until)),
+    summarize: (text, context, signal) => guard(signal, until => brain.summarize(text, context, until)),
   }
 }
 
 class CallerGone extends Error {}
 
-function sayWhy(name: string, error: unknown, deadlineMs: number): string {
+function explainFailure(name: string, error: unknown, deadlineMs: number): string {
   if (error instanceof CallerGone) return 'nobody waits for the answer any more'
   if (isBrokenCircuitError(error)) return `${name} failed several times in a row and rests for a while`
   if (isTaskCancelledError(error)) return `${name} did not answer within ${deadlineMs / 1000} s`

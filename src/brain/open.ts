@@ -12,9 +12,9 @@ import { type Model, modelBrain, withGuard } from './model-brain.ts'
 type Env = Record<string, string | undefined>
 
 /**
- * The language models of the settings, the first choice first, each with its deadline and its circuit breaker. One that is
- * not set up says so when it is asked, so that a session still runs, with a person in its place. `env` holds what `env:NAME`
- * names and Claude's login.
+ * The language models of the settings, in order of preference, each with its deadline and its circuit breaker. A model that is
+ * not set up says so when it is asked, so that a session still runs and a person answers. `env` holds the variables that
+ * `env:NAME` refers to, and Claude's login.
  */
 export async function openBrains(config: Config, env: Env): Promise<Brain[]> {
   const { type, fallbacks } = config.brain
@@ -22,39 +22,39 @@ export async function openBrains(config: Config, env: Env): Promise<Brain[]> {
   return Promise.all(kinds.map(kind => openBrain(kind, config, env)))
 }
 
-/** One language model as a brain. Its libraries are imported here and nowhere else, when the first one is opened. */
+/** One language model as a brain. Its libraries are imported only here, on first use. */
 export async function openBrain(kind: ModelKind, config: Config, env: Env): Promise<Brain> {
-  const setUp = readModelSetup(kind, config, env)
-  if ('problem' in setUp) return unavailable(kind, `${kind} ${setUp.problem}`)
-  const model = await openModel(setUp)
+  const setup = readModelSetup(kind, config, env)
+  if ('problem' in setup) return unavailable(kind, `${kind} ${setup.problem}`)
+  const model = await openModel(setup)
   return withGuard(modelBrain(kind, model), { deadlineMs: config.brain.timeout_seconds * 1000 })
 }
 
-/** The prompt's caps come to some 10,000 tokens; what Ollama takes when nobody asks is less and cuts silently. */
+/** The caps of the prompt add up to some 10,000 tokens; Ollama's default is less and cuts silently. */
 const OLLAMA_CONTEXT_TOKENS = 16_384
 
-async function openModel(setUp: ModelSetup): Promise<Model> {
-  const name = setUp.kind
-  if (setUp.kind === 'claude') {
+async function openModel(setup: ModelSetup): Promise<Model> {
+  const name = setup.kind
+  if (setup.kind === 'claude') {
     const { claudeJudge } = await import('./claude-judge.ts')
-    return claudeJudge(setUp)
+    return claudeJudge(setup)
   }
   const { aiModel } = await import('./ai-model.ts')
-  switch (setUp.kind) {
+  switch (setup.kind) {
     case 'gemini': {
       const { createGoogle } = await import('@ai-sdk/google')
-      const { key, baseUrl, model } = setUp
+      const { key, baseUrl, model } = setup
       return aiModel(createGoogle({ apiKey: key, baseURL: baseUrl })(model), { name, key })
     }
     case 'ollama': {
       const { createOllama } = await import('ollama-ai-provider-v2')
-      const model = createOllama({ baseURL: `${setUp.host.replace(/\/+$/, '')}/api` })(setUp.model)
+      const model = createOllama({ baseURL: `${withoutTrailingSlash(setup.host)}/api` })(setup.model)
       const options = { num_ctx: OLLAMA_CONTEXT_TOKENS, temperature: 0 }
       return aiModel(model, { name, providerOptions: { ollama: { options } } })
     }
     default: {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-      const { key, baseUrl, model, jsonSchema } = setUp
+      const { key, baseUrl, model, jsonSchema } = setup
       const provider = createOpenAICompatible({
         name,
         baseURL: baseUrl,
@@ -75,22 +75,22 @@ function unavailable(name: string, why: string): Brain {
   }
 }
 
-/** Everything that is needed to reach a model. */
+/** Everything needed to reach a model. */
 type ModelSetup =
   | { kind: 'gemini'; model: string; key: string; baseUrl: string }
   | { kind: 'ollama'; model: string; host: string }
   | ({ kind: 'claude' } & ClaudeJudge)
   | { kind: 'openai-compatible'; model: string; key: string | undefined; baseUrl: string; jsonSchema: boolean }
 
-/** What the settings say of a kind of brain, or what is missing there, as the end of a sentence about it. */
+/** The setup of a kind of brain from the settings, or what is missing, as the end of a sentence about it. */
 export function readModelSetup(kind: ModelKind, { brain, agents }: Config, env: Env): ModelSetup | { problem: string } {
   const wizard = `pcc config brain ${kind}`
   switch (kind) {
     case 'gemini': {
       const { api_key, model, base_url } = brain.gemini
-      const key = secretOf(api_key, env)
+      const key = readSecret(api_key, env)
       if (key !== undefined) return { kind, model, key, baseUrl: base_url }
-      return { problem: api_key ? notThere(api_key) : `has no key. Give it one with: ${wizard}` }
+      return { problem: api_key ? explainUnsetVariable(api_key) : `has no key. Give it one with: ${wizard}` }
     }
     case 'ollama': {
       const { model, host } = brain.ollama
@@ -108,62 +108,65 @@ export function readModelSetup(kind: ModelKind, { brain, agents }: Config, env: 
       const { base_url, model, api_key, json_schema } = brain.openai_compatible
       if (!base_url) return { problem: `has no address. Give it one with: ${wizard}` }
       if (!model) return { problem: `has no model. Choose one with: ${wizard}` }
-      const key = secretOf(api_key, env)
-      if (api_key && key === undefined) return { problem: notThere(api_key) }
+      const key = readSecret(api_key, env)
+      if (api_key && key === undefined) return { problem: explainUnsetVariable(api_key) }
       return { kind, model, key, baseUrl: base_url, jsonSchema: json_schema }
     }
   }
 }
 
-/** `env:NAME` is the value of that variable, everything else is the secret itself. */
-function secretOf(setting: string | undefined, env: Env): string | undefined {
+/** `env:NAME` means the value of that variable; anything else is the secret itself. */
+function readSecret(setting: string | undefined, env: Env): string | undefined {
   if (!setting?.startsWith('env:')) return setting
   return env[setting.slice('env:'.length)] || undefined
 }
 
-function notThere(setting: string): string {
+function explainUnsetVariable(setting: string): string {
   const name = setting.slice('env:'.length)
   return `takes its key from ${name}, which is not set here. Set it, then: pcc daemon restart`
 }
 
-/** Where a list of models is to be had, before one is chosen. */
+/** A server that can list its models, before one is chosen. */
 export type ModelSource = Without<Exclude<ModelSetup, { kind: 'claude' }>, 'model'>
 
 type Without<T, Key extends string> = T extends unknown ? Omit<T, Key> : never
 
-/** The names of the models; `models` is undefined where the server is there and keeps no list. */
+/** The names of the models; `models` is undefined when the server answers but has no list. */
 export type ModelList = { models: string[] | undefined } | { unreachable: string } | { refused: string }
 
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 
 /** Asks a server which models it has. */
-export async function listModels(from: ModelSource, signal: AbortSignal): Promise<ModelList> {
-  const { url, headers } = requestFor(from)
-  const until = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)])
+export async function listModels(source: ModelSource, signal: AbortSignal): Promise<ModelList> {
+  const { url, headers } = buildRequest(source)
+  const until = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   try {
     const response = await fetch(url, { headers, signal: until, redirect: 'error' })
-    if (response.ok) return { models: namesIn(from.kind, await response.json()) }
+    if (response.ok) return { models: readModelNames(source.kind, await response.json()) }
     if (response.status === 404) return { models: undefined }
-    const said = redactText(await response.text(), Object.values(headers)).slice(0, 300)
-    return { refused: `status ${response.status}: ${said}` }
+    const text = redactText(await response.text(), Object.values(headers)).slice(0, 300)
+    return { refused: `status ${response.status}: ${text}` }
   } catch (error) {
     const { cause } = error as { cause?: unknown }
     return { unreachable: cause === undefined ? messageOf(error) : messageOf(cause) || messageOf(error) }
   }
 }
 
-function requestFor(from: ModelSource): { url: string; headers: Record<string, string> } {
-  switch (from.kind) {
+function buildRequest(source: ModelSource): { url: string; headers: Record<string, string> } {
+  switch (source.kind) {
     case 'gemini':
-      return { url: `${bare(from.baseUrl)}/models?pageSize=1000`, headers: { 'x-goog-api-key': from.key } }
+      return {
+        url: `${withoutTrailingSlash(source.baseUrl)}/models?pageSize=1000`,
+        headers: { 'x-goog-api-key': source.key },
+      }
     case 'ollama':
-      return { url: `${bare(from.host)}/api/tags`, headers: {} }
+      return { url: `${withoutTrailingSlash(source.host)}/api/tags`, headers: {} }
     case 'openai-compatible': {
-      const headers: Record<string, string> = from.key === undefined ? {} : { authorization: `Bearer ${from.key}` }
-      return { url: `${bare(from.baseUrl)}/models`, headers }
+      const headers: Record<string, string> = source.key === undefined ? {} : { authorization: `Bearer ${source.key}` }
+      return { url: `${withoutTrailingSlash(source.baseUrl)}/models`, headers }
     }
     default:
-      return unreachable(from)
+      return unreachable(source)
   }
 }
 
@@ -175,17 +178,17 @@ const GeminiModels = z.object({
 const OllamaModels = z.object({ models: z.array(z.object({ name: z.string() })).default([]) })
 const OpenAiModels = z.object({ data: z.array(z.object({ id: z.string() })) })
 
-function namesIn(kind: ModelSource['kind'], body: unknown): string[] | undefined {
+function readModelNames(kind: ModelSource['kind'], body: unknown): string[] | undefined {
   if (kind === 'gemini') {
     const models = GeminiModels.safeParse(body).data?.models
     return models
-      ?.filter(each => each.supportedGenerationMethods.includes('generateContent'))
-      .map(each => each.name.replace(/^models\//, ''))
+      ?.filter(model => model.supportedGenerationMethods.includes('generateContent'))
+      .map(model => model.name.replace(/^models\//, ''))
   }
-  if (kind === 'ollama') return OllamaModels.safeParse(body).data?.models.map(each => each.name)
-  return OpenAiModels.safeParse(body).data?.data.map(each => each.id)
+  if (kind === 'ollama') return OllamaModels.safeParse(body).data?.models.map(({ name }) => name)
+  return OpenAiModels.safeParse(body).data?.data.map(({ id }) => id)
 }
 
-function bare(url: string): string {
+function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '')
 }

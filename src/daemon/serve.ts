@@ -71,7 +71,7 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
   const late: { disk?: Disk } = {} // set below: the disk watcher needs the store, and the store reports its failures to it
   await using store = await openStore({ file: paths.database, onFailure: error => late.disk?.failed(error) })
   const hooks = new HookRegistry()
-  const tmux = { run: paths.run, socket: paths.socket, env, desk: hooks }
+  const tmux = { run: paths.run, socket: paths.socket, env, registry: hooks }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy()
   const terminals = new AttachedTerminals()

@@ -1,13 +1,13 @@
 /** Something worth knowing about a project: one file of `.perpetualcc/knowledge`. */
 export interface Note {
-  /** Name of its file there; empty while it has none. */
+  /** Name of its file; empty while it has none. */
   file: string
   title: string
-  /** Lower case, each once. */
+  /** Lower case, without duplicates. */
   tags: string[]
   /** Name of the feature it is about. */
   feature?: string | undefined
-  /** Who wrote it. What an agent wrote and a person has changed since is a person's. */
+  /** Who wrote it. An agent's note that a person has changed is the person's. */
   by: 'person' | 'agent'
   /** The task whose agent wrote it. */
   task?: string | undefined
@@ -15,23 +15,23 @@ export interface Note {
   created_at?: string | undefined
   updated_at?: string | undefined
   body: string
-  /** What else its front matter says; kept as it is. */
+  /** Other fields of its front matter, kept as they are. */
   more: Record<string, unknown>
 }
 
-/** A note that is to be written. */
+/** A note to be written. */
 export type NewNote = Pick<Note, 'title' | 'tags' | 'body'> & Partial<Pick<Note, 'feature' | 'task'>>
 
-/** A file among the notes that is none, and why. */
+/** A file that could not be parsed as a note, and why. */
 export interface BrokenNote {
   file: string
   problem: string
 }
 
-/** Bounds of one note: it is put into prompts. */
+/** Limits of one note, because it goes into prompts. */
 export const NOTE_LIMITS = { title: 200, tag: 50, tags: 20, body: 4_000 } as const
 
-/** Tags as they are compared: lower case, one word or words with dashes, each once. */
+/** Tags in their compared form: lower case, one word or words joined by dashes, without duplicates. */
 export function cleanTags(tags: readonly string[]): string[] {
   const clean = tags.map(tag =>
     cleanNoteText(tag)
@@ -45,9 +45,9 @@ export function cleanTags(tags: readonly string[]): string[] {
   return [...new Set(clean)].filter(tag => tag !== '').slice(0, NOTE_LIMITS.tags)
 }
 
-/** A text without control characters and marks that turn the direction of text; ends of lines stay. */
+/** A text without control characters and marks that change the direction of text; line ends stay. */
 export function cleanNoteText(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(UNSEEN, '').toWellFormed().trim()
+  return text.replace(/\r\n?/g, '\n').replace(INVISIBLE, '').toWellFormed().trim()
 }
 
-const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+const INVISIBLE = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g

@@ -7,47 +7,47 @@ import type { AppPaths } from '../base/app-paths.ts'
 import { messageOf } from '../base/errors.ts'
 import { type BrokenNote, cleanNoteText, cleanTags, NOTE_LIMITS, type Note } from './note.ts'
 
-/** Where a project keeps its notes, from its top. */
+/** The folder of a project's notes, relative to its top. */
 export const NOTES_FOLDER = join('.perpetualcc', 'knowledge')
 
-/** Held while notes are read and written: the daemon and the command line may do so at once. */
+/** The lock to hold while notes are read and written: the daemon and the command line may do so at the same time. */
 export function notesLock({ home }: Pick<AppPaths, 'home'>): string {
   return join(home, 'notes.lock')
 }
 
-/** More files than these are not looked at: they are read before every task. */
+/** More files are not read, because notes are read before every task. */
 export const MOST_NOTES = 500
 /** A note is a page, not a book. */
 const MOST_BYTES = 64_000
 
 export interface NotesRead {
   directory: string
-  /** By the names of their files. */
+  /** Sorted by file name. */
   notes: Note[]
-  /** What lies among them and is none. */
+  /** Files that could not be parsed as notes. */
   broken: BrokenNote[]
 }
 
-/** The notes of a project, and what lies among them and cannot be read as one. Never throws. */
+/** The notes of a project, and the files that could not be parsed as notes. Never throws. */
 export function readNotes(project: string): NotesRead {
   const directory = join(project, NOTES_FOLDER)
-  const found: NotesRead = { directory, notes: [], broken: [] }
+  const result: NotesRead = { directory, notes: [], broken: [] }
   const outside = explainOutsideLink(project)
-  if (outside !== undefined) return { ...found, broken: [{ file: '.', problem: outside }] }
-  const names = namesIn(directory)
-  if (typeof names === 'string') return { ...found, broken: [{ file: '.', problem: names }] }
+  if (outside !== undefined) return { ...result, broken: [{ file: '.', problem: outside }] }
+  const names = listFiles(directory)
+  if (typeof names === 'string') return { ...result, broken: [{ file: '.', problem: names }] }
   for (const file of names.slice(0, MOST_NOTES)) {
     const read = readNote(directory, file)
-    if ('problem' in read) found.broken.push({ file, problem: read.problem })
-    else found.notes.push(read)
+    if ('problem' in read) result.broken.push({ file, problem: read.problem })
+    else result.notes.push(read)
   }
   const more = names.length - MOST_NOTES
   if (more > 0)
-    found.broken.push({ file: '.', problem: `${more} more files are not looked at: ${MOST_NOTES} are the most` })
-  return found
+    result.broken.push({ file: '.', problem: `${more} more files are not read: the limit is ${MOST_NOTES}` })
+  return result
 }
 
-/** Why the folder of the notes is not the project's own: a link leads out of it. Undefined where all is well, or nothing there. */
+/** Explains a link that leads from the notes' folder out of the project. Undefined if all is well, or if there is no folder. */
 export function explainOutsideLink(project: string): string | undefined {
   try {
     const top = realpathSync(project)
@@ -61,13 +61,13 @@ export function explainOutsideLink(project: string): string | undefined {
   }
 }
 
-/** One file, if it is a plain one of a sensible size. The handle is what is looked at, so that nothing can be put in its place. */
+/** Reads one file, if it is a plain file of a sensible size. Its size is read from the handle, so that the file cannot be swapped. */
 function readNote(directory: string, file: string): Note | { problem: string } {
   try {
     const path = join(directory, file)
-    const kind = lstatSync(path)
-    if (kind.isSymbolicLink()) return { problem: 'it is a link' }
-    if (!kind.isFile()) return { problem: 'it is no plain file' }
+    const stats = lstatSync(path)
+    if (stats.isSymbolicLink()) return { problem: 'it is a link' }
+    if (!stats.isFile()) return { problem: 'it is not a plain file' }
     const handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       const { size } = fstatSync(handle)
@@ -81,8 +81,8 @@ function readNote(directory: string, file: string): Note | { problem: string } {
   }
 }
 
-/** Hidden files (one that is just being written, a `.gitkeep`) are nobody's notes. */
-function namesIn(directory: string): string[] | string {
+/** Hidden files (a temporary file, a `.gitkeep`) are no notes. */
+function listFiles(directory: string): string[] | string {
   try {
     return readdirSync(directory)
       .filter(name => /\.md$/i.test(name) && !name.startsWith('.'))
@@ -108,10 +108,10 @@ const Front = z.looseObject({
   updated_at: z.string().nullish(),
 })
 
-/** More than anybody writes about a note; YAML can be made to take very long. */
+/** More than anybody writes about a note; malicious YAML can take very long to parse. */
 const LONGEST_FRONT = 8_000
 
-/** The note that a file holds, or what is wrong with it. */
+/** The note in a file, or what is wrong with it. */
 export function parseNote(file: string, text: string): Note | { problem: string } {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/)
   if (lines[0]?.trimEnd() !== '---') return { problem: 'it does not begin with front matter (a line ---)' }
@@ -135,7 +135,7 @@ export function parseNote(file: string, text: string): Note | { problem: string 
   }
 }
 
-/** The file of a note. */
+/** The text of a note's file. */
 export function noteText({ title, tags, feature, by, task, created_at, updated_at, body, more }: Note): string {
   const front = {
     ...{ title, tags },
@@ -151,7 +151,7 @@ export function noteText({ title, tags, feature, by, task, created_at, updated_a
   return `---\n${document.toString({ lineWidth: 0, flowCollectionPadding: false })}---\n\n${body}\n`
 }
 
-/** By this a note that an agent wrote is known to be as it left it: one that a person has changed is theirs. */
+/** The seal shows that an agent's note is unchanged: a note that a person has changed is the person's. */
 function sealOf(title: string, body: string): string {
   return createHash('sha256').update(`${title}\n${body}`).digest('hex').slice(0, 12)
 }
@@ -161,7 +161,7 @@ function readFront(text: string): { front: z.infer<typeof Front> } | { problem: 
   try {
     value = plainFront(text) ?? parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' })
   } catch (error) {
-    return { problem: `its front matter is no YAML: ${yamlProblem(error)}` }
+    return { problem: `its front matter is not YAML: ${yamlProblem(error)}` }
   }
   const read = Front.safeParse(value)
   if (read.success) return { front: read.data }
@@ -171,36 +171,36 @@ function readFront(text: string): { front: z.infer<typeof Front> } | { problem: 
   return { problem: `its front matter has a wrong ${where}` }
 }
 
-/** Where in the file: the front matter begins on its second line. */
+/** The problem with its line in the file: the front matter begins on the second line. */
 function yamlProblem(error: unknown): string {
   const [message = ''] = messageOf(error).split(/ at line \d+|\n/)
   const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined
   return line === undefined ? message : `line ${line + 1}, ${message}`
 }
 
-/** Text that YAML takes as it stands: it begins with a letter and holds nothing that means something there. */
-const WORDS = /^\p{L}[\p{L}\p{N} ._/()+-]*$/u
-/** Those of them that are no text to it. */
-const OTHER = /^(true|false|null|yes|no|on|off|y|n|\.nan|\.inf)$/i
+/** Text that YAML reads unchanged: it begins with a letter and contains no special characters. */
+const PLAIN_TEXT = /^\p{L}[\p{L}\p{N} ._/()+-]*$/u
+/** Words that YAML does not read as text. */
+const YAML_KEYWORD = /^(true|false|null|yes|no|on|off|y|n|\.nan|\.inf)$/i
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
-/** Of letters that make no number. */
+/** A hex string that YAML would not read as a number. */
 const HEX = /^(?=[0-9a-f]*[abcdf])[0-9a-f]{4,64}$/
 const LIST = /^\[([^[\]]*)\]$/
 
 /**
- * Front matter that is a plain word or a list of them behind each key, as most is, without a parser for all of YAML: notes are read
- * before every task, and that takes a millisecond for each. Undefined for anything else, which is left to the parser. Pure.
+ * Parses simple front matter (a plain text or a list of them after each key, as in most notes) without a full YAML parser: notes are read
+ * before every task, and the parser takes a millisecond for each. Undefined for anything else, which is left to the parser. Pure.
  */
-export function plainFront(text: string): Record<string, string | string[]> | undefined {
-  const front: Record<string, string | string[]> = {}
-  for (const line of text.split('\n')) {
-    const [, key, given = ''] = /^([a-z][a-z_]*): (.*)$/.exec(line) ?? []
-    if (key === undefined || Object.hasOwn(front, key)) return undefined
-    const value = plainValue(given)
+export function plainFront(front: string): Record<string, string | string[]> | undefined {
+  const fields: Record<string, string | string[]> = {}
+  for (const line of front.split('\n')) {
+    const [, key, text = ''] = /^([a-z][a-z_]*): (.*)$/.exec(line) ?? []
+    if (key === undefined || Object.hasOwn(fields, key)) return undefined
+    const value = plainValue(text)
     if (value === undefined) return undefined
-    front[key] = value
+    fields[key] = value
   }
-  return front
+  return fields
 }
 
 function plainValue(text: string): string | string[] | undefined {
@@ -212,5 +212,5 @@ function plainValue(text: string): string | string[] | undefined {
 }
 
 function isPlain(text: string): boolean {
-  return (WORDS.test(text) && !OTHER.test(text) && !text.endsWith(' ')) || TIME.test(text) || HEX.test(text)
+  return (PLAIN_TEXT.test(text) && !YAML_KEYWORD.test(text) && !text.endsWith(' ')) || TIME.test(text) || HEX.test(text)
 }

@@ -9,27 +9,27 @@ import { explainOutsideLink, MOST_NOTES, NOTES_FOLDER, noteText, readNotes } fro
 export interface NoteRecording {
   project: string
   by: Note['by']
-  /** A file of its own, whatever its tags. */
+  /** Write a new file, whatever the tags. */
   apart?: boolean | undefined
-  /** Held while the notes are read and written: the daemon and the command line may do so at once. */
+  /** Held while notes are read and written: the daemon and the command line may do so at the same time. */
   lockFile: string
   now: number
 }
 
-/** What became of a note; `file` is its path from the project. */
+/** The outcome for a note; `file` is its path relative to the project. */
 export type RecordedNote =
   | { did: PlacedNote['did']; file: string; title: string; tags: string[] }
   | { did: 'refused'; title: string; why: string }
 
-/** What agents may fill a project with. */
+/** The most notes of agents in a project. */
 const MOST_BY_AGENTS = 200
 
 /**
- * Writes a note down among those of a project (`placeNote` says where), whole or not at all. The same once more changes nothing. An
- * agent's words are cut to a page, and what looks like a secret is taken out of them. Never throws: what cannot be is refused.
+ * Writes a note into a project (`placeNote` decides where), completely or not at all. Recording the same note again changes nothing. An
+ * agent's text is cut to a page, and what looks like a secret is removed. Never throws: a note that cannot be written is refused.
  */
-export function recordNote(given: NewNote, recording: NoteRecording): RecordedNote {
-  const note = clean(given, recording)
+export function recordNote(newNote: NewNote, recording: NoteRecording): RecordedNote {
+  const note = clean(newNote, recording)
   const refused = (why: string): RecordedNote => ({ did: 'refused', title: note.title, why })
   if (note.title === '') return refused('it has no title')
   if (note.body === '') return refused('it is empty')
@@ -58,7 +58,7 @@ export function recordNote(given: NewNote, recording: NoteRecording): RecordedNo
   }
 }
 
-/** A note is read whole from a file of at most 64 KB. */
+/** A note must fit into a file of at most 64 KB. */
 const LONGEST_OF_PERSON = 15_000
 
 function clean({ title, tags, body, feature, task }: NewNote, { by, now }: NoteRecording): Note {
@@ -80,52 +80,53 @@ function cut(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest - 1).toWellFormed()}…` : text
 }
 
-/** What becomes of a note that is to be written. */
+/** Where a new note goes. */
 type PlacedNote =
   | { did: 'created'; note: Note }
-  /** One of the same title gave way to it. */
+  /** It replaces a note with the same title. */
   | { did: 'replaced'; note: Note }
-  /** It went into one with nearly the same tags. */
+  /** It is added to a note with nearly the same tags. */
   | { did: 'merged'; note: Note }
-  /** All of it stands there already. */
+  /** A note contains all of it already. */
   | { did: 'known'; note: Note }
 
-/** Tags that two notes share, of those of the one that has more, from which on they are about the same. */
-const SAME = 0.5
+/** Two notes are about the same thing if their tag overlap is above this. */
+const SAME_TOPIC = 0.5
 
 /**
- * Where a note goes among those there are: in the place of one of the same title, into the one with which it shares more than half
- * of the tags, or into a file of its own. A person's note is changed by a person only: an agent's stands beside it. `taken`:
- * names of files that are no notes. Pure.
+ * Where a note goes: it replaces one with the same title, is added to the one with which it shares more than half of the tags, or gets a
+ * file of its own. Only a person changes a person's note: an agent's note gets its own file beside it. `taken`: names of files that are
+ * no notes. Pure.
  */
 export function placeNote(note: Note, others: readonly Note[], taken: readonly string[] = []): PlacedNote {
   const created = (): PlacedNote => ({
     did: 'created',
     note: { ...note, file: freeName(note.title, [...namesOf(others), ...taken]) },
   })
-  const theirs = note.by === 'agent' ? others.find(other => other.by === 'person' && says(other, note)) : undefined
-  if (theirs) return { did: 'known', note: theirs }
+  const byPerson =
+    note.by === 'agent' ? others.find(other => other.by === 'person' && contains(other, note)) : undefined
+  if (byPerson) return { did: 'known', note: byPerson }
   const own = others.filter(({ by }) => by === note.by)
-  const mine = note.by === 'agent' ? own : [...own, ...others.filter(({ by }) => by === 'agent')]
-  const same = mine.filter(({ title }) => sameTitle(title, note.title))
-  const known = same.find(other => isIn(note, other))
+  const changeable = note.by === 'agent' ? own : [...own, ...others.filter(({ by }) => by === 'agent')]
+  const same = changeable.filter(({ title }) => isSameTitle(title, note.title))
+  const known = same.find(other => isEqual(note, other))
   if (known) return { did: 'known', note: known }
-  if (same[0]) return { did: 'replaced', note: replacing(same[0], note) }
-  const near = mine
+  if (same[0]) return { did: 'replaced', note: replaceNote(same[0], note) }
+  const near = changeable
     .map(other => ({ other, overlap: tagOverlap(other.tags, note.tags) }))
-    .filter(({ overlap }) => overlap > SAME)
+    .filter(({ overlap }) => overlap > SAME_TOPIC)
     .sort((a, b) => b.overlap - a.overlap)
     .map(({ other }) => other)
-  const knowing = near.find(({ body }) => body.includes(note.body))
-  if (knowing) return { did: 'known', note: knowing }
-  const into = near.find(({ body }) => sectionIn(body, note.title)) ?? near[0]
-  if (!into) return created()
-  const merged = mergedNote(into, note)
-  // Too long together: it would lose what stood there first.
+  const containing = near.find(({ body }) => body.includes(note.body))
+  if (containing) return { did: 'known', note: containing }
+  const target = near.find(({ body }) => findSection(body, note.title)) ?? near[0]
+  if (!target) return created()
+  const merged = mergeNotes(target, note)
+  // Too long together: the earlier text would be lost.
   return merged ? { did: 'merged', note: merged } : created()
 }
 
-/** Shared tags as a part of the longer list; none where one has no tags. */
+/** Shared tags as a share of the longer list; 0 if one has no tags. */
 export function tagOverlap(a: readonly string[], b: readonly string[]): number {
   const most = Math.max(new Set(a).size, new Set(b).size)
   return most === 0 ? 0 : new Set(a).intersection(new Set(b)).size / most
@@ -135,11 +136,11 @@ function namesOf(notes: readonly Note[]): string[] {
   return notes.map(({ file }) => file)
 }
 
-function says(other: Note, { title, body }: Note): boolean {
-  return sameTitle(other.title, title) && other.body.includes(body)
+function contains(other: Note, { title, body }: Note): boolean {
+  return isSameTitle(other.title, title) && other.body.includes(body)
 }
 
-function sameTitle(a: string, b: string): boolean {
+function isSameTitle(a: string, b: string): boolean {
   return fold(a) === fold(b)
 }
 
@@ -147,24 +148,25 @@ function fold(title: string): string {
   return title.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 }
 
-function isIn(note: Note, { body, tags, feature }: Note): boolean {
+function isEqual(note: Note, { body, tags, feature }: Note): boolean {
   return body === note.body && feature === note.feature && note.tags.join() === tags.join()
 }
 
-function replacing({ file, created_at, more }: Note, note: Note): Note {
+function replaceNote({ file, created_at, more }: Note, note: Note): Note {
   return { ...note, file, created_at: created_at ?? note.created_at, more }
 }
 
-function mergedNote(into: Note, { title, body, tags, by, updated_at }: Note): Note | undefined {
+function mergeNotes(target: Note, { title, body, tags, by, updated_at }: Note): Note | undefined {
   const section = `## ${title}\n\n${body}`
-  const before = sectionIn(into.body, title)
-  const both = before === undefined ? `${into.body}\n\n${section}` : into.body.replace(before, () => section)
+  const before = findSection(target.body, title)
+  const both = before === undefined ? `${target.body}\n\n${section}` : target.body.replace(before, () => section)
   if (both.length > NOTE_LIMITS.body * MERGED) return undefined
-  return { ...into, tags: [...new Set([...into.tags, ...tags])].slice(0, NOTE_LIMITS.tags), body: both, by, updated_at }
+  const allTags = [...new Set([...target.tags, ...tags])].slice(0, NOTE_LIMITS.tags)
+  return { ...target, tags: allTags, body: both, by, updated_at }
 }
 
-/** What was added under this title before: it gives way to what is said now. */
-function sectionIn(body: string, title: string): string | undefined {
+/** The section that was added under this title before; the new one replaces it. */
+function findSection(body: string, title: string): string | undefined {
   const begin = `\n\n${body}`.indexOf(`\n\n## ${title}\n\n`)
   if (begin < 0) return undefined
   const rest = body.slice(begin)
@@ -172,10 +174,10 @@ function sectionIn(body: string, title: string): string | undefined {
   return end < 0 ? rest : rest.slice(0, end)
 }
 
-/** How many full notes go into one. */
+/** How many full notes may be merged into one. */
 const MERGED = 2
 
-/** `totals-are-cents.md`, and with a number where that is another note. */
+/** `totals-are-cents.md`, with a number if that name is taken. */
 function freeName(title: string, names: readonly string[]): string {
   const taken = new Set(names.map(name => name.toLowerCase()))
   const base = slugOf(title)

@@ -20,7 +20,7 @@ export interface Exchange {
   wire: Wire
   incoming: IncomingMessage
   response: ServerResponse
-  asked: WireRequest
+  request: WireRequest
   bytes: number
   signal: AbortSignal
 }
@@ -32,69 +32,69 @@ export interface SimulatorContext {
   log: RequestLog
 }
 
-/** Answers one request from the scenario; the log has the request before the first byte of the answer leaves. */
-export async function answerRequest(exchange: Exchange, desk: SimulatorContext): Promise<void> {
-  const { dialogue } = exchange.asked
+/** Answers one request from the scenario. The request is logged before the first byte of the answer is sent. */
+export async function answerRequest(exchange: Exchange, context: SimulatorContext): Promise<void> {
+  const { dialogue } = exchange.request
   const session = sessionOf(exchange)
-  const located = locate(desk.scenario, dialogue, ({ turn, ...step }) =>
-    desk.endings.isOver({ ...step, turn: fillTemplate(turn, dialogue) }, session),
+  const located = locate(context.scenario, dialogue, ({ turn, ...step }) =>
+    context.endings.isOver({ ...step, turn: fillTemplate(turn, dialogue) }, session),
   )
-  const entry = describe(exchange, { session, located, now: desk.clock.now() })
+  const entry = describe(exchange, { session, located, now: context.clock.now() })
   if (located.found !== 'step')
-    return refuse(exchange, desk, { ...entry, response: located.found, status: 400 }, located)
-  return serve(exchange, desk, entry, located.step)
+    return refuse(exchange, context, { ...entry, response: located.found, status: 400 }, located)
+  return serve(exchange, context, entry, located.step)
 }
 
-/** Answers how many tokens a request would have. */
-export function answerTokenCount(exchange: Exchange, desk: SimulatorContext): void {
+/** Answers a request for a token count. */
+export function answerTokenCount(exchange: Exchange, context: SimulatorContext): void {
   const { wire, response, bytes } = exchange
   const located: LocateResult = { found: 'unmatched', problem: '' }
-  const entry = describe(exchange, { session: sessionOf(exchange), located, now: desk.clock.now() })
-  desk.log.add({ ...entry, response: 'tokens' })
+  const entry = describe(exchange, { session: sessionOf(exchange), located, now: context.clock.now() })
+  context.log.add({ ...entry, response: 'tokens' })
   sendJson(response, { status: 200, headers: { [wire.idHeader]: entry.id }, body: wire.count(tokensIn(bytes)) })
 }
 
 function serve(
   exchange: Exchange,
-  desk: SimulatorContext,
+  context: SimulatorContext,
   entry: LoggedRequest,
   step: ScenarioStep,
 ): Promise<void> | void {
-  const { wire, response, asked, bytes, signal } = exchange
-  const { dialogue } = asked
-  const turn = fillTemplate({ ...desk.scenario.defaults, ...step.turn }, dialogue)
+  const { wire, response, request, bytes, signal } = exchange
+  const { dialogue } = request
+  const turn = fillTemplate({ ...context.scenario.defaults, ...step.turn }, dialogue)
   const fault = turn.fault && replyToFault(turn.fault)
   const error =
     fault?.shows === 'error' ? wire.failure(fault.fault, { model: dialogue.model, now: entry.time }) : undefined
   const unexpected = turn.expect ? unmetKeys(turn.expect, dialogue, dialogue.entries) : []
-  if (turn.fault) desk.endings.shown(step, entry.session)
-  desk.log.add({ ...entry, response: turn.fault?.kind ?? 'answer', status: error?.status ?? 200, unexpected })
+  if (turn.fault) context.endings.shown(step, entry.session)
+  context.log.add({ ...entry, response: turn.fault?.kind ?? 'answer', status: error?.status ?? 200, unexpected })
   const windows = turn.rate_limits ? wire.windows(turn.rate_limits, entry.time) : {}
   const headers = { [wire.idHeader]: entry.id, ...windows, ...turn.headers }
   if (error) return sendJson(response, { ...error, headers: { ...headers, ...error.headers } })
-  const given = fault ? withFault(turn, fault) : turn
-  const { tools: names } = desk.scenario
-  const tools = toolsFor(given.tools, { names, wire: wire.name, offered: dialogue.tools })
-  const answer = { turn: { ...given, tools }, asked, bytes }
+  const answered = fault ? withFault(turn, fault) : turn
+  const { tools: names } = context.scenario
+  const tools = toolsFor(answered.tools, { names, wire: wire.name, offered: dialogue.tools })
+  const answer = { turn: { ...answered, tools }, request, bytes }
   const latency = turn.latency ?? { first_ms: 0, delta_ms: 0 }
-  const send = asked.stream ? sendStream : sendWhole
+  const send = request.stream ? sendStream : sendWhole
   return send(answer, { wire, response, headers, latency, signal, flaw: fault?.shows === 'flaw' ? fault : undefined })
 }
 
-/** A fault in mid-answer needs an answer to break off; without one of its own it gets this. */
+/** A fault in mid-answer needs an answer to break off; a turn without one gets this text. */
 function withFault(turn: ScriptedTurn, fault: FaultReply): ScriptedTurn {
   if (fault.shows === 'nothing') return { usage: turn.usage, stop_reason: fault.stop_reason }
-  return turn.text || turn.tools || turn.thinking ? turn : { ...turn, text: 'This answer does not come to its end.' }
+  return turn.text || turn.tools || turn.thinking ? turn : { ...turn, text: 'This answer breaks off.' }
 }
 
 function refuse(
   exchange: Exchange,
-  desk: SimulatorContext,
+  context: SimulatorContext,
   entry: LoggedRequest,
   { problem }: { problem: string },
 ): void {
   const { wire, response } = exchange
-  desk.log.add(entry)
+  context.log.add(entry)
   sendJson(response, {
     status: entry.status,
     headers: { [wire.idHeader]: entry.id, 'x-should-retry': 'false' },
@@ -103,10 +103,10 @@ function refuse(
 }
 
 function describe(
-  { incoming, asked }: Exchange,
+  { incoming, request }: Exchange,
   { session, located, now }: { session: string; located: LocateResult; now: number },
 ): LoggedRequest {
-  const { dialogue } = asked
+  const { dialogue } = request
   const { entries } = dialogue
   const fresh = entries.slice(entries.findLastIndex(entry => entry.kind === 'reply') + 1)
   const results = fresh.filter(entry => entry.kind === 'tool_result')
@@ -118,7 +118,7 @@ function describe(
     headers: withoutSecrets(incoming.headers),
     session,
     model: dialogue.model,
-    stream: asked.stream,
+    stream: request.stream,
     first_prompt: firstPrompt(dialogue),
     prompt: entries.findLast(entry => entry.kind === 'prompt')?.text ?? '',
     tool_results: results.map(({ text, failed }) => ({ text, failed })),
@@ -127,7 +127,7 @@ function describe(
     response: 'answer',
     status: 200,
     unexpected: [],
-    body: asked.body,
+    body: request.body,
   }
 }
 
@@ -136,16 +136,16 @@ function conversationOf(located: LocateResult): string | null {
   return located.found === 'exhausted' ? located.conversation : null
 }
 
-/** Where agents name their session: Claude Code, Codex. */
+/** The headers in which Claude Code and Codex name their session. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id']
 
-/** Agents name their session in a header; other clients name it, or a user, in the body. */
-function sessionOf({ incoming, asked }: Exchange): string {
+/** Agents name their session in a header; other clients put it, or a user, into the body. */
+function sessionOf({ incoming, request }: Exchange): string {
   const named = SESSION_HEADERS.map(name => incoming.headers[name]).find(value => typeof value === 'string' && value)
-  return typeof named === 'string' ? named : asked.session
+  return typeof named === 'string' ? named : request.session
 }
 
-/** Puts what the request tells into `{{cwd}}`, `{{prompt}}`, `{{first_prompt}}`, `{{last_tool_result}}`, `{{model}}`. Other braces stay. */
+/** Replaces `{{cwd}}`, `{{prompt}}`, `{{first_prompt}}`, `{{last_tool_result}}` and `{{model}}` by values of the request. Other braces stay. */
 function fillTemplate<Value>(value: Value, dialogue: Dialogue): Value {
   const names = new Map<string, () => string>(
     Object.entries({
@@ -162,9 +162,9 @@ function fillTemplate<Value>(value: Value, dialogue: Dialogue): Value {
 function fill(value: unknown, names: Map<string, () => string>): unknown {
   if (typeof value === 'string')
     return value.replace(/\{\{(\w+)\}\}/g, (whole, name: string) => names.get(name)?.() ?? whole)
-  if (Array.isArray(value)) return value.map(one => fill(one, names))
+  if (Array.isArray(value)) return value.map(item => fill(item, names))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, names)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, names)]))
 }
 
 function latest(dialogue: Dialogue, kind: 'prompt' | 'tool_result'): string {
@@ -178,39 +178,39 @@ interface WireTools {
   offered: readonly string[]
 }
 
-/** The tool calls of a turn as the agent on this wire knows them: under its own names, where the scenario gives them. */
+/** The tool calls of a turn with the names of the agent on this wire, if the scenario gives them. */
 function toolsFor(
   tools: ScriptedToolCall[] | undefined,
   { names, wire, offered }: WireTools,
 ): ScriptedToolCall[] | undefined {
   return tools?.map(call => {
-    const known = names?.[call.name]?.[wire]
-    if (!known) return { ...call, name: nameAmong(offered, call.name) }
+    const onWire = names?.[call.name]?.[wire]
+    if (!onWire) return { ...call, name: resolveName(offered, call.name) }
     return {
-      name: nameAmong(offered, known.name),
-      input: known.input ? (filled(known.input, call.input) as ScriptedToolCall['input']) : call.input,
+      name: resolveName(offered, onWire.name),
+      input: onWire.input ? (fillInput(onWire.input, call.input) as ScriptedToolCall['input']) : call.input,
     }
   })
 }
 
-/** What a name with `*` means: the first tool on offer that fits. One that nobody offers is called as it is written. */
-function nameAmong(offered: readonly string[], name: string): string {
+/** Resolves a name with `*` to the first offered tool that fits; without one, the name without `*` is used. */
+function resolveName(offered: readonly string[], name: string): string {
   if (!name.includes('*')) return name
   const form = new RegExp(`^${name.replaceAll('*', '.*')}$`)
-  return offered.find(one => form.test(one)) ?? name.replaceAll('*', '')
+  return offered.find(tool => form.test(tool)) ?? name.replaceAll('*', '')
 }
 
 const WHOLE = /^\{\{input\.(\w+)\}\}$/
 const PART = /\{\{input\.(\w+)\}\}/g
 
-/** `{{input.command}}` is what the call's own input has there; alone it keeps its type. */
-function filled(form: unknown, input: Record<string, unknown>): unknown {
+/** Replaces `{{input.command}}` by the value of the call's own input; a placeholder alone keeps the value's type. */
+function fillInput(form: unknown, input: Record<string, unknown>): unknown {
   if (typeof form === 'string') {
     const whole = WHOLE.exec(form)
     if (whole) return input[whole[1] ?? '']
     return form.replace(PART, (_, key: string) => String(input[key] ?? ''))
   }
-  if (Array.isArray(form)) return form.map(one => filled(one, input))
+  if (Array.isArray(form)) return form.map(item => fillInput(item, input))
   if (typeof form !== 'object' || form === null) return form
-  return Object.fromEntries(Object.entries(form).map(([key, one]) => [key, filled(one, input)]))
+  return Object.fromEntries(Object.entries(form).map(([key, item]) => [key, fillInput(item, input)]))
 }

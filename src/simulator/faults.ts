@@ -6,7 +6,7 @@ const RELATIVE = /^\+(\d+(?:\.\d+)?)(ms|s|m|h|d)$/
 /** A point in time as a scenario writes it: `+90s` (from `now`), an ISO date, or seconds since the epoch. */
 export type ScenarioTime = string | number
 
-/** The milliseconds since the epoch that a moment means, or undefined when it is not a moment. */
+/** The time in milliseconds since the epoch, or undefined when it is not a valid time. */
 export function scenarioTimeMs(moment: ScenarioTime, now: number): number | undefined {
   if (typeof moment === 'number') return moment * 1000
   const relative = RELATIVE.exec(moment)
@@ -22,7 +22,7 @@ export const ScenarioTimeSchema = z
     'is not a time: write +90s, an ISO date or seconds since the epoch',
   )
 
-/** When a fault stops: after a moment, once a file exists, or after so many times (the one thing that memory counts). */
+/** When a fault stops: at a time, once a file exists, or after a number of times (the only one that needs a counter). */
 const ending = {
   until: ScenarioTimeSchema.optional(),
   until_file: z.string().min(1).optional(),
@@ -35,7 +35,7 @@ const after = z.number().int().min(0).max(10_000).default(2)
 const plain = <Kind extends string>(kind: Kind) => z.strictObject({ kind: z.literal(kind), message, ...ending })
 const retried = <Kind extends string>(kind: Kind) =>
   z.strictObject({ kind: z.literal(kind), message, retry_after, ...ending })
-/** `after` counts the events that still arrive whole. */
+/** `after` counts the events that still arrive complete. */
 const broken = <Kind extends string>(kind: Kind) => z.strictObject({ kind: z.literal(kind), after, ...ending })
 
 const faults = z.discriminatedUnion('kind', [
@@ -79,6 +79,6 @@ const faults = z.discriminatedUnion('kind', [
 /** The names of all faults. */
 export const FAULT_KINDS: string[] = faults.options.map(option => option.shape.kind.value)
 
-/** What goes wrong instead of an answer. A bare word is a fault with nothing else to say: `fault: overloaded`. */
+/** What goes wrong instead of an answer. A bare word is a fault without options: `fault: overloaded`. */
 export const Fault = z.preprocess(given => (typeof given === 'string' ? { kind: given } : given), faults)
 export type Fault = z.infer<typeof Fault>

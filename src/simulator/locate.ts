@@ -12,7 +12,7 @@ import {
 } from './scenario.ts'
 import { type Dialogue, type DialogueEntry, firstPrompt } from './wires/wire.ts'
 
-/** The place of a scenario that a request has come to. `place` names it in logs and errors: `greeting.turns[2]`. */
+/** The step of a scenario that a request has reached. `place` names it in logs and errors: `greeting.turns[2]`. */
 export interface ScenarioStep {
   conversation: string
   place: string
@@ -25,20 +25,20 @@ export type LocateResult =
   | { found: 'exhausted'; conversation: string; problem: string }
 
 /**
- * Finds the turn that a request asks for, from the request alone.
+ * Finds the scripted turn for a request, from the request alone.
  *
- * The script is replayed over the replies that the request already holds: each reply uses up one turn, a turn whose `when`
- * did not hold at that point is passed over, and so is a bare fault, because a fault leaves no reply behind. `isOver` says
- * of a fault that stands at the current point whether it has ended.
+ * The script is replayed over the replies that the request already holds: each reply uses up one turn. A turn whose `when` did
+ * not hold at that point is skipped, and so is a bare fault, because a fault leaves no reply. `isOver` says whether a fault at
+ * the current point has ended.
  */
 export function locate(scenario: Scenario, dialogue: Dialogue, isOver: (step: ScenarioStep) => boolean): LocateResult {
   const prompt = firstPrompt(dialogue)
   const at = scenario.conversations.findIndex(({ match }) => matches(match, prompt, dialogue))
   const conversation = scenario.conversations[at]
-  if (!conversation) return { found: 'unmatched', problem: unmatched(scenario, prompt) }
+  if (!conversation) return { found: 'unmatched', problem: explainUnmatched(scenario, prompt) }
   const name = conversation.name ?? `conversations[${at}]`
-  const script = scriptFor(conversation, dialogue)
-  const step = replay(script, { name, dialogue, isOver }) ?? fallback(conversation, name)
+  const script = findScript(conversation, dialogue)
+  const step = replay(script, { name, dialogue, isOver }) ?? findFallback(conversation, name)
   if (step) return { found: 'step', step }
   const problem = `The turns of conversation "${name}" have run out after ${script.replies.length} replies. Add turns or "otherwise".`
   return { found: 'exhausted', conversation: name, problem }
@@ -47,12 +47,12 @@ export function locate(scenario: Scenario, dialogue: Dialogue, isOver: (step: Sc
 interface Script {
   turns: ScriptedTurn[]
   path: string
-  /** Where in the entries each reply of this script stands. */
+  /** The index of each reply of this script in the entries. */
   replies: number[]
 }
 
 /** The main turns, or those of the latest prompt that starts a script of its own. */
-function scriptFor(conversation: ScriptedConversation, dialogue: Dialogue): Script {
+function findScript(conversation: ScriptedConversation, dialogue: Dialogue): Script {
   const { entries } = dialogue
   const first = entries.findIndex(entry => entry.kind === 'prompt')
   for (let at = entries.length - 1; at > first; at--) {
@@ -96,11 +96,11 @@ function replay(script: Script, { name, dialogue, isOver }: Replay): ScenarioSte
 
 interface Course {
   holds: (condition: Condition) => boolean
-  /** How many replies were used up so far. */
+  /** How many replies are used up so far. */
   done: () => number
 }
 
-/** The turns in the order they are taken; conditions are asked at the moment the walk comes to them. */
+/** The turns in order; a condition is evaluated when the walk reaches it. */
 function* walk(turns: ScriptedTurn[], path: string, course: Course): Generator<{ turn: ScriptedTurn; path: string }> {
   for (const [at, turn] of turns.entries()) {
     const here = `${path}[${at}]`
@@ -110,7 +110,7 @@ function* walk(turns: ScriptedTurn[], path: string, course: Course): Generator<{
       if (turn.turns) yield* walk(turn.turns, `${here}.turns`, course)
       else if (turn.either) yield* walkBranch(turn.either, `${here}.either`, course)
       else yield { turn, path: here }
-      // A round that used up no reply would only be the same again.
+      // A round that used up no reply would only repeat itself.
       if (course.done() === before) break
     }
   }
@@ -124,23 +124,23 @@ function* walkBranch(
   const at = branches.findIndex(branch => !branch.when || course.holds(branch.when))
   const branch = branches[at]
   if (!branch) return
-  for (const found of walk([{ ...branch, when: undefined }], path, course)) {
-    yield { ...found, path: found.path.replace(`${path}[0]`, `${path}[${at}]`) }
+  for (const step of walk([{ ...branch, when: undefined }], path, course)) {
+    yield { ...step, path: step.path.replace(`${path}[0]`, `${path}[${at}]`) }
   }
 }
 
-function fallback(conversation: ScriptedConversation, name: string): ScenarioStep | undefined {
+function findFallback(conversation: ScriptedConversation, name: string): ScenarioStep | undefined {
   if (!conversation.otherwise) return undefined
   return { conversation: name, place: `${name}.otherwise`, turn: conversation.otherwise }
 }
 
-function unmatched(scenario: Scenario, prompt: string): string {
+function explainUnmatched(scenario: Scenario, prompt: string): string {
   const known = scenario.conversations.map(({ match }) => match?.contains ?? `/${match?.regex ?? '…'}/`)
   const start = prompt.length > 120 ? `${prompt.slice(0, 120)}…` : prompt
-  return `No conversation of the scenario matches the prompt "${start}". It knows: ${known.map(one => `"${one}"`).join(', ')}.`
+  return `No conversation of the scenario matches the prompt "${start}". It knows: ${known.map(pattern => `"${pattern}"`).join(', ')}.`
 }
 
-/** Whether a prompt is the one that a `match` means; no `match` means every prompt. */
+/** Whether a prompt satisfies a `match`; without a `match` every prompt does. */
 function matches(match: Match | undefined, prompt: string, dialogue: Dialogue): boolean {
   if (!match) return true
   if (match.contains !== undefined && !prompt.includes(match.contains)) return false
@@ -149,7 +149,7 @@ function matches(match: Match | undefined, prompt: string, dialogue: Dialogue): 
   return match.model === undefined || dialogue.model.includes(match.model)
 }
 
-/** The keys of a condition that do not hold for a dialogue that has come as far as `entries`. */
+/** The keys of a condition that do not hold for a dialogue up to `entries`. */
 export function unmetKeys(condition: Condition, dialogue: Dialogue, entries: readonly DialogueEntry[]): string[] {
   const prompt = entries.findLast(entry => entry.kind === 'prompt')?.text ?? ''
   const fresh = entries.slice(entries.findLastIndex(entry => entry.kind === 'reply') + 1)
@@ -172,7 +172,7 @@ export function unmetKeys(condition: Condition, dialogue: Dialogue, entries: rea
   return given.filter(key => condition[key] !== undefined && !checks[key]())
 }
 
-/** Tells whether a fault has ended. */
+/** Decides when faults end. */
 export interface FaultEndings {
   isOver(step: ScenarioStep, session: string): boolean
   /** Counts that the fault was shown. */
@@ -181,7 +181,7 @@ export interface FaultEndings {
 
 /**
  * `until` with a date and `until_file` need no memory. `times` is counted here, for each session and place, and a relative
- * `until` counts from the start: these two are what a restart of the simulator begins anew.
+ * `until` counts from the start: a restart of the simulator resets these two.
  */
 export function faultEndings({ clock, dir }: { clock: Clock; dir: string }): FaultEndings {
   const started = clock.now()

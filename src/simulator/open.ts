@@ -17,14 +17,14 @@ export interface SimulatorOptions {
   /** A scenario file, or its text. */
   file?: string | undefined
   text?: string | undefined
-  /** 0 takes a free one. */
+  /** 0 means any free port. */
   port?: number | undefined
   /** Every request is appended here as a JSON line. */
   log?: string | undefined
-  /** How many requests stay in memory. */
+  /** How many requests are kept in memory. */
   keep?: number | undefined
   clock?: Clock | undefined
-  /** Called with every request that was logged. */
+  /** Called with every logged request. */
   onRequest?: ((request: LoggedRequest) => void) | undefined
 }
 
@@ -33,23 +33,23 @@ export interface Simulator extends AsyncDisposable {
   readonly port: number
   /** The latest requests, oldest first. */
   readonly requests: LoggedRequest[]
-  /** The first request, past or to come, that matches. */
+  /** The first matching request, past or future. */
   waitForRequest(match: (request: LoggedRequest) => boolean, signal?: AbortSignal): Promise<LoggedRequest>
   close(): Promise<void>
 }
 
-/** Serves a scenario as the Messages API on 127.0.0.1. Closing ends every open answer. */
+/** Serves a scenario over the vendors' APIs on 127.0.0.1. Closing ends every open answer. */
 export async function openSimulator(options: SimulatorOptions): Promise<Simulator> {
   const { file, text = '', port = 0, log: logFile, keep = 1000, clock = systemClock } = options
   const scenario = file === undefined ? parseScenario(text, 'scenario') : readScenarioFile(file)
   const log = openRequestLog({ file: logFile, keep, onRequest: options.onRequest })
   const closing = new AbortController()
   const endings = faultEndings({ clock, dir: file === undefined ? process.cwd() : dirname(file) })
-  const desk = { scenario, clock, endings, log }
+  const context = { scenario, clock, endings, log }
   const server = createServer(
-    (incoming, response) => void handle({ incoming, response, closing: closing.signal }, desk),
+    (incoming, response) => void handle({ incoming, response, closing: closing.signal }, context),
   )
-  // An agent that thinks about a tool for minutes keeps its connection; closing it under the agent would look like a fault.
+  // An agent whose tool runs for minutes keeps its connection open; closing the connection would look like a fault.
   server.keepAliveTimeout = 600_000
   try {
     await listen(server, port)
@@ -57,7 +57,7 @@ export async function openSimulator(options: SimulatorOptions): Promise<Simulato
     log.close()
     throw error
   }
-  const taken = (server.address() as AddressInfo).port
+  const actualPort = (server.address() as AddressInfo).port
   const close = async () => {
     if (closing.signal.aborted) return
     closing.abort()
@@ -68,8 +68,8 @@ export async function openSimulator(options: SimulatorOptions): Promise<Simulato
     log.close()
   }
   return {
-    url: `http://127.0.0.1:${taken}`,
-    port: taken,
+    url: `http://127.0.0.1:${actualPort}`,
+    port: actualPort,
     requests: log.requests,
     waitForRequest: (match, signal) => log.waitFor(match, signal),
     close,
@@ -96,43 +96,47 @@ interface Arrival {
   closing: AbortSignal
 }
 
-/** Takes one HTTP request from its first byte to the end of its answer; never throws. */
-async function handle({ incoming, response, closing }: Arrival, desk: SimulatorContext): Promise<void> {
-  const left = new AbortController()
-  response.once('close', () => left.abort())
-  const signal = AbortSignal.any([left.signal, closing])
+/** Handles one HTTP request from its first byte to the end of its answer; never throws. */
+async function handle({ incoming, response, closing }: Arrival, context: SimulatorContext): Promise<void> {
+  const disconnected = new AbortController()
+  response.once('close', () => disconnected.abort())
+  const signal = AbortSignal.any([disconnected.signal, closing])
   try {
-    await dispatch({ incoming, response, signal }, desk)
+    await dispatch({ incoming, response, signal }, context)
   } catch (error) {
-    // Whoever left before the end gets no answer; anything else is our own fault and is told as such.
+    // A client that disconnected gets no answer; anything else is our own error and is reported as such.
     if (signal.aborted) response.destroy()
     else if (response.headersSent) response.destroy()
     else
-      reject({ incoming, response }, desk, { status: 500, type: 'api_error', message: `Simulator: ${String(error)}` })
+      reject({ incoming, response }, context, {
+        status: 500,
+        type: 'api_error',
+        message: `Simulator: ${String(error)}`,
+      })
   }
 }
 
 async function dispatch(
   { incoming, response, signal }: { incoming: IncomingMessage; response: ServerResponse; signal: AbortSignal },
-  desk: SimulatorContext,
+  context: SimulatorContext,
 ): Promise<void> {
   const path = new URL(incoming.url ?? '/', 'http://127.0.0.1').pathname
   const arrival = { incoming, response }
-  if (path === '/' && (incoming.method === 'GET' || incoming.method === 'HEAD')) return greet(arrival, desk)
-  const wire = WIRES.find(one => one.route(incoming.method ?? '', path))
+  if (path === '/' && (incoming.method === 'GET' || incoming.method === 'HEAD')) return greet(arrival, context)
+  const wire = WIRES.find(candidate => candidate.route(incoming.method ?? '', path))
   const route = wire?.route(incoming.method ?? '', path)
-  if (!wire || !route) return reject(arrival, desk, noRoute(incoming))
-  const text = await bodyOf(incoming)
-  if (text === undefined) return reject(arrival, desk, { ...TOO_LARGE, wire })
+  if (!wire || !route) return reject(arrival, context, noRoute(incoming))
+  const text = await readBody(incoming)
+  if (text === undefined) return reject(arrival, context, { ...TOO_LARGE, wire })
   const body = parseJson(text)
-  const asked = body === undefined ? { problem: 'The request body is not valid JSON.' } : wire.read(body, route)
-  if ('problem' in asked) return reject(arrival, desk, { wire, status: 400, message: asked.problem })
-  const exchange = { wire, incoming, response, asked, bytes: text.length, signal }
-  return route.asks === 'count' ? answerTokenCount(exchange, desk) : answerRequest(exchange, desk)
+  const request = body === undefined ? { problem: 'The request body is not valid JSON.' } : wire.read(body, route)
+  if ('problem' in request) return reject(arrival, context, { wire, status: 400, message: request.problem })
+  const exchange = { wire, incoming, response, request, bytes: text.length, signal }
+  return route.asks === 'count' ? answerTokenCount(exchange, context) : answerRequest(exchange, context)
 }
 
 interface Refusal {
-  /** Whose form the refusal has. */
+  /** The vendor whose error format is used. */
   wire?: Wire
   status: number
   type?: string
@@ -147,28 +151,31 @@ function noRoute(incoming: IncomingMessage): Refusal {
   return { status: 404, type: 'not_found_error', message }
 }
 
-function greet({ incoming, response }: Omit<Arrival, 'closing'>, desk: SimulatorContext): void {
+function greet({ incoming, response }: Omit<Arrival, 'closing'>, context: SimulatorContext): void {
   const id = newId('req')
-  desk.log.add(bare(incoming, { id, time: desk.clock.now(), response: 'hello', status: 200 }))
+  context.log.add(logWithoutDialogue(incoming, { id, time: context.clock.now(), response: 'hello', status: 200 }))
   const body = incoming.method === 'HEAD' ? '' : '{"simulator":"perpetualcc"}'
   response.writeHead(200, { 'content-type': 'application/json', 'request-id': id }).end(body)
 }
 
 function reject(
   { incoming, response }: Omit<Arrival, 'closing'>,
-  desk: SimulatorContext,
+  context: SimulatorContext,
   { wire = anthropicWire, status, type, message }: Refusal,
 ): void {
   const id = newId('req')
-  desk.log.add(bare(incoming, { id, time: desk.clock.now(), response: 'refused', status }))
-  // The rest of a body that nobody reads would keep the connection busy.
+  context.log.add(logWithoutDialogue(incoming, { id, time: context.clock.now(), response: 'refused', status }))
+  // The unread rest of the body would keep the connection busy.
   const headers = { [wire.idHeader]: id, 'x-should-retry': 'false', connection: 'close' }
   sendJson(response, { status, headers, body: wire.refusal(status, message, type) })
 }
 
-function bare(incoming: IncomingMessage, known: { id: string; time: number; response: string; status: number }) {
+function logWithoutDialogue(
+  incoming: IncomingMessage,
+  outcome: { id: string; time: number; response: string; status: number },
+) {
   return {
-    ...known,
+    ...outcome,
     method: incoming.method ?? '',
     path: incoming.url ?? '',
     headers: withoutSecrets(incoming.headers),
@@ -186,7 +193,7 @@ function bare(incoming: IncomingMessage, known: { id: string; time: number; resp
 }
 
 /** The body as text, or undefined when it is too large. */
-async function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
+async function readBody(incoming: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {

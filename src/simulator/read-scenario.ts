@@ -6,14 +6,14 @@ import { findNearestWord } from '../base/words.ts'
 import { FAULT_KINDS } from './faults.ts'
 import { Scenario } from './scenario.ts'
 
-/** Far above any scenario written by hand; a log or a dump given by mistake is refused before it is parsed. */
+/** Far above any scenario written by hand; a log or a dump passed by mistake is refused before parsing. */
 const MAX_BYTES = 4_000_000
-/** Every use of an alias copies what it names, so a few of them can swell to gigabytes. */
+/** Every use of a YAML alias copies its target, so a few of them can grow to gigabytes. */
 const MAX_ALIASES = 100
 
-/** Reads a scenario file; whatever is wrong with it is an AppError that names file, line and key. */
+/** Reads a scenario file; any problem is an AppError that names file, line and key. */
 export function readScenarioFile(file: string): Scenario {
-  return parseScenario(textOf(file), file)
+  return parseScenario(readText(file), file)
 }
 
 /** Checks the text of a scenario; `file` is the name used in errors. */
@@ -35,16 +35,16 @@ type Refuse = (offset: number, key: string, problem: string) => AppError
 function parseYaml(text: string, lineCounter: LineCounter, refuse: Refuse): { document: Document; value: unknown } {
   try {
     const document = parseDocument(text, { lineCounter, prettyErrors: false, logLevel: 'error' })
-    const wrong = document.errors[0]
-    if (wrong) throw refuse(wrong.pos[0], 'YAML', wrong.message)
+    const yamlError = document.errors[0]
+    if (yamlError) throw refuse(yamlError.pos[0], 'YAML', yamlError.message)
     return { document, value: document.toJS({ maxAliasCount: MAX_ALIASES }) }
   } catch (error) {
-    // An alias bomb and a nesting too deep for the stack are thrown without a position.
+    // Errors for an alias bomb, or for nesting too deep for the stack, have no position.
     throw error instanceof AppError ? error : refuse(0, 'YAML', messageOf(error))
   }
 }
 
-function textOf(file: string): string {
+function readText(file: string): string {
   const unreadable = (problem: string) => new AppError('scenario_unreadable', { file, problem })
   try {
     const stats = statSync(file)
@@ -68,7 +68,7 @@ const tooLarge = (bytes: number) => `it has ${bytes} bytes, more than the ${MAX_
 
 type Issue = z.core.$ZodIssue
 
-/** Of a union's complaints the first one that lies deepest says most. */
+/** Of a union's issues, the first of the deepest ones says most. */
 function deepest(issue: Issue | undefined): Issue {
   if (!issue) throw new Error('a failed parse has an issue')
   if (issue.code !== 'invalid_union') return issue
@@ -98,7 +98,7 @@ function problemOf(issue: Issue): string {
   return issue.message
 }
 
-/** Where the named key stands; for a missing one, where the thing that lacks it starts. */
+/** The position of the named key; for a missing key, the start of the object that lacks it. */
 function offsetOf(document: Document, issue: Issue): number {
   const path = issue.path.map(part => (typeof part === 'symbol' ? String(part) : part))
   const unknown = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined

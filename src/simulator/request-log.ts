@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { LoggedBody } from './wires/wire.ts'
 
-/** One request as it was understood, and what it got. */
+/** One request as it was understood, and its response. */
 export interface LoggedRequest {
   /** The `request-id` of the answer. */
   id: string
@@ -20,7 +20,7 @@ export interface LoggedRequest {
   /** The first and the latest prompt of the conversation. */
   first_prompt: string
   prompt: string
-  /** What tools gave back since the last answer. */
+  /** The tool results since the last answer. */
   tool_results: { text: string; failed: boolean }[]
   conversation: string | null
   /** The turn's place in the scenario, such as `greeting.turns[1]`. */
@@ -58,25 +58,25 @@ export function openRequestLog({ file, keep, onRequest }: LogOptions): RequestLo
       if (requests.length > keep) requests.shift()
       if (descriptor !== undefined) writeSync(descriptor, `${JSON.stringify(request)}\n`)
       onRequest?.(request)
-      for (const look of [...waiting]) look(request)
+      for (const check of [...waiting]) check(request)
     },
     waitFor(match, signal) {
-      const known = requests.find(match)
-      if (known) return Promise.resolve(known)
+      const past = requests.find(match)
+      if (past) return Promise.resolve(past)
       const { promise, resolve, reject } = Promise.withResolvers<LoggedRequest>()
-      const look = (request: LoggedRequest) => match(request) && resolve(request)
+      const check = (request: LoggedRequest) => match(request) && resolve(request)
       const abort = () => reject(signal?.reason)
       if (signal?.aborted) abort()
       signal?.addEventListener('abort', abort, { once: true })
-      waiting.add(look)
+      waiting.add(check)
       return promise.finally(() => {
-        waiting.delete(look)
+        waiting.delete(check)
         signal?.removeEventListener('abort', abort)
       })
     },
     close() {
       const open = descriptor
-      // A request that comes late must not be written to whoever has the number then.
+      // A late request must not be written to another file that got the same descriptor.
       descriptor = undefined
       if (open !== undefined) closeSync(open)
     },
@@ -85,7 +85,7 @@ export function openRequestLog({ file, keep, onRequest }: LogOptions): RequestLo
 
 const SECRET = /^(authorization|proxy-authorization|x-api-key|cookie)$/
 
-/** Headers fit for a log. */
+/** Headers for the log: credentials are hashed. */
 export function withoutSecrets(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {

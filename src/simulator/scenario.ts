@@ -9,7 +9,7 @@ const Pattern = z.string().superRefine((source, ctx) => {
   }
 })
 
-/** Which conversation is meant: every key given must hold. A bare string means `contains`. */
+/** Which conversation is meant: all given keys must hold. A bare string means `contains`. */
 export const Match = z.preprocess(
   given => (typeof given === 'string' ? { contains: given } : given),
   z.strictObject({
@@ -21,7 +21,7 @@ export const Match = z.preprocess(
 )
 export type Match = z.infer<typeof Match>
 
-/** What must hold in the request for a turn to be taken; every key given must hold. Also the shape of `expect`. */
+/** What must hold in the request for a turn to be taken; all given keys must hold. Also the shape of `expect`. */
 export interface Condition {
   prompt_contains?: string | undefined
   prompt_regex?: string | undefined
@@ -49,7 +49,7 @@ export const Condition: z.ZodType<Condition> = z.strictObject({
   },
 })
 
-/** A `*` stands for whatever is there in the name of a tool that the agent offers. */
+/** A `*` matches anything in the name of a tool that the agent offers. */
 const NAME = /^[A-Za-z0-9_*-]{1,128}$/
 
 /** One tool call, written `Read: { file_path: … }` or `{ name: Read, input: { … } }`. */
@@ -77,16 +77,16 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What a tool is called on one wire, and what it takes there: `{{input.key}}` stands for the scenario's own input. */
-const Known = z.preprocess(
+/** The name of a tool on one wire, and its input there: `{{input.key}}` stands for the scenario's own input. */
+const ToolOnWire = z.preprocess(
   given => (typeof given === 'string' ? { name: given } : given),
   z.strictObject({ name: z.string().min(1).max(128), input: z.record(z.string(), z.unknown()).optional() }),
 )
 
-/** A scenario's tools by the names of other agents; what is not named here is called as the scenario calls it. */
+/** A scenario's tools with their names for other agents; a tool that is not listed keeps the scenario's name. */
 export const ToolNames = z.record(
   z.string(),
-  z.strictObject({ anthropic: Known.optional(), gemini: Known.optional(), responses: Known.optional() }),
+  z.strictObject({ anthropic: ToolOnWire.optional(), gemini: ToolOnWire.optional(), responses: ToolOnWire.optional() }),
 )
 export type ToolNames = z.infer<typeof ToolNames>
 
@@ -113,7 +113,7 @@ const Window = z.strictObject({
   surpassed_threshold: z.number().min(0).max(1).optional(),
 })
 
-/** The subscription's state, told in the headers of every answer. */
+/** The subscription's state, sent in the headers of every answer. */
 export const RateLimits = z.strictObject({
   status: z.enum(['allowed', 'allowed_warning', 'rejected']).default('allowed'),
   representative_claim: z.string().min(1).default('five_hour'),
@@ -178,7 +178,7 @@ export const ScriptedTurn: z.ZodType<ScriptedTurn> = z
     const nested = [turn.either && 'either', turn.turns && 'turns'].filter(Boolean)
     const own = hasAnswer(turn) || turn.fault !== undefined
     if (turn.thinking !== undefined && !hasAnswer(turn)) {
-      // The agent drops an answer that only thinks, so the next request would not show that it was given.
+      // The agent drops an answer that only thinks, so the next request would not contain it.
       ctx.addIssue({ code: 'custom', path: ['thinking'], message: 'stands alone: add text or tools' })
     } else if (nested.length === 0 && !own) {
       ctx.addIssue({ code: 'custom', message: 'is empty: give text, tools, fault, either or turns' })
@@ -190,7 +190,7 @@ export const ScriptedTurn: z.ZodType<ScriptedTurn> = z
       ctx.addIssue({ code: 'custom', path: ['fault'], message: FOR_EVER })
   })
 
-/** Whether a turn gives an answer that the next request will show, as opposed to a bare fault or a choice. */
+/** Whether a turn has an answer that the next request will contain, as opposed to a bare fault or a choice. */
 export function hasAnswer(turn: ScriptedTurn): boolean {
   return turn.text !== undefined || turn.tools !== undefined
 }
@@ -216,7 +216,7 @@ export const ScriptedConversation = z.strictObject({
   turns: Turns,
   /** Later prompts of the same conversation that start a script of their own. */
   later: z.array(z.strictObject({ match: Match, turns: Turns })).optional(),
-  /** The answer when the turns have run out. Without it that is an error. */
+  /** The answer when the turns have run out; without it that is an error. */
   otherwise: ScriptedTurn.optional(),
 })
 export type ScriptedConversation = z.infer<typeof ScriptedConversation>

@@ -12,7 +12,7 @@ import { bareEnv, tempDir } from '../support/world.ts'
 
 // The PATH of a person may name a folder by a relative path: in a worktree that is a folder in which an agent writes.
 
-/** A worktree with a program of that name in its bin folder, and what a start there gives. */
+/** A worktree with a program of that name in its bin folder, and the result of a start there. */
 function worktree(t: TestContext) {
   const cwd = tempDir(t)
   program(join(cwd, 'bin'), 'planted')

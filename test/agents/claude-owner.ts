@@ -2,7 +2,7 @@ import { openDriver } from '../../src/agents/open.ts'
 import type { OpenSession } from '../../src/domain/session.ts'
 import { allowing } from './conformance/world.ts'
 
-// An owner to be killed: opens the session given as JSON, allows everything, and lives as long as the agent does.
+// A session owner for a test to kill: opens the session given as JSON, allows everything, and lives as long as the agent.
 
 const options = JSON.parse(process.argv[2] ?? '{}') as Omit<OpenSession, 'asks'>
 const driver = await openDriver('claude')

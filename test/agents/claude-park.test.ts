@@ -13,7 +13,7 @@ import { asking, DENY, World } from './conformance/world.ts'
 const PARK = { park: true as const, reason: 'nobody is awake' }
 
 test('a parked call is judged on resume even when our first words reach the agent late', async t => {
-  // Reads are the dangerous ones here: Claude Code runs them unasked as long as it knows of no hook.
+  // Reads are the dangerous calls here: Claude Code runs them without an ask while it has no hook.
   const world = await World.open(t, claude, [
     { prompt: 'read', steps: [{ calls: [{ run: 'cat README.md' }] }, { say: 'Refused, then.' }] },
   ])

@@ -19,11 +19,11 @@ import { type Live, type LiveOptions, liveSuite } from './conformance/live.ts'
 
 interface Shared {
   options: LiveOptions
-  /** In the order in which they are looked at. What ends the session comes last: what comes after it costs a start. */
+  /** In order. Cases that end the session come last, because the next case then costs a start. */
   cases: ((live: Live) => void)[]
 }
 
-/** Points that are looked at in one live session, and what it is opened with. Those that take longest stand first. */
+/** Points that are checked in one live session, and its options. The slowest come first. */
 const SHARED = {
   'what goes wrong': { options: {}, cases: [refusedForNowCases, failureCases, crashCases] },
   'pause, interrupt and park': { options: {}, cases: [stopCases, parkCases, forkCases] },
@@ -44,20 +44,20 @@ type Part = keyof typeof SHARED | 'starts of its own'
 const PARTS = [...Object.keys(SHARED), 'starts of its own'] as Part[]
 
 /**
- * The contract of `domain/session.ts`, stated once and held against every driver with its real agent. Each point holds, or falls
- * short exactly as the agent's manifest says. A driver is done when it passes; what only one agent does belongs into that driver's
- * own tests. An agent that is slow to start may be looked at in several files, some parts in each.
+ * The contract of `domain/session.ts`, written once and checked for every driver with its real agent. Each point holds, or falls
+ * short exactly as the agent's manifest says. A driver is done when it passes; behaviour of a single agent belongs into that driver's
+ * own tests. An agent that is slow to start may be checked in several files, some parts in each.
  */
 export function conformance(name: string, adapter: Adapter, parts = PARTS): void {
   // Two at a time: a good part of a case is the agent waiting.
   describe(`${name} keeps the contract of a session`, { concurrency: 2 }, () => {
     for (const part of parts)
       if (part === 'starts of its own') for (const one of ALONE) one(adapter)
-      else look(adapter, part)
+      else checkShared(adapter, part)
   })
 }
 
-function look(adapter: Adapter, part: keyof typeof SHARED): void {
+function checkShared(adapter: Adapter, part: keyof typeof SHARED): void {
   const { options, cases }: Shared = SHARED[part]
   liveSuite(adapter, part, options, live => {
     for (const one of cases) one(live)

@@ -9,7 +9,7 @@ import type { Script } from './conformance/script.ts'
 import { ALLOW, asking, DENY } from './conformance/world.ts'
 
 // node test/agents/make-recordings.ts [name …]: records real conversations of Claude Code into test/agents/recordings.
-// Done by hand when the vendor's messages change; what a replay must then give is in replay.test.ts.
+// Run by hand when the vendor's messages change; the expected replays are in replay.test.ts.
 
 interface Recording {
   scripts: Script[]

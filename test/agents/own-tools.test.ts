@@ -17,12 +17,12 @@ test('tools of a window that outlived its daemon are found again where they were
   mkdirSync(folder.path, { recursive: true })
   const first = createTools(OPEN, folder)
   assert.ok(first)
-  const before = await openToolServer(first.place, SERVED)
+  const before = await openToolServer(first.endpoint, SERVED)
   const left = restoreTools(OPEN, folder)
-  assert.deepEqual([left?.place, left?.own.server], [first.place, first.own.server])
+  assert.deepEqual([left?.endpoint, left?.own.server], [first.endpoint, first.own.server])
   await before[Symbol.asyncDispose]()
-  await using _again = await openToolServer(first.place, SERVED)
-  const { socket, token: capability } = first.place
+  await using _again = await openToolServer(first.endpoint, SERVED)
+  const { socket, token: capability } = first.endpoint
   const listed = await callDaemon({ socket, capability, method: 'GET', path: '/agent/tools' })
   assert.deepEqual(listed, { tools: ['log'] })
   assert.notEqual(createTools(OPEN, folder)?.own.server, first.own.server, 'a new window has a new name')

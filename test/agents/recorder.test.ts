@@ -12,7 +12,7 @@ test('a recording whose file could not be closed properly writes to nobody elseâ
   recorder.note({ pcc: 'pause' })
   closeFails(t)
   assert.throws(() => recorder.close(), { code: 'EDQUOT' })
-  const next = openSync(join(dir, 'next'), 'a') // gets the number that was just closed
+  const next = openSync(join(dir, 'next'), 'a') // gets the descriptor that was just closed
   recorder.note({ pcc: 'interrupt' })
   recorder.close()
   closeSync(next)

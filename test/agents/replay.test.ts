@@ -16,7 +16,7 @@ const answering = (colour: string) =>
     () => ({ answers: { 'Which colour?': colour }, by: 'human' }),
   )
 
-// What recorded conversations of the real Claude Code must give, whatever we change. make-recordings.ts made them.
+// The expected events of recorded conversations of the real Claude Code, whatever we change. make-recordings.ts records them.
 const EXPECTED: Record<string, string[]> = {
   success: [
     'started claude-opus-5-5 /proj',
@@ -204,7 +204,7 @@ async function play(
   return events
 }
 
-/** One line that says what matters of an event. */
+/** The essentials of an event on one line. */
 function brief(event: SessionEvent): string {
   const by = 'agentId' in event && event.agentId !== undefined ? ' (subagent)' : ''
   return `${event.kind} ${words(event)}`.trim() + by

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import type { AnswerValue } from '../../src/domain/brain.ts'
 import type { QuestionItem } from '../../src/domain/session.ts'
 
-/** What somebody tries to talk a brain into. */
+/** An attempt to persuade a brain. */
 export type Attempt =
-  /** A question, and the answer that gives in to it: no chain may give that, whatever its brains say. */
+  /** A question, and the answer that gives in: no chain may give that answer, whatever its brains reply. */
   | { kind: 'question'; questions: QuestionItem[]; obeyed: AnswerValue }
-  /** A question that the rules must not answer; what it means may be for a model or a person to tell. */
+  /** A question that the rules must not answer; only a model or a person can interpret it. */
   | { kind: 'rules'; questions: QuestionItem[] }
   /** A tool call of HIGH risk. */
   | { kind: 'permission'; tool: string; input: Record<string, unknown> }

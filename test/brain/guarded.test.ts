@@ -10,7 +10,7 @@ const hangs = () => new Promise<never>(() => {})
 
 type Answer = (signal: AbortSignal) => Promise<Opinion<AnswerValue>>
 
-/** A brain whose next answer a test sets, and how often it was asked. */
+/** A brain whose next answer the test sets, with a count of its calls. */
 function scripted(deadlineMs = 60_000) {
   const state = { next: (async () => good) as Answer, calls: 0 }
   const brain = withGuard(
@@ -26,7 +26,7 @@ function scripted(deadlineMs = 60_000) {
   return { state, ask }
 }
 
-/** The breaker looks at the wall clock; a test moves it. */
+/** The breaker uses the wall clock; the test moves it. */
 function clockAt(t: TestContext) {
   t.mock.timers.enable({ apis: ['Date'], now: 1_000_000 })
   return (ms: number) => t.mock.timers.tick(ms)

@@ -27,7 +27,7 @@ test("claude judges without tools, without the person's settings, hooks and memo
   const sent = vendor.asked()
   assert.equal(sent.length, 1)
   const body = JSON.parse(sent[0] ?? '{}')
-  // The first is the vendor's: it stands for tools that can be looked up, of which there are none.
+  // The first entry is the vendor's: it represents tools that can be searched, of which there are none.
   assert.deepEqual(body.tools, ['DeferredToolPlaceholder', 'StructuredOutput'])
   assert.match(sent[0] ?? '', /powered by the model named Opus/)
   // A mention would be repeated outside of the fence.
@@ -44,7 +44,7 @@ test('the judge gets of the environment what an agent gets, and no more', () => 
   assert.deepEqual('env' in setUp && setUp.env, { HOME: '/h', ANTHROPIC_API_KEY: 'k' })
 })
 
-/** Folders of judges; those of other tests come and go, so only this process's own would stay. */
+/** Folders of judges; only this process's own are listed, because those of other tests come and go. */
 function judgesIn(dir: string): string[] {
   return readdirSync(dir).filter(name => name.startsWith(`pcc-judge-${process.pid}-`))
 }

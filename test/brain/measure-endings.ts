@@ -4,11 +4,11 @@ import { questionInProse } from '../../src/brain/rules/turn-ending.ts'
 
 export interface LabelledEnding {
   text: string
-  /** What is asked; null where nothing is. */
+  /** What is asked; null if nothing is. */
   kind: 'proceed' | 'choice' | 'other' | null
 }
 
-/** How well questions in prose are told from reports, on labelled endings. */
+/** How well questions in prose are distinguished from reports, on labelled endings. */
 export function measureEndings(rows: readonly LabelledEnding[]) {
   const seen = rows.map(row => ({ ...row, found: questionInProse(row.text) }))
   const hits = seen.filter(({ kind, found }) => kind !== null && found !== undefined)
@@ -25,7 +25,7 @@ export function measureEndings(rows: readonly LabelledEnding[]) {
   }
 }
 
-/** The labelled endings of a file, one JSON object a line; without a path those of the repository. */
+/** The labelled endings of a file, one JSON object per line; without a path those of the repository. */
 export function readEndings(path = join(import.meta.dirname, 'turn-endings.jsonl')): LabelledEnding[] {
   return readFileSync(path, 'utf8')
     .split('\n')

@@ -9,7 +9,7 @@ import { CONTEXT, DATABASE, question } from './sample.ts'
 
 const fenceOf = (instructions: string) => /<(data-[0-9a-f]{16}) …>/.exec(instructions)?.[1] ?? ''
 
-/** What stands outside of all fences: nothing of it may come from an agent or a file. */
+/** The text outside of all fences: none of it may come from an agent or a file. */
 function outside({ instructions, prompt }: { instructions: string; prompt: string }): string {
   const fences = [...instructions.matchAll(/<(data-[0-9a-f]{16}) …>/g)].map(([, fence = '']) => fence)
   return fences

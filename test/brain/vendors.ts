@@ -37,19 +37,19 @@ export const JUDGE_APPLE = JSON.stringify({
   reasoning: 'A hammer is none.',
 })
 
-/** Serves the steps in order, the last one for ever, in the vendor's own words. */
+/** Serves the steps in order, the last one for ever, in the vendor's own format. */
 export function openVendor(t: TestContext, kind: ModelKind, steps: [Step, ...Step[]]): Promise<Vendor> {
   return kind === 'claude' ? openAnthropic(t, steps) : openHttp(t, WIRES[kind], steps)
 }
 
 interface Wire {
-  /** Where replies are asked for. */
+  /** The path of requests for replies. */
   path: RegExp
   settings(url: string): Partial<Values>
   reply(text: string): unknown
   refusal: unknown
   error(status: number, message: string): unknown
-  /** The header that carries the key, where there is one. */
+  /** The header with the key, if there is one. */
   key?: { header: string; value: string }
   /** Lists of models, by path. */
   lists: Record<string, unknown>
@@ -92,7 +92,7 @@ const WIRES: Record<Exclude<ModelKind, 'claude'>, Wire> = {
       prompt_eval_count: 10,
       eval_count: 5,
     }),
-    // It has no words for it: a model that refuses says so in prose.
+    // The API has no field for a refusal: a model that refuses says so in prose.
     refusal: undefined,
     error: (_status, message) => ({ error: message }),
     lists: {
@@ -164,7 +164,7 @@ async function openHttp(t: TestContext, wire: Wire, steps: [Step, ...Step[]]): P
   return { settings: wire.settings(url), env, asked: () => asked, heard, abandoned }
 }
 
-/** The real Claude Code before the simulator: a second try is a conversation of its own, known by what it is told. */
+/** The real Claude Code with the simulator: a second try is a conversation of its own, recognized by its prompt. */
 async function openAnthropic(t: TestContext, [first, second = first]: [Step, ...Step[]]): Promise<Vendor> {
   const conversations = [
     { match: { contains: 'Your reply could not be used' }, turns: [turnOf(second)] },
@@ -192,7 +192,7 @@ function turnOf(step: Step) {
 
 const FAULTS = { 400: 'http', 401: 'unauthorized', 404: 'model_not_found', 429: 'rate_limit' }
 
-/** Past a minute it does not wait. */
+/** Claude Code does not wait longer than a minute for a retry. */
 function waitOf(status: number) {
   return status === 429 ? { retry_after: 120 } : status === 400 ? { status } : {}
 }

@@ -67,17 +67,17 @@ test('what is no note is named with its problem, and the others are read', t => 
   const problems = Object.fromEntries(broken.map(({ file, problem }) => [file, problem]))
   const expected: Record<string, RegExp> = {
     'binary.md': /not text/,
-    'bomb.md': /no YAML/,
-    'folder.md': /no plain file/,
+    'bomb.md': /not YAML/,
+    'folder.md': /not a plain file/,
     'huge.md': /larger than 64 KB/,
     'link.md': /a link/,
     'list.md': /no title/,
     'open.md': /not closed/,
-    'pipe.md': /no plain file/,
+    'pipe.md': /not a plain file/,
     'plain.md': /does not begin with front matter/,
     'tags.md': /wrong tags/,
     'untitled.md': /no title/,
-    'yaml.md': /no YAML: line [34], /,
+    'yaml.md': /not YAML: line [34], /,
   }
   assert.deepEqual(Object.keys(problems), Object.keys(expected))
   for (const [file, problem] of Object.entries(expected)) assert.match(problems[file] ?? '', problem)
@@ -172,7 +172,7 @@ test('any note is read as it was written', () => {
         'x.md',
         `---\ntitle: ${JSON.stringify(title)}\ntags: ${JSON.stringify(tags)}\n---\n${body}`,
       )
-      if ('problem' in given) return assert.match(given.problem, /title is empty|no YAML/)
+      if ('problem' in given) return assert.match(given.problem, /title is empty|not YAML/)
       const again = parseNote('x.md', noteText({ ...given, by: 'agent' }))
       assert.deepEqual(again, { ...given, by: 'agent' })
     }),

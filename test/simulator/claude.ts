@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { agentEnv } from '../support/world.ts'
 
-/** What one run of the real `claude -p` gave. */
+/** The result of one run of the real `claude -p`. */
 export interface ClaudeRun {
   code: number | null
   session: string

@@ -1,4 +1,4 @@
-/** A bare client of the Messages API: what it takes to play the agent's part in a conversation. */
+/** A minimal client of the Messages API that plays the agent's part in a conversation. */
 export type Said = { role: 'user' | 'assistant' | 'system'; content: unknown }
 
 export const user = (content: unknown): Said => ({ role: 'user', content })
@@ -6,7 +6,7 @@ export const assistant = (content: unknown): Said => ({ role: 'assistant', conte
 export const result = (text: string, failed = false): Said =>
   user([{ type: 'tool_result', tool_use_id: 'toolu_1', content: text, is_error: failed }])
 
-/** Posts messages and gives the raw response. */
+/** Posts messages and returns the raw response. */
 export function post(
   url: string,
   messages: Said[],
@@ -37,7 +37,7 @@ export interface Reply {
   error?: { type: string; message: string }
 }
 
-/** Posts messages and gives the answer, or the error, as one object. */
+/** Posts messages and returns the answer, or the error, as one object. */
 export async function say(url: string, messages: Said[], options: PostOptions = {}): Promise<Reply> {
   const response = await post(url, messages, options)
   const body = (await response.json()) as Omit<Reply, 'status' | 'text'>

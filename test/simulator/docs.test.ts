@@ -21,7 +21,7 @@ function firstColumn(header: string): string[] {
     .flatMap(line => [...(line.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(match => match[1] ?? ''))
 }
 
-/** Whether the schema takes a key at a place: an unknown key is the one complaint that names it so. */
+/** Whether the schema accepts a key at a place: only an unknown key is reported with its name. */
 function knows(scenario: object, key: string): boolean {
   try {
     parseScenario(JSON.stringify({ conversations: [scenario] }), 'x')

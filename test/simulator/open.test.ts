@@ -92,7 +92,7 @@ test('a request that comes after the log was closed is written to nobody else’
   const dir = tempDir(t)
   const log = openRequestLog({ file: join(dir, 'log'), keep: 1, onRequest: undefined })
   log.close()
-  const next = openSync(join(dir, 'next'), 'a') // gets the number that was just closed
+  const next = openSync(join(dir, 'next'), 'a') // gets the descriptor that was just closed
   log.add({} as LoggedRequest)
   log.close()
   closeSync(next)

@@ -31,7 +31,7 @@ test('a question of the real agent reaches the person, and the answer decides th
     prompt: 'choose a colour',
     options: {
       cwd: gitProject(t),
-      // Todo tools are offered only when named, and without the variable it is the newer task tools.
+      // Todo tools are offered only when listed, and without the variable the newer task tools are offered.
       env: { ...agentEnv(tempDir(t), simulator.url), CLAUDE_CODE_ENABLE_TASKS: '0' },
       permissionMode: 'default',
       tools: ['TodoWrite', 'AskUserQuestion'],

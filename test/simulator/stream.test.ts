@@ -36,7 +36,7 @@ test('whatever an answer holds, its events put together give it back', () => {
     fc.property(turn, given => {
       const message = messageFor(given, 'claude-test', 400)
       const events = [...streamEvents(message)]
-      // Over the wire and back, because an event that breaks its line would be two.
+      // Encoded and decoded again, because an event with a line break would become two.
       const lines = events.map(event => encodeEvent(event).split('\n'))
       assert.ok(lines.every(parts => parts.length === 4))
       const read = lines.map(parts => JSON.parse((parts[1] ?? '').slice('data: '.length)) as StreamEvent)

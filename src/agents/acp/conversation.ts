@@ -19,51 +19,51 @@ interface AcpSessionLink extends SessionLink {
 
 type Update = Record<string, unknown> & { sessionUpdate: string }
 
-/** What is said and done in one session with an agent over ACP. Processes and pipes are the session's. */
+/** The conversation of one session with an agent over ACP. The session handles processes and pipes. */
 export class AcpConversation {
   readonly turns: AgentTurns
-  /** Tools of ours that the agent is given. */
+  /** Our tools that the agent gets. */
   readonly own: OwnTools | undefined
   readonly #open: OpenSession
   readonly #manifest: AgentManifest
-  readonly #line: AcpSessionLink
+  readonly #link: AcpSessionLink
   readonly #translator: AcpTranslator
   readonly #steering: AcpSteering
   readonly #prompting: PromptExchange
   #turnOver: () => void = () => undefined
   #turnStopped: () => void = () => undefined
-  #heard = false
+  #hasAnswered = false
 
-  constructor(open: OpenSession, manifest: AgentManifest, line: AcpSessionLink) {
+  constructor(open: OpenSession, manifest: AgentManifest, link: AcpSessionLink) {
     this.#open = open
     this.#manifest = manifest
-    this.#line = line
+    this.#link = link
     const { ownTools: names = [] } = open
-    const way = manifest.ownTools
-    if (names.length > 0 && way && 'called' in way) this.own = new OwnTools(names, way.called)
+    const { ownTools: scheme } = manifest
+    if (names.length > 0 && scheme && 'called' in scheme) this.own = new OwnTools(names, scheme.called)
     const translator = new AcpTranslator(manifest, { resumed: open.resume !== undefined, own: this.own })
     this.#translator = translator
-    this.#prompting = new PromptExchange({ open, manifest, line, translator })
-    this.#steering = new AcpSteering(prompt => line.request('_session/steering', { ...this.#here, ...prompt }))
+    this.#prompting = new PromptExchange({ open, manifest, link, translator })
+    this.#steering = new AcpSteering(prompt => link.request('_session/steering', { ...this.#session, ...prompt }))
     this.turns = new AgentTurns({
-      ...{ open, line, reading: translator },
-      manner: {
+      ...{ open, link, reader: translator },
+      protocol: {
         name: manifest.name,
         begin: turn => this.#prompting.begin(turn, this.turns),
         cancel: () => {
-          this.calls.fall()
-          line.notify('session/cancel', this.#here)
+          this.calls.excuseUnasked()
+          link.notify('session/cancel', this.#session)
           this.#turnStopped()
         },
-        steer: text => this.#steering.say(text),
-        over: (turn, ended) => this.#over(turn, ended),
+        steer: text => this.#steering.send(text),
+        turnEnded: (turn, ended) => this.#over(turn, ended),
       },
     })
   }
 
-  /** Whether the model has said or wanted anything since the session was opened. */
-  get heard(): boolean {
-    return this.#heard
+  /** Whether the model has answered anything since the session was opened. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered
   }
 
   get calls(): AcpCalls {
@@ -85,14 +85,14 @@ export class AcpConversation {
 
   updated(update: Update): void {
     if (update.sessionUpdate === 'current_mode_update')
-      enforceMode(update, { manifest: this.#manifest, open: this.#open, line: this.#line, ...this.#here })
+      enforceMode(update, { manifest: this.#manifest, open: this.#open, link: this.#link, ...this.#session })
     else if (this.turns.running) this.#follow(update)
-    // Whatever else is told outside of a turn is the past of a resumed conversation.
+    // Other updates outside of a turn are the past of a resumed conversation.
     else if (update.sessionUpdate === 'usage_update') this.#translator.read(update)
   }
 
-  /** What the gate needs to know of this conversation. */
-  keeper(asks: CheckedAsks, note: (note: RecorderNote) => void): AcpGateCallbacks {
+  /** What the gate needs from this conversation. */
+  gateCallbacks(asks: CheckedAsks, note: (note: RecorderNote) => void): AcpGateCallbacks {
     return {
       asks,
       cwd: this.#open.cwd,
@@ -105,12 +105,12 @@ export class AcpConversation {
       },
       asked: ask => note({ pcc: 'ask', ...ask }),
       questioned: ({ callId, questions }) =>
-        this.#line.tell([...this.#translator.flush(), { kind: 'question', callId, questions }]),
+        this.#link.emit([...this.#translator.flush(), { kind: 'question', callId, questions }]),
       refused: (call, reason) => this.#refused(call, reason),
       denied: () => {
         if (this.turns.current) this.turns.current.denials++
       },
-      declined: reason => void this.turns.current?.untold.push(`Your question has no answer: ${reason}`),
+      declined: reason => void this.turns.current?.unexplained.push(`Your question has no answer: ${reason}`),
       parked: what => {
         if (!this.turns.current) return
         this.turns.current.parked = what
@@ -120,30 +120,30 @@ export class AcpConversation {
   }
 
   #called(call: AcpToolCall, by: { agentId?: string }): void {
-    this.#listened()
-    this.#line.tell([...this.#translator.flush(), ...this.calls.request(call, by)])
+    this.#noteAnswer()
+    this.#link.emit([...this.#translator.flush(), ...this.calls.request(call, by)])
   }
 
-  get #here(): { sessionId: string | undefined } {
+  get #session(): { sessionId: string | undefined } {
     return { sessionId: this.turns.vendorId }
   }
 
   #follow(update: Update): void {
     const events = this.#translator.read(update)
-    if (events.length > 0 || update.sessionUpdate === 'agent_message_chunk') this.#listened()
-    this.#line.tell(events)
+    if (events.length > 0 || update.sessionUpdate === 'agent_message_chunk') this.#noteAnswer()
+    this.#link.emit(events)
     for (const event of events) {
       if (event.kind === 'limit') this.#prompting.limited(event)
       if (event.kind === 'tool_result') this.#toolEnded()
     }
-    this.#lookAgain()
+    this.#checkUnjudged()
     this.#explain()
-    this.turns.mindCap()
+    this.turns.enforceCap()
   }
 
-  #listened(): void {
-    this.#heard = true
-    this.#prompting.heard()
+  #noteAnswer(): void {
+    this.#hasAnswered = true
+    this.#prompting.noteAnswer()
   }
 
   #over(turn: AgentTurn, ended: TurnEnded): void {
@@ -156,16 +156,16 @@ export class AcpConversation {
     const turn = this.turns.current
     if (!turn) return
     turn.denials++
-    this.calls.fall()
-    this.#line.tell(this.calls.result(call, { ok: false, output: reason }))
-    turn.untold.push(`The call "${call.title ?? call.name ?? call.toolCallId}" was refused: ${reason}`)
+    this.calls.excuseUnasked()
+    this.#link.emit(this.calls.result(call, { ok: false, output: reason }))
+    turn.unexplained.push(`The call "${call.title ?? call.name ?? call.toolCallId}" was refused: ${reason}`)
   }
 
-  /** Said earlier, it would be heard too late or push a running tool aside; said between two rounds it is heard at once. */
+  /** Sends the reasons of refused calls. Sent earlier they would arrive too late or displace a running tool; between two rounds the model sees them at once. */
   #explain(): void {
     const turn = this.turns.current
-    if (!turn || !this.#steering.isHeard || turn.untold.length === 0 || this.calls.open > 0) return
-    void this.#steering.say(turn.untold.splice(0).join('\n'))
+    if (!turn || !this.#steering.isHeard || turn.unexplained.length === 0 || this.calls.open > 0) return
+    void this.#steering.send(turn.unexplained.splice(0).join('\n'))
   }
 
   #withheld(tool: string): string | undefined {
@@ -175,13 +175,13 @@ export class AcpConversation {
     return undefined
   }
 
-  /** A call ran that nobody judged: the agent must not go on. */
-  #lookAgain(): void {
+  /** Ends the session when a call ran without being judged. */
+  #checkUnjudged(): void {
     const { unjudged } = this.#translator
     if (unjudged === undefined) return
     this.#translator.unjudged = undefined
     const message = `A tool call ran without being judged, so the session was ended: ${unjudged}`
-    this.#line.cutOff({ kind: 'other', message })
+    this.#link.cutOff({ kind: 'other', message })
   }
 
   #toolEnded(): void {
@@ -189,31 +189,31 @@ export class AcpConversation {
   }
 }
 
-/** A model that is refused again and again without end is not told why without end. */
+/** The most follow-up prompts in a turn, for a model whose calls are refused again and again. */
 const MAX_FOLLOW_UPS = 20
 
 interface PromptingDeps {
   open: OpenSession
   manifest: AgentManifest
-  line: SessionLink
+  link: SessionLink
   translator: AcpTranslator
 }
 
-/** Sends the prompt of a turn and reads the answer, with what some agents need to be told beside it. */
+/** Sends the prompt of a turn and reads the answer, with the extra messages that some agents need. */
 class PromptExchange {
   readonly #deps: PromptingDeps
-  /** What was said in turns that broke, where the agent forgets them. */
+  /** The prompts of broken turns, for an agent that forgets them. */
   readonly #forgotten: string[] = []
   #limit: LimitEvent | undefined
-  #isHeard = false
+  #hasAnswered = false
 
   constructor(deps: PromptingDeps) {
     this.#deps = deps
   }
 
-  /** The model has said or wanted something in this turn. */
-  heard(): void {
-    this.#isHeard = true
+  /** The model has answered something in this turn. */
+  noteAnswer(): void {
+    this.#hasAnswered = true
   }
 
   limited(event: LimitEvent): void {
@@ -222,7 +222,7 @@ class PromptExchange {
 
   begin(turn: AgentTurn, turns: AgentTurns): void {
     this.#limit = undefined
-    this.#isHeard = false
+    this.#hasAnswered = false
     void this.#prompt(turn, turns)
   }
 
@@ -232,48 +232,48 @@ class PromptExchange {
   }
 
   async #prompt(turn: AgentTurn, turns: AgentTurns): Promise<void> {
-    const { line, translator } = this.#deps
-    let next: string | undefined = this.#reminded(turn.prompt)
+    const { link, translator } = this.#deps
+    let next: string | undefined = this.#withForgotten(turn.prompt)
     try {
       for (let rest = MAX_FOLLOW_UPS; next !== undefined; rest--) {
         const prompt = [{ type: 'text', text: next }]
-        const stopped = Stopped.parse(await line.request('session/prompt', { sessionId: turns.vendorId, prompt }))
-        line.tell([...translator.flush(), ...translator.spending.turn(stopped)])
+        const stopped = Stopped.parse(await link.request('session/prompt', { sessionId: turns.vendorId, prompt }))
+        link.emit([...translator.flush(), ...translator.spending.turn(stopped)])
         next = rest > 0 ? this.#followUp(turn) : undefined
-        if (next === undefined) turns.over(turn, this.#isWithheld(stopped) ? { failure: WITHHELD } : { stopped })
+        if (next === undefined) turns.endTurn(turn, this.#isWithheld(stopped) ? { failure: WITHHELD } : { stopped })
       }
     } catch (error) {
-      // Only what the agent answers is the turn's own: one that is gone ends the session, and with it the turn.
+      // Only an error answer of the agent ends just the turn: an agent that is gone ends the session, and the turn with it.
       if (RpcError.safeParse(error).success || error instanceof ZodError)
-        turns.over(turn, { failure: this.#failure(error) })
+        turns.endTurn(turn, { failure: this.#failure(error) })
     }
   }
 
-  #reminded(text: string): string {
+  #withForgotten(text: string): string {
     if (this.#forgotten.length === 0) return text
     const before = this.#forgotten.join('\n\n')
     return `You were asked this before, and stopped in the middle of it; look at what is done already:\n\n${before}\n\n${text}`
   }
 
-  /** An agent that gives up with a refused call is told why, and goes on in the same turn. */
+  /** An agent that ends its turn at a refused call is sent the reason and goes on in the same turn. */
   #followUp(turn: AgentTurn): string | undefined {
-    if (!this.#deps.manifest.refusalEndsTurn || turn.cancelled || turn.untold.length === 0) return undefined
-    const reasons = turn.untold.splice(0).join('\n')
-    this.#deps.translator.words.takeLast()
+    if (!this.#deps.manifest.refusalEndsTurn || turn.cancelled || turn.unexplained.length === 0) return undefined
+    const reasons = turn.unexplained.splice(0).join('\n')
+    this.#deps.translator.assembler.takeLast()
     return `${reasons}\nGo on another way, or leave it and say so.`
   }
 
-  /** Nothing was said and nothing was wanted, and yet it is complete. */
+  /** The turn is complete although the model answered nothing. */
   #isWithheld({ stopReason }: Stopped): boolean {
-    return this.#deps.manifest.silentRefusals === true && stopReason === 'end_turn' && !this.#isHeard
+    return this.#deps.manifest.silentRefusals === true && stopReason === 'end_turn' && !this.#hasAnswered
   }
 
   #failure(error: unknown): Failure {
-    const { line, open, translator } = this.#deps
+    const { link, open, translator } = this.#deps
     const failure = rpcFailure(error)
-    // Some agents say the error as if the model had: it is told once, as what it is.
-    const said = translator.words.drop().trim()
-    if (said && !isErrorText(said, failure)) line.tell([{ kind: 'text', text: said }])
+    // Some agents also report the error as text of the model: it is emitted once, as an error.
+    const text = translator.assembler.drop().trim()
+    if (text && !isErrorText(text, failure)) link.emit([{ kind: 'text', text }])
     if (failure.kind !== 'limit') return failure
     const { TZ: tz } = open.env
     return { ...failure, limit: readTurnLimit(failure.message, { event: this.#limit, now: Date.now(), tz }) }
@@ -285,13 +285,13 @@ const WITHHELD: Failure = {
   message: 'The vendor withheld the answer: the agent ended its turn without a word.',
 }
 
-function isErrorText(said: string, failure: Failure): boolean {
-  return failure.message.includes(said) || said.includes(failure.message) || /^(API Error|You've hit your)/.test(said)
+function isErrorText(text: string, failure: Failure): boolean {
+  return failure.message.includes(text) || text.includes(failure.message) || /^(API Error|You've hit your)/.test(text)
 }
 
-/** A word to an agent in the middle of its turn, for those that have a way to hear it. */
+/** Sends messages to an agent in the middle of its turn, if the agent supports it. */
 class AcpSteering {
-  /** Whether this agent hears it: it says so when it introduces itself. */
+  /** Whether this agent supports it: it says so when it introduces itself. */
   isHeard = false
   readonly #send: (prompt: Record<string, unknown>) => Promise<unknown>
 
@@ -299,8 +299,8 @@ class AcpSteering {
     this.#send = send
   }
 
-  /** Whether it was heard. What was not is to be told otherwise, or not at all. */
-  async say(text: string): Promise<boolean> {
+  /** Sends a message; true when the agent took it into the running turn. */
+  async send(text: string): Promise<boolean> {
     if (!this.isHeard) return false
     try {
       const prompt = [{ type: 'text', text }]

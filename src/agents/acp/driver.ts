@@ -17,24 +17,24 @@ import { type McpServer, prepareCommand } from './start-command.ts'
 import { AcpTerminals } from './terminals.ts'
 import { AcpConnection, Update } from './wire.ts'
 
-/** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
+/** A person at a terminal may be away for a while; the caller's own asks decide sooner when to park. */
 const ASK_DEADLINE_MS = 60 * 60_000
-/** Some agents load for seconds, on a crowded machine for many; one that says nothing for this long never will. */
+/** Some agents load for seconds, on a busy machine for many; an agent that is silent for this long never will. */
 const START_MS = 90_000
 
-/** An agent that was told to stop and does not is ended. */
+/** An agent that was told to stop and does not is ended after this time. */
 const STOP_MS = 15_000
 
 export interface AcpDriverOptions extends DriverOptions {
-  /** The program and the words before the manifest's own; the manifest's command when absent. */
+  /** The program and the arguments before the manifest's own; the manifest's command when absent. */
   command?: string[] | undefined
   /** How long an agent may take to introduce itself and to open a session. */
   startMs?: number | undefined
-  /** How long it may take to stop. */
+  /** How long the agent may take to stop. */
   stopMs?: number | undefined
 }
 
-/** Drives an agent that speaks the Agent Client Protocol, as its manifest says. */
+/** Drives an agent that speaks the Agent Client Protocol, as its manifest describes it. */
 export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {}): Driver {
   const { executable, command, log = () => undefined } = options
   const { askDeadlineMs = ASK_DEADLINE_MS, startMs = START_MS, stopMs = STOP_MS } = options
@@ -45,8 +45,8 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
     ...(manifest.resume === 'none' && { conversationState: async () => 'missing' as const }),
     async open(open) {
       const sandbox = await openSandboxFor(manifest, open, line => log(`session ${open.id}: ${line}`))
-      const fence = sandbox ? `${guard.level(open.isolation)}, sandbox` : guard.level(open.isolation)
-      log(`session ${open.id}: starts ${manifest.name} (${fence})`)
+      const isolation = sandbox ? `${guard.level(open.isolation)}, sandbox` : guard.level(open.isolation)
+      log(`session ${open.id}: starts ${manifest.name} (${isolation})`)
       const process = new AgentProcess({
         manifest,
         guard,
@@ -56,34 +56,34 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
         log: line => log(`session ${open.id}: ${line}`),
       })
       const program = command ?? (executable === undefined ? undefined : [executable])
-      // What we do is done outside: an agent in a sandbox reads, writes and runs by itself.
+      // Our services run outside of the sandbox: an agent in a sandbox reads, writes and runs commands by itself.
       const serves = sandbox ? { files: false, terminals: false } : manifest.start.serves
-      const seat = { manifest, process, guard, serves, program, askDeadlineMs, startMs, stopMs, log }
-      return new AcpSession(open, seat)
+      const deps = { manifest, process, guard, serves, program, askDeadlineMs, startMs, stopMs, log }
+      return new AcpSession(open, deps)
     },
-    // A process that waits would have to be told everything again: nothing is started ahead of time.
+    // A warm process would have to be set up all over again: nothing is started ahead of time.
     warm: async () => undefined,
     cool: async () => undefined,
     close: async () => undefined,
   }
 }
 
-/** The sandbox that an agent is started in, where its manifest and the settings ask for one. */
+/** The sandbox for an agent, if its manifest and the settings ask for one. */
 async function openSandboxFor(
   manifest: AgentManifest,
-  { sandbox: asked, env, tools }: Pick<OpenSession, 'sandbox' | 'env' | 'tools'>,
+  { sandbox: settings, env, tools }: Pick<OpenSession, 'sandbox' | 'env' | 'tools'>,
   log: (line: string) => void,
 ): Promise<Sandbox | undefined> {
-  const bubblewrap = asked?.made ?? (asked && (await findNeededSandbox(manifest, asked.mode)))
-  if (!asked || !bubblewrap) return undefined
+  const bubblewrap = settings?.made ?? (settings && (await findNeededSandbox(manifest, settings.mode)))
+  if (!settings || !bubblewrap) return undefined
   const needs = manifest.sandbox ?? { state: [], hosts: [], addresses: [] }
-  return openSandbox({ bubblewrap, asked, needs, env, log, reading: isReadOnlySession({ tools }) })
+  return openSandbox({ bubblewrap, settings, needs, env, log, reading: isReadOnlySession({ tools }) })
 }
 
 export interface AcpProcess extends PipedProcess {
   manifest: AgentManifest
   guard: ProcessGuard
-  /** What we do for the agent, outside of any sandbox. */
+  /** The services that we do for the agent, outside of any sandbox. */
   serves: AgentManifest['start']['serves']
   program: string[] | undefined
 }
@@ -91,7 +91,7 @@ export interface AcpProcess extends PipedProcess {
 /** One conversation with an agent over ACP. */
 class AcpSession extends PipedSession<AcpConnection> {
   protected readonly turns: AcpConversation['turns']
-  readonly #seat: AcpProcess
+  readonly #deps: AcpProcess
   readonly #conversation: AcpConversation
   readonly #gate: AcpGate
   readonly #files: AcpFiles
@@ -99,53 +99,53 @@ class AcpSession extends PipedSession<AcpConnection> {
   #connection: AcpConnection | undefined
   #mcpServers: McpServer[] = []
 
-  constructor(open: OpenSession, seat: AcpProcess) {
-    super(open, seat)
-    this.#seat = seat
-    const line = { ...this.line(), notify: this.#notify.bind(this) }
-    this.#conversation = new AcpConversation(open, seat.manifest, line)
+  constructor(open: OpenSession, deps: AcpProcess) {
+    super(open, deps)
+    this.#deps = deps
+    const link = { ...this.link(), notify: this.#notify.bind(this) }
+    this.#conversation = new AcpConversation(open, deps.manifest, link)
     this.turns = this.#conversation.turns
-    const asks = checkedAsks(open.asks, seat.askDeadlineMs)
-    const keeper = this.#conversation.keeper(asks, note => this.telling.note(note))
-    this.#gate = new AcpGate(keeper, this.#conversation.calls, this.#conversation.own)
+    const asks = checkedAsks(open.asks, deps.askDeadlineMs)
+    const callbacks = this.#conversation.gateCallbacks(asks, note => this.output.note(note))
+    this.#gate = new AcpGate(callbacks, this.#conversation.calls, this.#conversation.own)
     this.#conversation.onTurnOver(() => this.#gate.forget())
     this.#files = new AcpFiles(open.cwd, this.#gate)
     const { cwd: root, env, isolation } = open
-    this.#terminals = new AcpTerminals({ root, env, isolation, guard: seat.guard, asking: this.#gate })
+    this.#terminals = new AcpTerminals({ root, env, isolation, guard: deps.guard, approver: this.#gate })
     this.#conversation.onTurnStopped(() => void this.#terminals.stop())
-    this.left.defer(() => this.#terminals.close())
+    this.cleanup.defer(() => this.#terminals.close())
     this.begin()
   }
 
-  /** The protocol has no word for it: a request that the agent sends right behind a tool may be out before it hears of the stop. */
+  /** The protocol has no message for this: a request that the agent sends right after a tool may be out before it sees the stop. */
   async withhold(): Promise<void> {
-    const { heard } = this.#conversation
-    if (heard && this.turns.running) return this.pause()
-    if (heard) return this[Symbol.asyncDispose]()
-    if (!this.ending.closing) this.turns.dropped()
+    const { hasAnswered } = this.#conversation
+    if (hasAnswered && this.turns.running) return this.pause()
+    if (hasAnswered) return this[Symbol.asyncDispose]()
+    if (!this.ending.closing) this.turns.drop()
     await this.kill()
   }
 
   protected async connect(): Promise<AcpConnection | undefined> {
-    const { manifest, process, program } = this.#seat
+    const { manifest, process, program } = this.#deps
     if (this.open.resume && manifest.resume === 'none') {
       this.ending.fail({ kind: 'resume_unknown', message: `${manifest.name} cannot go on with a conversation.` })
       return undefined
     }
     const { own } = this.#conversation
     const { dispose, mcpServers, ...command } = await prepareCommand(manifest, { open: this.open, program, own })
-    this.left.defer(dispose)
+    this.cleanup.defer(dispose)
     this.#mcpServers = mcpServers
     const child = process.spawn({ ...command, cwd: this.open.cwd, signal: this.ending.gone })
     this.#connection = new AcpConnection(this.#app(), child, {
-      ...this.listening(),
+      ...this.listeners(),
       updated: params => this.#updated(params),
     })
     return this.#connection
   }
 
   protected async introduce(connection: AcpConnection, signal: AbortSignal): Promise<void> {
-    const { manifest, serves } = this.#seat
+    const { manifest, serves } = this.#deps
     const opening = { manifest, serves, mcpServers: this.#mcpServers, open: this.open, signal }
     this.#conversation.opened(await openConversation(connection, opening))
   }
@@ -174,9 +174,9 @@ class AcpSession extends PipedSession<AcpConnection> {
       .onRequest('terminal/release', raw, ({ params }) => this.#served('terminals').release(params))
   }
 
-  /** An agent may ask for what it was told that there is not; what we do for it is done outside of its sandbox. */
+  /** Refuses a service that was not offered, because an agent may ask for it anyway and it would run outside of its sandbox. */
   #served<What extends 'files' | 'terminals'>(what: What): { files: AcpFiles; terminals: AcpTerminals }[What] {
-    if (!this.#seat.serves[what])
+    if (!this.#deps.serves[what])
       throw refusedError(`Not allowed: there are no ${what} of the client here, use your own.`)
     return { files: this.#files, terminals: this.#terminals }[what]
   }
@@ -187,7 +187,7 @@ class AcpSession extends PipedSession<AcpConnection> {
   }
 }
 
-/** Parsed by whoever takes it, so that what is malformed is refused and not an error of the protocol's. */
+/** Leaves parsing to the handler, so that malformed parameters are refused and are no error of the protocol. */
 function raw(params: unknown): unknown {
   return params
 }

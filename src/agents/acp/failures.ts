@@ -7,7 +7,7 @@ import { RpcError } from './wire.ts'
 
 const AUTH_REQUIRED = -32000
 
-/** Words by which programs name a cause beside their error. */
+/** By the cause that programs name beside their error. */
 const BY_WORD: Record<string, FailureKind> = {
   authentication_failed: 'auth',
   oauth_org_not_allowed: 'auth',
@@ -32,7 +32,7 @@ const BY_STATUS: Record<number, FailureKind> = {
   529: 'overloaded',
 }
 
-/** What programs write into their own errors. Only an error of the program is looked at: never what the model says. */
+/** By the texts of programs' own errors. Only errors of the program are matched, never text of the model. */
 const BY_TEXT: [RegExp, FailureKind][] = [
   [/credit balance is too low|credits are depleted|insufficient_quota/i, 'billing'],
   [
@@ -50,62 +50,62 @@ const BY_TEXT: [RegExp, FailureKind][] = [
   [/internal (server )?error has occurred|internal server error/i, 'server'],
 ]
 
-/** An error that a program answered a request with, as a kind. */
+/** Classifies an error by which a program answered a request. */
 export function rpcFailure(error: unknown): Failure {
   const parsed = RpcError.safeParse(error).data
   if (!parsed) return { kind: 'other', message: messageOf(error) }
   const { code, data } = parsed
-  const message = wordsOf(parsed.message, data)
+  const message = withDetails(parsed.message, data)
   const status = statusOf(code, message)
-  const word = z.looseObject({ errorKind: z.string() }).safeParse(data).data?.errorKind ?? ''
-  const kind = kindOf({ code, word, status, message })
-  return { kind, message: kind === 'auth' ? loginProblem(message) : message, ...(status !== undefined && { status }) }
+  const cause = z.looseObject({ errorKind: z.string() }).safeParse(data).data?.errorKind ?? ''
+  const kind = kindOf({ code, cause, status, message })
+  return { kind, message: kind === 'auth' ? explainLogin(message) : message, ...(status !== undefined && { status }) }
 }
 
 function kindOf({
   code,
-  word,
+  cause,
   status,
   message,
 }: {
   code: number
-  word: string
+  cause: string
   status: number | undefined
   message: string
 }): FailureKind {
   if (code === AUTH_REQUIRED) return 'auth'
   const byText = BY_TEXT.find(([form]) => form.test(message))?.[1]
-  // The words say more than a number where the two are told: a used-up account is a 429 too, and a wrong key a 400.
+  // For these kinds the text says more than the status: a used-up account is a 429 too, and a wrong key a 400.
   if (byText === 'billing' || byText === 'prompt_too_long' || byText === 'auth') return byText
   if (status !== undefined && BY_STATUS[status]) return BY_STATUS[status]
-  // A request that was wrong may be quoted in the words, and what it says of limits is nobody's refusal.
+  // The text may quote a wrong request, and a mention of limits in that quote is no limit.
   if (status !== undefined && status < 500 && byText !== 'model_not_found') return 'other'
-  // A bare 500 is what some programs answer to everything.
+  // Some programs answer everything with a bare 500.
   if (byText) return byText
-  return BY_WORD[word] ?? (status !== undefined && status >= 500 ? 'server' : 'other')
+  return BY_WORD[cause] ?? (status !== undefined && status >= 500 ? 'server' : 'other')
 }
 
-/** Some programs answer with the status of HTTP as the code, others write it into the text. */
+/** Some programs use the HTTP status as the error code, others write it into the text. */
 function statusOf(code: number, message: string): number | undefined {
   if (code >= 400 && code <= 599) return code
   const [, status] = /\b(?:API Error|status|Error):?\s*\(?(4\d\d|5\d\d)\b/.exec(message) ?? []
   return status === undefined ? undefined : Number(status)
 }
 
-/** `Internal error` says nothing: what stands beside it does. */
-function wordsOf(message: string, data: unknown): string {
+/** Adds the details to the message: `Internal error` alone says nothing. */
+function withDetails(message: string, data: unknown): string {
   const details = z.looseObject({ details: z.string() }).safeParse(data).data?.details
   const more = typeof data === 'string' ? data : details
   return more && !message.includes(more) ? `${message}: ${more}` : message
 }
 
-function loginProblem(told: string): string {
-  return `The agent is not logged in, or its login was refused (${told}).`
+function explainLogin(problem: string): string {
+  return `The agent is not logged in, or its login was refused (${problem}).`
 }
 
 const seconds = z.number().optional()
 const Window = z.looseObject({ utilization: seconds, resetsAt: seconds, status: z.string().optional() })
-/** What Claude's adapter hands on of its vendor's own record. */
+/** The parts of the vendor's own record that Claude's adapter passes on. */
 const RateLimit = z.looseObject({
   status: z.enum(['allowed', 'allowed_warning', 'rejected']),
   rateLimitType: z.string().optional(),
@@ -114,7 +114,7 @@ const RateLimit = z.looseObject({
   unifiedWindows: z.record(z.string(), Window).optional(),
 })
 
-/** How full the windows of a subscription are, where an update says so. */
+/** How full the windows of a subscription are, if an update says so. */
 export function readLimitEvent(meta: Record<string, unknown> | null | undefined): LimitEvent | undefined {
   const info = RateLimit.safeParse(meta?.['_claude/rateLimit']).data
   if (!info) return undefined
@@ -129,19 +129,19 @@ export function readLimitEvent(meta: Record<string, unknown> | null | undefined)
   }
 }
 
-/** The limit that ended a turn; where no record was told before, the program's own error says when it is over. */
+/** The limit that ended a turn. Without an earlier limit event, the program's own error text says when the limit is over. */
 export function readTurnLimit(
   message: string,
   { event, now, tz }: { event: LimitEvent | undefined; now: number; tz: string | undefined },
 ): Limit {
-  return limitFromRecord(event, { message, resetsAt: afterDelay(message, now) ?? parseResetTime(message, { now, tz }) })
+  return limitFromRecord(event, { message, resetsAt: parseDelay(message, now) ?? parseResetTime(message, { now, tz }) })
 }
 
-/** `reset after 2h3m4s`, `Suggested retry after 5400s`, as Google writes it. */
-function afterDelay(message: string, now: number): number | undefined {
-  const found = /(?:reset|retry) (?:after|in) (?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?/i.exec(message)
-  if (!found || (found[1] === undefined && found[2] === undefined && found[3] === undefined)) return undefined
-  const [hours, minutes, rest] = [found[1], found[2], found[3]].map(part => Number(part ?? 0))
+/** Parses `reset after 2h3m4s` and `Suggested retry after 5400s`, as Google writes them. */
+function parseDelay(message: string, now: number): number | undefined {
+  const match = /(?:reset|retry) (?:after|in) (?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?/i.exec(message)
+  if (!match || (match[1] === undefined && match[2] === undefined && match[3] === undefined)) return undefined
+  const [hours, minutes, rest] = [match[1], match[2], match[3]].map(part => Number(part ?? 0))
   return now + ((hours ?? 0) * 3600 + (minutes ?? 0) * 60 + (rest ?? 0)) * 1000
 }
 

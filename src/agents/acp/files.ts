@@ -4,9 +4,9 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { RequestError } from '@agentclientprotocol/sdk'
 import * as z from 'zod'
 import { secretId } from '../../base/ids.ts'
-import { type CallApprover, invalidParamsError, refusedError } from './gate.ts'
+import { type CallApprover, parseParams, refusedError } from './gate.ts'
 
-/** A text that an agent reads whole is never larger; one that is would only fill memory, ours and the model's. */
+/** A text that an agent reads whole is never larger; a larger one would only fill our memory and the model's context. */
 const MAX_BYTES = 10_000_000
 
 const Read = z.looseObject({
@@ -16,21 +16,21 @@ const Read = z.looseObject({
 })
 const Write = z.looseObject({ path: z.string(), content: z.string() })
 
-/** The files of the project as an agent may ask for them: inside the boundary only, each one a request of its own. */
+/** File access for an agent: only inside the project, and each access is asked about. */
 export class AcpFiles {
   readonly #root: string
-  readonly #asking: CallApprover
+  readonly #approver: CallApprover
 
   constructor(root: string, asking: CallApprover) {
     this.#root = root
-    this.#asking = asking
+    this.#approver = asking
   }
 
   async read(params: unknown, signal: AbortSignal): Promise<{ content: string }> {
-    const { path, line, limit } = parsed(Read, params)
-    const real = await this.#inside(path)
-    await this.#asking.may({ tool: 'Read', input: { file_path: real } }, signal)
-    await this.#unmoved(path, real)
+    const { path, line, limit } = parseParams(Read, params)
+    const real = await this.#resolveInside(path)
+    await this.#approver.approve({ tool: 'Read', input: { file_path: real } }, signal)
+    await this.#assertUnmoved(path, real)
     const text = await readText(real, path)
     if (line === undefined && limit === undefined) return { content: text }
     const lines = text.split('\n')
@@ -39,24 +39,24 @@ export class AcpFiles {
   }
 
   async write(params: unknown, signal: AbortSignal): Promise<Record<string, never>> {
-    const { path, content } = parsed(Write, params)
+    const { path, content } = parseParams(Write, params)
     if (Buffer.byteLength(content) > MAX_BYTES) throw refusedError(`${path} would have more than ${MAX_BYTES} bytes.`)
-    const real = await this.#inside(path)
-    await this.#asking.may({ tool: 'Write', input: { file_path: real, content } }, signal)
-    await this.#unmoved(path, real)
+    const real = await this.#resolveInside(path)
+    await this.#approver.approve({ tool: 'Write', input: { file_path: real, content } }, signal)
+    await this.#assertUnmoved(path, real)
     await writeWhole(real, content)
     return {}
   }
 
-  /** Somebody may have put a link into the way while it was decided. */
-  async #unmoved(path: string, real: string): Promise<void> {
-    if ((await this.#inside(path)) !== real) throw refusedError(`${path} changed while it was decided.`)
+  /** Rejects when the path leads elsewhere now: somebody may have created a link during the decision. */
+  async #assertUnmoved(path: string, real: string): Promise<void> {
+    if ((await this.#resolveInside(path)) !== real) throw refusedError(`${path} changed while it was decided.`)
   }
 
-  async #inside(path: string): Promise<string> {
-    const place = await resolveInProject(path, this.#root)
-    if ('outside' in place) throw refusedError(`Not allowed: ${place.outside}.`)
-    return place.inside
+  async #resolveInside(path: string): Promise<string> {
+    const resolved = await resolveInProject(path, this.#root)
+    if ('outside' in resolved) throw refusedError(`Not allowed: ${resolved.outside}.`)
+    return resolved.inside
   }
 }
 
@@ -74,53 +74,47 @@ async function readText(real: string, path: string): Promise<string> {
   }
 }
 
-/** All of it or nothing: an agent, or we, may die in the middle. */
+/** Writes the whole file or nothing: the agent or we may die in the middle. */
 async function writeWhole(real: string, content: string): Promise<void> {
   await mkdir(dirname(real), { recursive: true })
   const mode = await stat(real).then(
     ({ mode }) => mode & 0o777,
     () => 0o644,
   )
-  const beside = join(dirname(real), `.pcc-${secretId(6)}.tmp`)
+  const temporary = join(dirname(real), `.pcc-${secretId(6)}.tmp`)
   try {
     {
-      await using file = await open(beside, 'wx', mode)
+      await using file = await open(temporary, 'wx', mode)
       await file.writeFile(content)
       await file.sync()
     }
-    await rename(beside, real)
+    await rename(temporary, real)
   } catch (error) {
-    await rm(beside, { force: true })
+    await rm(temporary, { force: true })
     throw error
   }
 }
 
-function parsed<Shape extends z.ZodType>(shape: Shape, params: unknown): z.infer<Shape> {
-  const result = shape.safeParse(params)
-  if (!result.success) throw invalidParamsError(result.error.issues[0]?.message ?? 'malformed')
-  return result.data
-}
-
 export type ProjectPath = { inside: string } | { outside: string }
 
-/** More links in a row are a loop, or somebody's game. */
+/** More links in a row are a loop, or an attack. */
 const MAX_LINKS = 40
 
 /**
- * Where a path really is, links followed, and whether that is inside the project. What is not there yet is where its
- * deepest existing folder is. The answer is a path without links, which whoever opens it must not follow any further.
+ * Resolves a path with all its links and checks that it is inside the project. A path that does not exist yet is resolved by
+ * its deepest existing folder. The answer is a path without links, and the code that opens it must not follow links again.
  */
 export async function resolveInProject(path: string, root: string): Promise<ProjectPath> {
   if (!isAbsolute(path) || path.includes('\0')) return { outside: `${path} is not an absolute path` }
   const home = await realpath(root)
-  const real = await realOf(resolve(path), MAX_LINKS)
+  const real = await resolveLinks(resolve(path), MAX_LINKS)
   if (real === undefined) return { outside: `${path} leads through too many links` }
   const inner = relative(home, real)
   const isInside = inner === '' || (inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner))
   return isInside ? { inside: real } : { outside: `${path} is outside of the project ${home}` }
 }
 
-async function realOf(path: string, links: number): Promise<string | undefined> {
+async function resolveLinks(path: string, links: number): Promise<string | undefined> {
   if (links === 0) return undefined
   try {
     return await realpath(path)
@@ -129,19 +123,19 @@ async function realOf(path: string, links: number): Promise<string | undefined> 
     if (code === 'ELOOP') return undefined
     if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error
   }
-  // It is not there, or it is a link to something that is not there: what counts is where the link leads.
-  const target = await linkOf(path)
-  if (target !== undefined) return realOf(resolve(dirname(path), target), links - 1)
+  // The path does not exist, or is a link to something that does not exist: then the target of the link matters.
+  const target = await readLinkTarget(path)
+  if (target !== undefined) return resolveLinks(resolve(dirname(path), target), links - 1)
   const parent = dirname(path)
   if (parent === path) return path
-  const folder = await realOf(parent, links - 1)
+  const folder = await resolveLinks(parent, links - 1)
   return folder === undefined ? undefined : join(folder, basename(path))
 }
 
-async function linkOf(path: string): Promise<string | undefined> {
+async function readLinkTarget(path: string): Promise<string | undefined> {
   try {
     return (await lstat(path)).isSymbolicLink() ? await readlink(path) : undefined
   } catch {
-    return undefined // it is not there at all
+    return undefined // it does not exist at all
   }
 }

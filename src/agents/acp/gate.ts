@@ -7,18 +7,18 @@ import { type AcpNamedCall, readInput } from './tool-names.ts'
 import { readSubagent } from './translator.ts'
 import { type AcpToolCall, PermissionAsk } from './wire.ts'
 
-/** What we do for an agent is asked like what it does by itself. */
+/** Asks about calls that we make for an agent, like about the agent's own. */
 export interface CallApprover {
-  /** Resolves when it may happen, in this folder or in that of the session; rejects with the reason when not. */
-  may(call: AcpNamedCall, signal: AbortSignal, cwd?: string): Promise<void>
+  /** Resolves when the call is allowed in `cwd` (by default the session's folder); rejects with the reason otherwise. */
+  approve(call: AcpNamedCall, signal: AbortSignal, cwd?: string): Promise<void>
 }
 
-/** Who is asked, and who hears of it. */
+/** The asks to use, and the listeners to notify. */
 export interface AcpGateCallbacks extends OwnToolsCallbacks {
-  /** A tool that this session is not given is refused without a question. */
+  /** Why this session does not have a tool; such a tool is refused without an ask. */
   withheld(tool: string): string | undefined
   called(call: AcpToolCall, by: { agentId?: string }): void
-  /** A call was refused: the model learns why, where the agent has a way for it. */
+  /** A call was refused: the model gets the reason, if the agent has a way for it. */
   refused(call: AcpToolCall, reason: string): void
   /** Why a question has no answer. */
   declined(reason: string): void
@@ -29,49 +29,49 @@ type Outcome = { outcome: { outcome: 'cancelled' } | { outcome: 'selected'; opti
 const CANCELLED: Outcome = { outcome: { outcome: 'cancelled' } }
 
 /**
- * The one way by which a call of the agent's gets our yes. Only `allow_once` is ever chosen: what is allowed for ever is not
- * asked again. Whatever goes wrong is a refusal, and a refusal for which the agent offers no option is a cancel.
+ * The only way for a call of the agent to be allowed. Only `allow_once` is ever chosen, because an agent does not ask again about
+ * what is allowed for ever. Every failure is a refusal, and a refusal for which the agent offers no option is a cancel.
  */
 export class AcpGate implements CallApprover {
-  readonly #keeper: AcpGateCallbacks
+  readonly #callbacks: AcpGateCallbacks
   readonly #calls: AcpCalls
   readonly #own: OwnTools | undefined
-  /** Writes that were allowed as a call and are then asked of us to be done, so that nobody is asked twice. */
+  /** Writes that were allowed as a call and that the agent then requests from us, so that nobody is asked twice. */
   readonly #granted = new Set<string>()
   #asked = 0
 
-  constructor(keeper: AcpGateCallbacks, calls: AcpCalls, own?: OwnTools) {
-    this.#keeper = keeper
+  constructor(callbacks: AcpGateCallbacks, calls: AcpCalls, own?: OwnTools) {
+    this.#callbacks = callbacks
     this.#calls = calls
     this.#own = own
-    own?.bind(keeper)
+    own?.bind(callbacks)
   }
 
   /** Answers `session/request_permission`. */
   async permission(params: unknown, signal: AbortSignal): Promise<Outcome> {
     const ask = PermissionAsk.safeParse(params).data
     if (!ask) return CANCELLED
-    const stop = AbortSignal.any([signal, this.#keeper.turn()])
+    const stop = AbortSignal.any([signal, this.#callbacks.turn()])
     if (stop.aborted) return CANCELLED
     const call = this.#calls.ask(ask.toolCall)
     const by = readSubagent(call._meta)
     if (this.#calls.isTooLarge(call.toolCallId)) {
-      this.#keeper.refused(call, 'It is too large to be judged.')
-      return refusalOf(ask)
+      this.#callbacks.refused(call, 'It is too large to be judged.')
+      return chooseRefusal(ask)
     }
-    if (this.#announced(call, by)) return this.#yes(ask)
-    this.#keeper.called(call, by)
+    if (this.#announceOwn(call, by)) return this.#allow(ask)
+    this.#callbacks.called(call, by)
     for (const named of this.#calls.named(call)) {
       const verdict = await this.#judge({ callId: call.toolCallId, ...structuredClone(named), ...by }, stop)
       if (stop.aborted) return CANCELLED
       if (verdict === 'parked') return CANCELLED
       if (verdict !== 'allow') {
-        this.#keeper.refused(call, verdict.reason)
-        return refusalOf(ask)
+        this.#callbacks.refused(call, verdict.reason)
+        return chooseRefusal(ask)
       }
       if (named.tool === 'Write' || named.tool === 'Edit') this.#granted.add(String(named.input['file_path']))
     }
-    return this.#yes(ask)
+    return this.#allow(ask)
   }
 
   /** Answers `elicitation/create`. */
@@ -80,30 +80,30 @@ export class AcpGate implements CallApprover {
     signal: AbortSignal,
   ): Promise<{ action: 'accept'; content: Record<string, unknown> } | { action: 'decline' | 'cancel' }> {
     const form = Form.safeParse(params).data
-    const stop = AbortSignal.any([signal, this.#keeper.turn()])
-    // A page that a person would have to open: there is none.
+    const stop = AbortSignal.any([signal, this.#callbacks.turn()])
+    // Anything else than a form, such as a page that a person would have to open, is declined.
     if (!form || stop.aborted) return { action: 'decline' }
     const fields = readQuestions(form)
     const [first] = fields
     if (!first) return { action: 'decline' }
-    // Asked like this, the call that asks needs no other yes.
+    // The call that asks needs no other permission.
     if (form.toolCallId !== undefined) this.#calls.allow(form.toolCallId)
     const question: Question = { callId: form.toolCallId ?? this.#ownId(), questions: fields.map(field => field.item) }
-    this.#keeper.questioned(question)
-    const reply = await this.#keeper.asks.question(structuredClone(question), stop)
-    this.#keeper.asked({ kind: 'question', request: question, reply })
+    this.#callbacks.questioned(question)
+    const reply = await this.#callbacks.asks.question(structuredClone(question), stop)
+    this.#callbacks.asked({ kind: 'question', request: question, reply })
     if (stop.aborted) return { action: 'cancel' }
     if ('park' in reply) {
-      this.#keeper.parked({ callId: question.callId, tool: 'AskUserQuestion' })
+      this.#callbacks.parked({ callId: question.callId, tool: 'AskUserQuestion' })
       return { action: 'cancel' }
     }
-    if ('declined' in reply) this.#keeper.declined(reply.declined)
+    if ('declined' in reply) this.#callbacks.declined(reply.declined)
     return fillForm(form, fields, reply)
   }
 
-  /** Asks about something that we do for the agent. */
-  async may(call: AcpNamedCall, signal: AbortSignal, cwd?: string): Promise<void> {
-    const stop = AbortSignal.any([signal, this.#keeper.turn()])
+  /** Asks about a call that we make for the agent. */
+  async approve(call: AcpNamedCall, signal: AbortSignal, cwd?: string): Promise<void> {
+    const stop = AbortSignal.any([signal, this.#callbacks.turn()])
     if (stop.aborted) throw refusedError('It was called off.')
     if (call.tool === 'Write' && this.#granted.delete(String(call.input['file_path']))) return
     const verdict = await this.#judge({ callId: this.#ownId(), ...structuredClone(call), ...(cwd && { cwd }) }, stop)
@@ -111,21 +111,21 @@ export class AcpGate implements CallApprover {
     if (verdict !== 'allow') throw refusedError(verdict.reason)
   }
 
-  /** What was granted counts for one turn. */
+  /** Grants count for one turn only. */
   forget(): void {
     this.#granted.clear()
     this.#own?.forget()
   }
 
-  #yes(ask: PermissionAsk): Outcome {
+  #allow(ask: PermissionAsk): Outcome {
     const once = ask.options.find(option => option.kind === 'allow_once')
-    if (!once) return refusalOf(ask)
+    if (!once) return chooseRefusal(ask)
     this.#calls.allow(ask.toolCall.toolCallId)
     return { outcome: { outcome: 'selected', optionId: once.optionId } }
   }
 
-  /** A call of a tool of ours may come: it is judged where it arrives. */
-  #announced(call: AcpToolCall, by: { agentId?: string }): boolean {
+  /** Lets a call of one of our own tools through: it is judged on arrival. */
+  #announceOwn(call: AcpToolCall, by: { agentId?: string }): boolean {
     const name = this.#calls.own(call)
     if (name === undefined || !this.#own) return false
     this.#own.announced({ callId: call.toolCallId, name, input: readInput(call), ...by })
@@ -133,18 +133,18 @@ export class AcpGate implements CallApprover {
   }
 
   async #judge(
-    asked: Omit<Request, 'cwd'> & { cwd?: string },
+    call: Omit<Request, 'cwd'> & { cwd?: string },
     signal: AbortSignal,
   ): Promise<'allow' | 'parked' | { reason: string }> {
-    const request: Request = { cwd: this.#keeper.cwd, ...asked }
-    const withheld = this.#keeper.withheld(request.tool)
+    const request: Request = { cwd: this.#callbacks.cwd, ...call }
+    const withheld = this.#callbacks.withheld(request.tool)
     if (withheld !== undefined) return { reason: withheld }
-    const reply = await this.#keeper.asks.permission(structuredClone(request), signal)
-    this.#keeper.asked({ kind: 'permission', request, reply })
+    const reply = await this.#callbacks.asks.permission(structuredClone(request), signal)
+    this.#callbacks.asked({ kind: 'permission', request, reply })
     if (!('park' in reply)) return reply.verdict === 'allow' ? 'allow' : { reason: reply.reason }
     if (request.agentId !== undefined)
       return { reason: `Nobody can answer now (${reply.reason}). Go on without, and tell who called you.` }
-    this.#keeper.parked({ callId: request.callId, tool: request.tool })
+    this.#callbacks.parked({ callId: request.callId, tool: request.tool })
     return 'parked'
   }
 
@@ -154,21 +154,24 @@ export class AcpGate implements CallApprover {
   }
 }
 
-function refusalOf({ options }: PermissionAsk): Outcome {
-  const option = options.find(one => one.kind === 'reject_once') ?? options.find(one => one.kind === 'reject_always')
+function chooseRefusal({ options }: PermissionAsk): Outcome {
+  const byKind = (kind: string) => options.find(option => option.kind === kind)
+  const option = byKind('reject_once') ?? byKind('reject_always')
   return option ? { outcome: { outcome: 'selected', optionId: option.optionId } } : CANCELLED
 }
 
 const NOT_ALLOWED = -32001
 
-/** An answer that says no, with the reason for the agent. */
+/** A refusal, with the reason for the agent. */
 export function refusedError(reason: string): RequestError {
   return new RequestError(NOT_ALLOWED, reason)
 }
 
-/** A request that cannot be understood. */
-export function invalidParamsError(problem: string): RequestError {
-  return RequestError.invalidParams(undefined, problem)
+/** Parses the parameters of a request; malformed ones are an error of the protocol. */
+export function parseParams<Shape extends z.ZodType>(shape: Shape, params: unknown): z.infer<Shape> {
+  const result = shape.safeParse(params)
+  if (!result.success) throw RequestError.invalidParams(undefined, result.error.issues[0]?.message ?? 'malformed')
+  return result.data
 }
 
 const Choice = z.looseObject({ const: z.unknown(), title: z.string().optional(), description: z.string().optional() })
@@ -209,20 +212,20 @@ interface Field {
   choices: { label: string; description: string; value: unknown }[]
 }
 
-/** The fields of a form as questions. A field that only adds a note to another one is no question of its own. */
+/** The fields of a form as questions. A field that only adds a note to another field is no question of its own. */
 export function readQuestions(form: Form): Field[] {
   const { properties } = form.requestedSchema
   const fields = Object.entries(properties).filter(([key]) => !isNoteOf(key, properties))
   const isOnly = fields.length === 1
   return fields.map(([key, property]) => {
     const choices = choicesOf(property)
-    const told = property.description || property.title || key
+    const text = property.description || property.title || key
     return {
       key,
       property,
       choices,
       item: {
-        question: isOnly ? form.message : told,
+        question: isOnly ? form.message : text,
         header: property.title ?? '',
         multiSelect: property.type === 'array',
         options: choices.map(({ label, description }) => ({ label, description })),
@@ -231,7 +234,7 @@ export function readQuestions(form: Form): Field[] {
   })
 }
 
-/** What is sent back for an answer. A required field without one makes it a refusal. */
+/** The form filled with the answer. A required field without an answer makes it a refusal. */
 export function fillForm(
   form: Form,
   fields: Field[],
@@ -240,29 +243,29 @@ export function fillForm(
   if ('declined' in answer) return { action: 'decline' }
   const content: Record<string, unknown> = {}
   for (const field of fields) {
-    const said = answer.answers[field.item.question]
-    if (said !== undefined) Object.assign(content, valueFor(field, said, form.requestedSchema.properties))
+    const given = answer.answers[field.item.question]
+    if (given !== undefined) Object.assign(content, readValue(field, given, form.requestedSchema.properties))
   }
   const isWhole = (form.requestedSchema.required ?? []).every(key => key in content)
   return isWhole && Object.keys(content).length > 0 ? { action: 'accept', content } : { action: 'decline' }
 }
 
-function valueFor(
+function readValue(
   field: Field,
-  said: string | string[],
+  given: string | string[],
   properties: Form['requestedSchema']['properties'],
 ): Record<string, unknown> {
   const { key, property, choices } = field
-  const known = (text: string) => choices.find(one => one.label === text)
-  const words = [said].flat()
+  const findChoice = (label: string) => choices.find(choice => choice.label === label)
+  const labels = [given].flat()
   const note = noteKey(key)
-  const others = words.filter(word => !known(word)).join(', ')
-  // What is none of the choices goes where the form takes free text.
+  const others = labels.filter(label => !findChoice(label)).join(', ')
+  // An answer that is none of the choices goes into the form's field for free text.
   const free = choices.length > 0 && others && note in properties ? { [note]: others } : {}
-  const chosen = words.flatMap(word => known(word)?.value ?? [])
+  const chosen = labels.flatMap(label => findChoice(label)?.value ?? [])
   if (property.type === 'array') return { ...(chosen.length > 0 && { [key]: chosen }), ...free }
   if (choices.length > 0) return { ...(chosen.length > 0 && { [key]: chosen[0] }), ...free }
-  const text = words.join(', ')
+  const text = labels.join(', ')
   if (property.type === 'number' || property.type === 'integer')
     return Number.isNaN(Number(text)) ? {} : { [key]: Number(text) }
   return { [key]: text }
@@ -287,7 +290,7 @@ function choicesOf(property: Property): Field['choices'] {
   ]
 }
 
-/** Claude's adapter puts a free text beside every choice. */
+/** Claude's adapter adds a field for free text to every choice. */
 function noteKey(key: string): string {
   return `${key}_custom`
 }

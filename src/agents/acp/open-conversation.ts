@@ -10,7 +10,7 @@ export interface OpenedConversation {
   vendorId: string
   model: string
   version: string | undefined
-  /** What is said in the middle of a turn can be heard in it. */
+  /** The agent takes messages in the middle of a turn. */
   steers: boolean
 }
 
@@ -23,35 +23,35 @@ interface Opening {
   signal: AbortSignal
 }
 
-/** Says hello, opens a conversation new or old, and sees to it that the agent is in the mode in which it asks. */
+/** Does the handshake, opens a new or an old conversation, and puts the agent into the mode in which it asks. */
 export async function openConversation(connection: AcpConnection, opening: Opening): Promise<OpenedConversation> {
   const { manifest, open, signal } = opening
   const { files, terminals } = opening.serves
-  const hello = await connection.initialize(
+  const initialized = await connection.initialize(
     {
       fs: { readTextFile: files, writeTextFile: files },
       terminal: terminals,
       elicitation: { form: {} },
-      // Otherwise an agent that shortens its conversation tells of it as of a call, which nobody was asked about.
+      // Otherwise an agent reports the compaction of its conversation as a call that nobody was asked about.
       session: { compaction: {} },
     },
     signal,
   )
-  const { vendorId, opened } = await conversation(connection, hello, opening)
+  const { vendorId, opened } = await requestConversation(connection, initialized, opening)
   const mode = modeFor(manifest, open)
   if (mode !== undefined && opened.modes?.currentModeId !== mode)
     await connection.request('session/set_mode', { sessionId: vendorId, modeId: mode }, signal)
   return {
     vendorId,
     model: modelOf(opened) ?? open.model ?? '',
-    version: hello.agentInfo?.version,
-    steers: hello._meta?.steering?.supported ?? false,
+    version: initialized.agentInfo?.version,
+    steers: initialized._meta?.steering?.supported ?? false,
   }
 }
 
-async function conversation(
+async function requestConversation(
   connection: AcpConnection,
-  hello: Initialized,
+  initialized: Initialized,
   { manifest, mcpServers, open, signal }: Opening,
 ): Promise<{ vendorId: string; opened: AcpOpened }> {
   const isNamedInMeta = manifest.ownTools?.over === 'mcp' && manifest.ownTools.named === 'meta'
@@ -68,7 +68,7 @@ async function conversation(
     return { vendorId: opened.sessionId, opened }
   }
   const { vendorId, fork } = open.resume
-  const { sessionCapabilities, loadSession } = hello.agentCapabilities ?? {}
+  const { sessionCapabilities, loadSession } = initialized.agentCapabilities ?? {}
   if (fork) {
     if (!manifest.forks || !sessionCapabilities?.fork) throw new Error(`${manifest.name} cannot fork a conversation`)
     const opened = await ask('session/fork', { sessionId: vendorId })
@@ -80,9 +80,9 @@ async function conversation(
   return { vendorId, opened: await ask('session/load', { sessionId: vendorId }) }
 }
 
-/** Whole values in place of `{tools}` and `{settingSources}`; what the session has none of is left out. */
+/** Replaces placeholders such as `{tools}` and `{settingSources}` by whole values; keys without a value are left out. */
 function metaFor(meta: unknown, about: { open: OpenSession; mcpServers: McpServer[] }): unknown {
-  if (Array.isArray(meta)) return meta.map(one => metaFor(one, about))
+  if (Array.isArray(meta)) return meta.map(item => metaFor(item, about))
   if (typeof meta !== 'object' || meta === null) return meta
   const { open, mcpServers } = about
   const values: Record<string, unknown> = {
@@ -100,12 +100,12 @@ function metaFor(meta: unknown, about: { open: OpenSession; mcpServers: McpServe
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-/** Waited for before the first prompt, and shown with every one; a person may take as long as they like for an answer. */
+/** `alwaysLoad`: the agent waits for the server before the first prompt and offers its tools with every one. The timeout is long, because a person may take long to answer. */
 function claudeServer({ name, command, args }: McpServer) {
   return [name, { type: 'stdio', command, args, alwaysLoad: true, timeout: 24 * 3_600_000 }]
 }
 
-/** There is no way here to leave out only the servers, or only the hooks, of a project: then all of it is left out. */
+/** The protocol cannot leave out only the servers or only the hooks of a project: then all of its settings are left out. */
 function sourcesOf({ settingSources, strictMcp, hooksOff }: OpenSession): OpenSession['settingSources'] {
   return strictMcp || hooksOff ? settingSources.filter(source => source === 'user') : settingSources
 }
@@ -119,35 +119,35 @@ interface ModeDeps {
   manifest: Pick<AgentManifest, 'modes' | 'name'>
   open: OpenSession
   sessionId: string | undefined
-  line: Pick<SessionLink, 'request' | 'cutOff' | 'stopMs'>
+  link: Pick<SessionLink, 'request' | 'cutOff' | 'stopMs'>
 }
 
-/** The mode that a session is given; undefined where it keeps the agent's own. */
+/** The mode of a session; undefined when it keeps the agent's own. */
 function modeFor({ modes }: Pick<AgentManifest, 'modes'>, open: OpenSession): string | undefined {
   return isReadOnlySession(open) ? (modes.readOnly ?? modes.work) : modes.work
 }
 
-/** Another mode may not ask: an agent that has changed to one by itself is put back, at once or not at all. */
-export function enforceMode(update: Record<string, unknown>, { manifest, open, sessionId, line }: ModeDeps): void {
+/** Puts an agent back that has changed its mode by itself, because it may not ask in another mode. If that fails, the agent is ended. */
+export function enforceMode(update: Record<string, unknown>, { manifest, open, sessionId, link }: ModeDeps): void {
   const modeId = modeFor(manifest, open)
   const changed = ModeUpdate.safeParse(update).data?.currentModeId
   if (modeId === undefined || changed === undefined || changed === modeId) return
-  void putBack(line, { sessionId, modeId }).then(problem => {
+  void resetMode(link, { sessionId, modeId }).then(problem => {
     if (problem === undefined) return
     const message = `${manifest.name} changed to the mode "${changed}" and did not change back: ${problem}`
-    line.cutOff({ kind: 'other', message })
+    link.cutOff({ kind: 'other', message })
   })
 }
 
-/** Why it did not work. */
-async function putBack(line: ModeDeps['line'], params: Record<string, unknown>): Promise<string | undefined> {
+/** Sets the mode again; returns the problem when that fails. */
+async function resetMode(link: ModeDeps['link'], params: Record<string, unknown>): Promise<string | undefined> {
   const late = new AbortController()
   try {
-    const answer = line.request('session/set_mode', params).then(
+    const answer = link.request('session/set_mode', params).then(
       () => undefined,
       error => rpcFailure(error).message,
     )
-    const silence = sleep(line.stopMs, `no answer within ${line.stopMs / 1000} s`, { signal: late.signal, ref: false })
+    const silence = sleep(link.stopMs, `no answer within ${link.stopMs / 1000} s`, { signal: late.signal, ref: false })
     return await Promise.race([answer, silence.catch(() => undefined)])
   } finally {
     late.abort()
@@ -156,7 +156,7 @@ async function putBack(line: ModeDeps['line'], params: Record<string, unknown>):
 
 const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead'])
 
-/** A session that was given tools and none that writes. */
+/** Whether a session has a list of tools without any that writes. */
 export function isReadOnlySession({ tools }: Pick<OpenSession, 'tools'>): boolean {
   return tools?.every(tool => READERS.has(tool)) ?? false
 }

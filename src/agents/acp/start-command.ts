@@ -8,7 +8,7 @@ import { agentMissingError } from '../manifests/manifests.ts'
 import type { OwnTools } from '../own-tools.ts'
 import { serveOwnTools } from '../own-tools-server.ts'
 
-/** A server that an agent is to start, as the protocol tells it. */
+/** A server that the agent is to start, in the protocol's form. */
 export interface McpServer {
   name: string
   command: string
@@ -20,22 +20,22 @@ export interface StartCommand {
   command: string
   args: string[]
   env: Record<string, string>
-  /** The folder that was made for it, if one was. */
+  /** Paths made for the agent, which a sandbox has to show. */
   shows: string[]
-  /** What of it the agent may write. */
+  /** Those of the shown paths that the agent may write. */
   writes: string[]
   mcpServers: McpServer[]
-  /** Takes away what was made for it. */
+  /** Removes what was made for the agent. */
   dispose(): Promise<void>
 }
 
-/** The command of a manifest for one session: its files written, its placeholders filled. */
+/** Prepares the command of a manifest for one session: writes its files and fills its placeholders. */
 export async function prepareCommand(
   manifest: AgentManifest,
-  { open, program: given, own }: { open: OpenSession; program: string[] | undefined; own?: OwnTools | undefined },
+  { open, program: override, own }: { open: OpenSession; program: string[] | undefined; own?: OwnTools | undefined },
 ): Promise<StartCommand> {
   const { start } = manifest
-  const [program = start.command, ...before] = given ?? [start.command]
+  const [program = start.command, ...before] = override ?? [start.command]
   const needsFolder = Object.keys(start.files).length > 0 || start.home !== undefined
   const folder = needsFolder ? await mkdtemp(join(tmpdir(), 'pcc-agent-')) : ''
   for (const [name, text] of Object.entries(start.files)) await writeFile(join(folder, name), text, { mode: 0o600 })
@@ -47,13 +47,16 @@ export async function prepareCommand(
       .replaceAll('{files}', () => folder)
       .replaceAll('{model}', () => model ?? '')
       .replaceAll('{cwd}', () => cwd)
-  const chosen = model === undefined ? {} : start.model
-  const heard = open.settingSources.includes('project') ? start.trusted?.env : {}
-  const env = Object.entries({ ...start.env, ...heard, ...chosen.env }).map(([name, value]) => [name, fill(value)])
+  const modelStart = model === undefined ? {} : start.model
+  const trustedEnv = open.settingSources.includes('project') ? start.trusted?.env : {}
+  const env = Object.entries({ ...start.env, ...trustedEnv, ...modelStart.env }).map(([name, value]) => [
+    name,
+    fill(value),
+  ])
   const tools = own && (await serveOwnTools(own))
   return {
     command: program,
-    args: [...before, ...start.args, ...(chosen.args ?? [])].map(fill),
+    args: [...before, ...start.args, ...(modelStart.args ?? [])].map(fill),
     env: {
       ...Object.fromEntries((start.pinned ?? []).map(name => [name, ''])),
       ...open.env,
@@ -71,7 +74,7 @@ export async function prepareCommand(
 }
 
 interface PreparedHome {
-  /** What tells the agent of it. */
+  /** Variables that point the agent to its home. */
   env: Record<string, string>
   writes: string[]
 }
@@ -79,8 +82,8 @@ interface PreparedHome {
 type Json = Record<string, unknown>
 
 /**
- * A home for one session. All that the agent keeps in the person's own is linked, so that a login that is renewed and a conversation that
- * is written are the person's; of its settings there is a copy, with ours over it, because no flag and no variable could set them.
+ * Creates a home for one session. The agent's files in the person's own home are linked, so that a renewed login and a new conversation
+ * end up there; its settings are copied and overridden with ours, because no flag and no variable could set them.
  */
 async function prepareHome(
   manifest: AgentManifest,
@@ -90,27 +93,27 @@ async function prepareHome(
   if (!home) return undefined
   const own = env[home.variable] || env['HOME'] || homedir()
   try {
-    await fill(home, { own, given })
+    await fillHome(home, { own, given })
   } catch (error) {
     throw agentMissingError(manifest, `a home for it cannot be made from ${own}: ${messageOf(error)}`, error)
   }
   return { env: { [home.variable]: given }, writes: [given] }
 }
 
-async function fill(home: OwnHome, { own, given }: { own: string; given: string }): Promise<void> {
+async function fillHome(home: OwnHome, { own, given }: { own: string; given: string }): Promise<void> {
   const from = join(own, home.folder)
   const to = join(given, home.folder)
   await mkdir(to, { recursive: true, mode: 0o700 })
   for (const name of home.sharedFolders) await mkdir(join(from, name), { recursive: true, mode: 0o700 })
-  const there = (await readdir(from)).filter(name => name !== home.settings && !isPassing(name))
-  // A link may lead to what is not there yet: what the agent writes to it begins the person's own.
-  for (const name of new Set([...there, ...home.shared])) await symlink(join(from, name), join(to, name))
+  const existing = (await readdir(from)).filter(name => name !== home.settings && !isTransient(name))
+  // A link may lead to a file that does not exist yet: the agent then creates it in the person's own home.
+  for (const name of new Set([...existing, ...home.shared])) await symlink(join(from, name), join(to, name))
   for (const name of home.beside) await symlink(join(own, name), join(given, name))
   await writeSettings(home, { file: join(from, home.settings), copy: join(to, home.settings) })
 }
 
-/** A lock is held where it lies: a link to it would be a lock that nobody takes away. */
-function isPassing(name: string): boolean {
+/** Locks and temporary files are not linked: a link to a lock would be a lock that nobody removes. */
+function isTransient(name: string): boolean {
   return name.endsWith('.lock') || name.endsWith('.tmp')
 }
 
@@ -119,14 +122,14 @@ async function writeSettings({ over }: OwnHome, { file, copy }: { file: string; 
     if (error.code === 'ENOENT') return '{}'
     throw error
   })
-  const settings = parsed(text)
-  // The agent itself says best what is wrong with it.
+  const settings = parseSettings(text)
+  // The agent itself reports best what is wrong with its settings.
   if (settings === undefined) await symlink(file, copy)
-  else await writeFile(copy, JSON.stringify(merged(settings, over), undefined, 2), { mode: 0o600 })
+  else await writeFile(copy, JSON.stringify(mergeSettings(settings, over), undefined, 2), { mode: 0o600 })
 }
 
-/** JSON in which a person may have put comments. */
-function parsed(text: string): Json | undefined {
+/** Parses JSON that may contain comments. */
+function parseSettings(text: string): Json | undefined {
   const bare = text.replace(/"(?:\\.|[^"\\])*"|\/\/[^\n]*|\/\*[\s\S]*?\*\//g, part => (part[0] === '"' ? part : ' '))
   try {
     const value: unknown = JSON.parse(bare)
@@ -136,12 +139,12 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-function merged(settings: Json, over: Json): Json {
-  const both = Object.entries(over).map(([key, value]) => {
+function mergeSettings(settings: Json, over: Json): Json {
+  const overridden = Object.entries(over).map(([key, value]) => {
     const under = settings[key]
-    return [key, isObject(value) && isObject(under) ? merged(under, value) : value]
+    return [key, isObject(value) && isObject(under) ? mergeSettings(under, value) : value]
   })
-  return { ...settings, ...Object.fromEntries(both) }
+  return { ...settings, ...Object.fromEntries(overridden) }
 }
 
 function isObject(value: unknown): value is Json {

@@ -7,12 +7,12 @@ import type { Isolation } from '../../base/process/isolation.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { resolveInProject } from './files.ts'
-import { type CallApprover, invalidParamsError, refusedError } from './gate.ts'
+import { type CallApprover, parseParams, refusedError } from './gate.ts'
 
-/** What a terminal keeps of its output, whatever the agent asks for. */
+/** The most output that a terminal keeps, whatever the agent asks for. */
 const MAX_OUTPUT = 1_000_000
 const MAX_TERMINALS = 32
-/** The policy reads a line as bash does; another shell would take some lines for something else (`echo &>/dev/null rm x`). */
+/** The policy parses a line as bash does; another shell would understand some lines differently (`echo &>/dev/null rm x`). */
 const SHELLS = ['/bin/bash', '/usr/bin/bash', 'bash']
 
 const Create = z.looseObject({
@@ -22,7 +22,7 @@ const Create = z.looseObject({
   cwd: z.string().nullish(),
   outputByteLimit: z.number().int().min(0).nullish(),
 })
-const Of = z.looseObject({ terminalId: z.string() })
+const TerminalRef = z.looseObject({ terminalId: z.string() })
 
 interface ExitStatus {
   exitCode: number | null
@@ -43,76 +43,76 @@ interface TerminalDeps {
   env: Record<string, string>
   guard: ProcessGuard
   isolation: Isolation
-  asking: CallApprover
+  approver: CallApprover
 }
 
-/** Commands that an agent has us run: judged like its own, inside the project, each under a guardian, gone with the session. */
+/** Commands that we run for an agent: judged like its own, inside the project, each under a guardian, ended with the session. */
 export class AcpTerminals {
-  readonly #around: TerminalDeps
+  readonly #deps: TerminalDeps
   readonly #open = new Map<string, Terminal>()
 
-  constructor(around: TerminalDeps) {
-    this.#around = around
+  constructor(deps: TerminalDeps) {
+    this.#deps = deps
   }
 
   async create(params: unknown, signal: AbortSignal): Promise<{ terminalId: string }> {
-    const { command, args, env, cwd, outputByteLimit } = parsed(Create, params)
-    const { root, asking } = this.#around
+    const { command, args, env, cwd, outputByteLimit } = parseParams(Create, params)
+    const { root, approver } = this.#deps
     if (this.#open.size >= MAX_TERMINALS)
       throw refusedError(`There are ${MAX_TERMINALS} terminals already: release some.`)
-    const place = await resolveInProject(cwd ?? root, root)
-    if ('outside' in place) throw refusedError(`Not allowed: ${place.outside}.`)
-    const shell = SHELLS.find(one => findProgram(one, this.#around.env))
+    const folder = await resolveInProject(cwd ?? root, root)
+    if ('outside' in folder) throw refusedError(`Not allowed: ${folder.outside}.`)
+    const shell = SHELLS.find(name => findProgram(name, this.#deps.env))
     if (shell === undefined)
       throw refusedError('Not allowed: there is no bash on this machine to run it as it is judged.')
     const script = buildScript({ command, args: args ?? [], env: env ?? [] })
-    await asking.may({ tool: 'Bash', input: { command: script } }, signal, place.inside)
+    await approver.approve({ tool: 'Bash', input: { command: script } }, signal, folder.inside)
     if (signal.aborted) throw refusedError('It was called off.')
     const now = await resolveInProject(cwd ?? root, root)
-    if (!('inside' in now) || now.inside !== place.inside) throw refusedError(`${cwd} changed while it was decided.`)
+    if (!('inside' in now) || now.inside !== folder.inside) throw refusedError(`${cwd} changed while it was decided.`)
     const limit = Math.min(outputByteLimit ?? MAX_OUTPUT, MAX_OUTPUT)
-    return { terminalId: this.#start({ shell, script, cwd: place.inside, limit }) }
+    return { terminalId: this.#start({ shell, script, cwd: folder.inside, limit }) }
   }
 
   output(params: unknown): { output: string; truncated: boolean; exitStatus: ExitStatus | null } {
-    const { output, truncated, exited } = this.#of(params)
+    const { output, truncated, exited } = this.#find(params)
     return { output: output.toString('utf8').replace(/^\uFFFD+/, ''), truncated, exitStatus: exited ?? null }
   }
 
   async waitForExit(params: unknown, signal: AbortSignal): Promise<ExitStatus> {
-    const { exit } = this.#of(params)
+    const { exit } = this.#find(params)
     const { promise, reject } = Promise.withResolvers<never>()
     signal.addEventListener('abort', () => reject(refusedError('It was called off.')), { once: true })
     return Promise.race([exit, promise])
   }
 
   async kill(params: unknown): Promise<Record<string, never>> {
-    await this.#of(params).child.end()
+    await this.#find(params).child.end()
     return {}
   }
 
   async release(params: unknown): Promise<Record<string, never>> {
-    const { child } = this.#of(params)
-    this.#open.delete(parsed(Of, params).terminalId)
+    const { child } = this.#find(params)
+    this.#open.delete(parseParams(TerminalRef, params).terminalId)
     await child.end()
     return {}
   }
 
-  /** Ends what runs in them; they can still be read. */
+  /** Ends the commands; their output can still be read. */
   async stop(): Promise<void> {
     await Promise.allSettled([...this.#open.values()].map(({ child }) => child.end()))
   }
 
-  /** Ends all of them. */
+  /** Ends and forgets all terminals. */
   async close(): Promise<void> {
     await this.stop()
     this.#open.clear()
   }
 
   #start({ shell, script, cwd, limit }: { shell: string; script: string; cwd: string; limit: number }): string {
-    const { env, guard, isolation } = this.#around
+    const { env, guard, isolation } = this.#deps
     const id = `term-${secretId(6)}`
-    // A marker of its own: to end it must not end the agent.
+    // A marker of its own, so that ending the command does not end the agent.
     const marker = sessionMarker(secretId(16))
     const child = guard.spawn({ command: shell, args: ['-c', '--', script], cwd, env, marker }, isolation)
     child.stdin.on('error', () => undefined).end()
@@ -125,36 +125,31 @@ export class AcpTerminals {
       exit: promise,
       exited: undefined,
     }
-    const over = (status: ExitStatus) => {
+    const finish = (status: ExitStatus) => {
       terminal.exited ??= status
       resolve(terminal.exited)
     }
-    child.once('close', (exitCode, signal) => over({ exitCode, signal }))
-    child.once('error', () => over({ exitCode: 127, signal: null }))
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => keep(terminal, chunk))
+    child.once('close', (exitCode, signal) => finish({ exitCode, signal }))
+    child.once('error', () => finish({ exitCode: 127, signal: null }))
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => appendOutput(terminal, chunk))
     this.#open.set(id, terminal)
     return id
   }
 
-  #of(params: unknown): Terminal {
-    const { terminalId } = parsed(Of, params)
+  #find(params: unknown): Terminal {
+    const { terminalId } = parseParams(TerminalRef, params)
     const terminal = this.#open.get(terminalId)
     if (!terminal) throw RequestError.resourceNotFound(terminalId)
     return terminal
   }
 }
 
-/** The latest that fits. */
-function keep(terminal: Terminal, chunk: Buffer): void {
+/** Keeps the latest output that fits. */
+function appendOutput(terminal: Terminal, chunk: Buffer): void {
   const all = Buffer.concat([terminal.output, chunk])
   terminal.truncated ||= all.length > terminal.limit
   terminal.output = all.length > terminal.limit ? Buffer.from(all.subarray(all.length - terminal.limit)) : all
-}
-
-function parsed<Shape extends z.ZodType>(shape: Shape, params: unknown): z.infer<Shape> {
-  const result = shape.safeParse(params)
-  if (!result.success) throw invalidParamsError(result.error.issues[0]?.message ?? 'malformed')
-  return result.data
 }
 
 interface ScriptInput {
@@ -168,14 +163,13 @@ const HIJACKING =
   /^(BASH_ENV|ENV|PROMPT_COMMAND|LD_\w+|DYLD_\w+|NODE_OPTIONS|PERL5OPT|RUBYOPT|PYTHONSTARTUP|PATH|SHELL|PCC_\w+)$/
 
 /**
- * The script of a command, its variables set in it: what is judged is letter by letter what bash then runs. With arguments it is one
- * program; without any, agents give a whole line, and its variables hold for all of it.
+ * The script of a command with its variables: what is judged is exactly what bash then runs. With arguments the command is one program;
+ * without any, agents pass a whole line, and the variables hold for all of it.
  */
 function buildScript({ command, args, env }: ScriptInput): string {
   for (const { name } of env) {
-    // Another would be read as something else than a name: `true #` takes all that follows out of what is judged.
-    if (!/^[A-Za-z_]\w*$/.test(name))
-      throw refusedError(`Not allowed: ${JSON.stringify(name)} is no name of a variable.`)
+    // Anything else would be parsed differently: the name `true #` would turn all that follows into a comment when it is judged.
+    if (!/^[A-Za-z_]\w*$/.test(name)) throw refusedError(`Not allowed: ${JSON.stringify(name)} is not a variable name.`)
     if (HIJACKING.test(name)) throw refusedError(`Not allowed: ${name} could make it run something else.`)
   }
   const set = env.map(({ name, value }) => `${name}=${quoteForShell(value)}`).join(' ')

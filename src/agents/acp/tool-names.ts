@@ -2,15 +2,15 @@ import { quoteForShell } from '../../base/words.ts'
 import type { AgentManifest, ToolFieldSource, ToolNaming } from '../../domain/agent-manifest.ts'
 import type { AcpToolCall } from './wire.ts'
 
-/** A call in our own words: a tool that the policy knows, and its input. */
+/** A call in our own terms: a tool that the policy knows, and its input. */
 export interface AcpNamedCall {
   tool: string
   input: Record<string, unknown>
 }
 
 /**
- * What a call of the agent's is in our own words. One call may touch several files: then it is several, and each must be
- * allowed. What nobody can tell is named so that it is judged as the worst it could be: something that executes.
+ * Translates a call of the agent into our own terms. A call that touches several files becomes several calls, and each must be
+ * allowed. A call that is not understood is named so that it is judged as the worst it could be: something that executes.
  */
 export function nameCalls(call: AcpToolCall, naming: ToolNaming): AcpNamedCall[] {
   const name = readToolName(call, naming)
@@ -18,60 +18,64 @@ export function nameCalls(call: AcpToolCall, naming: ToolNaming): AcpNamedCall[]
   if (naming.nameIn === 'native' && name !== undefined) return [{ tool: name, input }]
   const known = name !== undefined && Object.hasOwn(naming.known, name) ? naming.known[name] : undefined
   if (known) {
-    const fields = Object.entries(known.input).map(([key, sources]) => [key, firstOf(call, sources)] as const)
-    const lacks = fields.some(([key, value]) => value === undefined && JUDGED.includes(key))
-    return [lacks ? worst(call, name) : { tool: known.tool, input: Object.fromEntries(fields.filter(isGiven)) }]
+    const fields = Object.entries(known.input).map(([key, sources]) => [key, readFirst(call, sources)] as const)
+    const isIncomplete = fields.some(([key, value]) => value === undefined && JUDGED.includes(key))
+    return [
+      isIncomplete ? nameUnknown(call, name) : { tool: known.tool, input: Object.fromEntries(fields.filter(isGiven)) },
+    ]
   }
-  return byKind(call, name)
+  return nameByKind(call, name)
 }
 
-/** Without these nobody can say what a call does. */
+/** Fields without which a call cannot be judged. */
 const JUDGED = ['command', 'file_path', 'url']
 
 function isGiven([, value]: readonly [string, unknown]): boolean {
   return value !== undefined
 }
 
-/** The agent's own name of a tool, where it says one. */
+/** The agent's own name of a tool, if it gives one. */
 export function readToolName(call: AcpToolCall, { nameIn }: ToolNaming): string | undefined {
   if (nameIn === 'native' || nameIn === 'name') return call.name ?? undefined
   if (nameIn === 'title') return call.title ?? undefined
   return /^([A-Za-z0-9_]+?)(?:__|-)\w/.exec(call.toolCallId)?.[1]
 }
 
-function byKind(call: AcpToolCall, name: string | undefined): AcpNamedCall[] {
+function nameByKind(call: AcpToolCall, name: string | undefined): AcpNamedCall[] {
   const input = readInput(call)
   const paths = pathsOf(call)
   switch (call.kind) {
     case 'execute':
       return typeof input['command'] === 'string'
         ? [{ tool: 'Bash', input: { command: input['command'] } }]
-        : [worst(call, name)]
+        : [nameUnknown(call, name)]
     case 'read':
-      return paths.length > 0 ? paths.map(file_path => ({ tool: 'Read', input: { file_path } })) : [worst(call, name)]
+      return paths.length > 0
+        ? paths.map(file_path => ({ tool: 'Read', input: { file_path } }))
+        : [nameUnknown(call, name)]
     case 'edit':
-      return paths.length > 0 ? paths.map(file_path => edit(call, file_path)) : [worst(call, name)]
+      return paths.length > 0 ? paths.map(file_path => nameEdit(call, file_path)) : [nameUnknown(call, name)]
     case 'delete':
       return paths.length > 0
         ? paths.map(path => ({ tool: 'Bash', input: { command: `rm -- ${quoteForShell(path)}` } }))
-        : [worst(call, name)]
+        : [nameUnknown(call, name)]
     case 'fetch':
       return typeof input['url'] === 'string'
         ? [{ tool: 'WebFetch', input: { url: input['url'] } }]
-        : [worst(call, name)]
+        : [nameUnknown(call, name)]
     default:
-      return [worst(call, name)]
+      return [nameUnknown(call, name)]
   }
 }
 
-function edit(call: AcpToolCall, file_path: string): AcpNamedCall {
-  const diff = (call.content ?? []).find(one => one.type === 'diff' && one.path === file_path)
+function nameEdit(call: AcpToolCall, file_path: string): AcpNamedCall {
+  const diff = (call.content ?? []).find(part => part.type === 'diff' && part.path === file_path)
   if (!diff?.oldText) return { tool: 'Write', input: { file_path, content: diff?.newText ?? '' } }
   return { tool: 'Edit', input: { file_path, old_string: diff.oldText, new_string: diff.newText ?? '' } }
 }
 
-/** Everything that is known of it goes along, for whoever decides. */
-function worst(call: AcpToolCall, name: string | undefined): AcpNamedCall {
+/** A call that is judged as the worst, with everything that is known of it for the decision. */
+function nameUnknown(call: AcpToolCall, name: string | undefined): AcpNamedCall {
   const { title, kind, locations } = call
   return {
     tool: `unknown:execute:${name ?? kind ?? 'call'}`,
@@ -79,14 +83,14 @@ function worst(call: AcpToolCall, name: string | undefined): AcpNamedCall {
       ...readInput(call),
       ...(title && { title }),
       ...(kind && { kind }),
-      ...(locations && { paths: locations.map(one => one.path) }),
+      ...(locations && { paths: locations.map(({ path }) => path) }),
     },
   }
 }
 
 function pathsOf(call: AcpToolCall): string[] {
-  const diffs = (call.content ?? []).flatMap(one => (one.type === 'diff' && one.path ? [one.path] : []))
-  return [...new Set([...diffs, ...(call.locations ?? []).map(one => one.path)])]
+  const diffs = (call.content ?? []).flatMap(part => (part.type === 'diff' && part.path ? [part.path] : []))
+  return [...new Set([...diffs, ...(call.locations ?? []).map(({ path }) => path)])]
 }
 
 export function readInput({ rawInput }: AcpToolCall): Record<string, unknown> {
@@ -94,16 +98,16 @@ export function readInput({ rawInput }: AcpToolCall): Record<string, unknown> {
   return isObject ? (rawInput as Record<string, unknown>) : {}
 }
 
-function firstOf(call: AcpToolCall, sources: ToolFieldSource[]): unknown {
+function readFirst(call: AcpToolCall, sources: ToolFieldSource[]): unknown {
   for (const source of sources) {
-    const found = take(call, source)
-    if (found !== undefined && found !== null && found !== '') return found
+    const value = readField(call, source)
+    if (value !== undefined && value !== null && value !== '') return value
   }
   return undefined
 }
 
-function take(call: AcpToolCall, source: ToolFieldSource): unknown {
-  const diff = (call.content ?? []).find(one => one.type === 'diff')
+function readField(call: AcpToolCall, source: ToolFieldSource): unknown {
+  const diff = (call.content ?? []).find(part => part.type === 'diff')
   switch (source) {
     case 'title':
       return call.title
@@ -120,50 +124,50 @@ function take(call: AcpToolCall, source: ToolFieldSource): unknown {
   }
 }
 
-/** A call at its end, and what is known of it. */
+/** A call that has ended, and what is known of it. */
 export interface EndedCall {
   kind: string | undefined
   title: string | undefined
-  /** What it was in our own words. */
+  /** The call in our own terms. */
   named: AcpNamedCall[]
   ok: boolean
   output: string
   asked: boolean
   allowed: boolean
-  /** A refusal beside it, or a stop of ours, took it down before it came to be asked. */
-  fallen: boolean
+  /** A refusal of another call, or a stop of ours, ended it before it was asked about. */
+  excused: boolean
 }
 
 /**
- * The second look: whether a call that ended ran without our yes. Of an agent that asks about everything that is every call which
- * succeeded without one, and every call which failed without having been asked about, unless the agent gave it up before it came to
- * that; of one that asks about writes, what wrote or ran a command that does more than read.
+ * The second check: whether a call that ended ran without our permission. For an agent that asks about everything, that is every call
+ * that succeeded without permission, and every call that failed without an ask, unless the agent gave it up before it could ask. For an
+ * agent that asks only about writes, it is a call that wrote, or ran a command that does more than read.
  */
 export function hasRunUnjudged(call: EndedCall, { hold, tools }: Pick<AgentManifest, 'hold' | 'tools'>): boolean {
-  if (hold === 'writes') return call.ok && !call.allowed && writes(call)
+  if (hold === 'writes') return call.ok && !call.allowed && isWriting(call)
   if (hold !== 'every-call') return false
   if (call.kind === 'other' && (tools.inert ?? []).includes(call.title ?? '')) return false
   if (call.ok) return !call.allowed
-  if (call.asked || call.fallen) return false
+  if (call.asked || call.excused) return false
   const { kinds = [], saying = [] } = tools.failsUnasked ?? {}
   return !kinds.includes(call.kind ?? '') && !saying.some(form => new RegExp(form).test(call.output))
 }
 
 const WRITING = ['edit', 'delete', 'move']
 
-function writes({ kind, named }: EndedCall): boolean {
+function isWriting({ kind, named }: EndedCall): boolean {
   if (WRITING.includes(kind ?? '') || named.some(({ tool }) => tool === 'Write' || tool === 'Edit')) return true
   const commands = named.filter(({ tool }) => tool === 'Bash')
   if (kind === 'execute' && commands.length === 0) return true
   return commands.some(({ input }) => !isReadOnlyCommand(String(input['command'] ?? '')))
 }
 
-/** Programs that print and write nothing, whatever they are given; those with a way to write are in `UNLESS` too. */
+/** Programs that only print, whatever their arguments; those that can write or execute with some arguments are also in `UNLESS`. */
 const READERS = new Set(
   `cat cd cut echo expr false grep head id ls nl paste pwd rev seq stat tail tr true uname uniq wc which whoami numfmt tac
   base64 find rg sed git`.split(/\s+/),
 )
-/** With one of these words they do more than read. */
+/** With one of these arguments they do more than read. */
 const UNLESS: Record<string, RegExp> = {
   base64: /^(-o|--output)/,
   find: /^-(exec|execdir|ok|okdir|delete|fls|fprint|fprint0|fprintf)$/,
@@ -174,16 +178,16 @@ const GIT_WRITES =
   /^(--output|--ext-diff|--textconv|--exec|-c$|-C$|--git-dir|--work-tree|-[dDmMcCf]$|--(delete|move|copy|force|edit-description|set-upstream-to|unset-upstream))/
 
 /**
- * Whether a line of a shell is made of nothing but programs that read. It only decides whether a command that nobody was asked about is
- * taken for a breach: in doubt it is none of those.
+ * Whether a shell line consists only of programs that read. This only decides whether a command that nobody was asked about counts as a
+ * breach; in doubt the line does not count as reading.
  */
 export function isReadOnlyCommand(line: string): boolean {
-  const bare = line.replaceAll(/'[^']*'/g, 'q').replaceAll(/"[^"$`\\]*"/g, 'q')
-  if (/[<>()`$"'\\]/.test(bare)) return false
-  return bare.split(/\|\||&&|[|;\n]/).every(part => !part.includes('&') && reads(part.trim()))
+  const unquoted = line.replaceAll(/'[^']*'/g, 'q').replaceAll(/"[^"$`\\]*"/g, 'q')
+  if (/[<>()`$"'\\]/.test(unquoted)) return false
+  return unquoted.split(/\|\||&&|[|;\n]/).every(part => !part.includes('&') && isReading(part.trim()))
 }
 
-function reads(command: string): boolean {
+function isReading(command: string): boolean {
   if (command === '') return true
   const [program = '', ...words] = command.split(/\s+/)
   if (!READERS.has(program) || words.some(word => UNLESS[program]?.test(word))) return false

@@ -7,16 +7,16 @@ import { readLimitEvent } from './failures.ts'
 import { hasRunUnjudged } from './tool-names.ts'
 import { AcpToolCall, Chunk, Compaction, Plan, type Stopped, UsageUpdate } from './wire.ts'
 
-/** Turns the agent's updates into events, one at a time and without any effect. */
+/** Translates the agent's updates into events, one at a time and without any effect. */
 export class AcpTranslator {
   readonly calls: AcpCalls
-  readonly words = new TextAssembler()
+  readonly assembler = new TextAssembler()
   readonly spending: AcpSpending
-  /** A call that ran without our yes, in words. */
+  /** Describes a call that ran without our permission. */
   unjudged: string | undefined
   readonly #manifest: Pick<AgentManifest, 'tools' | 'hold'>
   readonly #asksAll: boolean
-  /** Rounds with the model in this turn: it speaks again after a tool has answered. */
+  /** Rounds with the model in this turn: a new round begins after a tool has answered. */
   #rounds = 0
   #answered = true
   #compacting = false
@@ -41,13 +41,13 @@ export class AcpTranslator {
     this.#answered = true
   }
 
-  /** What an update tells. One that is not understood tells nothing. */
+  /** The events of an update; none for an update that is not understood. */
   read(update: Record<string, unknown> & { sessionUpdate: string }): SessionEvent[] {
     switch (update.sessionUpdate) {
       case 'agent_message_chunk':
-        return this.#said('text', update)
+        return this.#chunk('text', update)
       case 'agent_thought_chunk':
-        return this.#said('thinking', update)
+        return this.#chunk('thinking', update)
       case 'tool_call':
       case 'tool_call_update':
         return this.#call(update)
@@ -62,45 +62,45 @@ export class AcpTranslator {
     }
   }
 
-  /** Everything that was held back, because more of it might have come. */
+  /** Emits text that was held back because more of it might have come. */
   flush(): SessionEvent[] {
-    return this.words.flush()
+    return this.assembler.flush()
   }
 
-  #said(kind: 'text' | 'thinking', update: Record<string, unknown>): SessionEvent[] {
+  #chunk(kind: 'text' | 'thinking', update: Record<string, unknown>): SessionEvent[] {
     const chunk = Chunk.safeParse(update).data
     if (!chunk) return []
     const { content, messageId } = chunk
     const by = readSubagent(chunk._meta)
-    if (by.agentId === undefined) this.#speaks()
+    if (by.agentId === undefined) this.#noteRound()
     const text = content.type === 'text' ? (content.text ?? '') : `[${content.type}]`
-    return this.words.add(kind, text, { key: messageId ?? '', ...by })
+    return this.assembler.add(kind, text, { key: messageId ?? '', ...by })
   }
 
   #call(update: Record<string, unknown>): SessionEvent[] {
     const piece = AcpToolCall.safeParse(update).data
     if (!piece) return []
     const by = readSubagent(piece._meta)
-    if (update['sessionUpdate'] === 'tool_call' && by.agentId === undefined) this.#speaks()
+    if (update['sessionUpdate'] === 'tool_call' && by.agentId === undefined) this.#noteRound()
     const call = this.calls.add(piece)
-    const events = this.words.flush()
+    const events = this.assembler.flush()
     const { status } = piece
-    // Whatever is not one of these is an end: nothing is known of a word that the protocol does not have.
+    // Any other status counts as an end, because the protocol does not define it.
     const isOpen = status === undefined || status === null || status === 'pending' || status === 'in_progress'
     const ok = status === 'completed'
     const ended = isOpen ? undefined : this.calls.settle(call, { ok })
-    if (ended && hasRunUnjudged(ended, this.#manifest)) this.unjudged = wordsOf(call)
-    if (this.#asksAll && isOpen && this.calls.printsUnasked(call)) this.unjudged = wordsOf(call)
+    if (ended && hasRunUnjudged(ended, this.#manifest)) this.unjudged = describeCall(call)
+    if (this.#asksAll && isOpen && this.calls.hasUnaskedOutput(call)) this.unjudged = describeCall(call)
     if (!isOpen) {
       if (by.agentId === undefined) this.#answered = true
       return [...events, ...this.calls.request(call, by), ...this.calls.result(call, { ok, ...by })]
     }
-    // One that will be asked about is told then, with all that is known of it.
-    const isTold = status === 'in_progress' && !this.#asksAll
-    return isTold ? [...events, ...this.calls.request(call, by)] : events
+    // A call that will be asked about is emitted then, with everything that is known of it.
+    const isShown = status === 'in_progress' && !this.#asksAll
+    return isShown ? [...events, ...this.calls.request(call, by)] : events
   }
 
-  #speaks(): void {
+  #noteRound(): void {
     if (this.#answered) this.#rounds++
     this.#answered = false
   }
@@ -111,7 +111,7 @@ export class AcpTranslator {
     const items = entries.map(
       ({ content, status }): PlanItem => ({ text: content, state: STATES[status] ?? 'pending' }),
     )
-    return [...this.words.flush(), { kind: 'plan', items }]
+    return [...this.assembler.flush(), { kind: 'plan', items }]
   }
 
   #usage(update: Record<string, unknown>): SessionEvent[] {
@@ -129,13 +129,13 @@ export class AcpTranslator {
   }
 }
 
-function wordsOf({ title, name, toolCallId }: AcpToolCall): string {
+function describeCall({ title, name, toolCallId }: AcpToolCall): string {
   return `${(title ?? name ?? '').slice(0, 200)} (${toolCallId})`
 }
 
 const STATES: Record<string, PlanItem['state']> = { in_progress: 'active', completed: 'done' }
 
-/** Claude's adapter says of which call a subagent works. */
+/** The call that started a subagent, as Claude's adapter reports it. */
 export function readSubagent(meta: Record<string, unknown> | null | undefined): { agentId?: string } {
   const claude = meta?.['claudeCode']
   const parent =
@@ -143,7 +143,7 @@ export function readSubagent(meta: Record<string, unknown> | null | undefined): 
   return typeof parent === 'string' ? { agentId: parent } : {}
 }
 
-/** What a session has spent. Tokens are told at the end of a turn, for that turn; cost and context on the way. */
+/** What a session has spent. Agents report the tokens of a turn at its end; cost and context during the turn. */
 class AcpSpending {
   #tokens = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 }
   #costUsd = 0
@@ -169,21 +169,21 @@ class AcpSpending {
     this.#contextTokens = used
     this.#contextWindow = size
     if (cost) {
-      // What a resumed conversation had spent before is no part of this session: the first figure is where it starts.
+      // The past cost of a resumed conversation is not part of this session: counting starts at the first figure.
       this.#costBefore ??= this.#resumed ? cost.amount : 0
       this.#costUsd = Math.max(this.#costUsd, cost.amount - this.#costBefore)
     }
-    return [this.#told()]
+    return [this.#usage()]
   }
 
   /** The tokens of a turn that has ended. */
   turn({ usage, _meta }: Stopped): SessionEvent[] {
-    const told = _meta?.quota?.token_count
+    const counts = _meta?.quota?.token_count
     const turn = usage
       ? { ...usage, cacheReadTokens: usage.cachedReadTokens, cacheWriteTokens: usage.cachedWriteTokens }
       : {
-          inputTokens: told?.input_tokens ?? 0,
-          outputTokens: told?.output_tokens ?? 0,
+          inputTokens: counts?.input_tokens ?? 0,
+          outputTokens: counts?.output_tokens ?? 0,
           cacheReadTokens: 0,
           cacheWriteTokens: 0,
         }
@@ -194,10 +194,10 @@ class AcpSpending {
       cacheReadTokens: this.#tokens.cacheReadTokens + turn.cacheReadTokens,
       cacheWriteTokens: this.#tokens.cacheWriteTokens + turn.cacheWriteTokens,
     }
-    return [this.#told()]
+    return [this.#usage()]
   }
 
-  #told(): SessionEvent {
+  #usage(): SessionEvent {
     return {
       kind: 'usage',
       ...this.#tokens,

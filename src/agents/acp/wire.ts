@@ -2,9 +2,9 @@ import { type ClientApp, type ClientConnection, PROTOCOL_VERSION } from '@agentc
 import * as z from 'zod'
 import { readJsonLines } from '../json-lines.ts'
 
-/** After so many lines in a row that are no messages nobody expects one any more. */
+/** After this many lines in a row that are no messages the connection is given up. */
 const MAX_GARBAGE = 1000
-/** No agent waits for more answers at once; what is asked beyond is refused, so that it costs nothing. */
+/** No agent waits for more answers at once; further requests are refused, so that they cost nothing. */
 const MAX_ASKS = 64
 const TOO_MANY = { code: -32001, message: `Not allowed: ${MAX_ASKS} requests wait for an answer already.` }
 
@@ -14,22 +14,22 @@ export interface Pipes {
 }
 
 export interface AcpListener {
-  /** Every message as it came. */
+  /** Every message as it arrived. */
   seen(message: Record<string, unknown>): void
-  /** What the agent tells of its own accord, in order and before anything that comes after it. */
+  /** An update of the agent. Updates come in order, each before any later message. */
   updated(params: unknown): void
   garbage(line: string, count: number): void
-  /** Nothing more is read, and why. */
+  /** Reading has stopped for this reason. */
   gaveUp(reason: string): void
-  /** Resolves when another update may be taken. */
+  /** Resolves when another update may be read. */
   room(): Promise<void>
 }
 
-/** One protocol connection over an agent's pipes. Updates are read in order, no faster than they are taken. */
+/** One protocol connection over an agent's pipes. Updates are read in order and no faster than they are handled. */
 export class AcpConnection {
   readonly #connection: ClientConnection
   readonly #stdin: Pipes['stdin']
-  /** What the agent asked and has no answer to yet. */
+  /** Ids of the agent's requests that have no answer yet. */
   readonly #asks = new Set<unknown>()
 
   constructor(app: ClientApp, { stdin, stdout }: Pipes, listening: AcpListener) {
@@ -43,7 +43,7 @@ export class AcpConnection {
     return this.#connection.closed
   }
 
-  /** Says hello; a version that is not ours is a failure. */
+  /** Does the handshake; another version of the protocol is a failure. */
   async initialize(capabilities: Record<string, unknown>, signal: AbortSignal): Promise<Initialized> {
     const answer = await this.request(
       'initialize',
@@ -54,17 +54,17 @@ export class AcpConnection {
       },
       signal,
     )
-    const hello = Initialized.safeParse(answer).data
-    if (!hello) throw new Error('its answer to initialize was not understood')
-    if (hello.protocolVersion !== PROTOCOL_VERSION)
-      throw new Error(`it speaks version ${hello.protocolVersion} of the protocol, not ${PROTOCOL_VERSION}`)
-    return hello
+    const initialized = Initialized.safeParse(answer).data
+    if (!initialized) throw new Error('its answer to initialize was not understood')
+    if (initialized.protocolVersion !== PROTOCOL_VERSION)
+      throw new Error(`it speaks version ${initialized.protocolVersion} of the protocol, not ${PROTOCOL_VERSION}`)
+    return initialized
   }
 
-  /** Asks the agent for something. Rejects when it says no, when it is gone, and on abort. */
+  /** Sends a request to the agent. Rejects on an error answer, when the agent is gone, and on abort. */
   async request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const { promise: aborted, reject } = Promise.withResolvers<never>()
-    // Not the signal's own reason: it has a code, like an error that the agent answered with.
+    // Not the signal's own reason: it has a code, like an error answer of the agent.
     const stop = () => reject(new Error('it was called off'))
     if (signal.aborted) stop()
     signal.addEventListener('abort', stop, { once: true })
@@ -76,7 +76,7 @@ export class AcpConnection {
     }
   }
 
-  /** Tells the agent something; one that is gone cannot be told, and that it is gone is seen elsewhere. */
+  /** Sends a notification; that an agent is gone is noticed elsewhere. */
   notify(method: string, params: unknown): void {
     this.#connection.agent.notify<unknown>(method, params).catch(() => undefined)
   }
@@ -116,7 +116,7 @@ export class AcpConnection {
     }
   }
 
-  /** A request tells an event, and is kept until it is answered: there is an end to both. */
+  /** A request makes an event and is remembered until it is answered, so both are limited. */
   async *#asked(message: Record<string, unknown>, listening: AcpListener): AsyncGenerator<unknown> {
     const { id } = message
     await listening.room()
@@ -124,14 +124,14 @@ export class AcpConnection {
       this.#asks.add(id)
       yield message
     } else if (this.#stdin.writable) {
-      // Waited for: one that does not read its answers is not read any further either.
+      // Awaited: from an agent that does not read its answers nothing more is read.
       const refusal = `${JSON.stringify({ jsonrpc: '2.0', id, error: TOO_MANY })}\n`
       await new Promise<void>(resolve => this.#stdin.write(refusal, () => resolve()))
     }
   }
 }
 
-/** What of the protocol is read here. Agents add fields and kinds at will: whatever is not understood must not stop the rest. */
+/** The parts of the protocol that are read here. Agents add fields and kinds at will: a message that is not understood must not stop the rest. */
 const Text = z.looseObject({ type: z.string(), text: z.string().optional() })
 const Meta = z.record(z.string(), z.unknown()).nullish()
 
@@ -144,7 +144,7 @@ const Content = z.looseObject({
 })
 export type Content = z.infer<typeof Content>
 
-/** A tool call, or what is new about one. */
+/** A tool call, or an update of one. */
 export const AcpToolCall = z.looseObject({
   toolCallId: z.string().min(1),
   title: z.string().nullish(),
@@ -213,7 +213,7 @@ const Modes = z.looseObject({
   availableModes: z.array(z.looseObject({ id: z.string() })).default([]),
 })
 
-/** What comes back from `session/new`, and from `resume`, `load` and `fork`. */
+/** The answer to `session/new`, and to `resume`, `load` and `fork`. */
 export const AcpOpened = z.looseObject({
   sessionId: z.string().optional(),
   modes: Modes.nullish().catch(undefined),
@@ -227,7 +227,7 @@ export type AcpOpened = z.infer<typeof AcpOpened>
 
 const count = z.number().nonnegative().catch(0).default(0)
 
-/** The end of a turn. Tokens stand in one of two places, under one of two names. */
+/** The end of a turn. Tokens are in one of two places, under one of two names. */
 export const Stopped = z.looseObject({
   stopReason: z.string(),
   usage: z

@@ -6,8 +6,8 @@ import type { Checkpoint, FileChange, ModifiedFile } from '../../domain/checkpoi
 import { type ScanLimits, scanChanged } from './scan.ts'
 
 /**
- * Files of the project that are not as the checkpoint knows them: listed ones by their hash, others by the time of their
- * last change. A file that nobody had listed and that is gone now cannot be known.
+ * Files of the project that differ from the checkpoint: listed files by their hash, others by the time of their last change.
+ * A deleted file that was not listed cannot be detected.
  */
 export async function changedSince(
   checkpoint: Checkpoint,
@@ -26,10 +26,10 @@ export async function changedSince(
     } else if (hash === null) changes.push({ path, how: 'created' })
     else if (state === 'unreadable' || state.hash !== hash) changes.push({ path, how: 'changed' })
   }
-  const known = new Set(listed.map(({ path }) => path))
+  const listedPaths = new Set(listed.map(({ path }) => path))
   const { files } = await scanChanged({ project, since: timestamp, limits, signal })
   for (const { path, isNew } of files) {
-    if (!known.has(path)) changes.push({ path, how: isNew ? 'created' : 'changed' })
+    if (!listedPaths.has(path)) changes.push({ path, how: isNew ? 'created' : 'changed' })
   }
   return changes.toSorted((a, b) => (a.path < b.path ? -1 : 1))
 }
@@ -37,7 +37,7 @@ export async function changedSince(
 export interface ModifiedFilesQuery {
   project: string
   since: number
-  /** What tools wrote to, the latest last. */
+  /** Paths that tools wrote to, the latest last. */
   written: string[]
   limits?: ScanLimits | undefined
   signal?: AbortSignal | undefined
@@ -46,12 +46,12 @@ export interface ModifiedFilesQuery {
 /** More files than anybody checks by name; hashing them takes well under a second. */
 export const MAX_FILES = 500
 
-/** The files that changed while a session was at work, with what is in them now, and what could not be told. */
+/** The files that changed while a session was working, with their present hashes, and notes about what is not listed. */
 export async function findModifiedFiles(
-  find: ModifiedFilesQuery,
+  query: ModifiedFilesQuery,
 ): Promise<{ files: ModifiedFile[]; leftOut: string[] }> {
-  const { project, written } = find
-  const scan = await scanChanged(find)
+  const { project, written } = query
+  const scan = await scanChanged(query)
   const newestFirst = scan.files.toSorted((a, b) => b.changedAt - a.changedAt).map(({ path }) => path)
   const paths = [...new Set([...written.toReversed(), ...newestFirst])]
   const states = await hashFiles(project, paths.slice(0, MAX_FILES))
@@ -67,7 +67,7 @@ export async function findModifiedFiles(
     leftOut: [
       ...(dropped > 0 ? [`${dropped} more changed files are not listed.`] : []),
       ...(unreadable > 0 ? [`${unreadable} changed files could not be read.`] : []),
-      ...(scan.complete ? [] : ['The project was not looked through to the end; other files may have changed.']),
+      ...(scan.complete ? [] : ['The project was not searched completely; other files may have changed.']),
     ],
   }
 }
@@ -77,34 +77,34 @@ export interface HashedFile {
   bytes: number
 }
 
-/** What became of a file: its hash, `gone`, or `unreadable` where nothing can be said. */
+/** The state of a file: its hash, `gone`, or `unreadable` if it is unknown. */
 export type FileState = HashedFile | 'gone' | 'unreadable'
 
-/** Larger files are told apart by size, time, beginning and end: reading all of a disk image would hold up a pause. */
+/** Larger files are compared by size, time, beginning and end: reading all of a disk image would delay a pause. */
 const WHOLE_BYTES = 32 * 1024 * 1024
 const ENDS_BYTES = 1024 * 1024
 const CHUNK_BYTES = 256 * 1024
 const AT_ONCE = 16
 
 /**
- * The state of one file of a project. Nothing is followed out of it: a link is hashed by where it points, and a file below
- * a linked directory that leads outside is unreadable. A pipe or a device is never waited for.
+ * The state of one file of a project. No link out of the project is followed: a link is hashed by its target, and a file below
+ * a linked directory that leads outside is unreadable. Opening never blocks on a pipe or a device.
  */
 export async function hashFile(project: string, path: string): Promise<FileState> {
   const file = join(project, path)
   try {
     if (!(await isInside(project, file))) return 'unreadable'
-    const found = await lstat(file)
-    if (found.isSymbolicLink()) return hashLink(await readlink(file))
-    if (!found.isFile()) return 'unreadable'
+    const stats = await lstat(file)
+    if (stats.isSymbolicLink()) return hashLink(await readlink(file))
+    if (!stats.isFile()) return 'unreadable'
     await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const { size, mtimeMs } = await handle.stat()
     const hash = createHash('sha256')
-    if (size <= WHOLE_BYTES) await feed(handle, hash, { from: 0, to: size })
+    if (size <= WHOLE_BYTES) await hashRange(handle, hash, { from: 0, to: size })
     else {
       hash.update(`${size} ${mtimeMs}`)
-      await feed(handle, hash, { from: 0, to: ENDS_BYTES })
-      await feed(handle, hash, { from: size - ENDS_BYTES, to: size })
+      await hashRange(handle, hash, { from: 0, to: ENDS_BYTES })
+      await hashRange(handle, hash, { from: size - ENDS_BYTES, to: size })
     }
     return { hash: hash.digest('hex'), bytes: size }
   } catch (thrown) {
@@ -113,13 +113,13 @@ export async function hashFile(project: string, path: string): Promise<FileState
   }
 }
 
-/** The states of many files, some at a time: few enough that large ones do not fill the memory. */
+/** The states of many files, a few at a time, so that large ones do not fill the memory. */
 async function hashFiles(project: string, paths: string[]): Promise<Map<string, FileState>> {
   const states = new Map<string, FileState>()
   for (let at = 0; at < paths.length; at += AT_ONCE) {
-    const some = paths.slice(at, at + AT_ONCE)
-    const found = await Promise.all(some.map(path => hashFile(project, path)))
-    for (const [nth, path] of some.entries()) states.set(path, found[nth] ?? 'unreadable')
+    const batch = paths.slice(at, at + AT_ONCE)
+    const batchStates = await Promise.all(batch.map(path => hashFile(project, path)))
+    for (const [nth, path] of batch.entries()) states.set(path, batchStates[nth] ?? 'unreadable')
   }
   return states
 }
@@ -134,7 +134,7 @@ async function isInside(project: string, file: string): Promise<boolean> {
   return folder === root || folder.startsWith(root === sep ? root : root + sep)
 }
 
-async function feed(
+async function hashRange(
   handle: FileHandle,
   hash: ReturnType<typeof createHash>,
   { from, to }: { from: number; to: number },

@@ -12,7 +12,7 @@ import { findModifiedFiles } from './changed-files.ts'
 import { type History, readHistory } from './history.ts'
 import type { ScanLimits } from './scan.ts'
 
-/** A task with the whole of its text, where that is more than its title. */
+/** A task with its full text, if that is more than its title. */
 export type GatheredTask = QueuedTask & { description?: string | undefined }
 
 export interface GatherInput {
@@ -22,28 +22,28 @@ export interface GatherInput {
   tasks: GatheredTask[]
   reason: CheckpointReason
   now: number
-  /** Its last checkpoint: only what came after it is read. */
+  /** The session's last checkpoint: only later events are read. */
   previous?: Checkpoint | undefined
   summarize?: Summarize | undefined
   scanLimits?: ScanLimits | undefined
-  /** Cuts the look through the files short; the checkpoint then says so. */
+  /** Ends the scan of the files early; the checkpoint then says so. */
   signal?: AbortSignal | undefined
 }
 
 const MAX_TASKS = 200
 const MAX_STEPS = 500
 
-/** Puts together what is needed to go on with a session, from its row, its stored events and its project's files. */
-export async function gather(from: GatherInput): Promise<Checkpoint> {
-  const { session, tasks, reason, now, signal } = from
-  const previous = from.previous?.session_id === session.id ? from.previous : undefined
+/** Collects what is needed to go on with a session, from its row, its stored events and its project's files. */
+export async function gather(input: GatherInput): Promise<Checkpoint> {
+  const { session, tasks, reason, now, signal } = input
+  const previous = input.previous?.session_id === session.id ? input.previous : undefined
   const project = workDirectory(session)
-  const history = await readHistory({ store: from.store, session: { id: session.id, project }, previous })
+  const history = await readHistory({ store: input.store, session: { id: session.id, project }, previous })
   const { files, leftOut } = await findModifiedFiles({
     project,
     since: session.created_at,
     written: history.written,
-    limits: from.scanLimits,
+    limits: input.scanLimits,
     signal,
   })
   const { dropped } = history
@@ -65,7 +65,12 @@ export async function gather(from: GatherInput): Promise<Checkpoint> {
     queue: queue.slice(0, MAX_TASKS).map(({ title, state }) => ({ title, state })),
     modified_files: files,
     key_decisions: history.decisions,
-    conversation_summary: await writeSummary({ said: history.said, previous, summarize: from.summarize, signal }),
+    conversation_summary: await writeSummary({
+      messages: history.messages,
+      previous,
+      summarize: input.summarize,
+      signal,
+    }),
     next_action: nextAction(session, history, queue),
     tokens: {
       context: session.context_tokens,
@@ -86,47 +91,50 @@ export async function gather(from: GatherInput): Promise<Checkpoint> {
   }
 }
 
-/** What the session was about to do: the question it waits for, the step it was at, the next one, or its task. */
+/** What the session was about to do: the question it waits for, its current step, the next one, or its task. */
 function nextAction(session: SessionRow, history: History, queue: QueuedTask[]): string {
-  if (session.parked) return waitingFor(session.parked)
+  if (session.parked) return describeParked(session.parked)
   const plan = history.plan ?? session.plan
   const step = plan.find(({ state }) => state === 'active') ?? plan.find(({ state }) => state === 'pending')
   const task = queue.find(isBegun) ?? queue.find(({ state }) => state === 'ready')
-  const aim = step?.text ?? task?.title ?? session.task
+  const action = step?.text ?? task?.title ?? session.task
   const [call] = history.open.slice(-1)
-  return call === undefined ? aim : `${aim} (under way, outcome unknown: ${call})`
+  return call === undefined ? action : `${action} (under way, outcome unknown: ${call})`
 }
 
-function waitingFor(parked: Parked): string {
+function describeParked(parked: Parked): string {
   if ('questions' in parked) return `the answer to: ${parked.questions.map(({ question }) => question).join(' ')}`
   return `the decision about: ${parked.tool} ${parked.target}`
 }
 
-/** Makes a summary of what is known, or gives nothing where it cannot. */
+/** Summarizes the material; undefined if it cannot. */
 export type Summarize = (material: string, signal?: AbortSignal) => Promise<string | undefined>
 
 export interface SummaryInput {
-  /** What the agent said since the last checkpoint, the latest last. */
-  said: string[]
+  /** The agent's messages since the last checkpoint, the latest last. */
+  messages: string[]
   previous: Checkpoint | undefined
   summarize?: Summarize | undefined
   signal?: AbortSignal | undefined
 }
 
 const MAX_SUMMARY = 4_000
-const MAX_SAID = 1_500
+const MAX_MESSAGE = 1_500
 
-/** What was done so far in words: a brain's where there is one and it answers, else what the agent itself said last. */
-async function writeSummary({ said, previous, summarize, signal }: SummaryInput): Promise<string> {
-  const words = lastWords([previous?.conversation_summary ?? '', ...said.map(text => text.slice(0, MAX_SAID))])
-  if (!summarize) return words
-  // A summary is a comfort: whatever goes wrong with it must not cost the checkpoint.
-  const made = await summarize(words, signal).catch(() => undefined)
-  return made?.trim().slice(0, MAX_SUMMARY) || words
+/** A summary of the work so far: a brain's if there is one and it answers, else the agent's own last messages. */
+async function writeSummary({ messages, previous, summarize, signal }: SummaryInput): Promise<string> {
+  const material = latestTexts([
+    previous?.conversation_summary ?? '',
+    ...messages.map(text => text.slice(0, MAX_MESSAGE)),
+  ])
+  if (!summarize) return material
+  // A summary is optional: its failure must not cost the checkpoint.
+  const summary = await summarize(material, signal).catch(() => undefined)
+  return summary?.trim().slice(0, MAX_SUMMARY) || material
 }
 
-/** The newest first as far as there is room; of the one that does not fit, its end. */
-function lastWords(texts: string[]): string {
+/** As many of the newest texts as fit, in order; of the one that does not fit, its end. */
+function latestTexts(texts: string[]): string {
   const kept: string[] = []
   let left = MAX_SUMMARY
   for (const text of texts.filter(text => text !== '').toReversed()) {

@@ -6,20 +6,20 @@ import type { PlanItem, QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
 import { MAX_FILES } from './changed-files.ts'
 
-/** What a session's events say about where it stands. Every part is bounded: a session may live for weeks. */
+/** The state of a session from its events. Every part is bounded, because a session may live for weeks. */
 export interface History {
   lastEvent: number
   plan: PlanItem[] | undefined
-  /** Steps that were done in any of the agent's plans, in the order they were. */
+  /** Steps that were done in any of the agent's plans, in order. */
   completed: string[]
   decisions: KeyDecision[]
-  /** Paths that a tool wrote to, from the project's directory, the latest last. */
+  /** Paths that a tool wrote to, relative to the project, the latest last. */
   written: string[]
-  /** Older ones that gave way. */
+  /** Counts of older entries that were dropped. */
   dropped: Checkpoint['dropped']
-  /** The last words of turns, and what was said since. */
-  said: string[]
-  /** Calls that were asked for and have not come back. */
+  /** The answers of turns, and the agent's messages since. */
+  messages: string[]
+  /** Calls that were requested and have no result yet. */
   open: string[]
 }
 
@@ -38,11 +38,11 @@ const KINDS: EventKind[] = [
 
 /** A stored text may have 20,000 characters, so a page takes some megabytes at most. */
 const PAGE = 250
-const MAX = { completed: 500, decisions: 200, written: MAX_FILES, said: 6, open: 500, asked: 200 }
+const MAX = { completed: 500, decisions: 200, written: MAX_FILES, messages: 6, open: 500, asked: 200 }
 
 const WRITERS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
-/** Reads a session's events in pages, on from an earlier checkpoint of it where there is one. */
+/** Reads a session's events in pages, starting after its earlier checkpoint if there is one. */
 export async function readHistory({
   store,
   session,
@@ -56,9 +56,9 @@ export async function readHistory({
   for (;;) {
     const page = await store.events({ subject: session.id, after: reader.lastEvent, kinds: KINDS, limit: PAGE })
     for (const event of page) reader.take(event)
-    // A damaged row is left out of its page, so only an empty page is the end.
+    // A damaged row is left out of its page, so only an empty page means the end.
     if (page.length === 0) return reader.history()
-    // The database answers without leaving this thread: others get their turn here.
+    // The database answers synchronously: this lets other work run.
     await nextTick()
   }
 }
@@ -71,7 +71,7 @@ class HistoryReader {
   readonly #decisions: KeyDecision[]
   readonly #written: Set<string>
   readonly #dropped: Checkpoint['dropped']
-  readonly #said: string[] = []
+  readonly #messages: string[] = []
   readonly #open = new Map<string, { tool: string; target: string; path: string | undefined }>()
   readonly #asked = new Map<string, QuestionItem[]>()
 
@@ -92,16 +92,16 @@ class HistoryReader {
         for (const { text, state } of event.body.items) if (state === 'done') keep(this.#completed, text, MAX.completed)
         return
       case 'agent.said':
-        if (event.body.agent_id === undefined) this.#say(event.body.text)
+        if (event.body.agent_id === undefined) this.#addText(event.body.text)
         return
       case 'turn.ended':
-        if (event.body.outcome === 'completed') this.#say(event.body.text)
+        if (event.body.outcome === 'completed') this.#addText(event.body.text)
         return
       case 'tool.requested':
         keepEntry(this.#open, event.body.call_id, this.#callOf(event.body), MAX.open)
         return
       case 'tool.finished':
-        if (event.body.ok && WRITERS.has(event.body.tool)) this.#write(event.body)
+        if (event.body.ok && WRITERS.has(event.body.tool)) this.#addWritten(event.body)
         this.#open.delete(event.body.call_id)
         return
       case 'question.asked':
@@ -109,14 +109,14 @@ class HistoryReader {
         keepEntry(this.#asked, event.body.call_id, event.body.questions, MAX.asked)
         return
       case 'question.answered':
-        this.#decide(answerDecisions(event.body, this.#asked.get(event.body.call_id) ?? []))
+        this.#addDecisions(answerDecisions(event.body, this.#asked.get(event.body.call_id) ?? []))
         this.#asked.delete(event.body.call_id)
         return
       case 'permission.decided':
-        this.#decide(permissionDecision(event.body))
+        this.#addDecisions(permissionDecision(event.body))
         return
       case 'escalation.answered':
-        this.#decide(escalationDecision(event.body))
+        this.#addDecisions(escalationDecision(event.body))
     }
   }
 
@@ -128,17 +128,17 @@ class HistoryReader {
       decisions: this.#decisions,
       written: [...this.#written],
       dropped: this.#dropped,
-      said: this.#said,
+      messages: this.#messages,
       open: [...this.#open.values()].map(({ tool, target }) => (target === '' ? tool : `${tool} ${target}`)),
     }
   }
 
-  /** The last words of a turn are said once more when it ends. */
-  #say(text: string): void {
-    const words = text.trim()
-    if (words === '' || words === this.#said.at(-1)) return
-    this.#said.push(words)
-    if (this.#said.length > MAX.said) this.#said.shift()
+  /** Skips a repeated text: the last message of a turn comes once more when the turn ends. */
+  #addText(text: string): void {
+    const trimmed = text.trim()
+    if (trimmed === '' || trimmed === this.#messages.at(-1)) return
+    this.#messages.push(trimmed)
+    if (this.#messages.length > MAX.messages) this.#messages.shift()
   }
 
   #callOf({ tool, target, input }: { tool: string; target: string; input: Record<string, unknown> }) {
@@ -146,7 +146,7 @@ class HistoryReader {
     return { tool, target, path: WRITERS.has(tool) && typeof path === 'string' ? path : undefined }
   }
 
-  #write({ call_id, target }: { call_id: string; target: string }): void {
+  #addWritten({ call_id, target }: { call_id: string; target: string }): void {
     const path = this.#open.get(call_id)?.path ?? target
     const inside = isAbsolute(path) ? relative(this.#project, path) : path
     if (inside === '' || inside.startsWith('..') || isAbsolute(inside)) return
@@ -154,16 +154,16 @@ class HistoryReader {
     this.#dropped.files += keep(this.#written, inside, MAX.written)
   }
 
-  #decide(made: KeyDecision[]): void {
-    this.#decisions.push(...made)
-    const over = this.#decisions.length - MAX.decisions
-    if (over <= 0) return
-    this.#decisions.splice(0, over)
-    this.#dropped.decisions += over
+  #addDecisions(added: KeyDecision[]): void {
+    this.#decisions.push(...added)
+    const excess = this.#decisions.length - MAX.decisions
+    if (excess <= 0) return
+    this.#decisions.splice(0, excess)
+    this.#dropped.decisions += excess
   }
 }
 
-/** Adds to the end; the oldest goes where there are too many. */
+/** Adds a value to the end and removes the oldest if there are too many. Returns how many were removed. */
 function keep(set: Set<string>, value: string, max: number): number {
   set.add(value)
   if (set.size <= max) return 0
@@ -184,7 +184,7 @@ function keepEntry<T>(map: Map<string, T>, key: string, value: T, max: number): 
   }
 }
 
-/** What the answers to one call of questions decided, each with what spoke for the chosen option. */
+/** The decisions in the answers to one call, each with the description of the chosen option. */
 function answerDecisions(body: EventBody<'question.answered'>, asked: QuestionItem[]): KeyDecision[] {
   const { answers, declined, by } = body
   if (declined !== undefined) {
@@ -193,29 +193,29 @@ function answerDecisions(body: EventBody<'question.answered'>, asked: QuestionIt
   return Object.entries(answers).map(([question, chosen]) => {
     const labels = [chosen].flat()
     const options = asked.find(item => item.question === question)?.options ?? []
-    const words = options.filter(({ label }) => labels.includes(label)).map(({ description }) => description)
-    const rationale = words.filter(text => text !== '').join('; ') || `the words of ${by}`
+    const reasons = options.filter(({ label }) => labels.includes(label)).map(({ description }) => description)
+    const rationale = reasons.filter(text => text !== '').join('; ') || `the words of ${by}`
     return { question, answer: labels.join(', '), rationale, by }
   })
 }
 
-/** What a person decided about a tool call. What the policy decides is decided the same way again, so it is not kept. */
+/** A person's decision about a tool call. Decisions of the policy are not kept, because the policy decides the same way again. */
 function permissionDecision(body: EventBody<'permission.decided'>): KeyDecision[] {
   const { tool, target, verdict, risk, reason, by } = body
   if (by !== 'human' && by !== 'precedent') return []
-  return [{ question: mayRun(tool, target, risk), answer: ANSWERS[verdict], rationale: reason, by }]
+  return [{ question: describeQuestion(tool, target, risk), answer: ANSWERS[verdict], rationale: reason, by }]
 }
 
-/** What a person said afterwards about a call that nobody could be asked about. An answer to a question is told by its own event. */
+/** A person's later decision about a call that nobody could be asked about. An answer to a question has its own event. */
 function escalationDecision(body: EventBody<'escalation.answered'>): KeyDecision[] {
   const { tool, target, verdict, risk, reason, by } = body
   if (verdict === undefined || tool === 'AskUserQuestion') return []
   const rationale = reason ?? `the decision of ${by}`
-  return [{ question: mayRun(tool, target, risk), answer: ANSWERS[verdict], rationale, by }]
+  return [{ question: describeQuestion(tool, target, risk), answer: ANSWERS[verdict], rationale, by }]
 }
 
 const ANSWERS = { allow: 'allowed', deny: 'denied' } as const
 
-function mayRun(tool: string, target: string, risk: string): string {
+function describeQuestion(tool: string, target: string, risk: string): string {
   return `May it run (${risk} risk): ${tool}${target === '' ? '' : ` ${target}`}`
 }

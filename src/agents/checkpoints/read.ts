@@ -10,32 +10,32 @@ export interface SavedCheckpoint {
   checkpoint: Checkpoint
 }
 
-/** One that is there and cannot be used, and why, for a person. */
+/** A checkpoint that exists but cannot be used, with the problem for a person. */
 export interface BadCheckpoint {
   id: string
   problem: string
 }
 
-/** `good` is the one that was asked for, or the newest that can be used; `bad` those that were passed over for it. */
+/** `good` is the requested checkpoint, or the newest usable one; `bad` are the ones that were skipped. */
 export interface FoundCheckpoint {
   good: SavedCheckpoint | undefined
   bad: BadCheckpoint[]
 }
 
-/** No checkpoint that we write comes near it; a larger file is not ours. */
+/** No checkpoint that we write comes near this size; a larger file is not ours. */
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Every checkpoint of a session, newest first. */
 export async function list(dir: string, sessionId: string): Promise<(SavedCheckpoint | BadCheckpoint)[]> {
   const all: (SavedCheckpoint | BadCheckpoint)[] = []
   for (const id of await idsOf(dir, sessionId)) {
-    const found = await readOne(dir, sessionId, id)
-    if (found) all.push(found)
+    const checkpoint = await readOne(dir, sessionId, id)
+    if (checkpoint) all.push(checkpoint)
   }
   return all
 }
 
-/** One checkpoint of a session by its id (or a beginning of it that fits one only), or the newest that can be used. */
+/** A checkpoint of a session by its id (or by a unique beginning of it), or the newest usable one. */
 export async function read(dir: string, sessionId: string, id?: string): Promise<FoundCheckpoint> {
   const bad: BadCheckpoint[] = []
   for (const candidate of matching(await idsOf(dir, sessionId), id)) {
@@ -52,12 +52,12 @@ function matching(ids: string[], wanted: string | undefined): string[] {
   return near.length === 1 ? near : []
 }
 
-/** A session's id is part of a path here, so one that could lead elsewhere names nothing. */
+/** A session's id is part of a path here, so an id that could lead elsewhere matches nothing. */
 async function idsOf(dir: string, sessionId: string): Promise<string[]> {
   return /^[\w-]+$/.test(sessionId) ? listCheckpointIds(join(dir, sessionId)) : []
 }
 
-/** Nothing where it went away meanwhile. */
+/** Undefined if the file was removed meanwhile. */
 async function readOne(
   dir: string,
   sessionId: string,
@@ -68,7 +68,7 @@ async function readOne(
     await using handle = await open(join(dir, sessionId, `${id}.json`), 'r')
     const { size } = await handle.stat()
     if (size > MAX_BYTES) return { id, problem: `it is too large (${size} bytes)` }
-    return understood(id, sessionId, await handle.readFile('utf8'))
+    return parseCheckpoint(id, sessionId, await handle.readFile('utf8'))
   } catch (thrown) {
     const { code, message } = thrown as NodeJS.ErrnoException
     return code === 'ENOENT' ? undefined : { id, problem: `it cannot be read (${code ?? message})` }
@@ -77,8 +77,8 @@ async function readOne(
 
 const Versioned = z.object({ version: z.number() })
 
-function understood(id: string, sessionId: string, text: string): SavedCheckpoint | BadCheckpoint {
-  const value = parsed(text)
+function parseCheckpoint(id: string, sessionId: string, text: string): SavedCheckpoint | BadCheckpoint {
+  const value = parseJson(text)
   if (value === undefined) return { id, problem: 'it is damaged (not whole JSON)' }
   const version = Versioned.safeParse(value).data?.version
   if (version !== undefined && version > CHECKPOINT_VERSION) {
@@ -90,7 +90,7 @@ function understood(id: string, sessionId: string, text: string): SavedCheckpoin
   return { id, checkpoint: data }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -98,7 +98,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The checkpoint a person means: by its id, a beginning of it that fits one only, or `latest`. Throws where there is none. */
+/** The checkpoint a person means: by its id, a unique beginning of it, or `latest`. Throws if there is none. */
 export async function find(dir: string, sessionId: string, ref: string): Promise<SavedCheckpoint> {
   const { good, bad } = await read(dir, sessionId, ref === 'latest' ? undefined : ref)
   if (good) return good

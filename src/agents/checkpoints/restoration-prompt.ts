@@ -3,13 +3,13 @@ import { type Checkpoint, type CheckpointReason, type FileChange, isBegun } from
 export interface Restoration {
   /** Files that changed since the checkpoint. */
   changed: FileChange[]
-  /** `essentials` goes beside the vendor's own memory of the conversation, `full` stands in for it. */
+  /** `essentials` complements the vendor's own memory of the conversation, `full` replaces it. */
   mode: 'full' | 'essentials'
-  /** Another agent did it: whoever reads this has never seen the project. */
+  /** Another agent did the work: the reader has never seen the project. */
   handed?: boolean | undefined
 }
 
-/** How much of each part is told: characters of a text, entries of a list, characters of an entry. */
+/** The most of each part: characters of a text, entries of a list, characters of an entry. */
 interface Caps {
   task: number
   summary: number
@@ -24,9 +24,9 @@ const CAPS: Record<Restoration['mode'], Caps> = {
 }
 
 /**
- * What an agent is told so that it goes on as if nothing had happened. What was recorded stands on lines that begin with
- * `| ` or in quotation marks, so that no file name and no words of an agent can pose as ours; each part is capped, and
- * what was dropped is said.
+ * The prompt that lets an agent go on as if nothing had happened. Recorded text is on lines that begin with `| ` or in quotation
+ * marks, so that no file name and no text of an agent can pose as ours; each part is capped, and the prompt says what was
+ * dropped.
  */
 export function restorationPrompt(checkpoint: Checkpoint, { changed, mode, handed }: Restoration): string {
   const caps = CAPS[mode]
@@ -110,28 +110,29 @@ function changedFiles(changed: FileChange[], entries: { max: number; each: numbe
   return [`Files changed by somebody else meanwhile (read them again before you edit them):\n${lines}`]
 }
 
-/** What ends a line for some reader, so that no recorded text can begin a line of its own. */
+/** Everything that some reader takes for a line end, so that no recorded text can begin a line of its own. */
 const LINE_ENDS = /\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]/g
-/** Control characters, marks that turn the direction of text and characters that take no room. */
-const UNSEEN = /[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
+/** Control characters, marks that change the direction of text, and characters without width. */
+const INVISIBLE =
+  /[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu
 
-/** Text of several lines, each behind `| `; what is over the cap is said. */
+/** Text of several lines, each after `| `; a note says how much is left out. */
 export function quoteBlock(text: string, max: number): string {
   const kept = cutAt(text, max)
   const lines = kept.replace(LINE_ENDS, '\n').split('\n')
   const dropped = text.length - kept.length
   const note = dropped > 0 ? [`(${dropped} more characters are left out)`] : []
-  return [...lines.map(line => `| ${visible(line, '\t')}`), ...note].join('\n')
+  return [...lines.map(line => `| ${escapeInvisible(line, '\t')}`), ...note].join('\n')
 }
 
-/** Text on one line in quotation marks, as JSON writes it; what is over the cap is said. */
+/** Text on one line in quotation marks, as JSON writes it; a note says how much is left out. */
 export function quoteLine(text: string, max: number): string {
   const kept = cutAt(text, max)
-  const words = visible(JSON.stringify(kept))
-  return kept.length === text.length ? words : `${words} (${text.length - kept.length} more characters are left out)`
+  const quoted = escapeInvisible(JSON.stringify(kept))
+  return kept.length === text.length ? quoted : `${quoted} (${text.length - kept.length} more characters are left out)`
 }
 
-/** A list of one line each; of what is over the cap, the number is said. */
+/** A list with one line per item; a note says how many are left out. */
 export function quoteList<T>(
   items: T[],
   { max, each, newest = false }: { max: number; each: number; newest?: boolean },
@@ -144,15 +145,15 @@ export function quoteList<T>(
   return [...shown.map(item => `- ${draw(item)}`), ...note].join('\n')
 }
 
-/** Does not cut a character in two. */
+/** Cuts a text without splitting a character. */
 function cutAt(text: string, max: number): string {
   if (text.length <= max) return text
   const end = /[\ud800-\udbff]/.test(text.charAt(max - 1)) ? max - 1 : max
   return text.slice(0, Math.max(0, end))
 }
 
-function visible(text: string, except = ''): string {
+function escapeInvisible(text: string, except = ''): string {
   return text
     .toWellFormed()
-    .replace(UNSEEN, char => (char === except ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`))
+    .replace(INVISIBLE, char => (char === except ? char : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`))
 }

@@ -5,7 +5,7 @@ import { secretId } from '../../base/ids.ts'
 import { redact, redactText, redactValues } from '../../base/redact.ts'
 import type { Checkpoint } from '../../domain/checkpoint.ts'
 
-/** A month of half-hourly ones, and what people did besides; the oldest go first. */
+/** A month of half-hourly checkpoints, and some that people caused; the oldest are removed first. */
 const MAX_PER_SESSION = 1_500
 
 export interface SaveOptions {
@@ -14,13 +14,13 @@ export interface SaveOptions {
 }
 
 /**
- * Writes a checkpoint to `<dir>/<session id>/<id>.json` and gives its id. Whoever reads sees all of it or nothing, also
- * after a power cut; what fails half-way (a full disk) leaves nothing behind that counts.
+ * Writes a checkpoint to `<dir>/<session id>/<id>.json` and returns its id. A reader sees all of it or nothing, even after a
+ * power cut; a save that fails half-way (full disk) leaves no checkpoint behind.
  */
 export async function save(dir: string, checkpoint: Checkpoint, { hidden = [] }: SaveOptions = {}): Promise<string> {
   const folder = join(dir, checkpoint.session_id)
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (made !== undefined) await syncFolder(dirname(folder))
+  const firstCreated = await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (firstCreated !== undefined) await syncFolder(dirname(folder))
   const fresh = join(folder, `.${secretId(9)}.tmp`)
   try {
     crashPoint('checkpoint.before-write')
@@ -37,14 +37,14 @@ export async function save(dir: string, checkpoint: Checkpoint, { hidden = [] }:
 }
 
 /**
- * Everything but the names of files has what looks like a secret taken out. A name must stay as it is, or its file would
- * seem to be gone; one that holds a secret of the session is left out.
+ * Removes what looks like a secret from everything but the names of files. A name must stay as it is, or its file would seem to
+ * be gone; a name that holds a secret of the session is left out.
  */
 function withoutSecrets(checkpoint: Checkpoint, hidden: string[]): Checkpoint {
-  const { modified_files, vendor_id, project_path, ...words } = checkpoint
+  const { modified_files, vendor_id, project_path, ...rest } = checkpoint
   const isHarmless = ({ path }: { path: string }) => redactValues(path, hidden) === path
   return {
-    ...(redact(words, hidden) as Omit<Checkpoint, 'modified_files' | 'vendor_id' | 'project_path'>),
+    ...(redact(rest, hidden) as Omit<Checkpoint, 'modified_files' | 'vendor_id' | 'project_path'>),
     project_path,
     vendor_id: vendor_id === null ? null : redactText(vendor_id, hidden),
     modified_files: modified_files.filter(isHarmless),
@@ -57,7 +57,7 @@ async function writeSynced(file: string, text: string): Promise<void> {
   await handle.sync()
 }
 
-/** Gives the file its name. `link` refuses a name that is taken, so of two in one millisecond none replaces the other. */
+/** Gives the file its name. `link` refuses an existing name, so two checkpoints in one millisecond do not replace each other. */
 async function publish(fresh: string, folder: string, timestamp: number): Promise<string> {
   for (let nth = 0; ; nth++) {
     const id = checkpointId(timestamp, nth)
@@ -95,20 +95,20 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 export interface PruneOptions {
-  /** How long one is kept: `data.checkpoint_retention_days`. */
+  /** How long a checkpoint is kept: `data.checkpoint_retention_days`. */
   days: number
-  /** Bytes that all may take together; the oldest go first. */
+  /** Bytes for all checkpoints together; the oldest are removed first. */
   maxBytes?: number
   now: number
-  /** Whether the newest one of a session stays whatever its age: true for a session that is not over. */
+  /** Whether the newest checkpoint of a session stays whatever its age: true for a session that is not over. */
   keepLast(sessionId: string): boolean | Promise<boolean>
 }
 
 const DAY_MS = 24 * 60 * 60_000
-/** What a crash in the middle of a save left; no save takes an hour. */
+/** A temporary file of this age is left from a crash: no save takes an hour. */
 const STALE_MS = 60 * 60_000
 
-/** Removes checkpoints that are older than they are kept, and what broken saves left. Gives how many were removed. */
+/** Removes checkpoints that are too old, and leftovers of broken saves. Returns how many checkpoints were removed. */
 export async function prune(dir: string, { days, maxBytes, now, keepLast }: PruneOptions): Promise<number> {
   let removed = maxBytes === undefined ? 0 : await pruneBySize(dir, maxBytes, keepLast)
   for (const folder of await foldersIn(dir)) {
@@ -116,19 +116,19 @@ export async function prune(dir: string, { days, maxBytes, now, keepLast }: Prun
     const ids = await listCheckpointIds(path)
     const [newest] = ids
     const old = ids.filter(id => checkpointTime(id) < now - days * DAY_MS)
-    const spared = old.length > 0 && newest !== undefined && (await keepLast(folder)) ? newest : undefined
+    const kept = old.length > 0 && newest !== undefined && (await keepLast(folder)) ? newest : undefined
     for (const id of old) {
-      if (id === spared) continue
+      if (id === kept) continue
       await rm(join(path, `${id}.json`), { force: true })
       removed += 1
     }
     await removeStale(path, now)
-    await rmdir(path).catch(() => undefined) // not empty: the rule
+    await rmdir(path).catch(() => undefined) // usually it is not empty
   }
   return removed
 }
 
-/** The newest of a session is the last to go, and stays where the session is not over. */
+/** The newest checkpoint of a session is removed last, and stays if the session is not over. */
 async function pruneBySize(dir: string, maxBytes: number, keepLast: PruneOptions['keepLast']): Promise<number> {
   const all: { path: string; session: string; time: number; bytes: number; isNewest: boolean }[] = []
   for (const session of await foldersIn(dir)) {
@@ -141,11 +141,11 @@ async function pruneBySize(dir: string, maxBytes: number, keepLast: PruneOptions
   }
   let total = all.reduce((sum, { bytes }) => sum + bytes, 0)
   let removed = 0
-  for (const one of all.toSorted((a, b) => Number(a.isNewest) - Number(b.isNewest) || a.time - b.time)) {
+  for (const checkpoint of all.toSorted((a, b) => Number(a.isNewest) - Number(b.isNewest) || a.time - b.time)) {
     if (total <= maxBytes) break
-    if (one.isNewest && (await keepLast(one.session))) continue
-    await rm(one.path, { force: true })
-    total -= one.bytes
+    if (checkpoint.isNewest && (await keepLast(checkpoint.session))) continue
+    await rm(checkpoint.path, { force: true })
+    total -= checkpoint.bytes
     removed += 1
   }
   return removed
@@ -162,15 +162,15 @@ async function foldersIn(dir: string): Promise<string[]> {
 async function removeStale(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!/^\..+\.tmp$/.test(name)) continue
-    const found = await lstat(join(folder, name)).catch(() => undefined)
-    if (found && found.mtimeMs < now - STALE_MS) await rm(join(folder, name), { force: true })
+    const stats = await lstat(join(folder, name)).catch(() => undefined)
+    if (stats && stats.mtimeMs < now - STALE_MS) await rm(join(folder, name), { force: true })
   }
 }
 
-/** `2026-01-13T12-00-01.123Z`, then `…-2` for a second one in the same millisecond. Also the only shape that is looked up. */
+/** `2026-01-13T12-00-01.123Z`, then `…-2` for a second checkpoint in the same millisecond. No other names are read. */
 const ID = /^\d{4,6}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z(-\d{1,4})?$/
 
-/** The name of the nth checkpoint of a moment. */
+/** The id of the nth checkpoint of a moment. */
 export function checkpointId(timestamp: number, nth: number): string {
   const time = new Date(timestamp).toISOString().replaceAll(':', '-')
   return nth === 0 ? time : `${time}-${nth + 1}`
@@ -180,13 +180,13 @@ export function isCheckpointId(text: string): boolean {
   return ID.test(text)
 }
 
-/** The time an id was made for, in milliseconds. */
+/** The time of a checkpoint id, in milliseconds. */
 function checkpointTime(id: string): number {
   const [day = '', time = ''] = id.replace(/Z.*$/, 'Z').split('T')
   return Date.parse(`${day}T${time.replace('-', ':').replace('-', ':')}`)
 }
 
-/** Ids of the checkpoints in a session's folder, newest first; none where there is no folder. */
+/** Ids of the checkpoints in a session's folder, newest first; none if there is no folder. */
 export async function listCheckpointIds(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(thrown => {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return []

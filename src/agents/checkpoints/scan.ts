@@ -17,39 +17,39 @@ export interface ScanLimits {
 }
 
 export interface ScannedFile {
-  /** From the project's directory. */
+  /** Relative to the project's directory. */
   path: string
   changedAt: number
-  /** It was not there before that time. */
+  /** The file was created since that time. */
   isNew: boolean
 }
 
-/** `complete` is false where a bound was met, or something could not be read: there may be more. */
+/** `complete` is false when a limit was reached or something could not be read: there may be more. */
 export interface ScanResult {
   files: ScannedFile[]
   complete: boolean
 }
 
-/** A second and a half is what a person who pauses a session does not notice; an idle disk reads some 100,000 entries in it. */
+/** A person who pauses a session does not notice a second and a half; an idle disk reads some 100,000 entries in that time. */
 const SCAN_LIMITS: ScanLimits = { entries: 50_000, found: 2_000, ms: 1_500 }
 
-/** Folders that hold history, downloads or products: what changes there was made from something else that is looked at. */
+/** Folders with history, downloads or build products: changes there come from other files that are scanned. */
 const SKIPPED = new Set(
   `.git .hg .svn .jj .perpetualcc node_modules bower_components .pnpm-store .yarn .venv venv __pycache__ .tox .nox
    .mypy_cache .pytest_cache .ruff_cache .gradle .cache .next .nuxt .svelte-kit .turbo .parcel-cache .terraform
    dist build out target coverage .nyc_output DerivedData Pods`.split(/\s+/),
 )
 
-/** File systems stamp by a clock that ticks every few milliseconds: a file may seem older than what was written before it. */
+/** File systems use a clock that ticks every few milliseconds: a file may seem older than an earlier write. */
 const TICK_MS = 10
 
-/** Asked of the system at once: it answers four at a time, and a queue of some keeps it busy. */
+/** How many files are read at once: the system handles four at a time, and a queue keeps it busy. */
 const AT_ONCE = 64
 
 /**
- * Files of a project that changed since a time, for what commands changed and no tool call tells of. Looked at by the time
- * the system set (ctime), which `tar`, `cp -p` and `touch -d` cannot set back. Git is not asked: a repository's own
- * settings can make it run programs. Links are named, never followed; wide before deep, so that a bound cuts the depths.
+ * Files of a project that changed since a time, to find changes of commands that no tool call reports. Compared is the time that
+ * the system sets (ctime), which `tar`, `cp -p` and `touch -d` cannot set back. Git is not used: a repository's own settings can
+ * make it run programs. Links are listed, never followed; the scan is breadth-first, so that a limit cuts off the depths.
  */
 export async function scanChanged({ project, since, limits = SCAN_LIMITS, signal }: ScanInput): Promise<ScanResult> {
   const from = since - TICK_MS
@@ -67,14 +67,14 @@ export async function scanChanged({ project, since, limits = SCAN_LIMITS, signal
         for (const { entry, path } of inside) {
           if (entry.isDirectory() && !SKIPPED.has(entry.name)) folders.push(path)
         }
-        const looked = inside.filter(({ entry }) => entry.isFile() || entry.isSymbolicLink())
-        const found = await Promise.all(looked.map(({ path }) => lookAt(join(project, path), path, from)))
-        if (found.includes(undefined)) complete = false
-        files.push(...found.filter(file => file !== undefined).filter(({ changedAt }) => changedAt >= from))
+        const candidates = inside.filter(({ entry }) => entry.isFile() || entry.isSymbolicLink())
+        const scanned = await Promise.all(candidates.map(({ path }) => readTimes(join(project, path), path, from)))
+        if (scanned.includes(undefined)) complete = false
+        files.push(...scanned.filter(file => file !== undefined).filter(({ changedAt }) => changedAt >= from))
         if (files.length > limits.found) return { files: files.slice(0, limits.found), complete: false }
       }
     } catch {
-      complete = false // gone meanwhile, or not ours to read: the rest is still worth having
+      complete = false // removed meanwhile, or not readable: the rest is still useful
     }
   }
   return { files, complete }
@@ -91,8 +91,8 @@ async function* inBatches(entries: AsyncIterable<Dirent>): AsyncGenerator<Dirent
   if (batch.length > 0) yield batch
 }
 
-/** Nothing where the file went away meanwhile, or has a name that cannot be written as text. */
-async function lookAt(file: string, path: string, from: number): Promise<ScannedFile | undefined> {
+/** Undefined if the file was removed meanwhile, or has a name that is not valid text. */
+async function readTimes(file: string, path: string, from: number): Promise<ScannedFile | undefined> {
   try {
     const { ctimeMs, birthtimeMs } = await lstat(file)
     return { path, changedAt: ctimeMs, isNew: birthtimeMs >= from }

@@ -12,15 +12,15 @@ import { type AgentClock, type ClaudeTurnEnded, LimitRecords, turnEnded } from '
 import { ClaudeTranslator, toolName } from './translator.ts'
 
 /**
- * Where one conversation stands, told by the vendor's messages and by what we did to it. Live sessions and replays both go
- * through here, so a recording gives the events of the day it was made.
+ * The state of one conversation, derived from the vendor's messages and from what we did to it. Live sessions and replays both
+ * go through here, so a recording gives the same events as on the day it was made.
  *
- * A turn is owed from the prompt on and ends once. Its end is held back until the agent says that it is idle: two results
- * may come for one turn, and a prompt that was queued meanwhile starts the next turn without an idle in between.
+ * From the prompt on, the end of a turn is owed, and it is reported once. It is held back until the agent says that it is idle:
+ * two results may come for one turn, and a prompt that was queued meanwhile starts the next turn without an idle in between.
  */
 export class ClaudeConversation {
   vendorId: string | undefined
-  /** A call was put off: the process is of no more use. */
+  /** A call was deferred: the process is of no more use. */
   parked = false
   readonly #resumed: boolean
   readonly #translator: ClaudeTranslator
@@ -31,13 +31,13 @@ export class ClaudeConversation {
   #interrupting = false
   #apiError: string | undefined
   #compacted = false
-  #at: 'start' | 'parked call' | 'work' = 'start'
+  #progress: 'start' | 'parked call' | 'work' = 'start'
   #gaveUp: Pick<Request, 'callId' | 'tool'> | undefined
   #refused: Failure | undefined
   #held: ClaudeTurnEnded | undefined
   #failedStart: Failure | undefined
 
-  constructor({ resumed, vendorId, now = Date.now, tz }: Beginning) {
+  constructor({ resumed, vendorId, now = Date.now, tz }: ConversationOptions) {
     this.#resumed = resumed
     this.#translator = new ClaudeTranslator({ resumed })
     this.#limits = new LimitRecords({ now, tz })
@@ -48,9 +48,9 @@ export class ClaudeConversation {
     return this.#turnOwed && this.#held === undefined
   }
 
-  /** How far it has come since it was opened: nothing was heard yet, a call that was put off is at work, or the model spoke. */
-  get at(): 'start' | 'parked call' | 'work' {
-    return this.#at
+  /** Progress since the session was opened: nothing has arrived yet, a deferred call is being offered again, or the model has answered. */
+  get progress(): 'start' | 'parked call' | 'work' {
+    return this.#progress
   }
 
   prompted(): void {
@@ -65,26 +65,26 @@ export class ClaudeConversation {
     this.#interrupting = true
   }
 
-  /** A call waits for a person and is not offered again: the end of this turn is for that. */
+  /** A call waits for a person and will not be offered again: this turn ends because of it. */
   gaveUp({ callId, tool }: Request): void {
     this.#gaveUp ??= { callId, tool }
   }
 
-  /** What the conversation had spent before this session, as the vendor tells it. */
-  spentBefore(raw: unknown): void {
+  /** Sets what the conversation had spent before this session, as the vendor reports it. */
+  setPast(raw: unknown): void {
     const past = readPastSpending(raw)
     if (past) this.#translator.setPast(past)
   }
 
-  /** What it has cost so far, as the vendor tells it within a turn. */
-  costs(raw: unknown): SessionEvent[] {
+  /** The cost so far, as the vendor reports it within a turn. */
+  readCost(raw: unknown): SessionEvent[] {
     const spent = readPastSpending(raw)
     return spent && this.running ? this.#translator.cost(spent.total_cost_usd) : []
   }
 
-  /** A call wants to happen. */
+  /** The agent asked for permission to make a call. */
   called({ callId, tool, input, agentId }: Request): SessionEvent[] {
-    if (this.#at === 'start') this.#at = 'parked call'
+    if (this.#progress === 'start') this.#progress = 'parked call'
     return this.#translator.call(callId, { tool: toolName(tool), input }, agentId === undefined ? {} : { agentId })
   }
 
@@ -93,7 +93,7 @@ export class ClaudeConversation {
     return message ? this.#take(message) : []
   }
 
-  /** The last events: what a turn still owes, then `ended`. `failure` says why the agent went by itself. */
+  /** The last events: the end of a turn that is still owed, then `ended`. `failure` says why the agent went by itself. */
   end({ by, failure }: { by: 'owner' | 'agent'; failure?: Failure | undefined }): SessionEvent[] {
     const events: SessionEvent[] = this.#flush()
     const cause = this.#failedStart ?? failure
@@ -125,9 +125,9 @@ export class ClaudeConversation {
     }
   }
 
-  /** What a subagent meets is told to the agent that sent it, and is no failure of the turn. */
+  /** An error of a subagent is reported to the agent that started it, and is no failure of the turn. */
   #assistant(message: Assistant): SessionEvent[] {
-    this.#at = 'work'
+    this.#progress = 'work'
     if (isMain(message)) {
       this.#limits.assistant(message)
       this.#apiError = findApiError(message)
@@ -142,7 +142,7 @@ export class ClaudeConversation {
       return message.state === 'idle' ? this.#flush() : []
     }
     if (message.subtype === 'status' && message.compact_result === 'success') this.#compacted = true
-    if (message.subtype !== 'init') return this.#trouble(this.#translator.system(message))
+    if (message.subtype !== 'init') return this.#noteRefusedLogin(this.#translator.system(message))
     const events: SessionEvent[] = this.#flush()
     this.#turnOwed = true
     if (this.#started && this.vendorId === message.session_id) return events
@@ -182,8 +182,8 @@ export class ClaudeConversation {
     return [...events, ...this.#translator.result(result)]
   }
 
-  /** A login that is refused stays refused, however often it is tried. */
-  #trouble(events: SessionEvent[]): SessionEvent[] {
+  /** A refused login stays refused, however often it is tried. */
+  #noteRefusedLogin(events: SessionEvent[]): SessionEvent[] {
     for (const event of events)
       if (event.kind === 'retry' && event.failure.kind === 'auth') this.#refused = event.failure
     return events
@@ -206,7 +206,7 @@ export class ClaudeConversation {
   }
 }
 
-interface Beginning extends Partial<AgentClock> {
+interface ConversationOptions extends Partial<AgentClock> {
   resumed: boolean
   vendorId?: string | undefined
 }
@@ -215,12 +215,12 @@ function isMain({ agent_id, parent_tool_use_id }: Assistant): boolean {
   return agent_id === undefined && !parent_tool_use_id
 }
 
-/** A call put off in a batch can give a second result for the same turn. */
+/** A call that was deferred in a batch can give a second result for the same turn. */
 function belongTogether(first: ClaudeTurnEnded, second: ClaudeTurnEnded): boolean {
   return first.outcome === 'parked' || second.outcome === 'parked'
 }
 
-/** An error before the agent has introduced itself. Of a resume it means that there is no such conversation, unless it says another cause. */
+/** An error before the agent has introduced itself. After a resume it means that there is no such conversation, unless the agent names another cause. */
 function startFailure(result: Result, resumed: boolean): Failure {
   const message = result.errors?.join('; ') || result.result || 'the agent did not start'
   const isUnknown = resumed && result.startup_failure_reason === undefined

@@ -19,10 +19,10 @@ import { ClaudeOwnTools } from './own-tools.ts'
 import { readTranscriptState } from './past-sessions.ts'
 import { type ClaudeProcess, ClaudeSession } from './session.ts'
 
-/** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
+/** A person at a terminal may be away for a while; the caller's own asks decide sooner when to park. */
 const ASK_DEADLINE_MS = 60 * 60_000
 const WARM_FOR_MS = 5 * 60_000
-/** A parked call is offered again within a second of the start, on a crowded machine in some. */
+/** A parked call is offered again within a second of the start, or within a few seconds on a busy machine. */
 const REOFFER_MS = 30_000
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -42,11 +42,11 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
     })
     const own = new ClaudeOwnTools(open.ownTools ?? [])
     const options = optionsFor(open, { gate, agent, own, executable: executable(), appendPrompt })
-    return { seat: { gate, agent, own, askDeadlineMs, reofferMs }, options }
+    return { process: { gate, agent, own, askDeadlineMs, reofferMs }, options }
   }
   const cold = (open: OpenSession) => {
-    const { seat, options } = prepare(open)
-    return { ...seat, query: (prompt: Parameters<typeof query>[0]['prompt']) => query({ prompt, options }) }
+    const { process, options } = prepare(open)
+    return { ...process, query: (prompt: Parameters<typeof query>[0]['prompt']) => query({ prompt, options }) }
   }
   return {
     agent: 'claude',
@@ -57,7 +57,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
       log(`session ${open.id}: ${warm ? 'takes a warm process' : 'starts cold'} (${guard.level(open.isolation)})`)
       return new ClaudeSession(open, warm ?? cold(open))
     },
-    // A call that was put off is offered as soon as there is a process, and nobody would be there to answer it.
+    // A deferred call is offered as soon as there is a process, and nobody would be there to answer it.
     warm: async open => (answersParked(open) ? undefined : pool.add(open, () => prepare(open))),
     cool: open => pool.remove(open),
     close: () => pool.close(),
@@ -68,35 +68,35 @@ function answersParked({ prompt, resume }: OpenSession): boolean {
   return resume !== undefined && prompt === undefined
 }
 
-/** The vendor's library would look for it at every start, in a report on the whole process that takes 15 ms to write. */
+/** Finds the program once. The vendor's library would search at every start, through a process report that takes 15 ms to write. */
 function programOnce(executable: string | undefined): () => string | undefined {
-  let found = executable
+  let program = executable
   return () => {
     try {
-      found ??= bundledProgram()
+      program ??= bundledProgram()
     } catch {
-      // It looks for itself, and tells what is missing.
+      // The library searches by itself and reports what is missing.
     }
-    return found
+    return program
   }
 }
 
-/** A seat whose process is started ahead of its session. */
+/** A process that is started ahead of its session. */
 interface WarmProcess {
-  seat: Omit<ClaudeProcess, 'query'>
+  process: Omit<ClaudeProcess, 'query'>
   starting: Promise<WarmStart | undefined>
   timer: NodeJS.Timeout
 }
 
 /**
- * Processes that were started before their task is known to be next, one for each environment and options. One that
- * nobody takes in time is ended, because it holds 170 MB; one that died is not handed out.
+ * Processes that were started before their session is needed, one for each environment and set of options. A process that
+ * nobody takes in time is ended, because it holds 170 MB; a process that died is not handed out.
  */
 class WarmPool {
   readonly #waiting = new Map<string, WarmProcess>()
-  /** With the marker of each: what is started with the same one must wait, or the sweep would take it along. */
+  /** Ending processes with their markers: a new process with the same marker must wait, or the sweep would end it too. */
   readonly #ending = new Map<Promise<void>, string>()
-  /** Folders that no process takes on after its start. */
+  /** Folders that a process refuses to switch to after its start. */
   readonly #refusing = new Set<string>()
   readonly #keepMs: number
   #closed = false
@@ -105,22 +105,25 @@ class WarmPool {
     this.#keepMs = keepMs
   }
 
-  /** Starts a process unless one waits already; resolves when it is ready. A start that fails is the cold start's to tell. */
-  async add(open: OpenSession, prepare: () => { seat: Omit<ClaudeProcess, 'query'>; options: Options }): Promise<void> {
+  /** Starts a process unless one waits already; resolves when it is ready. A failed start is reported by the cold start that follows. */
+  async add(
+    open: OpenSession,
+    prepare: () => { process: Omit<ClaudeProcess, 'query'>; options: Options },
+  ): Promise<void> {
     const key = keyOf(open)
-    // Not a step later than it must: whoever calls it off in the same breath finds it.
+    // No needless `await` here: a `remove` right after this call must find the process in the map.
     if (this.#isEnding(open.marker)) await this.#gone(open.marker)
     if (this.#closed || this.#waiting.has(key) || this.#refusing.has(open.cwd)) return
-    const { seat, options } = prepare()
-    const starting = startWarm(options, { seat, refused: () => this.#refusing.add(open.cwd) }).catch(() => undefined)
+    const { process, options } = prepare()
+    const starting = startWarm(options, { process, refused: () => this.#refusing.add(open.cwd) }).catch(() => undefined)
     const timer = setTimeout(() => this.#discard(key), this.#keepMs).unref()
-    this.#waiting.set(key, { seat, starting, timer })
+    this.#waiting.set(key, { process, starting, timer })
     if (!(await starting)) await this.#discard(key)
   }
 
   /**
-   * The waiting process that fits, if it is alive. One with the same marker that does not fit is ended first: its end sweeps
-   * everything that carries the marker, and that would be the new session's process too.
+   * The waiting process that fits, if it is alive. A process with the same marker that does not fit is ended first: its end
+   * sweeps everything that carries the marker, which would include the new session's process.
    */
   async take(open: OpenSession): Promise<ClaudeProcess | undefined> {
     const key = keyOf(open)
@@ -131,18 +134,18 @@ class WarmPool {
     if (!warm) return undefined
     clearTimeout(warm.timer)
     const ready = await warm.starting
-    if (ready && warm.seat.agent.alive) return { ...warm.seat, query: prompts => ready.query(prompts, open.cwd) }
+    if (ready && warm.process.agent.alive) return { ...warm.process, query: prompts => ready.query(prompts, open.cwd) }
     await this.#end(warm)
     return undefined
   }
 
-  /** Ends the one that waits for these options, and whatever else was started for the same session. */
+  /** Ends the process that waits for these options, and all others started for the same session. */
   async remove(open: OpenSession): Promise<void> {
     await this.#discard(keyOf(open))
     await this.#discardMarked(open.marker)
   }
 
-  /** Ends all that wait; resolves when they are gone. */
+  /** Ends all waiting processes; resolves when they are gone. */
   async close(): Promise<void> {
     this.#closed = true
     for (const key of [...this.#waiting.keys()]) void this.#discard(key)
@@ -150,16 +153,16 @@ class WarmPool {
   }
 
   #isEnding(marker: string | undefined): boolean {
-    return [...this.#ending.values()].some(of => of === marker)
+    return [...this.#ending.values()].some(its => its === marker)
   }
 
   async #gone(marker: string | undefined): Promise<void> {
-    await Promise.all([...this.#ending].map(([ended, of]) => (of === marker ? ended : undefined)))
+    await Promise.all([...this.#ending].map(([ended, its]) => (its === marker ? ended : undefined)))
   }
 
   async #discardMarked(marker: string | undefined): Promise<void> {
-    for (const [key, { seat }] of this.#waiting) {
-      if (seat.agent.marker.value === marker) await this.#discard(key)
+    for (const [key, { process }] of this.#waiting) {
+      if (process.agent.marker.value === marker) await this.#discard(key)
     }
   }
 
@@ -169,22 +172,22 @@ class WarmPool {
     if (warm) await this.#end(warm)
   }
 
-  #end({ seat, starting, timer }: WarmProcess): Promise<void> {
+  #end({ process, starting, timer }: WarmProcess): Promise<void> {
     clearTimeout(timer)
-    seat.gate.close()
-    const ended = seat.agent
+    process.gate.close()
+    const ended = process.agent
       .end()
       .then(() => starting)
       .then(ready => ready?.close())
-      // One that will not die is the guardian's to report; the pool must not fail for it.
+      // The guardian reports a process that will not die; the pool must not fail because of it.
       .catch(() => undefined)
       .finally(() => this.#ending.delete(ended))
-    this.#ending.set(ended, seat.agent.marker.value)
+    this.#ending.set(ended, process.agent.marker.value)
     return ended
   }
 }
 
-/** All that is fixed when the process starts, which the folder is not, but of a conversation that is resumed. Hashed: it holds secrets. */
+/** Everything that is fixed when the process starts. The folder is fixed only for a resumed conversation. Hashed, because it holds secrets. */
 function keyOf(open: OpenSession): string {
   const { id: _id, prompt: _prompt, mayBegin: _mayBegin, asks: _asks, record: _record, env, ...fixed } = open
   return createHash('sha256')
@@ -192,18 +195,18 @@ function keyOf(open: OpenSession): string {
     .digest('hex')
 }
 
-/** What is not said is the same as what is said to be nothing. */
-function sorted(of: Record<string, unknown>): [string, unknown][] {
-  return Object.entries(of)
+/** A missing key counts the same as `undefined`. */
+function sorted(record: Record<string, unknown>): [string, unknown][] {
+  return Object.entries(record)
     .filter(([, value]) => value !== undefined)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
 /** A process that was started ahead of its session. */
 interface WarmStart {
-  /** Takes it for a session in a folder, which may be another one than it was started for. */
+  /** Uses the process for a session in a folder, which may differ from the one it was started for. */
   query(prompts: PromptStream, cwd: string): ReturnType<ClaudeProcess['query']>
-  /** Lets go of what the vendor's library holds; the process itself is its guardian's. */
+  /** Releases what the vendor's library holds; the guardian ends the process itself. */
   close(): void
 }
 
@@ -211,65 +214,65 @@ type PromptStream = AsyncIterable<SDKUserMessage>
 
 /**
  * Starts a process ahead of its session. `startup` would read the project's instructions, skills and git state and run its
- * SessionStart hooks at once, and the task that works meanwhile changes all of them. A spare reads them when it is claimed,
- * so that its first request is that of a cold start, word for word. A conversation that is resumed cannot be claimed.
+ * SessionStart hooks at once, while the task that is still running changes all of them. A spare reads them when it is claimed,
+ * so its first request is word for word that of a cold start. A spare cannot be claimed for a resumed conversation.
  */
 async function startWarm(
   options: Options,
-  { seat, refused }: { seat: Omit<ClaudeProcess, 'query'>; refused(): void },
+  { process, refused }: { process: Omit<ClaudeProcess, 'query'>; refused(): void },
 ): Promise<WarmStart> {
   if (options.resume !== undefined) {
     const warm = await startup({ options })
     return { query: prompts => warm.query(prompts), close: () => warm.close() }
   }
   const { cwd: _, ...rest } = options
-  // It makes a directory first, and may be called off meanwhile.
+  // The library creates a directory first, and the start may be called off meanwhile.
   const spawn = (wanted: SpawnOptions) => {
-    if (seat.gate.closed) throw new Error('it is not needed any more')
-    return seat.agent.spawn(wanted)
+    if (process.gate.closed) throw new Error('it is not needed any more')
+    return process.agent.spawn(wanted)
   }
   const spare = await prewarm({ options: { ...rest, spawnClaudeCodeProcess: spawn } })
   const exited = spare.exited.then(() => {
     throw new Error('it ended before it was claimed')
   })
   const claimed = Promise.race([spare.claimed, exited])
-  claimed.catch(() => undefined) // whoever claims it hears of it
+  claimed.catch(() => undefined) // `claim` reports the error
   const claim = async (prompts: PromptStream, cwd: string): Promise<Query> => {
-    const talk = spare.claim({ prompt: promptsOnceClaimed(claimed, prompts), options: { cwd } })
+    const conversation = spare.claim({ prompt: promptsOnceClaimed(claimed, prompts), options: { cwd } })
     await claimed
-    return talk
+    return conversation
   }
   return {
     close: () => spare.close(),
     query: (prompts, cwd) =>
       claim(prompts, cwd).catch(error => {
-        // One that was called off meanwhile has refused nothing.
-        if (!seat.gate.closed) refused()
-        // Our own server can serve one process at a time.
+        // A process that was called off meanwhile did not refuse the folder.
+        if (!process.gate.closed) refused()
+        // Our own tool server can serve one process at a time.
         spare.close()
-        return startCold(error, { prompts, options: { ...options, cwd }, seat })
+        return startCold(error, { prompts, options: { ...options, cwd }, process })
       }),
   }
 }
 
-/** Nothing is said to a process that has not taken the session on: what it was told would be lost with it. */
+/** Holds prompts back until the process has taken on the session: otherwise they would be lost with a process that refuses. */
 async function* promptsOnceClaimed(claimed: Promise<unknown>, prompts: PromptStream): AsyncGenerator<SDKUserMessage> {
-  const isTaken = await claimed.then(
+  const isClaimed = await claimed.then(
     () => true,
     () => false,
   )
-  if (isTaken) yield* prompts
+  if (isClaimed) yield* prompts
 }
 
 /**
- * Some settings of a project (its own model, agent or variables) are only read at the start, so the spare refuses the
- * folder. The cold start takes its place; not beside it, because they carry the same marker.
+ * Some settings of a project (its own model, agent or variables) are only read at the start, so the spare refuses the folder.
+ * The cold start begins after the spare has ended, not beside it, because both carry the same marker.
  */
 async function startCold(
   error: unknown,
-  { prompts, options, seat }: { prompts: PromptStream; options: Options; seat: Omit<ClaudeProcess, 'query'> },
+  { prompts, options, process }: { prompts: PromptStream; options: Options; process: Omit<ClaudeProcess, 'query'> },
 ): Promise<Query> {
-  await seat.agent.end()
-  if (seat.gate.closed) throw error
+  await process.agent.end()
+  if (process.gate.closed) throw error
   return query({ prompt: prompts, options })
 }

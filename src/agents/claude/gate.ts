@@ -17,18 +17,18 @@ const ToolCall = z.object({
   tool_input: z.record(z.string(), z.unknown()),
   cwd: z.string(),
   agent_id: z.string().optional(),
-  /** Whose server it is for, as the vendor knows it: only this process can have one whose source is `sdk`. */
+  /** The server of the tool, as the vendor knows it: only this process can have a server whose source is `sdk`. */
   mcp_server: z.object({ name: z.string(), source: z.string() }).optional(),
 })
 type ToolCall = z.infer<typeof ToolCall>
 
-/** Who is asked, and who hears of it. Bound when a session takes the process: a warm one has nobody yet. */
+/** The asks to use, and the listeners to notify. Bound when a session takes the process: a warm process has none yet. */
 export interface ClaudeGateCallbacks {
   asks: CheckedAsks
   called(request: Request): void
-  /** A call waits for a person, and the agent was told to end its turn: it is not offered again. */
+  /** A call waits for a person, and the agent was told to end its turn. The call is not offered again. */
   gaveUp(request: Request): void
-  /** A person's answer to what `ask_human` asks: the tool itself runs after this. */
+  /** A person's answer to a question of `ask_human`; the tool itself runs after this. */
   answered(question: string, answer: string): void
   asked(ask: { kind: 'permission'; request: Request; reply: Verdict | Park }): void
   asked(ask: { kind: 'question'; request: Question; reply: Answer | Park }): void
@@ -38,21 +38,21 @@ type Decision =
   | { decision: 'deny' | 'defer'; reason: string }
   | { decision: 'ask'; reason: string; judged: PermissionResult }
 
-/** Longer than the ask's own deadline, so that our reason reaches the agent and not the vendor's. */
+/** The hook's timeout is longer than the ask's own deadline, so that our reason reaches the agent and not the vendor's. */
 const MARGIN_S = 30
 
 /**
- * The one way by which a tool call gets to run. A hook without a matcher sees every call in every permission mode, those of
- * subagents included, and always decides: it refuses, puts off, or says `ask`. `ask` makes Claude Code call `canUseTool`,
- * which hands out the *judged* input. The input that Claude Code would use by itself is not trusted, because whatever else
- * listens there may have replaced it after we looked. Every failure blocks the call.
+ * The only way for a tool call to run. A hook without a matcher sees every call in every permission mode, those of
+ * subagents included, and always decides: it denies, defers, or says `ask`. `ask` makes Claude Code call `canUseTool`,
+ * which hands out the *judged* input. The input that Claude Code would use by itself is not trusted, because another hook
+ * may have replaced it after we judged it. Every failure blocks the call.
  */
 export class ClaudeGate {
   readonly #judged = new Map<string, PermissionResult>()
   readonly #tripwire = new Tripwire()
   readonly #closed = new AbortController()
   readonly #deadlineMs: number
-  #keeper: ClaudeGateCallbacks | undefined
+  #callbacks: ClaudeGateCallbacks | undefined
   #pausing = false
   #gaveUp = false
 
@@ -60,22 +60,22 @@ export class ClaudeGate {
     this.#deadlineMs = deadlineMs
   }
 
-  bind(keeper: ClaudeGateCallbacks): void {
-    this.#keeper = keeper
+  bind(callbacks: ClaudeGateCallbacks): void {
+    this.#callbacks = callbacks
   }
 
-  /** The turn stops when the tools in flight are done. */
+  /** Lets the turn stop when the tools in flight are done. */
   pause(): void {
     this.#pausing = true
   }
 
-  /** The next turn runs. */
+  /** Resets the gate for the next turn. */
   open(): void {
     this.#pausing = false
     this.#gaveUp = false
   }
 
-  /** Whoever is still asked is told that nobody waits any more. */
+  /** Aborts asks that are still open. */
   close(): void {
     this.#closed.abort()
   }
@@ -84,7 +84,7 @@ export class ClaudeGate {
     return this.#closed.signal.aborted
   }
 
-  /** What ran without having been judged, if this message of the agent tells of such a call. */
+  /** The call that ran without being judged, if this message of the agent reports one. */
   unjudged(message: unknown): string | undefined {
     return this.#tripwire.read(message)
   }
@@ -94,7 +94,7 @@ export class ClaudeGate {
     return {
       PreToolUse: [{ onFailure: 'block', timeout, hooks: [this.#before] }],
       PostToolBatch: [{ hooks: [this.#after] }],
-      // What was looked at before the start stays in force: a settings file that appears or changes is not loaded.
+      // The settings that were checked before the start stay in force: a settings file that appears or changes is not loaded.
       ConfigChange: [{ onFailure: 'block', hooks: [async () => ({ decision: 'block' })] }],
     }
   }
@@ -120,25 +120,25 @@ export class ClaudeGate {
 
   async #decide(input: HookInput, signal: AbortSignal): Promise<Decision> {
     const call = ToolCall.safeParse(input).data
-    if (!call || !this.#keeper) return { decision: 'deny', reason: 'Not allowed: the call could not be judged.' }
-    const keeper = this.#keeper
+    if (!call || !this.#callbacks) return { decision: 'deny', reason: 'Not allowed: the call could not be judged.' }
+    const callbacks = this.#callbacks
     const request = requestOf(call)
-    keeper.called(request)
-    if (call.tool_name === 'AskUserQuestion') return this.#question(request, keeper, signal)
-    if (request.own && request.tool === ASK_HUMAN) return this.#askHuman(request, keeper, signal)
-    const reply = await keeper.asks.permission(structuredClone(request), signal)
-    keeper.asked({ kind: 'permission', request, reply })
-    if ('park' in reply) return this.#park(reply, request, keeper)
+    callbacks.called(request)
+    if (call.tool_name === 'AskUserQuestion') return this.#question(request, callbacks, signal)
+    if (request.own && request.tool === ASK_HUMAN) return this.#askHuman(request, callbacks, signal)
+    const reply = await callbacks.asks.permission(structuredClone(request), signal)
+    callbacks.asked({ kind: 'permission', request, reply })
+    if ('park' in reply) return this.#park(reply, request, callbacks)
     // A verdict of `ask` means that nobody decided.
     if (reply.verdict !== 'allow') return { decision: 'deny', reason: reply.reason }
     return { decision: 'ask', reason: reply.reason, judged: { behavior: 'allow', updatedInput: request.input } }
   }
 
   /**
-   * Claude Code can put off a call of the main agent only; a subagent is told no and goes on. A call of a server's tool it does put
-   * off, but not offer again: the server is not connected yet when it looks. Such a call is given up and its turn ended.
+   * Claude Code can defer only a call of the main agent; a subagent is refused and goes on. Claude Code does defer a call of an MCP tool
+   * but does not offer it again, because the server is not connected yet when it checks. Such a call is given up and its turn ended.
    */
-  #park({ reason }: Park, request: Request, keeper: ClaudeGateCallbacks): Decision {
+  #park({ reason }: Park, request: Request, callbacks: ClaudeGateCallbacks): Decision {
     if (request.agentId !== undefined)
       return {
         decision: 'deny',
@@ -146,30 +146,30 @@ export class ClaudeGate {
       }
     if (!request.tool.startsWith('mcp__')) return { decision: 'defer', reason }
     this.#gaveUp = true
-    keeper.gaveUp(request)
+    callbacks.gaveUp(request)
     return { decision: 'deny', reason: `It waits for a person (${reason}). What they say comes with the next message.` }
   }
 
-  /** Our own way to ask goes the same way as the vendor's, so that it can be put off and answered later. */
-  async #askHuman(request: Request, keeper: ClaudeGateCallbacks, signal: AbortSignal): Promise<Decision> {
+  /** Our own `ask_human` is handled like the vendor's question tool, so that it can be deferred and answered later. */
+  async #askHuman(request: Request, callbacks: ClaudeGateCallbacks, signal: AbortSignal): Promise<Decision> {
     const asked = HumanQuestion.safeParse(request.input).data
     if (!asked) return { decision: 'deny', reason: 'The question could not be read. Ask it in another form.' }
     const { question: text, options = [] } = asked
     const input = { questions: [{ question: text, options: options.map(label => ({ label })) }] }
-    const decided = await this.#question({ ...request, input }, keeper, signal)
+    const decided = await this.#question({ ...request, input }, callbacks, signal)
     if (decided.decision !== 'ask' || decided.judged.behavior !== 'allow') return decided
     const answers = decided.judged.updatedInput?.['answers'] as Record<string, string>
-    keeper.answered(text, answers[text] ?? '')
+    callbacks.answered(text, answers[text] ?? '')
     return { ...decided, judged: { behavior: 'allow', updatedInput: request.input } }
   }
 
-  async #question(request: Request, keeper: ClaudeGateCallbacks, signal: AbortSignal): Promise<Decision> {
+  async #question(request: Request, callbacks: ClaudeGateCallbacks, signal: AbortSignal): Promise<Decision> {
     const { callId, agentId, input } = request
     const question = Question.safeParse({ callId, ...(agentId && { agentId }), questions: input['questions'] }).data
     if (!question) return { decision: 'deny', reason: 'The question could not be read. Ask it in another form.' }
-    const reply = await keeper.asks.question(structuredClone(question), signal)
-    keeper.asked({ kind: 'question', request: question, reply })
-    if ('park' in reply) return this.#park(reply, request, keeper)
+    const reply = await callbacks.asks.question(structuredClone(question), signal)
+    callbacks.asked({ kind: 'question', request: question, reply })
+    if ('park' in reply) return this.#park(reply, request, callbacks)
     const judged: PermissionResult =
       'declined' in reply
         ? { behavior: 'deny', message: reply.declined }
@@ -189,11 +189,11 @@ function preToolUse({ decision, reason }: Decision): HookJSONOutput {
 
 function requestOf({ tool_name, tool_use_id, tool_input, cwd, agent_id, mcp_server }: ToolCall): Request {
   const input = structuredClone(tool_input)
-  const own = mcp_server?.source === 'sdk' && mcp_server.name === OWN_SERVER
+  const isOwn = mcp_server?.source === 'sdk' && mcp_server.name === OWN_SERVER
   return {
     ...{ callId: tool_use_id, tool: tool_name, input, cwd },
     ...(agent_id !== undefined && { agentId: agent_id }),
-    ...(own && { own: true as const }),
+    ...(isOwn && { own: true as const }),
   }
 }
 
@@ -206,8 +206,8 @@ function answersOf(answers: Record<string, string | string[]>): Record<string, s
 }
 
 /**
- * The second look: whatever came out of a tool call is held against what the gate has seen. A call that succeeded without
- * our yes, or failed without having been asked about, means that the agent no longer calls our hook.
+ * The second check: every result of a tool call is compared with what the gate has seen. A call that succeeded without our
+ * permission, or failed without having been asked about, means that the agent no longer calls our hook.
  */
 export class Tripwire {
   readonly #asked = new Set<string>()
@@ -224,32 +224,32 @@ export class Tripwire {
     this.#allowed.add(callId)
   }
 
-  /** Says which call ran unjudged, if this message tells of one. */
+  /** The call that ran unjudged, if this message reports one. */
   read(message: unknown): string | undefined {
     for (const block of blocksOf(message)) {
       if (block['type'] === 'tool_use')
-        this.#names.set(String(block['id']), `${block['name']} ${shown(block['input'])}`)
+        this.#names.set(String(block['id']), `${block['name']} ${shorten(block['input'])}`)
       if (block['type'] !== 'tool_result') continue
       const callId = String(block['tool_use_id'])
-      if (this.#slipped(callId, block)) return this.#names.get(callId) ?? callId
+      if (this.#ranUnjudged(callId, block)) return this.#names.get(callId) ?? callId
       this.#names.delete(callId)
     }
     return undefined
   }
 
-  #slipped(callId: string, { is_error, content }: Record<string, unknown>): boolean {
+  #ranUnjudged(callId: string, { is_error, content }: Record<string, unknown>): boolean {
     if (is_error !== true) return !this.#allowed.has(callId)
     return !this.#asked.has(callId) && !REFUSED_UNASKED.some(form => form.test(textOf(content)))
   }
 }
 
-/** How Claude Code words what it did not run, or not now, without asking anybody. What tools print cannot look like the first form. */
+/** Claude Code's texts for calls that it did not run, or not now, without asking anybody. The output of a tool cannot look like the first form. */
 const REFUSED_UNASKED = [
   // Unknown tools and wrong input.
   /^<tool_use_error>[\s\S]*<\/tool_use_error>$/,
-  // Calls of a batch that an interrupt overtook. One that was stopped while it ran has another end.
+  // Calls of a batch that an interrupt prevented. The text for a call that was stopped while it ran ends differently.
   /^The user doesn't want to proceed with this tool use\. The tool use was rejected \([^)]*\)\. STOP what you are doing and wait for the user to tell you how to proceed\.$/,
-  // A call of a process that died: its successor writes this down in the place of the result when it takes up the conversation.
+  // A call of a process that died: the next process writes this in place of the result when it resumes the conversation.
   /^\[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown\.[^\n]*\]$/,
 ]
 
@@ -264,7 +264,7 @@ function textOf(content: unknown): string {
   return content.map(part => (isObject(part) && part['type'] === 'text' ? String(part['text']) : '')).join('')
 }
 
-function shown(input: unknown): string {
+function shorten(input: unknown): string {
   return (JSON.stringify(input) ?? '').slice(0, 200)
 }
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * The vendor's messages, as much of them as we read. Fields that only describe fall back to something harmless, because a
- * message that is thrown away for a detail could be the one that ends the turn.
+ * The parts of the vendor's messages that we read. Fields that only describe fall back to something harmless, because a
+ * message that is rejected for a detail could be the one that ends the turn.
  */
 const Block = z.looseObject({
   type: z.string(),
@@ -59,12 +59,12 @@ const Assistant = z.looseObject({
 })
 export type Assistant = z.infer<typeof Assistant>
 
-/** Claude Code itself speaks here in the model's place. */
+/** The model name of messages that Claude Code itself writes in the model's place. */
 export const SYNTHETIC = '<synthetic>'
 
 /**
- * What Claude Code says went wrong, where it speaks in the model's place. The name of the model alone does not count:
- * whatever serves the API may call itself anything. `error` stands outside of the message, where only Claude Code writes.
+ * The error that Claude Code reports in the model's place. The name of the model alone is no proof, because whatever serves
+ * the API may call itself anything. `error` is outside of the message, where only Claude Code writes.
  */
 export function findApiError({ message, error }: Assistant): string | undefined {
   return message.model === SYNTHETIC ? error : undefined
@@ -91,7 +91,7 @@ const PastSpending = z.looseObject({
   model_usage: z.record(z.string(), ModelUsage),
 })
 
-/** What a resumed conversation had spent before; undefined when the vendor tells it in another way one day. */
+/** What a resumed conversation had spent before; undefined if the vendor changes the format one day. */
 export function readPastSpending(raw: unknown): Pick<Result, 'modelUsage' | 'total_cost_usd'> | undefined {
   const past = PastSpending.safeParse(raw).data
   return past && { modelUsage: past.model_usage, total_cost_usd: past.total_cost_usd }

@@ -17,14 +17,14 @@ export interface OptionsDeps {
 }
 
 /**
- * What Claude Code is started with. Prompt, asks and id are not in it: they come when a session takes the process. Nor are
- * the allowed tools: in the vendor's hands they would let calls through where hooks are off, and the gate needs no help.
+ * The options that Claude Code is started with. Prompt, asks and id are not among them: they come when a session takes the
+ * process. Nor are the allowed tools: the vendor would let them through where hooks are off, and the gate does not need them.
  */
 export function optionsFor(open: OpenSession, { gate, agent, own, executable, appendPrompt }: OptionsDeps): Options {
   return {
     cwd: open.cwd,
-    env: { ...open.env, ...OURS, ...plannerVariables(open.env) },
-    // Said outright: left out, it may become `auto`, where a model decides.
+    env: { ...open.env, ...OWN_VARIABLES, ...plannerVariables(open.env) },
+    // Set explicitly: without it the mode may become `auto`, where a model decides.
     permissionMode: 'default',
     settingSources: open.settingSources,
     settings: settingsFor(open, agent.marker),
@@ -33,7 +33,7 @@ export function optionsFor(open: OpenSession, { gate, agent, own, executable, ap
     hooks: gate.hooks(),
     canUseTool: gate.canUseTool,
     spawnClaudeCodeProcess: agent.spawn,
-    // Without it a call that was put off is offered again, on resume, before our hook is there to judge it.
+    // Without it a deferred call is offered again on resume before our hook is there to judge it.
     extraArgs: { 'await-initialize': null },
     ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
     ...(open.model !== undefined && { model: open.model }),
@@ -46,10 +46,10 @@ export function optionsFor(open: OpenSession, { gate, agent, own, executable, ap
   }
 }
 
-const OURS = {
-  /** Minimal mode calls no hook, ours included. Said outright, because the person's own settings may switch it on. */
+const OWN_VARIABLES = {
+  /** Minimal mode calls no hook, not even ours. Set explicitly, because the person's own settings may switch it on. */
   CLAUDE_CODE_SIMPLE: '0',
-  /** `@path` in a prompt would be read past the gate. Like this the model is told of the path and reads it with a call. */
+  /** `@path` in a prompt would be read without passing the gate. With this the model sees only the path and reads it with a call. */
   CLAUDE_CODE_DISABLE_FILE_MENTIONS: '1',
   /** The reliable sign that a turn is over. */
   CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
@@ -57,11 +57,11 @@ const OURS = {
   CLAUDE_CODE_DISABLE_BACKGROUND_TASKS: '1',
   /** A start that fails says so as a message and not only on stderr. */
   CLAUDE_CODE_STARTUP_FAILURE_RESULTS: '1',
-  /** The version is pinned by ours. */
+  /** Our own version pins the agent's version. */
   DISABLE_AUTOUPDATER: '1',
 }
 
-/** The todo list is off by default in this version. `TodoWrite` is chosen over the task tools: one call tells the whole plan. */
+/** The todo list is off by default in this version. `TodoWrite` is preferred to the task tools because one call holds the whole plan. */
 export function plannerVariables(env: Record<string, string>): Record<string, string> {
   return {
     CLAUDE_CODE_ENABLE_TODO_TOOLS: env['CLAUDE_CODE_ENABLE_TODO_TOOLS'] ?? '1',
@@ -86,31 +86,31 @@ const HIJACKING = [
   'CLAUDE_CODE_SHELL_PREFIX',
   'CLAUDE_ENV_FILE',
 ]
-/** These cannot be empty: they are what the caller has. */
+/** These must not be emptied: they keep the caller's values. */
 const KEPT = ['PATH', 'SHELL', 'CLAUDE_CODE_SHELL']
 
 /**
  * The settings of the command line win over those of every file. Hooks of settings files run, because they can only refuse:
- * what is executed is the input that `canUseTool` hands out. The one kind that races it, `PermissionRequest`, is for the
- * caller to look for (`hooksOff`). Variables that a project's file could use to slip code into a judged command are pinned
- * to the caller's.
+ * what is executed is the input that `canUseTool` hands out. The one kind of hook that races it, `PermissionRequest`, must be
+ * detected by the caller (`hooksOff`). Variables that a project's file could use to slip code into a judged command are
+ * pinned to the caller's values.
  */
 function settingsFor(open: OpenSession, marker: AgentProcess['marker']): Settings {
   // Shell lines in a skill's text run without a call that could be judged.
-  const held = { disableSkillShellExecution: true, ...(open.hooksOff && { disableAllHooks: true }) }
-  return { ...held, env: pinnedVariables(open, marker) }
+  const restrictions = { disableSkillShellExecution: true, ...(open.hooksOff && { disableAllHooks: true }) }
+  return { ...restrictions, env: pinnedVariables(open, marker) }
 }
 
-/** The variables that count over those of every settings file. */
+/** Variables that override those of every settings file. */
 export function pinnedVariables({ settingSources, env }: OpenSession, marker: Marker): Record<string, string> {
-  const ours = { ...OURS, [marker.name]: marker.value }
+  const ours = { ...OWN_VARIABLES, [marker.name]: marker.value }
   if (settingSources.every(source => source === 'user')) return ours
   const emptied = HIJACKING.map(name => [name, env[name] ?? ''])
   const kept = KEPT.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]]]))
   return { ...Object.fromEntries([...emptied, ...kept]), ...ours }
 }
 
-/** Put behind Claude Code's own system prompt: what is different here from a person at a keyboard. */
+/** Added after Claude Code's own system prompt: the differences from a person at a keyboard. */
 const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, and nobody reads along.
 - Do the whole task. Do not stop to ask whether to go on; decide small things by yourself and say what you assumed.
 - Ask with AskUserQuestion only when a wrong guess would be costly. Give two to four options and put the one you would take first.
@@ -119,15 +119,15 @@ const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, a
 - Run everything in the foreground; processes you leave behind are ended.
 - When you are done, report in a few lines: what changed, what you ran to check it and what came out, what is left or was refused. Claim only what you have seen. Your report is checked.`
 
-/** Ours, then what the person wants to add. */
+/** Our own text, then the person's addition. */
 export function appendedPrompt(more: string | undefined): string {
   return more ? `${UNATTENDED}\n\n${more}` : UNATTENDED
 }
 
-/** Path of the Claude Code that came with us, for what a person does with it at a terminal. */
+/** Path of the Claude Code that is installed with us. */
 export function bundledProgram(): string {
   const require = createRequire(import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
-  for (const name of packages()) {
+  for (const name of programPackages()) {
     try {
       return require.resolve(`${name}/claude`)
     } catch {
@@ -138,8 +138,8 @@ export function bundledProgram(): string {
   throw agentMissingError(claudeManifest, problem)
 }
 
-/** npm may have installed the packages for both C libraries: the one this machine has comes first. */
-function packages(): string[] {
+/** npm may have installed the packages for both C libraries: the one for this machine's library comes first. */
+function programPackages(): string[] {
   const plain = `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}`
   if (process.platform !== 'linux') return [plain]
   const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }

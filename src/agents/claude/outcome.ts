@@ -7,24 +7,24 @@ import { type Assistant, findApiError, type RateLimit, type Result, toMillisecon
 
 export type ClaudeTurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
 
-/** What we know beside the result itself. */
+/** What is known of a turn beside its result. */
 export interface TurnContext {
   pausing: boolean
   interrupting: boolean
-  /** The vendor's word for the last API error of the turn. */
+  /** The vendor's name for the last API error of the turn. */
   error: string | undefined
   /** The login was refused and the agent was stopped from trying it again. */
   refused: Failure | undefined
   limits: LimitRecords
   /** The conversation was shortened in this turn. */
   compacted: boolean
-  /** The call that waits for a person, where the turn was ended for it. */
+  /** The call that waits for a person, if the turn was ended because of it. */
   gaveUp?: { callId: string; tool: string } | undefined
 }
 
 /**
  * How a turn ended. `subtype: "success"` means nothing by itself: API failures carry it too, and so do turns that were
- * stopped or put off. Done is `terminal_reason: "completed"` without `is_error`, and nothing else.
+ * stopped or deferred. Only `terminal_reason: "completed"` without `is_error` means that the turn is done.
  */
 export function turnEnded(result: Result, context: TurnContext): ClaudeTurnEnded {
   const outcome = outcomeOf(result, context)
@@ -51,10 +51,10 @@ function isAborted({ terminal_reason }: Result): boolean {
 
 function outcomeOf(result: Result, { pausing, interrupting, compacted, gaveUp }: TurnContext): TurnOutcome {
   const { is_error, terminal_reason } = result
-  // `/compact` is a command of the agent's own and no turn of the model: its result names no reason.
+  // `/compact` is a command of the agent itself and no turn of the model: its result names no reason.
   if (compacted && !is_error && terminal_reason == null && result.num_turns === 0) return 'completed'
-  // A conversation that is resumed with a prompt while a call of it is still put off offers that call first; put off once
-  // more, its result names no reason, and the prompt would begin a turn of its own.
+  // A conversation that is resumed with a prompt while one of its calls is still deferred offers that call first. When the
+  // call is deferred again, the result names no reason, and the prompt would begin a turn of its own.
   if (terminal_reason == null && !is_error && result.deferred_tool_use) return 'parked'
   switch (terminal_reason) {
     case 'completed':
@@ -79,10 +79,10 @@ function outcomeOf(result: Result, { pausing, interrupting, compacted, gaveUp }:
 
 function failureOf(result: Result, { error, refused, limits }: TurnContext): Failure {
   if (refused && isAborted(result)) return refused
-  const told = result.result || result.errors?.join('; ')
-  const message = told || `the turn ended with ${result.terminal_reason ?? 'no reason'}`
-  // Seen after a resume of a conversation that was cut off in its first call: nothing was tried, so it may be tried again.
-  if (!told && result.terminal_reason == null && result.num_turns === 0) return { kind: 'agent_crashed', message }
+  const text = result.result || result.errors?.join('; ')
+  const message = text || `the turn ended with ${result.terminal_reason ?? 'no reason'}`
+  // Seen after resuming a conversation that was cut off in its first call: nothing was tried, so it may be tried again.
+  if (!text && result.terminal_reason == null && result.num_turns === 0) return { kind: 'agent_crashed', message }
   if (result.terminal_reason === 'prompt_too_long') return { kind: 'prompt_too_long', message }
   if (result.stop_reason === 'refusal') return { kind: 'refusal', message }
   if (result.terminal_reason !== 'api_error' && !isLimited(result)) return { kind: 'other', message }
@@ -90,12 +90,12 @@ function failureOf(result: Result, { error, refused, limits }: TurnContext): Fai
   return failure.kind === 'limit' ? { ...failure, limit: limits.limitOf(result) } : failure
 }
 
-/** Whatever the vendor calls the end of such a turn one day: a limit that is missed costs the night. */
+/** Recognizes a limit whatever `terminal_reason` says: a limit that is missed costs a whole night. */
 function isLimited({ is_error, api_error_status, api_error }: Result): boolean {
   return is_error && (api_error_status === 429 || api_error === LIMIT_CODE)
 }
 
-/** The vendor's own words for what went wrong (`error` of an assistant message or a retry). */
+/** By the vendor's error names (`error` of an assistant message or a retry). */
 const BY_ERROR: Record<string, FailureKind> = {
   authentication_failed: 'auth',
   oauth_org_not_allowed: 'auth',
@@ -109,45 +109,47 @@ const BY_ERROR: Record<string, FailureKind> = {
   server_error: 'server',
 }
 
-/** Where the status says more than the word: the vendor calls an overload a server error. */
+/** By HTTP status, where it says more than the name: the vendor calls an overload a server error. */
 const BY_STATUS: Record<number, FailureKind> = { 401: 'auth', 402: 'billing', 429: 'limit', 529: 'overloaded' }
 
-/** Of a result whose account has used up its allowance. */
+/** The code of a result whose account has used up its allowance. */
 const LIMIT_CODE = 'usage_limit_reached'
 
 export interface ClaudeApiError {
   error?: string | undefined
   status?: number | null | undefined
   message?: string | undefined
-  /** The vendor's own code, where the result has one. */
+  /** The vendor's own code, if the result has one. */
   code?: string | null | undefined
 }
 
-/** A failure of the vendor's API as a kind. */
+/** Classifies a failure of the vendor's API. */
 export function apiFailure({ error = 'unknown', status, message, code }: ClaudeApiError): Failure {
   const kind = code === LIMIT_CODE ? 'limit' : kindOf(error, status ?? undefined)
-  const told = message || `the vendor's API failed (${error})`
   return {
     kind,
-    message: kind === 'auth' ? loginProblem(message || error, status ?? undefined) : told,
+    message:
+      kind === 'auth'
+        ? explainLogin(message || error, status ?? undefined)
+        : message || `the vendor's API failed (${error})`,
     ...(typeof status === 'number' && { status }),
   }
 }
 
 function kindOf(error: string, status: number | undefined): FailureKind {
-  // Without a status no answer came at all, whatever the vendor calls it.
+  // Without a status no answer came at all, whatever the vendor calls the error.
   if (status === undefined) return error === 'server_error' ? 'network' : (BY_ERROR[error] ?? 'network')
   return BY_STATUS[status] ?? BY_ERROR[error] ?? (status >= 500 ? 'server' : 'other')
 }
 
-/** The vendor says "Please run /login", which nobody can do here; what helps is said by whoever shows it. */
-function loginProblem(told: string, status: number | undefined): string {
-  return status === undefined ? notLoggedIn(claudeManifest).message : `The login was refused (${told}).`
+/** The vendor says "Please run /login", which nobody can do here; the code that shows the failure says what helps. */
+function explainLogin(problem: string, status: number | undefined): string {
+  return status === undefined ? notLoggedIn(claudeManifest).message : `The login was refused (${problem}).`
 }
 
 type Info = RateLimit['rate_limit_info']
 
-/** The machine that the agent runs on, as far as its messages depend on it. */
+/** The clock and time zone of the machine that the agent runs on: its messages depend on them. */
 export interface AgentClock {
   now(): number
   /** `TZ` of the agent's environment. */
@@ -155,18 +157,18 @@ export interface AgentClock {
 }
 
 /**
- * What the vendor's own records of one turn tell about a limit. Three kinds count: the rate limit event, the message that
- * Claude Code itself puts in the model's place, and the result. None of them can hold a word of the model, of a tool or of a
- * file: those come in blocks of content, which are never looked at here. A turn that did not fail met no limit, whatever
- * its records say.
+ * What the vendor's own records of one turn say about a limit. Three kinds count: the rate limit event, the message that
+ * Claude Code itself writes in the model's place, and the result. None of them can hold text of the model, of a tool or of a
+ * file: those come in blocks of content, which are never read here. A turn that did not fail met no limit, whatever its
+ * records say.
  */
 export class LimitRecords {
-  readonly #surroundings: AgentClock
+  readonly #clock: AgentClock
   #rejected: Info | undefined
   #message: { text: string; at: number } | undefined
 
-  constructor(surroundings: AgentClock) {
-    this.#surroundings = surroundings
+  constructor(clock: AgentClock) {
+    this.#clock = clock
   }
 
   event({ rate_limit_info: info }: RateLimit): void {
@@ -178,21 +180,20 @@ export class LimitRecords {
     if (findApiError(message) !== 'rate_limit') return
     const text = message.message.content.flatMap(block => (block.type === 'text' ? (block.text ?? '') : [])).join('\n')
     const at = Date.parse(message.timestamp ?? '')
-    this.#message = { text, at: Number.isNaN(at) ? this.#surroundings.now() : at }
+    this.#message = { text, at: Number.isNaN(at) ? this.#clock.now() : at }
     const info = message.api_error_params?.rate_limit_info
     if (info?.status === 'rejected') this.#rejected ??= info
   }
 
-  /** The limit that ended a turn, which is known to have failed by one. */
+  /** The limit that ended a turn. The caller knows that the turn failed by a limit. */
   limitOf(result: Result): Limit {
     const message = result.result || this.#message?.text || 'the vendor refused the request for now'
     const window = this.#rejected?.rateLimitType
     const rejected = { ...(window !== undefined && { window }), message }
     const resetsAt = this.#rejected?.resetsAt
     if (resetsAt !== undefined) return { ...rejected, resetsAt: toMilliseconds(resetsAt), source: 'event' }
-    const told =
-      this.#message && parseResetTime(this.#message.text, { now: this.#message.at, tz: this.#surroundings.tz })
-    if (told !== undefined) return { ...rejected, resetsAt: told, source: 'message' }
+    const parsed = this.#message && parseResetTime(this.#message.text, { now: this.#message.at, tz: this.#clock.tz })
+    if (parsed !== undefined) return { ...rejected, resetsAt: parsed, source: 'message' }
     return { ...rejected, source: this.#rejected ? 'event' : 'result' }
   }
 

@@ -3,24 +3,24 @@ import { AGENT_TOOLS, type AgentToolName, OWN_SERVER, type ToolReply } from '../
 import type { CheckedAsks } from '../checked-asks.ts'
 
 /**
- * Our tools as a server within this process. It is made before its session is known, as its process is; a call that comes
- * before a session has taken it does nothing. The vendor names it as the host's own (`source: sdk`) to the hook, which no
- * server of a file can be.
+ * Our tools as a server within this process. It is created before its session is known, like the agent's process; a call that
+ * comes before a session has taken it does nothing. The vendor reports it to the hook as the host's own (`source: sdk`), which
+ * no server from a settings file can be.
  */
 export class ClaudeOwnTools {
   readonly #names: readonly AgentToolName[]
   readonly #answers = new Map<string, string>()
-  #keeper: CheckedAsks | undefined
+  #asks: CheckedAsks | undefined
 
   constructor(names: readonly AgentToolName[]) {
     this.#names = names
   }
 
   bind(asks: CheckedAsks): void {
-    this.#keeper = asks
+    this.#asks = asks
   }
 
-  /** What a person said to a question, for the call that asked it, which runs next. */
+  /** Keeps a person's answer to a question for the call that asked it, which runs next. */
   answered(question: string, answer: string): void {
     this.#answers.set(question, answer)
   }
@@ -29,14 +29,14 @@ export class ClaudeOwnTools {
     if (this.#names.length === 0) return {}
     const tools = this.#names.map(name => {
       const { description, shape } = AGENT_TOOLS[name]
-      return tool(name, description, shape, async input => said(await this.#call(name, input)))
+      return tool(name, description, shape, async input => toToolResult(await this.#call(name, input)))
     })
     return { mcpServers: { [OWN_SERVER]: createSdkMcpServer({ name: OWN_SERVER, tools, alwaysLoad: true }) } }
   }
 
   async #call(name: AgentToolName, input: Record<string, unknown>): Promise<ToolReply> {
     if (name === 'ask_human') return this.#answer(String(input['question']))
-    const reply = await this.#keeper?.tool(name, input, NEVER)
+    const reply = await this.#asks?.tool(name, input, NEVER)
     return reply ?? { ok: false, text: 'Not done: nobody is there yet. Try it again.' }
   }
 
@@ -49,9 +49,9 @@ export class ClaudeOwnTools {
   }
 }
 
-/** Each has a deadline of its own (`checkedAsks`). */
+/** Asks have a deadline of their own (`checkedAsks`). */
 const NEVER = new AbortController().signal
 
-function said({ ok, text }: ToolReply) {
+function toToolResult({ ok, text }: ToolReply) {
   return { content: [{ type: 'text' as const, text }], isError: !ok }
 }

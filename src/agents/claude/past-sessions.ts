@@ -18,7 +18,7 @@ export interface PastSession {
 
 /**
  * Claude Code's own past conversations, newest first, of one project or of all. The vendor's library reads the settings
- * folder of *this* process, so it must be called by the person's own command and not by the daemon.
+ * folder of *this* process, so the person's own command must call it and not the daemon.
  */
 export async function pastSessions({
   dir,
@@ -33,8 +33,8 @@ export async function pastSessions({
     })
   }
   const { listSessions } = await import('@anthropic-ai/claude-agent-sdk')
-  const found = await listSessions(dir === undefined ? {} : { dir })
-  return found
+  const sessions = await listSessions(dir === undefined ? {} : { dir })
+  return sessions
     .map(({ sessionId, summary, firstPrompt, lastModified, cwd, gitBranch }) => ({
       vendor_id: sessionId,
       summary,
@@ -51,22 +51,22 @@ function folderOf(env: Record<string, string | undefined>): string {
 }
 
 export interface TranscriptLookup {
-  /** The agent's environment: it says where its files are. */
+  /** The agent's environment, which says where its files are. */
   env: Record<string, string | undefined>
   cwd: string
   vendorId: string
 }
 
 const CHUNK_BYTES = 1024 * 1024
-/** A line holds a whole message, and a message can hold a picture; what is longer was never written by a line. */
+/** A line holds a whole message, and a message can hold a picture; a longer stretch without a line end is not a transcript. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 const NEWLINE = 10
 
 /**
  * Whether Claude Code can go on with a conversation: it keeps one file of JSON lines for each, in a folder named after the
- * directory it began in. Resuming works from any directory, so all folders are looked through. `intact` needs a person's
- * words at its beginning, and a last whole line that can be read; a half line after it is what a kill leaves, and Claude
- * passes over it. A file that was removed while its agent lived is written anew from the middle on: Claude would go on with
+ * directory where the conversation began. Resuming works from any directory, so all folders are searched. `intact` needs a
+ * person's message at the beginning and a last complete line that can be parsed; a kill leaves half a line after it, which
+ * Claude skips. A file that was removed while its agent lived is written anew from the middle on: Claude would go on with
  * that, without the task.
  */
 export async function readTranscriptState({ env, cwd, vendorId }: TranscriptLookup): Promise<ConversationState> {
@@ -76,33 +76,33 @@ export async function readTranscriptState({ env, cwd, vendorId }: TranscriptLook
   const others = (await readdir(projects).catch(() => [])).filter(name => name !== own)
   let state: ConversationState = 'missing'
   for (const folder of [own, ...others]) {
-    const found = await stateOf(join(projects, folder, `${vendorId}.jsonl`))
-    if (found === 'intact') return found
-    if (found === 'damaged') state = found
+    const fileState = await readFileState(join(projects, folder, `${vendorId}.jsonl`))
+    if (fileState === 'intact') return fileState
+    if (fileState === 'damaged') state = fileState
   }
   return state
 }
 
-async function stateOf(file: string): Promise<ConversationState> {
+async function readFileState(file: string): Promise<ConversationState> {
   try {
     await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK)
-    const found = await handle.stat()
-    if (!found.isFile()) return 'damaged'
-    const last = await lastLine(handle, found.size)
+    const stats = await handle.stat()
+    if (!stats.isFile()) return 'damaged'
+    const last = await readLastLine(handle, stats.size)
     if (last === undefined || !isRecord(last)) return 'damaged'
-    return (await beginsWithWords(handle, found.size)) ? 'intact' : 'damaged'
+    return (await beginsWithPrompt(handle, stats.size)) ? 'intact' : 'damaged'
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
     return code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : 'damaged'
   }
 }
 
-/** The last line that ends, read from the end backwards. */
-async function lastLine(handle: FileHandle, size: number): Promise<string | undefined> {
+/** The last complete line, read from the end backwards. */
+async function readLastLine(handle: FileHandle, size: number): Promise<string | undefined> {
   let tail = Buffer.alloc(0)
   for (let from = size; from > 0 && tail.length < MAX_LINE_BYTES; ) {
     const start = Math.max(0, from - CHUNK_BYTES)
-    tail = Buffer.concat([await bytes(handle, start, from), tail])
+    tail = Buffer.concat([await readBytes(handle, start, from), tail])
     from = start
     const end = tail.lastIndexOf(NEWLINE)
     if (end < 0) continue
@@ -112,20 +112,20 @@ async function lastLine(handle: FileHandle, size: number): Promise<string | unde
   return undefined
 }
 
-async function beginsWithWords(handle: FileHandle, size: number): Promise<boolean> {
+async function beginsWithPrompt(handle: FileHandle, size: number): Promise<boolean> {
   let rest = Buffer.alloc(0)
   for (let from = 0; from < size && rest.length < MAX_LINE_BYTES; from += CHUNK_BYTES) {
-    rest = Buffer.concat([rest, await bytes(handle, from, Math.min(size, from + CHUNK_BYTES))])
+    rest = Buffer.concat([rest, await readBytes(handle, from, Math.min(size, from + CHUNK_BYTES))])
     for (let end = rest.indexOf(NEWLINE); end >= 0; end = rest.indexOf(NEWLINE)) {
-      const message = messageIn(rest.subarray(0, end).toString('utf8'))
-      if (message) return isInWords(message)
+      const message = readMessage(rest.subarray(0, end).toString('utf8'))
+      if (message) return isPrompt(message)
       rest = rest.subarray(end + 1)
     }
   }
   return false
 }
 
-async function bytes(handle: FileHandle, from: number, to: number): Promise<Buffer> {
+async function readBytes(handle: FileHandle, from: number, to: number): Promise<Buffer> {
   const buffer = Buffer.alloc(to - from)
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, from)
   return buffer.subarray(0, bytesRead)
@@ -140,21 +140,21 @@ const Line = z.object({
 })
 type Message = z.infer<typeof Line>['message']
 
-function messageIn(line: string): Message | undefined {
-  return line.includes('"message"') ? Line.safeParse(parsed(line)).data?.message : undefined
+function readMessage(line: string): Message | undefined {
+  return line.includes('"message"') ? Line.safeParse(parseJson(line)).data?.message : undefined
 }
 
-/** The result of a call is the user's in the vendor's files, but it is an answer to something said before. */
-function isInWords({ role, content }: Message): boolean {
+/** In the vendor's files the result of a call is a user message too, but it answers an earlier message. */
+function isPrompt({ role, content }: Message): boolean {
   return role === 'user' && (typeof content === 'string' || content.some(({ type }) => type !== 'tool_result'))
 }
 
 function isRecord(line: string): boolean {
-  const value = parsed(line)
+  const value = parseJson(line)
   return typeof value === 'object' && value !== null
 }
 
-function parsed(line: string): unknown {
+function parseJson(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch {

@@ -8,14 +8,14 @@ const NOTHING: Totals = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, c
 
 /**
  * Tokens, cost and rounds since the session was opened. The exact totals come with each result; they are cumulative and, in
- * a resumed conversation, go on from its past, which is taken off again. Between two results a running sum of what the
- * answers told is added, so that a turn of an hour does not show nothing for an hour.
+ * a resumed conversation, include its past, which is subtracted here. Between two results the usage of the single answers is
+ * added, so that a turn of an hour does not show nothing for an hour.
  */
 export class ClaudeSpending {
-  /** What the conversation had spent before. Undefined while that is not known: then only the running sum counts. */
+  /** What the conversation had spent before. While that is unknown (undefined), only the running sum counts. */
   #past: Totals | undefined
   #exact = NOTHING
-  #sinceThen = NOTHING
+  #sinceExact = NOTHING
   #rounds = 0
   #context: number | undefined
   #window: number | undefined
@@ -25,12 +25,12 @@ export class ClaudeSpending {
     this.#past = resumed ? undefined : NOTHING
   }
 
-  /** Told before the first answer of a resumed conversation. */
+  /** Called before the first answer of a resumed conversation. */
   setPast({ modelUsage, total_cost_usd }: Pick<Result, 'modelUsage' | 'total_cost_usd'>): void {
     this.#past = totalsOfModels(modelUsage, total_cost_usd)
   }
 
-  /** The rounds with the model in this turn, as `--max-turns` counts them; the next turn counts anew. */
+  /** The rounds with the model in this turn, as `--max-turns` counts them; the next turn starts at zero. */
   endTurn(): number {
     const rounds = this.#rounds
     this.#rounds = 0
@@ -45,12 +45,12 @@ export class ClaudeSpending {
     const isMain = agent_id === undefined && !parent_tool_use_id
     if (isMain) this.#rounds++
     if (!usage) return undefined
-    this.#sinceThen = sum(this.#sinceThen, totalsOf(usage))
+    this.#sinceExact = sum(this.#sinceExact, totalsOf(usage))
     if (isMain) this.#context = contextOf(usage)
     return this.#event()
   }
 
-  /** The cost so far, asked for within a turn. Only that: the tokens of an answer that is on its way would count twice. */
+  /** Takes the cost so far, requested within a turn. Only the cost: the tokens of an unfinished answer would count twice. */
   onCost(totalUsd: number): UsageEvent | undefined {
     if (!this.#past) return undefined
     this.#exact = { ...this.#exact, costUsd: Math.max(0, totalUsd - this.#past.costUsd) }
@@ -59,12 +59,12 @@ export class ClaudeSpending {
 
   onResult({ modelUsage, total_cost_usd }: Result): UsageEvent | undefined {
     const models = Object.values(modelUsage)
-    // The result of a crash or of a failed start carries zeros: the totals known before are better.
+    // The result of a crash or of a failed start carries zeros: the earlier totals are better.
     if (models.length === 0) return undefined
     this.#window = Math.max(...models.map(model => model.contextWindow ?? 0)) || undefined
     if (this.#past) {
-      this.#exact = less(totalsOfModels(modelUsage, total_cost_usd), this.#past)
-      this.#sinceThen = NOTHING
+      this.#exact = subtract(totalsOfModels(modelUsage, total_cost_usd), this.#past)
+      this.#sinceExact = NOTHING
     }
     return this.#event()
   }
@@ -72,7 +72,7 @@ export class ClaudeSpending {
   #event(): UsageEvent {
     return {
       kind: 'usage',
-      ...sum(this.#exact, this.#sinceThen),
+      ...sum(this.#exact, this.#sinceExact),
       turns: this.#rounds,
       ...(this.#context !== undefined && { contextTokens: this.#context }),
       ...(this.#window !== undefined && { contextWindow: this.#window }),
@@ -121,8 +121,8 @@ function sum(a: Totals, b: Totals): Totals {
   }
 }
 
-/** Never below zero: totals that shrink are a new count of the vendor's. */
-function less(whole: Totals, part: Totals): Totals {
+/** Never below zero: totals that shrink mean that the vendor started counting anew. */
+function subtract(whole: Totals, part: Totals): Totals {
   return {
     inputTokens: Math.max(0, whole.inputTokens - part.inputTokens),
     outputTokens: Math.max(0, whole.outputTokens - part.outputTokens),

@@ -18,12 +18,12 @@ interface Call {
   input: Record<string, unknown>
 }
 
-/** Longer than anything a person reads; a log dumped by a tool must not be stored whole. */
+/** More than a person would read; a log dumped by a tool must not be stored whole. */
 const OUTPUT_CHARS = 20_000
-/** Calls are remembered until their result comes; one that was interrupted may never get one. */
+/** Calls are remembered until their result comes; an interrupted call may never get one. */
 const OPEN_CALLS = 1000
 
-/** Turns the vendor's messages into events, one at a time and without any effect. Turns and their ends are `Conversation`'s. */
+/** Translates the vendor's messages into events, one at a time and without any effect. `ClaudeConversation` handles turns and their ends. */
 export class ClaudeTranslator {
   readonly #plan = new ClaudePlan()
   readonly #spending: ClaudeSpending
@@ -34,12 +34,12 @@ export class ClaudeTranslator {
     this.#spending = new ClaudeSpending({ resumed })
   }
 
-  /** What the conversation had spent before this session. */
+  /** Sets what the conversation had spent before this session. */
   setPast(past: Parameters<ClaudeSpending['setPast']>[0]): void {
     this.#spending.setPast(past)
   }
 
-  /** What the conversation has cost in all, as the vendor tells it within a turn. */
+  /** Takes the total cost of the conversation, as the vendor reports it within a turn. */
   cost(totalUsd: number): SessionEvent[] {
     const usage = this.#spending.onCost(totalUsd)
     return usage ? [usage] : []
@@ -51,11 +51,11 @@ export class ClaudeTranslator {
   }
 
   assistant(message: Assistant): SessionEvent[] {
-    // It tells of an API error: the turn's end will say it.
+    // This message reports an API error: the end of the turn will report it.
     if (message.message.model === SYNTHETIC) return []
     const by = agentOf(message)
     const usage = this.#spending.onAnswer(message)
-    return [...message.message.content.flatMap(block => this.#said(block, by)), ...(usage ? [usage] : [])]
+    return [...message.message.content.flatMap(block => this.#readBlock(block, by)), ...(usage ? [usage] : [])]
   }
 
   user(message: User): SessionEvent[] {
@@ -97,7 +97,7 @@ export class ClaudeTranslator {
     ]
   }
 
-  /** A call is told of by the agent's stream and by its own wish to happen, in either order: the first one counts. */
+  /** A call appears in the agent's stream and in its permission request, in either order: the first one counts. */
   call(callId: string, call: Call, by: { agentId?: string }): SessionEvent[] {
     if (this.#calls.has(callId)) return []
     this.#calls.set(callId, call)
@@ -107,7 +107,7 @@ export class ClaudeTranslator {
     return [{ kind: 'tool_request', callId, ...call, ...by }]
   }
 
-  #said(block: Block, by: { agentId?: string }): SessionEvent[] {
+  #readBlock(block: Block, by: { agentId?: string }): SessionEvent[] {
     if (block.type === 'text' && block.text) return [{ kind: 'text', text: block.text, ...by }]
     if (block.type === 'thinking' && block.thinking) return [{ kind: 'thinking', text: block.thinking, ...by }]
     if (block.type !== 'tool_use' || !block.id || !block.name) return []
@@ -119,8 +119,8 @@ export class ClaudeTranslator {
     const callId = block.tool_use_id
     const ok = block.is_error !== true
     const call = this.#calls.get(callId)
-    const done = ok && call && by.agentId === undefined
-    const items = done ? this.#plan.after({ ...call, output: message.tool_use_result }) : undefined
+    const isMainCall = ok && call && by.agentId === undefined
+    const items = isMainCall ? this.#plan.after({ ...call, output: message.tool_use_result }) : undefined
     return [
       { kind: 'tool_result', callId, ok, output: cap(textOf(block.content)), ...by },
       ...(items ? [{ kind: 'plan' as const, items }] : []),
@@ -165,7 +165,7 @@ function retryOf(message: Extract<System, { subtype: 'api_retry' }>): SessionEve
   return { kind: 'retry', attempt, maxRetries, delayMs, failure: withLimit(apiFailure({ error, status })) }
 }
 
-/** A try that is refused for now will be made again by the agent itself; when, nobody says. */
+/** The agent itself retries a request that is refused for now; nobody says when. */
 function withLimit(failure: Failure): Failure {
   if (failure.kind !== 'limit') return failure
   return { ...failure, limit: { source: 'retry', message: failure.message } }
@@ -195,9 +195,9 @@ const Changed = z.object({
 const Listed = z.object({ tasks: z.array(z.object({ id: z.string(), subject: z.string(), status: State })) })
 
 type State = z.infer<typeof State>
-const SHOWN: Record<State, PlanItem['state']> = { pending: 'pending', in_progress: 'active', completed: 'done' }
+const PLAN_STATES: Record<State, PlanItem['state']> = { pending: 'pending', in_progress: 'active', completed: 'done' }
 
-/** A call of the main agent that came back without an error. */
+/** A call of the main agent that returned without an error. */
 export interface DoneCall {
   tool: string
   input: Record<string, unknown>
@@ -206,7 +206,7 @@ export interface DoneCall {
 
 /**
  * The agent's list of steps. Claude Code has two kinds of tools for it: `TodoWrite` gives the whole list each time, the
- * `Task…` tools change one step at a time. Both are read, whichever this version offers.
+ * `Task…` tools change one step at a time. Both are read, because the version decides which it offers.
  */
 class ClaudePlan {
   readonly #steps = new Map<string, { text: string; state: State }>()
@@ -238,7 +238,7 @@ class ClaudePlan {
     const { taskId, subject, status } = change
     if (status === 'deleted') this.#steps.delete(taskId)
     else {
-      // A step made before this process: its subject is not known here until the agent lists them.
+      // The step was created before this process: its subject is unknown until the agent lists the steps.
       const step = this.#steps.get(taskId) ?? { text: `step ${taskId}`, state: 'pending' as const }
       this.#steps.set(taskId, { text: subject ?? step.text, state: status ?? step.state })
     }
@@ -246,7 +246,7 @@ class ClaudePlan {
   }
 
   #items(): PlanItem[] {
-    return [...this.#steps.values()].map(({ text, state }) => ({ text, state: SHOWN[state] }))
+    return [...this.#steps.values()].map(({ text, state }) => ({ text, state: PLAN_STATES[state] }))
   }
 }
 

@@ -2,11 +2,11 @@ import { quoteForShell } from '../../base/words.ts'
 import type { SessionEvent } from '../../domain/session.ts'
 import type { CodexChange, CommandAsk, Item } from './wire.ts'
 
-/** Longer than anything a person reads; a log dumped by a tool must not be stored whole. */
+/** More than a person would read; a log dumped by a tool must not be stored whole. */
 const OUTPUT_CHARS = 20_000
-/** Calls that are over are remembered for a while; one that makes up ids without end is not followed for ever. */
+/** Finished calls are remembered for a while; an agent that makes up ids without end must not fill the memory. */
 const MAX_CALLS = 2000
-/** What Codex says, hears and does with nothing but its own conversation. Everything else is a call and needs a yes. */
+/** Items that only concern Codex's own conversation. Everything else is a call and needs permission. */
 const NO_CALLS = new Set([
   'userMessage',
   'hookPrompt',
@@ -22,56 +22,56 @@ const NO_CALLS = new Set([
 
 interface KnownCall {
   item: Item | undefined
-  told: boolean
+  requested: boolean
   over: boolean
   allowed: boolean
-  /** The model does not wait for it any more: it runs on beside the conversation, or waits for a person. */
-  left: boolean
+  /** The model does not wait for the call any more: it runs on in the background, or waits for a person. */
+  detached: boolean
 }
 
-/** The calls of one session, by the id under which Codex tells and asks of each. */
+/** The calls of one session, by the id that Codex uses for each. */
 export class CodexCalls {
   readonly #calls = new Map<string, KnownCall>()
-  readonly #unfenced = new Set<string>()
+  readonly #unsandboxed = new Set<string>()
 
   /** How many calls the model waits for now. */
   get running(): number {
-    return [...this.#calls.values()].filter(one => one.told && !one.over && !one.left).length
+    return [...this.#calls.values()].filter(call => call.requested && !call.over && !call.detached).length
   }
 
   add(item: Item): void {
-    this.#known(item.id).item = item
+    this.#ensure(item.id).item = item
   }
 
   item(callId: string): Item | undefined {
     return this.#calls.get(callId)?.item
   }
 
-  /** A call of a server's tool that is about to be asked: the ask itself does not say which it is. */
+  /** The call of a server's tool that an ask is about: the ask itself does not name the call. */
   ofServer(server: string, fits: (item: Item) => boolean): Item | undefined {
-    for (const { item, told, over } of this.#calls.values())
-      if (item?.type === 'mcpToolCall' && item.server === server && !told && !over && fits(item)) return item
+    for (const { item, requested, over } of this.#calls.values())
+      if (item?.type === 'mcpToolCall' && item.server === server && !requested && !over && fits(item)) return item
     return undefined
   }
 
   /** The request as an event, once for each call. */
   request(callId: string, { tool, input }: CodexNamedCall): SessionEvent[] {
-    const known = this.#known(callId)
-    if (known.told) return []
-    known.told = true
+    const call = this.#ensure(callId)
+    if (call.requested) return []
+    call.requested = true
     return [{ kind: 'tool_request', callId, tool, input }]
   }
 
   /** How a call ended, once. */
   result(callId: string, { ok, output }: { ok: boolean; output: string }): SessionEvent[] {
-    const known = this.#known(callId)
-    if (known.over) return []
-    known.over = true
-    known.item = undefined
+    const call = this.#ensure(callId)
+    if (call.over) return []
+    call.over = true
+    call.item = undefined
     return [{ kind: 'tool_result', callId, ok, output: cap(output) }]
   }
 
-  /** The end of a call as Codex tells it; one that was never asked is told as a request first. */
+  /** The end of a call as Codex reports it. A call that was never asked about is emitted as a request first. */
   ended(item: Item): SessionEvent[] {
     if (!isCall(item)) return []
     this.add(item)
@@ -80,48 +80,48 @@ export class CodexCalls {
   }
 
   allow(callId: string): void {
-    this.#known(callId).allowed = true
+    this.#ensure(callId).allowed = true
   }
 
-  /** It waits for a person, and not for the model. */
+  /** The call waits for a person; the model does not wait for it. */
   park(callId: string): void {
-    this.#known(callId).left = true
+    this.#ensure(callId).detached = true
   }
 
-  /** What ran without our yes, in words; undefined where all is well. */
+  /** Describes a call that ran without our permission; undefined when all is well. */
   unjudged(item: Item): string | undefined {
     if (!isCall(item) || this.#calls.get(item.id)?.allowed || !hasRun(item)) return undefined
     const { tool, input } = nameItem(item)
     return `${tool} ${JSON.stringify(input).slice(0, 200)} (${item.id})`
   }
 
-  /** The model wants it to run outside of the sandbox. */
-  unfence(callId: string): void {
-    this.#unfenced.add(callId)
+  /** The model wants this call to run outside of the sandbox. */
+  markUnsandboxed(callId: string): void {
+    this.#unsandboxed.add(callId)
   }
 
-  isUnfenced(callId: string): boolean {
-    return this.#unfenced.has(callId)
+  isUnsandboxed(callId: string): boolean {
+    return this.#unsandboxed.has(callId)
   }
 
-  /** The model has its answers: what is not over by now runs on beside it. */
+  /** The model has its answers: calls that are not over by now run on in the background. */
   roundOver(): void {
-    for (const known of this.#calls.values()) if (known.told && !known.over) known.left = true
+    for (const call of this.#calls.values()) if (call.requested && !call.over) call.detached = true
   }
 
-  /** What was left running in a turn may end in a later one. */
+  /** The turn is over. A call that was left running may end in a later turn. */
   turnOver(): void {
     this.roundOver()
-    this.#unfenced.clear()
+    this.#unsandboxed.clear()
   }
 
-  #known(callId: string): KnownCall {
-    const found = this.#calls.get(callId)
-    if (found) return found
-    const made: KnownCall = { item: undefined, told: false, over: false, allowed: false, left: false }
-    this.#calls.set(callId, made)
+  #ensure(callId: string): KnownCall {
+    const known = this.#calls.get(callId)
+    if (known) return known
+    const created: KnownCall = { item: undefined, requested: false, over: false, allowed: false, detached: false }
+    this.#calls.set(callId, created)
     if (this.#calls.size > MAX_CALLS) this.#forgetOldest()
-    return made
+    return created
   }
 
   #forgetOldest(): void {
@@ -133,13 +133,13 @@ function isCall({ type }: Item): boolean {
   return !NO_CALLS.has(type)
 }
 
-/** Refused, never begun and wrong from the start leave nothing behind; a command that failed has run all the same. */
+/** A call that was refused, never begun or invalid has not run; a command that failed has run all the same. */
 function hasRun({ type, status, exitCode, server, result }: Item): boolean {
   if (type === 'commandExecution')
     return status !== 'declined' && (status === 'completed' || typeof exitCode === 'number')
-  // Done by us, when it was allowed.
+  // We execute it ourselves, once it is allowed.
   if (type === 'dynamicToolCall') return false
-  // Codex's own list of the resources of its servers; none is given any.
+  // Codex's own listing of its servers' resources; no server has any.
   if (type === 'mcpToolCall' && server === 'codex') return false
   if (type === 'mcpToolCall') return status === 'completed' || Boolean(result)
   return status === 'completed' || status === undefined || status === null
@@ -158,19 +158,19 @@ function cap(text: string): string {
   return `${text.slice(0, OUTPUT_CHARS)}\n… (${text.length - OUTPUT_CHARS} more characters)`
 }
 
-/** A call in our own words: a tool that the policy knows, and its input. */
+/** A call in our own terms: a tool that the policy knows, and its input. */
 export interface CodexNamedCall {
   tool: string
   input: Record<string, unknown>
 }
 
-/** A command. One that would run outside of the sandbox, or that asks for more than to run, is named so that it is judged as such. */
-export function nameCommand(ask: CommandAsk, { isUnfenced }: { isUnfenced: boolean }): CodexNamedCall {
+/** Names a command. A command that would run outside of the sandbox, or that asks for more permissions, is named so that it is judged as such. */
+export function nameCommand(ask: CommandAsk, { isUnfenced: isUnsandboxed }: { isUnfenced: boolean }): CodexNamedCall {
   const { kind, command, reason, networkApprovalContext, additionalPermissions } = ask
-  const isMore = Boolean(networkApprovalContext) || Boolean(additionalPermissions)
-  if (kind !== 'command' || !command || isMore)
+  const wantsMore = Boolean(networkApprovalContext) || Boolean(additionalPermissions)
+  if (kind !== 'command' || !command || wantsMore)
     return {
-      tool: `unknown:execute:${isMore ? 'permissions' : kind}`,
+      tool: `unknown:execute:${wantsMore ? 'permissions' : kind}`,
       input: {
         ...(command && { command }),
         ...(reason && { reason }),
@@ -182,19 +182,19 @@ export function nameCommand(ask: CommandAsk, { isUnfenced }: { isUnfenced: boole
     input: {
       command: readScript(command),
       ...(reason && { description: reason }),
-      ...(isUnfenced && { dangerouslyDisableSandbox: true }),
+      ...(isUnsandboxed && { dangerouslyDisableSandbox: true }),
     },
   }
 }
 
-/** A patch: one call for each thing that it does to a file, and each must be allowed. */
+/** Names the parts of a patch: one call for each change to a file, and each must be allowed. */
 export function nameChanges(changes: CodexChange[]): CodexNamedCall[] {
   return changes.flatMap((change): CodexNamedCall[] => {
     const { path: file_path, kind, diff } = change
     if (kind.type === 'add') return [{ tool: 'Write', input: { file_path, content: diff } }]
     if (kind.type === 'delete') return [{ tool: 'Bash', input: { command: `rm -- ${quoteForShell(file_path)}` } }]
     if (kind.type !== 'update') return [{ tool: `unknown:execute:${kind.type}`, input: { file_path, diff } }]
-    const [old_string, new_string] = sides(diff)
+    const [old_string, new_string] = splitDiff(diff)
     const edit = { tool: 'Edit', input: { file_path, old_string, new_string } }
     const to = kind.move_path
     if (!to) return [edit]
@@ -207,7 +207,7 @@ export function nameChanges(changes: CodexChange[]): CodexNamedCall[] {
   })
 }
 
-/** Any other thing that Codex did, for whoever hears of it. */
+/** Names any other item of Codex, for events and messages. */
 function nameItem(item: Item): CodexNamedCall {
   const { type, server, tool, command, changes } = item
   if (type === 'commandExecution' && command) return { tool: 'Bash', input: { command: readScript(command) } }
@@ -218,8 +218,8 @@ function nameItem(item: Item): CodexNamedCall {
   return { tool: `unknown:execute:${tool ?? type}`, input }
 }
 
-/** What stood there and what will, of a unified diff. */
-function sides(diff: string): [string, string] {
+/** The old and the new text of a unified diff. */
+function splitDiff(diff: string): [string, string] {
   const lines = diff.split('\n').filter(line => /^[ +-]/.test(line))
   const side = (sign: '-' | '+') =>
     lines
@@ -233,22 +233,22 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Shells whose `-c` takes a script that is the command. */
+/** Shells whose `-c` takes a script. */
 const SHELL = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da|k)?sh$/
 
 /**
- * The script that a command line hands to a shell: Codex tells `/bin/bash -lc 'cat x'`, its words quoted. What is not of this form is the
- * command itself, judged as it stands.
+ * The script that a command line hands to a shell: Codex reports `/bin/bash -lc 'cat x'`, with its words quoted. A line of another form is
+ * returned and judged as it is.
  */
 export function readScript(line: string): string {
-  const words = wordsOf(line)
+  const words = splitWords(line)
   const [shell = '', flag = '', script] = words ?? []
   const isScript = words?.length === 3 && SHELL.test(shell) && /^-l?c$/.test(flag)
   return isScript && script !== undefined ? script : line
 }
 
-/** The words of a line whose quotes are those of a shell; undefined where they do not close. */
-function wordsOf(line: string): string[] | undefined {
+/** Splits a line into words by the quoting rules of a shell; undefined when a quote is not closed. */
+function splitWords(line: string): string[] | undefined {
   const words: string[] = []
   let word: string | undefined
   for (let at = 0; at < line.length; ) {
@@ -259,7 +259,8 @@ function wordsOf(line: string): string[] | undefined {
       at++
       continue
     }
-    const part = char === "'" ? single(line, at) : char === '"' ? double(line, at) : bare(line, at)
+    const part =
+      char === "'" ? readSingleQuoted(line, at) : char === '"' ? readDoubleQuoted(line, at) : readBare(line, at)
     if (!part) return undefined
     word = (word ?? '') + part.text
     at = part.end
@@ -272,12 +273,12 @@ interface Part {
   end: number
 }
 
-function single(line: string, start: number): Part | undefined {
+function readSingleQuoted(line: string, start: number): Part | undefined {
   const end = line.indexOf("'", start + 1)
   return end === -1 ? undefined : { text: line.slice(start + 1, end), end: end + 1 }
 }
 
-function double(line: string, start: number): Part | undefined {
+function readDoubleQuoted(line: string, start: number): Part | undefined {
   let text = ''
   for (let at = start + 1; at < line.length; at++) {
     const char = line.charAt(at)
@@ -291,7 +292,7 @@ function double(line: string, start: number): Part | undefined {
   return undefined
 }
 
-function bare(line: string, start: number): Part | undefined {
+function readBare(line: string, start: number): Part | undefined {
   if (line.charAt(start) !== '\\') return { text: line.charAt(start), end: start + 1 }
   return start + 1 < line.length ? { text: line.charAt(start + 1), end: start + 2 } : undefined
 }

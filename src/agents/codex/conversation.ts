@@ -15,40 +15,40 @@ import { findBreach, POLICY } from './policy.ts'
 import { CodexTranslator, wantsUnsandboxed } from './translator.ts'
 import { ErrorNotice, RpcError, TurnBegun, TurnCompleted } from './wire.ts'
 
-/** Calls that the model made at once are asked one after the other, in an order of Codex's own, within some milliseconds. */
+/** Codex asks about calls that the model made at once one after the other, in its own order, within some milliseconds. */
 const BESIDE_MS = 300
 
-/** What is said and done in one session with Codex. Processes and pipes are the session's. */
+/** The conversation of one session with Codex. The session handles processes and pipes. */
 export class CodexConversation {
   readonly turns: AgentTurns
   readonly #open: OpenSession
-  readonly #line: SessionLink
+  readonly #link: SessionLink
   readonly #translator: CodexTranslator
   #rollout: Rollout | undefined
   #turnId: string | undefined
   #limit: LimitEvent | undefined
-  /** Why this turn is given up, though Codex itself would try on. */
+  /** Why this turn is given up although Codex itself would keep trying. */
   #givenUp: Failure | undefined
   #parking: NodeJS.Timeout | undefined
 
-  constructor(open: OpenSession, line: SessionLink) {
+  constructor(open: OpenSession, link: SessionLink) {
     this.#open = open
-    this.#line = line
+    this.#link = link
     this.#translator = new CodexTranslator({ resumed: open.resume !== undefined })
     this.turns = new AgentTurns({
-      ...{ open, line, reading: this.#translator },
-      manner: {
+      ...{ open, link, reader: this.#translator },
+      protocol: {
         name: codexManifest.name,
         begin: turn => this.#begin(turn),
         cancel: () => this.#interrupt(),
         steer: text => this.#steer(text),
-        over: () => this.#over(),
+        turnEnded: () => this.#over(),
       },
     })
   }
 
-  /** The model has not answered anything yet: it may not have been called. */
-  get unheard(): boolean {
+  /** The model has not answered yet: it may not even have been called. */
+  get isUnanswered(): boolean {
     return this.turns.running && this.#translator.rounds === 0
   }
 
@@ -61,35 +61,35 @@ export class CodexConversation {
     this.turns.opened(thread)
   }
 
-  told(method: string, params: unknown): void {
+  notified(method: string, params: unknown): void {
     const breach = findBreach(method, params, this.calls)
-    if (breach !== undefined) this.#line.cutOff({ kind: 'other', message: breach })
+    if (breach !== undefined) this.#link.cutOff({ kind: 'other', message: breach })
     const isOurs = this.#isOurs((params as { threadId?: unknown } | null)?.threadId)
-    if (method === 'account/rateLimits/updated') this.#tell(method, params)
+    if (method === 'account/rateLimits/updated') this.#translate(method, params)
     else if (!isOurs) return
     else if (method === 'turn/completed') this.#completed(params)
     else if (method === 'turn/started') this.#begun(params)
     else if (method === 'error') this.#failing(params)
-    // Told outside of a turn it is about the past of the conversation, or of a command that was left running.
-    else if (this.turns.running || method === 'item/completed') this.#tell(method, params)
+    // Outside of a turn an item belongs to the past of the conversation, or to a command that was left running.
+    else if (this.turns.running || method === 'item/completed') this.#translate(method, params)
     else if (method === 'thread/tokenUsage/updated') this.#translator.spending.past(params)
   }
 
-  /** What the gate needs to know of this conversation. */
-  keeper(asks: CheckedAsks, note: (note: RecorderNote) => void): CodexGateCallbacks {
+  /** What the gate needs from this conversation. */
+  gateCallbacks(asks: CheckedAsks, note: (note: RecorderNote) => void): CodexGateCallbacks {
     const { cwd, tools, disallowedTools = [], ownTools = [] } = this.#open
     return {
       ...{ asks, cwd, tools, disallowedTools, ownTools },
       isOurs: threadId => this.#isOurs(threadId),
       turn: () => this.turns.signal,
-      isUnfenced: async (callId, signal) =>
-        this.#rollout ? this.#rollout.isUnfenced(callId, signal) : this.calls.isUnfenced(callId),
-      heldMs: this.#line.stopMs,
+      isUnsandboxed: async (callId, signal) =>
+        this.#rollout ? this.#rollout.isUnsandboxed(callId, signal) : this.calls.isUnsandboxed(callId),
+      holdMs: this.#link.stopMs,
       isStopping: () => this.#isStopping,
-      called: (callId, call) => this.#line.tell([...this.#translator.flush(), ...this.calls.request(callId, call)]),
+      called: (callId, call) => this.#link.emit([...this.#translator.flush(), ...this.calls.request(callId, call)]),
       asked: ask => note({ pcc: 'ask', ...ask }),
       questioned: ({ callId, questions }) =>
-        this.#line.tell([...this.#translator.flush(), { kind: 'question', callId, questions }]),
+        this.#link.emit([...this.#translator.flush(), { kind: 'question', callId, questions }]),
       refused: (callId, call, reason) => this.#refused(callId, call, reason),
       parked: what => this.#parked(what),
     }
@@ -116,23 +116,23 @@ export class CodexConversation {
     }, BESIDE_MS).unref()
   }
 
-  #tell(method: string, params: unknown): void {
+  #translate(method: string, params: unknown): void {
     const events = this.#translator.read(method, params)
-    this.#line.tell(events)
+    this.#link.emit(events)
     for (const event of events) if (event.kind === 'limit') this.#limit = event
     if (this.#isStopping && this.calls.running === 0) this.turns.cancel()
-    this.turns.mindCap()
+    this.turns.enforceCap()
   }
 
   #begin(turn: AgentTurn): void {
     this.#turnId = undefined
     this.#limit = undefined
     this.#givenUp = undefined
-    this.#line
+    this.#link
       .request('turn/start', { threadId: this.turns.vendorId, input: toInput(turn.prompt), ...POLICY })
       .then(begun => this.#begun(begun))
-      // Only what Codex answers is the turn's own: one that is gone ends the session, and with it the turn.
-      .catch(error => RpcError.safeParse(error).success && this.turns.over(turn, { failure: rpcFailure(error) }))
+      // Only an error answer of Codex ends just the turn: a Codex that is gone ends the session, and the turn with it.
+      .catch(error => RpcError.safeParse(error).success && this.turns.endTurn(turn, { failure: rpcFailure(error) }))
   }
 
   #begun(params: unknown): void {
@@ -143,20 +143,20 @@ export class CodexConversation {
   }
 
   #completed(params: unknown): void {
-    const { turn: told } = TurnCompleted.safeParse(params).data ?? {}
+    const { turn: completed } = TurnCompleted.safeParse(params).data ?? {}
     const turn = this.turns.current
-    if (!turn || !told || (this.#turnId !== undefined && told.id !== this.#turnId)) return
-    const end = turnEnd(told, { givenUp: this.#givenUp, isCancelled: turn.cancelled })
-    this.turns.over(turn, 'failure' in end ? { failure: this.#limited(end.failure) } : end)
+    if (!turn || !completed || (this.#turnId !== undefined && completed.id !== this.#turnId)) return
+    const end = turnEnd(completed, { givenUp: this.#givenUp, isCancelled: turn.cancelled })
+    this.turns.endTurn(turn, 'failure' in end ? { failure: this.#limited(end.failure) } : end)
   }
 
-  /** An error that it gets over by itself: told as a retry, unless the retries are of no use. */
+  /** An error after which Codex retries by itself: reported as a retry, unless retries are of no use. */
   #failing(params: unknown): void {
-    const told = ErrorNotice.safeParse(params).data
-    if (!told?.willRetry || !this.turns.running) return
-    const failure = this.#limited(turnFailure(told.error))
-    this.#line.tell([{ kind: 'retry', ...readRetries(told.error), delayMs: 0, failure }])
-    // A limit would be waited out in silence, and a wrong key does not become right.
+    const notice = ErrorNotice.safeParse(params).data
+    if (!notice?.willRetry || !this.turns.running) return
+    const failure = this.#limited(turnFailure(notice.error))
+    this.#link.emit([{ kind: 'retry', ...readRetries(notice.error), delayMs: 0, failure }])
+    // Codex would wait out a limit in silence, and a wrong key does not become right.
     if (failure.kind !== 'limit' && failure.kind !== 'auth') return
     this.#givenUp = failure
     this.turns.cancel()
@@ -174,30 +174,30 @@ export class CodexConversation {
     this.calls.turnOver()
   }
 
-  /** One that has no name yet is stopped when it has; one that is over by now answers with an error, and its end is told all the same. */
+  /** A turn without an id is stopped once it has one. A turn that is over by now answers with an error, and its end is reported all the same. */
   #interrupt(): void {
     if (this.#turnId === undefined) return
     const { vendorId: threadId } = this.turns
-    this.#line.request('turn/interrupt', { threadId, turnId: this.#turnId }).catch(() => undefined)
+    this.#link.request('turn/interrupt', { threadId, turnId: this.#turnId }).catch(() => undefined)
   }
 
-  /** Whether the model hears it in this turn, with its next step. */
+  /** Sends a message into the turn; true when the model will see it with its next step. */
   async #steer(text: string): Promise<boolean> {
     if (this.#turnId === undefined || this.turns.current?.cancelled) return false
     const about = { threadId: this.turns.vendorId, expectedTurnId: this.#turnId }
-    const said = this.#line.request('turn/steer', { ...about, input: toInput(text) })
-    return said.then(
+    const sent = this.#link.request('turn/steer', { ...about, input: toInput(text) })
+    return sent.then(
       () => true,
       () => false,
     )
   }
 
-  /** Codex only says that it was rejected: the reason is said before, so that both are heard at once. */
+  /** Codex only tells the model that a call was rejected: the reason is sent before, so that the model sees both at once. */
   async #refused(callId: string, { tool, input }: CodexNamedCall, reason: string): Promise<void> {
     const turn = this.turns.current
     if (!turn) return
     turn.denials++
-    this.#line.tell(this.calls.result(callId, { ok: false, output: reason }))
+    this.#link.emit(this.calls.result(callId, { ok: false, output: reason }))
     const what = JSON.stringify(input['command'] ?? input['file_path'] ?? input).slice(0, 300)
     await this.#steer(`The call ${tool} ${what} was refused: ${reason}`)
   }
@@ -207,34 +207,34 @@ function toInput(text: string) {
   return [{ type: 'text', text, text_elements: [] }]
 }
 
-/** Codex writes a call down before it asks about it; on a crowded machine that needs a moment. */
+/** Codex records a call before it asks about it; on a busy machine that takes a moment. */
 const WRITTEN_MS = 15_000
-const LOOK_MS = 20
+const POLL_MS = 20
 
 const WrittenCall = z.looseObject({
   payload: z.looseObject({ type: z.literal('function_call'), call_id: z.string(), arguments: z.string() }),
 })
 
 /**
- * Codex's own record of a conversation that is resumed. Only the call as the model made it says that it is to run outside of the sandbox;
- * in a conversation that is begun Codex tells us that, in one that is resumed it stands in the record alone.
+ * Codex's own record of a resumed conversation. Only the model's original call says that it is to run outside of the sandbox. In a new
+ * conversation Codex sends us that call; in a resumed one it is in the record alone.
  */
 export class Rollout {
   readonly #reader: TranscriptReader
-  readonly #wantsOut = new Map<string, boolean>()
+  readonly #unsandboxed = new Map<string, boolean>()
 
   constructor(path: string) {
     this.#reader = new TranscriptReader({ path, offset: fileSize(path) })
   }
 
-  /** A call of which nobody finds out in time is taken for one that wants to leave. */
-  async isUnfenced(callId: string, signal: AbortSignal, writtenMs = WRITTEN_MS): Promise<boolean> {
+  /** A call that is not found in time counts as one that wants to leave the sandbox. */
+  async isUnsandboxed(callId: string, signal: AbortSignal, writtenMs = WRITTEN_MS): Promise<boolean> {
     for (const until = Date.now() + writtenMs; !signal.aborted; ) {
       this.#read()
-      const found = this.#wantsOut.get(callId)
-      if (found !== undefined) return found
+      const isUnsandboxed = this.#unsandboxed.get(callId)
+      if (isUnsandboxed !== undefined) return isUnsandboxed
       if (Date.now() > until) break
-      await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined)
+      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
     }
     return true
   }
@@ -242,7 +242,7 @@ export class Rollout {
   #read(): void {
     for (const line of this.#reader.read()) {
       const call = WrittenCall.safeParse(line).data?.payload
-      if (call) this.#wantsOut.set(call.call_id, wantsUnsandboxed(call.arguments))
+      if (call) this.#unsandboxed.set(call.call_id, wantsUnsandboxed(call.arguments))
     }
   }
 }

@@ -15,19 +15,19 @@ import { codexHome, openThread, prepareHome } from './open-thread.ts'
 import { flagsFor } from './policy.ts'
 import { CodexConnection } from './wire.ts'
 
-/** A person at a terminal may be away for a while; whoever asks decides sooner when to park. */
+/** A person at a terminal may be away for a while; the caller's own asks decide sooner when to park. */
 const ASK_DEADLINE_MS = 60 * 60_000
-/** It starts within a second, on a crowded machine in some; one that says nothing for this long never will. */
+/** Codex starts within a second, or a few on a busy machine; a process that is silent for this long never will. */
 const START_MS = 90_000
-/** One that was told to stop and does not is ended. */
+/** A Codex that was told to stop and does not is ended after this time. */
 const STOP_MS = 15_000
 
 export interface CodexDriverOptions extends DriverOptions {
-  /** The program and the words before `app-server`; `codex` when absent. */
+  /** The program and the arguments before `app-server`; `codex` when absent. */
   command?: string[] | undefined
-  /** How long it may take to introduce itself and to open a conversation. */
+  /** How long Codex may take to introduce itself and to open a conversation. */
   startMs?: number | undefined
-  /** How long it may take to stop. */
+  /** How long Codex may take to stop. */
   stopMs?: number | undefined
 }
 
@@ -50,10 +50,10 @@ export function codexDriver(options: CodexDriverOptions = {}): Driver {
         marker: open.marker ?? secretId(16),
         log: line => log(`session ${open.id}: ${line}`),
       })
-      const seat = { manifest: codexManifest, process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log }
-      return new CodexSession(open, seat)
+      const deps = { manifest: codexManifest, process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log }
+      return new CodexSession(open, deps)
     },
-    // It starts in a third of a second, and a process that waits would have to be told everything again.
+    // Codex starts in a third of a second, and a warm process would have to be set up all over again.
     warm: async () => undefined,
     cool: async () => undefined,
     close: async () => undefined,
@@ -68,57 +68,57 @@ export interface CodexProcess extends PipedProcess {
 /** One conversation with Codex. */
 class CodexSession extends PipedSession<CodexConnection> {
   protected readonly turns: CodexConversation['turns']
-  readonly #seat: CodexProcess
+  readonly #deps: CodexProcess
   readonly #conversation: CodexConversation
   readonly #gate: CodexGate
-  /** For temporary files. */
+  /** The folder for temporary files. */
   #temp = ''
 
-  constructor(open: OpenSession, seat: CodexProcess) {
-    super(open, seat)
-    this.#seat = seat
-    this.#conversation = new CodexConversation(open, this.line())
+  constructor(open: OpenSession, deps: CodexProcess) {
+    super(open, deps)
+    this.#deps = deps
+    this.#conversation = new CodexConversation(open, this.link())
     this.turns = this.#conversation.turns
-    const asks = checkedAsks(open.asks, seat.askDeadlineMs)
-    const keeper = this.#conversation.keeper(asks, note => this.telling.note(note))
-    this.#gate = new CodexGate(keeper, this.#conversation.calls)
+    const asks = checkedAsks(open.asks, deps.askDeadlineMs)
+    const callbacks = this.#conversation.gateCallbacks(asks, note => this.output.note(note))
+    this.#gate = new CodexGate(callbacks, this.#conversation.calls)
     this.begin()
   }
 
-  /** Codex calls the model as soon as a tool has answered: only a stop at once is sure to come before that. */
+  /** Codex calls the model as soon as a tool has answered: only an immediate stop is sure to come before that. */
   async withhold(): Promise<void> {
-    if (this.turns.running && !this.#conversation.unheard) return this.pause({ atOnce: true })
-    if (!this.turns.running) this.turns.owed(false)
+    if (this.turns.running && !this.#conversation.isUnanswered) return this.pause({ atOnce: true })
+    if (!this.turns.running) this.turns.setOwed(false)
     await this.kill()
   }
 
   protected async connect(): Promise<CodexConnection | undefined> {
-    const { cwd, env: given, settingSources, prompt, resume } = this.open
+    const { cwd, env: sessionEnv, settingSources, prompt, resume } = this.open
     if (prompt === undefined && resume) {
-      this.turns.owed(true)
+      this.turns.setOwed(true)
       this.ending.fail(NOTHING_PARKED)
       return undefined
     }
-    const temp = await openSessionTemp(given)
-    this.left.defer(temp.remove)
+    const temp = await openSessionTemp(sessionEnv)
+    this.cleanup.defer(temp.remove)
     this.#temp = temp.path
-    const home = await prepareHome(given, { user: settingSources.includes('user') })
+    const home = await prepareHome(sessionEnv, { user: settingSources.includes('user') })
     const flags = flagsFor({ cwd, home: home.own, readsProject: settingSources.includes('project'), temp: temp.path })
-    const [command = 'codex', ...before] = this.#seat.program
+    const [command = 'codex', ...before] = this.#deps.program
     const args = [...before, 'app-server', ...flags]
-    const env = { ...given, ...temp.env, CODEX_HOME: home.given }
-    const child = this.#seat.process.spawn({ command, args, env, cwd, signal: this.ending.gone })
+    const env = { ...sessionEnv, ...temp.env, CODEX_HOME: home.given }
+    const child = this.#deps.process.spawn({ command, args, env, cwd, signal: this.ending.gone })
     return new CodexConnection(child, {
-      ...this.listening(),
-      told: (method, params) => {
-        if (!this.ending.closing || this.turns.running) this.#conversation.told(method, params)
+      ...this.listeners(),
+      notified: (method, params) => {
+        if (!this.ending.closing || this.turns.running) this.#conversation.notified(method, params)
       },
       asked: (method, params, signal) => this.#gate.answer(method, params, signal),
     })
   }
 
   protected async introduce(connection: CodexConnection, signal: AbortSignal): Promise<void> {
-    const { appendPrompt } = this.#seat
+    const { appendPrompt } = this.#deps
     this.#conversation.opened(await openThread(connection, { open: this.open, temp: this.#temp, appendPrompt, signal }))
   }
 
@@ -129,45 +129,45 @@ class CodexSession extends PipedSession<CodexConnection> {
   }
 
   protected override cutOff(failure: Failure): void {
-    this.#seat.process.kill()
+    this.#deps.process.kill()
     super.cutOff(failure)
   }
 }
 
-/** A call that was parked is given up: what is said to it comes with a prompt. */
+/** A parked call of Codex is given up: the person's answer comes with a prompt. */
 const NOTHING_PARKED: Failure = {
   kind: 'nothing_parked',
   message: 'There was no parked call to answer. Go on with a prompt.',
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-/** The first line of a conversation holds its instructions; more than its beginning need not be read. */
+/** Bytes of a conversation's file to read: its first line holds the instructions, and more than the beginning is not needed. */
 const BEGINNING = 4096
 
-/** Whether this can be the id of one of its conversations. */
+/** Whether this can be the id of a conversation of Codex. */
 function isThreadId(id: string): boolean {
   return UUID.test(id)
 }
 
-/** What is left of a conversation in Codex's own files. */
+/** The state of a conversation in Codex's own files. */
 async function threadState(vendorId: string, env: Record<string, string>): Promise<ConversationState> {
   if (!isThreadId(vendorId)) return 'missing'
   const home = codexHome(env)
   for (const folder of ['sessions', 'archived_sessions']) {
     const file = await findRollout(join(home, folder), vendorId)
-    if (file) return (await begins(file)) ? 'intact' : 'damaged'
+    if (file) return (await hasValidStart(file)) ? 'intact' : 'damaged'
   }
   return 'missing'
 }
 
 async function findRollout(folder: string, vendorId: string): Promise<string | undefined> {
   const names = await readdir(folder, { recursive: true }).catch(() => [])
-  const name = names.find(one => one.includes(vendorId))
-  return name === undefined ? undefined : join(folder, name)
+  const match = names.find(name => name.includes(vendorId))
+  return match === undefined ? undefined : join(folder, match)
 }
 
-/** A conversation that was packed away is Codex's to unpack; of one that can be read the beginning must make sense. */
-async function begins(file: string): Promise<boolean> {
+/** Only Codex can unpack a compressed conversation; the beginning of a plain one must make sense. */
+async function hasValidStart(file: string): Promise<boolean> {
   try {
     await using handle = await openFile(file)
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING), 0, BEGINNING, 0)
@@ -186,9 +186,9 @@ export interface SessionTemp {
 }
 
 /**
- * A folder for temporary files that is the session's alone. By itself Codex lets every command write to all of `/tmp`, where others keep
- * theirs and whole projects may lie; and it leaves an empty `.git` in every folder that can be written to, by which git takes `/tmp` for a
- * broken repository.
+ * Creates a folder for temporary files of this session alone. By itself Codex lets every command write to all of `/tmp`, where others keep
+ * their files and whole projects may be; and it leaves an empty `.git` in every writable folder, which makes git take `/tmp` for a broken
+ * repository.
  */
 async function openSessionTemp(env: Record<string, string>): Promise<SessionTemp> {
   const path = await realpath(await mkdtemp(join(env['TMPDIR'] || tmpdir(), 'pcc-codex-')))

@@ -30,35 +30,35 @@ const BY_STATUS: Record<number, FailureKind> = {
   503: 'overloaded',
 }
 
-/** What Codex writes itself. Only errors of the program are looked at: never what the model says. */
+/** By texts that Codex writes itself. Only errors of the program are matched, never text of the model. */
 const BY_TEXT: [RegExp, FailureKind][] = [
   [/quota exceeded|billing|insufficient_quota|credits? (balance|depleted)/i, 'billing'],
   [/context_length_exceeded|context window/i, 'prompt_too_long'],
   [/not logged in|missing environment variable|api key|login|sign in|token (was )?(revoked|expired)/i, 'auth'],
   [/experiencing high demand|internal server error/i, 'server'],
-  // The vendor withheld the answer; Codex tells it as a stream that broke off, and trying again changes nothing.
+  // The vendor withheld the answer; Codex reports it as a broken stream, and trying again changes nothing.
   [/content_filter/i, 'refusal'],
   [/stream disconnected|error sending request|connection|network|timed? ?out/i, 'network'],
 ]
 
 const Status = z.record(z.string(), z.looseObject({ httpStatusCode: z.number().nullish() }))
 
-/** Why a turn failed, or is tried again. */
+/** Why a turn failed or is retried. */
 export function turnFailure({ message, codexErrorInfo: info, additionalDetails }: TurnError): Failure {
-  // While it is tried again the message only counts the tries.
+  // During retries the message only counts the attempts.
   const text = additionalDetails && /^Reconnecting/.test(message) ? additionalDetails : message
   const status = statusOf(info)
   const kind = kindOf(info, status, text)
-  return { kind, message: kind === 'auth' ? loginProblem(text) : text, ...(status !== undefined && { status }) }
+  return { kind, message: kind === 'auth' ? explainLogin(text) : text, ...(status !== undefined && { status }) }
 }
 
-/** Which try it is of how many: only the words of the error count them. */
+/** The number of the attempt and of all attempts, which only the text of the error contains. */
 export function readRetries({ message }: TurnError): { attempt: number; maxRetries: number } {
   const [, attempt = '1', maxRetries = '1'] = /(\d+)\/(\d+)/.exec(message) ?? []
   return { attempt: Number(attempt), maxRetries: Number(maxRetries) }
 }
 
-/** How a turn ended, by what Codex tells of it and what was done to it. */
+/** How a turn ended, from what Codex reports and from what we did to it. */
 export function turnEnd(
   { status, error }: { status: string; error?: TurnError | null | undefined },
   { givenUp, isCancelled }: { givenUp: Failure | undefined; isCancelled: boolean },
@@ -70,24 +70,24 @@ export function turnEnd(
   return { failure: { kind: 'other', message: `Codex ended the turn by itself (${status}).` } }
 }
 
-/** An error that Codex answered a request with. */
+/** Translates an error by which Codex answered a request. */
 export function rpcFailure(error: unknown): Failure {
   const parsed = RpcError.safeParse(error).data
   if (!parsed) return { kind: 'other', message: messageOf(error) }
-  return { kind: byText(parsed.message) ?? 'other', message: parsed.message }
+  return { kind: kindByText(parsed.message) ?? 'other', message: parsed.message }
 }
 
 function kindOf(info: unknown, status: number | undefined, text: string): FailureKind {
-  const told = byText(text)
-  // An account without credit is told like one that reached its limit; only the words tell them apart.
-  if (told === 'billing' || told === 'prompt_too_long') return told
-  const word = typeof info === 'string' ? BY_WORD[info] : undefined
-  if (word) return word
-  if (status !== undefined) return BY_STATUS[status] ?? (status >= 500 ? 'server' : (told ?? 'other'))
-  return told ?? (typeof info === 'object' && info !== null ? 'network' : 'other')
+  const textKind = kindByText(text)
+  // Codex reports an account without credit like one that reached its limit; only the text tells them apart.
+  if (textKind === 'billing' || textKind === 'prompt_too_long') return textKind
+  const wordKind = typeof info === 'string' ? BY_WORD[info] : undefined
+  if (wordKind) return wordKind
+  if (status !== undefined) return BY_STATUS[status] ?? (status >= 500 ? 'server' : (textKind ?? 'other'))
+  return textKind ?? (typeof info === 'object' && info !== null ? 'network' : 'other')
 }
 
-function byText(text: string): FailureKind | undefined {
+function kindByText(text: string): FailureKind | undefined {
   return BY_TEXT.find(([form]) => form.test(text))?.[1]
 }
 
@@ -96,35 +96,35 @@ function statusOf(info: unknown): number | undefined {
   return first?.httpStatusCode ?? undefined
 }
 
-function loginProblem(told: string): string {
-  return `Codex is not logged in, or its login was refused (${told}).`
+function explainLogin(problem: string): string {
+  return `Codex is not logged in, or its login was refused (${problem}).`
 }
 
 /** The vendor names its windows by their length only. */
-const NAMES: Record<number, string> = { 300: 'five_hour', 1440: 'one_day', 10080: 'seven_day' }
-/** The vendor has no word for a warning; Codex itself begins to warn about here. */
+const WINDOW_NAMES: Record<number, string> = { 300: 'five_hour', 1440: 'one_day', 10080: 'seven_day' }
+/** The vendor reports no warning; Codex itself begins to warn at about this percentage. */
 const WARNS_AT = 90
 
-/** How full the windows of the account are; nothing where none is told. */
+/** How full the windows of the account are; undefined when no window is reported. */
 export function readLimitEvent(params: unknown): LimitEvent | undefined {
-  const told = RateLimits.safeParse(params).data?.rateLimits
-  const windows = [told?.primary, told?.secondary].flatMap(window => (window ? [window] : []))
+  const limits = RateLimits.safeParse(params).data?.rateLimits
+  const windows = [limits?.primary, limits?.secondary].flatMap(window => (window ? [window] : []))
   const fullest = windows.reduce<CodexLimitWindow | undefined>(
     (most, window) => (most && most.usedPercent >= window.usedPercent ? most : window),
     undefined,
   )
   if (!fullest) return undefined
-  const isFull = fullest.usedPercent >= 100 || Boolean(told?.rateLimitReachedType)
+  const isFull = fullest.usedPercent >= 100 || Boolean(limits?.rateLimitReachedType)
   return {
     kind: 'limit',
     status: isFull ? 'rejected' : fullest.usedPercent >= WARNS_AT ? 'warning' : 'allowed',
     window: nameOf(fullest),
-    ...toldOf(fullest),
-    windows: Object.fromEntries(windows.map(window => [nameOf(window), toldOf(window)])),
+    ...readUsage(fullest),
+    windows: Object.fromEntries(windows.map(window => [nameOf(window), readUsage(window)])),
   }
 }
 
-/** The limit that ended a turn; where no record was told before, Codex's own error says when it is over. */
+/** The limit that ended a turn. Without an earlier limit event, Codex's own error text says when the limit is over. */
 export function readTurnLimit(
   message: string,
   { event, now, tz }: { event: LimitEvent | undefined; now: number; tz: string | undefined },
@@ -134,9 +134,9 @@ export function readTurnLimit(
 
 function nameOf({ windowDurationMins: minutes }: CodexLimitWindow): string {
   if (!minutes) return 'unknown'
-  return NAMES[minutes] ?? `${minutes}_minutes`
+  return WINDOW_NAMES[minutes] ?? `${minutes}_minutes`
 }
 
-function toldOf({ usedPercent, resetsAt }: CodexLimitWindow) {
+function readUsage({ usedPercent, resetsAt }: CodexLimitWindow) {
   return { utilization: usedPercent / 100, ...(resetsAt && { resetsAt: resetsAt * 1000 }) }
 }

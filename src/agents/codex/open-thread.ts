@@ -22,14 +22,14 @@ export interface OpenedThread {
 
 interface Opening {
   open: OpenSession
-  /** For temporary files. */
+  /** The folder for temporary files. */
   temp: string
   appendPrompt: string | undefined
   signal: AbortSignal
 }
 
-/** Told in many pieces, and nobody here listens to them. */
-const UNHEARD = [
+/** Notifications that come in many pieces and that we do not read. */
+const IGNORED_NOTIFICATIONS = [
   'command/exec/outputDelta',
   'item/commandExecution/outputDelta',
   'item/fileChange/outputDelta',
@@ -42,54 +42,58 @@ const UNHEARD = [
   'app/list/updated',
 ]
 
-/** Says hello, opens a conversation new or old, and sees to it that the policy we asked for is the one in force. */
+/** Does the handshake, opens a new or an old conversation, and checks that the policy we asked for is in force. */
 export async function openThread(
   connection: CodexConnection,
   { open, temp, appendPrompt, signal }: Opening,
 ): Promise<OpenedThread> {
-  const version = await sayHello(connection, signal)
+  const version = await initialize(connection, signal)
   const sandbox = mayOnlyRead(open) ? 'read-only' : 'workspace-write'
   const about = {
     cwd: open.cwd,
-    // Said outright: a conversation that is resumed has those of before as well.
+    // Set explicitly: a resumed conversation has its earlier roots as well.
     runtimeWorkspaceRoots: [open.cwd, temp],
     sandbox,
     ...POLICY,
     ...(open.model && { model: open.model }),
     developerInstructions: instructions(appendPrompt),
   }
-  const opened = ThreadOpened.parse(await thread(connection, { open, about, signal }))
+  const opened = ThreadOpened.parse(await requestThread(connection, { open, about, signal }))
   if (opened.approvalPolicy !== POLICY.approvalPolicy || opened.approvalsReviewer !== POLICY.approvalsReviewer)
     throw new Error(
       `it does not ask about everything, though it was told to (${JSON.stringify(opened.approvalPolicy)})`,
     )
-  if (!isFence(opened.sandbox, { sandbox, writable: [temp, open.cwd] }))
+  if (!isNarrowEnough(opened.sandbox, { sandbox, writable: [temp, open.cwd] }))
     throw new Error(`its sandbox is ${JSON.stringify(opened.sandbox)}, though it was told ${sandbox}`)
   return { vendorId: opened.thread.id, model: opened.model, version, rollout: opened.thread.path ?? undefined }
 }
 
-/** Whether the sandbox that is in force, of a conversation new or old, is no wider than what it was told. */
-function isFence(
+/** Whether the sandbox that is in force, of a new or an old conversation, is no wider than requested. */
+function isNarrowEnough(
   { type, networkAccess, writableRoots = [], excludeSlashTmp, excludeTmpdirEnvVar }: ThreadOpened['sandbox'],
-  told: { sandbox: 'read-only' | 'workspace-write'; writable: string[] },
+  requested: { sandbox: 'read-only' | 'workspace-write'; writable: string[] },
 ): boolean {
   if (networkAccess !== false) return false
-  if (told.sandbox === 'read-only') return type === 'readOnly'
-  const isNarrow = excludeSlashTmp === true && excludeTmpdirEnvVar === true
-  return type === 'workspaceWrite' && isNarrow && writableRoots.every(root => told.writable.includes(root))
+  if (requested.sandbox === 'read-only') return type === 'readOnly'
+  const excludesTemp = excludeSlashTmp === true && excludeTmpdirEnvVar === true
+  return type === 'workspaceWrite' && excludesTemp && writableRoots.every(root => requested.writable.includes(root))
 }
 
-async function sayHello(connection: CodexConnection, signal: AbortSignal): Promise<string | undefined> {
+async function initialize(connection: CodexConnection, signal: AbortSignal): Promise<string | undefined> {
   const clientInfo = { name: 'perpetualcc', title: 'PerpetualCC', version: '1' }
-  const capabilities = { experimentalApi: true, requestAttestation: false, optOutNotificationMethods: UNHEARD }
+  const capabilities = {
+    experimentalApi: true,
+    requestAttestation: false,
+    optOutNotificationMethods: IGNORED_NOTIFICATIONS,
+  }
   const answer = await connection.request('initialize', { clientInfo, capabilities }, signal)
-  const hello = Initialized.safeParse(answer).data
-  if (!hello) throw new Error('its answer to initialize was not understood')
+  const initialized = Initialized.safeParse(answer).data
+  if (!initialized) throw new Error('its answer to initialize was not understood')
   connection.notify('initialized')
-  return /^[^/]*\/(\d[\w.-]*)/.exec(hello.userAgent)?.[1]
+  return /^[^/]*\/(\d[\w.-]*)/.exec(initialized.userAgent)?.[1]
 }
 
-async function thread(
+async function requestThread(
   connection: CodexConnection,
   { open, about, signal }: { open: OpenSession; about: object; signal: AbortSignal },
 ): Promise<unknown> {
@@ -99,12 +103,12 @@ async function thread(
     const past = { ...about, threadId, excludeTurns: true }
     return connection.request(fork ? 'thread/fork' : 'thread/resume', past, signal)
   }
-  const dynamicTools = ownTools.length > 0 ? [ourTools(ownTools)] : []
+  const dynamicTools = ownTools.length > 0 ? [describeOwnTools(ownTools)] : []
   return connection.request('thread/start', { ...about, dynamicTools, experimentalRawEvents: true }, signal)
 }
 
-/** Our tools, which Codex calls through us. A conversation that is resumed has those with which it began. */
-function ourTools(names: readonly AgentToolName[]) {
+/** Our tools, which Codex calls through us. A resumed conversation has the tools with which it began. */
+function describeOwnTools(names: readonly AgentToolName[]) {
   const tools = names.map(name => {
     const { description, shape } = AGENT_TOOLS[name]
     const inputSchema = z.toJSONSchema(z.strictObject(shape), { io: 'input' })
@@ -113,7 +117,7 @@ function ourTools(names: readonly AgentToolName[]) {
   return { type: 'namespace', name: OWN_SERVER, description: 'The supervisor that you work for.', tools }
 }
 
-/** Put behind Codex's own instructions: what is different here from a person at a keyboard. */
+/** Added after Codex's own instructions: the differences from a person at a keyboard. */
 const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, and nobody reads along.
 - Do the whole task. Do not stop to ask whether to go on; decide small things by yourself and say what you assumed.
 - Ask with request_user_input only when a wrong guess would be costly, and put the option that you would take first.
@@ -123,12 +127,12 @@ const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, a
 - Wait for what you start; processes you leave behind are ended.
 - When you are done, report in a few lines: what changed, what you ran to check it and what came out, what is left or was refused. Claim only what you have seen. Your report is checked.`
 
-/** Ours, then what the person wants to add. */
+/** Our own text, then the person's addition. */
 function instructions(more: string | undefined): string {
   return more ? `${UNATTENDED}\n\n${more}` : UNATTENDED
 }
 
-/** What of the person's own settings counts: which model, where it is, and how Codex is logged in. */
+/** The person's own settings that apply: the model, its provider, and the login. */
 const COPIED_SETTINGS = [
   'model',
   'model_provider',
@@ -152,29 +156,29 @@ const COPIED_SETTINGS = [
   'project_doc_fallback_filenames',
   'tool_output_token_limit',
 ]
-/** Folders that stay the person's own, so that a conversation of ours can be gone on with by hand. */
+/** Folders that stay in the person's own home, so that a person can continue our conversations by hand. */
 const SHARED_FOLDERS = ['sessions', 'archived_sessions', 'thread-writer-locks']
-/** Codex writes a renewed login through the link, and only one at a time may do that. */
+/** Codex writes a renewed login through the link, and only one process at a time may do that. */
 const SHARED_FILES = ['auth.json', 'auth.lock']
-/** What the person wants every Codex to know. */
+/** The person's instructions for every Codex. */
 const INSTRUCTIONS = ['AGENTS.md', 'AGENTS.override.md', 'skills']
 
 export interface CodexHome {
-  /** The person's own, where conversations are kept. */
+  /** The person's own home, where conversations are kept. */
   own: string
-  /** What Codex is given as its home. */
+  /** The home that Codex gets. */
   given: string
 }
 
-/** Where Codex keeps what it keeps, for a process with this environment. */
+/** Codex's home folder for a process with this environment. */
 export function codexHome(env: Record<string, string | undefined>): string {
   return env['CODEX_HOME'] || join(env['HOME'] || homedir(), '.codex')
 }
 
 /**
- * A home beside the person's own, in which Codex finds the login, the conversations and the choice of a model, and nothing else. In the
- * person's own it would find rules that let commands run unasked, hooks that answer in our place and servers whose resources it reads
- * without a question; and there is no switch that turns these off. It also writes into its settings: here it writes into a copy.
+ * Creates a second home in which Codex finds the login, the conversations and the choice of a model, and nothing else. In the person's own
+ * home it would find rules that let commands run without an ask, hooks that answer in our place, and servers whose resources it reads
+ * without an ask; no switch turns these off. Codex also writes into its settings: here it writes into a copy.
  */
 export async function prepareHome(env: Record<string, string>, settings: { user: boolean }): Promise<CodexHome> {
   const own = codexHome(env)
@@ -187,10 +191,10 @@ export async function prepareHome(env: Record<string, string>, settings: { user:
     }
     for (const name of SHARED_FILES) await link(given, name)
     for (const name of INSTRUCTIONS) {
-      const isTaken = settings.user && (await isThere(join(own, name)))
-      await (isTaken ? link(given, name) : unlink(given, name))
+      const isShared = settings.user && (await exists(join(own, name)))
+      await (isShared ? link(given, name) : unlink(given, name))
     }
-    await replace(join(given, 'config.toml'), await readCopiedSettings(join(own, 'config.toml')))
+    await replaceFile(join(given, 'config.toml'), await readCopiedSettings(join(own, 'config.toml')))
   } catch (error) {
     throw agentMissingError(codexManifest, `its folder ${own} cannot be prepared: ${messageOf(error)}`, error)
   }
@@ -207,7 +211,7 @@ async function readCopiedSettings(file: string): Promise<string> {
   return stringify({ ...pickSettings(all), ...(profile && pickSettings(profile)) })
 }
 
-/** The profile that the person's settings name stands over the rest of them. */
+/** The profile that the person's settings name overrides the rest of them. */
 function chosenProfile({ profile, profiles }: TomlTable): TomlTable | undefined {
   if (typeof profile !== 'string' || !isTable(profiles)) return undefined
   const chosen = profiles[profile]
@@ -224,28 +228,28 @@ function isTable(value: unknown): value is TomlTable {
 
 async function link(folder: string, name: string): Promise<void> {
   const path = join(folder, name)
-  const there = await lstat(path).catch(() => undefined)
-  if (there?.isSymbolicLink()) return
-  // Codex made one of its own, before there was one to share.
-  if (there) await rm(path, { recursive: true, force: true })
+  const existing = await lstat(path).catch(() => undefined)
+  if (existing?.isSymbolicLink()) return
+  // Codex created its own before there was one to share.
+  if (existing) await rm(path, { recursive: true, force: true })
   await symlink(join('..', name), path).catch(error => {
     // Another session was faster.
     if (error.code !== 'EEXIST') throw error
   })
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined
 }
 
 async function unlink(folder: string, name: string): Promise<void> {
   const path = join(folder, name)
-  const there = await lstat(path).catch(() => undefined)
-  if (there?.isSymbolicLink()) await rm(path, { force: true })
+  const existing = await lstat(path).catch(() => undefined)
+  if (existing?.isSymbolicLink()) await rm(path, { force: true })
 }
 
-/** At once, because another session may be reading it. */
-async function replace(file: string, text: string): Promise<void> {
+/** Replaces the file atomically, because another session may be reading it. */
+async function replaceFile(file: string, text: string): Promise<void> {
   const next = `${file}.${secretId(6)}`
   await writeFile(next, text, { mode: 0o600 })
   await rename(next, file)

@@ -2,12 +2,12 @@ import type { OpenSession } from '../../domain/session.ts'
 import type { CodexCalls } from './calls.ts'
 import { type CommandAsk, ItemNotice, TerminalInput, ThreadSettings } from './wire.ts'
 
-/** Everything is asked, and it is us who is asked: not a model of the vendor's that reviews in a person's place. */
+/** Codex asks about everything, and asks us, not a model of the vendor that reviews in a person's place. */
 export const POLICY = { approvalPolicy: 'untrusted', approvalsReviewer: 'user' } as const
 
 /**
- * What Codex can do past its approvals is off. A hook of a file may answer an approval in our place; a terminal takes input that nobody is
- * asked about; images are read, the web is searched, agents are started, and goals go on with a turn of their own without a question.
+ * Features that bypass the approvals, switched off. A hook of a file may answer an approval in our place; a terminal takes input without an
+ * ask; images are read, the web is searched, agents are started, and goals begin turns of their own without an ask.
  */
 const OFF = [
   'hooks',
@@ -42,14 +42,14 @@ const OFF = [
 
 interface PolicyPaths {
   cwd: string
-  /** Where its conversations and databases are: the person's own. */
+  /** The person's own home, with Codex's conversations and databases. */
   home: string
   readsProject: boolean
-  /** For temporary files, beside the project the only folder that may be written to. */
+  /** The folder for temporary files: beside the project the only writable folder. */
   temp: string
 }
 
-/** The settings of a session, over those of every file. */
+/** The settings of a session, which override those of every file. */
 export function flagsFor({ cwd, home, readsProject, temp }: PolicyPaths): string[] {
   const settings: Record<string, string> = {
     ...Object.fromEntries(OFF.map(feature => [`features.${feature}`, 'false'])),
@@ -59,7 +59,7 @@ export function flagsFor({ cwd, home, readsProject, temp }: PolicyPaths): string
     web_search: '"disabled"',
     sandbox_mode: '"workspace-write"',
     'sandbox_workspace_write.network_access': 'false',
-    'sandbox_workspace_write.writable_roots': `[${text(temp)}]`,
+    'sandbox_workspace_write.writable_roots': `[${quoteToml(temp)}]`,
     'sandbox_workspace_write.exclude_slash_tmp': 'true',
     'sandbox_workspace_write.exclude_tmpdir_env_var': 'true',
     allow_login_shell: 'true',
@@ -68,43 +68,42 @@ export function flagsFor({ cwd, home, readsProject, temp }: PolicyPaths): string
     check_for_update_on_startup: 'false',
     'analytics.enabled': 'false',
     notify: '[]',
-    sqlite_home: text(home),
-    // Its settings, rules, hooks and servers in the project are not ours to trust; and unless it is told, Codex notes down its own trust.
-    projects: `{${text(cwd)}={trust_level="untrusted"}}`,
+    sqlite_home: quoteToml(home),
+    // The project's settings, rules, hooks and servers are not trusted; and without this setting Codex records trust by itself.
+    projects: `{${quoteToml(cwd)}={trust_level="untrusted"}}`,
     ...(!readsProject && { project_doc_max_bytes: '0' }),
   }
   return Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])
 }
 
-/** JSON's texts are texts of TOML. */
-function text(value: string): string {
+/** A JSON string is also a TOML string. */
+function quoteToml(value: string): string {
   return JSON.stringify(value)
 }
 
-/** What changes something, or can. */
+/** Tools that change something, or can. */
 const WRITERS = ['Bash', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit']
 const READING_ACTIONS = new Set(['read', 'listFiles', 'search'])
 
-/** A session that was given tools, and none that changes anything: Codex's sandbox lets it write nothing. */
+/** Whether a session has a list of tools without any that changes something: then Codex's sandbox lets it write nothing. */
 export function mayOnlyRead({ tools }: Pick<OpenSession, 'tools'>): boolean {
   return tools !== undefined && !tools.some(tool => WRITERS.includes(tool))
 }
 
-/** Whether a command does nothing but read, as Codex itself understands it. Its sandbox stands behind that. */
+/** Whether a command only reads, according to Codex itself. The sandbox enforces it. */
 export function isReadingCommand({ commandActions }: CommandAsk): boolean {
   const actions = commandActions ?? []
   return actions.length > 0 && actions.every(({ type }) => READING_ACTIONS.has(type))
 }
 
 /**
- * Why a session may not use a tool; undefined where it may. Codex has no tools to read with, only its shell: a session that may read has the
- * shell for commands that only read.
+ * Why a session may not use a tool; undefined when it may. Codex has no tools for reading, only its shell: a session that may read may use
+ * the shell for commands that only read.
  */
 export function explainToolDenied(
   tool: string,
-  of: { tools: string[] | undefined; disallowedTools: string[]; readsOnly: boolean },
+  { tools, disallowedTools, readsOnly }: { tools: string[] | undefined; disallowedTools: string[]; readsOnly: boolean },
 ): string | undefined {
-  const { tools, disallowedTools, readsOnly } = of
   const isGiven =
     tools === undefined || tools.includes(tool) || (tool === 'Bash' && readsOnly && tools.includes('Read'))
   if (isGiven && !disallowedTools.includes(tool)) return undefined
@@ -113,7 +112,7 @@ export function explainToolDenied(
   return `Not allowed: this session has no ${tool}. Go on without it.`
 }
 
-/** Why a session must end at once, by what Codex tells of this conversation or another: something ran without having been judged, or may. */
+/** Why a session must end at once, judged by notifications of any conversation: a call ran without being judged, or may. */
 export function findBreach(method: string, params: unknown, calls: CodexCalls): string | undefined {
   const call = findUnjudged(method, params, calls)
   if (call !== undefined) return `A tool call ran without being judged, so the session was ended: ${call}`

@@ -4,12 +4,12 @@ import { CodexCalls } from './calls.ts'
 import { readLimitEvent } from './failures.ts'
 import { Delta, type Item, ItemNotice, PlanUpdated, RawItem, type Tokens, TokenUsage } from './wire.ts'
 
-/** Turns what Codex tells into events, one at a time and without any effect. */
+/** Translates Codex's notifications into events, one at a time and without any effect. */
 export class CodexTranslator {
   readonly calls = new CodexCalls()
-  readonly words = new TextAssembler()
+  readonly assembler = new TextAssembler()
   readonly spending: CodexSpending
-  /** What was told piece by piece needs not be told again when it is whole. */
+  /** Items that were emitted in pieces and must not be emitted again when complete. */
   readonly #inPieces = new Set<string>()
   #rounds = 0
   #inRound = false
@@ -29,7 +29,7 @@ export class CodexTranslator {
     this.#inPieces.clear()
   }
 
-  /** What a notification tells. One that is not understood tells nothing. */
+  /** The events of a notification; none for a notification that is not understood. */
   read(method: string, params: unknown): SessionEvent[] {
     switch (method) {
       case 'item/started':
@@ -41,7 +41,7 @@ export class CodexTranslator {
       case 'item/reasoning/summaryTextDelta':
         return this.#piece('thinking', params)
       case 'item/reasoning/summaryPartAdded':
-        return this.words.flush()
+        return this.assembler.flush()
       case 'rawResponseItem/completed':
         return this.#raw(params)
       case 'turn/plan/updated':
@@ -57,47 +57,47 @@ export class CodexTranslator {
     }
   }
 
-  /** Everything that was held back, because more of it might have come. */
+  /** Emits text that was held back because more of it might have come. */
   flush(): SessionEvent[] {
-    return this.words.flush()
+    return this.assembler.flush()
   }
 
   #started(item: Item | undefined): SessionEvent[] {
     if (!item || item.type === 'userMessage') return []
-    this.#speaks()
-    const events = this.words.flush()
+    this.#noteRound()
+    const events = this.assembler.flush()
     if (item.type === 'contextCompaction') return [...events, { kind: 'compacting', state: 'started' }]
-    // A call is told when it is asked, with all that is known of it.
+    // A call is emitted when Codex asks about it, with everything that is known of it.
     this.calls.add(item)
     return events
   }
 
   #completed(item: Item | undefined): SessionEvent[] {
     if (!item || item.type === 'userMessage') return []
-    this.#speaks()
+    this.#noteRound()
     if (item.type === 'agentMessage') return this.#whole('text', item, item.text ?? '')
     if (item.type === 'reasoning') return this.#whole('thinking', item, (item.summary ?? []).join('\n\n'))
-    if (item.type === 'contextCompaction') return [...this.words.flush(), { kind: 'compacting', state: 'ended' }]
-    return [...this.words.flush(), ...this.calls.ended(item)]
+    if (item.type === 'contextCompaction') return [...this.assembler.flush(), { kind: 'compacting', state: 'ended' }]
+    return [...this.assembler.flush(), ...this.calls.ended(item)]
   }
 
   #whole(kind: 'text' | 'thinking', { id }: Item, text: string): SessionEvent[] {
-    if (this.#inPieces.has(id) || text === '') return this.words.flush()
-    return [...this.words.add(kind, text, { key: id }), ...this.words.flush()]
+    if (this.#inPieces.has(id) || text === '') return this.assembler.flush()
+    return [...this.assembler.add(kind, text, { key: id }), ...this.assembler.flush()]
   }
 
   #piece(kind: 'text' | 'thinking', params: unknown): SessionEvent[] {
     const piece = Delta.safeParse(params).data
     if (!piece) return []
-    this.#speaks()
+    this.#noteRound()
     this.#inPieces.add(piece.itemId)
-    return this.words.add(kind, piece.delta, { key: piece.itemId })
+    return this.assembler.add(kind, piece.delta, { key: piece.itemId })
   }
 
-  /** Only the call as the model made it says that it is to run outside of the sandbox. */
+  /** Only the model's original call says that it is to run outside of the sandbox. */
   #raw(params: unknown): SessionEvent[] {
     const call = RawItem.safeParse(params).data?.item
-    if (call && wantsUnsandboxed(call.arguments)) this.calls.unfence(call.call_id)
+    if (call && wantsUnsandboxed(call.arguments)) this.calls.markUnsandboxed(call.call_id)
     return []
   }
 
@@ -105,18 +105,18 @@ export class CodexTranslator {
     const plan = PlanUpdated.safeParse(params).data?.plan
     if (!plan) return []
     const items = plan.map(({ step, status }): PlanItem => ({ text: step, state: STATES[status] ?? 'pending' }))
-    return [...this.words.flush(), { kind: 'plan', items }]
+    return [...this.assembler.flush(), { kind: 'plan', items }]
   }
 
-  /** Told once for each answer of the model, after the calls that it made. */
+  /** Codex reports usage once for each answer of the model, after the calls of that answer. */
   #roundOver(params: unknown): SessionEvent[] {
-    this.#speaks()
+    this.#noteRound()
     this.#inRound = false
     this.calls.roundOver()
     return this.spending.read(params, this.#rounds)
   }
 
-  #speaks(): void {
+  #noteRound(): void {
     if (!this.#inRound) this.#rounds++
     this.#inRound = true
   }
@@ -132,7 +132,7 @@ const NOTHING: Tokens = {
   outputTokens: 0,
 }
 
-/** What a session has spent. Codex counts from the beginning of the conversation, and knows no price. */
+/** What a session has spent. Codex counts from the beginning of the conversation and reports no price. */
 export class CodexSpending {
   #before: Tokens | undefined
 
@@ -140,18 +140,18 @@ export class CodexSpending {
     if (!resumed) this.#before = NOTHING
   }
 
-  /** What a resumed conversation tells of its past is no part of this session. */
+  /** The past usage of a resumed conversation is not part of this session. */
   past(params: unknown): void {
-    const told = TokenUsage.safeParse(params).data
-    if (told) this.#before = told.tokenUsage.total
+    const usage = TokenUsage.safeParse(params).data
+    if (usage) this.#before = usage.tokenUsage.total
   }
 
   read(params: unknown, turns: number): SessionEvent[] {
-    const told = TokenUsage.safeParse(params).data?.tokenUsage
-    if (!told) return []
-    const { total, last, modelContextWindow } = told
-    this.#before ??= less(total, last)
-    const spent = less(total, this.#before)
+    const usage = TokenUsage.safeParse(params).data?.tokenUsage
+    if (!usage) return []
+    const { total, last, modelContextWindow } = usage
+    this.#before ??= subtract(total, last)
+    const spent = subtract(total, this.#before)
     return [
       {
         kind: 'usage',
@@ -168,8 +168,8 @@ export class CodexSpending {
   }
 }
 
-function less(from: Tokens, what: Tokens): Tokens {
-  const left = (key: keyof typeof NOTHING) => Math.max(0, Number(from[key]) - Number(what[key]))
+function subtract(whole: Tokens, part: Tokens): Tokens {
+  const left = (key: keyof typeof NOTHING) => Math.max(0, Number(whole[key]) - Number(part[key]))
   return {
     totalTokens: left('totalTokens'),
     inputTokens: left('inputTokens'),
@@ -179,15 +179,15 @@ function less(from: Tokens, what: Tokens): Tokens {
   }
 }
 
-/** What a call says that is to run in the sandbox. */
-const FENCED = new Set<unknown>([undefined, null, 'use_default'])
+/** Values of `sandbox_permissions` for a call that runs in the sandbox. */
+const SANDBOXED = new Set<unknown>([undefined, null, 'use_default'])
 
-/** Whether the model wants this call to run outside of the sandbox, or with more than it gives. Arguments are as the model wrote them. */
+/** Whether the model wants this call to run outside of the sandbox or with more rights. `args` is the model's original text. */
 export function wantsUnsandboxed(args: string): boolean {
   try {
-    const given = JSON.parse(args) as Record<string, unknown>
-    return !FENCED.has(given['sandbox_permissions']) || given['with_escalated_permissions'] === true
+    const fields = JSON.parse(args) as Record<string, unknown>
+    return !SANDBOXED.has(fields['sandbox_permissions']) || fields['with_escalated_permissions'] === true
   } catch {
-    return true // nobody can tell
+    return true // unreadable arguments count as unsandboxed
   }
 }

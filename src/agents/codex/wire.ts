@@ -2,20 +2,20 @@ import * as z from 'zod'
 import type { GuardedChild } from '../../base/process/guardian.ts'
 import { readJsonLines } from '../json-lines.ts'
 
-/** After so many lines in a row that are no messages nobody expects one any more. */
+/** After this many lines in a row that are no messages the connection is given up. */
 const MAX_GARBAGE = 1000
 
 export interface CodexListener {
-  /** Every message as it came. */
+  /** Every message as it arrived. */
   seen(message: Record<string, unknown>): void
-  /** What Codex tells of its own accord, in order and before anything that comes after it. */
-  told(method: string, params: unknown): void
-  /** What Codex asks. The signal aborts when it does not wait for the answer any more. */
+  /** A notification of Codex. Notifications come in order, each before any later message. */
+  notified(method: string, params: unknown): void
+  /** A request of Codex. The signal aborts when Codex does not wait for the answer any more. */
   asked(method: string, params: unknown, signal: AbortSignal): Promise<unknown>
   garbage(line: string, count: number): void
-  /** Nothing more is read, and why. */
+  /** Reading has stopped for this reason. */
   gaveUp(reason: string): void
-  /** Resolves when another message may be taken. */
+  /** Resolves when another message may be read. */
   room(): Promise<void>
 }
 
@@ -24,11 +24,11 @@ interface PendingRequest {
   reject(error: unknown): void
 }
 
-/** `codex app-server` over its pipes: JSON-RPC, one message a line, read in order and no faster than it is taken. */
+/** `codex app-server` over its pipes: JSON-RPC, one message per line, read in order and no faster than the messages are handled. */
 export class CodexConnection {
   readonly closed: Promise<void>
   readonly #stdin: GuardedChild['stdin']
-  readonly #listening: CodexListener
+  readonly #listener: CodexListener
   readonly #waiting = new Map<number, PendingRequest>()
   readonly #asks = new Map<string | number, AbortController>()
   readonly #over = new AbortController()
@@ -36,27 +36,27 @@ export class CodexConnection {
 
   constructor({ stdin, stdout }: Pick<GuardedChild, 'stdin' | 'stdout'>, listening: CodexListener) {
     this.#stdin = stdin
-    this.#listening = listening
+    this.#listener = listening
     const { promise: hungUp, resolve } = Promise.withResolvers<void>()
     this.#over.signal.addEventListener('abort', () => resolve(), { once: true })
     this.closed = Promise.race([this.#read(stdout), hungUp]).then(() => this.close())
   }
 
-  /** Asks Codex for something. Rejects when it says no, when it is gone, and on abort. */
+  /** Sends a request to Codex. Rejects on an error answer, when Codex is gone, and on abort. */
   async request(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
     const id = ++this.#sent
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     const stop = () => reject(new Error('it was called off'))
-    const given = AbortSignal.any([signal, this.#over.signal])
+    const either = AbortSignal.any([signal, this.#over.signal])
     this.#waiting.set(id, { resolve, reject })
-    given.addEventListener('abort', stop, { once: true })
-    if (given.aborted) stop()
+    either.addEventListener('abort', stop, { once: true })
+    if (either.aborted) stop()
     else this.#send({ id, method, params })
     try {
       return await promise
     } finally {
       this.#waiting.delete(id)
-      given.removeEventListener('abort', stop)
+      either.removeEventListener('abort', stop)
     }
   }
 
@@ -78,13 +78,13 @@ export class CodexConnection {
         if (this.#over.signal.aborted) return
         if ('message' in line) {
           inRow = 0
-          this.#listening.seen(line.message)
+          this.#listener.seen(line.message)
           await this.#take(line.message)
           continue
         }
-        this.#listening.garbage(line.garbage, ++garbage)
+        this.#listener.garbage(line.garbage, ++garbage)
         if (++inRow < MAX_GARBAGE) continue
-        return this.#listening.gaveUp(`wrote ${MAX_GARBAGE} lines in a row that are no messages`)
+        return this.#listener.gaveUp(`wrote ${MAX_GARBAGE} lines in a row that are no messages`)
       }
     } catch {
       // A broken pipe is an end like any other.
@@ -99,8 +99,8 @@ export class CodexConnection {
       const resolved = RequestResolved.safeParse(params).data
       return resolved && this.#asks.get(resolved.requestId)?.abort()
     }
-    await this.#listening.room()
-    this.#listening.told(method, params)
+    await this.#listener.room()
+    this.#listener.notified(method, params)
   }
 
   #settle({ id, result, error }: Record<string, unknown>): void {
@@ -114,7 +114,7 @@ export class CodexConnection {
     const ask = new AbortController()
     this.#asks.set(id, ask)
     try {
-      const result = await this.#listening.asked(method, params, ask.signal)
+      const result = await this.#listener.asked(method, params, ask.signal)
       this.#send({ id, result })
     } catch (error) {
       const { code, message } = error instanceof RpcRefusal ? error : new RpcRefusal('it could not be answered')
@@ -124,7 +124,7 @@ export class CodexConnection {
     }
   }
 
-  /** One that is gone cannot be told, and that it is gone is seen elsewhere. */
+  /** Sends nothing to a Codex that is gone; that it is gone is noticed elsewhere. */
   #send(message: object): void {
     if (this.#stdin.writable) this.#stdin.write(`${JSON.stringify(message)}\n`)
   }
@@ -132,14 +132,14 @@ export class CodexConnection {
 
 const NO_SUCH_METHOD = -32601
 
-/** The answer to something that Codex asks and nobody here does. */
+/** The answer to a request of Codex that we do not support. */
 export class RpcRefusal extends Error {
   readonly code = NO_SUCH_METHOD
 }
 
 /**
- * What of the protocol is read here, as `codex app-server generate-ts` of the verified version has it. Later versions add fields and kinds
- * at will: whatever is not understood must not stop the rest, and must not be taken for a yes.
+ * The parts of the protocol that are read here, as `codex app-server generate-ts` of the verified version describes them. Later versions add
+ * fields and kinds at will: a message that is not understood must not stop the rest, and must not be taken for permission.
  */
 const id = z.string().min(1)
 const params = z.record(z.string(), z.unknown())
@@ -150,7 +150,7 @@ const RequestResolved = z.looseObject({ requestId: z.union([z.string(), z.number
 
 export const Initialized = z.looseObject({ userAgent: z.string() })
 
-/** What comes back from `thread/start`, `thread/resume` and `thread/fork`: the policy that is really in force. */
+/** The answer to `thread/start`, `thread/resume` and `thread/fork`: the policy that is really in force. */
 export const ThreadOpened = z.looseObject({
   thread: z.looseObject({ id, path: maybe(z.string()) }),
   model: z.string(),
@@ -193,7 +193,7 @@ const CodexChange = z.looseObject({
 })
 export type CodexChange = z.infer<typeof CodexChange>
 
-/** Something that Codex does or says; what it holds depends on its type. */
+/** Something that Codex does or says; its fields depend on its type. */
 export const Item = z.looseObject({
   type: z.string(),
   id,
@@ -217,7 +217,7 @@ export const ItemNotice = z.looseObject({ threadId: id, item: Item })
 export const Delta = z.looseObject({ threadId: id, itemId: id, delta: z.string() })
 export const TerminalInput = z.looseObject({ itemId: id, stdin: z.string() })
 
-/** A call as the model made it: only here it says that it wants to run outside of the sandbox. */
+/** The model's original call: only here it says that it wants to run outside of the sandbox. */
 export const RawItem = z.looseObject({
   threadId: id,
   item: z.looseObject({ type: z.literal('function_call'), call_id: id, arguments: z.string() }),
@@ -256,11 +256,11 @@ export const RateLimits = z.looseObject({
   }),
 })
 
-/** Whose call it is. */
-const asked = { threadId: id, itemId: id }
+/** The call that an ask is about. */
+const askedCall = { threadId: id, itemId: id }
 
 export const CommandAsk = z.looseObject({
-  ...asked,
+  ...askedCall,
   kind: z.string().default('command'),
   command: maybe(z.string()),
   cwd: maybe(z.string()),
@@ -271,10 +271,10 @@ export const CommandAsk = z.looseObject({
 })
 export type CommandAsk = z.infer<typeof CommandAsk>
 
-export const ChangeAsk = z.looseObject({ ...asked, grantRoot: maybe(z.string()) })
+export const ChangeAsk = z.looseObject({ ...askedCall, grantRoot: maybe(z.string()) })
 
 export const UserInputAsk = z.looseObject({
-  ...asked,
+  ...askedCall,
   questions: z
     .array(
       z.looseObject({

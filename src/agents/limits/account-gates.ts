@@ -2,30 +2,30 @@ import type { Clock } from '../../base/clock.ts'
 import { type AccountGate, EVERY_ACCOUNT, type Limit } from '../../domain/limit.ts'
 import type { Store, Tx } from '../../store/store.ts'
 
-/** Whether an account may call the model now. Without `until` only a person can open it. */
+/** Whether an account may call the model now. Without `until` only a person can open its gate. */
 export type AccountAdmission =
   | { open: true }
   | { open: false; why: 'limit'; until: number; gate: AccountGate }
   | { open: false; why: 'held'; gate: AccountGate }
 
-/** The gates of all accounts. Each call is a transaction of its own, or part of the one it is given. */
+/** The gates of all accounts. Each call is a transaction of its own, or part of the given one. */
 export interface AccountGates {
   of(account: string, tx?: Tx): Promise<AccountGate | undefined>
   list(): Promise<AccountGate[]>
-  /** Looks at the account's own gate and at the one for every account. */
+  /** Checks the account's own gate and the one for every account. */
   admits(account: string, tx?: Tx): Promise<AccountAdmission>
   close(account: string, limit: Limit, tx?: Tx): Promise<AccountGate>
-  /** A model call of the account got through. Writes nothing where there is nothing to open. */
+  /** A model call of the account succeeded. Writes nothing when there is nothing to open. */
   reopen(account: string, tx?: Tx): Promise<void>
   /** `*` holds every account. */
   hold(account: string, by: string, tx?: Tx): Promise<AccountGate>
-  /** Lets go of a hold; a limit goes on closing the account until its time. */
+  /** Releases a hold; a limit keeps the account closed until its time. */
   release(account: string, tx?: Tx): Promise<AccountGate>
-  /** Opens what a limit has closed, because a person says so; a hold stays. True where it was closed. */
+  /** Opens a gate that a limit has closed, on a person's request; a hold stays. True when the gate was closed. */
   openForTrial(account: string, tx: Tx): Promise<boolean>
 }
 
-/** Opens the gates as rows of the store: what is written here holds after a crash. */
+/** Opens the gates as rows of the store: changes survive a crash. */
 export function openAccountGates({ store, clock, random = Math.random }: AccountGatesDeps): AccountGates {
   const change = (account: string, tx: Tx | undefined, next: (gate: AccountGate, now: number) => AccountGate) => {
     const work = async (own: Tx) => {
@@ -47,7 +47,7 @@ export function openAccountGates({ store, clock, random = Math.random }: Account
     close: (account, limit, tx) => change(account, tx, (gate, now) => closeGate(gate, limit, { now, random })),
     async reopen(account, tx) {
       const gate = await store.gates.get(account, tx)
-      // Asked at every answer of a model: most of the time there is nothing to write.
+      // Called at every answer of a model: most of the time there is nothing to write.
       if (gate && (gate.closed_until !== null || gate.probes > 0)) await change(account, tx, reopenGate)
     },
     hold: (account, by, tx) => change(account, tx, (gate, now) => holdGate(gate, by, now)),
@@ -67,21 +67,21 @@ export interface AccountGatesDeps {
   random?: () => number
 }
 
-/** A person's hold is told before a limit: waiting for the limit would not open it. */
+/** A person's hold is reported before a limit: waiting for the limit would not open the gate. */
 function admission(gates: (AccountGate | undefined)[], now: number): AccountAdmission {
-  const known = gates.filter(gate => gate !== undefined)
-  const held = known.find(gate => gate.held)
+  const existing = gates.filter(gate => gate !== undefined)
+  const held = existing.find(gate => gate.held)
   if (held) return { open: false, why: 'held', gate: held }
-  const closed = known.find(gate => isClosedByLimit(gate, now))
+  const closed = existing.find(gate => isClosedByLimit(gate, now))
   return closed ? { open: false, why: 'limit', until: closed.closed_until ?? now, gate: closed } : { open: true }
 }
 
 const MINUTE_MS = 60_000
-/** Without a known reset: one minute, two, four … A try that is refused costs nothing, but it must not become a habit. */
+/** Without a known reset the wait is one minute, two, four … up to this. A refused try costs nothing, but tries must not be frequent. */
 const LONGEST_PROBE_MS = 30 * MINUTE_MS
-/** So that the accounts of many machines do not knock together. */
+/** So that the accounts of many machines do not try at the same moment. */
 const PROBE_JITTER = 0.1
-/** A monthly allowance is believed, a slip of units is not: nothing opens a gate that is shut for a lifetime. */
+/** A monthly reset is believed, a time with a wrong unit is not: nothing would open a gate that is closed for a lifetime. */
 const FARTHEST_RESET_MS = 10 * 365 * 24 * 60 * MINUTE_MS
 
 /** Whether no model call may be made through this gate now. */
@@ -89,29 +89,29 @@ export function isGateShut(gate: AccountGate | undefined, now: number): boolean 
   return gate !== undefined && (gate.held || isClosedByLimit(gate, now))
 }
 
-/** Whether a limit, as opposed to a person, keeps it shut. */
+/** Whether a limit, as opposed to a person, keeps the gate closed. */
 function isClosedByLimit(gate: AccountGate, now: number): boolean {
   if (gate.closed_until === null || gate.closed_until <= now) return false
-  // The clock was set back: a wait that was counted from a moment that is yet to come means nothing any more.
+  // The clock was set back: a wait that was counted from a moment in the future means nothing any more.
   const isFromTheFuture = gate.closed_at !== null && gate.closed_at > now
   return !(gate.source === 'probe' && isFromTheFuture)
 }
 
-/** The gate after a limit. A later reset wins over an earlier one, and what is known wins over what is guessed. */
+/** The gate after a limit. A later reset wins over an earlier one, and a known reset wins over a guessed one. */
 export function closeGate(gate: AccountGate, limit: Limit, { now, random }: GateClosing): AccountGate {
   const isStillClosed = isClosedByLimit(gate, now)
-  const believed = believedReset(limit, now)
-  const told = { window: limit.window ?? null, reason: limit.message, closed_at: now }
-  if (believed !== undefined) {
+  const reset = plausibleReset(limit, now)
+  const cause = { window: limit.window ?? null, reason: limit.message, closed_at: now }
+  if (reset !== undefined) {
     const until = gate.closed_until ?? 0
-    const isKnownLonger = isStillClosed && gate.source === 'record' && until >= believed
-    return isKnownLonger ? gate : { ...gate, ...told, closed_until: believed, source: 'record', probes: 0 }
+    const isKnownLonger = isStillClosed && gate.source === 'record' && until >= reset
+    return isKnownLonger ? gate : { ...gate, ...cause, closed_until: reset, source: 'record', probes: 0 }
   }
-  // Several sessions are refused at once, each with a record of its own: that is one closing.
+  // Several sessions are refused at once, each with a record of its own: that counts as one closing.
   if (isStillClosed) return gate
   const waitMs = Math.min(MINUTE_MS * 2 ** Math.min(gate.probes, 20), LONGEST_PROBE_MS)
   const until = now + Math.round(waitMs * (1 + PROBE_JITTER * random()))
-  return { ...gate, ...told, closed_until: until, source: 'probe', probes: gate.probes + 1 }
+  return { ...gate, ...cause, closed_until: until, source: 'probe', probes: gate.probes + 1 }
 }
 
 export interface GateClosing {
@@ -121,7 +121,7 @@ export interface GateClosing {
 }
 
 /**
- * The gate after a model call got through. An answer that arrives while it is closed was asked for before it closed, so it
+ * The gate after a model call succeeded. An answer that arrives while the gate is closed was requested before it closed, so it
  * opens nothing.
  */
 export function reopenGate(gate: AccountGate, now: number): AccountGate {
@@ -130,25 +130,25 @@ export function reopenGate(gate: AccountGate, now: number): AccountGate {
 }
 
 /**
- * The gate once a person wants it tried now, whatever the limit said. Nobody has got through yet, so the count of probes
- * stays: one more refusal without a reset waits longer than the last.
+ * The gate after a person has asked to try now, whatever the limit said. No call has succeeded yet, so the count of probes
+ * stays: the wait after one more refusal without a reset is longer than the last.
  */
 export function openGateForTrial(gate: AccountGate, now: number): AccountGate {
   if (!isClosedByLimit(gate, now)) return gate
   return { ...gate, closed_until: null, window: null, source: null, reason: null, closed_at: null }
 }
 
-/** The gate once a person holds it. */
+/** The gate after a person has held it. */
 export function holdGate(gate: AccountGate, by: string, now: number): AccountGate {
   return gate.held ? gate : { ...gate, held: true, held_by: by, held_at: now }
 }
 
-/** The gate once a person lets it go; a limit still closes it. */
+/** The gate after a person has released it; a limit still closes it. */
 export function releaseGate(gate: AccountGate): AccountGate {
   return { ...gate, held: false, held_by: null, held_at: null }
 }
 
-/** A gate that nothing keeps shut. */
+/** A gate that nothing keeps closed. */
 export function createOpenGate(account: string): AccountGate {
   return {
     account,
@@ -164,7 +164,7 @@ export function createOpenGate(account: string): AccountGate {
   }
 }
 
-function believedReset({ resetsAt }: Limit, now: number): number | undefined {
+function plausibleReset({ resetsAt }: Limit, now: number): number | undefined {
   if (resetsAt === undefined || !Number.isFinite(resetsAt)) return undefined
   return resetsAt > now && resetsAt - now <= FARTHEST_RESET_MS ? Math.round(resetsAt) : undefined
 }

@@ -8,22 +8,22 @@ import { spawnGuarded } from '../../base/process/guardian.ts'
 import type { QuotaWindow } from '../../domain/quota.ts'
 import type { CcusageEnv } from '../../store/usage-reports.ts'
 
-/** Its window, or why there is none; `undefined` in both: it works, and nothing was used of late. */
+/** The window that ccusage reports, or the problem. An undefined window means that ccusage works and nothing was used recently. */
 export type CcusageReading = { window: QuotaWindow | undefined } | { problem: string }
 
 export interface CcusageCall {
   /** Name or path of the program. */
   program: string
   place: CcusageEnv
-  /** It reports tokens and no share: what a full window has is for the person to say. */
+  /** The tokens of a full window, which the person sets: ccusage reports tokens and no share. */
   tokenLimit: number
 }
 
 export type Ccusage = (call: CcusageCall) => Promise<CcusageReading>
 
-const PATIENCE_MS = 2_000
+const TIMEOUT_MS = 2_000
 const KEPT_MS = 300_000
-/** A year of use is some hundreds of kilobytes; more is not an answer. */
+/** A year of use is some hundreds of kilobytes; more is not a valid answer. */
 const MOST_BYTES = 8_000_000
 
 const Blocks = z.object({
@@ -38,7 +38,7 @@ const Blocks = z.object({
 })
 type Blocks = z.infer<typeof Blocks>['blocks']
 
-/** Asks ccusage, at most once in five minutes for each place: a program that hangs must not be waited for again and again. */
+/** Runs ccusage at most once in five minutes for each environment: nobody must wait again and again for a program that hangs. */
 export function openCcusage(clock: Clock): Ccusage {
   const kept = new Map<string, { at: number; blocks: Promise<Blocks | string> }>()
   return async ({ program, place, tokenLimit }) => {
@@ -46,37 +46,37 @@ export function openCcusage(clock: Clock): Ccusage {
     const now = clock.now()
     let reading = kept.get(key)
     if (!reading || Math.abs(now - reading.at) >= KEPT_MS) {
-      reading = { at: now, blocks: askedFor(program, place) }
+      reading = { at: now, blocks: readBlocks(program, place) }
       kept.set(key, reading)
     }
     const blocks = await reading.blocks
     if (typeof blocks === 'string') return { problem: blocks }
-    return { window: windowIn(blocks, { tokenLimit, at: reading.at, now }) }
+    return { window: findActiveWindow(blocks, { tokenLimit, at: reading.at, now }) }
   }
 }
 
-/** Blocks are made from local files and begin at a full hour: near the vendor's window, not the same. */
-function windowIn(blocks: Blocks, { tokenLimit, at, now }: { tokenLimit: number; at: number; now: number }) {
+/** Blocks come from local files and begin at a full hour: near the vendor's window, but not the same. */
+function findActiveWindow(blocks: Blocks, { tokenLimit, at, now }: { tokenLimit: number; at: number; now: number }) {
   const active = blocks.findLast(block => block.isActive && !block.isGap && Date.parse(block.endTime) > now)
   if (!active) return undefined
   const utilization = active.totalTokens / tokenLimit
   return { window: 'five_hour', utilization, resets_at: Date.parse(active.endTime), source: 'ccusage' as const, at }
 }
 
-async function askedFor(program: string, place: CcusageEnv): Promise<Blocks | string> {
+async function readBlocks(program: string, place: CcusageEnv): Promise<Blocks | string> {
   if (program.includes('/') && !isAbsolute(program)) return `quota.ccusage must be a name or a whole path: ${program}`
   const command = findProgram(program, place, '/')
   if (!command) return `${program} is not installed`
-  const said = await output(command, place).catch(error => ({
+  const output = await runCcusage(command, place).catch(error => ({
     problem: `${program} cannot be run: ${messageOf(error)}`,
   }))
-  if ('problem' in said) return said.problem
-  const parsed = Blocks.safeParse(parsedJson(said.text))
+  if ('problem' in output) return output.problem
+  const parsed = Blocks.safeParse(parseJson(output.text))
   return parsed.success ? parsed.data.blocks : `${program} printed something that is not its report`
 }
 
-/** Its tree ends with it, with its two seconds, and with us. */
-async function output(command: string, place: CcusageEnv): Promise<{ text: string } | { problem: string }> {
+/** The process tree ends when ccusage exits, after the timeout, and with us. */
+async function runCcusage(command: string, place: CcusageEnv): Promise<{ text: string } | { problem: string }> {
   await using child = spawnGuarded({
     command,
     args: ['blocks', '--json', '--offline'],
@@ -88,8 +88,8 @@ async function output(command: string, place: CcusageEnv): Promise<{ text: strin
   child.stdin.end()
   child.stderr.resume()
   const { promise, resolve, reject } = Promise.withResolvers<{ text: string } | { problem: string }>()
-  const timer = setTimeout(resolve, PATIENCE_MS, {
-    problem: `${command} did not answer within ${PATIENCE_MS / 1000} s`,
+  const timer = setTimeout(resolve, TIMEOUT_MS, {
+    problem: `${command} did not answer within ${TIMEOUT_MS / 1000} s`,
   })
   const pieces: Buffer[] = []
   let bytes = 0
@@ -106,10 +106,10 @@ async function output(command: string, place: CcusageEnv): Promise<{ text: strin
   return await promise.finally(() => clearTimeout(timer))
 }
 
-function parsedJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return undefined // told as garbage by the caller
+    return undefined // the caller reports it as garbage
   }
 }

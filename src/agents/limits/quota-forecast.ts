@@ -11,20 +11,20 @@ export interface QuotaPoint {
 
 /** Vendors move a reset by a second now and then; a new window begins hours later. */
 const SAME_RESET_MS = 300_000
-/** Without a reset that says so, a fall like this is the beginning of a new window; less is noise. */
+/** When no reset time shows it, a fall by this share is the beginning of a new window; less is noise. */
 const FALL = 0.05
-/** Of a window's length: what is called "at this pace" (an hour of a 5-hour window), and a silence that is a pause. */
+/** Shares of a window's length: the span that the pace is measured over (an hour of a 5-hour window), and a silence that counts as a pause. */
 const HORIZON = 1 / 5
 const PAUSE = 1 / 20
 const LEAST_POINTS = 3
 const LEAST_SPAN_MS = 60_000
-/** Every pair of points is looked at, so more would be slow without being better. */
+/** Every pair of points is compared, so more points would be slow without being better. */
 const MOST_POINTS = 120
 
 /**
- * When a window will be full if work goes on as it did of late. Only points since the last reset count; of those the last
- * stretch of work, because a pause says nothing about the pace. The slope is the median of the slopes between all pairs
- * (Theil and Sen), so that a few wrong points do not move it. Undefined where too little is known to say anything.
+ * When a window will be full if work goes on at the recent pace. Only points since the last reset count, and of those only the
+ * last stretch of work, because a pause says nothing about the pace. The slope is the median of the slopes between all pairs
+ * (Theil and Sen), so that a few wrong points do not change it. Undefined when there are too few points.
  */
 export function forecastQuota(points: readonly QuotaPoint[], window: string, now: number): QuotaForecast | undefined {
   const length = windowLength(window)
@@ -57,14 +57,14 @@ function isReset(before: QuotaPoint, after: QuotaPoint): boolean {
   return before.utilization - after.utilization > FALL
 }
 
-/** The points of the last while, or all of them where those are too few to say anything. */
+/** The recent points, or all points when the recent ones are too few. */
 function recent(points: QuotaPoint[], horizonMs: number): QuotaPoint[] {
   const end = points.at(-1)?.at ?? 0
-  const late = points.filter(({ at }) => at >= end - horizonMs)
-  return isEnough(late) ? late : points
+  const recentPoints = points.filter(({ at }) => at >= end - horizonMs)
+  return isEnough(recentPoints) ? recentPoints : points
 }
 
-/** Cut at the last silence in which nothing was used; one through which the same pace goes on is only a gap in what we saw. */
+/** The points after the last silence in which nothing was used. A silence through which the same pace goes on is only a gap in our data. */
 function lastStretch(points: QuotaPoint[], pauseMs: number): QuotaPoint[] {
   for (let index = points.length - 1; index > 0; index--) {
     const [before, after] = [points[index - 1], points[index]]
@@ -104,12 +104,12 @@ function median(values: number[]): number {
   return (low + high) / 2
 }
 
-/** The stretch that `quota.max_tokens_per_hour` is about. */
+/** The span that `quota.max_tokens_per_hour` refers to. */
 export const ESTIMATE_MS = 3_600_000
 
 /**
- * How full the last hour is by what our own sessions reported. It knows nothing of what else uses the account and nothing of
- * the vendor's windows, so it is only a warning. Reading from the cache is left out: vendors count it little or not at all.
+ * How full the last hour is according to our own sessions. It does not see what else uses the account nor the vendor's windows,
+ * so it is only a warning. Cache reads are left out: vendors count them little or not at all.
  */
 export function estimateSpending(
   sessions: readonly SessionUsageReports[],
@@ -120,11 +120,11 @@ export function estimateSpending(
   return { window: 'hour', utilization: tokens / maxTokensPerHour, resets_at: null, source: 'estimate', at: now }
 }
 
-/** Reports are totals: what counts is by how much each field grew. One that fell began anew, with a new agent. */
+/** Reports are totals, so the growth of each field counts. A field that fell started at zero again, with a new agent. */
 function spentIn(reports: readonly UsageReport[], base: UsageReport | undefined): number {
   let [spent, before] = [0, base]
   for (const report of reports) {
-    for (const field of FIELDS) spent += grown(before?.[field] ?? 0, report[field])
+    for (const field of FIELDS) spent += growth(before?.[field] ?? 0, report[field])
     before = report
   }
   return spent
@@ -132,6 +132,6 @@ function spentIn(reports: readonly UsageReport[], base: UsageReport | undefined)
 
 const FIELDS = ['input_tokens', 'output_tokens', 'cache_write_tokens'] as const
 
-function grown(before: number, after: number): number {
+function growth(before: number, after: number): number {
   return after < before ? after : after - before
 }

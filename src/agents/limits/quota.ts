@@ -15,7 +15,7 @@ import type { Store, Tx } from '../../store/store.ts'
 import { openCcusage } from './ccusage.ts'
 import { ESTIMATE_MS, estimateSpending, forecastQuota } from './quota-forecast.ts'
 
-/** An estimate reads what every session of the last hour reported, and a board asks for it with every step. */
+/** An estimate reads the reports of every session of the last hour, and a board asks for it with every step. */
 const FRESH_MS = 1_000
 
 export type QuotaSettings = Config['quota']
@@ -23,21 +23,21 @@ export type QuotaSettings = Config['quota']
 export interface QuotaBookDeps {
   store: Pick<Store, 'quota' | 'transaction'>
   clock: Clock
-  /** The settings in force now, for whoever asks without saying their own. */
+  /** The settings in force now, for callers that pass none. */
   settings(): Promise<QuotaSettings>
 }
 
-/** How full accounts are, by the best source there is. */
+/** How full accounts are, from the best available source. */
 export interface QuotaBook {
-  /** A session of this account begins: what it is called, and where `ccusage` finds its files. Keeps no secret. */
+  /** A session of this account begins: stores the account's label and where `ccusage` finds its files, but no secret. */
   met(account: string, agent: { agent: string; env: Record<string, string> }, tx?: Tx): Promise<void>
-  /** The vendor told how full its windows are. */
+  /** The vendor reported how full its windows are. */
   seen(account: string, windows: readonly QuotaWindow[], tx?: Tx): Promise<void>
-  /** What the vendor told so far counts as reset: a person has reason to think that it is over. */
+  /** The vendor's reports so far count as reset, because a person has reason to think that the limit is over. */
   outdate(account: string, tx: Tx): Promise<void>
-  /** What counts now: the vendor's word, else that of ccusage, else our own estimate. */
+  /** The windows that count now: the vendor's, else those of ccusage, else our own estimate. */
   windows(account: string, settings?: QuotaSettings): Promise<QuotaWindow[]>
-  /** The same with everything a person wants to know. */
+  /** The windows with everything a person wants to know. */
   of(account: string, settings?: QuotaSettings): Promise<AccountQuota>
   list(): Promise<AccountQuota[]>
 }
@@ -46,17 +46,17 @@ export interface QuotaBook {
 export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook {
   const ccusage = openCcusage(clock)
   const rows = store.quota
-  const look = async (account: string, held: QuotaSettings): Promise<QuotaLookup> => {
+  const lookUp = async (account: string, limits: QuotaSettings): Promise<QuotaLookup> => {
     const now = clock.now()
-    const told = (await rows.windows(account)).map(({ account: _, ...window }) => window)
-    const vendor = told.filter(({ source }) => source === 'vendor')
+    const stored = (await rows.windows(account)).map(({ account: _, ...window }) => window)
+    const vendor = stored.filter(({ source }) => source === 'vendor')
     const current = vendor.filter(window => isCurrent(window, now))
     if (current.some(({ window }) => window === 'five_hour')) return { windows: current, past: [], notes: [] }
     const past = vendor.filter(window => !isCurrent(window, now))
-    const asked = await askCcusage(account, held)
-    if ('window' in asked) return { windows: [...current, ...asked.window], past, notes: [] }
+    const answer = await askCcusage(account, limits)
+    if ('window' in answer) return { windows: [...current, ...answer.window], past, notes: [] }
     if (current.length > 0) return { windows: current, past, notes: [] }
-    return { windows: [await estimate(account, held.max_tokens_per_hour)], past, notes: [asked.problem] }
+    return { windows: [await estimate(account, limits.max_tokens_per_hour)], past, notes: [answer.problem] }
   }
   const estimates = new Map<string, QuotaWindow>()
   const estimate = async (account: string, maxTokensPerHour: number): Promise<QuotaWindow> => {
@@ -68,19 +68,19 @@ export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook 
     estimates.set(key, fresh)
     return fresh
   }
-  const askCcusage = async (account: string, held: QuotaSettings): Promise<CcusageAnswer> => {
-    if (held.token_limit === undefined) return { problem: 'ccusage is not asked: quota.token_limit is not set' }
-    const place = (await rows.accounts()).find(one => one.account === account)?.place
+  const askCcusage = async (account: string, limits: QuotaSettings): Promise<CcusageAnswer> => {
+    if (limits.token_limit === undefined) return { problem: 'ccusage is not asked: quota.token_limit is not set' }
+    const place = (await rows.accounts()).find(row => row.account === account)?.place
     if (!place) return { problem: 'ccusage is not asked: where the agent keeps its files is not known' }
-    const reading = await ccusage({ program: held.ccusage, place, tokenLimit: held.token_limit })
+    const reading = await ccusage({ program: limits.ccusage, place, tokenLimit: limits.token_limit })
     if ('problem' in reading) return reading
     if (reading.window) await recordQuotaHistory({ store, clock, account, windows: [reading.window] })
     return { window: reading.window ? [reading.window] : [] }
   }
-  const describe = async (account: string, label: string, held: QuotaSettings): Promise<AccountQuota> => {
-    const { windows, past, notes } = await look(account, held)
+  const describe = async (account: string, label: string, limits: QuotaSettings): Promise<AccountQuota> => {
+    const { windows, past, notes } = await lookUp(account, limits)
     const now = clock.now()
-    const thresholds = thresholdsOf(held)
+    const thresholds = thresholdsOf(limits)
     const shown = await Promise.all(
       windows.map(async window => {
         const since = now - windowLength(window.window)
@@ -103,10 +103,10 @@ export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook 
   return {
     async met(account, { agent, env }, tx) {
       const { HOME, PATH, CLAUDE_CONFIG_DIR } = env
-      const reads = speaksClaude(agent) // ccusage would count another vendor's files as this one's
+      const isClaude = speaksClaude(agent) // ccusage would count another vendor's files as this one's
       const work = async (own: Tx) => {
         await rows.label(account, accountLabel(agent, env), own)
-        if (reads) await rows.place(account, { HOME, PATH, CLAUDE_CONFIG_DIR }, own)
+        if (isClaude) await rows.place(account, { HOME, PATH, CLAUDE_CONFIG_DIR }, own)
       }
       await (tx ? work(tx) : store.transaction(work))
     },
@@ -117,21 +117,21 @@ export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook 
         if (isCurrent(window, now)) await rows.put(account, { ...window, resets_at: now }, tx)
       }
     },
-    windows: async (account, held) => (await look(account, held ?? (await settings()))).windows,
-    async of(account, held) {
-      const label = (await rows.accounts()).find(one => one.account === account)?.label ?? account
-      return describe(account, label, held ?? (await settings()))
+    windows: async (account, limits) => (await lookUp(account, limits ?? (await settings()))).windows,
+    async of(account, limits) {
+      const label = (await rows.accounts()).find(row => row.account === account)?.label ?? account
+      return describe(account, label, limits ?? (await settings()))
     },
     async list() {
-      const held = await settings()
+      const limits = await settings()
       const named = new Map((await rows.accounts()).map(({ account, label }) => [account, label]))
       for (const { account } of await rows.windows()) if (!named.has(account)) named.set(account, account)
-      return Promise.all([...named].map(([account, label]) => describe(account, label, held)))
+      return Promise.all([...named].map(([account, label]) => describe(account, label, limits)))
     },
   }
 }
 
-/** The settings as the levels take them. */
+/** The settings in the form that the levels need. */
 function thresholdsOf(settings: QuotaSettings): QuotaThresholds {
   return {
     notice: settings.notice_percent,
@@ -143,7 +143,7 @@ function thresholdsOf(settings: QuotaSettings): QuotaThresholds {
 
 interface QuotaLookup {
   windows: QuotaWindow[]
-  /** The vendor's word whose reset has come. */
+  /** The vendor's windows whose reset has passed. */
   past: QuotaWindow[]
   notes: string[]
 }
@@ -152,10 +152,10 @@ type CcusageAnswer = { window: QuotaWindow[] } | { problem: string }
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-/** A word that changes nothing is kept that often, so that standing still can be told from silence. */
+/** Unchanged values are stored this often, so that a steady value can be told from missing data. */
 const UNCHANGED_MS = 5 * MINUTE_MS
 const KEPT_MS = 14 * DAY_MS
-/** What is older than a day is kept in steps: forecasts look at the last hours, people at the days. */
+/** Points older than a day are kept in these steps: forecasts use the last hours, people look at days. */
 const STEP_MS = 10 * MINUTE_MS
 
 interface HistoryDeps {
@@ -166,15 +166,15 @@ interface HistoryDeps {
   tx?: Tx | undefined
 }
 
-/** Stores the newest word on some windows, and a point of history for each where it says something new. */
+/** Stores the newest values of some windows, and a point of history for each that changed. */
 export async function recordQuotaHistory({ store, clock, account, windows, tx }: HistoryDeps): Promise<void> {
   if (windows.length === 0) return
   const work = async (own: Tx) => {
     const known = await store.quota.windows(account, own)
     for (const window of windows) {
-      const before = known.find(one => one.window === window.window && one.source === window.source)
+      const before = known.find(row => row.window === window.window && row.source === window.source)
       const now = clock.now()
-      // From a time that has not come: the clock was set back, and what it says now counts.
+      // A row from the future: the clock was set back, and the present time counts.
       const isFromTheFuture = before !== undefined && before.at > now
       if (before && before.at > window.at && !isFromTheFuture) continue
       if (isFromTheFuture || isNewDay(before, window)) await thin(store, now, own)
@@ -185,7 +185,7 @@ export async function recordQuotaHistory({ store, clock, account, windows, tx }:
   await (tx ? work(tx) : store.transaction(work))
 }
 
-/** Of one minute only the last word is kept, and of words that say the same one in five minutes. */
+/** Keeps only the last point of a minute, and of equal points one in five minutes. */
 async function keepPoint(
   store: HistoryDeps['store'],
   { account, window, tx }: { account: string; window: QuotaWindow; tx: Tx },

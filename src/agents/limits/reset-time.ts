@@ -4,7 +4,7 @@ import type { SessionEvent } from '../../domain/session.ts'
 
 export type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 
-/** The limit that ended a turn: what the account's record said before, else what the words of the agent's own error say. */
+/** The limit that ended a turn: from the account's earlier record, else from the text of the agent's own error. */
 export function limitFromRecord(
   event: LimitEvent | undefined,
   { message, resetsAt }: { message: string; resetsAt: number | undefined },
@@ -19,8 +19,8 @@ export function limitFromRecord(
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 /**
- * The vendor shows a bare time for what comes within a day. One that has just passed is a reset that has just passed, told
- * by a clock a little off, and not one in twenty-four hours.
+ * The vendor shows a bare time for a reset within a day. A time that has just passed is a reset that has just passed, written by
+ * a clock that is a little off, and not a reset in twenty-four hours.
  */
 const JUST_PASSED_MS = 10 * MINUTE_MS
 
@@ -38,36 +38,36 @@ const ZONE = /\(([A-Za-z0-9_+\-/]+)\)/
 export interface ClockContext {
   /** When the message was written. */
   now: number
-  /** `TZ` of whoever wrote it: the zone of a time that names none. */
+  /** `TZ` of the process that wrote it: the zone of a time that names none. */
   tz?: string | undefined
 }
 
 /**
  * The time at which the vendor's own message says that a limit resets: `resets 3:37am (UTC)`, `resets Nov 20, 3am
- * (Europe/Berlin)`, `resets in 2h 5m`. Undefined where it says none. Only for messages that the vendor wrote.
+ * (Europe/Berlin)`, `resets in 2h 5m`. Undefined when it names none. Only for messages that the vendor wrote.
  */
-export function parseResetTime(message: string, told: ClockContext): number | undefined {
-  const found = timeIn(message, told)
-  return found !== undefined && Number.isSafeInteger(found) ? found : undefined
+export function parseResetTime(message: string, context: ClockContext): number | undefined {
+  const time = parseTime(message, context)
+  return time !== undefined && Number.isSafeInteger(time) ? time : undefined
 }
 
-function timeIn(message: string, { now, tz }: ClockContext): number | undefined {
+function parseTime(message: string, { now, tz }: ClockContext): number | undefined {
   const text = message.replace(/\s+/g, ' ')
   const epoch = EPOCH.exec(text)?.[1]
   if (epoch !== undefined) return Number(epoch.padEnd(13, '0'))
-  const told = LEAD.exec(text)?.[1]
-  if (told === undefined) return undefined
-  const iso = ISO.exec(told)?.[0]
+  const when = LEAD.exec(text)?.[1]
+  if (when === undefined) return undefined
+  const iso = ISO.exec(when)?.[0]
   if (iso !== undefined) return Date.parse(iso.replace(' ', 'T'))
-  const duration = DURATION.exec(told)?.[1]
-  if (duration !== undefined) return now + lengthOf(duration)
-  return wallClock(told, { now, zone: zoneIn(told) ?? resolveTimeZone(tz) })
+  const duration = DURATION.exec(when)?.[1]
+  if (duration !== undefined) return now + parseDuration(duration)
+  return parseWallClock(when, { now, zone: parseZone(when) ?? resolveTimeZone(tz) })
 }
 
-function wallClock(told: string, { now, zone }: { now: number; zone: string }): number | undefined {
-  const date = DATE.exec(told)
+function parseWallClock(text: string, { now, zone }: { now: number; zone: string }): number | undefined {
+  const date = DATE.exec(text)
   const month = MONTHS.indexOf(date?.[1]?.toLowerCase() ?? '')
-  const minutes = minutesIn(told.slice(date && month >= 0 ? date[0].length : 0))
+  const minutes = parseMinutes(text.slice(date && month >= 0 ? date[0].length : 0))
   if (minutes === undefined) return undefined
   const today = Math.floor(wallTimeAt(now, zone) / DAY_MS) * DAY_MS
   if (!date || month < 0) return nextTime(today + minutes * MINUTE_MS, { now, zone })
@@ -78,17 +78,17 @@ function wallClock(told: string, { now, zone }: { now: number; zone: string }): 
     const isReal = new Date(midnight).getUTCDate() === day
     return isReal ? momentsOfWallTime(midnight + minutes * MINUTE_MS, zone) : []
   })
-  // Without a year the nearest is meant, also when it has just passed.
+  // Without a year the nearest date is meant, even one that has just passed.
   return moments.toSorted((a, b) => Math.abs(a - now) - Math.abs(b - now))[0]
 }
 
-/** The first time from now on at which the clocks show it. */
+/** The first moment from now on at which the clocks show this time. */
 function nextTime(wallToday: number, { now, zone }: { now: number; zone: string }): number | undefined {
   const days = [-1, 0, 1, 2].flatMap(days => momentsOfWallTime(wallToday + days * DAY_MS, zone))
   return days.toSorted((a, b) => a - b).find(moment => moment > now - JUST_PASSED_MS)
 }
 
-function minutesIn(text: string): number | undefined {
+function parseMinutes(text: string): number | undefined {
   const [, hour12, minute12, half, hour24, minute24] = TIME.exec(text) ?? []
   if (half !== undefined) {
     const hour = Number(hour12)
@@ -99,7 +99,7 @@ function minutesIn(text: string): number | undefined {
   return Number(hour24) * 60 + Number(minute24)
 }
 
-function zoneIn(text: string): string | undefined {
+function parseZone(text: string): string | undefined {
   const name = ZONE.exec(text)?.[1]
   return name !== undefined && isTimeZone(name) ? name : undefined
 }
@@ -109,7 +109,7 @@ function yearsAround(today: number): number[] {
   return [year - 1, year, year + 1]
 }
 
-function lengthOf(duration: string): number {
+function parseDuration(duration: string): number {
   const pieces = duration.matchAll(/(\d+)\s*([dhms])/gi)
   return [...pieces].reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit?.toLowerCase() ?? ''] ?? 0), 0)
 }
@@ -117,17 +117,17 @@ function lengthOf(duration: string): number {
 const HOUR_MS = 3_600_000
 
 const ZONE_SEARCH_MS = 24 * HOUR_MS
-/** No zone changes its offset twice within this. */
+/** No zone changes its offset twice within this time. */
 const STEP_MS = 6 * HOUR_MS
 
-/** A stretch of time in which a zone's clocks run evenly: `offset` is what they are ahead of UTC. */
+/** A period in which a zone's offset does not change: `offset` is how far its clocks are ahead of UTC. */
 export interface OffsetPeriod {
   from: number
   to: number
   offset: number
 }
 
-/** Whether the system knows a zone of this name. */
+/** Whether the system knows a zone with this name. */
 function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat('en-US', { timeZone: name }) !== undefined
@@ -136,13 +136,13 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-/** The zone that a program with this value of `TZ` shows its times in; without one the machine's own. */
+/** The zone in which a program with this value of `TZ` shows its times; without one the machine's own. */
 export function resolveTimeZone(tz: string | undefined): string {
   const name = tz?.replace(/^:/, '') ?? ''
   return name !== '' && isTimeZone(name) ? name : ownZone()
 }
 
-/** The even stretches of a zone's clocks between two moments, in order: one, or two around a change of clocks. */
+/** The periods of constant offset between two moments, in order: one, or two around a change of clocks. */
 export function* offsetPeriods(zone: string, from: number, to: number): Generator<OffsetPeriod> {
   const offsetAt = offsetReader(zone)
   let start = from
@@ -151,7 +151,7 @@ export function* offsetPeriods(zone: string, from: number, to: number): Generato
     const next = Math.min(at + STEP_MS, to)
     const changed = offsetAt(next)
     if (changed !== offset) {
-      const change = firstWhere(at, next, moment => offsetAt(moment) !== offset)
+      const change = findFirst(at, next, moment => offsetAt(moment) !== offset)
       yield { from: start, to: change, offset }
       start = change
       offset = changed
@@ -162,8 +162,8 @@ export function* offsetPeriods(zone: string, from: number, to: number): Generato
 }
 
 /**
- * The moments at which a zone's clocks show this (given as if it were UTC): two where an hour comes twice, and where an
- * hour is left out the moment at which it would have come.
+ * The moments at which a zone's clocks show this time (given as if it were UTC): two if the hour comes twice. If the hour is
+ * skipped, the moment at which it would have come.
  */
 function momentsOfWallTime(wall: number, zone: string): number[] {
   const around = [...offsetPeriods(zone, wall - ZONE_SEARCH_MS, wall + ZONE_SEARCH_MS)]
@@ -177,7 +177,7 @@ function wallTimeAt(moment: number, zone: string): number {
 }
 
 /** Bisects to the minute: clocks change on whole minutes. */
-function firstWhere(before: number, after: number, holds: (moment: number) => boolean): number {
+function findFirst(before: number, after: number, holds: (moment: number) => boolean): number {
   let low = Math.floor(before / MINUTE_MS)
   let high = Math.ceil(after / MINUTE_MS)
   while (high - low > 1) {

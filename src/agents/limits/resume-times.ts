@@ -4,31 +4,31 @@ import { type OffsetPeriod, offsetPeriods, resolveTimeZone } from './reset-time.
 
 const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
-/** A stretch of hours that a change of clocks swallows one day is there again the next. */
+/** Hours that a change of clocks skips on one day come again the next day. */
 const SEARCH_MS = 3 * DAY_MS
 
 export interface ResumeConsent {
   autoResume: boolean
-  /** `22:00-07:00`, or several with commas between: the hours in which work may go on by itself. Without it, all. */
+  /** `22:00-07:00`, or several separated by commas: the hours in which work may go on by itself. Without it, all hours. */
   hours?: string | undefined
-  /** Whose wall clock the hours are read from; without it the machine's. */
+  /** The time zone of the hours; without it the machine's. */
   zone?: string | undefined
 }
 
-/** The first moment from `at` on at which a person agreed that work goes on by itself; null where it never does. */
+/** The first moment from `at` on at which work may go on by itself, as the person agreed; null if never. */
 export function nextAllowedTime(at: number, { autoResume, hours, zone }: ResumeConsent): number | null {
   if (!autoResume) return null
   const ranges = hours === undefined ? undefined : readHours(hours)
   if (hours === undefined) return at
   if (!ranges) return null
-  for (const stretch of offsetPeriods(resolveTimeZone(zone), at, at + SEARCH_MS)) {
-    const moments = ranges.flatMap(range => firstIn(range, stretch) ?? [])
+  for (const period of offsetPeriods(resolveTimeZone(zone), at, at + SEARCH_MS)) {
+    const moments = ranges.flatMap(range => firstIn(range, period) ?? [])
     if (moments.length > 0) return Math.min(...moments)
   }
   return null
 }
 
-/** The first moment of a stretch whose wall clock stands within the hours. */
+/** The first moment of a period at which the wall clock is within the hours. */
 function firstIn({ from, to }: Hours, { from: start, to: end, offset }: OffsetPeriod): number | undefined {
   const wall = start + offset
   const midnight = Math.floor(wall / DAY_MS) * DAY_MS
@@ -44,11 +44,11 @@ function firstIn({ from, to }: Hours, { from: start, to: end, offset }: OffsetPe
 /** The vendor's clock and ours differ by a second or two. */
 const AFTER_RESET_MS = 2000
 const FIRST_WITHIN_MS = 3000
-/** Apart from one another, so that the first may find that the account is still closed before the others knock. */
+/** The distance between sessions, so that the first can find that the account is still closed before the others try. */
 const APART_MS = 8000
-/** Everybody is back within 90 s of the reset, however many they are. */
+/** All sessions are back within 90 s of the reset, however many there are. */
 const SPAN_MS = 80_000
-/** How long the one that tries a gate is ahead of the others: its agent must start, ask and be refused in that time. */
+/** How far the session that tries a gate is ahead of the others: in this time its agent must start, ask and be refused. */
 const AHEAD_MS = 30_000
 
 export interface GatedSession {
@@ -57,7 +57,7 @@ export interface GatedSession {
   priority: number
 }
 
-/** When each of the sessions that wait at a gate goes on: the higher priority first, then the older, a little apart. */
+/** When each session that waits at a gate goes on: the higher priority first, then the older, with some distance between them. */
 export function resumeTimes(
   gate: Pick<AccountGate, 'closed_until'>,
   waiting: readonly GatedSession[],
@@ -66,14 +66,14 @@ export function resumeTimes(
   const first = (gate.closed_until ?? 0) + AFTER_RESET_MS + Math.round(FIRST_WITHIN_MS * random())
   const apartMs = Math.min(APART_MS, SPAN_MS / Math.max(1, waiting.length - 1))
   return new Map(
-    waiting.toSorted(soonerFirst).map(({ id }, place) => {
-      const jitter = place === 0 ? 0 : apartMs * 0.5 * random()
-      return [id, first + Math.round(place * apartMs + jitter)]
+    waiting.toSorted(soonerFirst).map(({ id }, position) => {
+      const jitter = position === 0 ? 0 : apartMs * 0.5 * random()
+      return [id, first + Math.round(position * apartMs + jitter)]
     }),
   )
 }
 
-/** The same for a gate that a person has tried now: one goes on at once, the others when it has had its answer. */
+/** The times for a gate that a person wants to try now: one session goes on at once, the others after it has had its answer. */
 export function trialTimes(now: number, waiting: readonly GatedSession[], random: () => number): Map<string, number> {
   const [first, ...others] = waiting.toSorted(soonerFirst)
   if (!first) return new Map()

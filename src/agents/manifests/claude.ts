@@ -1,6 +1,6 @@
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 
-/** Claude Code through the vendor's own library: the model of what a driver promises. */
+/** Claude Code through the vendor's own library: the reference for what a driver promises. */
 export const claudeManifest: AgentManifest = {
   kind: 'claude',
   name: 'Claude Code',
@@ -30,12 +30,12 @@ export const claudeManifest: AgentManifest = {
   quirks: [],
 }
 
-/** The interactive Claude Code in a window of tmux (`--host tmux`): the same program, known by its hooks and its own files. */
+/** The interactive Claude Code in a tmux window (`--host tmux`): the same program, observed through its hooks and its own files. */
 export const claudeTmuxManifest: AgentManifest = {
   ...claudeManifest,
   name: 'Claude Code in tmux',
   host: 'tmux',
-  heldBy: 'hooks that see every call in every mode, ask the daemon and refuse where it is away',
+  heldBy: 'hooks that see every call in every mode, ask the daemon, and refuse when it is away',
   limits: 'as Claude Code writes them down, with window and reset; how full each window is by its status line',
   ownTools: { over: 'mcp', named: 'settings', called: 'mcp__{server}__{tool}' },
   departs: {
@@ -47,15 +47,15 @@ export const claudeTmuxManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
-    'A pasted prompt that begins with "!" would be run as a command, one with "/" as a command of Claude Code: words are put before it.',
-    'PermissionRequest does not say which call it is about: it is found by tool and input.',
-    'No hook tells of a turn that was interrupted: the state file does.',
+    'A pasted prompt that begins with "!" would be run as a shell command, and one with "/" as a command of Claude Code: a line of text is put before it.',
+    'PermissionRequest does not say which call it is about: the call is found by tool and input.',
+    'No hook reports an interrupted turn: the state file does.',
   ],
 }
 
 /**
- * By itself the adapter asks only where Claude Code would ask a person, which leaves out reads. This hook answers `ask` to every
- * call, which makes Claude Code ask in every mode; it starts nothing but `printf`, and a failure of it blocks the call.
+ * By itself the adapter asks only when Claude Code would ask a person, which leaves out reads. This hook answers `ask` to every
+ * call, which makes Claude Code ask in every mode; it starts only `printf`, and its failure blocks the call.
  */
 const ASK = JSON.stringify({
   hookSpecificOutput: {
@@ -83,7 +83,7 @@ export const claudeAcpManifest: AgentManifest = {
       CLAUDE_CODE_ENABLE_TODO_TOOLS: '1',
       CLAUDE_CODE_ENABLE_TASKS: '0',
       DISABLE_AUTOUPDATER: '1',
-      // Ours starts within a second; on a crowded machine it takes many.
+      // Our server starts within a second; on a busy machine it takes many.
       MCP_CONNECT_TIMEOUT_MS: '60000',
       MCP_TIMEOUT: '60000',
     },
@@ -118,7 +118,7 @@ export const claudeAcpManifest: AgentManifest = {
       saying: [
         // Unknown tools and wrong input.
         '^(```\\n)?<tool_use_error>[\\s\\S]*</tool_use_error>(\\n```)?$',
-        // Calls of a batch that an interrupt overtook.
+        // Calls of a batch that an interrupt prevented.
         "^(```\\n)?The user doesn't want to proceed with this tool use\\. The tool use was rejected",
       ],
     },

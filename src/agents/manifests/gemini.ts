@@ -1,13 +1,13 @@
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 
-/** A policy above every other: nothing is allowed without a question. Gemini CLI itself still lets plain reading commands pass. */
+/** A policy above every other: nothing is allowed without an ask. Gemini CLI itself still lets plain reading commands pass. */
 const GATE = ['[[rule]]', 'toolName = "*"', 'decision = "ask_user"', 'priority = 999', ''].join('\n')
 
 /**
- * In a project that is not trusted it still takes these of a `.env`: by them a project could have the work done on an account of its own,
- * which reads along. Its own ways to ignore the file are a flag that its parser refuses and a setting that is not ours to write.
+ * Even in an untrusted project Gemini CLI reads these variables from a `.env`: with them a project could run the work on an account of its
+ * own and read along. Its own ways to ignore the file are a flag that its parser refuses and a setting that is not ours to write.
  */
-const WHO_PAYS = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION']
+const ACCOUNT_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION']
 
 /** Gemini CLI in its own ACP mode. */
 export const geminiManifest: AgentManifest = {
@@ -19,18 +19,18 @@ export const geminiManifest: AgentManifest = {
   start: {
     command: 'gemini',
     args: ['--acp', '--admin-policy', '{files}/gate.toml'],
-    // Servers, hooks and extensions of the project would run at the start, before anything is asked.
+    // Otherwise servers, hooks and extensions of the project would run at the start, before any ask.
     env: {
       GEMINI_CLI_NO_RELAUNCH: 'true',
       GEMINI_CLI_TRUST_WORKSPACE: 'false',
     },
-    pinned: WHO_PAYS,
+    pinned: ACCOUNT_VARIABLES,
     files: { 'gate.toml': GATE },
     home: {
       variable: 'GEMINI_CLI_HOME',
       folder: '.gemini',
       settings: 'settings.json',
-      // One try: as it comes it makes ten, waits between them for minutes, and says nothing until the last one.
+      // One try: by default Gemini CLI makes ten, waits minutes between them, and reports nothing until the last one.
       over: { general: { maxAttempts: 1 } },
       shared: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json', 'installation_id', 'state.json'],
       sharedFolders: ['tmp', 'history'],
@@ -38,7 +38,7 @@ export const geminiManifest: AgentManifest = {
     },
     model: { args: ['--model', '{model}'] },
     install: 'npm install -g @google/gemini-cli',
-    // Asked by itself as well, a write would be asked twice; and with us reading for it no new file can be written.
+    // If we served files, a write would be asked about twice, because Gemini CLI asks too, and it could write no new file.
     serves: { files: false, terminals: false },
   },
   hold: 'writes',
@@ -116,12 +116,12 @@ export const geminiManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
-    'Every project is an untrusted one for it: .gemini, GEMINI.md and a .env, your own too, are not loaded, and no MCP server is started.',
-    'Tools of ours it cannot be given: it starts no server in a project that is not trusted, and no other way is open to anybody but root.',
-    'Its answer to session/load is an error, and the try damages the conversation: it is never made.',
-    'An answer that the vendor withholds is told as a turn that is complete, without a word: it counts as refused.',
-    'A refused call is told to the model as cancelled by the user.',
+    'It treats every project as untrusted: .gemini, GEMINI.md and a .env, your own too, are not loaded, and no MCP server is started.',
+    'It cannot get our tools: it starts no server in an untrusted project, and every other way needs root.',
+    'Its answer to session/load is an error, and the attempt damages the conversation: it is never made.',
+    'It reports an answer that the vendor withholds as a complete turn without text: it counts as refused.',
+    'It reports a refused call to the model as cancelled by the user.',
     'A turn that was stopped between a tool and the next answer, or that failed, is dropped from its conversation.',
-    'As it comes, a refusal of the vendor is tried again ten times in silence: it gets a home of its own, in which general.maxAttempts is 1.',
+    'By default it retries a refusal of the vendor ten times in silence: it gets a home of its own, in which general.maxAttempts is 1.',
   ],
 }

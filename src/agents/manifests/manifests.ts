@@ -7,7 +7,7 @@ import { codexManifest } from './codex.ts'
 import { geminiManifest } from './gemini.ts'
 import { opencodeManifest } from './opencode.ts'
 
-/** What is known of every kind of agent. */
+/** The manifests of all kinds of agents. */
 export const MANIFESTS: Record<AgentKind, AgentManifest> = {
   claude: claudeManifest,
   'claude-acp': claudeAcpManifest,
@@ -16,26 +16,26 @@ export const MANIFESTS: Record<AgentKind, AgentManifest> = {
   opencode: opencodeManifest,
 }
 
-/** What is known of the agent that somebody chose. */
+/** The manifest of the chosen agent. */
 export function findManifest({ kind, name, command }: AgentChoice): AgentManifest {
   if (kind !== 'custom') return MANIFESTS[kind]
   const [program = name, ...args] = command ?? []
   return customManifest(name, [program, ...args])
 }
 
-/** What people call an agent, by the name that a row holds. */
+/** The display name of an agent, by the name in a row. */
 export function agentName(name: string): string {
   return isAgentKind(name) ? MANIFESTS[name].name : name
 }
 
-/** Whether there is a manifest of this name. */
+/** Whether there is a manifest with this name. */
 export function isAgentKind(name: string): name is AgentKind {
   return (AGENT_KINDS as readonly string[]).includes(name)
 }
 
 /**
- * An agent that nobody here has looked at: all that is known is how it is started, and that it says it speaks ACP. What it asks is
- * judged as the worst it could be; whether it asks at all, nobody can say.
+ * The manifest of an agent that we have not verified: only its command is known, and that it claims to speak ACP. Its calls are judged as
+ * the worst they could be; whether it asks at all is unknown.
  */
 function customManifest(name: string, [command, ...args]: readonly [string, ...string[]]): AgentManifest {
   return {
@@ -50,14 +50,14 @@ function customManifest(name: string, [command, ...args]: readonly [string, ...s
       env: {},
       files: {},
       model: {},
-      install: 'it is yours, and its command stands in your settings or on the command line',
+      install: 'it is your own; its command is in your settings or on the command line',
       serves: { files: true, terminals: true },
     },
     hold: 'observed',
     heldBy: 'nothing that is known: what it asks is judged, and it may do things without asking',
     modes: { known: [] },
     readOnly: 'every call of another tool is refused, as far as it asks',
-    limits: 'an error of the turn, where it tells one',
+    limits: 'an error of the turn, if it reports one',
     resume: 'resume',
     forks: true,
     tools: { nameIn: 'title', known: {} },
@@ -78,19 +78,19 @@ export interface UnattendedCheck {
   manifest: Pick<AgentManifest, 'hold'>
   /** `agents.unattended`: agents that the person lets work alone, by name. */
   allowed: readonly string[]
-  /** `agents.custom`: without a kind of ours, only a name from here counts. */
+  /** `agents.custom`: an agent that is none of our kinds counts only if its name is here. */
   custom: CustomAgents
-  /** Whether an OS sandbox stands around it. */
+  /** Whether the agent runs in an OS sandbox. */
   sandboxed: boolean
 }
 
-/** Whether an agent may work with nobody watching: it asks about every call, or something else stands between it and the machine. */
+/** Whether an agent may work with nobody watching: it asks about every call, or runs in a sandbox, or the person allows it. */
 export function canRunUnattended({ agent, manifest, allowed, custom, sandboxed }: UnattendedCheck): boolean {
   if (manifest.hold === 'every-call' || sandboxed) return true
   return allowed.includes(agent.name) && isKnownByName(agent, custom)
 }
 
-/** An agent whose program cannot be started, by its name and with how to get it. */
+/** The error for an agent whose program cannot be started, with how to install it. */
 export function agentMissingError(
   { name, start }: Pick<AgentManifest, 'name' | 'start'>,
   problem: string,

@@ -1,17 +1,17 @@
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 
 /**
- * Over the person's and the project's own settings. Calls of its subagents and its questions are not handed on over ACP: the turn would
- * wait for ever.
+ * Overrides the person's and the project's own settings. opencode does not forward the calls of its subagents nor its questions over ACP:
+ * the turn would wait for ever.
  */
 const PERMISSION = { '*': 'ask', task: 'deny', question: 'deny' }
-/** Language servers and formatters are programs out of the project's own dependencies, and nobody is asked before they run. */
+/** Language servers and formatters are programs from the project's own dependencies and run without an ask. */
 const CONFIG = {
   permission: PERMISSION,
   lsp: false,
   formatter: false,
   autoupdate: false,
-  // A person may take as long as they like for an answer.
+  // A person may take long to answer.
   experimental: { mcp_timeout: 24 * 3_600_000 },
   share: 'disabled',
 }
@@ -28,12 +28,12 @@ export const opencodeManifest: AgentManifest = {
     args: ['acp'],
     env: {
       OPENCODE_CONFIG_CONTENT: JSON.stringify(CONFIG),
-      // Plugins, tools and servers of the project would run at the start, before anything is asked.
+      // Otherwise plugins, tools and servers of the project would run at the start, before any ask.
       OPENCODE_DISABLE_PROJECT_CONFIG: '1',
       OPENCODE_DISABLE_AUTOUPDATE: '1',
       OPENCODE_DISABLE_MODELS_FETCH: '1',
     },
-    // Words only: what else the project brings runs, and `pcc trust` does not look at it.
+    // Only instructions: everything else of the project's configuration runs programs, and `pcc trust` does not check it.
     trusted: { env: { OPENCODE_CONFIG_CONTENT: JSON.stringify({ ...CONFIG, instructions: ['{cwd}/AGENTS.md'] }) } },
     files: {},
     model: {},
@@ -44,14 +44,13 @@ export const opencodeManifest: AgentManifest = {
   heldBy: 'its own permission settings, which ask about everything; what the project brings for it is not loaded',
   modes: { known: ['build', 'plan'] },
   readOnly: 'every call of another tool is refused',
-  limits:
-    'not at all: it tries again without end and without a word, and a session that says nothing is seen as one that hangs',
+  limits: 'not at all: it retries without end and in silence, and a silent session is treated as one that hangs',
   resume: 'resume',
   forks: true,
   tools: {
     nameIn: 'title',
     inert: ['invalid', 'Invalid Tool'],
-    // It looks for the file, and for what is to be replaced in it, before it asks; what it says of a call that never began.
+    // opencode checks the file, and the text to replace, before it asks. `saying`: its texts for calls that never began.
     failsUnasked: { kinds: ['read', 'search', 'edit'], saying: ['^Tool execution aborted$', '^Invalid timeout value'] },
     known: {
       todowrite: { tool: 'TodoWrite', input: { todos: ['input.todos'] } },
@@ -81,8 +80,8 @@ export const opencodeManifest: AgentManifest = {
     warm: 'none',
   },
   quirks: [
-    "The project's opencode.json and .opencode are not loaded, trusted or not; its AGENTS.md is where it is trusted. Language servers and formatters are off.",
-    'A refused call ends the whole turn, and calls beside it: it is told why with a prompt of its own and goes on.',
-    'It tries an overloaded, failing or refusing vendor again without end and without a word.',
+    "The project's opencode.json and .opencode are not loaded, trusted or not; its AGENTS.md is loaded if the project is trusted. Language servers and formatters are off.",
+    'A refused call ends the whole turn and the calls beside it: it gets the reason with another prompt and goes on.',
+    'It retries an overloaded, failing or refusing vendor without end and in silence.',
   ],
 }

@@ -3,21 +3,21 @@ import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import type { AgentManifest, SandboxMode, SandboxProgram } from '../../domain/agent-manifest.ts'
 
-/** What a sandbox is made with on this machine, or why there can be none. */
+/** The program that makes sandboxes on this machine, or why there is none. */
 type Bubblewrap = SandboxProgram | { problem: string; install: string }
 
 const INSTALL = 'Install bubblewrap 0.8 or newer (Debian, Ubuntu: apt-get install bubblewrap).'
 
 /**
- * The namespaces that every sandbox has, whatever is in it. Without `--disable-userns` an agent could make a namespace of its own and
- * take the mounts apart that hide things from it.
+ * The namespaces of every sandbox. Without `--disable-userns` an agent could create a namespace of its own and remove the mounts that
+ * hide things from it.
  */
 export const NAMESPACES = [
   ...['--unshare-user', '--disable-userns', '--unshare-ipc', '--unshare-uts'],
   ...['--die-with-parent', '--cap-drop', 'ALL'],
 ]
 
-/** Finds out by really doing it: kernels, containers and security modules forbid it in too many ways to predict. */
+/** Tests by really making a sandbox: kernels, containers and security modules forbid it in too many ways to predict. */
 export async function findBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
   if (process.platform !== 'linux')
     return { problem: `there is no sandbox for ${process.platform}`, install: 'Run on Linux, or in a container.' }
@@ -25,15 +25,15 @@ export async function findBubblewrap(env: Record<string, string | undefined> = p
   if (program === undefined) return { problem: 'bubblewrap is not installed', install: INSTALL }
   const version = /\d[\d.]*/.exec((await run(program, ['--version'])).stdout)?.[0] ?? 'unknown'
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp']
-  const tried = await run(program, [
+  const trial = await run(program, [
     ...[...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts],
     ...['--', '/bin/sh', '-c', ':'],
   ])
-  if (tried.problem === undefined) return { program, version }
-  const said = tried.stderr.trim().split('\n')[0] || tried.problem
-  const isOld = said.includes('Unknown option')
+  if (trial.problem === undefined) return { program, version }
+  const reason = trial.stderr.trim().split('\n')[0] || trial.problem
+  const isOld = reason.includes('Unknown option')
   return {
-    problem: `bubblewrap ${version} cannot make a sandbox here (${said.slice(0, 200)})`,
+    problem: `bubblewrap ${version} cannot make a sandbox here (${reason.slice(0, 200)})`,
     install: isOld
       ? INSTALL
       : 'Allow unprivileged user namespaces (sysctl user.max_user_namespaces, or your AppArmor profile).',
@@ -49,8 +49,8 @@ function run(program: string, args: string[]): Promise<{ stdout: string; stderr:
 }
 
 /**
- * What the sandbox of an agent is made with; nothing where it runs without one. One that is held to every call does: what it runs was
- * judged. `required` refuses every other where there is none.
+ * The program for the sandbox of an agent; undefined if the agent runs without one. An agent whose every call is judged needs none. With
+ * `required`, any other agent is refused if there is no sandbox.
  */
 export async function findNeededSandbox(
   agent: Pick<AgentManifest, 'hold' | 'name'>,
@@ -58,30 +58,34 @@ export async function findNeededSandbox(
   find: () => Promise<Bubblewrap> = findBubblewrap,
 ): Promise<SandboxProgram | undefined> {
   if (mode === 'off' || agent.hold === 'every-call') return undefined
-  const found = await find()
-  if ('program' in found) return found
+  const bubblewrap = await find()
+  if ('program' in bubblewrap) return bubblewrap
   if (mode === 'auto') return undefined
-  throw new AppError('sandbox_missing', { agent: agent.name, problem: found.problem, install: found.install })
+  throw new AppError('sandbox_missing', {
+    agent: agent.name,
+    problem: bubblewrap.problem,
+    install: bubblewrap.install,
+  })
 }
 
-/** What of the file system an agent sees: real paths, all of them there. */
+/** What an agent sees of the file system: real paths that all exist. */
 export interface Mounts {
-  /** Nothing of these is seen. */
+  /** Invisible. */
   hidden: string[]
-  /** Seen, though they lie in something hidden. */
+  /** Visible although they are inside something hidden. */
   shown: string[]
-  /** May be written. */
+  /** Writable. */
   writable: string[]
-  /** May not be written, though they lie in something that may. */
+  /** Read-only although they are inside something writable. */
   kept: string[]
-  /** May be written, though they lie in something that is kept. */
+  /** Writable although they are inside something that is kept. */
   regained: string[]
 }
 
 /**
- * The arguments of bubblewrap for them. Later ones lie over earlier ones: the whole system read-only, what is hidden empty, what is shown
- * back in, what may be written, and last what may not and what of that may again. `/run` holds the sockets of the machine (containers, the desktop, other agents):
- * one that is seen can be spoken to, read-only or not.
+ * The arguments of bubblewrap for these mounts. Later mounts cover earlier ones: the whole system read-only, hidden paths empty, shown
+ * paths, writable paths, and last the kept and the regained ones. `/run` holds the sockets of the machine (containers, the desktop, other
+ * agents): a visible socket can be used, read-only or not.
  */
 export function mountArgs({ hidden, shown, writable, kept, regained }: Mounts): string[] {
   return [
@@ -94,7 +98,7 @@ export function mountArgs({ hidden, shown, writable, kept, regained }: Mounts): 
   ]
 }
 
-/** Those further out first, or they would lie over the others. */
+/** Outer paths first, or they would cover the inner ones. */
 function byDepth(paths: string[]): string[] {
   return [...new Set(paths)].sort((a, b) => a.split('/').length - b.split('/').length || (a < b ? -1 : 1))
 }

@@ -7,24 +7,24 @@ import { mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
 import { mountsFor, type SandboxedCommand } from './visible-paths.ts'
 
-/** A sandbox for one agent: what it is started with in place of its own command. */
+/** A sandbox for one agent: it wraps the agent's command. */
 export interface Sandbox extends AsyncDisposable {
-  /** Aborted when the agent has found a way to do something outside: it is to be ended. */
+  /** Aborts when the agent has found a way to do something outside: it must be ended. */
   readonly breached: AbortSignal
   wrap(starting: SandboxedCommand, own: { pidNamespace: boolean }): Pick<SandboxedCommand, 'command' | 'args' | 'env'>
 }
 
 interface Opening {
   bubblewrap: SandboxProgram
-  asked: SandboxSettings
+  settings: SandboxSettings
   needs: SandboxNeeds
   env: Record<string, string | undefined>
-  /** It only reads: of the project nothing may be written. */
+  /** A session that only reads: nothing of the project may be written. */
   reading: boolean
   log(line: string): void
 }
 
-/** Sockets of the machine by which much can be asked; nothing of them is in the sandbox. */
+/** Variables for powerful sockets of the machine, which are not in the sandbox. */
 const LEFT_OUT = [
   'SSH_AUTH_SOCK',
   'SSH_AGENT_PID',
@@ -34,16 +34,16 @@ const LEFT_OUT = [
   'WAYLAND_DISPLAY',
 ]
 
-/** Opens the way out for the hosts that are listed; without a list the network is what it is. */
-export async function openSandbox({ bubblewrap, asked, needs, env, reading, log }: Opening): Promise<Sandbox> {
-  const listed = hostsFor(asked.network, needs, env)
-  const way = asked.network.includes('*') ? undefined : await openNetwork(listed, log)
-  const guarded: GitGuard = guardGit(asked.git, { reading })
+/** Opens a sandbox with a proxy for the listed hosts; `*` leaves the network as it is. */
+export async function openSandbox({ bubblewrap, settings, needs, env, reading, log }: Opening): Promise<Sandbox> {
+  const listed = hostsFor(settings.network, needs, env)
+  const proxy = settings.network.includes('*') ? undefined : await openNetwork(listed, log)
+  const gitGuard = guardGit(settings.git, { reading })
   const stateHome = (needs.movedBy && env[needs.movedBy]) || undefined
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = mountsFor(starting, { asked, needs, reading, stateHome })
-    const network = way ? { shows: [way.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
-    const inner = way ? bridged(way.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
+    const mounts = mountsFor(starting, { settings, needs, reading, stateHome })
+    const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
+    const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
     return {
       command: bubblewrap.program,
       args: [
@@ -51,14 +51,14 @@ export async function openSandbox({ bubblewrap, asked, needs, env, reading, log 
         ...mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] }),
         ...['--chdir', starting.cwd, '--', ...inner],
       ],
-      env: { ...without(starting.env), TMPDIR: '/tmp', ...(way && PROXIES) },
+      env: { ...withoutSockets(starting.env), TMPDIR: '/tmp', ...(proxy && PROXIES) },
     }
   }
   const close = async () => {
-    guarded[Symbol.dispose]()
-    await way?.close()
+    gitGuard[Symbol.dispose]()
+    await proxy?.close()
   }
-  return { wrap, breached: guarded.breached, [Symbol.asyncDispose]: close }
+  return { wrap, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
 }
 
 async function openNetwork(listed: string[], log: (line: string) => void) {
@@ -73,9 +73,9 @@ async function openNetwork(listed: string[], log: (line: string) => void) {
   return { folder, socket, close }
 }
 
-function bridged(socket: string, ports: number[], { command, args }: SandboxedCommand): string[] {
-  const told = JSON.stringify({ socket, proxyPort: PROXY_PORT, ports, command, args })
-  return [process.execPath, '-e', BRIDGE_SCRIPT, told]
+function bridgeCommand(socket: string, ports: number[], { command, args }: SandboxedCommand): string[] {
+  const options = JSON.stringify({ socket, proxyPort: PROXY_PORT, ports, command, args })
+  return [process.execPath, '-e', BRIDGE_SCRIPT, options]
 }
 
 const PROXY = `http://127.0.0.1:${PROXY_PORT}`
@@ -84,52 +84,52 @@ const PROXIES = {
   ...Object.fromEntries(['no_proxy', 'NO_PROXY'].map(name => [name, 'localhost,127.0.0.1,::1'])),
 }
 
-/** Names are resolved by a file that may lie in what is hidden from every sandbox. */
+/** The file for name resolution may be in a folder that is hidden from every sandbox. */
 function resolverFiles(): string[] {
   return existsSync('/etc/resolv.conf') ? [realpathSync('/etc/resolv.conf')] : []
 }
 
-function without(env: Record<string, string | undefined>): Record<string, string | undefined> {
+function withoutSockets(env: Record<string, string | undefined>): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !LEFT_OUT.includes(name)))
 }
 
-/** By this file git reads the settings of a repository, and with them what it starts, from somewhere else. */
+/** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */
 const COMMONDIR = 'commondir'
 
 interface GitGuard extends Disposable {
-  /** Aborted, with what was found, when the agent has put it there. */
+  /** Aborts, with the reason, when the agent has created the file. */
   readonly breached: AbortSignal
 }
 
 /**
- * In a main checkout git writes beside its settings, so that the folder itself cannot be closed; and an empty `commondir`, which could be
- * held where it is, would stop every git outside. So it is looked for as long as the agent runs, and once more when all of it is gone: what
- * is found is taken away.
+ * Removes a `commondir` that the agent creates. In a main checkout git writes beside its settings, so the folder itself cannot be made
+ * read-only; and an empty `commondir`, which could be mounted read-only, would break every git outside. So the folder is watched while the
+ * agent runs, and checked once more when the agent and its processes are gone.
  */
 function guardGit(git: SandboxSettings['git'], { reading }: { reading: boolean }): GitGuard {
   const breach = new AbortController()
   const file = git && !reading && git.own === git.common ? join(git.common, COMMONDIR) : undefined
-  if (file === undefined || !git || isThere(file)) return { breached: breach.signal, [Symbol.dispose]: () => undefined }
-  const look = () => {
-    if (!isThere(file)) return
+  if (file === undefined || !git || exists(file)) return { breached: breach.signal, [Symbol.dispose]: () => undefined }
+  const check = () => {
+    if (!exists(file)) return
     rmSync(file, { recursive: true, force: true })
     breach.abort(new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`))
   }
   const watcher = watch(git.common, { persistent: false }, (_, name) => {
-    if (name === COMMONDIR || name === null) look()
+    if (name === COMMONDIR || name === null) check()
   })
-  // A folder that can be watched no more is looked at at the end.
+  // A folder that cannot be watched any more is still checked at the end.
   watcher.on('error', () => undefined)
-  look()
+  check()
   return {
     breached: breach.signal,
     [Symbol.dispose]: () => {
       watcher.close()
-      look()
+      check()
     },
   }
 }
 
-function isThere(file: string): boolean {
+function exists(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined
 }

@@ -7,7 +7,7 @@ import { findProgram } from '../../base/process/find-program.ts'
 import type { SandboxNeeds, SandboxSettings } from '../../domain/agent-manifest.ts'
 import type { Mounts } from './bubblewrap.ts'
 
-/** Of a home directory only these are shown: programs and what they are made of. A list of what is secret would never be whole. */
+/** Only these parts of a home directory are shown: programs and their files. A list of secrets would never be complete. */
 const TOOLS = [
   ...['.nvm', '.volta', '.fnm', '.asdf', '.pyenv', '.rbenv', '.rustup', '.bun', '.deno/bin', '.npm-global', 'go'],
   ...['.cargo/bin', '.cargo/registry', '.sdkman/candidates', '.m2/repository'],
@@ -23,38 +23,41 @@ export interface SandboxedCommand {
   args: string[]
   /** Paths that were made for this session. */
   shows: string[]
-  /** Of these, those that it may write. */
+  /** Those of the shown paths that the agent may write. */
   writes: string[]
 }
 
 interface SandboxScope {
-  asked: SandboxSettings
+  settings: SandboxSettings
   needs: SandboxNeeds
   reading: boolean
   /** Where the agent keeps its state, if not in the home directory. */
   stateHome?: string | undefined
 }
 
-/** What an agent sees and may write: its project, what git needs, its own state, and programs. One that reads writes its state only. */
-export function mountsFor(inside: SandboxedCommand, { asked, needs, reading, stateHome }: SandboxScope): Mounts {
+/** What an agent sees and may write: its project, what git needs, its own state, and programs. A read-only session writes its state only. */
+export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, stateHome }: SandboxScope): Mounts {
   const home = inside.env['HOME'] ?? homedir()
-  const hidden = existing([home, homedir(), ...asked.hidden].filter(path => path !== '/'))
-  const project = existing([inside.cwd, ...(asked.git && isWithin(inside.cwd, asked.git.top) ? [asked.git.top] : [])])
+  const hidden = existing([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
+  const project = existing([
+    inside.cwd,
+    ...(settings.git && isWithin(inside.cwd, settings.git.top) ? [settings.git.top] : []),
+  ])
   refuseExposed(inside, hidden, project)
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
   const own = prepareAgentState(needs, path => resolve(stateHome ?? home, path))
-  const git = asked.git && !reading ? gitMounts(asked.git) : { writable: [], kept: [], regained: [] }
-  const read = reading ? [...project, ...(asked.git ? [asked.git.common] : [])] : []
-  const written = reading ? [] : [...project, ...git.writable, ...asked.write.map(inHome)]
+  const git = settings.git && !reading ? gitMounts(settings.git) : { writable: [], kept: [], regained: [] }
+  const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
+  const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
   const shown = existing([
-    ...[...TOOLS, ...asked.read].map(inHome),
-    ...programs(inside, hidden),
+    ...[...TOOLS, ...settings.read].map(inHome),
+    ...programPaths(inside, hidden),
     ...inside.shows,
     ...read,
   ])
   const writable = existing([...written, ...inside.writes, ...own.state])
-  // A home may be shown by who says so, and what is ours may not.
-  refuseExposed(inside, existing(asked.hidden), [...shown, ...writable])
+  // The settings may show a home directory, but never our own hidden paths.
+  refuseExposed(inside, existing(settings.hidden), [...shown, ...writable])
   return { hidden, shown, writable, kept: existing([...git.kept, ...own.kept]), regained: existing(git.regained) }
 }
 
@@ -63,8 +66,8 @@ function refuseExposed({ cwd }: SandboxedCommand, hidden: string[], seen: string
   if (exposed !== undefined) throw new AppError('sandbox_project', { project: cwd, hidden: exposed })
 }
 
-/** What is hidden and yet on the PATH, and the agent's program and ours: these themselves, and never what they lie in. */
-function programs({ command, args, env, cwd }: SandboxedCommand, hidden: string[]): string[] {
+/** Folders of the PATH, the agent's program and ours that are hidden: only these themselves, never the folders that contain hidden paths. */
+function programPaths({ command, args, env, cwd }: SandboxedCommand, hidden: string[]): string[] {
   const program = findProgram(command, env, cwd)
   // A program may be a script that another one runs.
   const scripts = args.filter(arg => arg.startsWith('/') && existsSync(arg) && statSync(arg).isFile())
@@ -80,13 +83,13 @@ function programs({ command, args, env, cwd }: SandboxedCommand, hidden: string[
   return needed.filter(path => !exposes(path) && covers.some(cover => isWithin(path, cover)))
 }
 
-/** A package finds others in the `node_modules` that it lies in, and nothing else is kept there. */
+/** A package finds others in the `node_modules` that contains it, and nothing else is there. */
 function packagesAround(path: string): string[] {
   const at = path.indexOf('/node_modules/')
   return at < 0 ? [] : [path.slice(0, at + '/node_modules'.length)]
 }
 
-/** What programs of a `bin` are made of lies beside it, under these names; logins and settings do too, under others. */
+/** The files of programs in a `bin` are beside it, under these names; logins and settings are there too, under other names. */
 function librariesOf(path: string): string[] {
   const bin = [path, dirname(path)].find(folder => basename(folder) === 'bin')
   return bin === undefined ? [] : ['lib', 'libexec'].map(name => join(dirname(bin), name))
@@ -101,15 +104,15 @@ function isWithin(path: string, folder: string): boolean {
 }
 
 /**
- * Where an agent keeps its login and conversations, and what of that it may not write: what it would do or run the next time, with nothing
- * around it. What is not there is made, empty, or it could be put there.
+ * The paths of an agent's login and conversations, and those among them that it may not write, because it would execute or follow them the
+ * next time without a sandbox. Missing paths are created empty, or the agent could create them.
  */
 function prepareAgentState(needs: SandboxNeeds, inHome: (path: string) => string): { state: string[]; kept: string[] } {
   const state = needs.state.map(inHome)
   for (const path of state) mkdirSync(path, { recursive: true, mode: 0o700 })
   const kept = Object.entries(needs.kept ?? {}).map(([name, empty]) => ({ path: inHome(name), empty }))
   for (const { path, empty } of kept) {
-    // What it leads to can be held; the link itself cannot.
+    // The target of a link can be mounted read-only; the link itself cannot.
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw new AppError('sandbox_link', { path })
     if (existsSync(path)) continue
     mkdirSync(empty === null ? path : dirname(path), { recursive: true, mode: 0o700 })
@@ -118,7 +121,7 @@ function prepareAgentState(needs: SandboxNeeds, inHome: (path: string) => string
   return { state, kept: kept.map(({ path }) => path) }
 }
 
-/** What of a repository may be written, what may not though it lies in that, and what may again though it lies in that. */
+/** The paths of a repository: writable ones, read-only ones inside them, and writable ones inside those again. */
 export interface GitMounts {
   writable: string[]
   kept: string[]
@@ -126,10 +129,10 @@ export interface GitMounts {
 }
 
 /**
- * An agent commits into the repository that all checkouts share; what makes git run something is not its to change. In a worktree only
- * what a commit needs may be written: by a `commondir` in the shared folder, or in that of another worktree, git would read a `config`
- * of the agent's. In the main checkout git writes beside it, so there what is known to be dangerous may not be written, and what cannot be
- * held is looked for (planted.ts).
+ * An agent commits into the repository that all checkouts share, but must not change files that make git run something. In a worktree only
+ * the paths that a commit needs are writable: a `commondir` in the shared folder, or in that of another worktree, would make git read a
+ * `config` of the agent. In the main checkout git writes beside these files, so there the known dangerous paths are read-only, and
+ * `guardGit` watches for the one that cannot be protected like this.
  */
 function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): GitMounts {
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
@@ -137,7 +140,7 @@ function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): G
   if (own === common) {
     for (const folder of inCommon('hooks', 'worktrees')) mkdirSync(folder, { recursive: true })
     const kept = [...inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules'), ...includedSettings(top)]
-    // By itself too: a directory that is mounted cannot be moved out of the way.
+    // The folder itself is mounted too: a mounted directory cannot be moved away.
     return { writable: [common], kept, regained: [] }
   }
   for (const folder of inCommon('objects', 'refs', 'logs')) mkdirSync(folder, { recursive: true })
@@ -149,24 +152,26 @@ function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): G
   }
 }
 
-/** Read where a repository says that its worktrees have settings of their own; an empty one changes nothing. */
+/** Git reads this file if the repository has settings per worktree; an empty file changes nothing. */
 function ensureWorktreeConfig(own: string): void {
   closeSync(openSync(join(own, 'config.worktree'), 'a'))
 }
 
 /**
- * Files that a repository's own settings are read from beside its `config`: one of the project may be among them, and what stands in it is
- * started by git like all else. Reading settings starts nothing.
+ * Files that a repository's settings include beside its `config`: a file of the project may be among them, and git starts programs named in
+ * it like any other. Reading settings starts nothing.
  */
 function includedSettings(top: string): string[] {
   try {
-    const told = execFileSync('git', ['config', '--local', '--includes', '--list', '--show-origin', '--null'], {
+    const output = execFileSync('git', ['config', '--local', '--includes', '--list', '--show-origin', '--null'], {
       ...{ cwd: top, encoding: 'utf8', timeout: 10_000, stdio: ['ignore', 'pipe', 'ignore'] },
       env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
     })
-    // An origin, then what was set there.
-    const origins = told.split('\0').filter((_, at) => at % 2 === 0)
-    return [...new Set(origins.filter(one => one.startsWith('file:')).map(one => resolve(top, one.slice(5))))]
+    // Entries alternate: an origin, then a setting.
+    const origins = output.split('\0').filter((_, at) => at % 2 === 0)
+    return [
+      ...new Set(origins.filter(origin => origin.startsWith('file:')).map(origin => resolve(top, origin.slice(5)))),
+    ]
   } catch {
     return [] // settings that git cannot read are of no use to an agent either
   }

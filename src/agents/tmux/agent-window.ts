@@ -8,80 +8,83 @@ import { sweepMarked } from '../../base/process/sweep.ts'
 import type { TmuxSessionFolder, TmuxSessionState } from './session-folder.ts'
 import type { Tmux } from './tmux.ts'
 
-/** An agent whose terminal is closed says goodbye and goes. */
+/** An agent whose terminal is closed exits within this time. */
 const GOODBYE_MS = 2_000
-const LOOK_MS = 50
+const EXIT_POLL_MS = 50
 const MOST_ALLOWED = 200
 
-/** The window of one agent and what is known of it, kept in the seat's folder with every change. */
+/** The window of one agent and its state, which is saved in the session's folder with every change. */
 export class AgentWindow {
   readonly name: string
   readonly #tmux: Tmux
-  readonly #seat: TmuxSessionFolder
-  #at: TmuxSessionState
+  readonly #folder: TmuxSessionFolder
+  #saved: TmuxSessionState
   #withstood = false
 
-  constructor(name: string, { tmux, seat, at }: { tmux: Tmux; seat: TmuxSessionFolder; at: TmuxSessionState }) {
+  constructor(
+    name: string,
+    { tmux, folder, saved }: { tmux: Tmux; folder: TmuxSessionFolder; saved: TmuxSessionState },
+  ) {
     this.name = name
     this.#tmux = tmux
-    this.#seat = seat
-    this.#at = at
+    this.#folder = folder
+    this.#saved = saved
   }
 
-  get at(): TmuxSessionState {
-    return this.#at
+  get saved(): TmuxSessionState {
+    return this.#saved
   }
 
   get pid(): number {
-    return this.#at.pid
+    return this.#saved.pid
   }
 
   get alive(): boolean {
-    return isSameProcess(this.#at)
+    return isSameProcess(this.#saved)
   }
 
-  /** Something that it started could not be ended. */
+  /** A process that the agent started could not be ended. */
   get withstood(): boolean {
     return this.#withstood
   }
 
-  note(news: Partial<TmuxSessionState>): void {
-    this.#at = { ...this.#at, ...news }
-    this.#seat.keep(this.#at)
+  update(changes: Partial<TmuxSessionState>): void {
+    this.#saved = { ...this.#saved, ...changes }
+    this.#folder.saveState(this.#saved)
   }
 
-  /** A call was allowed whose result is still to come. */
+  /** Remembers an allowed call until its result comes. */
   allow(callId: string): void {
-    this.note({ allowed: [...this.#at.allowed, callId].slice(-MOST_ALLOWED) })
+    this.update({ allowed: [...this.#saved.allowed, callId].slice(-MOST_ALLOWED) })
   }
 
   state(): AgentState | undefined {
-    return readState(this.#at.config, this.#at.pid)
+    return readState(this.#saved.config, this.#saved.pid)
   }
 
   paste(prompt: string): Promise<void> {
-    return this.#tmux.paste(this.#at.pane, prompt)
+    return this.#tmux.paste(this.#saved.pane, prompt)
   }
 
   enter(): Promise<void> {
-    return this.#tmux.press(this.#at.pane, 'Enter')
+    return this.#tmux.press(this.#saved.pane, 'Enter')
   }
 
   escape(): Promise<void> {
-    return this.#tmux.press(this.#at.pane, 'Escape')
+    return this.#tmux.press(this.#saved.pane, 'Escape')
   }
 
-  /** Ends the window, the agent and all that it started. */
+  /** Ends the window, the agent and everything that it started. */
   async close(): Promise<void> {
     await this.#tmux.close(this.name)
-    for (let waited = 0; this.alive && waited < GOODBYE_MS; waited += LOOK_MS) await sleep(LOOK_MS)
-    const { left } = await sweepMarked(sessionMarker(this.#at.marker))
+    for (let waited = 0; this.alive && waited < GOODBYE_MS; waited += EXIT_POLL_MS) await sleep(EXIT_POLL_MS)
+    const { left } = await sweepMarked(sessionMarker(this.#saved.marker))
     this.#withstood = left.length > 0
-    if (!this.#withstood) this.#seat.remove()
+    if (!this.#withstood) this.#folder.remove()
   }
 }
 
-/** Whether that very process still runs. */
+/** Whether the same process still runs. */
 export function isSameProcess({ pid, born }: Pick<TmuxSessionState, 'pid' | 'born'>): boolean {
   return rawStartTime(pid) === born
 }
@@ -95,25 +98,25 @@ const State = z.object({
 })
 export type AgentState = z.infer<typeof State>
 
-/** What Claude Code itself says it does: `idle`, `busy` or `waiting`, in a file that it keeps for its process. */
+/** The state that Claude Code reports in a file of its process: `idle`, `busy` or `waiting`. */
 function readState(config: string, pid: number): AgentState | undefined {
   try {
     return State.safeParse(JSON.parse(readFileSync(join(config, 'sessions', `${pid}.json`), 'utf8'))).data
   } catch {
-    return undefined // it has not come so far, or is just writing it
+    return undefined // not written yet, or just being written
   }
 }
 
 const DIALOG_POLL_MS = 400
 
 interface DialogCheck {
-  /** A call was put to the person at the terminal. */
+  /** A call was left to the person at the terminal. */
   asksPerson(): boolean
-  /** How long a dialog may stand until our hook has answered it. */
+  /** How long a dialog may be open until our hook has answered it. */
   dialogMs: number
 }
 
-/** Before a call the agent shows its own dialog for a moment, until our hook has answered it: only one that stays asks a person. */
+/** Before a call the agent shows its own dialog for a moment, until our hook has answered: only a dialog that stays asks a person. */
 export async function hasOpenQuestion(
   window: Pick<AgentWindow, 'state'>,
   { asksPerson, dialogMs }: DialogCheck,
@@ -126,47 +129,47 @@ export async function hasOpenQuestion(
   return asksPerson()
 }
 
-/** It takes the paste before the Enter; on a crowded machine that needs a moment. */
+/** The agent must take the paste before the Enter; on a busy machine that takes a moment. */
 const SETTLE_MS = 250
-/** What it calls itself while a line typed into it is a prompt. In a dialog it `waits`, and Enter would be the first answer: yes. */
+/** The states in which a typed line is a prompt. In a dialog the state is `waiting`, and Enter would choose the first answer: yes. */
 const LISTENING_STATES = new Set(['idle', 'busy'])
 
 type Keyboard = Pick<AgentWindow, 'state' | 'paste' | 'enter'>
 
 /**
- * The one place from which pcc types. A person who has the terminal, or a call that is put to one, has the keyboard: what is to be
- * said waits until then, because Enter in a dialog would decide in their place.
+ * The only place from which pcc types. While a person has the terminal, or a call is left to a person, the keyboard is theirs: prompts
+ * wait until then, because Enter in a dialog would decide in the person's place.
  */
 export class PromptTyper {
-  readonly #isTheirs: () => boolean
-  #unsaid: string[] = []
+  readonly #isPersonInControl: () => boolean
+  #waiting: string[] = []
   #typing = false
 
   /** `isTheirs`: whether a person has the keyboard. */
-  constructor(isTheirs: () => boolean) {
-    this.#isTheirs = isTheirs
+  constructor(isPersonInControl: () => boolean) {
+    this.#isPersonInControl = isPersonInControl
   }
 
-  /** Something waits to be said. */
-  get isFull(): boolean {
-    return this.#unsaid.length > 0
+  /** A prompt waits to be typed. */
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0
   }
 
-  mayType(window: Keyboard): boolean {
-    return !this.#isTheirs() && LISTENING_STATES.has(window.state()?.status ?? '')
+  canType(window: Keyboard): boolean {
+    return !this.#isPersonInControl() && LISTENING_STATES.has(window.state()?.status ?? '')
   }
 
   add(text: string): void {
-    this.#unsaid.push(text)
+    this.#waiting.push(text)
   }
 
-  /** Types the first of what waits, if it may; `begins` is told just before. */
-  async speak(window: Keyboard, begins: () => void): Promise<void> {
-    if (this.#typing || !this.isFull || !this.mayType(window)) return
+  /** Types the first waiting prompt, if allowed; calls `onBegin` just before. */
+  async typeNext(window: Keyboard, onBegin: () => void): Promise<void> {
+    if (this.#typing || !this.hasWaiting || !this.canType(window)) return
     this.#typing = true
     try {
-      begins()
-      await window.paste(this.#unsaid.shift() ?? '')
+      onBegin()
+      await window.paste(this.#waiting.shift() ?? '')
       await sleep(SETTLE_MS)
       await this.enter(window)
     } finally {
@@ -174,8 +177,8 @@ export class PromptTyper {
     }
   }
 
-  /** A line that stands there already is sent off, if it may. */
+  /** Sends a line that is typed already, if allowed. */
   async enter(window: Keyboard): Promise<void> {
-    if (this.mayType(window)) await window.enter()
+    if (this.canType(window)) await window.enter()
   }
 }

@@ -18,21 +18,21 @@ interface TmuxConversationDeps {
   /** Aborts when the session is over. */
   closed: AbortSignal
   fail(failure: Failure): void
-  /** Its call waits for a person. */
+  /** Ends the session because a call waits for a person. */
   leave(): void
 }
 
-/** What is said and done in one window, turn by turn: prompts go in by the keyboard, all else is told by hooks and by the agent's files. */
+/** The conversation in one window, turn by turn: prompts go in through the keyboard, everything else comes from hooks and from the agent's files. */
 export class TmuxConversation {
   readonly turn = new TmuxTurn()
   readonly gate: TmuxGate
-  /** Absent until it is open. */
+  /** Undefined until the window is open. */
   window: AgentWindow | undefined
-  /** The agent has said that it is there. */
+  /** The agent has reported its start. */
   isStarted = false
   readonly #deps: TmuxConversationDeps
   #own: OwnTools | undefined
-  readonly #mouth = new PromptTyper(() => this.isTheirs)
+  readonly #typer = new PromptTyper(() => this.isPersonInControl)
 
   constructor(deps: TmuxConversationDeps) {
     this.#deps = deps
@@ -47,14 +47,14 @@ export class TmuxConversation {
     })
   }
 
-  /** Lets the agent call tools of ours, for as long as the session lasts. */
-  async give({ own, place }: WindowTools): Promise<void> {
+  /** Lets the agent call our tools for as long as the session lasts. */
+  async serveTools({ own, endpoint }: WindowTools): Promise<void> {
     const { open, record, askDeadlineMs, closed } = this.#deps
     own.bind({
       asks: withTerminal(checkedAsks(open.asks, askDeadlineMs), () => this.takenOver),
       cwd: open.cwd,
       turn: () => (this.turn.running ? closed : AbortSignal.abort()),
-      // Its hook has told of it, and the agent's own record will.
+      // The hook has reported the call already, and the agent's own record will.
       arrived: () => undefined,
       asked: () => undefined,
       questioned: () => undefined,
@@ -62,23 +62,23 @@ export class TmuxConversation {
       parked: call => this.#gaveUp({ ...call, input: {}, cwd: open.cwd, own: true }),
     })
     this.#own = own
-    this.gate.give(own)
-    record.give(own)
-    const door = await openToolServer(place, own)
-    closed.addEventListener('abort', () => void door[Symbol.asyncDispose](), { once: true })
+    this.gate.setTools(own)
+    record.setTools(own)
+    const server = await openToolServer(endpoint, own)
+    closed.addEventListener('abort', () => void server[Symbol.asyncDispose](), { once: true })
   }
 
-  /** The agent knows of what it was given. */
+  /** The agent has the list of our tools. */
   get hasTools(): boolean {
-    return this.#own?.isKnown ?? true
+    return this.#own?.isListed ?? true
   }
 
   get takenOver(): boolean {
-    return this.window?.at.takenOver ?? false
+    return this.window?.saved.takenOver ?? false
   }
 
-  /** A person has the keyboard: whatever is pressed now is pressed in their place. */
-  get isTheirs(): boolean {
+  /** A person has the keyboard: a key press of ours would act in their place. */
+  get isPersonInControl(): boolean {
     return this.takenOver || this.gate.asksPerson
   }
 
@@ -87,50 +87,50 @@ export class TmuxConversation {
     this.turn.stopAfterTools('park')
   }
 
-  async say(text: string, window: AgentWindow): Promise<void> {
-    window.note({ owed: true })
+  async send(text: string, window: AgentWindow): Promise<void> {
+    window.update({ owed: true })
     this.#deps.record.prompted(text)
-    this.#mouth.add(text)
-    await this.#speak(window)
+    this.#typer.add(text)
+    await this.#typeNext(window)
   }
 
-  async cutIn(): Promise<void> {
+  async interrupt(): Promise<void> {
     this.#deps.record.interrupting()
     this.turn.interrupting()
-    await this.window?.escape().catch(() => undefined) // a window that is gone is seen elsewhere
+    await this.window?.escape().catch(() => undefined) // that the window is gone is noticed elsewhere
   }
 
-  /** The window outlived its daemon: its turn goes on, or is over by now. Only where nothing was begun is the prompt said. */
+  /** Adopts a window that outlived its daemon: its turn goes on, or is over by now. The prompt is typed only if no turn was begun. */
   async adopt(window: AgentWindow, refused: number): Promise<void> {
-    const [{ at }, { record, open }] = [window, this.#deps]
-    record.readFrom(at)
-    this.gate.know(at.allowed)
-    this.start(window, { session_id: at.vendorId, model: at.model })
-    if (!at.working && window.state()?.status === 'idle') return this.say(open.prompt ?? RESUME_PROMPT, window)
+    const [{ saved }, { record, open }] = [window, this.#deps]
+    record.readFrom(saved)
+    this.gate.restoreAllowed(saved.allowed)
+    this.start(window, { session_id: saved.vendorId, model: saved.model })
+    if (!saved.working && window.state()?.status === 'idle') return this.send(open.prompt ?? RESUME_PROMPT, window)
     this.turn.begun()
     this.turn.adopted(refused > 0 ? describeAbsence(refused) : undefined)
     record.begun()
   }
 
-  /** A person gives the terminal back: what waited is said now, and the end of that is what counts. */
+  /** A person hands the terminal back: waiting prompts are typed now, and the end of that turn counts. */
   async handedBack(window: AgentWindow): Promise<void> {
-    window.note({ takenOver: false })
+    window.update({ takenOver: false })
     const held = this.turn.takeHeld()
-    if (this.#mouth.isFull) await this.#speak(window)
-    else if (held?.how === 'by-person') await this.say(HANDED_BACK_PROMPT, window)
+    if (this.#typer.hasWaiting) await this.#typeNext(window)
+    else if (held?.how === 'by-person') await this.send(HANDED_BACK_PROMPT, window)
     else if (held) this.#end(held, window)
   }
 
   start(window: AgentWindow, { session_id, model }: Record<string, unknown>): void {
     this.isStarted = true
-    window.note({
+    window.update({
       ...(typeof session_id === 'string' && { vendorId: session_id }),
       ...(typeof model === 'string' && { model }),
     })
     this.#deps.record.started({ vendorId: session_id, model, version: window.state()?.version })
   }
 
-  /** Reads what the agent has written down since. */
+  /** Reads what the agent has added to its record. */
   read(window: AgentWindow): void {
     const { record, fail } = this.#deps
     const isNew = record.read(message => {
@@ -138,63 +138,64 @@ export class TmuxConversation {
       if (call !== undefined) fail(unjudgedFailure(call))
       return call === undefined
     })
-    if (isNew) window.note(record.position)
+    if (isNew) window.update(record.position)
   }
 
-  /** Says what waits, and follows the turn by the agent's own word for what it does. */
-  async look(window: AgentWindow, state: AgentState | undefined): Promise<void> {
-    await this.#speak(window)
-    const isHeld = !this.#mouth.mayType(window)
-    const step = this.turn.look(state?.status, { ...this.#deps.record.written, isHeld })
+  /** Types waiting prompts and follows the turn by the agent's own state. */
+  async poll(window: AgentWindow, state: AgentState | undefined): Promise<void> {
+    await this.#typeNext(window)
+    const isBlocked = !this.#typer.canType(window)
+    const step = this.turn.poll(state?.status, { ...this.#deps.record.written, isHeld: isBlocked })
     if (step === 'begun') return this.#begun(window)
-    if (step === 'enter') await this.#mouth.enter(window)
+    if (step === 'enter') await this.#typer.enter(window)
     else if (step === 'lost') throw new AppError('tmux_failed', { problem: 'the prompt did not reach Claude Code' })
     else if (typeof step === 'object') this.#ended(step, window)
   }
 
   async hook({ event, input, signal }: HookCall, window: AgentWindow): Promise<HookReply> {
     const { record, closed } = this.#deps
-    const given = (input ?? {}) as Record<string, unknown>
-    record.follow(given)
+    const fields = (input ?? {}) as Record<string, unknown>
+    record.follow(fields)
     switch (event) {
       case 'PreToolUse':
         this.read(window)
-        return this.gate.before(given, AbortSignal.any([signal, closed]))
+        return this.gate.before(fields, AbortSignal.any([signal, closed]))
       case 'PermissionRequest':
-        return this.gate.asked(given)
+        return this.gate.asked(fields)
       case 'ConfigChange':
-        return { decision: 'block', reason: 'What was looked at before the start stays in force.' }
+        return { decision: 'block', reason: 'The settings that were checked before the start stay in force.' }
       case 'StatusLine':
-        record.status(given)
-        this.turn.statusTold()
+        record.status(fields)
+        this.turn.statusUpdated()
         return { text: this.takenOver ? 'yours until pcc handback' : 'every call is judged' }
       case 'PostToolBatch':
         return this.#afterTools(window)
       default:
-        this.#heard(event, given, window)
+        this.#readEvent(event, fields, window)
         return undefined
     }
   }
 
-  #heard(event: string, given: Record<string, unknown>, window: AgentWindow): void {
-    if (event === 'SessionStart') this.start(window, given)
+  #readEvent(event: string, fields: Record<string, unknown>, window: AgentWindow): void {
+    if (event === 'SessionStart') this.start(window, fields)
     if (event === 'UserPromptSubmit') this.#begun(window)
     if (event === 'PreCompact') this.#deps.record.compacting('started')
     if (event === 'PostCompact') this.#deps.record.compacting('ended')
-    if (event === 'Stop') this.turn.told({ how: 'completed', text: String(given['last_assistant_message'] ?? '') })
-    if (event === 'StopFailure') this.turn.told({ how: 'failed', text: '' })
+    if (event === 'Stop')
+      this.turn.reportEnd({ how: 'completed', text: String(fields['last_assistant_message'] ?? '') })
+    if (event === 'StopFailure') this.turn.reportEnd({ how: 'failed', text: '' })
   }
 
   /** The agent has a prompt. */
   #begun(window: AgentWindow): void {
     const before = this.turn.begun()
-    // Under the hands of a person only the end of their last turn counts.
+    // While a person has the terminal only the end of their last turn counts.
     if (before && !this.takenOver) this.#end(before, window)
-    window.note({ working: true, owed: false })
+    window.update({ working: true, owed: false })
     this.#deps.record.begun()
   }
 
-  /** Between two rounds with the model: here a turn stops that was asked to. */
+  /** Between two rounds with the model: a turn that was asked to stop stops here. */
   #afterTools(window: AgentWindow): HookReply {
     this.read(window)
     const { record, open } = this.#deps
@@ -203,26 +204,26 @@ export class TmuxConversation {
     return why === undefined ? { continue: true } : { continue: false, stopReason: STOP_REASONS[why] }
   }
 
-  /** A turn is over: told to the supervisor, or, while a person has the terminal, kept until they hand it back. */
-  #ended(ends: TmuxTurnEnd, window: AgentWindow): void {
+  /** A turn is over: reported to the supervisor or, while a person has the terminal, kept until they hand it back. */
+  #ended(turnEnd: TmuxTurnEnd, window: AgentWindow): void {
     this.gate.settled()
-    if (ends.how === 'by-person') window.note({ takenOver: true })
-    if (this.takenOver) this.turn.hold(ends)
-    else this.#end(ends, window)
+    if (turnEnd.how === 'by-person') window.update({ takenOver: true })
+    if (this.takenOver) this.turn.hold(turnEnd)
+    else this.#end(turnEnd, window)
   }
 
-  #end(ends: TmuxTurnEnd, window: AgentWindow): void {
+  #end(turnEnd: TmuxTurnEnd, window: AgentWindow): void {
     this.read(window)
     const next = this.turn.takeAfterwards()
-    // A window that is gone is seen elsewhere.
-    if (next !== undefined) return void this.say(next, window).catch(() => undefined)
+    // That the window is gone is noticed elsewhere.
+    if (next !== undefined) return void this.send(next, window).catch(() => undefined)
     const { record, leave } = this.#deps
-    window.note({ working: false, allowed: [] })
-    record.ended(ends)
+    window.update({ working: false, allowed: [] })
+    record.ended(turnEnd)
     if (record.conversation.parked) leave()
   }
 
-  #speak(window: AgentWindow): Promise<void> {
-    return this.#mouth.speak(window, () => this.turn.asked())
+  #typeNext(window: AgentWindow): Promise<void> {
+    return this.#typer.typeNext(window, () => this.turn.asked())
   }
 }

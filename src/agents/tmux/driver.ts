@@ -16,27 +16,27 @@ import { TmuxSession } from './session.ts'
 import { type HookRegistry, TmuxSessionFolder } from './session-folder.ts'
 import { type NewWindow, Tmux, type TmuxWindow, tmuxSocket } from './tmux.ts'
 
-/** As with the library: a person may be away for a while. */
+/** As in the driver of the library: a person may be away for a while. */
 const ASK_DEADLINE_MS = 60 * 60_000
-/** A daemon that is started anew is back within this; then the call is judged as if nothing had happened. */
+/** A restarted daemon is back within this time; then the call is judged as if nothing had happened. */
 const AWAY_MS = 20_000
-/** Our hook answers within half a second, on a crowded machine in some. */
+/** Our hook answers within half a second, or a few seconds on a busy machine. */
 const DIALOG_MS = 10_000
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Where agents in tmux meet the daemon. */
+/** The connection between agents in tmux and the daemon. */
 export interface TmuxHost {
-  /** The daemon's folder for what runs. */
+  /** The daemon's folder for runtime files. */
   run: string
   /** The daemon's own socket, for hooks. */
   socket: string
-  /** Of the daemon: where tmux is found. */
+  /** The daemon's environment: tmux is found through it. */
   env: Record<string, string | undefined>
-  desk: HookRegistry
+  registry: HookRegistry
 }
 
-/** Drives the interactive Claude Code in a window of tmux: a person can watch it, type into it, and hand it back. */
+/** Drives the interactive Claude Code in a tmux window: a person can watch it, type into it, and hand it back. */
 export function tmuxDriver(
   host: TmuxHost,
   driver: DriverOptions & { awayMs?: number; dialogMs?: number } = {},
@@ -45,16 +45,16 @@ export function tmuxDriver(
   const tmux = new Tmux(tmuxSocket(host.socket), host.env)
   tmux.check()
   const begin = async (open: OpenSession, folder: TmuxSessionFolder) => {
-    const executable = programOf(driver.executable)
-    accessSync(open.cwd) // tmux would begin somewhere else
+    const executable = findExecutable(driver.executable)
+    accessSync(open.cwd) // tmux would start in another folder
     await checkConversation(open)
-    const { token } = folder.make({ session: open.id, socket: host.socket, awayMs })
+    const { token } = folder.create({ session: open.id, socket: host.socket, awayMs })
     const vendorId = open.resume && !open.resume.fork ? open.resume.vendorId : crypto.randomUUID()
     const marker = open.marker ?? secretId(16)
     const layer = prepareConfig(folder, open)
     const pinned = (sources: OpenSession['settingSources']) =>
       pinnedVariables({ ...open, settingSources: sources }, sessionMarker(marker))
-    const settings = hookSettings({ seat: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
+    const settings = hookSettings({ folder: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
     const tools = createTools(open, folder)
     const command = startCommand(folder, {
       ...{ executable, open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt) },
@@ -64,8 +64,8 @@ export function tmuxDriver(
     })
     const { pane, pid } = await openSingleWindow(tmux, { name: open.id, command }, { marker, folder })
     const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId, config: layer.directory, marker }
-    const window = new AgentWindow(open.id, { tmux, seat: folder, at: { ...FRESH, ...at } })
-    window.note({})
+    const window = new AgentWindow(open.id, { tmux, folder, saved: { ...FRESH, ...at } })
+    window.update({})
     log(`session ${open.id}: window ${pane} of ${tmux.socket}`)
     return { window, adopted: false, token, tools }
   }
@@ -77,28 +77,28 @@ export function tmuxDriver(
       const folder = new TmuxSessionFolder(host.run, open.id)
       return new TmuxSession(open, {
         folder,
-        desk: host.desk,
+        registry: host.registry,
         askDeadlineMs,
         dialogMs,
-        window: async () => (await left(open, folder, tmux)) ?? begin(open, folder),
+        window: async () => (await adoptWindow(open, folder, tmux)) ?? begin(open, folder),
       })
     },
-    // A window that nobody asked for yet would be seen by the person.
+    // The person would see a window that nobody asked for yet.
     warm: async () => undefined,
     cool: async () => undefined,
     close: async () => undefined,
   }
 }
 
-/** The window that an earlier daemon left, where it is in the conversation that is wanted; another one is ended. */
-async function left(open: OpenSession, folder: TmuxSessionFolder, tmux: Tmux) {
-  const [at, seat] = [folder.whereabouts(), folder.seat()]
-  if (!at || !seat || !isSameProcess(at)) return undefined
-  const window = new AgentWindow(open.id, { tmux, seat: folder, at })
-  const isWanted = open.resume?.vendorId === at.vendorId && !open.resume.fork
-  if (isWanted) return { window, adopted: true, token: seat.token, tools: restoreTools(open, folder) }
+/** The window that an earlier daemon left, if it is in the wanted conversation; any other window is ended. */
+async function adoptWindow(open: OpenSession, folder: TmuxSessionFolder, tmux: Tmux) {
+  const [saved, address] = [folder.state(), folder.hookAddress()]
+  if (!saved || !address || !isSameProcess(saved)) return undefined
+  const window = new AgentWindow(open.id, { tmux, folder, saved })
+  const isWanted = open.resume?.vendorId === saved.vendorId && !open.resume.fork
+  if (isWanted) return { window, adopted: true, token: address.token, tools: restoreTools(open, folder) }
   await tmux.close(open.id)
-  await sweepMarked(sessionMarker(at.marker))
+  await sweepMarked(sessionMarker(saved.marker))
   return undefined
 }
 
@@ -108,8 +108,8 @@ interface SingleWindow {
 }
 
 /**
- * A window of its own name, and no other beside it. A server that does not answer may have made it all the same, or may make it
- * yet: without its script nothing begins in it, and what has begun is ended.
+ * Opens the only window with this name. A tmux server that does not answer may have opened the window all the same, or may open it
+ * later: without its script nothing starts in it, and what has started is ended.
  */
 async function openSingleWindow(tmux: Tmux, window: NewWindow, { marker, folder }: SingleWindow): Promise<TmuxWindow> {
   await tmux.close(window.name)
@@ -124,7 +124,7 @@ async function openSingleWindow(tmux: Tmux, window: NewWindow, { marker, folder 
   }
 }
 
-/** Asked to go on with what it does not know, the interactive one shows a list and waits. */
+/** The interactive Claude Code shows a list and waits when it is asked to resume an unknown conversation. */
 async function checkConversation({ resume, cwd, env }: OpenSession): Promise<void> {
   if (!resume) return
   const state = UUID.test(resume.vendorId)
@@ -133,7 +133,7 @@ async function checkConversation({ resume, cwd, env }: OpenSession): Promise<voi
   if (state !== 'intact') throw new AppError('resume_missing', { vendor_id: resume.vendorId, state })
 }
 
-function programOf(executable: string | undefined): string {
+function findExecutable(executable: string | undefined): string {
   const program = executable ?? bundledProgram()
   try {
     accessSync(program, constants.X_OK)
@@ -145,12 +145,12 @@ function programOf(executable: string | undefined): string {
 
 const FRESH = { model: '', offset: 0, takenOver: false, working: false, owed: false, allowed: [] }
 
-/** What an interactive one needs beside what the library's gets. */
+/** Variables that the interactive Claude Code needs beside those of the library's. */
 const IN_TERMINAL = {
   TERM: 'xterm-256color',
-  /** It would ask whether a long conversation is to be shortened first. */
+  /** Otherwise it would ask whether to compact a long conversation first. */
   CLAUDE_CODE_RESUME_TOKEN_THRESHOLD: '1000000000',
-  /** Our own server starts within a second; on a crowded machine it takes many. */
+  /** Our own server starts within a second; on a busy machine it takes many. */
   MCP_CONNECT_TIMEOUT_MS: '60000',
   MCP_TIMEOUT: '60000',
 }

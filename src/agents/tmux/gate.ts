@@ -15,17 +15,17 @@ const ToolCall = z.object({
   agent_id: z.string().optional(),
 })
 type ToolCall = z.infer<typeof ToolCall>
-/** The vendor does not say which call it asks about, only what it is. */
+/** The vendor does not send the id of the call it asks about, only its tool and input. */
 const Asked = ToolCall.pick({ tool_name: true, tool_input: true })
 
 export interface TmuxGateCallbacks {
   asks: CheckedAsks
   called(request: Request): void
-  /** The yes is about to be given: what the next daemon must know of it is written down. */
+  /** A call is about to be allowed: it is recorded for the next daemon. */
   allowed(callId: string): void
   denied(): void
   gaveUp(request: Request): void
-  /** A person has the terminal: what needs one is asked there, by the agent's own dialog. */
+  /** A person has the terminal: calls that need a person are asked there, by the agent's own dialog. */
   takenOver(): boolean
 }
 
@@ -33,52 +33,52 @@ interface Judged {
   callId: string
   tool: string
   input: Record<string, unknown>
-  /** `person`: whoever sits at the terminal answers. */
+  /** `person`: the person at the terminal answers. */
   by: 'pcc' | 'person'
 }
 
 const HANDED_BACK = 'It needs a person, who has just handed back. Make the call again if it is still needed.'
 
-/** More open calls than an agent ever has at once; one that was interrupted is never asked about again. */
+/** More open calls than an agent ever has at once; the oldest are dropped, because an interrupted call is never asked about again. */
 const MOST_JUDGED = 200
 
 /**
- * The one way by which a tool call of an agent in a terminal gets to run. `PreToolUse` sees every call, in every permission mode,
- * and always decides: it refuses, or says `ask`. `ask` makes Claude Code call `PermissionRequest`, where the judged input is
- * handed out, and only to a call that still is what was judged: another hook may have replaced it in between.
+ * The only way for a tool call of an agent in a terminal to run. `PreToolUse` sees every call, in every permission mode, and
+ * always decides: it denies, or says `ask`. `ask` makes Claude Code call `PermissionRequest`, where the judged input is handed
+ * out, and only if the call is still the one that was judged: another hook may have replaced it in between.
  */
 export class TmuxGate {
-  readonly #keeper: TmuxGateCallbacks
+  readonly #callbacks: TmuxGateCallbacks
   readonly #closed = new AbortController()
   readonly #tripwire = new Tripwire()
   #judged: Judged[] = []
   #own: OwnTools | undefined
-  /** Calls that the agent's own dialog is open for. */
+  /** Calls for which the agent's own dialog is open. */
   readonly #withPerson = new Set<string>()
 
-  constructor(keeper: TmuxGateCallbacks) {
-    this.#keeper = keeper
+  constructor(callbacks: TmuxGateCallbacks) {
+    this.#callbacks = callbacks
   }
 
-  /** Tools of ours that this window has. */
-  give(own: OwnTools): void {
+  /** Sets our tools for this window. */
+  setTools(own: OwnTools): void {
     this.#own = own
   }
 
-  /** Calls that an earlier daemon has allowed. */
-  know(allowed: readonly string[]): void {
+  /** Takes over the calls that an earlier daemon has allowed. */
+  restoreAllowed(allowed: readonly string[]): void {
     for (const callId of allowed) {
       this.#tripwire.judging(callId)
       this.#tripwire.allowed(callId)
     }
   }
 
-  /** Whoever is still asked is told that nobody waits any more. */
+  /** Aborts asks that are still open. */
   close(): void {
     this.#closed.abort()
   }
 
-  /** The agent's own dialog asks a person, or is about to: whatever is typed now answers it. */
+  /** The agent's own dialog asks a person, or is about to: a key press now would answer it. */
   get asksPerson(): boolean {
     return this.#withPerson.size > 0
   }
@@ -89,29 +89,29 @@ export class TmuxGate {
   }
 
   /**
-   * What ran without our yes, if this message tells of such a call. One that a hook refused without us, or before us, did not run; nor
-   * did, once more, one of `past` that stands in the record of a subagent.
+   * The call that ran without our permission, if this message reports one. A call that another hook refused did not run. A call of `past`
+   * in the record of a subagent is a copy and did not run again.
    */
   unjudged(message: Record<string, unknown>, past: () => readonly string[] = () => []): string | undefined {
     for (const { tool_use_id } of resultsIn(message)) this.#withPerson.delete(String(tool_use_id))
     for (const callId of refusedByHook(message)) this.#tripwire.judging(callId)
     const call = this.#tripwire.read(message)
     if (call === undefined || message['isSidechain'] !== true) return call
-    this.know(past())
+    this.restoreAllowed(past())
     return this.#tripwire.read(message)
   }
 
   /** `PreToolUse` */
   async before(input: unknown, signal: AbortSignal): Promise<HookReply> {
     const call = ToolCall.safeParse(input).data
-    if (!call || this.#closed.signal.aborted) return this.#no('Not allowed: the call could not be judged.')
+    if (!call || this.#closed.signal.aborted) return this.#deny('Not allowed: the call could not be judged.')
     const request = requestOf(call)
     this.#tripwire.judging(request.callId)
-    const own = this.#own?.toolOf(request.tool)
-    if (own) return this.#comes(request, own)
-    this.#keeper.called(request)
-    const given = AbortSignal.any([signal, this.#closed.signal])
-    return call.tool_name === 'AskUserQuestion' ? this.#question(request, given) : this.#permission(request, given)
+    const own = this.#own?.findTool(request.tool)
+    if (own) return this.#announceOwn(request, own)
+    this.#callbacks.called(request)
+    const either = AbortSignal.any([signal, this.#closed.signal])
+    return call.tool_name === 'AskUserQuestion' ? this.#question(request, either) : this.#permission(request, either)
   }
 
   /** `PermissionRequest` */
@@ -121,50 +121,51 @@ export class TmuxGate {
       ({ tool, input }) => tool === call?.tool_name && isDeepStrictEqual(input, call.tool_input),
     )
     const judged = this.#judged[at]
-    if (!judged) return answered({ behavior: 'deny', message: 'This call was never judged, so it may not run.' })
+    if (!judged) return permissionReply({ behavior: 'deny', message: 'This call was never judged, so it may not run.' })
     this.#judged.splice(at, 1)
-    if (judged.by === 'person') return this.#dialog(judged)
-    return answered({ behavior: 'allow', updatedInput: judged.input })
+    if (judged.by === 'person') return this.#openDialog(judged)
+    return permissionReply({ behavior: 'allow', updatedInput: judged.input })
   }
 
-  /** Handed back in between, nobody sits there: the dialog would wait without end, and for whatever is typed next. */
-  #dialog({ callId }: Judged): HookReply {
-    if (!this.#keeper.takenOver()) return answered({ behavior: 'deny', message: HANDED_BACK })
+  /** After a handback nobody is at the terminal: the dialog would wait for ever and take the next prompt as its answer. */
+  #openDialog({ callId }: Judged): HookReply {
+    if (!this.#callbacks.takenOver()) return permissionReply({ behavior: 'deny', message: HANDED_BACK })
     this.#withPerson.add(callId)
     return undefined
   }
 
-  /** A call of a tool of ours may come: it is judged where it arrives. */
-  #comes(request: Request, name: AgentToolName): HookReply {
+  /** Lets a call of one of our own tools through: it is judged on arrival. */
+  #announceOwn(request: Request, name: AgentToolName): HookReply {
     const { callId, input, agentId } = request
-    this.#keeper.called({ ...request, tool: toolCallName(name), own: true })
+    this.#callbacks.called({ ...request, tool: toolCallName(name), own: true })
     this.#own?.announced({ callId, name, input, agentId })
-    this.#yes(request, 'pcc')
+    this.#allow(request, 'pcc')
     return preToolUse({ permissionDecision: 'ask', permissionDecisionReason: 'It is judged where it arrives.' })
   }
 
   async #permission(request: Request, signal: AbortSignal): Promise<HookReply> {
-    const reply = await this.#keeper.asks.permission(structuredClone(request), signal)
+    const reply = await this.#callbacks.asks.permission(structuredClone(request), signal)
     const needsPerson = 'park' in reply || (reply.verdict !== 'allow' && reply.by === 'nobody')
-    if (needsPerson && this.#keeper.takenOver()) return this.#toPerson(request, 'This one is yours to decide (pcc).')
+    if (needsPerson && this.#callbacks.takenOver())
+      return this.#leaveToPerson(request, 'This one is yours to decide (pcc).')
     if ('park' in reply) return this.#park(request, reply.reason)
-    if (reply.verdict !== 'allow') return this.#no(reply.reason)
-    this.#yes(request, 'pcc')
+    if (reply.verdict !== 'allow') return this.#deny(reply.reason)
+    this.#allow(request, 'pcc')
     return preToolUse({ permissionDecision: 'ask', permissionDecisionReason: reply.reason })
   }
 
   async #question(request: Request, signal: AbortSignal): Promise<HookReply> {
     const { callId, agentId, input } = request
     const question = Question.safeParse({ callId, ...(agentId && { agentId }), questions: input['questions'] }).data
-    if (!question) return this.#no('The question could not be read. Ask it in another form.')
-    if (this.#keeper.takenOver()) return this.#toPerson(request, 'The person at the terminal is asked.')
-    const reply = await this.#keeper.asks.question(structuredClone(question), signal)
-    if (this.#keeper.takenOver()) return this.#toPerson(request, 'The person at the terminal is asked.')
+    if (!question) return this.#deny('The question could not be read. Ask it in another form.')
+    if (this.#callbacks.takenOver()) return this.#leaveToPerson(request, 'The person at the terminal is asked.')
+    const reply = await this.#callbacks.asks.question(structuredClone(question), signal)
+    if (this.#callbacks.takenOver()) return this.#leaveToPerson(request, 'The person at the terminal is asked.')
     if ('park' in reply) return this.#park(request, reply.reason)
-    if ('declined' in reply) return this.#no(reply.declined)
-    this.#yes(request, undefined)
+    if ('declined' in reply) return this.#deny(reply.declined)
+    this.#allow(request, undefined)
     const answers = Object.fromEntries(
-      Object.entries(reply.answers).map(([text, to]) => [text, [to].flat().join(', ')]),
+      Object.entries(reply.answers).map(([text, answer]) => [text, [answer].flat().join(', ')]),
     )
     return preToolUse({
       permissionDecision: 'allow',
@@ -173,37 +174,37 @@ export class TmuxGate {
     })
   }
 
-  #toPerson(request: Request, reason: string): HookReply {
-    this.#yes(request, 'person')
+  #leaveToPerson(request: Request, reason: string): HookReply {
+    this.#allow(request, 'person')
     return preToolUse({ permissionDecision: 'ask', permissionDecisionReason: reason })
   }
 
-  /** A call in a terminal cannot be put off: it is refused, its turn is ended, and the answer comes with the next prompt. */
+  /** A call in a terminal cannot be deferred: it is refused, its turn is ended, and the answer comes with the next prompt. */
   #park(request: Request, reason: string): HookReply {
     if (request.agentId !== undefined) {
-      return this.#no(`Nobody can answer now (${reason}). Go on without, and tell who called you.`)
+      return this.#deny(`Nobody can answer now (${reason}). Go on without, and tell who called you.`)
     }
-    this.#keeper.gaveUp(request)
-    return this.#no(`It waits for a person (${reason}). What they say comes with the next message.`)
+    this.#callbacks.gaveUp(request)
+    return this.#deny(`It waits for a person (${reason}). What they say comes with the next message.`)
   }
 
-  #no(reason: string): HookReply {
-    this.#keeper.denied()
+  #deny(reason: string): HookReply {
+    this.#callbacks.denied()
     return preToolUse({ permissionDecision: 'deny', permissionDecisionReason: reason })
   }
 
-  #yes({ callId, tool, input }: Request, by: Judged['by'] | undefined): void {
+  #allow({ callId, tool, input }: Request, by: Judged['by'] | undefined): void {
     this.#tripwire.allowed(callId)
-    this.#keeper.allowed(callId)
+    this.#callbacks.allowed(callId)
     if (by) this.#judged = [...this.#judged, { callId, tool, input, by }].slice(-MOST_JUDGED)
   }
 }
 
-function preToolUse(said: Record<string, unknown>): HookReply {
-  return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...said } }
+function preToolUse(decision: Record<string, unknown>): HookReply {
+  return { hookSpecificOutput: { hookEventName: 'PreToolUse', ...decision } }
 }
 
-function answered(decision: Record<string, unknown>): HookReply {
+function permissionReply(decision: Record<string, unknown>): HookReply {
   return { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision } }
 }
 
@@ -212,7 +213,7 @@ function requestOf({ tool_name, tool_use_id, tool_input, cwd, agent_id }: ToolCa
   return { callId: tool_use_id, tool: tool_name, input, cwd, ...(agent_id !== undefined && { agentId: agent_id }) }
 }
 
-/** Claude Code's own words for it. What a shell did wrong begins with its exit code, and what a tool of the vendor's did, with a tag. */
+/** Claude Code's own text for a refusal by a hook. An error of a shell begins with its exit code, and an error of the vendor's tools with a tag. */
 const BY_HOOK = /^PreToolUse:\S+ hook error: /
 
 function* refusedByHook(message: Record<string, unknown>): Generator<string> {

@@ -16,34 +16,34 @@ export interface LaunchOptions {
   open: OpenSession
   vendorId: string
   settings: string
-  /** The file that names our own server. */
+  /** The file that configures our own server. */
   mcpConfig?: string | undefined
   appendPrompt: string
   env: Record<string, string>
 }
 
 /**
- * The command of the window: a script that nobody else can read and that is gone once it runs. Keys are in it, and would be seen
- * by everybody on the machine where they stood in a command line.
+ * The command of the window: a script that nobody else can read and that removes itself when it runs. It holds keys, which everybody
+ * on the machine could see if they were in a command line.
  */
-export function startCommand(seat: TmuxSessionFolder, launch: LaunchOptions): string[] {
-  // What no shell can name (an exported function, say) is left out: it would end the script.
+export function startCommand(folder: TmuxSessionFolder, launch: LaunchOptions): string[] {
+  // Variables with names that no shell accepts (for example an exported function) are left out: they would end the script.
   const named = Object.entries(launch.env).filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
-  const exported = named.map(([name, value]) => `export ${name}=${quoted(value)}`)
-  const command = [launch.executable, ...argumentsOf(launch)].map(quoted).join(' ')
-  const script = seat.write(
+  const exported = named.map(([name, value]) => `export ${name}=${quote(value)}`)
+  const command = [launch.executable, ...argumentsOf(launch)].map(quote).join(' ')
+  const script = folder.write(
     'start.sh',
     [
       'rm -f "$0"',
-      `exec 2>${quoted(join(seat.path, 'stderr'))}`,
-      // Elsewhere it must not begin.
-      `cd -- ${quoted(launch.open.cwd)} || exit 1`,
+      `exec 2>${quote(join(folder.path, 'stderr'))}`,
+      // The agent must not start in another folder.
+      `cd -- ${quote(launch.open.cwd)} || exit 1`,
       ...exported,
       `exec ${command}`,
       '',
     ].join('\n'),
   )
-  // An environment of its own: what tmux puts into that of its windows would let the agent type into its own terminal.
+  // A clean environment: the variables that tmux sets in its windows would let the agent type into its own terminal.
   return ['/usr/bin/env', '-i', '/bin/sh', script]
 }
 
@@ -62,56 +62,64 @@ function argumentsOf({ open, vendorId, settings, mcpConfig, appendPrompt }: Laun
   ]
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** Works from src and from dist alike. */
 const BIN = packagePath('bin/pcc.js')
 
-/** Events that decide about a call: whatever goes wrong with their hook, the call does not run. */
-const GATES = ['PreToolUse', 'PermissionRequest', 'ConfigChange'] as const
-/** Events that tell how far it is. */
-const NEWS = ['SessionStart', 'UserPromptSubmit', 'PostToolBatch', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact']
+/** Events that decide about a call: if their hook fails in any way, the call does not run. */
+const DECIDING_EVENTS = ['PreToolUse', 'PermissionRequest', 'ConfigChange'] as const
+/** Events that report progress. */
+const PROGRESS_EVENTS = [
+  'SessionStart',
+  'UserPromptSubmit',
+  'PostToolBatch',
+  'Stop',
+  'StopFailure',
+  'PreCompact',
+  'PostCompact',
+]
 
-/** Longer than the ask's own deadline, so that our reason reaches the agent and not the vendor's. */
+/** The hook's timeout is longer than the ask's own deadline, so that our reason reaches the agent and not the vendor's. */
 const MARGIN_S = 30
-const NEWS_S = 30
+const PROGRESS_S = 30
 
 interface HookSettings {
   /** Folder of the session. */
-  seat: string
+  folder: string
   askDeadlineMs: number
-  /** Variables that count over those of every settings file. */
+  /** Variables that override those of every settings file. */
   env: Record<string, string>
 }
 
 /**
  * The settings of the command line, which win over those of every file. One hook without a matcher sees every call, in every
- * permission mode. No hook of a settings file is switched off by a flag here, because ours would be too: where the project may
- * bring one that changes calls, its settings are not loaded at all (`sourcesFor`).
+ * permission mode. No flag here switches off the hooks of settings files, because it would switch off ours too: if the project
+ * may have a hook that changes calls, its settings are not loaded at all (`sourcesFor`).
  */
-export function hookSettings({ seat, askDeadlineMs, env }: HookSettings): Record<string, unknown> {
-  const words = [process.execPath, BIN, 'hook', 'claude', 'StatusLine', '--seat', seat]
+export function hookSettings({ folder, askDeadlineMs, env }: HookSettings): Record<string, unknown> {
+  const statusCommand = [process.execPath, BIN, 'hook', 'claude', 'StatusLine', '--seat', folder]
   const hook = (event: string, more: Record<string, unknown>) => [
     {
       hooks: [
-        { type: 'command', command: process.execPath, args: [BIN, 'hook', 'claude', event, '--seat', seat], ...more },
+        { type: 'command', command: process.execPath, args: [BIN, 'hook', 'claude', event, '--seat', folder], ...more },
       ],
     },
   ]
-  const gates = GATES.map(event => [
+  const deciding = DECIDING_EVENTS.map(event => [
     event,
     hook(event, { timeout: Math.ceil(askDeadlineMs / 1000) + MARGIN_S, onFailure: 'block' }),
   ])
-  const news = NEWS.map(event => [event, hook(event, { timeout: NEWS_S })])
+  const progress = PROGRESS_EVENTS.map(event => [event, hook(event, { timeout: PROGRESS_S })])
   return {
     disableAllHooks: false,
     disableSkillShellExecution: true,
     env,
-    // It tells the cost, which nothing else does before the end; and whoever looks sees who judges.
-    statusLine: { type: 'command', command: words.map(quoteForShell).join(' ') },
-    hooks: Object.fromEntries([...gates, ...news]),
+    // The status line reports the cost, which nothing else does before the end; and it shows a viewer who judges.
+    statusLine: { type: 'command', command: statusCommand.map(quoteForShell).join(' ') },
+    hooks: Object.fromEntries([...deciding, ...progress]),
   }
 }
 
@@ -122,14 +130,14 @@ function sourcesFor({ settingSources, hooksOff }: OpenSession): OpenSession['set
 
 type Env = Record<string, string>
 
-/** What Claude Code is told about where its own settings are, and that it need not ask about trust or a first start. */
+/** Where Claude Code finds its own settings, so that it does not ask about trust or a first start. */
 export interface ConfigLayer {
-  /** The folder that it works with: there are its state files. */
+  /** The folder that it uses, with its state files. */
   directory: string
   env: Env
 }
 
-/** Any of them says who pays, without a stored login. */
+/** With any of these variables Claude Code needs no stored login. */
 const CREDENTIALS = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_AUTH_TOKEN',
@@ -138,7 +146,7 @@ const CREDENTIALS = [
   'CLAUDE_CODE_USE_VERTEX',
   'CLAUDE_CODE_USE_FOUNDRY',
 ]
-/** These are of one process or would tell another's; the state file itself is one of them. */
+/** Files that belong to one process, or that would mix up two; the state file itself is one of them. */
 const NOT_SHARED = new Set([
   '.claude.json',
   '.credentials.json',
@@ -148,34 +156,34 @@ const NOT_SHARED = new Set([
   'session-env',
   'shell-snapshots',
 ])
-/** Conversations are kept where the person's own are: they can be resumed by every host, and their cost is counted. */
-const MADE = ['projects']
+/** Created in the person's own folder. Conversations are kept there, so that every host can resume them and their cost is counted. */
+const CREATED = ['projects']
 
 /**
- * An interactive Claude Code asks three things before it works: it introduces itself, asks whether the folder is trusted, and
- * whether a key of the environment may be used. Whether the project is trusted was settled before (`pcc trust`), by what is
- * loaded at all. The person's own files are not written to:
+ * An interactive Claude Code shows three dialogs before it works: its introduction, whether the folder is trusted, and whether a
+ * key of the environment may be used. Whether the project is trusted was settled before (`pcc trust`) and decides what is
+ * loaded at all. The person's own files are not written:
  *
- * - With a key or token in the environment it gets a folder of the session's own, in which these questions are answered and
+ * - With a key or token in the environment Claude Code gets a folder of its session, in which these questions are answered and
  *   everything else of the person's folder is linked.
- * - With a stored login it works in the person's own folder, because a login cannot be linked (Claude Code refuses to follow) and a
- *   copy would part from it when it is renewed. Who has logged in has answered the first question; the second is answered by a
- *   variable.
+ * - With a stored login it works in the person's own folder, because a login cannot be linked (Claude Code refuses to follow the
+ *   link) and a copy would become outdated when the login is renewed. A person who has logged in has seen the introduction; a
+ *   variable answers the question about trust.
  */
-export function prepareConfig(seat: TmuxSessionFolder, { env, cwd }: { env: Env; cwd: string }): ConfigLayer {
+export function prepareConfig(folder: TmuxSessionFolder, { env, cwd }: { env: Env; cwd: string }): ConfigLayer {
   const own = env['CLAUDE_CONFIG_DIR'] ?? join(env['HOME'] ?? homedir(), '.claude')
   if (!hasCredential(env)) {
-    // It would ask a person to log in, and wait.
+    // Claude Code would ask a person to log in, and wait.
     if (readOwn(own, env)['hasCompletedOnboarding'] !== true) throw notLoggedIn(claudeManifest)
     return { directory: own, env: { CLAUDE_CODE_SANDBOXED: '1' } }
   }
-  const directory = join(seat.path, 'config')
+  const directory = join(folder.path, 'config')
   mkdirSync(directory, { mode: 0o700 })
-  for (const name of MADE) mkdirSync(join(own, name), { recursive: true, mode: 0o700 })
+  for (const name of CREATED) mkdirSync(join(own, name), { recursive: true, mode: 0o700 })
   for (const name of readdirSync(own)) {
     if (!NOT_SHARED.has(name)) symlinkSync(join(own, name), join(directory, name))
   }
-  seat.write('config/.claude.json', JSON.stringify(answered(readOwn(own, env), { env, cwd })))
+  folder.write('config/.claude.json', JSON.stringify(answerDialogs(readOwn(own, env), { env, cwd })))
   return { directory, env: { CLAUDE_CONFIG_DIR: directory } }
 }
 
@@ -183,7 +191,7 @@ function hasCredential(env: Env): boolean {
   return CREDENTIALS.some(name => Boolean(env[name]))
 }
 
-/** What the person has told Claude Code; nothing where it never ran, or where the file cannot be read. */
+/** The person's own state file of Claude Code; empty if Claude Code never ran or the file cannot be read. */
 function readOwn(own: string, env: Env): Record<string, unknown> {
   const file = env['CLAUDE_CONFIG_DIR'] ? join(own, '.claude.json') : join(env['HOME'] ?? homedir(), '.claude.json')
   try {
@@ -193,7 +201,7 @@ function readOwn(own: string, env: Env): Record<string, unknown> {
   }
 }
 
-function answered(own: Record<string, unknown>, { env, cwd }: { env: Env; cwd: string }): Record<string, unknown> {
+function answerDialogs(own: Record<string, unknown>, { env, cwd }: { env: Env; cwd: string }): Record<string, unknown> {
   const key = env['ANTHROPIC_API_KEY']
   const projects = own['projects'] as Record<string, object> | undefined
   return {
@@ -204,35 +212,35 @@ function answered(own: Record<string, unknown>, { env, cwd }: { env: Env; cwd: s
   }
 }
 
-/** How Claude Code calls a tool of a server. */
+/** Claude Code's naming scheme for a server's tool. */
 const FORM = 'mcp__{server}__{tool}'
 
-/** Tools of ours in a window: where they are called outlives the daemon, as the window does. */
+/** Our tools in a window. Their endpoint outlives the daemon, like the window. */
 export interface WindowTools {
   own: OwnTools
-  place: ToolEndpoint
+  endpoint: ToolEndpoint
 }
 
-/** Those of a new window. Their server bears a name that no earlier one had. */
+/** The tools of a new window. Their server gets a name that no earlier one had. */
 export function createTools({ ownTools = [] }: OpenSession, { path }: TmuxSessionFolder): WindowTools | undefined {
   if (ownTools.length === 0) return undefined
   const own = new OwnTools(ownTools, FORM)
-  return { own, place: createToolEndpoint(path, own.server) }
+  return { own, endpoint: createToolEndpoint(path, own.server) }
 }
 
-/** Those of a window that an earlier daemon left. */
+/** The tools of a window that an earlier daemon left. */
 export function restoreTools({ ownTools = [] }: OpenSession, { path }: TmuxSessionFolder): WindowTools | undefined {
-  const place = findToolEndpoint(path)
-  return place && { own: new OwnTools(ownTools, FORM, place.server), place }
+  const endpoint = findToolEndpoint(path)
+  return endpoint && { own: new OwnTools(ownTools, FORM, endpoint.server), endpoint }
 }
 
-/** What Claude Code is told of their server: waited for before the first prompt, and patient with a person. */
-export function mcpConfig({ place }: WindowTools, { path }: TmuxSessionFolder): Record<string, unknown> {
+/** Claude Code's configuration of the tool server: loaded before the first prompt, with a long timeout for a person's answer. */
+export function mcpConfig({ endpoint }: WindowTools, { path }: TmuxSessionFolder): Record<string, unknown> {
   const server = { type: 'stdio', ...toolServerCommand(path), alwaysLoad: true, timeout: 24 * 3_600_000 }
-  return { mcpServers: { [place.server]: server } }
+  return { mcpServers: { [endpoint.server]: server } }
 }
 
-/** A person who has the terminal is asked there, and by no tool; nothing is put off under their hands. */
+/** While a person has the terminal, they are asked there and not by a tool, and nothing is parked. */
 export function withTerminal(asks: CheckedAsks, takenOver: () => boolean): CheckedAsks {
   const declined = 'A person has the terminal. Ask them with your own words, at the end of your turn.'
   return {

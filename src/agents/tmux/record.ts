@@ -20,8 +20,8 @@ import {
 import type { TranscriptState } from './turn.ts'
 
 /**
- * The conversation as it is known from Claude Code's own record of it and from its hooks: told as the messages that its library
- * would have sent, so that turns and their ends mean the same as with the library.
+ * The conversation as known from Claude Code's own record and from its hooks. Both are translated into the messages that the
+ * vendor's library would have sent, so that turns and their ends mean the same as with the library.
  */
 export class TmuxRecord {
   readonly events = new EventQueue()
@@ -49,14 +49,14 @@ export class TmuxRecord {
     this.#open = open
   }
 
-  /** Throws where a recording is wanted that cannot be written. */
+  /** Throws when the wanted recording cannot be written. */
   begin(): void {
     this.#recorder = openRecorder(this.#open.record)
     this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: this.#open.resume !== undefined })
   }
 
-  /** Tools of ours, which are told by the name that they have everywhere. */
-  give(own: OwnTools): void {
+  /** Sets our tools, which are emitted under their usual names. */
+  setTools(own: OwnTools): void {
     this.#own = own
   }
 
@@ -79,7 +79,7 @@ export class TmuxRecord {
     this.#subagents = new SubagentRecords(position)
   }
 
-  /** Where the record lies is told with every hook. */
+  /** Every hook reports the path of the record. */
   follow({ transcript_path, source }: Record<string, unknown>): void {
     if (typeof transcript_path !== 'string') return
     this.#reader.follow(transcript_path, { skip: source === 'resume' })
@@ -87,8 +87,8 @@ export class TmuxRecord {
   }
 
   /**
-   * Tells what was written since; each message is shown to the caller first told, and false from it ends the reading. What subagents
-   * say is not told, only shown.
+   * Emits what was added to the record. Each message is emitted and then passed to `goOn`; false ends the reading. Messages of subagents
+   * are passed to `goOn` only. Returns whether anything was new.
    */
   read(goOn: (message: Record<string, unknown>) => boolean): boolean {
     const lines = this.#reader.read()
@@ -98,14 +98,14 @@ export class TmuxRecord {
         this.#remember(message)
         this.#feed(message)
       }
-      const shown = message ?? (isOfSubagent(line) ? line : undefined)
-      if (shown && !goOn(shown)) return true
+      const passed = message ?? (isOfSubagent(line) ? line : undefined)
+      if (passed && !goOn(passed)) return true
     }
-    const beside = this.#subagents.read()
-    return !beside.every(goOn) || beside.length > 0 || lines.length > 0
+    const messages = this.#subagents.read()
+    return !messages.every(goOn) || messages.length > 0 || lines.length > 0
   }
 
-  /** Calls that had their results before anybody here read of them. */
+  /** Calls whose results were there before this record was followed. */
   pastCalls(): string[] {
     return this.#subagents.pastCalls()
   }
@@ -118,16 +118,16 @@ export class TmuxRecord {
   }
 
   compacting(state: 'started' | 'ended'): void {
-    const news = state === 'started' ? { status: 'compacting' } : { compact_result: 'success' }
-    this.#feed({ type: 'system', subtype: 'status', ...news })
+    const change = state === 'started' ? { status: 'compacting' } : { compact_result: 'success' }
+    this.#feed({ type: 'system', subtype: 'status', ...change })
   }
 
-  /** The agent's status line tells what the conversation has cost, how much its model can take, and how full the account is. */
-  status(given: unknown): void {
-    const { costUsd, contextWindow, windows } = readStatus(given)
+  /** The agent's status line reports the cost of the conversation, the context window of its model, and how full the account is. */
+  status(line: unknown): void {
+    const { costUsd, contextWindow, windows } = readStatus(line)
     this.#contextWindow = contextWindow ?? this.#contextWindow
-    if (costUsd !== undefined) this.#costs(costUsd)
-    // What was refused is told by the refusal itself, and better.
+    if (costUsd !== undefined) this.#noteCost(costUsd)
+    // After a refusal the refusal itself says more.
     if (this.#error || windows === undefined || JSON.stringify(windows) === this.#windows) return
     this.#windows = JSON.stringify(windows)
     this.events.push({ kind: 'limit', status: 'allowed', windows })
@@ -146,7 +146,7 @@ export class TmuxRecord {
 
   called(request: Request): void {
     this.#recorder?.note({ pcc: 'call', request })
-    this.#tell(this.conversation.called(request))
+    this.#emit(this.conversation.called(request))
   }
 
   gaveUp(request: Request): void {
@@ -168,7 +168,7 @@ export class TmuxRecord {
     this.conversation.interrupting()
   }
 
-  /** There is no login: what an agent says of itself that could begin without one. */
+  /** Emits what the library's agent would report without a login; the interactive one cannot start without it. */
   withoutLogin(text: string): void {
     const message = { model: SYNTHETIC, content: [{ type: 'text', text }] }
     this.started({ vendorId: this.#open.resume?.vendorId ?? '', model: '', version: undefined })
@@ -177,32 +177,32 @@ export class TmuxRecord {
   }
 
   /** A turn is over. */
-  ended(ends: TmuxTurnEnd): void {
+  ended(turnEnd: TmuxTurnEnd): void {
     const duration_ms = Math.round(performance.now() - this.#begunAt)
     const permission_denials = Array.from({ length: this.#denials }, () => ({}))
     this.#rounds = new Set()
     this.#denials = 0
-    this.#feed({ ...buildResult(ends, this.#error), duration_ms, permission_denials })
+    this.#feed({ ...buildResult(turnEnd, this.#error), duration_ms, permission_denials })
     this.#error = undefined
     this.#feed({ type: 'system', subtype: 'session_state_changed', state: 'idle' })
   }
 
-  /** The last words. */
+  /** Emits the last events. */
   close({ by, failure }: { by: 'owner' | 'agent'; failure: Failure | undefined }): void {
     this.#recorder?.note({ pcc: 'ended', by, ...(by === 'agent' && failure && { failure }) })
     this.#recorder?.close()
-    this.#tell(this.conversation.end({ by, failure }))
+    this.#emit(this.conversation.end({ by, failure }))
   }
 
-  /** The first word of a conversation that goes on is what it had cost before. */
-  #costs(total_cost_usd: number): void {
+  /** The first figure of a resumed conversation is its past cost. */
+  #noteCost(total_cost_usd: number): void {
     if (this.#past === undefined && this.#open.resume) {
-      this.conversation.spentBefore({ total_cost_usd, model_usage: {} })
+      this.conversation.setPast({ total_cost_usd, model_usage: {} })
     }
     this.#past ??= total_cost_usd
     if (total_cost_usd === this.#cost) return
     this.#cost = total_cost_usd
-    this.#tell(this.conversation.costs({ total_cost_usd, model_usage: {} }))
+    this.#emit(this.conversation.readCost({ total_cost_usd, model_usage: {} }))
   }
 
   #remember(line: Record<string, unknown>): void {
@@ -220,15 +220,15 @@ export class TmuxRecord {
 
   #feed(message: unknown): void {
     this.#recorder?.message(message)
-    this.#tell(this.conversation.read(message))
+    this.#emit(this.conversation.read(message))
   }
 
-  #tell(events: SessionEvent[]): void {
+  #emit(events: SessionEvent[]): void {
     for (const event of events) this.events.push(this.#withName(this.#withWindow(event)))
   }
 
   #withName(event: SessionEvent): SessionEvent {
-    const own = event.kind === 'tool_request' ? this.#own?.toolOf(event.tool) : undefined
+    const own = event.kind === 'tool_request' ? this.#own?.findTool(event.tool) : undefined
     return own && event.kind === 'tool_request' ? { ...event, tool: toolCallName(own) } : event
   }
 

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { secretId } from '../../base/ids.ts'
 
-/** What `pcc hook` needs to find its way: it is given the folder, and nothing of it stands in a command line or an environment. */
+/** What `pcc hook` needs to reach the daemon. It gets only the folder, so that none of this is in a command line or an environment. */
 const HookAddress = z.object({
   session: z.string(),
-  /** Opens the daemon's route for the hooks of this session, and no other. */
+  /** Opens the daemon's route for the hooks of this session only. */
   token: z.string().min(32),
   socket: z.string(),
   /** How long a call waits for a daemon that is away before it is refused. */
@@ -15,11 +15,11 @@ const HookAddress = z.object({
 })
 type HookAddress = z.infer<typeof HookAddress>
 
-/** Where the window is and how far its transcript was read: what the next daemon needs to go on with it. */
+/** The window and the position in its transcript: what the next daemon needs to go on. */
 const TmuxSessionState = z.object({
   pane: z.string(),
   pid: z.number(),
-  /** So that another process with the same number is not taken for it. */
+  /** Start time, so that another process with the same pid is not mistaken for it. */
   born: z.string(),
   vendorId: z.string(),
   /** Claude Code's own folder, where its state files are. */
@@ -29,10 +29,10 @@ const TmuxSessionState = z.object({
   version: z.string().optional(),
   transcript: z.string().optional(),
   offset: z.number().default(0),
-  /** The same for the records of subagents. */
+  /** Offsets in the records of subagents. */
   subagents: z.record(z.string(), z.number()).optional(),
   takenOver: z.boolean().default(false),
-  /** A turn was begun whose end nobody has told yet. */
+  /** A turn was begun whose end is not reported yet. */
   working: z.boolean().default(false),
   /** A prompt was given that the agent has not taken yet. */
   owed: z.boolean().default(false),
@@ -49,28 +49,28 @@ export class TmuxSessionFolder {
     this.path = join(run, 'tmux', session)
   }
 
-  /** Made anew for a window: whatever an earlier one left is gone. */
-  make({ session, socket, awayMs }: { session: string; socket: string; awayMs: number }): HookAddress {
+  /** Creates the folder anew for a window; the files of an earlier one are removed. */
+  create({ session, socket, awayMs }: { session: string; socket: string; awayMs: number }): HookAddress {
     this.remove()
     mkdirSync(this.path, { recursive: true, mode: 0o700 })
-    const seat = { session, token: secretId(), socket, away_ms: awayMs }
-    this.write('seat.json', JSON.stringify(seat))
-    return seat
+    const address = { session, token: secretId(), socket, away_ms: awayMs }
+    this.write('seat.json', JSON.stringify(address))
+    return address
   }
 
-  seat(): HookAddress | undefined {
+  hookAddress(): HookAddress | undefined {
     return this.#read('seat.json', HookAddress)
   }
 
-  whereabouts(): TmuxSessionState | undefined {
+  state(): TmuxSessionState | undefined {
     return this.#read('window.json', TmuxSessionState)
   }
 
-  keep(whereabouts: TmuxSessionState): void {
-    this.write('window.json', JSON.stringify(whereabouts))
+  saveState(state: TmuxSessionState): void {
+    this.write('window.json', JSON.stringify(state))
   }
 
-  /** Calls that were refused while no daemon was there, as their hooks noted them; they are told once. */
+  /** The number of calls that hooks refused while no daemon was there; the count is reset. */
   takeRefused(): number {
     const file = join(this.path, 'refused')
     try {
@@ -82,7 +82,7 @@ export class TmuxSessionFolder {
     }
   }
 
-  /** What the agent complained about, for a message. */
+  /** The end of the agent's stderr, for a message. */
   lastWords(): string {
     try {
       return readFileSync(join(this.path, 'stderr'), 'utf8').trim().slice(-500)
@@ -91,7 +91,7 @@ export class TmuxSessionFolder {
     }
   }
 
-  /** Written aside and renamed: a reader sees the old text or the new one. */
+  /** Writes a temporary file and renames it: a reader sees the old text or the new one. */
   write(name: string, text: string): string {
     const file = join(this.path, name)
     writeFileSync(`${file}.new`, text, { mode: 0o600 })
@@ -107,12 +107,12 @@ export class TmuxSessionFolder {
     try {
       return shape.safeParse(JSON.parse(readFileSync(join(this.path, name), 'utf8'))).data
     } catch {
-      return undefined // there is none, or it is no use
+      return undefined // missing or unreadable
     }
   }
 }
 
-/** What a hook of the agent may say back; nothing means that it has no opinion. */
+/** The answer of a hook to the agent; undefined means that it has no opinion. */
 export type HookReply = Record<string, unknown> | undefined
 
 export interface HookCall {
@@ -127,23 +127,23 @@ export interface HookListener {
   take(call: HookCall): Promise<HookReply>
 }
 
-/** Who of the agents outside of this process may call, and who listens to each. The daemon's route and the driver meet here. */
+/** The listeners for hooks of agents outside of this process. The daemon's route finds here the listeners that the driver registers. */
 export class HookRegistry {
-  readonly #seats = new Map<string, HookListener>()
+  readonly #listeners = new Map<string, HookListener>()
 
-  open(session: string, seat: HookListener): Disposable {
-    this.#seats.set(session, seat)
+  open(session: string, listener: HookListener): Disposable {
+    this.#listeners.set(session, listener)
     return {
       [Symbol.dispose]: () => {
-        if (this.#seats.get(session) === seat) this.#seats.delete(session)
+        if (this.#listeners.get(session) === listener) this.#listeners.delete(session)
       },
     }
   }
 
-  /** The one who listens; undefined for an unknown session and for a wrong token alike. */
+  /** The listener of a session; undefined for an unknown session and for a wrong token alike. */
   seatOf(session: string, token: string): HookListener | undefined {
-    const seat = this.#seats.get(session)
-    return seat && timingSafeEqual(digest(seat.token), digest(token)) ? seat : undefined
+    const listener = this.#listeners.get(session)
+    return listener && timingSafeEqual(digest(listener.token), digest(token)) ? listener : undefined
   }
 }
 

@@ -8,37 +8,37 @@ import { TmuxRecord } from './record.ts'
 import type { HookRegistry, TmuxSessionFolder } from './session-folder.ts'
 import { notReadyError, toFailure, windowGoneFailure } from './turn.ts'
 
-/** How often the agent's own files are looked at; its hooks tell most of it sooner. */
-const LOOK_MS = 400
-/** Ready within 2.5 s on an idle machine. */
+/** How often the agent's own files are read; its hooks report most things sooner. */
+const POLL_MS = 400
+/** The agent is ready within 2.5 s on an idle machine. */
 const READY_MS = 90_000
-/** Its first hook comes within 2 s on an idle machine. */
+/** The agent's first hook comes within 2 s on an idle machine. */
 const START_MS = 15_000
-/** Its servers are connected meanwhile: ours within a second on an idle machine. Then it begins without. */
+/** The agent's servers connect meanwhile: ours within a second on an idle machine. After this time the agent begins without. */
 const TOOLS_MS = 45_000
 /** An interrupt takes some 100 ms. */
 const ESCAPE_MS = 3_000
 
 export interface TmuxProcess {
-  /** Opens a window, or finds the one that outlived its daemon. */
+  /** Opens a window, or adopts the one that outlived its daemon. */
   window(): Promise<{ window: AgentWindow; adopted: boolean; token: string; tools?: WindowTools | undefined }>
   folder: TmuxSessionFolder
-  desk: HookRegistry
+  registry: HookRegistry
   askDeadlineMs: number
-  /** How long a dialog may stand until our hook has answered it. */
+  /** How long a dialog may be open until our hook has answered it. */
   dialogMs: number
 }
 
 /**
- * One conversation with the interactive Claude Code in a window of tmux. What it does is known by its hooks, its state file and
- * its own record of the conversation, never by what stands on the screen.
+ * One conversation with the interactive Claude Code in a tmux window. Its hooks, its state file and its own record of the
+ * conversation show what it does; the screen is never read.
  */
 export class TmuxSession implements Session {
   readonly id: string
   readonly #open: OpenSession
-  readonly #seat: TmuxProcess
+  readonly #process: TmuxProcess
   readonly #record: TmuxRecord
-  readonly #talk: TmuxConversation
+  readonly #conversation: TmuxConversation
   readonly #over: Promise<void>
   readonly #closed = new AbortController()
   #ready = false
@@ -46,13 +46,13 @@ export class TmuxSession implements Session {
   #failure: Failure | undefined
   #withstood = false
 
-  constructor(open: OpenSession, seat: TmuxProcess) {
+  constructor(open: OpenSession, process: TmuxProcess) {
     this.id = open.id
     this.#open = open
-    this.#seat = seat
+    this.#process = process
     this.#record = new TmuxRecord(open)
-    this.#talk = new TmuxConversation({
-      ...{ open, record: this.#record, askDeadlineMs: seat.askDeadlineMs, closed: this.#closed.signal },
+    this.#conversation = new TmuxConversation({
+      ...{ open, record: this.#record, askDeadlineMs: process.askDeadlineMs, closed: this.#closed.signal },
       fail: failure => this.#fail(failure),
       leave: () => void this[Symbol.asyncDispose](),
     })
@@ -68,56 +68,56 @@ export class TmuxSession implements Session {
   }
 
   get pid(): number | undefined {
-    return this.#talk.window?.pid
+    return this.#conversation.window?.pid
   }
 
   get withstood(): boolean {
-    return this.#talk.window?.withstood ?? this.#withstood
+    return this.#conversation.window?.withstood ?? this.#withstood
   }
 
   get takenOver(): boolean {
-    return this.#talk.takenOver
+    return this.#conversation.takenOver
   }
 
   async prompt(text: string): Promise<void> {
-    const { window } = this.#talk
+    const { window } = this.#conversation
     if (this.#closing || !window) throw new AppError('session_over', { id: this.id, status: 'closed' })
-    // Said in words it would be a task like any other, and what is too long would grow.
+    // Typed as a prompt it would be a task like any other, and the conversation that is too long would grow.
     if (text.trim() === '/compact') throw new AppError('terminal_command', { id: this.id, command: '/compact' })
-    await this.#talk.say(text, window)
+    await this.#conversation.send(text, window)
   }
 
   async pause(): Promise<void> {
-    const { turn } = this.#talk
-    // Before its first prompt nothing runs yet, and the turn of that one is meant.
+    const { turn } = this.#conversation
+    // Before the first prompt nothing runs yet, and its turn is meant.
     if ((!turn.running && this.#ready) || this.#closing) return
     this.#record.pausing()
     turn.stopAfterTools('pause')
   }
 
   async interrupt(): Promise<void> {
-    if (!this.#talk.turn.running || this.#closing) return
-    if (this.#talk.isTheirs) throw new AppError('terminal_taken', { id: this.id })
-    await this.#talk.cutIn()
+    if (!this.#conversation.turn.running || this.#closing) return
+    if (this.#conversation.isPersonInControl) throw new AppError('terminal_taken', { id: this.id })
+    await this.#conversation.interrupt()
   }
 
   async withhold(): Promise<void> {
-    if (this.#record.conversation.at === 'work') return this.pause()
+    if (this.#record.conversation.progress === 'work') return this.pause()
     await this[Symbol.asyncDispose]()
   }
 
   async takeover(): Promise<void> {
-    this.#talk.window?.note({ takenOver: true })
+    this.#conversation.window?.update({ takenOver: true })
   }
 
   async handback(): Promise<void> {
-    const { window, gate } = this.#talk
+    const { window, gate } = this.#conversation
     if (!window || !this.takenOver) return
-    // Nobody would answer it any more.
-    const { dialogMs } = this.#seat
-    const asks = await hasOpenQuestion(window, { asksPerson: () => gate.asksPerson, dialogMs })
-    if (asks) throw new AppError('terminal_asks', { id: this.id })
-    await this.#talk.handedBack(window)
+    // After the handback nobody would answer an open dialog.
+    const { dialogMs } = this.#process
+    const isAsking = await hasOpenQuestion(window, { asksPerson: () => gate.asksPerson, dialogMs })
+    if (isAsking) throw new AppError('terminal_asks', { id: this.id })
+    await this.#conversation.handedBack(window)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -135,20 +135,20 @@ export class TmuxSession implements Session {
       this.#fail(toFailure(error))
     }
     const by = this.#closing ? 'owner' : 'agent'
-    this.#talk.gate.close()
+    this.#conversation.gate.close()
     this.#closed.abort()
-    await this.#talk.window?.close().catch(() => undefined) // nothing more can be done, and the session must end
+    await this.#conversation.window?.close().catch(() => undefined) // nothing more can be done, and the session must end
     this.#record.close({ by, failure: this.#failure })
   }
 
   async #begin(): Promise<AgentWindow> {
-    const { window, adopted, token, tools } = await this.#seat.window()
-    this.#talk.window = window
-    if (tools) await this.#talk.give(tools)
-    const hooks = this.#seat.desk.open(this.id, { token, take: call => this.#talk.hook(call, window) })
+    const { window, adopted, token, tools } = await this.#process.window()
+    this.#conversation.window = window
+    if (tools) await this.#conversation.serveTools(tools)
+    const hooks = this.#process.registry.open(this.id, { token, take: call => this.#conversation.hook(call, window) })
     this.#closed.signal.addEventListener('abort', () => hooks[Symbol.dispose](), { once: true })
     this.#ready = adopted
-    if (adopted) await this.#talk.adopt(window, this.#seat.folder.takeRefused())
+    if (adopted) await this.#conversation.adopt(window, this.#process.folder.takeRefused())
     return window
   }
 
@@ -156,34 +156,35 @@ export class TmuxSession implements Session {
     const from = performance.now()
     while (!this.#closed.signal.aborted && !this.#failure) {
       const isAlive = window.alive
-      this.#talk.read(window)
-      if (!isAlive) this.#fail(windowGoneFailure(this.#seat.folder.lastWords()))
+      this.#conversation.read(window)
+      if (!isAlive) this.#fail(windowGoneFailure(this.#process.folder.lastWords()))
       if (this.#failure) return
-      if (this.#ready) await this.#talk.look(window, window.state())
+      if (this.#ready) await this.#conversation.poll(window, window.state())
       else await this.#awaitReady(window, performance.now() - from)
-      await sleep(LOOK_MS, undefined, { signal: this.#closed.signal }).catch(() => undefined)
+      await sleep(POLL_MS, undefined, { signal: this.#closed.signal }).catch(() => undefined)
     }
   }
 
   async #awaitReady(window: AgentWindow, sinceMs: number): Promise<void> {
     const state = window.state()
-    // The hook of its start can be lost as well.
-    if (!this.#talk.isStarted && state && sinceMs > START_MS) this.#talk.start(window, { session_id: state.sessionId })
-    const hasTools = this.#talk.hasTools || sinceMs > TOOLS_MS
-    if (this.#talk.isStarted && state?.status === 'idle' && hasTools) {
+    // The hook that reports the start can be lost.
+    if (!this.#conversation.isStarted && state && sinceMs > START_MS)
+      this.#conversation.start(window, { session_id: state.sessionId })
+    const hasTools = this.#conversation.hasTools || sinceMs > TOOLS_MS
+    if (this.#conversation.isStarted && state?.status === 'idle' && hasTools) {
       this.#ready = true
       const { prompt } = this.#open
-      if (prompt !== undefined && this.#mayBegin()) await this.#talk.say(prompt, window)
+      if (prompt !== undefined && this.#mayBegin()) await this.#conversation.send(prompt, window)
     } else if (sinceMs > READY_MS) throw notReadyError(READY_MS, state?.waitingFor)
   }
 
   async #close(): Promise<void> {
-    const { turn, gate, window } = this.#talk
+    const { turn, gate, window } = this.#conversation
     gate.close()
-    // The window of a person is closed, as was asked; no key is pressed in it before.
-    if (turn.running && window?.alive && !this.#talk.isTheirs) {
-      await this.#talk.cutIn()
-      for (let waited = 0; turn.running && waited < ESCAPE_MS; waited += LOOK_MS) await sleep(LOOK_MS)
+    // A window that a person has is closed as requested, but no key is pressed in it before.
+    if (turn.running && window?.alive && !this.#conversation.isPersonInControl) {
+      await this.#conversation.interrupt()
+      for (let waited = 0; turn.running && waited < ESCAPE_MS; waited += POLL_MS) await sleep(POLL_MS)
     }
     this.#closed.abort()
     await this.#over

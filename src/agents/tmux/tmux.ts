@@ -2,16 +2,16 @@ import { execFile } from 'node:child_process'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 
-/** The socket of the installation's tmux server, beside the daemon's own: as short, and as closed to others. */
+/** The socket of the installation's tmux server, beside the daemon's own: just as short, and just as private. */
 export function tmuxSocket(daemonSocket: string): string {
   return daemonSocket.replace(/\.sock$/, '.tmux')
 }
 
-/** One word to a tmux server takes milliseconds; a server that does not answer for so long hangs. */
+/** A command to a tmux server takes milliseconds; a server that does not answer for this long hangs. */
 const ANSWER_MS = 10_000
 
-/** Ids of ours are. */
-const PLAIN = /^[A-Za-z0-9][\w-]*$/
+/** A name without special characters, like our ids. */
+const PLAIN_NAME = /^[A-Za-z0-9][\w-]*$/
 
 export interface TmuxWindow {
   /** tmux's own id of the pane. */
@@ -21,15 +21,15 @@ export interface TmuxWindow {
 }
 
 export interface NewWindow {
-  /** Name of the tmux session: one window each, so that a person can attach to it alone. */
+  /** Name of the tmux session: each has one window, so that a person can attach to it alone. */
   name: string
-  /** Runs in the window, without a shell in between. It begins in `/` and goes where it works by itself. */
+  /** Runs in the window without a shell. It starts in `/` and changes to its working folder by itself. */
   command: readonly string[]
 }
 
 /**
- * The tmux server of one installation, on a socket of its own and without the person's configuration: theirs is not touched, and
- * nothing that stands in it changes what happens here. It is started with the first window and goes with the last one.
+ * The tmux server of one installation, on a socket of its own and without the person's configuration, so that neither affects the
+ * other. The server starts with the first window and ends with the last one.
  */
 export class Tmux {
   readonly socket: string
@@ -40,19 +40,19 @@ export class Tmux {
     this.#env = env
   }
 
-  /** Throws `tmux_missing`, with how to get it. */
+  /** Throws `tmux_missing`, which says how to install it. */
   check(): void {
     if (findProgram('tmux', this.#env) === undefined) throw new AppError('tmux_missing', {})
   }
 
   /**
-   * tmux takes a directory and a name for formats of its own, in which `#(…)` is a command: so it gets no directory, and a name
-   * that cannot hold one.
+   * tmux reads a directory and a name as its own formats, in which `#(…)` is a command: so it gets no directory, and a name that
+   * cannot hold a command.
    */
   async open({ name, command }: NewWindow): Promise<TmuxWindow> {
     this.check()
-    if (!PLAIN.test(name)) throw failed(`${JSON.stringify(name.slice(0, 60))} is no name for a window`)
-    const told = await this.#run([
+    if (!PLAIN_NAME.test(name)) throw failed(`${JSON.stringify(name.slice(0, 60))} is no name for a window`)
+    const output = await this.#run([
       ...['new-session', '-d', '-s', name, '-x', '200', '-y', '50', '-c', '/'],
       ...['-P', '-F', '#{pane_id} #{pane_pid}', '--', ...command],
       ...[';', 'set-option', '-g', 'update-environment', ''],
@@ -63,13 +63,13 @@ export class Tmux {
       ...[';', 'set-option', '-g', 'window-status-current-format', ''],
       ...[';', 'set-option', '-g', 'history-limit', '20000'],
     ])
-    const [pane = '', pid = ''] = told.trim().split(' ')
+    const [pane = '', pid = ''] = output.trim().split(' ')
     if (!/^%\d+$/.test(pane) || !/^\d+$/.test(pid))
-      throw failed(`new-session said ${JSON.stringify(told.slice(0, 200))}`)
+      throw failed(`new-session said ${JSON.stringify(output.slice(0, 200))}`)
     return { pane, pid: Number(pid) }
   }
 
-  /** Types a prompt as one bracketed paste, then Enter. */
+  /** Types a prompt as one bracketed paste. */
   async paste(pane: string, prompt: string): Promise<void> {
     const buffer = `pcc-${pane.slice(1)}`
     await this.#run(['load-buffer', '-b', buffer, '-'], pasteText(prompt))
@@ -80,7 +80,7 @@ export class Tmux {
     await this.#run(['send-keys', '-t', pane, key])
   }
 
-  /** Ends the window; one that is gone already is fine. */
+  /** Ends the window; a window that is gone already is fine. */
   async close(name: string): Promise<void> {
     await this.#run(['kill-session', '-t', `=${name}`]).catch(() => undefined)
   }
@@ -90,16 +90,16 @@ export class Tmux {
     const child = execFile(
       'tmux',
       ['-u', '-S', this.socket, '-f', '/dev/null', ...args],
-      { cwd: '/', env: this.#bare(), timeout: ANSWER_MS, killSignal: 'SIGKILL' },
+      { cwd: '/', env: this.#minimalEnv(), timeout: ANSWER_MS, killSignal: 'SIGKILL' },
       (error, stdout, stderr) => (error ? reject(failed(stderr.trim() || messageOf(error))) : resolve(stdout)),
     )
-    child.stdin?.on('error', () => undefined) // that it is gone is told by its end
+    child.stdin?.on('error', () => undefined) // the child's exit reports the problem
     child.stdin?.end(input)
     return promise
   }
 
-  /** The server keeps the environment of whoever started it, and shows it in every window: so it gets next to nothing. */
-  #bare(): Record<string, string> {
+  /** The server keeps the environment of the process that started it and passes it to every window: so it gets next to nothing. */
+  #minimalEnv(): Record<string, string> {
     const { PATH = '/usr/bin:/bin', HOME, PCC_TEST_RUN } = this.#env
     return {
       ...{ PATH, LANG: 'C.UTF-8', TERM: 'xterm-256color' },
@@ -113,19 +113,19 @@ function failed(problem: string): AppError {
   return new AppError('tmux_failed', { problem })
 }
 
-/** What a line of input begins with where Claude Code takes it for something else than words: a command, a shell line, a memory. */
+/** The start of a line that Claude Code does not read as text but as a command, a shell line or a memory. */
 const SPECIAL = /^\s*[/!#&@?]/
 
-/** Put before such a text, on a line of its own: a space would be cut off again. */
-const BEFORE = 'What is to be done:'
+/** Written before such a text, on a line of its own: a space would be trimmed. */
+const INTRODUCTION = 'What is to be done:'
 
 /**
- * A prompt as it can be pasted. Control characters would be keys (the end of a bracketed paste among them, behind which whatever
- * follows is typed), so only line ends and tabs stay. A text that begins like a command is led in by a line of words: a pasted
- * `!rm …` is run by Claude Code at once, without a call that anybody could judge.
+ * A prompt in a form that can be pasted. Control characters would be keys (among them the end of a bracketed paste, after which
+ * everything is typed), so only line ends and tabs stay. A text that begins like a command gets a line before it: Claude Code
+ * runs a pasted `!rm …` at once, without a call that anybody could judge.
  */
 export function pasteText(prompt: string): string {
   const lines = prompt.replace(/\r\n?/g, '\n')
-  const words = lines.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '').replace(/[\u2028\u2029]/g, '\n')
-  return SPECIAL.test(words) ? `${BEFORE}\n${words}` : words
+  const text = lines.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '').replace(/[\u2028\u2029]/g, '\n')
+  return SPECIAL.test(text) ? `${INTRODUCTION}\n${text}` : text
 }

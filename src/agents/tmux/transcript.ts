@@ -6,7 +6,7 @@ import { fileSize, TranscriptReader } from '../json-lines.ts'
 
 /**
  * A line of Claude Code's record as the message that its library would have sent: the same parts under nearly the same names.
- * Undefined for what is no message of the conversation itself (notes, snapshots, what subagents say).
+ * Undefined for lines that are no messages of the conversation itself (notes, snapshots, messages of subagents).
  */
 export function toMessage(line: unknown): Record<string, unknown> | undefined {
   if (!isObject(line) || line['isSidechain'] === true || line['isMeta'] === true) return undefined
@@ -15,7 +15,7 @@ export function toMessage(line: unknown): Record<string, unknown> | undefined {
   return { ...line, tool_use_result: line['toolUseResult'] }
 }
 
-/** What Claude Code itself wrote down, in the model's place, about a request that failed; undefined where the line tells of none. */
+/** The failed request that Claude Code itself recorded in the model's place; undefined when the line reports none. */
 export function readApiError(line: Record<string, unknown>): TranscriptApiError | undefined {
   const { message, isApiErrorMessage, apiErrorStatus, apiError, errorDetails } = line
   if (isApiErrorMessage !== true || !isObject(message) || message['model'] !== SYNTHETIC) return undefined
@@ -31,7 +31,7 @@ export function readApiError(line: Record<string, unknown>): TranscriptApiError 
 export interface TranscriptApiError {
   text: string
   status: number | undefined
-  /** The vendor's own word for it. */
+  /** The vendor's own error code. */
   code: string | undefined
   /** The conversation is longer than the model can take. */
   isTooLong: boolean
@@ -49,17 +49,17 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** How a turn in a terminal ended, and who says so. */
+/** How a turn in a terminal ended. */
 export interface TmuxTurnEnd {
   /**
-   * `completed` and `failed` are told by a hook. The others are no hook's word: it became idle, because it was told to, or, `by-person`,
-   * although nobody here wanted it: somebody pressed Escape.
+   * A hook reports `completed` and `failed`. In the other cases the agent became idle without a hook: because it was told to, or,
+   * `by-person`, because somebody pressed Escape.
    */
   how: 'completed' | 'failed' | 'interrupted' | 'paused' | 'parked' | 'capped' | 'by-person'
   text: string
 }
 
-/** The message with which the vendor's library would have told it. `error` is what the agent wrote down of it. */
+/** The result message that the vendor's library would have sent. `error` is the error in the agent's record. */
 export function buildResult(
   { how, text }: TmuxTurnEnd,
   error: TranscriptApiError | undefined,
@@ -84,7 +84,7 @@ const REASONS: Record<TmuxTurnEnd['how'], string> = {
 
 const Window = z.object({ used_percentage: z.number(), resets_at: z.number().optional() })
 
-/** What Claude Code gives to the command of its status line, as much of it as counts. */
+/** The input of the status line command that is read here. */
 const StatusLine = z.object({
   cost: z.object({ total_cost_usd: z.number() }).optional().catch(undefined),
   context_window: z.object({ context_window_size: z.number() }).optional().catch(undefined),
@@ -92,18 +92,20 @@ const StatusLine = z.object({
 })
 
 export interface AgentStatus {
-  /** Of the whole conversation, what came before this process included. */
+  /** The cost of the whole conversation, including the time before this process. */
   costUsd: number | undefined
-  /** How much the model can take. */
+  /** The size of the model's context window. */
   contextWindow: number | undefined
   /** How full the account's windows are. */
   windows: Record<string, { utilization: number; resetsAt?: number }> | undefined
 }
 
-/** Reads it; what is not understood is not there. */
-export function readStatus(given: unknown): AgentStatus {
-  const { cost, context_window, rate_limits } = StatusLine.safeParse(given).data ?? {}
-  const windows = Object.entries(rate_limits ?? {}).flatMap(([name, window]) => (window ? [[name, told(window)]] : []))
+/** Reads the input of the status line; fields that are not understood are undefined. */
+export function readStatus(line: unknown): AgentStatus {
+  const { cost, context_window, rate_limits } = StatusLine.safeParse(line).data ?? {}
+  const windows = Object.entries(rate_limits ?? {}).flatMap(([name, window]) =>
+    window ? [[name, readUsage(window)]] : [],
+  )
   return {
     costUsd: cost?.total_cost_usd,
     contextWindow: context_window?.context_window_size,
@@ -111,25 +113,25 @@ export function readStatus(given: unknown): AgentStatus {
   }
 }
 
-function told({ used_percentage, resets_at }: z.infer<typeof Window>) {
+function readUsage({ used_percentage, resets_at }: z.infer<typeof Window>) {
   return { utilization: used_percentage / 100, ...(resets_at !== undefined && { resetsAt: toMilliseconds(resets_at) }) }
 }
 
-/** Where the conversation's own record is, and how far those of its subagents were read. */
+/** The conversation's own record, and how far the records of its subagents were read. */
 export interface SubagentPosition {
   transcript?: string | undefined
   offset: number
-  /** By the file's path in the folder of all of them. */
+  /** Offsets by the file's path in the subagents' folder. */
   subagents?: Record<string, number> | undefined
 }
 
 /**
  * Reads what was added to the records of subagents. Claude Code writes each into a file of its own, in a folder beside the record of
- * the conversation that began it: a call that a subagent made stands there and nowhere else.
+ * the conversation that started it: the calls of a subagent are there and nowhere else.
  */
 export class SubagentRecords {
   #transcript: string | undefined
-  /** How much of the conversation's own record was there before anybody here read it. */
+  /** The size of the conversation's own record when it was first followed. */
   #past = 0
   #pastResults: string[] | undefined
   #readers = new Map<string, TranscriptReader>()
@@ -144,7 +146,7 @@ export class SubagentRecords {
     return Object.fromEntries([...this.#readers].map(([name, reader]) => [name, reader.position.offset]))
   }
 
-  /** The conversation has another record. `skip`: what is there already was told before. */
+  /** Switches to another record of the conversation. `skip`: its present content was reported before. */
   follow(transcript: string, { skip = false } = {}): void {
     if (transcript === this.#transcript) return
     this.#transcript = transcript
@@ -154,7 +156,7 @@ export class SubagentRecords {
     if (skip) for (const name of this.#names()) this.#open(name, fileSize(join(this.#folder, name)))
   }
 
-  /** What subagents were told and said since, and what came of their calls. */
+  /** New messages of subagents, including the results of their calls. */
   read(): Record<string, unknown>[] {
     if (this.#transcript === undefined) return []
     for (const name of this.#names()) if (!this.#readers.has(name)) this.#open(name, 0)
@@ -162,8 +164,8 @@ export class SubagentRecords {
   }
 
   /**
-   * Calls that had their results before this record was followed. A subagent that begins with the whole conversation so far has copies of
-   * them in its own.
+   * Calls whose results were there before this record was followed. A subagent that begins with the whole conversation so far has copies
+   * of them in its own record.
    */
   pastCalls(): string[] {
     this.#pastResults ??= this.#readPast()
@@ -187,7 +189,7 @@ export class SubagentRecords {
     try {
       return readdirSync(this.#folder, { recursive: true, withFileTypes: true }).flatMap(entry => this.#nameOf(entry))
     } catch {
-      return [] // it is made with the first subagent
+      return [] // the folder is created with the first subagent
     }
   }
 
@@ -198,7 +200,7 @@ export class SubagentRecords {
 }
 
 /**
- * Whether a line of a record is something that a subagent said, or that came of its call. What Claude Code puts in by itself is not: about a
+ * Whether a line of a record is a message of a subagent or a result of its call. Lines that Claude Code adds by itself do not count: for a
  * call that was cut off by its own death it writes a result when the conversation goes on.
  */
 export function isOfSubagent(line: unknown): line is Record<string, unknown> {

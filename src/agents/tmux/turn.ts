@@ -2,32 +2,32 @@ import { AppError, type ErrorCode, messageOf } from '../../base/errors.ts'
 import type { Failure } from '../../domain/session.ts'
 import type { TmuxTurnEnd } from './transcript.ts'
 
-/** How long a prompt may take to be heard of before Enter is pressed once more. */
+/** How long the agent may take to report a prompt before Enter is pressed once more. */
 const ACCEPT_MS = 6_000
 const MOST_ENTERS = 3
-/** The hook that tells the end of a turn comes before the agent calls itself idle; one that is on its way gets this long. */
+/** The hook that reports the end of a turn comes before the agent becomes idle; a hook that is on its way gets this long. */
 const HOOK_MS = 1_500
-/** On a crowded machine it takes a while from a prompt until the agent says that it works: till then its idling is that of before. */
+/** On a busy machine it takes a while from a prompt until the agent becomes busy: until then it is still idle from before. */
 const BUSY_MS = 30_000
-/** The agent writes its last words down, and tells what they cost, a moment after its hook has told that it is done. */
-const LAST_WORDS_MS = 3_000
+/** The agent records its last message, and reports its cost, a moment after its hook has reported the end. */
+const LAST_MESSAGE_MS = 3_000
 
 type Stop = 'pause' | 'park' | 'cap'
-type Look = TmuxTurnEnd | 'begun' | 'enter' | 'lost' | undefined
+type TurnStep = TmuxTurnEnd | 'begun' | 'enter' | 'lost' | undefined
 
-/** What the agent has written down. */
+/** What the agent's record shows. */
 export interface TranscriptState {
   lastText: string
-  /** That this turn was cut short from the keyboard. */
+  /** This turn was cut short from the keyboard. */
   isCutShort: boolean
 }
 
-/** `isHeld`: a person has the keyboard, so that a prompt which is not heard is no wonder. */
-type Seen = TranscriptState & { isHeld?: boolean }
+/** `isHeld`: a person has the keyboard, so a prompt that does not arrive is no surprise. */
+type Observation = TranscriptState & { isHeld?: boolean }
 
 /**
- * Where a turn stands. A prompt is *asked* until the agent's hook says that it has it, then the turn *runs* until a hook tells its
- * end, or, where none does (after an interrupt, or a stop between two tools), until the agent has called itself idle for a while.
+ * The state of a turn. A prompt is *asked* until the agent's hook reports it, then the turn is *running* until a hook reports its
+ * end or, if none does (after an interrupt, or a stop between two tools), until the agent has been idle for a while.
  */
 export class TmuxTurn {
   readonly #now: () => number
@@ -35,14 +35,14 @@ export class TmuxTurn {
   #askedAt = 0
   #enters = 0
   #idleSince: number | undefined
-  #told: { ends: TmuxTurnEnd; at: number } | undefined
+  #reported: { end: TmuxTurnEnd; at: number } | undefined
   #stopping: Stop | undefined
   #interrupting = false
   #held: TmuxTurnEnd | undefined
   #afterwards: string | undefined
   #mayHaveEnded = false
-  #counted = false
-  /** It was seen at work in this turn. */
+  #isCostKnown = false
+  /** The agent was seen busy in this turn. */
   #worked = false
 
   constructor(now: () => number = () => performance.now()) {
@@ -64,29 +64,29 @@ export class TmuxTurn {
     if (this.#state === 'none') this.#state = 'asked'
   }
 
-  /** The agent has a prompt. An end that was told and not yet passed on comes back: it is that of the turn before. */
+  /** The agent has a prompt. Returns the end of the turn before, if it was reported and not yet passed on. */
   begun(): TmuxTurnEnd | undefined {
-    const told = this.#told?.ends
-    if (told) this.#over(told)
+    const before = this.#reported?.end
+    if (before) this.#over(before)
     this.#held = undefined
     this.#idleSince = undefined
     this.#state = 'running'
-    return told
+    return before
   }
 
-  /** A hook told the end. */
-  told(ends: TmuxTurnEnd): void {
-    if (this.#state === 'asked') return // that of an earlier turn
-    const isPaused = ends.how === 'completed' && this.#stopping === 'pause'
-    this.#told = { ends: isPaused ? { ...ends, how: 'paused' } : ends, at: this.#now() }
+  /** A hook reported the end. */
+  reportEnd(end: TmuxTurnEnd): void {
+    if (this.#state === 'asked') return // the end of an earlier turn
+    const isPaused = end.how === 'completed' && this.#stopping === 'pause'
+    this.#reported = { end: isPaused ? { ...end, how: 'paused' } : end, at: this.#now() }
   }
 
-  /** The status line was told: what the turn has cost is known, where its end was told before. */
-  statusTold(): void {
-    this.#counted = this.#told !== undefined
+  /** The status line was updated: after the end of the turn it holds the cost of the turn. */
+  statusUpdated(): void {
+    this.#isCostKnown = this.#reported !== undefined
   }
 
-  /** Once the tools in flight are done, the turn ends. */
+  /** Ends the turn once the tools in flight are done. */
   stopAfterTools(why: Stop): void {
     this.#stopping ??= why
   }
@@ -95,7 +95,7 @@ export class TmuxTurn {
     this.#interrupting = true
   }
 
-  /** Taken up by a new daemon: its end may have been told to nobody. `afterwards` is said in place of telling that it is over. */
+  /** The turn was adopted by a new daemon: its end may have been missed. `afterwards` is a prompt to send instead of reporting its end. */
   adopted(afterwards: string | undefined): void {
     this.#afterwards = afterwards
     this.#mayHaveEnded = true
@@ -107,9 +107,9 @@ export class TmuxTurn {
     return prompt
   }
 
-  /** A person has the terminal: what ended under their hands waits. */
-  hold(ends: TmuxTurnEnd): void {
-    this.#held = ends
+  /** A person has the terminal: the end of a turn is kept until they hand it back. */
+  hold(end: TmuxTurnEnd): void {
+    this.#held = end
   }
 
   takeHeld(): TmuxTurnEnd | undefined {
@@ -118,25 +118,26 @@ export class TmuxTurn {
     return held
   }
 
-  /** What follows from the agent's own word for what it does. An end is given out once. */
-  look(status: string | undefined, { lastText, isCutShort, isHeld = false }: Seen): Look {
+  /** The next step by the agent's own state. An end is returned once. */
+  poll(status: string | undefined, { lastText, isCutShort, isHeld = false }: Observation): TurnStep {
     const now = this.#now()
-    if (this.#told) {
-      const isWhole = this.#counted && this.#told.ends.text === lastText
-      return isWhole || now - this.#told.at > LAST_WORDS_MS ? this.#over(this.#told.ends) : undefined
+    if (this.#reported) {
+      const { end, at } = this.#reported
+      const isComplete = this.#isCostKnown && end.text === lastText
+      return isComplete || now - at > LAST_MESSAGE_MS ? this.#over(end) : undefined
     }
-    // The hook that tells of a prompt can be lost; that it works cannot.
+    // The hook that reports a prompt can be lost; the busy state cannot.
     if (this.#state === 'asked' && status === 'busy') return 'begun'
     if (status === 'busy' && this.#state === 'running') this.#worked = true
     if (status !== 'idle') this.#idleSince = undefined
     else this.#idleSince ??= now
     const idleMs = this.#idleSince === undefined ? 0 : now - this.#idleSince
-    if (this.#state === 'asked') return this.#unheard(idleMs > 0 && !isHeld, now)
+    if (this.#state === 'asked') return this.#retryEnter(idleMs > 0 && !isHeld, now)
     if (this.#state === 'none' || idleMs < (this.#worked || this.#mayHaveEnded ? HOOK_MS : BUSY_MS)) return undefined
     return this.#over(this.#silentEnd(lastText, isCutShort))
   }
 
-  #unheard(isIdle: boolean, now: number): Look {
+  #retryEnter(isIdle: boolean, now: number): TurnStep {
     if (!isIdle || now - this.#askedAt < ACCEPT_MS) return undefined
     this.#askedAt = now
     this.#enters += 1
@@ -147,24 +148,24 @@ export class TmuxTurn {
     if (this.#interrupting) return { how: 'interrupted', text: '' }
     if (this.#stopping === 'cap') return { how: 'capped', text }
     if (this.#stopping) return { how: this.#stopping === 'park' ? 'parked' : 'paused', text }
-    // A hook can be lost, and the end of a turn must not count as the hand of a person.
+    // A hook can be lost, and such an end of a turn must not count as an action of a person.
     return isCutShort && !this.#mayHaveEnded ? { how: 'by-person', text } : { how: 'completed', text }
   }
 
-  #over(ends: TmuxTurnEnd): TmuxTurnEnd {
+  #over(end: TmuxTurnEnd): TmuxTurnEnd {
     this.#state = 'none'
-    this.#told = undefined
+    this.#reported = undefined
     this.#stopping = undefined
     this.#interrupting = false
     this.#idleSince = undefined
     this.#mayHaveEnded = false
-    this.#counted = false
+    this.#isCostKnown = false
     this.#worked = false
-    return ends
+    return end
   }
 }
 
-/** Why a turn stops between two rounds, for the person who looks at the terminal. */
+/** Why a turn stops between two rounds, for the person at the terminal. */
 export const STOP_REASONS = {
   pause: 'Paused by the supervisor.',
   park: 'A call waits for a person.',
@@ -175,7 +176,7 @@ export const RESUME_PROMPT = 'The work was interrupted. Go on with the task wher
 export const HANDED_BACK_PROMPT =
   'The person has handed back. Look at what they did, then go on with the task and finish it.'
 
-/** Told to an agent whose calls were refused while no daemon was there. */
+/** The prompt for an agent whose calls were refused while no daemon was there. */
 export function describeAbsence(refused: number): string {
   const calls = refused === 1 ? 'A call was' : `${refused} calls were`
   return `The supervisor was away for a while. ${calls} refused for that reason alone and may be made again. Go on with the task where you stopped.`
@@ -187,7 +188,7 @@ export function windowGoneFailure(lastWords: string): Failure {
   return { kind: 'agent_crashed', message: `Claude Code left its window (${why}).` }
 }
 
-/** What was thrown before there was an agent, or under it. */
+/** Translates an error of the start or of the running session. */
 export function toFailure(error: unknown): Failure {
   const kind = error instanceof AppError ? KINDS[error.code as ErrorCode] : undefined
   return { kind: kind ?? 'other', message: messageOf(error) }
@@ -199,12 +200,12 @@ const KINDS: Partial<Record<ErrorCode, Failure['kind']>> = {
   resume_missing: 'resume_unknown',
 }
 
-/** A call ran that nobody was asked about. */
+/** A call ran without being judged. */
 export function unjudgedFailure(call: string): Failure {
   return { kind: 'other', message: `A tool call ran without being judged, so the session was ended: ${call}` }
 }
 
-/** It did not come so far that it could be told anything. */
+/** The agent did not become ready for its first prompt. */
 export function notReadyError(ms: number, waitingFor: string | undefined): AppError {
   const why = waitingFor === undefined ? 'it did not say that it is ready' : `it waits for: ${waitingFor}`
   return new AppError('tmux_failed', { problem: `Claude Code did not start within ${ms / 1000} s (${why})` })

@@ -1,24 +1,24 @@
 import { foldText } from './grave.ts'
 
-/** What an agent wants: `proceed`, leave to go on; `choice`, one of several; `other`, something only somebody else knows. */
+/** What an agent wants: `proceed`, permission to go on; `choice`, one of several; `other`, something that only somebody else knows. */
 export type AskingKind = 'proceed' | 'choice' | 'other'
 
-/** What a sentence asks of its reader, if it does; `last` says that nothing but politeness comes behind it. */
+/** What a sentence asks of its reader, if anything; `last` means that only courtesies follow. */
 export function askingKind(sentence: string, { last }: { last: boolean }): AskingKind | undefined {
   const text = foldText(sentence)
   if (POLITE.test(text) || REPORTED.test(text)) return undefined
   if (SAYS_IT_WAITS.test(text)) return kindOf(text)
-  if (!/[?？]\W*$/.test(text)) return last ? asksElsewhere(sentence) : undefined
+  if (!/[?？]\W*$/.test(text)) return last ? askingKindInOtherLanguages(sentence) : undefined
   if (ASKS.test(text) || (last && ASKS_LAST.test(text))) return kindOf(text)
-  return asksElsewhere(sentence)
+  return askingKindInOtherLanguages(sentence)
 }
 
-/** A sentence of courtesy that asks for nothing and may stand behind a question. */
+/** Whether a sentence is a courtesy that asks for nothing and may follow a question. */
 export function isPolite(sentence: string): boolean {
   return POLITE.test(foldText(sentence))
 }
 
-/** Whether somebody says that they wait for an answer. */
+/** Whether a sentence says that the agent waits for an answer. */
 export function isWaitingForAnswer(sentence: string): boolean {
   return SAYS_IT_WAITS.test(foldText(sentence))
 }
@@ -29,8 +29,8 @@ function kindOf(text: string): AskingKind {
   return WANTS_LEAVE.test(text) ? 'proceed' : 'other'
 }
 
-/** What a sentence in another language asks of its reader: the few turns of phrase with which one offers to go on. */
-function asksElsewhere(sentence: string): AskingKind | undefined {
+/** What a sentence in another language asks: only a few phrases that offer to go on are known. */
+function askingKindInOtherLanguages(sentence: string): AskingKind | undefined {
   const text = sentence.normalize('NFC').toLowerCase()
   if (COURTESY.test(text)) return undefined
   if (WHICH.test(text)) return 'choice'
@@ -56,16 +56,16 @@ const WHAT = phrases(String.raw`
 
 const OR = /\b(oder|ou|oppure|of|eller|lub|czy .* czy|veya)\b|(?<!\p{L})или(?!\p{L})|还是|還是|それとも|아니면/u
 
-/** "If you need anything else …" in other words. */
+/** "If you need anything else …" in other languages. */
 const COURTESY =
   /noch etwas|weitere fragen|sonst noch|autre chose|d'autres questions|algo más|más preguntas|altro\b|mais alguma|mais ayuda|他に(何か)?|还有(什么|其他)|其他问题|더 필요|추가로|что-то ещё|ещё вопрос|saber mais|details sehen|saperne di più/u
 
-/** How an agent asks at the end of its turn, as alternatives of regular expressions over folded text, a handful a line. */
+// Below: how an agent asks at the end of its turn, as alternatives of regular expressions over folded text, a handful per line.
 
 const lines = (text: string) => text.trim().split('\n').join('|')
 const anyPhrase = (text: string) => new RegExp(lines(text))
 
-/** Sentences with a question mark that put something to the reader. */
+/** Sentences with a question mark that ask the reader. */
 const ASKS = anyPhrase(String.raw`
 \b(should|shall|may|can|could|do|must|might) (i|we)\b(?! (have|say|not have)\b)|\b(want|like|prefer|need|ok for|fine for|happy for|wish) (me|us) to\b
 \b(do|would|could|can|will|did) you\b|\bdo (i|we) have (your|permission|approval|a go)|\bare you (ok|okay|happy|fine|sure|ready|comfortable|good)\b|\bwould (it|this|that) be (ok|okay|fine|alright|acceptable|better)\b
@@ -74,12 +74,12 @@ const ASKS = anyPhrase(String.raw`
 ^(so,? |and |also,? |first,? |finally,? |before .{3,60}[,:] ?)?(which|what|where|how|when|who)\b.*\b(should|shall)\b|^any (preference|objection|thoughts on|concerns)|^(thoughts|objections|preference|agreed)\?
 \bif (i|we) (go|went|start|change|use|add|rename|install|move|do)\b.*\?|^(want|like) me to\b|^mind if\b|\b(what|which)('s| is| are) (your|the) (preference|preferred|expected|desired|intended|correct|right)\b`)
 
-/** Sentences that ask only when they are the last word: otherwise they are how people write explanations. */
+/** Sentences that ask only when they come last: elsewhere people use them in explanations. */
 const ASKS_LAST = anyPhrase(String.raw`
 ^(so,? |and |also,? |before .{3,60}[,:] ?)?(should|shall|must|can|may|does|do|is|are|will|would) (the|it|this|that|these|there|they|new|all|both|users?)\b
 ^(before .{3,60}[,:] ?|so,? )?([\w.+#⟨⟩()'-]+ ){1,7}or ([\w.+#⟨⟩()'-]+ ?){1,7}\?$|^(so,? |but |and )?(which|what|where|how) (\w+ )?(one|version|name|format|branch|file|option|approach|value|port|directory|framework|library)\b`)
 
-/** Without a question mark: what it says is that the agent stands still until it hears something. */
+/** Sentences without a question mark that say that the agent waits for a reply. */
 const SAYS_IT_WAITS = anyPhrase(String.raw`
 \b(i'll|i will|i am|i'm|we'll|i can|i'd rather|going to|let me) (now |just |then )?(wait|waiting|hold|holding|pause|paused|stop|stopped|stopping|stand by|standing by)\b.{0,40}\b(for|until|on|till) (you|your|a (go|green|decision|confirmation)|the (go|green|user)|confirmation|approval|feedback|input)\b
 ^(i'm |i am |currently |now )?(awaiting|waiting (for|on)|pending) (your|the user|confirmation|approval|a (decision|go)|further instruction)|^(please |kindly |could you please )(confirm|advise|choose|pick|select|specify|clarify|decide|provide|tell me|approve|indicate|share|supply|answer|respond|reply|give me|let me know (which|how you|how i|whether|what you(?! think)|where|if i (should|can|may)|if you approve|if you agree))\b
@@ -92,7 +92,7 @@ let me know if (you'd|you would|you)( like| want| prefer)? (me|us) to (proceed|c
 \byour (approval|confirmation|input|decision|permission|go-ahead|call|answer) (is |are )?(needed|required|necessary|before)|\b(need|needs|want|requires|awaits) your (approval|confirmation|input|decision|permission|go-ahead|ok|answer|call|help|review before)|\bi('m| am) (blocked|stuck)\b.{0,80}\b(until|unless|without) (you|your|i)
 ^(it's |that's |this is )?(up to you|your call)\b|^if (you (agree|approve|confirm|say yes|are (ok|okay|happy|fine))|you're (ok|okay|happy|fine)|(that|this|it|the plan)('s| is)? ?(sounds?|works?|looks?|ok|okay|fine|acceptable|suits)).{0,80}\b(i'll|i will|i can|let me know)|\bhow (you'd|you would) like (me )?to (proceed|continue|handle|go)\b|\bwhich (one )?you('d| would)? (prefer|like|want)\b.{0,30}(and|so|then) i|\bi (won't|will not|haven't|have not) .{0,80}(until|unless|before|without) (you|your)\b`)
 
-/** Courtesies at the end of a report. They end with a question mark or with "let me know", and nobody waits for an answer. */
+/** Courtesies at the end of a report. They end with a question mark or with "let me know", but nobody waits for an answer. */
 const POLITE = anyPhrase(String.raw`
 \b(anything|something|everything|nothing) (else|further|more|other|is unclear)\b|\b(any|more|further|other) (questions|issues|problems|feedback|adjustments|changes|tweaks|improvements|comments|suggestions)\b(?!.{0,20}before i)
 \b(explain|walk you through|elaborate|go into|clarify any|see (the|more)|more detail|dive deeper|know more)\b.*\?|\bwhat('s| is| would you like| do you want| should we| shall we| can i)?( to| me to)?( \w+){0,3} next\?|^what('s| is) next
@@ -101,7 +101,7 @@ let me know (if|should|in case) (you('d| would)?|there|something|anything|it|the
 let me know (what you think|how it goes|how (that|this) (goes|works|looks)|once you('ve| have)|when you('ve| have)|your thoughts)|tell me what you think|^(feel free|don't hesitate|do not hesitate|happy to|glad to|i'd be happy|i'm happy to|i am happy to|hope this|i hope|enjoy|thank|cheers|good luck|hit me up|reach out)\b
 ^if (you|there|anything|something|needed|necessary)\b.{0,80}\b(i can|i could|just ask|happy to|i'm happy|i'd be happy|let me know|feel free|see)\b(?!.{0,10} and i('ll| will))|\b(want|like) to (know|learn|read|hear|see)\b|^if (something|anything|you (spot|find|notice|see|hit|run))\b|^do let me know should|^any feedback|^take a look\b`)
 
-/** What somebody else asks, told about: a dialog, a prompt, a list of questions and answers. */
+/** Reported questions of something else: a dialog, a prompt, a list of questions and answers. */
 const REPORTED = anyPhrase(String.raw`
 ^q\d*[:.)] |\b(prompt|text|message|title|label|dialog|sample|example|greets?|headline|caption|placeholder|output|prints?|shows?|displays?|reads|begins|ends)\b[^?:]{0,40}: ?\S`)
 
@@ -109,7 +109,7 @@ const REPORTED = anyPhrase(String.raw`
 const CHOOSES = anyPhrase(String.raw`
 \bor (?!not\b|so\b|something|similar|later|tell me|wait|stop)|\bwhich (of|one|option|approach|would|should|do you|way|variant|solution|layout|library|strategy|database|you)\b|\b(prefer|choose|pick|select|versus|vs)\b|\beither\b`)
 
-/** Marks of asking for leave. */
+/** Marks of asking for permission to go on. */
 const WANTS_LEAVE = anyPhrase(String.raw`
 ^(?!.*\b(which|what|where|how (?!about)|who|when should)\b.*\?).*\b((whether|if) (i|we) (should|can|may)\b|(should|shall|may|can|could) (i|we)\b|(want|like|prefer|need|happy for|ok for|fine for) (me|us) to\b|if (i|we)\b)
 \b(ok|okay|ready|good|fine|safe|alright|acceptable) (to|if|for me|with)\b|\bis (it|that|this) (ok|okay|fine|alright|acceptable|correct|right)\b|\b(proceed|continue|go ahead|go-ahead|green light|approv\w*|permission|say the word|begin|start|get started|confirm(?! (the|your|what|which|how)\b))|\b(look|sound|work|seem)s? (good|right|ok|okay|fine|for you|reasonable)`)

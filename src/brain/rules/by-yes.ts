@@ -3,9 +3,9 @@ import { findAffirmative, type RuleAnswer } from './by-requirements.ts'
 import { foldText, normalizedReadings } from './grave.ts'
 
 /**
- * Yes to going on, and yes to the standard steps of the work. A list of what is bad has no end, so what is agreed to must be
- * known to be good: nothing but going on, or something made of code in the project. Never anything beyond the working copy,
- * never one of two things, never what cannot be read for certain. That nothing grave is agreed to is seen to by who asks.
+ * Yes to going on, and yes to the standard steps of the work. A list of bad things would have no end, so only known good things
+ * are agreed to: just going on, or work on code in the project. Never anything beyond the working copy, never one of two things,
+ * never text that cannot be read for certain. The caller makes sure that nothing grave is agreed to.
  */
 export function byYes(item: QuestionItem): RuleAnswer | undefined {
   const text = item.question.trim()
@@ -13,75 +13,75 @@ export function byYes(item: QuestionItem): RuleAnswer | undefined {
   const answer = findAffirmative(item)
   if (answer === undefined) return undefined
   const chosen = item.options.filter(({ label }) => [answer].flat().includes(label))
-  const said = [item.header, text, ...chosen.flatMap(({ label, description }) => [label, description])].join('\n')
-  if (hasOutsideEffect(said) || !codeIsPlain(said)) return undefined
-  if (goesOn(text)) return { answer, confidence: 0.85, reasoning: 'it asks whether to go on' }
+  const full = [item.header, text, ...chosen.flatMap(({ label, description }) => [label, description])].join('\n')
+  if (hasOutsideEffect(full) || !isCodePlain(full)) return undefined
+  if (isGoingOn(text)) return { answer, confidence: 0.85, reasoning: 'it asks whether to go on' }
   if (isStandard(text)) return { answer, confidence: 0.75, reasoning: 'it asks for a standard step of the work' }
   return undefined
 }
 
 const LONGEST = 600
-/** Latin letters without accents, signs and pictures: what is written otherwise may mean what no list here knows. */
+/** Latin letters without accents, signs and pictures: other text may mean something that no list here knows. */
 const READABLE = /^(?:[\x20-\x7e\n\t]|[‘’“”–—…•→✓✅]|\p{Extended_Pictographic}|\ufe0f)*$/u
 
-/** Going on with nothing named, with what was planned, or with work on code. */
-function goesOn(text: string): boolean {
+/** Whether it asks to go on: with nothing named, with what was planned, or with work on code. */
+function isGoingOn(text: string): boolean {
   if (GOES_ON_ALONE.test(text)) return true
-  const object = behind(GOES_ON, text)
+  const object = textAfter(GOES_ON, text)
   if (object === undefined) return false
   if (object === '' || POINTS_AT.test(object)) return true
   const [, link = '', rest = ''] = /^(and|to|by|with|on)?\s*(?:also |then |now )?(.*)$/is.exec(object) ?? []
-  const [deed = '', ...more] = rest.split(LINKS)
-  const verb = /^[a-z]+/i.exec(deed)?.[0] ?? ''
-  const isDeed = /^(?:and|to|by)$/i.test(link) || /ing$/i.test(verb)
-  return isKnown(deed) && (!isDeed || isCodeVerb(verb)) && more.every(isKnown)
+  const [action = '', ...more] = rest.split(LINKS)
+  const verb = /^[a-z]+/i.exec(action)?.[0] ?? ''
+  const isAction = /^(?:and|to|by)$/i.test(link) || /ing$/i.test(verb)
+  return isKnown(action) && (!isAction || isCodeVerb(verb)) && more.every(isKnown)
 }
 
 function isStandard(text: string): boolean {
-  const [deed = '', ...more] = (behind(LEAVE_FOR, text) ?? '').split(LINKS)
-  const known = STANDARD.test(deed) || (STANDARD_IF_CODE.test(deed) && isAboutCode(deed))
-  return known && more.every(isKnown)
+  const [action = '', ...more] = (textAfter(LEAVE_FOR, text) ?? '').split(LINKS)
+  const isStandardStep = STANDARD.test(action) || (STANDARD_IF_CODE.test(action) && isAboutCode(action))
+  return isStandardStep && more.every(isKnown)
 }
 
-/** What stands behind the leave that is asked for, without the question mark. */
-function behind(leave: RegExp, text: string): string | undefined {
-  const found = leave.exec(text)
-  return found
+/** The text after the phrase that asks for permission, without the question mark. */
+function textAfter(phrase: RegExp, text: string): string | undefined {
+  const match = phrase.exec(text)
+  return match
     ? text
-        .slice(found.index + found[0].length)
+        .slice(match.index + match[0].length)
         .replace(/[?!.\s]+$/, '')
         .trim()
     : undefined
 }
 
-/** Where something else may come in behind something good: "run the tests *and* …", "*on* the shop", "*that* bills the team". */
+/** Words after which something else may follow something good: "run the tests *and* …", "*on* the shop", "*that* bills the team". */
 const LINKS =
   /[,;:()]|\s(?:and|then|that|which|by|while|before|after|on|onto|into|to|over|against|out of|with|via|using)\s/i
 
 function isKnown(part: string): boolean {
   const text = part.trim()
-  return text === '' || POINTS_AT.test(text) || isAboutCode(text) || GOES_WITHOUT_SAYING.test(text)
+  return text === '' || POINTS_AT.test(text) || isAboutCode(text) || SELF_EVIDENT.test(text)
 }
 
-const GOES_WITHOUT_SAYING =
+const SELF_EVIDENT =
   /^(?:(?:i|we) (?:continue|proceed|go on|start|commit|finish|move on)|`[\w.]+`(?: everywhere)?|\w*[a-z][A-Z]\w*(?: everywhere)?|so on|the (?:project|repo|repository))$/
 
-/** One question, and not a choice: "proceed or wait?", "A or B?", "which …?". */
+/** Whether it is one question and not a choice such as "proceed or wait?", "A or B?", "which …?". */
 function isYesOrNo(text: string): boolean {
   if ((text.match(/\?/g) ?? []).length > 1) return false
-  const asked = text.split(/(?<=[.!:])\s+|\n/).at(-1) ?? text
-  return !/\b(or(?! not\b| so\b)|which|versus|vs|either|how|what|where|who|why)\b/i.test(asked)
+  const question = text.split(/(?<=[.!:])\s+|\n/).at(-1) ?? text
+  return !/\b(or(?! not\b| so\b)|which|versus|vs|either|how|what|where|who|why)\b/i.test(question)
 }
 
-/** What stands in backticks is a name, a path, or a command that only looks or tests. */
-function codeIsPlain(text: string): boolean {
+/** Whether the text in backticks is a name, a path, or a command that only reads or tests. */
+function isCodePlain(text: string): boolean {
   return [...text.matchAll(/`+([^`]*)`+/g)].every(([, code = '']) => PLAIN_CODE.test(code.trim()))
 }
 
 const PLAIN_CODE =
   /^(?:[\w@./#:()<>[\]-]*|(?:npm|pnpm|yarn|bun) (?:run )?(?:test|lint|build|typecheck|check|format|install|ci)|npx tsc(?: --noEmit)?|tsc(?: -p \.)?|pytest(?: -q)?|cargo (?:test|check|clippy|fmt|build)|go (?:test|vet|build)(?: \.\/\.\.\.)?|make (?:test|lint|check)|git (?:status|diff|log|add|commit))$/
 
-/** Ways to ask for leave: what follows is what somebody would do. Each line holds alternatives of a regular expression. */
+/** Phrases that ask for permission; the action follows them. Each line holds alternatives of a regular expression. */
 const LEAVE = lines(`
 (?:shall|should|may|can|could|do) (?:i|we)(?: now| just| then)?
 (?:do you )?(?:want|wish) (?:me|us) to|would you like (?:me|us) to|would you like to|do you want to
@@ -97,7 +97,7 @@ const GOING_ON_ALONE = lines(String.raw`
 \b(?:approve|confirm|accept|agree with|happy with|okay with|ok with) (?:this|the|that|my) (?:\w+ )?(?:plan|approach|design|proposal|outline|changes|steps)\W*$
 \b(?:does|do) (?:this|that|the|these|my|it)(?: (?:plan|approach|design|outline|proposal|structure|solution|sound|changes))? (?:look|sound|seem|work)s? (?:good|right|ok|okay|fine|reasonable|correct|for you)(?: to you| so far)?\W*$`)
 
-/** Steps that belong to every piece of work and that the next commit can take back. */
+/** Steps that belong to any work and that the next commit can revert. */
 const STANDARD_STEP = lines(String.raw`
 (?:run|re-?run|execute) (?:the |all |our |these |some )?(?:\w+ )?(?:unit |integration |full |existing |new |e2e )*(?:tests?|test suite|suite|linter|lint|type ?check(?:s|er)?|formatter|build|specs?|checks?|benchmarks?)
 (?:add|write|create|include|extend|update|improve|expand)(?: (?:some|more|the|a|an|few|new|missing|additional|corresponding|basic|unit|integration|regression|inline|api|short|brief|proper|relevant|helpful|automated))* (?:tests?|test cases?|test coverage|docs?|documentation|docstrings?|comments?|readme|changelog(?: entry)?|types?|type hints?|type annotations?|error handling|error messages?|logging|validation|input validation|examples?|fixtures?|doc comments?|usage notes?|jsdoc|edge cases?)
@@ -111,27 +111,27 @@ make (?:the|this|these|those|that)(?: \w+){0,2} (?:changes?|edits?|fix|updates?)
 rename \W?[\w.]+\W?|fill (?:it|this|that|them) in
 do (?:it|that|this|so)(?: now| for you)?`)
 
-/** Standard steps when what they are done to is code. */
+/** Standard steps if their object is code. */
 const STEP_ON_CODE = lines(String.raw`
 (?:fix|resolve|address|correct)(?: \w+){0,3} (?:lint\w*|type|typos?|tests?|failing|failures?|errors?|warnings?|bugs?|issues?|formatting|imports?|indentation)(?: \w+){0,3}
 (?:create|make|generate|scaffold) (?:the|a|an|this|these|that|new)(?: \w+){0,3} (?:file|module|component|folder|directory|test|class|function|branch|interface|type|stub|page|route|hook)s?
 (?:implement|finish|complete|build|wire up|handle|cover) (?:the|this|these|that|it|them|all|rest|remaining|next)(?: [\w-]+){0,6}
 (?:refactor|rename|extract|simplify|clean up|document|split|move) (?:the|this|these|that|it|them)(?: [\w-]+){0,6}`)
 
-/** Leave to go on; what stands behind it is what with. */
+/** Permission to go on; the text after it says with what. */
 const GOES_ON = new RegExp(
   String.raw`\b(?:${LEAVE}),?\s+(?:now |please |simply |then |just )?(?:${ON})\b|^(?:proceed|continue|go ahead|ready to go|ready|keep going|start)\b(?=[^?.!]*\?)|\bto (?:proceed|continue)\b(?=[^?.!]*\?)`,
   'i',
 )
 
-/** Leave to go on, asked in a way that names nothing else. */
+/** Permission to go on that names nothing else. */
 const GOES_ON_ALONE = new RegExp(GOING_ON_ALONE, 'i')
 
-/** What was planned or said before: "with this plan", "with step 2", "as outlined above". */
+/** References to what was planned before: "with this plan", "with step 2", "as outlined above". */
 const POINTS_AT =
   /^(?:(?:with|on|to|from|using|as|by)?\s*(?:this|that|it|these|those|here|now|then|there|planned|outlined|proposed|described|discussed|above|you say|(?:the )?(?:step|phase|part|task|item|milestone|point|section|stage) \d+|(?:the |this |that |my |our |your |these |those )?(?:next|second|third|first|remaining|rest|rest of it|proposed|outlined|above|current|described|same|new|following|whole|other)?\s*(?:plan|approach|design|proposal|outline|changes|steps?|work|tasks?|items?|points?|one|ones|phase|part|parts|milestone|implementation|rest|rest of (?:it|this|them|the (?:work|plan|tasks?|list))|stage|round|ticket|issue)?)(?:\s+(?:now|above|below|as (?:planned|outlined|described|is|proposed)|then|first|next|please))?)$/i
 
-/** Leave for something else; what stands behind it is what for. */
+/** Permission for something else; the text after it says for what. */
 const LEAVE_FOR = new RegExp(
   String.raw`\b(?:${LEAVE}),?\s+(?:also |now |please |just |go ahead and |first |then )*`,
   'i',
@@ -140,14 +140,14 @@ const LEAVE_FOR = new RegExp(
 /** One standard step. */
 const STANDARD = new RegExp(String.raw`^(?:${STANDARD_STEP})\b`, 'i')
 
-/** A step that is standard when it is done to code. */
+/** A step that is standard if its object is code. */
 const STANDARD_IF_CODE = new RegExp(String.raw`^(?:${STEP_ON_CODE})\b`, 'i')
 
 function lines(text: string): string {
   return text.trim().split('\n').join('|')
 }
 
-/** Whether a text names something that is made of code or text in the project, so that the next commit can take it back. */
+/** Whether a text names code or text in the project, which the next commit can revert. */
 function isAboutCode(text: string): boolean {
   return CODE.test(foldText(text)) || NAMES_A_FILE.test(text)
 }
@@ -157,7 +157,7 @@ export function hasOutsideEffect(text: string): boolean {
   return normalizedReadings(text).some(reading => OUTSIDE.test(reading))
 }
 
-/** Whether this is the beginning of a verb for work on code. */
+/** Whether this is a form of a verb for work on code. */
 function isCodeVerb(word: string): boolean {
   return CODE_VERB.test(foldText(word))
 }

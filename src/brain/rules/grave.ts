@@ -1,20 +1,20 @@
 import type { QuestionItem } from '../../domain/session.ts'
 
 /**
- * Why this answer must not be given by a machine, or undefined. A question that asks whether to act counts with all its words;
- * of a choice ("what should the delete button say?") only what would be done counts, and what is chosen always does. A refusal
- * is never grave.
+ * Why a machine must not give this answer, or undefined. For a question that asks whether to act, all its words count; for a
+ * choice ("what should the delete button say?") only the action counts. The chosen text always counts. A refusal is never
+ * grave.
  */
 export function explainGraveAnswer(question: QuestionItem, answer: readonly string[]): string | undefined {
   if (answer.every(isRefusal)) return undefined
-  const asked = asksWhetherToAct(question, answer)
+  const text = asksWhetherToAct(question, answer)
     ? `${question.header} ${question.question}`
-    : deeds(question.question)
+    : readActions(question.question)
   const chosen = question.options.filter(option => answer.includes(option.label)).map(option => option.description)
-  return findGraveWords(asked) ?? findGraveWords([...answer, ...chosen].join('\n'))
+  return findGraveWords(text) ?? findGraveWords([...answer, ...chosen].join('\n'))
 }
 
-/** "No", "Keep it", "Don't delete anything": nothing grave is left when what it refuses is taken away. */
+/** "No", "Keep it", "Don't delete anything": nothing grave is left without the refused part. */
 function isRefusal(answer: string): boolean {
   const text = foldText(answer)
   if (!REFUSES.test(text) || GRANTS.test(text)) return false
@@ -37,8 +37,8 @@ function asksWhetherToAct({ question, options }: QuestionItem, answer: readonly 
   return !/^\W*(which|what|where|how|who|when|why)\b/i.test(question)
 }
 
-/** What would be done: the words behind "should I", "want me to", "let me"; and what is secret, whatever is done with it. */
-function deeds(question: string): string {
+/** The actions in a question: the words after "should I", "want me to", "let me"; or a secret that it names, whatever the action. */
+function readActions(question: string): string {
   const parts = question.split(ACTORS)
   const secret = /\b(?:secret|credential|private key|api key)s?\b/i.exec(question)?.[0]
   if (secret !== undefined) return secret
@@ -50,19 +50,19 @@ const ACTORS =
   /\b(?:(?:should|shall|can|may|could|must|will|would) (?:i|we)|me to|us to|let me|let's|i'll|i will|we'll|going to|need to|have to|about to|want to)\b/i
 
 /**
- * The text as it may be meant: every reading of it that disguise leaves open, lower-case, without accents. Somebody who hides
- * a word (look-alike letters, invisible characters, d.r.o.p, de-lete, dr0p, deleteAllUsers) hides it from a pattern, so the
- * patterns are tried on all readings.
+ * All readings that a disguised text may have, in lower case and without accents. A word can be hidden from a pattern
+ * (look-alike letters, invisible characters, d.r.o.p, de-lete, dr0p, deleteAllUsers), so the patterns are tried on all
+ * readings.
  */
 export function normalizedReadings(text: string): string[] {
   const plain = foldText(text)
   const joined = plain.replace(SPACED_LETTERS, run => ` ${run.replace(/[^\p{L}\p{N}]/gu, '')} `)
   const unbroken = plain.replace(/(?<=\p{L})[-_.*~`'"|/\\+](?=\p{L})/gu, '')
-  const spelled = plain.replace(/[\p{L}\p{N}@$!|]+/gu, word => (/\p{L}/u.test(word) ? fromLeet(word) : word))
-  return [...new Set([plain, joined, unbroken, spelled, latin(plain), latin(joined), words(text)])]
+  const unleeted = plain.replace(/[\p{L}\p{N}@$!|]+/gu, word => (/\p{L}/u.test(word) ? fromLeet(word) : word))
+  return [...new Set([plain, joined, unbroken, unleeted, toLatin(plain), toLatin(joined), splitIdentifiers(text)])]
 }
 
-/** Lower case, compatibility forms and accents taken away, invisible characters gone, one kind of quote and of space. */
+/** The text in lower case, without compatibility forms, accents and invisible characters, with one kind of quote and of space. */
 export function foldText(text: string): string {
   return text
     .normalize('NFKC')
@@ -93,19 +93,19 @@ const LOOK_ALIKES: Record<string, string> = Object.fromEntries(
   ),
 )
 
-function latin(text: string): string {
+function toLatin(text: string): string {
   return text.replace(/[^\x20-\x7e]/gu, letter => LOOK_ALIKES[letter] ?? letter)
 }
 
-/** Identifiers taken apart: deleteAllUsers, drop_table. */
-function words(text: string): string {
+/** Splits identifiers into words: deleteAllUsers, drop_table. */
+function splitIdentifiers(text: string): string {
   return foldText(text.replace(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, ' ').replace(/[_]+/g, ' '))
 }
 
 /**
- * What a machine never agrees to, as beginnings of words and phrases: alternatives of a regular expression that begins where a
- * word begins, each line a handful of them. Accents are taken away on both sides before they are compared. Too much in here
- * costs a question to a person; too little costs data, money or a name.
+ * What a machine never agrees to, as beginnings of words and phrases: alternatives of a regular expression that matches at the
+ * start of a word, a handful per line. Accents are removed on both sides before comparing. An entry too many costs a question to
+ * a person; an entry too few costs data, money or a reputation.
  */
 const GRAVE = {
   destructive: String.raw`
@@ -171,8 +171,8 @@ you (must|have to|are required to|should always) (answer|reply|respond|say|appro
 assistant:|confidence ?[:=]|lawsuit|gdpr|nda\b|medical|patient(s|')|salary|payroll|personal data|pii\b|telemetry|tracking`,
 } as const
 
-/** The same in other languages, by the beginnings of words: enough to notice, not to understand. */
-const GRAVE_ELSEWHERE = String.raw`
+/** Grave words of other languages, by the beginnings of words: enough to notice, not to understand. */
+const GRAVE_IN_OTHER_LANGUAGES = String.raw`
 (ge)?lösch|(ge)?loesch|entfern|verwerf|vernicht|zerstör|zerstoer|überschreib|ueberschreib|veröffentlich|veroeffentlich|ausroll|auszuroll|ausliefer|bereitstell
 freigeb|freizugeb|(ein)?kauf|bestell|bezahl|zahlung|überweis|ueberweis|verschick|versend|kund(en|innen)|produktiv|produktion|unwiderruf|endgültig|endgueltig
 zurücksetz|zuruecksetz|zurückzusetz|abschalt|kündig|leer(en|e)\b|schlüssel|widerruf|wegwerf|hochlad|hochzulad|einspiel|live ?(zu)? ?schalt|sicherung
@@ -187,14 +187,14 @@ satın|gönder|müşteri|hapus|terbitkan|beli\b|kirim|bayar|xóa|xoá|poista|jul
 удал|стер|стир|очист|сброс|уничтож|перезапис|опублик|публик|разверн|выкат|релиз|деплой|задеплой|купи|покуп|оплат|заплат|отправ|клиент|прод\b|продакшн|продакшен|необратим|видал|знищ|надісл
 διαγρα|δημοσι|αγορ|πληρω`
 
-/** Scripts without spaces between words, or where the beginning of a word is hard to tell: found anywhere. */
+/** Words of scripts without spaces, or where the beginning of a word is hard to find: matched anywhere. */
 const GRAVE_ANYWHERE = `
 删除|刪除|清空|删掉|移除|销毁|覆盖|发布|發布|上线|上線|部署|推送|购买|購買|付款|支付|付费|发送|發送|邮件|客户|客戶|生产|不可逆|重置|撤销|格式化|合并|备份|密钥|强制
 削除|消去|破棄|上書き|公開|デプロイ|リリース|本番|購入|支払|送信|メール|顧客|初期化|リセット|プッシュ|取り消|消して|消す|消し|マージ|バックアップ
 삭제|제거|초기화|배포|출시|게시|푸시|구매|결제|전송|고객|운영|되돌릴|지우|병합
 حذف|احذف|مسح|نشر|شراء|دفع|إرسال|ارسال|हटा|मिटा|डिलीट|खरीद|भुगतान|מחק|למחוק|פרסם|ลบ|ซื้อ|เผยแพร่`
 
-/** Everyday phrases with a grave word in them; they are taken out before the rest is looked at. */
+/** Everyday phrases that contain a grave word; they are removed before the rest is checked. */
 const HARMLESS = String.raw`
 (remov|delet|dropp|discard)\w* (the |an? |any |some |all )?(unused|dead|duplicated?|redundant|leftover|debug|commented-out|unneeded|trailing|extra) (imports?|variables?|code|comments?|logs?|logging|white ?space|semicolons?|parameters?|arguments?|statements?|lines?|spaces?|blank lines?|console\.logs?|types?|exports?)
 (the |a |an )?(delete|remove|reset|cancel|submit|publish|share|archive|clear|upload|pay|buy|logout|send|release) (button|endpoint|route|handler|method|modal|dialog|form|icon|label|link|flow|page|menu item)
@@ -203,16 +203,16 @@ release notes|push notifications?|drag[ -]and[ -]drop|drop-?downs?|payment (prov
 email (field|address|template|validation|validator|format|column|input|provider|service)|shared? (types?|module|component|code|state|library|folder|package)|cancel(lation)? ?token`
 
 /**
- * Why a machine must not agree to this text, or undefined: something destructive, paid, publishing, irreversible or sensitive
- * is named in it, in whatever words, language or disguise; or it cannot be read.
+ * Why a machine must not agree to this text, or undefined: it names something destructive, paid, publishing, irreversible or
+ * sensitive, in whatever words, language or disguise; or it cannot be read.
  */
 export function findGraveWords(text: string): string | undefined {
   if (text.length > LONGEST) return 'it is too long to be read closely'
   for (const reading of normalizedReadings(text)) {
     const rest = reading.replace(HARMLESS_PHRASE, ' ')
     for (const [kind, pattern] of PATTERNS) {
-      const found = pattern.exec(rest)
-      if (found) return `it speaks of something ${kind} ("${found[0].trim().slice(0, 60)}")`
+      const match = pattern.exec(rest)
+      if (match) return `it speaks of something ${kind} ("${match[0].trim().slice(0, 60)}")`
     }
   }
   const opaque = OPAQUE.exec(text)
@@ -221,7 +221,7 @@ export function findGraveWords(text: string): string | undefined {
 
 const LONGEST = 20_000
 
-/** Something encoded: nobody knows what is agreed to. Paths and names have separators or stay shorter. */
+/** Encoded text, of which nobody knows the meaning. Paths and names have separators or are shorter. */
 const OPAQUE =
   /[A-Za-z0-9+/]{40,}={0,2}|(?:%[0-9a-f]{2}){3}|(?:\\x[0-9a-f]{2}){2}|(?:\\u[0-9a-f]{4}){2}|(?:&#x?[0-9a-f]+;){2}|(?:\b[01]{8}\b ?){3}/i
 
@@ -233,6 +233,6 @@ const HARMLESS_PHRASE = new RegExp(`(?<![\\p{L}\\p{N}])(?:${alternatives(HARMLES
 
 const PATTERNS: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ...Object.entries(GRAVE).map(([kind, lines]) => [kind, atWordStart(lines)] as const),
-  ['grave in another language', atWordStart(GRAVE_ELSEWHERE)],
+  ['grave in another language', atWordStart(GRAVE_IN_OTHER_LANGUAGES)],
   ['grave in another language', new RegExp(foldText(alternatives(GRAVE_ANYWHERE)), 'u')],
 ]

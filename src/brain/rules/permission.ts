@@ -1,6 +1,6 @@
 import type { Assessment, Reason } from '../../domain/assessment.ts'
 
-/** What a brain thinks of a request. Not to be confident is an answer: then a person is asked. */
+/** A brain's opinion of a request. Zero confidence is an answer too: then a person is asked. */
 export interface PermissionOpinion {
   approve: boolean
   confidence: number
@@ -8,11 +8,11 @@ export interface PermissionOpinion {
 }
 
 /**
- * Git commands that are everyday work on the task's own branch: they look, or they add to the history without taking
- * anything away. The one list of them.
+ * Git commands that are everyday work on the task's own branch: they read, or they add to the history without removing
+ * anything. This is the only list of them.
  */
 export const EVERYDAY_GIT_VERBS = [
-  // look
+  // read
   'status',
   'log',
   'diff',
@@ -61,7 +61,7 @@ export const EVERYDAY_GIT_VERBS = [
   'interpret-trailers',
   'check-ref-format',
   'archive',
-  // add to
+  // add
   'add',
   'stage',
   'commit',
@@ -81,7 +81,7 @@ export const EVERYDAY_GIT_VERBS = [
   'init',
 ] as const
 
-/** Reasons, by code, that are everyday work inside the project. Everything that is not here is left to a person. */
+/** Codes of reasons that are everyday work inside the project. All others are left to a person. */
 const EVERYDAY = new Set<string>([
   ...EVERYDAY_GIT_VERBS.map(verb => `git.${verb}`),
   'git.branch-edit',
@@ -116,8 +116,8 @@ const EVERYDAY = new Set<string>([
 /** The rule brain on permissions: sure about everyday work inside the project, and about nothing else. */
 export function judgePermission(assessment: Pick<Assessment, 'risk' | 'reasons'>): PermissionOpinion {
   if (assessment.risk === 'HIGH') return unsure(assessment.reasons[0])
-  const open = assessment.reasons.find(reason => reason.risk !== 'LOW' && !EVERYDAY.has(reason.code))
-  if (open) return unsure(open)
+  const unusual = assessment.reasons.find(reason => reason.risk !== 'LOW' && !EVERYDAY.has(reason.code))
+  if (unusual) return unsure(unusual)
   const [first] = assessment.reasons
   return {
     approve: true,

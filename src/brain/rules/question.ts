@@ -26,58 +26,58 @@ export const rulesBrain: Brain = {
         ?.replace(/\s+/g, ' ')
         .trim() ?? ''
     if (!last) return noOpinion('rules', 'there is nothing to sum up')
-    return { value: clipped(last), confidence: 0.5, reasoning: 'the last paragraph stands for the whole', by: 'rules' }
+    return { value: clip(last), confidence: 0.5, reasoning: 'the last paragraph stands for the whole', by: 'rules' }
   },
 }
 
 const LONGEST_SUMMARY = 400
 
-function clipped(text: string): string {
+function clip(text: string): string {
   return text.length <= LONGEST_SUMMARY ? text : `${text.slice(0, LONGEST_SUMMARY - 1)}…`
 }
 
 /**
- * The rules on an agent's questions. Each is answered by what the requirements say, else by the project's structure, else by
- * "yes" to going on or to a standard step; all of them or none. What nothing here knows has confidence 0.
+ * The rules for an agent's questions. Each question is answered from the requirements, else from the project's structure, else
+ * with "yes" to going on or to a standard step; all questions or none. Without a matching rule the confidence is 0.
  */
 export function answerByRules(questions: QuestionItem[], context: BrainContext): Opinion<AnswerValue> {
-  const thoughts: RuleAnswer[] = []
+  const answers: RuleAnswer[] = []
   for (const item of questions) {
-    const thought = think(item, context)
-    if (thought === undefined) return noOpinion('rules', `no rule knows "${item.question.slice(0, 120)}"`)
-    const grave = explainGraveAnswer(item, [thought.answer].flat())
+    const found = findAnswer(item, context)
+    if (found === undefined) return noOpinion('rules', `no rule knows "${item.question.slice(0, 120)}"`)
+    const grave = explainGraveAnswer(item, [found.answer].flat())
     if (grave !== undefined) return noOpinion('rules', `${grave}: a person decides`)
-    thoughts.push(thought)
+    answers.push(found)
   }
-  if (thoughts.length === 0) return noOpinion('rules', 'nothing was asked')
+  if (answers.length === 0) return noOpinion('rules', 'nothing was asked')
   return {
-    value: thoughts.map(({ answer }) => answer),
-    confidence: Math.min(...thoughts.map(({ confidence }) => confidence)),
-    reasoning: [...new Set(thoughts.map(({ reasoning }) => reasoning))].join('; '),
+    value: answers.map(({ answer }) => answer),
+    confidence: Math.min(...answers.map(({ confidence }) => confidence)),
+    reasoning: [...new Set(answers.map(({ reasoning }) => reasoning))].join('; '),
     by: 'rules',
   }
 }
 
-function think(item: QuestionItem, context: BrainContext): RuleAnswer | undefined {
+function findAnswer(item: QuestionItem, context: BrainContext): RuleAnswer | undefined {
   if (isOversized(item)) return undefined
   const { requirements, entries = [] } = context
-  const written = requirements && (byRequirements(item, requirements) ?? byProhibition(item, requirements))
-  return written ?? byPlace(item, entries) ?? byYes(item)
+  const required = requirements && (byRequirements(item, requirements) ?? byProhibition(item, requirements))
+  return required ?? byPlace(item, entries) ?? byYes(item)
 }
 
-/** No question that a rule knows is that long, and to compare long texts with long texts takes time. */
+/** No question that a rule knows is that long, and comparing long texts takes time. */
 function isOversized({ question, options }: QuestionItem): boolean {
   return question.length > 2_000 || options.length > 30 || options.some(({ label }) => label.length > 200)
 }
 
-/** Where to save something, from the directories that the project has; only for what has a usual place, and never outside. */
+/** Where to save something, from the project's directories; only for things with a usual place, and never outside. */
 function byPlace(item: QuestionItem, entries: readonly string[]): RuleAnswer | undefined {
   const text = `${item.header} ${item.question}`
   if (!ASKS_WHERE.test(item.question) || findGraveWords(text) !== undefined || item.multiSelect) return undefined
   const names = new Set(entries.map(entry => entry.replace(/\/+$/, '')))
   const kind = KINDS.find(({ about }) => about.test(text))
   const usual = kind?.paths.filter(place => names.has(place)) ?? []
-  const answer = item.options.length === 0 ? folder(usual[0]) : amongOptions(item.options, names, usual)
+  const answer = item.options.length === 0 ? asFolder(usual[0]) : chooseOption(item.options, names, usual)
   if (answer === undefined) return undefined
   return { answer, confidence: 0.7, reasoning: `the project keeps such things in ${usual[0] ?? answer}` }
 }
@@ -102,18 +102,18 @@ const KINDS: readonly { about: RegExp; paths: readonly string[] }[] = [
   },
 ]
 
-function folder(name: string | undefined): string | undefined {
+function asFolder(name: string | undefined): string | undefined {
   return name === undefined ? undefined : `${name}/`
 }
 
-/** The one option inside a directory that is there: of the usual ones the first, else the only one of all. */
-function amongOptions(
+/** The option inside an existing directory: the first usual one, else the only one at all. */
+function chooseOption(
   options: QuestionItem['options'],
   names: ReadonlySet<string>,
   usual: readonly string[],
 ): string | undefined {
   const placed = options.flatMap(({ label, description }) => {
-    const path = pathIn(label) ?? pathIn(description)
+    const path = readPath(label) ?? readPath(description)
     const top = path && topOf(path)
     return top && names.has(top) && findGraveWords(`${label} ${description}`) === undefined ? [{ label, top }] : []
   })
@@ -125,8 +125,8 @@ function amongOptions(
   return placed.length === 1 ? placed[0]?.label : undefined
 }
 
-/** A path inside the project: not absolute, not of the home directory, not upwards, and not hidden. */
-function pathIn(text: string): string | undefined {
+/** A path inside the project: not absolute, not in the home directory, not upwards, and not hidden. */
+function readPath(text: string): string | undefined {
   const path = /(?:^|[\s`'"(])(\.\/)?((?:[\w@-][\w.@-]*\/)+[\w.@*-]*|[\w@-]+$)/.exec(text.trim())?.[2]
   return path === undefined || /(^|\/)\.\.?(\/|$)/.test(text) || /[~\\]|(^|\s)\//.test(text) ? undefined : path
 }

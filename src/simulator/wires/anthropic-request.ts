@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Dialogue, DialogueEntry } from './wire.ts'
 
-/** What of a Messages request matters here; everything else the agent sends is let through unread. */
+/** The parts of a Messages request that matter here; everything else that the agent sends is ignored. */
 const Block = z.looseObject({ type: z.string() })
 const Content = z.union([z.string(), z.array(Block)])
 export const MessagesRequest = z.looseObject({
@@ -15,7 +15,7 @@ export const MessagesRequest = z.looseObject({
 export type MessagesRequest = z.infer<typeof MessagesRequest>
 type Block = z.infer<typeof Block>
 
-/** Reads a request as a dialogue. The agent's reminders are no part of what the person said. */
+/** Reads a request as a dialogue. The agent's reminders are not part of the person's prompts. */
 export function readDialogue(request: MessagesRequest): Dialogue {
   const system = textOf(request.system ?? '')
   return {
@@ -23,24 +23,24 @@ export function readDialogue(request: MessagesRequest): Dialogue {
     system,
     model: request.model,
     tools: (request.tools ?? []).flatMap(tool => tool.name ?? []),
-    cwd: cwdIn([system, ...request.messages.map(message => textOf(message.content))]),
+    cwd: findCwd([system, ...request.messages.map(message => textOf(message.content))]),
   }
 }
 
 function entriesOf(request: MessagesRequest): DialogueEntry[] {
   const entries: DialogueEntry[] = []
-  let before = ''
+  let previousRole = ''
   for (const { role, content } of request.messages) {
     // An answer cut into several assistant messages is still one answer.
-    if (role === 'assistant' && before !== 'assistant') entries.push(replyOrFiller(textOf(content)))
+    if (role === 'assistant' && previousRole !== 'assistant') entries.push(replyOrFiller(textOf(content)))
     if (role === 'user') entries.push(...userEntries(content))
     if (role === 'system') entries.push({ kind: 'note', text: textOf(content) })
-    before = role
+    previousRole = role
   }
   return entries
 }
 
-/** What Claude Code itself puts where an answer should stand, when a turn was cut off before there was one. */
+/** The text that Claude Code puts in place of an answer when a turn was cut off before there was one. */
 const FILLER = 'No response requested.'
 
 function replyOrFiller(text: string): DialogueEntry {
@@ -72,7 +72,7 @@ function remindersOf(text: string): string {
   return (text.match(REMINDER) ?? []).join('\n')
 }
 
-/** All the words of a block, however deep: text, thinking, tool input, what a tool gave back. */
+/** All the text of a block, however deep: text, thinking, tool input, tool result. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (Array.isArray(content)) return content.map(textOf).filter(Boolean).join('\n')
@@ -84,10 +84,10 @@ function textOf(content: unknown): string {
   return ''
 }
 
-function cwdIn(texts: string[]): string {
+function findCwd(texts: string[]): string {
   for (const text of texts) {
-    const found = /[Ww]orking directory: (\/[^\n]*)/.exec(text)
-    if (found?.[1]) return found[1].trim()
+    const match = /[Ww]orking directory: (\/[^\n]*)/.exec(text)
+    if (match?.[1]) return match[1].trim()
   }
   return ''
 }

@@ -14,7 +14,7 @@ import {
   type WireRequest,
 } from './wire.ts'
 
-/** An error in Anthropic's own words where a client reads them. */
+/** An error in Anthropic's own format, with its own texts where clients read them. */
 function anthropicFailure(fault: ErrorFault, { model, now }: { model: string; now: number }): WireError {
   switch (fault.kind) {
     case 'limit': {
@@ -61,7 +61,7 @@ function anthropicFailure(fault: ErrorFault, { model, now }: { model: string; no
 const CREDIT =
   'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.'
 
-/** Anthropic's form of an error. */
+/** Anthropic's error format. */
 function errorBody(type = 'api_error', message = ''): { type: string; error: { type: string; message: string } } {
   return { type: 'error', error: { type, message } }
 }
@@ -117,8 +117,8 @@ function read(body: unknown): WireRequest | { problem: string } {
   }
 }
 
-function messageOf({ turn, asked, bytes }: WireAnswer) {
-  return messageFor(turn, asked.dialogue.model, bytes)
+function messageOf({ turn, request, bytes }: WireAnswer) {
+  return messageFor(turn, request.dialogue.model, bytes)
 }
 
 type ContentBlock =
@@ -137,7 +137,7 @@ interface AnthropicMessage {
   usage: Record<string, number>
 }
 
-/** The whole answer that a turn gives; ids are new every time, because tools that count usage take a repeated id for a repeated line. */
+/** The complete answer of a turn. Ids are new every time, because tools that count usage take a repeated id for a repeated line. */
 export function messageFor(turn: ScriptedTurn, model: string, requestBytes: number): AnthropicMessage {
   const content = blocksOf(turn)
   return {
@@ -177,13 +177,13 @@ export interface StreamEvent {
   [key: string]: unknown
 }
 
-/** The events in which an answer arrives, in order. */
+/** The stream events of an answer, in order. */
 export function* streamEvents(message: AnthropicMessage): Generator<StreamEvent> {
   const { output_tokens, ...input } = message.usage
   const opening = { ...message, content: [], stop_reason: null, usage: { ...input, output_tokens: 1 } }
   yield { type: 'message_start', message: opening }
   for (const [index, block] of message.content.entries()) {
-    yield { type: 'content_block_start', index, content_block: emptied(block) }
+    yield { type: 'content_block_start', index, content_block: withoutContent(block) }
     for (const delta of deltasOf(block)) yield { type: 'content_block_delta', index, delta }
     yield { type: 'content_block_stop', index }
   }
@@ -192,12 +192,12 @@ export function* streamEvents(message: AnthropicMessage): Generator<StreamEvent>
   yield { type: 'message_stop' }
 }
 
-/** One event as it goes over the wire. */
+/** Encodes one event. */
 export function encodeEvent(event: StreamEvent): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-function emptied(block: ContentBlock): ContentBlock {
+function withoutContent(block: ContentBlock): ContentBlock {
   if (block.type === 'text') return { ...block, text: '' }
   if (block.type === 'thinking') return { ...block, thinking: '', signature: '' }
   return { ...block, input: {} }
@@ -217,7 +217,7 @@ function* deltasOf(block: ContentBlock): Generator<{ type: string; [key: string]
 const PREFIX = 'anthropic-ratelimit-unified'
 const SHORT = { five_hour: '5h', seven_day: '7d' } as const
 
-/** The headers in which a subscription learns how much of its windows is used. */
+/** The headers that report how much of a subscription's windows is used. */
 function rateLimitHeaders(limits: RateLimits, now: number): Record<string, string> {
   const headers: Record<string, string> = {
     [`${PREFIX}-status`]: limits.status,

@@ -28,12 +28,12 @@ function* streamedAnswer(answer: WireAnswer): Generator<StreamPiece> {
   const id = newId('resp')
   for (const part of partsOf(answer)) {
     const parts = 'text' in part ? [...textPieces(part.text)].map(text => ({ ...part, text })) : [part]
-    for (const one of parts) yield { text: encode(chunk(answer, [one], { isLast: false, id })), isDelta: true }
+    for (const piece of parts) yield { text: encode(chunk(answer, [piece], { isLast: false, id })), isDelta: true }
   }
   yield { text: encode(chunk(answer, [{ text: '' }], { isLast: true, id })), isDelta: false }
 }
 
-/** One event as it goes over the wire. */
+/** Encodes one event. */
 function encode(body: unknown): string {
   return `data: ${JSON.stringify(body)}\r\n\r\n`
 }
@@ -47,7 +47,7 @@ function chunk(answer: WireAnswer, parts: AnswerPart[], { isLast, id }: { isLast
   return {
     candidates: [candidate],
     usageMetadata: usageOf(answer),
-    modelVersion: answer.asked.dialogue.model,
+    modelVersion: answer.request.dialogue.model,
     responseId: id,
   }
 }
@@ -86,7 +86,7 @@ function usageOf(answer: WireAnswer) {
 
 const DETAIL = 'type.googleapis.com/google.rpc'
 
-/** An error in Google's own form. The details are what Gemini CLI reads to tell a pause from an end. */
+/** An error in Google's own format. Gemini CLI reads the details to tell a temporary limit from a final one. */
 function geminiFailure(fault: ErrorFault, { model, now }: { model: string; now: number }): WireError {
   switch (fault.kind) {
     case 'limit': {
@@ -94,7 +94,7 @@ function geminiFailure(fault: ErrorFault, { model, now }: { model: string; now: 
       const seconds = Math.max(1, Math.ceil((resetMs - now) / 1000))
       const message =
         fault.message ??
-        `You have exhausted your capacity on this model. Your quota will reset after ${inWords(seconds)}.`
+        `You have exhausted your capacity on this model. Your quota will reset after ${formatDuration(seconds)}.`
       return failure(429, message, [
         info('QUOTA_EXHAUSTED', 'cloudcode-pa.googleapis.com', { model, quotaResetDelay: `${seconds}s` }),
         retryIn(seconds),
@@ -149,7 +149,7 @@ const STATUS: Record<number, string> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** Google's form of an error. */
+/** Google's error format. */
 function googleError(code: number, message: string, details: unknown[] = []) {
   return { error: { code, message, status: STATUS[code] ?? 'UNKNOWN', ...(details.length > 0 && { details }) } }
 }
@@ -172,7 +172,7 @@ function quota(quotaId: string) {
 }
 
 /** `2h3m4s`, as Google writes it. */
-function inWords(seconds: number): string {
+function formatDuration(seconds: number): string {
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60]
   return `${hours ? `${hours}h` : ''}${hours || minutes ? `${minutes}m` : ''}${rest}s`
 }
@@ -186,9 +186,9 @@ const Part = z.looseObject({
 type Part = z.infer<typeof Part>
 const Content = z.looseObject({ role: z.string().optional(), parts: z.array(Part).default([]) })
 
-/** What of a request matters here; everything else the agent sends is let through unread. */
+/** The parts of a request that matter here; everything else that the agent sends is ignored. */
 const GenerateContentRequest = z.looseObject({
-  contents: z.union([Content.transform(one => [one]), z.array(Content).min(1)]),
+  contents: z.union([Content.transform(content => [content]), z.array(Content).min(1)]),
   systemInstruction: Content.optional(),
   tools: z
     .array(z.looseObject({ functionDeclarations: z.array(z.looseObject({ name: z.string() })).optional() }))
@@ -204,15 +204,15 @@ function readGemini(body: unknown, { model = '', stream = false }: Route): WireR
   }
   const { contents, systemInstruction, tools = [] } = parsed.data
   const system = (systemInstruction?.parts ?? []).map(textOf).join('\n')
-  const names = tools.flatMap(tool => (tool.functionDeclarations ?? []).map(one => one.name))
+  const names = tools.flatMap(tool => (tool.functionDeclarations ?? []).map(({ name }) => name))
   const dialogue: Dialogue = {
     entries: contents.flatMap(({ role, parts }) => entriesOf(role, parts)),
     system,
     model,
     tools: names,
-    cwd: cwdIn([system, ...contents.flatMap(({ parts }) => parts.map(textOf))]),
+    cwd: findCwd([system, ...contents.flatMap(({ parts }) => parts.map(textOf))]),
   }
-  const messages = contents.map(({ role = 'user', parts }) => ({ role, content: parts.map(typed) }))
+  const messages = contents.map(({ role = 'user', parts }) => ({ role, content: parts.map(withType) }))
   return { dialogue, stream, session: '', body: { system, messages, tools: names }, freeform: [] }
 }
 
@@ -226,34 +226,34 @@ function entriesOf(role: string | undefined, parts: Part[]): DialogueEntry[] {
   })
 }
 
-/** What Gemini CLI itself puts before and between what the person says. */
+/** Texts that Gemini CLI itself adds before and between the person's prompts. */
 const NOTE = /^(<session_context>|<hook_context>|<state_snapshot>|This is the Gemini CLI\. We are setting up)/
 
 function isNote(text: string): boolean {
   return NOTE.test(text)
 }
 
-/** Gemini CLI tells a failure under `error`, a denial included; that a command failed it only says in the text. */
+/** Gemini CLI reports failures and denials under `error`; a failed command it only reports in the text. */
 function resultOf(response: unknown): DialogueEntry {
-  const text = wordsOf(response)
+  const text = flattenText(response)
   const isError = typeof response === 'object' && response !== null && 'error' in response
   return { kind: 'tool_result', text, failed: isError || /(^|\n)Exit Code: (?!0\b)\d+/.test(text) }
 }
 
-function wordsOf(value: unknown): string {
+function flattenText(value: unknown): string {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('\n')
+  if (Array.isArray(value)) return value.map(flattenText).filter(Boolean).join('\n')
   if (typeof value !== 'object' || value === null) return value === undefined || value === null ? '' : String(value)
-  return Object.values(value).map(wordsOf).filter(Boolean).join('\n')
+  return Object.values(value).map(flattenText).filter(Boolean).join('\n')
 }
 
 function textOf(part: Part): string {
   if (part.text !== undefined) return part.text
   if (part.functionCall) return `${part.functionCall.name} ${JSON.stringify(part.functionCall.args ?? {})}`
-  return part.functionResponse ? wordsOf(part.functionResponse.response) : ''
+  return part.functionResponse ? flattenText(part.functionResponse.response) : ''
 }
 
-function typed(part: Part): { type: string; [key: string]: unknown } {
+function withType(part: Part): { type: string; [key: string]: unknown } {
   return { type: Object.keys(part).find(key => key !== 'thought') ?? 'text', ...part }
 }
 
@@ -262,11 +262,11 @@ const CWD = [
   /working in the (?:following )?director(?:y|ies):?\s*(?:\n\s*- )?(\/[^\n]*)/,
 ]
 
-function cwdIn(texts: string[]): string {
+function findCwd(texts: string[]): string {
   for (const text of texts)
     for (const form of CWD) {
-      const found = form.exec(text)?.[1]
-      if (found) return found.trim()
+      const cwd = form.exec(text)?.[1]
+      if (cwd) return cwd.trim()
     }
   return ''
 }
@@ -288,7 +288,7 @@ export const geminiWire: Wire = {
   pieces: streamedAnswer,
   whole: wholeAnswer,
   count: tokens => ({ totalTokens: tokens }),
-  // Google tells nobody how much is left.
+  // Google reports no usage of windows.
   windows: () => ({}),
   failure: geminiFailure,
   refusal: (status, message) => googleError(status, message),

@@ -17,7 +17,7 @@ const Tool = z.looseObject({
   tools: z.array(Named).optional().catch(undefined),
 })
 
-/** What of a request matters here; everything else the agent sends is let through unread. */
+/** The parts of a request that matter here; everything else that the agent sends is ignored. */
 const ResponsesRequest = z.looseObject({
   model: z.string(),
   stream: z.boolean().nullish(),
@@ -41,7 +41,7 @@ export function readResponses(body: unknown): WireRequest | { problem: string } 
   const named = (tools ?? []).flatMap(tool => (tool.name === undefined ? [] : [{ ...tool, name: tool.name }]))
   const names = named.map(tool => tool.name)
   const system = [instructions ?? '', ...input.filter(isSystem).map(textOf)].filter(Boolean).join('\n')
-  const dialogue: Dialogue = { entries: entriesOf(input), system, model, tools: names, cwd: cwdIn(input.map(textOf)) }
+  const dialogue: Dialogue = { entries: entriesOf(input), system, model, tools: names, cwd: findCwd(input.map(textOf)) }
   return {
     dialogue,
     stream: stream ?? false,
@@ -52,11 +52,11 @@ export function readResponses(body: unknown): WireRequest | { problem: string } 
       tools: names,
     },
     freeform: named.filter(tool => tool.type === 'custom').map(tool => tool.name),
-    namespaced: Object.fromEntries(named.filter(tool => tool.type === 'namespace').flatMap(insideOf)),
+    namespaced: Object.fromEntries(named.filter(tool => tool.type === 'namespace').flatMap(namespacedTools)),
   }
 }
 
-function insideOf({ name: namespace, tools = [] }: { name: string; tools?: { name: string }[] | undefined }) {
+function namespacedTools({ name: namespace, tools = [] }: { name: string; tools?: { name: string }[] | undefined }) {
   const server = namespace.replace(/^mcp__/, '').replace(/__$/, '')
   return tools.map(({ name }) => [`mcp__${server}__${name}`, { namespace, name }] as const)
 }
@@ -66,12 +66,12 @@ function entriesOf(input: Item[]): DialogueEntry[] {
   let last: Item | undefined
   for (const item of input) {
     if (isReply(item)) {
-      // An answer is several items; they stand together, or their calls carry the same answer's name.
-      const isSame = last && (input[input.indexOf(item) - 1] === last || sameAnswer(last.call_id, item.call_id))
+      // An answer is several items: they are adjacent, or their calls carry the id of the same answer.
+      const isSame = last && (input[input.indexOf(item) - 1] === last || isSameAnswer(last.call_id, item.call_id))
       if (!isSame) entries.push({ kind: 'reply', text: textOf(item) })
       else extend(entries, textOf(item))
       last = item
-    } else entries.push(...saidIn(item))
+    } else entries.push(...inputEntries(item))
   }
   return entries
 }
@@ -90,9 +90,9 @@ function isSystem({ type, role }: Item): boolean {
   return type === 'message' && (role === 'developer' || role === 'system')
 }
 
-function saidIn(item: Item): DialogueEntry[] {
+function inputEntries(item: Item): DialogueEntry[] {
   if (item.type.endsWith('_call_output')) {
-    const text = wordsOf(item.output)
+    const text = flattenText(item.output)
     return [{ kind: 'tool_result', text, failed: hasFailed(text) }]
   }
   if (item.type !== 'message') return []
@@ -103,11 +103,11 @@ function saidIn(item: Item): DialogueEntry[] {
   })
 }
 
-/** What Codex itself puts before and between what the person says. */
+/** Texts that Codex itself adds before and between the person's prompts. */
 const NOTE =
   /^(<(environment_context|user_instructions|user_shell_command|turn_aborted|permissions|skills?|apps_instructions|subagent_notification)[\s>_]|# AGENTS\.md instructions)/
 
-/** The wire has no word for a failure: Codex writes the exit code, or why it did not run, into the text. */
+/** The API has no field for a failure: Codex writes the exit code, or why a call did not run, into the text. */
 const FAILED =
   /(^|\n)(Process exited with code (?!0\b)\d+|Exit code: (?!0\b)\d+|exec_command failed|apply_patch verification failed|patch rejected|rejected by user|aborted|unsupported call)|"exit_code":\s*(?!0\b)\d+/
 
@@ -123,34 +123,34 @@ function partsOf({ content }: Item): string[] {
 function textOf(item: Item): string {
   if (item.type === 'function_call') return `${String(item['name'])} ${String(item['arguments'] ?? '{}')}`
   if (item.type === 'custom_tool_call') return `${String(item['name'])} ${String(item['input'] ?? '')}`
-  if (item.type === 'reasoning') return wordsOf(item['summary'])
-  if (item.type.endsWith('_call_output')) return wordsOf(item.output)
+  if (item.type === 'reasoning') return flattenText(item['summary'])
+  if (item.type.endsWith('_call_output')) return flattenText(item.output)
   return partsOf(item).join('\n')
 }
 
-function wordsOf(value: unknown): string {
+function flattenText(value: unknown): string {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join('\n')
+  if (Array.isArray(value)) return value.map(flattenText).filter(Boolean).join('\n')
   if (typeof value !== 'object' || value === null) return ''
   const { text, content, output } = value as Record<string, unknown>
-  return wordsOf(text ?? content ?? output ?? JSON.stringify(value))
+  return flattenText(text ?? content ?? output ?? JSON.stringify(value))
 }
 
-function cwdIn(texts: string[]): string {
+function findCwd(texts: string[]): string {
   for (const text of texts) {
-    const found = /<cwd>(\/[^<]*)<\/cwd>/.exec(text)?.[1]
-    if (found) return found.trim()
+    const cwd = /<cwd>(\/[^<]*)<\/cwd>/.exec(text)?.[1]
+    if (cwd) return cwd.trim()
   }
   return ''
 }
 
-/** The id of a call tells of which answer it is: agents may put what a call gave back between two calls of one answer. */
+/** The id of a call contains its answer's id: agents may put the result of a call between two calls of one answer. */
 export function callId(answerId: string, at: number): string {
   return `call_${answerId}_${at}`
 }
 
 /** Whether two calls were made by one answer. */
-function sameAnswer(first: string | undefined, second: string | undefined): boolean {
+function isSameAnswer(first: string | undefined, second: string | undefined): boolean {
   const answer = answerOf(first)
   return answer !== undefined && answer === answerOf(second)
 }

@@ -23,7 +23,7 @@ interface Item {
 function wholeAnswer(answer: WireAnswer) {
   const id = newId('resp')
   const output = itemsOf(answer, id)
-  return { ...shell(answer, id), ...ending(answer, output), output }
+  return { ...envelope(answer, id), ...ending(answer, output), output }
 }
 
 /** The answer as a stream of numbered events. */
@@ -35,24 +35,24 @@ function* streamedAnswer(answer: WireAnswer): Generator<StreamPiece> {
     text: encode({ type, sequence_number: number++, ...more }),
     isDelta,
   })
-  yield event('response.created', { response: { ...shell(answer, id), status: 'in_progress', output: [] } })
+  yield event('response.created', { response: { ...envelope(answer, id), status: 'in_progress', output: [] } })
   for (const [output_index, item] of output.entries()) {
     const at = { output_index, item_id: item.id }
-    yield event('response.output_item.added', { output_index, item: emptied(item) })
+    yield event('response.output_item.added', { output_index, item: withoutContent(item) })
     for (const { type, ...more } of partsOf(item)) yield event(type, { ...at, ...more }, type.endsWith('.delta'))
     yield event('response.output_item.done', { output_index, item })
   }
   const end = ending(answer, output)
-  yield event(`response.${end.status}`, { response: { ...shell(answer, id), ...end, output } })
+  yield event(`response.${end.status}`, { response: { ...envelope(answer, id), ...end, output } })
 }
 
-/** One event as it goes over the wire. */
+/** Encodes one event. */
 function encode(event: { type: string; [key: string]: unknown }): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
-function shell({ asked }: WireAnswer, id: string) {
-  return { id, object: 'response', created_at: 0, model: asked.dialogue.model, error: null }
+function envelope({ request }: WireAnswer, id: string) {
+  return { id, object: 'response', created_at: 0, model: request.dialogue.model, error: null }
 }
 
 const CUT: Record<string, string> = {
@@ -70,17 +70,17 @@ function ending(answer: WireAnswer, output: Item[]) {
   }
 }
 
-function itemsOf({ turn, asked }: WireAnswer, id: string): Item[] {
+function itemsOf({ turn, request }: WireAnswer, id: string): Item[] {
   const summary = turn.thinking ? [{ type: 'summary_text', text: turn.thinking }] : []
   return [
     ...(turn.thinking ? [{ type: 'reasoning', id: newId('rs'), summary }] : []),
     ...(turn.text ? [message(turn.text)] : []),
     ...(turn.tools ?? []).map(({ name, input }, at): Item => {
       const call = { id: newId('call'), call_id: callId(id, at), name, status: 'completed' }
-      // A tool that takes free text gets the one text that its input holds.
-      if (asked.freeform.includes(name))
+      // A tool that takes free text gets the only text of its input.
+      if (request.freeform.includes(name))
         return { type: 'custom_tool_call', ...call, input: String(Object.values(input)[0] ?? '') }
-      return { type: 'function_call', ...call, ...asked.namespaced?.[name], arguments: JSON.stringify(input) }
+      return { type: 'function_call', ...call, ...request.namespaced?.[name], arguments: JSON.stringify(input) }
     }),
   ]
 }
@@ -90,7 +90,7 @@ function message(text: string): Item {
   return { type: 'message', id: newId('msg'), role: 'assistant', status: 'completed', content }
 }
 
-function emptied(item: Item): Item {
+function withoutContent(item: Item): Item {
   if (item.type === 'message') return { ...item, status: 'in_progress', content: [] }
   if (item.type === 'reasoning') return { ...item, summary: [] }
   return { ...item, status: 'in_progress', ...(item.type === 'function_call' ? { arguments: '' } : { input: '' }) }
@@ -123,17 +123,17 @@ function usageOf({ turn, bytes }: WireAnswer, output: Item[]) {
   const { usage = {} } = turn
   const cached = usage.cache_read_input_tokens ?? 0
   const input = (usage.input_tokens ?? tokensIn(bytes)) + cached + (usage.cache_creation_input_tokens ?? 0)
-  const given = usage.output_tokens ?? tokensIn(JSON.stringify(output).length)
+  const outputTokens = usage.output_tokens ?? tokensIn(JSON.stringify(output).length)
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: cached },
-    output_tokens: given,
+    output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: 0 },
-    total_tokens: input + given,
+    total_tokens: input + outputTokens,
   }
 }
 
-/** An error in OpenAI's own form. Codex reads `type` and `code`, and of a used-up allowance when it comes back. */
+/** An error in OpenAI's own format. Codex reads `type` and `code`, and the reset time of a used-up allowance. */
 function responsesFailure(fault: ErrorFault, { model, now }: { model: string; now: number }): WireError {
   switch (fault.kind) {
     case 'limit': {
@@ -200,7 +200,7 @@ function responsesFailure(fault: ErrorFault, { model, now }: { model: string; no
 
 const INVALID = { type: 'invalid_request_error' }
 
-/** OpenAI's form of an error. */
+/** OpenAI's error format. */
 function openaiError(error: { type: string; message: string; [key: string]: unknown }) {
   return { error: { param: null, code: null, ...error } }
 }
@@ -212,7 +212,7 @@ function failure(status: number, error: { type: string; message: string; [key: s
 const WINDOWS = { five_hour: { place: 'primary', minutes: 300 }, seven_day: { place: 'secondary', minutes: 10_080 } }
 type Name = keyof typeof WINDOWS
 
-/** The headers in which Codex learns how much of its windows is used. */
+/** The headers that tell Codex how much of its windows is used. */
 function usageHeaders(limits: RateLimits, now: number): Record<string, string> {
   const names: Name[] = ['five_hour', 'seven_day']
   const headers = names.map(name => {

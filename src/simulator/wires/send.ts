@@ -7,17 +7,17 @@ export interface SendOptions {
   response: ServerResponse
   headers: Record<string, string>
   latency: { first_ms: number; delta_ms: number }
-  /** Aborts when the client leaves or the server closes: no wait outlives either. */
+  /** Aborts when the client disconnects or the server closes, so that no wait outlives them. */
   signal: AbortSignal
   flaw?: StreamFlaw | undefined
 }
 
-/** Sends an answer as a stream of events, whole or with a flaw. */
+/** Sends an answer as a stream of events, complete or with a flaw. */
 export async function sendStream(answer: WireAnswer, sending: SendOptions): Promise<void> {
   const { wire, response, headers, latency, signal, flaw } = sending
   await pause(latency.first_ms, signal)
   if (flaw?.flaw === 'reset') return reset(response)
-  if (flaw?.flaw === 'stall' && flaw.after === 0) return until(signal)
+  if (flaw?.flaw === 'stall' && flaw.after === 0) return waitForAbort(signal)
   response.writeHead(200, {
     ...headers,
     'content-type': 'text/event-stream; charset=utf-8',
@@ -25,25 +25,25 @@ export async function sendStream(answer: WireAnswer, sending: SendOptions): Prom
   })
   let sent = 0
   for (const piece of wire.pieces(answer)) {
-    if (flaw && sent >= flaw.after) return spoil(sending, flaw)
+    if (flaw && sent >= flaw.after) return sendFlaw(sending, flaw)
     response.write(piece.text)
     sent++
     if (piece.isDelta) await pause(latency.delta_ms, signal)
   }
-  if (flaw) return spoil(sending, flaw)
+  if (flaw) return sendFlaw(sending, flaw)
   response.end()
 }
 
-/** Sends an answer as one JSON body, whole or with a flaw. */
+/** Sends an answer as one JSON body, complete or with a flaw. */
 export async function sendWhole(answer: WireAnswer, sending: SendOptions): Promise<void> {
   const { wire, response, headers, latency, signal, flaw } = sending
   await pause(latency.first_ms, signal)
   const whole = wire.whole(answer)
   if (!flaw) return sendJson(response, { status: 200, headers, body: whole })
   if (flaw.flaw === 'reset') return reset(response)
-  if (flaw.flaw === 'stall') return until(signal)
+  if (flaw.flaw === 'stall') return waitForAbort(signal)
   if (flaw.flaw === 'error') {
-    const { model } = answer.asked.dialogue
+    const { model } = answer.request.dialogue
     const { status, body } = wire.failure({ kind: 'overloaded', message: flaw.message }, { model, now: 0 })
     return sendJson(response, { status, headers, body })
   }
@@ -63,10 +63,10 @@ export function sendJson(
   response.end(JSON.stringify(body))
 }
 
-async function spoil({ wire, response, signal }: SendOptions, flaw: StreamFlaw): Promise<void> {
+async function sendFlaw({ wire, response, signal }: SendOptions, flaw: StreamFlaw): Promise<void> {
   switch (flaw.flaw) {
     case 'stall':
-      return until(signal)
+      return waitForAbort(signal)
     case 'malformed':
       response.end(wire.broken)
       return
@@ -75,7 +75,7 @@ async function spoil({ wire, response, signal }: SendOptions, flaw: StreamFlaw):
       return
     case 'cut':
     case 'reset':
-      // The events before must have left before the socket is torn down, or the cut would come too early.
+      // The earlier events must be sent before the socket is destroyed, or the cut would come too early.
       response.write('', () => response.destroy())
   }
 }
@@ -84,8 +84,8 @@ function reset(response: ServerResponse): void {
   response.socket?.resetAndDestroy()
 }
 
-/** Resolves when the client has left or the server closes. */
-function until(signal: AbortSignal): Promise<void> {
+/** Resolves when the client disconnects or the server closes. */
+function waitForAbort(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   return new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

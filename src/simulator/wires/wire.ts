@@ -5,7 +5,7 @@ import type { RateLimits, ScriptedTurn } from '../scenario.ts'
 
 export type WireName = 'anthropic' | 'gemini' | 'responses'
 
-/** What a path asks for. Some vendors name the model, and whether a stream is wanted, in it. */
+/** What a path requests. Some vendors put the model, and whether a stream is wanted, into the path. */
 export interface Route {
   asks: 'answer' | 'count'
   model?: string | undefined
@@ -16,13 +16,13 @@ export interface Route {
 export interface WireRequest {
   dialogue: Dialogue
   stream: boolean
-  /** The client's own name for the conversation, where it gives one. */
+  /** The client's own name for the conversation, if it gives one. */
   session: string
-  /** For the log, in the form of one message after the other. */
+  /** For the log, as a list of messages. */
   body: LoggedBody
-  /** Tools that take one text in place of named values. */
+  /** Tools that take one text instead of named values. */
   freeform: string[]
-  /** Tools that are called by two names, the first that of their server; found under `mcp__server__tool`. */
+  /** Tools that are called by two names, the first of which is their server's; keyed by `mcp__server__tool`. */
   namespaced?: Record<string, { namespace: string; name: string }> | undefined
 }
 
@@ -32,18 +32,18 @@ export interface LoggedBody {
   tools: string[]
 }
 
-/** An answer that is to be given. */
+/** An answer to be given. */
 export interface WireAnswer {
   turn: ScriptedTurn
-  asked: WireRequest
+  request: WireRequest
   /** The size of the request, from which tokens are estimated. */
   bytes: number
 }
 
-/** One event of a stream as it goes over the wire. */
+/** One encoded event of a stream. */
 export interface StreamPiece {
   text: string
-  /** A part of what the model says, as opposed to what frames it. */
+  /** A part of the model's output, as opposed to a framing event. */
   isDelta: boolean
 }
 
@@ -53,45 +53,45 @@ export interface WireError {
   body: unknown
 }
 
-/** What goes wrong by an error in place of an answer, as opposed to one that breaks off. */
+/** Faults that are an error instead of an answer, as opposed to an answer that breaks off. */
 export type ErrorFault = Exclude<
   Fault,
   { kind: 'refusal' | 'reset' | 'stall' | 'cut_stream' | 'malformed_event' | 'error_event' }
 >
 
-/** One vendor's way to ask a model and to be answered. */
+/** One vendor's API format for requests and answers. */
 export interface Wire {
   readonly name: WireName
-  /** In which header the answer's id stands. */
+  /** The header with the answer's id. */
   readonly idHeader: string
-  /** What is served, in words. */
+  /** A description of the served paths. */
   readonly serves: string
-  /** Undefined: this is no path of the vendor's. */
+  /** Undefined if this is not a path of the vendor. */
   route(method: string, path: string): Route | undefined
-  /** Reads a body; a text says what is wrong with it. */
+  /** Reads a request body. */
   read(body: unknown, route: Route): WireRequest | { problem: string }
   pieces(answer: WireAnswer): Iterable<StreamPiece>
   whole(answer: WireAnswer): unknown
   count(tokens: number): unknown
-  /** The headers in which an account learns how much of its windows is used. */
+  /** The headers that report how much of an account's windows is used. */
   windows(limits: RateLimits, now: number): Record<string, string>
   failure(fault: ErrorFault, about: { model: string; now: number }): WireError
-  /** A refusal of our own, in the vendor's form. */
+  /** A refusal of our own, in the vendor's format. */
   refusal(status: number, message: string, type?: string): unknown
-  /** An event that is not whole. */
+  /** An incomplete event. */
   readonly broken: string
   /** An error in the middle of a stream. */
   errorEvent(type: string, message: string): string
 }
 
-/** The conversation so far, flat and in order. `reply` is one answer of the model, `note` what the harness slipped in. */
+/** The conversation so far, flat and in order. `reply` is one answer of the model, `note` is text that the agent program added. */
 export type DialogueEntry =
   | { kind: 'prompt'; text: string }
   | { kind: 'tool_result'; text: string; failed: boolean }
   | { kind: 'reply'; text: string }
   | { kind: 'note'; text: string }
 
-/** What a request of any vendor tells of the conversation that it belongs to. */
+/** The conversation of a request, whatever the vendor. */
 export interface Dialogue {
   entries: DialogueEntry[]
   system: string
@@ -100,12 +100,12 @@ export interface Dialogue {
   cwd: string
 }
 
-/** The first thing the person said: what a conversation is known by. */
+/** The person's first prompt, by which a conversation is recognized. */
 export function firstPrompt(dialogue: Dialogue): string {
   return dialogue.entries.find(entry => entry.kind === 'prompt')?.text ?? ''
 }
 
-/** An answer that breaks off, and after how many events. */
+/** An answer that breaks off after a number of events. */
 export interface StreamFlaw {
   shows: 'flaw'
   flaw: 'reset' | 'stall' | 'cut' | 'malformed' | 'error'
@@ -114,10 +114,10 @@ export interface StreamFlaw {
   message?: string
 }
 
-/** How a fault shows: an error instead of the answer, a flaw in the middle of it, or an answer with nothing in it. */
+/** How a fault shows: an error instead of the answer, a flaw in the middle of it, or an empty answer. */
 export type FaultReply = { shows: 'error'; fault: ErrorFault } | { shows: 'nothing'; stop_reason: string } | StreamFlaw
 
-/** How a fault shows, whatever the wire. */
+/** The reply for a fault, whatever the wire. */
 export function replyToFault(fault: Fault): FaultReply {
   switch (fault.kind) {
     case 'limit':
@@ -150,21 +150,21 @@ export function replyToFault(fault: Fault): FaultReply {
   }
 }
 
-/** A fresh id in a vendor's form, unique across processes. */
+/** A new id in a vendor's format, unique across processes. */
 export function newId(prefix: 'msg' | 'req' | 'toolu' | 'resp' | 'call' | 'rs'): string {
   return `${prefix}_sim_${randomUUID().replaceAll('-', '')}`
 }
 
-/** A rough count for when the scenario names none: about four bytes to a token. */
+/** A rough count for when the scenario gives none: about four bytes per token. */
 export function tokensIn(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / 4))
 }
 
-/** Short enough that a sentence arrives in pieces; a long text comes in larger ones, so that a big file is not 20,000 events. */
+/** Short enough that a sentence arrives in pieces; a long text comes in larger pieces, so that a big file is not 20,000 events. */
 const PIECE = 48
 const MAX_PIECES = 200
 
-/** The pieces in which a text arrives: cut between characters, never inside one. */
+/** The pieces of a streamed text, cut between characters and never inside one. */
 export function* textPieces(text: string): Generator<string> {
   const size = Math.max(PIECE, Math.ceil(text.length / MAX_PIECES))
   let piece = ''

@@ -37,7 +37,7 @@ test('a field with choices is a question with options, and the answer goes back 
 
 test('several fields are several questions, each by its own words', () => {
   const many = form({
-    deps: { type: 'array', description: 'Which parts?', items: { anyOf: CHOICES } },
+    parts: { type: 'array', description: 'Which parts?', items: { anyOf: CHOICES } },
     sure: { type: 'boolean', title: 'Sure?' },
     count: { type: 'integer', title: 'How many?' },
     name: { type: 'string', title: 'What name?' },
@@ -63,7 +63,7 @@ test('several fields are several questions, each by its own words', () => {
   }
   assert.deepEqual(fillForm(many, fields, { answers, by: 'test' }), {
     action: 'accept',
-    content: { deps: ['a', 'b'], sure: false, count: 3, name: 'Eve', size: 'l' },
+    content: { parts: ['a', 'b'], sure: false, count: 3, name: 'Eve', size: 'l' },
   })
 })
 

@@ -23,7 +23,7 @@ const SIGNAL = new AbortController().signal
 function project(t: Parameters<typeof tempDir>[0]) {
   const [root, outside] = [tempDir(t, 'pcc-project-'), tempDir(t, 'pcc-outside-')]
   const asked: AcpNamedCall[] = []
-  const files = new AcpFiles(root, { may: async call => void asked.push(call) })
+  const files = new AcpFiles(root, { approve: async call => void asked.push(call) })
   return { root, outside, files, asked, path: (name: string) => join(root, name) }
 }
 
@@ -94,9 +94,9 @@ test('a link that is put into the way while a write is decided is not followed',
   const { root, outside, path } = project(t)
   mkdirSync(path('sub'))
   const files = new AcpFiles(root, {
-    may: async () => {
+    approve: async () => {
       readdirSync(path('sub'))
-      // The folder gives way to a link that leads out.
+      // The folder is replaced by a link that leads outside.
       renameSync(path('sub'), path('was-sub'))
       symlinkSync(outside, path('sub'))
     },
@@ -111,7 +111,7 @@ test('a folder that was swapped for a link while it was decided is not read thro
   writeFileSync(path('sub/x.txt'), 'mine')
   writeFileSync(join(outside, 'x.txt'), 'secret')
   const files = new AcpFiles(root, {
-    may: async () => {
+    approve: async () => {
       renameSync(path('sub'), path('was-sub'))
       symlinkSync(outside, path('sub'))
     },

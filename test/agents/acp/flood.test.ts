@@ -8,7 +8,7 @@ import { stage } from './stage.ts'
 const MEGABYTE = 1_000_000
 const END = { answer: { stopReason: 'end_turn' } }
 
-/** What is really held, garbage aside. */
+/** The memory that is really held, after garbage collection. */
 function held(): number {
   collect()
   const { heapUsed, external } = process.memoryUsage()
@@ -24,7 +24,7 @@ test('of a hundred thousand updates that nobody reads the agent keeps most to it
   const before = held()
   const { talk, heard } = await stage(t, { prompt: [{ flood: 100_000, update }, END] })
   await talk.until('tool_result')
-  // Nobody reads on: the agent comes to a stop, and what it has not said yet is its own to keep.
+  // Nobody reads any more: the agent blocks, and unsent messages stay in its own memory.
   const sent = () => Number(heard().findLast(one => one.method === 'flooded')?.params?.['at'] ?? 0)
   for (let last = -1; sent() !== last && sent() < 100_000; await sleep(1500)) last = sent()
   assert.ok(sent() < 20_000, `it had said ${sent()} before anybody read them`)

@@ -89,7 +89,7 @@ test('pieces of one message are one event, and those of two are two', () => {
       ['text', 'Two.'],
     ],
   )
-  assert.equal(translator.words.takeLast(), 'Two.')
+  assert.equal(translator.assembler.takeLast(), 'Two.')
   assert.equal(translator.rounds, 1)
 })
 

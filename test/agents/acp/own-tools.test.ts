@@ -36,7 +36,7 @@ function serverIn(heard: Heard[]): Server {
   return server
 }
 
-/** As an agent would start it: with nothing but what it was told. */
+/** Starts the server as an agent would: with only what it got. */
 async function connect(t: TestContext, { command, args }: Server): Promise<Client> {
   const client = new Client({ name: 'agent', version: '1' })
   await client.connect(new StdioClientTransport({ command, args, env: bareEnv(tempDir(t)), stderr: 'pipe' }))

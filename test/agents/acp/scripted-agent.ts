@@ -1,14 +1,14 @@
 import { appendFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-// An agent that does what it is told, for what no real one does on purpose: silence, garbage, floods, deaths. What it does at
-// each method stands in ACP_SCRIPT, a JSON object of lists of steps; what it heard is appended to ACP_HEARD.
+// A scripted agent, for behaviour that no real one shows on purpose: silence, garbage, floods, deaths. ACP_SCRIPT holds its steps
+// for each method, as a JSON object of lists; every message it gets is appended to ACP_HEARD.
 
-/** One thing that the agent does. */
+/** One scripted step. */
 export type AgentStep =
   | { say: string }
   | { update: Record<string, unknown> }
-  /** Asks us something; the answer is told to the file. `{server}` is the server that it was given, `{large}` five megabytes. */
+  /** Sends us a request; the answer is written to the file. `{server}` is the server that it got, `{large}` five megabytes. */
   | { ask: string; params: Record<string, unknown>; background?: boolean }
   | { raw: string }
   | { stderr: string }
@@ -16,7 +16,7 @@ export type AgentStep =
   | { exit: number }
   | { answer: unknown }
   | { fail: { code: number; message: string; data?: unknown } }
-  /** Never does the rest. */
+  /** Never does the remaining steps. */
   | { hang: true }
   | { awaitCancel: true }
 
@@ -113,7 +113,7 @@ async function flood(count: number, one: Record<string, unknown>): Promise<void>
     if (!ready) await new Promise<void>(resolve => process.stdout.once('drain', () => resolve()))
     if (at % 1000 === 999) appendFileSync(heard, `${JSON.stringify({ method: 'flooded', params: { at: at + 1 } })}\n`)
   }
-  // What comes next is written past this queue, and must not overtake it.
+  // The next message is written without this queue and must not overtake it.
   await new Promise<void>(resolve => process.stdout.write('', () => resolve()))
 }
 
@@ -125,7 +125,7 @@ function send(message: object): void {
   write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 }
 
-/** Written before the process can end. */
+/** Written synchronously, before the process can end. */
 function write(text: string): void {
   for (let rest = Buffer.from(text); rest.length > 0; ) {
     try {

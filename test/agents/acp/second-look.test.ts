@@ -31,7 +31,7 @@ function permission(toolCallId = 'b1'): AgentStep {
   return { ask: 'session/request_permission', params: { toolCall, options } }
 }
 
-/** What the second look makes of it, every ask answered with yes. */
+/** The outcome of the second check when every ask is allowed. */
 function unjudged(manifest: Partial<AgentManifest>, steps: AgentStep[]): string | undefined {
   const translator = new AcpTranslator({ ...PLAIN, ...manifest }, { resumed: false })
   for (const step of steps) {

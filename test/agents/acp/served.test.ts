@@ -10,7 +10,7 @@ import { PLAIN, type StageOptions, stage } from './stage.ts'
 
 const WAYS = ['fs/read_text_file', 'fs/write_text_file', 'terminal/create', 'terminal/output', 'terminal/kill']
 
-/** Asks for everything that a client may do for an agent, and gives what came back. */
+/** Requests every service that a client may offer, and returns the answers. */
 async function asked(t: TestContext, options: StageOptions) {
   const cwd = tempDir(t, 'pcc-project-')
   const mark = join(tempDir(t), 'ran')

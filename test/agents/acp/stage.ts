@@ -13,7 +13,7 @@ import type { AgentScript } from './scripted-agent.ts'
 
 const AGENT = fileURLToPath(new URL('scripted-agent.ts', import.meta.url))
 
-/** One that is held to little, so that a test says for itself what it is about. */
+/** A manifest with few demands, so that each test sets what it is about. */
 export const PLAIN: AgentManifest = {
   ...claudeAcpManifest,
   start: {
@@ -35,11 +35,11 @@ export interface StageOptions {
   manifest?: Partial<AgentManifest>
   driver?: AcpDriverOptions
   open?: Partial<OpenSession>
-  /** Where the agent writes what it heard, if it cannot write everywhere. */
+  /** The folder for the agent's log of messages, if it cannot write everywhere. */
   notes?: string
 }
 
-/** What the agent was sent, read from its own notes. */
+/** The messages that the agent got, from its own log. */
 export interface Heard {
   id?: number
   method?: string
@@ -48,7 +48,7 @@ export interface Heard {
   error?: { code: number; message: string }
 }
 
-/** A session with the scripted agent, and what the agent heard. */
+/** A session with the scripted agent, and the messages that it got. */
 export async function stage(t: TestContext, script: AgentScript, options: StageOptions = {}) {
   const cwd = tempDir(t, 'pcc-project-')
   const notes = options.notes ?? join(tempDir(t), 'heard.jsonl')
@@ -75,7 +75,7 @@ export async function stage(t: TestContext, script: AgentScript, options: StageO
           .filter(Boolean)
           .map(line => JSON.parse(line) as Heard)
       : []
-  /** The answers to what the agent asked, in order. */
+  /** The answers to the agent's requests, in order. */
   const replies = () => heard().filter(one => one.method === undefined)
   return { cwd, talk, session, heard, replies }
 }

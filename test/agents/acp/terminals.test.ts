@@ -20,8 +20,8 @@ function terminals(t: TestContext) {
     env: bareEnv(root),
     guard: openGuard(),
     isolation: 'marker',
-    asking: {
-      may: async (call, _, cwd) => {
+    approver: {
+      approve: async (call, _, cwd) => {
         asked.push(call)
         folders.push(cwd)
         meanwhile()

@@ -3,15 +3,15 @@ import { test } from 'node:test'
 import { type Talk, until } from '../conformance/world.ts'
 import { stage } from './stage.ts'
 
-// The account is shut by another session while this one begins: from that moment on its agent calls nobody.
+// Another session closes the account's gate while this one begins: from that moment on its agent must not call the model.
 
-/** All that a session tells, up to its end. */
+/** All events of a session, up to its end. */
 async function kindsOf(talk: Talk): Promise<string[]> {
   await talk.until('ended')
   return talk.seen.map(event => (event.kind === 'turn_ended' ? `${event.kind}: ${event.outcome}` : event.kind))
 }
 
-/** Words are told whole, with whatever comes behind them. */
+/** Text is emitted complete, together with the next event. */
 const PLAN = { sessionUpdate: 'plan', entries: [{ content: 'x', status: 'pending', priority: 'low' }] }
 
 const methods = (heard: { method?: string }[]) => heard.map(({ method }) => method)

@@ -10,7 +10,7 @@ import { program } from '../programs/programs.ts'
 export const claudeAcp: Adapter = {
   ...claude,
   manifest: claudeAcpManifest,
-  // Why a call was refused is said between two rounds: a model that answers in no time would have gone on by then.
+  // The reason of a refusal is sent between two rounds: a model that answers immediately would be past that point.
   openModel: scripts => simulatedModel(scripts, { ...claudeDialect, thinksMs: 800 }),
   openDriver: (options = {}) =>
     openDriver('claude-acp', {

@@ -19,11 +19,11 @@ export const claudeTmux: Adapter = {
   async openDriver(options = {}) {
     const run = mkdtempSync(join(tmpdir(), 'pcc-tmux-'))
     const socket = join(run, 'pcc.sock')
-    const desk = new HookRegistry()
+    const registry = new HookRegistry()
     const app = fastify({ forceCloseConnections: true })
-    hookRoutes(app, { hooks: desk })
+    hookRoutes(app, { hooks: registry })
     await app.listen({ path: socket })
-    const driver = tmuxDriver({ run, socket, env: bareEnv(run), desk }, options)
+    const driver = tmuxDriver({ run, socket, env: bareEnv(run), registry }, options)
     return {
       ...driver,
       async close() {

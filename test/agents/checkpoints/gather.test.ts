@@ -17,7 +17,7 @@ interface Given {
   events?: NewEvent[]
   row?: Partial<SessionRow>
   ask?: Partial<GatherInput>
-  /** Runs after the session began: what its commands do. */
+  /** Runs after the session began, in place of its commands. */
   meanwhile?(project: string): void
 }
 
@@ -162,7 +162,7 @@ test('a look that is cut short says so, and what tools wrote is there all the sa
     ask: { scanLimits: { entries: 10, found: 5, ms: 60_000 } },
   })
   assert.ok(checkpoint.modified_files.some(({ path }) => path === 'src/auth.ts'))
-  assert.match(checkpoint.left_out.join(), /not looked through to the end/)
+  assert.match(checkpoint.left_out.join(), /not searched completely/)
 })
 
 test('a call that has not come back is named, for its outcome is unknown', async t => {

@@ -135,7 +135,7 @@ test('a kill at any moment of saving leaves whole checkpoints only', async t => 
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     t.after(() => child.kill('SIGKILL'))
-    // Each line is one more that it says it has saved; the kill falls into the middle of a later one.
+    // Each line reports one more saved checkpoint; the kill interrupts a later one.
     let lines = ''
     for await (const chunk of child.stdout) {
       lines += chunk
@@ -158,7 +158,7 @@ test('a kill at any moment of saving leaves whole checkpoints only', async t => 
 test('a save that fails throws, leaves nothing behind and costs no earlier one', async t => {
   const dir = tempDir(t)
   const id = await save(dir, sampleCheckpoint())
-  // A process of its own may write 64 blocks a file: the system refuses what is over, as it does on a full disk.
+  // The child process may write 64 blocks per file: the system refuses more, as on a full disk.
   const full = spawnSync(
     '/bin/sh',
     ['-c', `trap '' XFSZ; ulimit -f 64; exec "$0" "$1" "$2" large`, process.execPath, SAVER, dir],

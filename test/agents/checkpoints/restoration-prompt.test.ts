@@ -128,7 +128,7 @@ test('no recorded text begins a line of its own or hides what it is, whatever it
   )
 })
 
-/** Every place of the words is inside of a JSON text. */
+/** Asserts that every occurrence of the words is inside a JSON string. */
 function assertQuoted(line: string, words: string): void {
   const bare = line.replace(/"(?:[^"\\]|\\.)*"/g, '')
   assert.ok(!bare.includes(words), line)

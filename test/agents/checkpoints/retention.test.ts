@@ -10,7 +10,7 @@ import { sampleCheckpoint } from './sample.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** Which checkpoints of a completed and of a paused session are left after a daemon has come and gone. */
+/** The checkpoints of a completed and of a paused session that are left after a daemon has run. */
 async function leftAfter(t: TestContext, settings: string): Promise<string[]> {
   const home = tempDir(t)
   const data = join(home, 'pcc', 'data')

@@ -1,7 +1,7 @@
 import { save } from '../../../src/agents/checkpoints/save.ts'
 import { sampleCheckpoint } from './sample.ts'
 
-// Saves one checkpoint after another until it is killed, saying each id; with `large` one that does not fit, saying why.
+// Saves one checkpoint after another until it is killed and prints each id; with `large` one that does not fit, and prints why.
 const [dir = '', mode] = process.argv.slice(2)
 const conversation_summary = 'word '.repeat(mode === 'large' ? 200_000 : 2_000)
 

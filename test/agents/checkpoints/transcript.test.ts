@@ -47,7 +47,7 @@ test('the real Claude Code keeps a conversation where it is looked for, and can 
   const [folder = ''] = readdirSync(projects)
   const file = join(projects, folder, `${vendorId}.jsonl`)
   assert.equal(dirname(file), join(projects, cwd.replace(/[^a-zA-Z0-9]/g, '-')))
-  // What a kill in the middle of a write leaves; the vendor's own program goes on with it.
+  // The result of a kill in the middle of a write; the vendor's own program goes on with it.
   appendFileSync(file, '{"type":"assistant","mess')
   assert.equal(await state(), 'intact')
   const again = await world.talk('go on', { resume: { vendorId, fork: false } })
@@ -79,7 +79,7 @@ test('missing, empty, cut, overwritten and foreign files are told apart', async 
   assert.equal(await after(`${SAID}\n`), 'damaged')
   assert.equal(await after(`${USER}\n${SAID.slice(0, 20)}\n`), 'damaged')
   assert.equal(await after(Buffer.alloc(5_000_000)), 'damaged')
-  // Removed while its agent lived, and written anew by it: the task is not in there.
+  // The file was removed while its agent lived, and written anew by it: it does not contain the task.
   assert.equal(await after(`${RESULT}\n${SAID}\n`), 'damaged')
   assert.equal(await after(`${SAID}\n${USER}\n`), 'damaged')
   assert.equal(await after(`${BLOCKS}\n${SAID}\n${RESULT}\n`), 'intact')

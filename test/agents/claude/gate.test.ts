@@ -6,7 +6,7 @@ import { ClaudeGate } from '../../../src/agents/claude/gate.ts'
 import type { Asks } from '../../../src/domain/session.ts'
 import { ALLOW, allowing, asking, DENY } from '../conformance/world.ts'
 
-// The paths that a well-behaved agent never takes.
+// Cases that a well-behaved agent never causes.
 
 test('before a session has taken the process every call is refused', async () => {
   const gate = new ClaudeGate(1000)
@@ -75,7 +75,7 @@ function call(id: string, input: object = { command: 'ls' }): object {
   return { hook_event_name: 'PreToolUse', tool_name: 'Bash', tool_use_id: id, tool_input: input, cwd: '/proj' }
 }
 
-/** What the hook answers. It has no matcher, a deadline, and blocks when it fails. */
+/** The hook's answer. The hook has no matcher and a deadline, and blocks when it fails. */
 async function decisionOf(gate: ClaudeGate, input: object): Promise<string | undefined> {
   const [matcher] = gate.hooks().PreToolUse ?? []
   assert.equal(matcher?.onFailure, 'block')

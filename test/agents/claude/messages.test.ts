@@ -8,7 +8,7 @@ const INIT = { type: 'system', subtype: 'init', session_id: 'v-1', model: 'm', c
 const IDLE = { type: 'system', subtype: 'session_state_changed', state: 'idle' }
 const DONE = { type: 'result', subtype: 'success', is_error: false, terminal_reason: 'completed', result: 'ok' }
 
-// `subtype` is "success" in all of these that can carry it: it is never what decides.
+// `subtype` is "success" wherever it can be: it never decides.
 const OUTCOMES: [object, TurnOutcome, string?][] = [
   [{}, 'completed'],
   [{ is_error: true }, 'failed', 'other'],
@@ -27,7 +27,7 @@ const OUTCOMES: [object, TurnOutcome, string?][] = [
   [{ subtype: 'error_max_budget_usd', is_error: true, terminal_reason: 'budget_exhausted' }, 'capped'],
   [{ subtype: 'error_during_execution', is_error: true, terminal_reason: 'aborted_tools' }, 'failed', 'other'],
   [{ terminal_reason: 'tool_deferred', deferred_tool_use: { id: 'c', name: 'Bash', input: {} } }, 'parked'],
-  // Put off once more, on a resume with a prompt.
+  // Deferred again, on a resume with a prompt.
   [{ terminal_reason: null, num_turns: 16, deferred_tool_use: { id: 'c', name: 'Bash', input: {} } }, 'parked'],
 ]
 for (const [result, outcome, kind] of OUTCOMES) {

@@ -6,7 +6,7 @@ import { claude } from '../claude-adapter.ts'
 import type { Call } from '../conformance/script.ts'
 import { ALLOW, asking, DENY, World } from '../conformance/world.ts'
 
-// A project brings settings of its own. Whatever they say, what runs is what was judged.
+// A project has settings of its own. Whatever they say, only judged calls run.
 
 const JUDGED: Call = { run: 'echo judged >> judged.txt' }
 const OTHER = { command: 'echo other >> other.txt' }

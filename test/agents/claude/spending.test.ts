@@ -52,7 +52,7 @@ test('a resumed and a forked session tell what they spent themselves, without th
     assert.equal((await talk.turn()).turns, 1)
     const usage = talk.all('usage').at(-1)
     assert.ok(spent && usage && usage.costUsd > 0 && usage.inputTokens > 0, JSON.stringify(usage))
-    // The first had two rounds of the same size, each of the others one: with the past it would be more than both.
+    // The first session had two rounds of the same size, the others one each: with the past included, the sum would be larger.
     assert.ok(usage.costUsd < spent.costUsd * 0.8, `${prompt}: $${usage.costUsd} of its own, $${spent.costUsd} before`)
     assert.ok(usage.inputTokens < spent.inputTokens * 0.8, `${prompt}: ${usage.inputTokens} tokens`)
     await talk.close()

@@ -19,7 +19,7 @@ import { openSimulator } from '../../../src/simulator/open.ts'
 import { agentEnv, bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { ALLOW, asking, DENY } from '../conformance/world.ts'
 
-// A process that waited must be to its session what a fresh one is: the task before has changed the project meanwhile.
+// A warm process must behave like a fresh one, although the previous task has changed the project meanwhile.
 
 const SCENARIO = `
 conversations:
@@ -60,7 +60,7 @@ async function warmWorld(t: TestContext) {
       const [{ pid } = { pid: 0 }] = await findMarked(sessionMarker(marker))
       return { marker, pid }
     },
-    /** A session to its end: its process, its requests and what it told. */
+    /** Runs a session to its end: its process, its requests and its events. */
     async work(marker = secretId(12), asks = asking(() => ALLOW)) {
       const before = simulator.requests.length
       await using session = await driver.open({ ...options(marker, asks), prompt: 'go' })
@@ -151,7 +151,7 @@ test('a session that is stopped while a process becomes its own says nothing to 
   assert.deepEqual(said, [])
 
   async function hears(prompts: AsyncIterable<unknown>): Promise<Query> {
-    // It comes to listen some time after it was taken.
+    // It listens only some time after it was taken.
     setImmediate(async () => {
       for await (const prompt of prompts) said.push(prompt)
       heard.resolve()
@@ -164,7 +164,7 @@ function hookThat(event: string, command: string): string {
   return JSON.stringify({ hooks: { [event]: [{ hooks: [{ type: 'command', command }] }] } })
 }
 
-/** Ids that are made up anew for every session. */
+/** Ids that differ in every session. */
 function withoutIds(bodies: object[]): unknown {
   const text = JSON.stringify(bodies)
   return JSON.parse(text.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|toolu_sim_[0-9a-f]+/g, '<id>'))

@@ -9,7 +9,7 @@ import { claude } from '../claude-adapter.ts'
 import type { Script } from '../conformance/script.ts'
 import { asking, DENY, World, type WorldOptions } from '../conformance/world.ts'
 
-// Ways round the gate that the vendor's program has, each tried with the real one.
+// Ways of the vendor's program to bypass the gate, each tried with the real program.
 
 const COMMANDS: Script[] = [
   { prompt: 'go', steps: [{ calls: [{ run: 'cat README.md' }, { run: 'touch ran.txt' }] }, { say: 'Done.' }] },
@@ -138,7 +138,7 @@ function bash(command: string) {
   return { Bash: { command, description: 'runs a command' } }
 }
 
-/** A world whose model uses Claude's own tools by name, with the simulator to look into. */
+/** A world whose model uses Claude's own tools by name, and its simulator for inspection. */
 async function simulated(t: TestContext, turns: object[], options: WorldOptions = {}) {
   let simulator: Simulator | undefined
   const openModel: typeof claude.openModel = async () => {

@@ -12,7 +12,7 @@ import { openSimulator } from '../../../src/simulator/open.ts'
 import { agentEnv, gitProject, tempDir } from '../../support/world.ts'
 import { ALLOW, asking, until } from '../conformance/world.ts'
 
-// The account is shut by another session while this one begins: from that moment on its agent calls nobody.
+// Another session closes the account's gate while this one begins: from that moment on its agent must not call the model.
 
 const SCENARIO = `
 conversations:

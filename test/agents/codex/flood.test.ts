@@ -8,7 +8,7 @@ import { stage } from './stage.ts'
 const MEGABYTE = 1_000_000
 const COUNT = 20_000
 
-/** What is really held, garbage aside. */
+/** The memory that is really held, after garbage collection. */
 function held(): number {
   collect()
   const { heapUsed, external } = process.memoryUsage()

@@ -202,7 +202,7 @@ test('a call that waits for a person does not keep one that was allowed from its
     {
       turn: [
         { ask: COMMAND, params: { itemId: 'c1', command: "/bin/bash -lc 'make'" }, background: true },
-        // Seen with Codex: what was allowed begins only when this is answered.
+        // Seen with Codex: an allowed call begins only when this ask is answered.
         { ask: COMMAND, params: { itemId: 'c2', command: "/bin/bash -lc 'deploy'" } },
         { done },
         { awaitInterrupt: true },

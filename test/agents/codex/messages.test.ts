@@ -9,13 +9,13 @@ const lines: [string, string][] = [
   ['/bin/bash -lc ls', 'ls'],
   ["/bin/sh -c 'echo hi'", 'echo hi'],
   ["/usr/bin/zsh -lc ''", ''],
-  // As the real one told it: a text with both kinds of quotes, and a line's end.
+  // As the real Codex reports it: a text with both kinds of quotes and a line end.
   [
     `/bin/bash -lc "echo 'it'\\"'\\"'s' \\""'$HOME" $(date) && echo é\nls'`,
     `echo 'it'"'"'s' "$HOME" $(date) && echo é\nls`,
   ],
   ['/bin/bash -lc echo\\ hi', 'echo hi'],
-  // Not of that form, so judged as it stands.
+  // Not of that form, so it is judged as it is.
   ['/bin/bash -lc ls extra', '/bin/bash -lc ls extra'],
   ['/tmp/bash -lc ls', '/tmp/bash -lc ls'],
   ['/bin/bash -x ls', '/bin/bash -x ls'],

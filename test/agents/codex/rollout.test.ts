@@ -17,19 +17,19 @@ test("whether a call of a resumed conversation wants to leave the sandbox stands
   const path = join(tempDir(t), 'rollout.jsonl')
   writeFileSync(path, written('old', { cmd: 'ls' }))
   const rollout = new Rollout(path)
-  const late = rollout.isUnfenced('c1', NEVER)
+  const late = rollout.isUnsandboxed('c1', NEVER)
   appendFileSync(path, `${JSON.stringify({ type: 'event_msg' })}\n${written('c1', { cmd: 'ls' })}`)
   assert.equal(await late, false)
   appendFileSync(path, written('c2', { cmd: 'ls', sandbox_permissions: 'require_escalated' }))
-  assert.equal(await rollout.isUnfenced('c2', NEVER), true)
+  assert.equal(await rollout.isUnsandboxed('c2', NEVER), true)
 })
 
 test('a call of which nothing is written counts as one that wants to leave, and so does every call without a record', async t => {
   const path = join(tempDir(t), 'rollout.jsonl')
   writeFileSync(path, '')
-  assert.equal(await new Rollout(path).isUnfenced('c1', NEVER, 50), true)
-  assert.equal(await new Rollout('').isUnfenced('c1', NEVER, 50), true)
-  assert.equal(await new Rollout(path).isUnfenced('c1', AbortSignal.abort()), true)
+  assert.equal(await new Rollout(path).isUnsandboxed('c1', NEVER, 50), true)
+  assert.equal(await new Rollout('').isUnsandboxed('c1', NEVER, 50), true)
+  assert.equal(await new Rollout(path).isUnsandboxed('c1', AbortSignal.abort()), true)
 })
 
 test('what a call says of the sandbox is read as Codex reads it, however it is written', () => {

@@ -1,21 +1,21 @@
 import { appendFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-// A `codex app-server` that does what it is told, for what the real one does not do on purpose: silence, garbage, floods, deaths, and calls
-// that nobody was asked about. What it does at each method stands in CODEX_SCRIPT; what it heard is appended to CODEX_HEARD.
+// A scripted `codex app-server`, for behaviour that the real one does not show on purpose: silence, garbage, floods, deaths, and calls
+// that nobody was asked about. CODEX_SCRIPT holds its steps for each method; every message it gets is appended to CODEX_HEARD.
 
 export const THREAD = '01900000-0000-7000-8000-000000000001'
 export const TURN = 'turn-1'
 
-/** One thing that it does. */
+/** One scripted step. */
 export type CodexStep =
-  /** Tells something of our thread and turn. */
+  /** Sends a notification about our thread and turn. */
   | { tell: string; params?: Record<string, unknown> }
-  /** Tells of an item, begun or done. */
+  /** Reports an item as begun or done. */
   | { begun: Record<string, unknown> }
   | { done: Record<string, unknown> }
   | { say: string }
-  /** Asks us something; the answer is told to the file. */
+  /** Sends us a request; the answer is written to the file. */
   | { ask: string; params: Record<string, unknown>; background?: boolean }
   | { raw: string }
   | { stderr: string }
@@ -26,7 +26,7 @@ export type CodexStep =
   /** The turn is over. */
   | { over: string; error?: Record<string, unknown> }
   | { awaitInterrupt: true }
-  /** Never does the rest. */
+  /** Never does the remaining steps. */
   | { hang: true }
 
 export interface CodexScript {
@@ -36,7 +36,7 @@ export interface CodexScript {
   turn?: CodexStep[]
 }
 
-/** What the thread is told to be; a script may have it otherwise. */
+/** The default answer about the thread; a script may change it. */
 export const OPENED = {
   thread: { id: THREAD },
   model: 'scripted',
@@ -108,7 +108,7 @@ async function flood(count: number, item: Record<string, unknown>): Promise<void
     if (!ready) await new Promise<void>(resolve => process.stdout.once('drain', () => resolve()))
     if (at % 1000 === 999) appendFileSync(heard, `${JSON.stringify({ method: 'flooded', params: { at: at + 1 } })}\n`)
   }
-  // What comes next is written past this queue, and must not overtake it.
+  // The next message is written without this queue and must not overtake it.
   await new Promise<void>(resolve => process.stdout.write('', () => resolve()))
 }
 
@@ -120,7 +120,7 @@ function send(message: object): void {
   write(`${JSON.stringify(message)}\n`)
 }
 
-/** Written before the process can end. */
+/** Written synchronously, before the process can end. */
 function write(text: string): void {
   for (let rest = Buffer.from(text); rest.length > 0; ) {
     try {

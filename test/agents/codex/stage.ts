@@ -19,7 +19,7 @@ interface Heard {
   error?: { code: number; message: string }
 }
 
-/** A session with the scripted Codex, and what it heard. */
+/** A session with the scripted Codex, and the messages that it got. */
 export async function stage(
   t: TestContext,
   script: CodexScript,
@@ -50,7 +50,7 @@ export async function stage(
           .filter(Boolean)
           .map(line => JSON.parse(line) as Heard)
       : []
-  /** The answers to what it asked, in order. */
+  /** The answers to its requests, in order. */
   const replies = () => heard().filter(one => one.method === undefined)
   return { cwd, home, talk, session, heard, replies }
 }

@@ -6,30 +6,30 @@ import type { Adapter } from './adapter.ts'
 import type { Script } from './script.ts'
 import { allowing, Talk, World, type WorldOptions } from './world.ts'
 
-/** The first prompt of every live session. No script of a point is about it. */
+/** The first prompt of every live session. No script of a point matches it. */
 const GREETING = 'Good morning.'
 
 export interface LiveOptions extends WorldOptions {
-  /** What its sessions are opened with. */
+  /** The options of its sessions. */
   open?: Partial<OpenSession>
-  /** What they are given in the environment beside the rest. */
+  /** Extra variables of their environment. */
   env?: Record<string, string>
 }
 
-/** A live session as one point finds it: the project is clean, and the model knows the scripts of this point only. */
+/** A live session for one point: the project is clean, and the model knows only the scripts of this point. */
 export interface Stage {
   world: World
-  /** What was told until the greeting was answered. */
+  /** The events until the greeting was answered. */
   greeted: Talk
-  /** Says it in the live session, whose calls and questions come to these asks from now on; hears what follows. */
+  /** Sends a prompt to the live session, whose asks go to these from now on; reads what follows. */
   say(prompt: string, asks?: Asks): Promise<Talk>
-  /** The model is another from now on, and plays these. */
+  /** Replaces the model by one that plays these scripts. */
   restart(scripts: Script[]): Promise<void>
 }
 
 /**
- * One running agent at which points are looked one after the other, each with a turn of its own: a start costs seconds. A point may end
- * the session, or break it; the next point then starts another.
+ * One running agent on which points are checked one after the other, each with a turn of its own, because a start costs seconds. A point
+ * may end the session, or break it; the next point then starts another.
  */
 export class Live {
   readonly adapter: Adapter
@@ -66,14 +66,14 @@ export class Live {
     await stack.disposeAsync()
   }
 
-  /** Ready is a session whose turn is over, and which is not. */
+  /** A session is ready when its turn is over and the session is not. */
   #ready() {
     const isIdle = this.#latest?.seen.at(-1)?.kind === 'turn_ended'
     return isIdle && this.#world && this.#greeted ? { world: this.#world, greeted: this.#greeted } : undefined
   }
 
   async #start() {
-    // Whoever broke it has failed for that: what its end looks like is no fault of the next.
+    // The point that broke it has failed already: the way it ends must not fail the next point.
     await this.close().catch(() => undefined)
     const ending: Ending = { after: end => this.#stack.defer(end as () => void) }
     const world = await World.open(ending, this.adapter, inConversation([]), this.#options)
@@ -103,7 +103,7 @@ export function liveSuite(adapter: Adapter, title: string, options: LiveOptions,
   })
 }
 
-/** What begins a conversation elsewhere comes later here, where it began with a greeting. A subagent's is one of its own as ever. */
+/** Scripts that begin a conversation elsewhere come as later prompts here, after the greeting. A subagent still has a conversation of its own. */
 function inConversation(scripts: Script[]): Script[] {
   const later = scripts.flatMap(({ prompt, steps, later = [] }) => [...later, { prompt, steps }])
   return [...scripts, { prompt: GREETING, steps: [{ say: 'Good morning.' }], later }]

@@ -1,7 +1,7 @@
 import { openSimulator, type Simulator } from '../../../src/simulator/open.ts'
 import type { Call, Fault, Model, Script, Step } from './script.ts'
 
-/** How an agent's own tools are called, and what else it asks its model. */
+/** The names of an agent's own tools, and its extra requests to its model. */
 export interface Dialect {
   tool(call: Call): Record<string, unknown>
   /** Conversations that the agent has with its model by itself. */

@@ -5,13 +5,13 @@ import type { TallyLine } from '../../../scripts/testing/agents/tally.ts'
 import { CONTRACT, type ContractPoint } from '../../../src/domain/agent-manifest.ts'
 import type { Adapter } from './adapter.ts'
 
-/** What is looked at when an agent falls short in each of the ways that a manifest may name. */
+/** The checks for each way in which an agent may fall short, as manifests name them. */
 export type Ways<Point extends ContractPoint> = {
   [Way in keyof (typeof CONTRACT)[Point]]: (t: TestContext) => void | Promise<void>
 }
 
-/** Looks at a point within a test: in full, or at exactly the way in which the agent's manifest says that it falls short. */
-export async function look<Point extends ContractPoint>(
+/** Checks a point within a test: in full, or exactly the way in which the agent's manifest says that it falls short. */
+export async function checkPoint<Point extends ContractPoint>(
   t: TestContext,
   adapter: Adapter,
   point: Point,
@@ -20,7 +20,7 @@ export async function look<Point extends ContractPoint>(
   const { manifest } = adapter
   const way = manifest.departs[point]
   const check = way === undefined ? full : (ways as unknown as Record<string, (t: TestContext) => void>)[way as string]
-  assert.ok(check, `${manifest.kind} departs from ${point} by "${String(way)}", which nothing looks at`)
+  assert.ok(check, `${manifest.kind} departs from ${point} by "${String(way)}", which nothing checks`)
   await check(t)
   note({ agent: nameOf(manifest), point, held: way === undefined ? 'asserted' : 'degraded' })
 }
@@ -33,13 +33,15 @@ export function pointTest<Point extends ContractPoint>(
   { full, ...ways }: { full: (t: TestContext) => void | Promise<void> } & Ways<Point>,
 ): void {
   const way = adapter.manifest.departs[point]
-  const words = way === undefined ? undefined : (CONTRACT[point] as Record<string, string>)[way as string]
-  test(words === undefined ? title : `${point}: ${words}`, t =>
-    look(t, adapter, point, { full: () => full(t), ...ways } as unknown as { full: () => Promise<void> } & Ways<Point>),
+  const shortfall = way === undefined ? undefined : (CONTRACT[point] as Record<string, string>)[way as string]
+  test(shortfall === undefined ? title : `${point}: ${shortfall}`, t =>
+    checkPoint(t, adapter, point, { full: () => full(t), ...ways } as unknown as {
+      full: () => Promise<void>
+    } & Ways<Point>),
   )
 }
 
-/** One of several tests that stand for a point together: each counts as a point of its own. One that fell short says so. */
+/** One of several tests for one point: each counts as a point of its own. A test that fell short reports it. */
 export function partTest(
   adapter: Adapter,
   point: ContractPoint,
@@ -52,12 +54,12 @@ export function partTest(
   })
 }
 
-/** Parts of a point that are looked at in one session, because a start costs seconds: each counts as soon as it held. */
+/** Parts of a point that are checked in one session, because a start costs seconds: each counts as soon as it held. */
 export function partsTest(
   adapter: Adapter,
   point: ContractPoint,
   title: string,
-  { deps, run }: { deps: readonly string[]; run: (t: TestContext, held: (part: string) => void) => Promise<void> },
+  { parts, run }: { parts: readonly string[]; run: (t: TestContext, held: (part: string) => void) => Promise<void> },
 ): void {
   test(title, async t => {
     const seen: string[] = []
@@ -65,11 +67,11 @@ export function partsTest(
       seen.push(part)
       note({ agent: nameOf(adapter.manifest), point: `${point} (${part})`, held: 'asserted' })
     })
-    assert.deepEqual(seen, deps)
+    assert.deepEqual(seen, parts)
   })
 }
 
-/** One that lives elsewhere is counted by itself. */
+/** An agent in another host is counted separately. */
 function nameOf({ kind, host }: Adapter['manifest']): string {
   return host === undefined ? kind : `${kind}-${host}`
 }

@@ -1,8 +1,8 @@
 import type { AgentToolName } from '../../../src/domain/agent-tools.ts'
 
-/** What the model does, in words that every vendor's adapter can turn into its own wire. */
+/** What the model does, in a form that every vendor's adapter can translate. */
 export interface Script {
-  /** Part of the first prompt. A subagent's conversation is one of its own, found by the prompt it was given. */
+  /** Part of the first prompt. A subagent has a conversation of its own, found by its prompt. */
   prompt: string
   steps: Step[]
   /** Steps of later prompts of the same conversation. */
@@ -13,7 +13,7 @@ export interface Step {
   say?: string
   think?: string
   calls?: Call[]
-  /** What goes wrong instead. It lasts until the model is restarted without it. */
+  /** A failure instead of an answer. It lasts until the model is restarted without it. */
   fault?: Fault
   /** Milliseconds before the answer. */
   delayMs?: number
@@ -30,19 +30,19 @@ export type Call =
 
 export type Fault =
   | { kind: 'limit'; resets: string }
-  /** Refused for now, and nobody says until when: for an hour, or for so many seconds, as the wire has it. */
+  /** Refused for now without a reset time: for an hour, or for some seconds, as the wire has it. */
   | { kind: 'rate'; seconds?: number }
   | { kind: 'overloaded' | 'server' | 'auth' | 'reset' | 'prompt_too_long' | 'model_not_found' | 'billing' }
 
 /** A model on loopback that plays scripts. */
 export interface Model extends AsyncDisposable {
   readonly url: string
-  /** Everything that tools gave back to it, over all requests of its present life. */
+  /** All tool results that it got since its last restart. */
   told(): string
-  /** How often it was asked in its present life. */
+  /** How many requests it got since its last restart. */
   requests(): number
-  /** Resolves with the first request, past or to come, that holds this text. */
+  /** Resolves with the first request, past or future, that contains this text. */
   hears(text: string): Promise<void>
-  /** Ends it and starts another on the same port: whatever it remembered is gone. */
+  /** Restarts it on the same port with an empty memory. */
   restart(scripts?: Script[]): Promise<void>
 }

@@ -68,12 +68,12 @@ export class World {
     return new World(t, { home, cwd, model, driver, env, given: adapter.open ?? {} })
   }
 
-  /** The same world in another test: what is opened there is closed when that test ends. */
+  /** The same world in another test: its sessions are closed when that test ends. */
   within(t: Ending): World {
     return new World(t, this.#deps)
   }
 
-  /** What `open` is given, with a marker by which the test finds the agent's processes. */
+  /** The options of `open`, with a marker by which the test finds the agent's processes. */
   options(more: Partial<OpenSession> = {}): OpenSession & { marker: string } {
     return {
       id: 's-000001',
@@ -108,7 +108,7 @@ export class World {
   }
 }
 
-/** A session and what was heard of it so far. */
+/** A session and its events so far. */
 export class Talk {
   readonly session: Session
   readonly marker: string
@@ -119,7 +119,7 @@ export class Talk {
     this.marker = marker
   }
 
-  /** Reads on to the first event of this kind that fits. */
+  /** Reads on to the first matching event of this kind. */
   async until<Kind extends SessionEvent['kind']>(
     kind: Kind,
     fits: (event: EventOf<Kind>) => boolean = () => true,
@@ -144,7 +144,7 @@ export class Talk {
     return this.seen.map(event => event.kind)
   }
 
-  /** Closes, reads what is left, and sees that the contract of every end holds. */
+  /** Closes, reads the remaining events, and checks the contract of every end. */
   async close(): Promise<void> {
     await this.session[Symbol.asyncDispose]()
     for await (const event of this.session.events) this.seen.push(event)
@@ -160,11 +160,11 @@ export const DENY: Verdict = { verdict: 'deny', risk: 'HIGH', reason: 'not on my
 export interface Remembering extends Asks {
   requests: Request[]
   questions: Question[]
-  /** Tools of ours that were done. */
+  /** Calls of our tools that were executed. */
   done: [AgentToolName, unknown][]
 }
 
-/** Asks that remember what was asked. */
+/** Asks that record what was asked. */
 export function asking(
   permission: (request: Request, signal: AbortSignal) => Verdict | Park | Promise<Verdict | Park>,
   question: (question: Question, signal: AbortSignal) => Answer | Park | Promise<Answer | Park> = () => ({
@@ -198,7 +198,7 @@ export function allowing(): Remembering {
   return asking(() => ALLOW)
 }
 
-/** For what only the file system tells. */
+/** Polls for something that only the file system shows. */
 export async function until(holds: () => boolean): Promise<void> {
   const deadline = Date.now() + 90_000
   while (!holds()) {

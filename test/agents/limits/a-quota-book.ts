@@ -32,7 +32,7 @@ export function fiveHours(utilization: number, more: Partial<QuotaWindow> = {}):
   return { window: 'five_hour', utilization, resets_at: NOW + 5 * HOUR, source: 'vendor', at: NOW, ...more }
 }
 
-/** What an agent of this session reported, so many minutes ago. */
+/** A usage report of an agent of this session, some minutes ago. */
 export async function used(
   { store }: ABook,
   session: { id: string; account: string },

@@ -12,7 +12,7 @@ import { bareEnv, tempDir } from '../../support/world.ts'
 const REAL = fileURLToPath(new URL('../../../node_modules/.bin/ccusage', import.meta.url))
 const HOUR = 3_600_000
 
-/** A stand-in for the program: a script that says what it is told to. */
+/** A stand-in for the program: a script that prints the given text. */
 function fake(t: TestContext, script: string): { program: string; dir: string } {
   const dir = tempDir(t)
   const program = join(dir, 'ccusage')

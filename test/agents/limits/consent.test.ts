@@ -109,7 +109,7 @@ function words(minutes: number): string {
   return `${String(Math.floor(minutes / 60)).padStart(2, '0')}:${String(minutes % 60).padStart(2, '0')}`
 }
 
-/** Looks at the wall clock of every minute. */
+/** Checks the wall clock of every minute. */
 function firstByLooking(start: number, ranges: [number, number][], zone: string): number | null {
   const clock = new Intl.DateTimeFormat('en-GB', {
     timeZone: zone,

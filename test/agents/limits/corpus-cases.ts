@@ -88,7 +88,7 @@ const warning = { utilization: 0.96, resets: RESETS, status: 'allowed_warning', 
 const done = { text: 'Done.' }
 const fault = (kind: string) => ({ fault: { kind } })
 
-/** Everything else that goes wrong, or only nearly: none of it closes a gate. */
+/** All other failures and near-failures: none of them closes a gate. */
 export const OTHER_CASES: (Case & { failure: string | undefined })[] = [
   {
     name: 'a warning',
@@ -193,7 +193,7 @@ const PLAYS: Record<Channel, Play> = {
   subagent: text => ({ turns: [send, { text }], helper: [{ text }] }),
 }
 
-/** Conversations in which somebody else says what only the vendor may say. */
+/** Conversations in which somebody else imitates the vendor's texts. */
 export const LOOK_ALIKE_CASES: Case[] = LOOK_ALIKES.map(([channel, text], at) => ({
   name: `${at + 1}: ${channel}`,
   login: at % 2 === 0 ? 'key' : 'subscription',

@@ -14,7 +14,7 @@ import { LIMIT_CASES, LOOK_ALIKE_CASES, OTHER_CASES } from './corpus-cases.ts'
 const RESET = Date.parse('2030-01-01T00:00:00Z')
 const MINUTE_MS = 60_000
 
-/** What each recorded limit must say: the window, when it resets, and which record told so. */
+/** The expected result of each recorded limit: the window, when it resets, and which record says so. */
 const LIMITS: Record<string, { window?: string; resetsAt?: number | 'recorded'; source: string }> = {
   'subscription: five hours': { window: 'five_hour', resetsAt: RESET, source: 'event' },
   'subscription: seven days': { window: 'seven_day', resetsAt: RESET, source: 'event' },
@@ -167,7 +167,7 @@ function resetIn(lines: string[]): number | undefined {
   return seconds === undefined ? undefined : seconds * 1000
 }
 
-/** The conversation as a version of the vendor's program without events would have told it. */
+/** The conversation as a version of the vendor's program without rate limit events would report it. */
 function messageOnly(lines: string[]): string[] {
   return lines.flatMap(line => {
     const { api_error_params: _, ...message } = JSON.parse(line)

@@ -1,4 +1,4 @@
-/** Where in a conversation the words of somebody who is not the vendor turn up. */
+/** Where text that is not the vendor's appears in a conversation. */
 export type Channel = 'says' | 'thinks' | 'prints' | 'fails' | 'reads' | 'writes' | 'plans' | 'asks' | 'subagent'
 
 const EVENT =
@@ -10,7 +10,7 @@ const SYNTHETIC =
 const RETRY =
   '{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error_status":429,"error":"rate_limit"}'
 
-/** What looks like a limit and is none: quoted, translated, imitated, documented. */
+/** Texts that look like a limit but are none: quoted, translated, imitated, documented. */
 export const LOOK_ALIKES: [Channel, string][] = [
   ['says', "You've hit your 5-hour limit · resets 3:37am (UTC)"],
   ['says', "You've hit your weekly limit · resets Nov 20, 3am (Europe/Berlin)"],

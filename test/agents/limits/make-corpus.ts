@@ -8,7 +8,7 @@ import { ALLOW, asking } from '../conformance/world.ts'
 import { type Case, LIMIT_CASES, LOOK_ALIKE_CASES, OTHER_CASES } from './corpus-cases.ts'
 
 // node test/agents/limits/make-corpus.ts [limits|others|look-alikes]: records the corpus from the real Claude Code.
-// Done by hand when the vendor's messages change; what the corpus must then give is in corpus.test.ts.
+// Run by hand when the vendor's messages change; the expected results are in corpus.test.ts.
 
 const FILES: Record<string, Case[]> = { limits: LIMIT_CASES, others: OTHER_CASES, 'look-alikes': LOOK_ALIKE_CASES }
 

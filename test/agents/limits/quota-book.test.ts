@@ -7,7 +7,7 @@ test('the newest word of the vendor counts, each window for itself', async t => 
   await book.seen('a', [fiveHours(0.4), fiveHours(0.2, { window: 'seven_day' })])
   clock.at += MINUTE
   await book.seen('a', [fiveHours(0.6, { at: clock.at })])
-  await book.seen('a', [fiveHours(0.1, { at: NOW })]) // an older word that arrives late
+  await book.seen('a', [fiveHours(0.1, { at: NOW })]) // an older report that arrives late
   const { windows, level } = await book.of('a')
   assert.deepEqual(
     windows.map(({ window, utilization }) => [window, utilization]),

@@ -8,7 +8,7 @@ const HOUR = 60 * MINUTE
 const START = Date.UTC(2026, 0, 13, 12)
 const RESET = START + 5 * HOUR
 
-/** A point every so often, `used(minute)` of the window each. */
+/** A point every few minutes, with `used(minute)` of the window each. */
 function series(minutes: number, used: (minute: number) => number, options: { step?: number; reset?: number } = {}) {
   const { step = 1, reset = RESET } = options
   const points: QuotaPoint[] = []
@@ -66,7 +66,7 @@ test('the forecast of a scripted series is within a tenth, whatever stands in it
   assertNear(
     series(80, steady).filter(({ at }) => at < START + 30 * MINUTE || at > START + 65 * MINUTE),
     full,
-  ) // nobody looked
+  ) // a gap without data
 })
 
 test('what was used before the last reset does not count', () => {

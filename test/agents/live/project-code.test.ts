@@ -11,9 +11,9 @@ import type { Adapter } from '../conformance/adapter.ts'
 import type { Model } from '../conformance/script.ts'
 import { World } from '../conformance/world.ts'
 
-// What a project brings along for an agent runs at its start, before anything is asked: the real programs must leave it.
+// A project's own code for an agent would run at the start, before any ask: the real programs must not run it.
 
-/** A turn with a tool in a project that holds these files; says which of the traces that they leave are there. */
+/** Runs a turn with a tool in a project with these files; returns which traces they left. */
 async function traces(t: TestContext, adapter: Adapter, plant: (trace: (name: string) => string) => Files) {
   const folder = tempDir(t, 'pcc-trace-')
   const names: string[] = []
@@ -32,14 +32,14 @@ async function traces(t: TestContext, adapter: Adapter, plant: (trace: (name: st
 
 type Files = Record<string, string>
 
-/** What the model is told before anything is said, in a project that may be heard and in one that may not. */
+/** The requests to the model in a project whose instructions may be read, and in one whose may not. */
 async function instructed(
   t: TestContext,
   adapter: Adapter,
   files: Files,
 ): Promise<Record<'heard' | 'unheard', string>> {
   const told = async (settingSources: OpenSession['settingSources']) => {
-    // Asked for a title as well, it answers the same.
+    // The model gives the same answer to the request for a title.
     const conversations = [{ match: { contains: 'say something' }, turns: Array(4).fill({ text: 'Something.' }) }]
     const simulator = await openSimulator({ text: JSON.stringify({ conversations }) })
     const model: Model = {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bareEnv } from '../../support/world.ts'
 
-/** One that this Codex knows by itself, with `apply_patch` among its tools. */
+/** A model that this version of Codex knows, with `apply_patch` among its tools. */
 const CODEX_MODEL = 'gpt-5.5'
 
 /** The whole environment of a Codex that talks to the simulator and to nothing else. */
@@ -22,7 +22,7 @@ export function codexEnv(home: string, url: string, login: 'key' | 'none' = 'key
     'stream_max_retries = 1',
   ]
   mkdirSync(join(home, '.codex'), { recursive: true })
-  // In a home below the folder for temporary files Codex does not put up its sandbox, and homes of tests are there.
+  // Codex does not use its sandbox in a home below the folder for temporary files, and the homes of tests are there.
   const TMPDIR = join(home, 'tmp')
   mkdirSync(TMPDIR, { recursive: true })
   writeFileSync(join(home, '.codex/config.toml'), `${config.join('\n')}\n`)

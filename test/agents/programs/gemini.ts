@@ -4,7 +4,7 @@ import { bareEnv } from '../../support/world.ts'
 
 export const GEMINI_MODEL = 'gemini-2.5-pro'
 
-/** The same with one try a request, as our driver gives it one: as it comes, it tries again for minutes without a word. */
+/** The environment with one try per request, as our driver sets it: by default Gemini CLI retries for minutes in silence. */
 export function geminiOnceEnv(home: string, url: string): Record<string, string> {
   return geminiEnv(home, url, 'key', { maxAttempts: 1 })
 }

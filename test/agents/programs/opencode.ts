@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { bareEnv } from '../../support/world.ts'
 import { pinned } from './programs.ts'
 
-/** At every start it fetches this into the folder of its settings, where that has none. */
+/** opencode fetches this into its settings folder at every start if it is missing. */
 const PLUGIN = { '@opencode-ai/plugin': pinned('opencode-ai') }
 
 /** The whole environment of an opencode that talks to the simulator and to nothing else. */
@@ -11,7 +11,7 @@ export function opencodeEnv(home: string, url: string, login: 'key' | 'none' = '
   const options = { baseURL: `${url}/v1`, ...(login === 'key' && { apiKey: 'fake-key-0000' }) }
   const config = { model: 'anthropic/claude-sonnet-4-5', autoupdate: false, provider: { anthropic: { options } } }
   const folder = join(home, '.config/opencode')
-  // As if it had been fetched: nothing comes from outside, and no start pays for it.
+  // Placed as if it had been fetched: nothing comes from outside, and no start waits for it.
   mkdirSync(join(folder, 'node_modules'), { recursive: true })
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ dependencies: PLUGIN }))
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: { '': { dependencies: PLUGIN } } }))

@@ -8,7 +8,7 @@ export function program(name: string): string {
   return fileURLToPath(new URL(`node_modules/.bin/${name}`, FOLDER))
 }
 
-/** The version that is pinned of a package. */
+/** The pinned version of a package. */
 export function pinned(name: string): string {
   const { dependencies } = JSON.parse(readFileSync(new URL('package.json', FOLDER), 'utf8')) as {
     dependencies: Record<string, string>

@@ -12,13 +12,13 @@ import type { Isolation } from '../../../src/base/process/isolation.ts'
 import type { SandboxNeeds, SandboxSettings } from '../../../src/domain/agent-manifest.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
-/** Whether this machine can make a sandbox, and why not. */
+/** Whether this machine can make a sandbox, or why not. */
 export const bubblewrap = await findBubblewrap()
 
 interface Around {
   project: string
   home?: string
-  asked?: Partial<SandboxSettings>
+  settings?: Partial<SandboxSettings>
   needs?: Partial<SandboxNeeds>
   isolation?: Isolation
   env?: Record<string, string>
@@ -28,7 +28,7 @@ interface Around {
 /** A program in a sandbox of its own, as an agent is started. */
 export async function inSandbox(
   t: TestContext,
-  { project, home, asked, needs, isolation = 'auto', env, reading = false }: Around,
+  { project, home, settings, needs, isolation = 'auto', env, reading = false }: Around,
 ) {
   if (!('program' in bubblewrap)) throw new Error(bubblewrap.problem)
   const dir = home ?? tempDir(t)
@@ -37,7 +37,7 @@ export async function inSandbox(
   const said: string[] = []
   const sandbox = await openSandbox({
     bubblewrap,
-    asked: { mode: 'required', network: [], read: [], write: [], hidden: [], ...asked },
+    settings: { mode: 'required', network: [], read: [], write: [], hidden: [], ...settings },
     needs: { state: ['.agent'], hosts: [], addresses: [], ...needs },
     env: all,
     reading,
@@ -55,7 +55,7 @@ export async function inSandbox(
     const [program, ...args] = command
     return agent.spawn({ command: program, args, cwd: project, env: all, signal: new AbortController().signal })
   }
-  /** Runs a shell line to its end; what it printed, and its exit code. */
+  /** Runs a shell line to its end; returns its output and its exit code. */
   const sh = async (line: string) => {
     const child = start('/bin/sh', '-c', line)
     let out = ''

@@ -69,9 +69,9 @@ test('what is hidden lies over the system, what is shown over that, then what ma
 test('the home of the agent, that of the daemon and what the settings name are hidden', t => {
   const [home, named] = [tempDir(t), tempDir(t)]
   const inside = { cwd: gitProject(t), env: { HOME: home }, command: 'sh', args: [], shows: [], writes: [] }
-  const asked = { mode: 'auto' as const, network: [], read: [], write: [], hidden: [named] }
+  const settings = { mode: 'auto' as const, network: [], read: [], write: [], hidden: [named] }
   const { hidden, shown, writable } = mountsFor(inside, {
-    ...{ asked, needs: { state: ['.mine'], hosts: [], addresses: [] }, reading: false },
+    ...{ settings, needs: { state: ['.mine'], hosts: [], addresses: [] }, reading: false },
   })
   for (const path of [home, homedir(), named]) assert.ok(hidden.includes(path), path)
   assert.ok(![...shown, ...writable].some(path => [home, homedir(), named].includes(path)))

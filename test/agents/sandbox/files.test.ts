@@ -10,14 +10,14 @@ import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { bubblewrap, inSandbox } from './a-sandbox.ts'
 import { refusedHere } from './refused-here.ts'
 
-/** Where no sandbox can be made it is asserted that one that is required is refused, and said why. */
+/** On a machine without a sandbox the test asserts that a required one is refused with the reason. */
 const sandboxed = (title: string, body: (t: TestContext) => Promise<void>) =>
   test(title, 'program' in bubblewrap ? body : refusedHere)
 
 sandboxed('the project and the agent’s own state are written, and nothing else is', async t => {
   const project = gitProject(t)
   const elsewhere = tempDir(t)
-  const { sh, home } = await inSandbox(t, { project, asked: { read: [elsewhere] } })
+  const { sh, home } = await inSandbox(t, { project, settings: { read: [elsewhere] } })
   const { out } = await sh(
     `echo a > inside.txt; echo b > "$HOME/.agent/token"; for f in /etc/x /usr/x "${elsewhere}/x"; do touch $f 2>/dev/null && echo wrote $f; done; echo done`,
   )
@@ -40,7 +40,7 @@ sandboxed('of the home directory nothing is seen but programs, and what was name
     mkdirSync(join(home, file, '..'), { recursive: true })
     writeFileSync(join(home, file), 'secret')
   }
-  const { sh } = await inSandbox(t, { project: gitProject(t), home, asked: { read: ['~/named.txt'] } })
+  const { sh } = await inSandbox(t, { project: gitProject(t), home, settings: { read: ['~/named.txt'] } })
   const { out } = await sh('cd "$HOME" && find . -type f | sort')
   assert.equal(out, './.local/bin/tool\n./named.txt')
 })
@@ -92,7 +92,7 @@ sandboxed('in a worktree it commits, and cannot change what git runs', async t =
   const [own, shared] = await Promise.all([findGitFolder(top), findGitFolder(project)])
   assert.ok(own && shared)
   const git = { top, own: own.own, common: shared.common }
-  const { sh } = await inSandbox(t, { project: top, asked: { git, read: [project] } })
+  const { sh } = await inSandbox(t, { project: top, settings: { git, read: [project] } })
   const commit = 'git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m committed'
   const { out, code } = await sh(
     `echo hi > new.txt && ${commit} || exit 1; git config core.fsmonitor evil 2>/dev/null && echo config; for f in "${shared.common}/hooks/post-commit" .git "${shared.common}/HEAD" "${shared.common}/commondir" "${own.own}/commondir" "${own.own}/config.worktree" "${shared.common}/worktrees/other/commondir" "${shared.common}/worktrees/new" "${project}/README.md"; do (echo x > "$f") 2>/dev/null && echo wrote "$f"; done; mv "${shared.common}" "${shared.common}2" 2>/dev/null && echo moved; exit 0`,
@@ -106,7 +106,7 @@ sandboxed('in the main checkout it commits, and cannot change what git runs ther
   const env = bareEnv(tempDir(t))
   const other = ['worktree', 'add', '-q', '-b', 'pcc/o', join(tempDir(t), 'other')]
   execFileSync('git', other, { cwd: project, env, stdio: 'pipe' })
-  const { sh } = await inSandbox(t, { project, asked: { git: await findGitFolder(project) } })
+  const { sh } = await inSandbox(t, { project, settings: { git: await findGitFolder(project) } })
   const { out, code } = await sh(
     `echo hi > new.txt && git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m committed || exit 1; cd .git; for f in config config.worktree hooks/post-commit worktrees/other/commondir worktrees/other/gitdir worktrees/new; do (echo x > "$f") 2>/dev/null && echo wrote "$f"; done; exit 0`,
   )
@@ -117,7 +117,7 @@ sandboxed(
   'in the main checkout a commondir, by which git would read settings of the agent, is taken away, and the agent ends',
   async t => {
     const project = gitProject(t)
-    const { agent, start } = await inSandbox(t, { project, asked: { git: await findGitFolder(project) } })
+    const { agent, start } = await inSandbox(t, { project, settings: { git: await findGitFolder(project) } })
     const evil = 'mkdir evil; cp -r .git/. evil; git config -f evil/config core.fsmonitor "touch $PWD/run; false"'
     start('/bin/sh', '-c', `${evil}; echo "$PWD/evil" > .git/commondir; echo > "$HOME/.agent/put"; sleep 600`)
     await agent.exited()
@@ -133,13 +133,13 @@ sandboxed(
   'a commondir that comes with the last breath of an agent is taken away too; one that was there stays',
   async t => {
     const project = gitProject(t)
-    const asked = { git: await findGitFolder(project) }
-    const { agent, sh } = await inSandbox(t, { project, asked })
+    const settings = { git: await findGitFolder(project) }
+    const { agent, sh } = await inSandbox(t, { project, settings })
     await sh('echo /elsewhere > .git/commondir')
     await agent.end()
     assert.equal(existsSync(join(project, '.git/commondir')), false)
     writeFileSync(join(project, '.git/commondir'), '.\n')
-    const other = await inSandbox(t, { project, asked })
+    const other = await inSandbox(t, { project, settings })
     assert.equal((await other.sh('true')).code, 0)
     await other.agent.end()
     assert.equal(readFileSync(join(project, '.git/commondir'), 'utf8'), '.\n')
@@ -150,7 +150,7 @@ sandboxed('a file of the project that the settings of git include is not its to 
   const project = gitProject(t, { '.gitconfig': '[alias]\n\tlast = log -1\n', 'other.txt': 'x\n' })
   const env = bareEnv(tempDir(t))
   execFileSync('git', ['config', 'include.path', '../.gitconfig'], { cwd: project, env, stdio: 'pipe' })
-  const { sh } = await inSandbox(t, { project, asked: { git: await findGitFolder(project) } })
+  const { sh } = await inSandbox(t, { project, settings: { git: await findGitFolder(project) } })
   const { out } = await sh('for f in .gitconfig other.txt; do (echo x > $f) 2>/dev/null && echo wrote $f; done; exit 0')
   assert.equal(out, 'wrote other.txt')
 })
@@ -172,7 +172,7 @@ sandboxed('what an agent’s own state would run the next time is not its to wri
 
 sandboxed('one that only reads writes neither the project nor its repository', async t => {
   const project = gitProject(t)
-  const { sh } = await inSandbox(t, { project, reading: true, asked: { git: await findGitFolder(project) } })
+  const { sh } = await inSandbox(t, { project, reading: true, settings: { git: await findGitFolder(project) } })
   const { out } = await sh(
     'for f in new.txt README.md .git/index .git/refs/heads/x "$HOME/.agent/login"; do (echo x > "$f") 2>/dev/null && echo wrote "${f##*/}"; done; git log --oneline | wc -l',
   )
@@ -191,12 +191,12 @@ sandboxed('what is ours is not seen, and what would show it is refused', async t
   const run = join(data, 'run')
   mkdirSync(run)
   writeFileSync(join(run, 'token'), 'secret')
-  const inside = await inSandbox(t, { project, asked: { read: [join(data, 'worktrees')], hidden: [data, run] } })
+  const inside = await inSandbox(t, { project, settings: { read: [join(data, 'worktrees')], hidden: [data, run] } })
   assert.equal((await inside.sh(`cat ${run}/token 2>/dev/null; ls ${run}`)).out, '')
-  for (const asked of [{ read: [data] }, { write: [run] }]) {
-    const { sh } = await inSandbox(t, { project, asked: { ...asked, hidden: [data, run] } })
+  for (const settings of [{ read: [data] }, { write: [run] }]) {
+    const { sh } = await inSandbox(t, { project, settings: { ...settings, hidden: [data, run] } })
     await assert.rejects(sh('true'), { code: 'sandbox_project' })
   }
-  const { sh } = await inSandbox(t, { project, asked: { hidden: [join(project, '.git')] } })
+  const { sh } = await inSandbox(t, { project, settings: { hidden: [join(project, '.git')] } })
   await assert.rejects(sh('true'), { code: 'sandbox_project' })
 })

@@ -27,7 +27,7 @@ const asking = (url: string) =>
 
 sandboxed('a listed port of this machine is reached at its own address, another is not', async t => {
   const [listed, other] = [await page(t, 'listed'), await page(t, 'other')]
-  const { sh } = await inSandbox(t, { project: gitProject(t), asked: { network: [`127.0.0.1:${listed}`] } })
+  const { sh } = await inSandbox(t, { project: gitProject(t), settings: { network: [`127.0.0.1:${listed}`] } })
   const { out } = await sh(`${fetching(`http://127.0.0.1:${listed}/`)}; ${fetching(`http://127.0.0.1:${other}/`)}`)
   assert.equal(out, 'listed\ncut off ECONNREFUSED')
 })
@@ -42,7 +42,7 @@ sandboxed('the address that its environment names for the vendor is listed by it
 
 sandboxed('the proxy refuses what is not listed, says which setting it is, and tells the log', async t => {
   const port = await page(t, 'hidden')
-  const { sh, said } = await inSandbox(t, { project: gitProject(t), asked: { network: ['example.com'] } })
+  const { sh, said } = await inSandbox(t, { project: gitProject(t), settings: { network: ['example.com'] } })
   const { out } = await sh(asking(`http://127.0.0.1:${port}/`))
   assert.match(out, /^403\nThe sandbox does not let it reach 127\.0\.0\.1:\d+: see agents\.network\./)
   assert.deepEqual(said, [`the sandbox refused the network: 127.0.0.1:${port} (agents.network)`])
@@ -50,7 +50,7 @@ sandboxed('the proxy refuses what is not listed, says which setting it is, and t
 
 sandboxed('with a star the network is left as it is', async t => {
   const port = await page(t, 'open')
-  const { sh } = await inSandbox(t, { project: gitProject(t), asked: { network: ['*'] } })
+  const { sh } = await inSandbox(t, { project: gitProject(t), settings: { network: ['*'] } })
   assert.equal((await sh(fetching(`http://127.0.0.1:${port}/`))).out, 'open')
 })
 

@@ -9,7 +9,7 @@ import { refusedHere } from './refused-here.ts'
 const sandboxed = (title: string, body: (t: TestContext) => Promise<void>) =>
   test(title, 'program' in bubblewrap ? body : refusedHere)
 
-/** Leaves a child without a parent, one in a session of its own and one with an empty environment. */
+/** Leaves an orphan, a child in its own session, and a child with an empty environment. */
 const RUNAWAYS = `(sleep 300 &) ; setsid sleep 301 & env -i setsid sleep 302 & echo up; sleep 303`
 
 for (const isolation of ['auto', 'marker'] as const) {

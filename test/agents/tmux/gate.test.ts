@@ -9,7 +9,7 @@ const NEVER = new AbortController().signal
 const ALLOW = { verdict: 'allow', risk: 'LOW', reason: 'fine', confidence: 1, by: 'policy' } as const
 const NOBODY = { ...ALLOW, verdict: 'deny', reason: 'nobody is there', by: 'nobody' } as const
 
-/** A call as the hook tells it. */
+/** A call as the hook reports it. */
 function call(command: string, more: Record<string, unknown> = {}) {
   return { tool_name: 'Bash', tool_use_id: 'c1', tool_input: { command }, cwd: '/p', ...more }
 }
@@ -51,7 +51,7 @@ test('a call of our own server may come, to be judged where it arrives; one that
       return NOBODY
     },
   })
-  gate.give(own)
+  gate.setTools(own)
   const named = (tool_name: string, tool_use_id: string) => ({
     ...call(''),
     tool_name,
@@ -137,13 +137,13 @@ test('a question goes to whoever answers, or, with a person at the terminal, to 
 
 test('a call that ran without a yes is named, also one that failed; one that was refused, or that an earlier daemon allowed, is not', async () => {
   const { gate } = gateWith({})
-  gate.know(['c9'])
+  gate.restoreAllowed(['c9'])
   const result = (id: string, more = {}) => ({
     type: 'user',
     message: { content: [{ type: 'tool_result', tool_use_id: id, content: 'x', ...more }] },
   })
   assert.equal(gate.unjudged(result('c9')), undefined)
-  gate.know(['c10'])
+  gate.restoreAllowed(['c10'])
   const failed = (id: string, content: string) => gate.unjudged(result(id, { is_error: true, content }))
   assert.equal(failed('c10', 'Exit code 1'), undefined)
   assert.equal(failed('c2', 'PreToolUse:Bash hook error: Not allowed: the daemon of pcc is away'), undefined)

@@ -21,7 +21,7 @@ test('a window that tmux made without telling so is closed, with what began in i
     chmodSync(join(root, 'bin', name), 0o755)
     return join(root, 'bin', name)
   }
-  // Makes the window, waits until the agent runs in it, and says nothing of it.
+  // Opens the window, waits until the agent runs in it, and prints nothing.
   program(
     'tmux',
     `${real} "$@" >/dev/null || exit 1; case "$*" in *new-session*) until test -e '${root}/begun'; do sleep 0.05; done; exit 1;; esac`,
@@ -36,7 +36,7 @@ test('a window that tmux made without telling so is closed, with what began in i
       // it went with its last window
     }
   })
-  const host = { run: root, socket, desk: new HookRegistry() }
+  const host = { run: root, socket, registry: new HookRegistry() }
   const driver = tmuxDriver(
     { ...host, env: { ...env, PATH: `${join(root, 'bin')}${delimiter}${env['PATH']}` } },
     { executable },

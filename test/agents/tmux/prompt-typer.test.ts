@@ -18,7 +18,7 @@ function terminal(onPaste: () => void = () => undefined) {
     enter: async () => void at.typed.push('<Enter>'),
   }
   const mouth = new PromptTyper(() => at.theirs)
-  return { at, mouth, speak: () => mouth.speak(window, () => undefined) }
+  return { at, mouth, speak: () => mouth.typeNext(window, () => undefined) }
 }
 
 test('nothing is typed into a dialog, nor while a person has the keyboard, nor while nothing is known: it waits and is said later', async () => {

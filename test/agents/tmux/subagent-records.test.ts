@@ -54,7 +54,7 @@ test('whoever reads the record of a conversation is shown the calls of its subag
   record.begin()
   record.follow({ transcript_path: transcript, source: 'startup' })
   subagent('agent-a.jsonl', result('c1'), { ...result('c3'), isMeta: true })
-  // As versions did that kept one record for all.
+  // As in versions that kept one record for all.
   writeFileSync(transcript, `${JSON.stringify(result('c2'))}\n`)
   const shown: unknown[] = []
   assert.equal(

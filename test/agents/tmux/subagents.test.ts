@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { claudeTmux } from '../adapters/claude-tmux.ts'
 import { ALLOW, asking, DENY, World } from '../conformance/world.ts'
 
-/** What Claude Code writes down of a call that worked. */
+/** Claude Code's record of a successful call. */
 function unasked(agentId: string): string {
   const content = [{ type: 'tool_result', tool_use_id: 'toolu_unasked', content: 'done', is_error: false }]
   return `${JSON.stringify({ type: 'user', isSidechain: true, agentId, message: { role: 'user', content } })}\n`

@@ -12,7 +12,7 @@ import type { OpenSession, Session } from '../../../src/domain/session.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
 const VENDOR = '00000000-0000-4000-8000-000000000001'
-/** Pressed by the test after what it looks at: whatever came before it was pressed by pcc. */
+/** The key that the test presses last: all keys before it were pressed by pcc. */
 const MARK = '~'
 
 test('in a terminal that a person has, an interrupt presses no key and says so; a close ends it without one', async t => {
@@ -55,9 +55,9 @@ test('a dialog that stays asks a person: the terminal is not taken back', async 
   assert.equal(session.takenOver, true)
 })
 
-/** A session with a window that an earlier daemon left, in the middle of a turn. What is in it writes down every key. */
+/** A session with a window that an earlier daemon left in the middle of a turn. The program in it records every key. */
 async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: boolean; dialogMs?: number }) {
-  // Before its folder goes, and with it the way to its server.
+  // Before its folder is removed, and the server's socket with it.
   const before: (() => Promise<void>)[] = []
   t.after(() => Promise.all(before.map(end => end())))
   const root = tempDir(t)
@@ -72,14 +72,14 @@ async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: bo
   before.push(() => tmux.close('s-000001'))
   while (!existsSync(file)) await sleep(20)
   const folder = new TmuxSessionFolder(root, 's-000001')
-  folder.make({ session: 's-000001', socket, awayMs: 1000 })
+  folder.create({ session: 's-000001', socket, awayMs: 1000 })
   const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId: VENDOR, config: root, marker: 'none-has-this' }
-  folder.keep({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [] })
+  folder.saveState({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [] })
   mkdirSync(join(root, 'sessions'))
   const says = (status: string) =>
     writeFileSync(join(root, 'sessions', `${pid}.json`), JSON.stringify({ sessionId: VENDOR, status }))
   says('busy')
-  const session = await tmuxDriver({ run: root, socket, env, desk: new HookRegistry() }, driver).open({
+  const session = await tmuxDriver({ run: root, socket, env, registry: new HookRegistry() }, driver).open({
     ...{ id: 's-000001', cwd: root, env, settingSources: [], resume: { vendorId: VENDOR, fork: false } },
     asks: { permission: async () => assert.fail(), question: async () => assert.fail() },
   } as unknown as OpenSession)

@@ -16,8 +16,8 @@ test('a directory whose name is a command to tmux or to a shell is only a direct
   const cwd = join(root, "b#(touch pwned)$(touch pwned)'`touch pwned`#{host};")
   mkdirSync(cwd)
   const folder = new TmuxSessionFolder(join(root, 'r#(touch pwned)'), 's-1')
-  folder.make({ session: 's-1', socket: 'x', awayMs: 0 })
-  // An agent that says where it is, and whatever else it was given.
+  folder.create({ session: 's-1', socket: 'x', awayMs: 0 })
+  // An agent that records its folder; the paths and the environment contain hostile names.
   const command = startCommand(folder, {
     ...{ executable: '/bin/sh', vendorId: 'v', appendPrompt: '', settings: '' },
     open: { cwd, settingSources: [] } as unknown as OpenSession,
@@ -48,7 +48,7 @@ test('where the directory is gone, nothing begins elsewhere', async t => {
   const begins = join(root, 'begins.sh')
   writeFileSync(begins, `#!/bin/sh\ntouch '${join(root, 'begun')}'\necho begun >&2\n`, { mode: 0o755 })
   const folder = new TmuxSessionFolder(root, 's-2')
-  folder.make({ session: 's-2', socket: 'x', awayMs: 0 })
+  folder.create({ session: 's-2', socket: 'x', awayMs: 0 })
   const command = startCommand(folder, {
     ...{ executable: begins, vendorId: 'v', appendPrompt: '', settings: '' },
     open: { cwd: join(root, 'gone'), settingSources: [] } as unknown as OpenSession,
@@ -65,7 +65,7 @@ function isOpen({ socket }: Tmux): boolean {
 }
 
 function server(t: TestContext): { tmux: Tmux; root: string } {
-  // Before the folder is removed, and with it the way to the server.
+  // Before the folder is removed, and the server's socket with it.
   t.after(() => {
     try {
       execFileSync('tmux', ['-S', tmux.socket, 'kill-server'], { stdio: 'ignore' })

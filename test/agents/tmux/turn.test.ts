@@ -16,18 +16,18 @@ test('a turn ends when its hook told so and its last words and their cost are th
   const { turn, later } = turnAt()
   turn.asked()
   turn.begun()
-  assert.equal(turn.look('busy', said('')), undefined)
-  turn.told({ how: 'completed', text: 'Done.' })
-  assert.equal(turn.look('idle', said('Before.')), undefined)
-  turn.statusTold()
-  assert.equal(turn.look('idle', said('Before.')), undefined, 'its last words are not written down yet')
-  assert.deepEqual(turn.look('idle', said('Done.')), { how: 'completed', text: 'Done.' })
-  assert.equal(turn.look('idle', said('Done.')), undefined, 'told once')
+  assert.equal(turn.poll('busy', said('')), undefined)
+  turn.reportEnd({ how: 'completed', text: 'Done.' })
+  assert.equal(turn.poll('idle', said('Before.')), undefined)
+  turn.statusUpdated()
+  assert.equal(turn.poll('idle', said('Before.')), undefined, 'its last words are not written down yet')
+  assert.deepEqual(turn.poll('idle', said('Done.')), { how: 'completed', text: 'Done.' })
+  assert.equal(turn.poll('idle', said('Done.')), undefined, 'told once')
   turn.asked()
   turn.begun()
-  turn.told({ how: 'failed', text: '' })
+  turn.reportEnd({ how: 'failed', text: '' })
   later(60_000)
-  assert.deepEqual(turn.look('idle', said('Done.')), { how: 'failed', text: '' }, 'it is not waited for without end')
+  assert.deepEqual(turn.poll('idle', said('Done.')), { how: 'failed', text: '' }, 'it is not waited for without end')
 })
 
 test('a turn that became idle without a word ended as it was told to, or by the hand of a person', () => {
@@ -36,9 +36,9 @@ test('a turn that became idle without a word ended as it was told to, or by the 
     turn.asked()
     turn.begun()
     prepare(turn)
-    assert.equal(turn.look('idle', said('Last.')), undefined, 'the hook may be on its way')
+    assert.equal(turn.poll('idle', said('Last.')), undefined, 'the hook may be on its way')
     later(60_000)
-    const end = turn.look('idle', { lastText: 'Last.', isCutShort })
+    const end = turn.poll('idle', { lastText: 'Last.', isCutShort })
     return typeof end === 'object' ? end.how : end
   }
   assert.equal(
@@ -77,14 +77,14 @@ test('an agent that has not said yet that it works has not ended, however long i
   const { turn, later } = turnAt()
   turn.asked()
   turn.begun()
-  assert.equal(turn.look('idle', said('Before.')), undefined)
+  assert.equal(turn.poll('idle', said('Before.')), undefined)
   later(10_000)
-  assert.equal(turn.look('idle', said('Before.')), undefined, 'a crowded machine takes its time')
-  assert.equal(turn.look('busy', said('Before.')), undefined)
-  assert.equal(turn.look('idle', said('Now.')), undefined)
+  assert.equal(turn.poll('idle', said('Before.')), undefined, 'a crowded machine takes its time')
+  assert.equal(turn.poll('busy', said('Before.')), undefined)
+  assert.equal(turn.poll('idle', said('Now.')), undefined)
   later(2_000)
   assert.deepEqual(
-    turn.look('idle', said('Now.')),
+    turn.poll('idle', said('Now.')),
     { how: 'completed', text: 'Now.' },
     'once seen at work it is believed soon',
   )
@@ -93,29 +93,29 @@ test('an agent that has not said yet that it works has not ended, however long i
 test('a prompt that is not heard of gets Enter once more, three times, and is lost then', () => {
   const { turn, later } = turnAt()
   turn.asked()
-  assert.equal(turn.look('idle', said('')), undefined)
+  assert.equal(turn.poll('idle', said('')), undefined)
   later(1)
   for (const step of ['enter', 'enter', 'enter', 'lost']) {
     later(60_000)
-    assert.equal(turn.look('idle', said('')), step)
+    assert.equal(turn.poll('idle', said('')), step)
   }
   const busy = turnAt()
   busy.turn.asked()
   busy.later(60_000)
-  assert.equal(busy.turn.look('busy', said('')), 'begun', 'it has it, whatever became of the hook')
+  assert.equal(busy.turn.poll('busy', said('')), 'begun', 'it has it, whatever became of the hook')
 })
 
 test('an end that comes before the prompt is heard of is that of an earlier turn; a prompt in time leaves none behind', () => {
   const { turn } = turnAt()
   turn.asked()
-  turn.told({ how: 'completed', text: 'Old.' })
-  assert.equal(turn.look('busy', said('Old.')), 'begun')
+  turn.reportEnd({ how: 'completed', text: 'Old.' })
+  assert.equal(turn.poll('busy', said('Old.')), 'begun')
   turn.begun()
-  turn.told({ how: 'completed', text: 'First.' })
+  turn.reportEnd({ how: 'completed', text: 'First.' })
   assert.deepEqual(turn.begun(), { how: 'completed', text: 'First.' })
   assert.equal(turn.running, true)
   turn.stopAfterTools('pause')
-  turn.told({ how: 'completed', text: 'Second.' })
-  turn.statusTold()
-  assert.deepEqual(turn.look('idle', said('Second.')), { how: 'paused', text: 'Second.' }, 'it stopped where it could')
+  turn.reportEnd({ how: 'completed', text: 'Second.' })
+  turn.statusUpdated()
+  assert.deepEqual(turn.poll('idle', said('Second.')), { how: 'paused', text: 'Second.' }, 'it stopped where it could')
 })

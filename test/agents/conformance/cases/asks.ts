@@ -8,7 +8,7 @@ import { ALLOW, allowing, asking, type Talk } from '../world.ts'
 const which = { question: 'Which database?', options: ['SQLite', 'Postgres'] }
 const both = { question: 'Which parts?', options: ['Left', 'Right', 'Middle'], several: true }
 
-/** An agent that has no way to ask gets on without: nobody is asked. */
+/** An agent that cannot ask goes on without an answer: nobody is asked. */
 async function cannotAsk(t: TestContext, live: Live) {
   const { say } = await live.enter(t, [
     { prompt: 'ask me', steps: [{ calls: [{ ask: which }] }, { say: 'I decide.' }] },
@@ -19,7 +19,7 @@ async function cannotAsk(t: TestContext, live: Live) {
   assert.deepEqual(asks.questions, [])
 }
 
-/** Who is asked before the agent may act. */
+/** The asks before the agent may act. */
 export function askCases(live: Live): void {
   const { adapter } = live
 
@@ -115,10 +115,10 @@ export function askCases(live: Live): void {
   })
 }
 
-/** How long whoever asks waits in the sessions of these points. */
+/** The ask deadline in the sessions of these points. */
 export const SOON = { askDeadlineMs: 400 }
 
-/** That it fails closed, and in time. The question comes first: refusals that speak of the time would be heard in its place. */
+/** Late asks are refused, and in time. The question comes first, because refusals that mention the time would be taken for its answer. */
 export function failClosedCases(live: Live): void {
   const { adapter } = live
 
@@ -161,7 +161,7 @@ export function failClosedCases(live: Live): void {
   ]
   const title = (what: string) => `a call does not run when who is asked ${what}`
   partsTest(adapter, 'refusal.fails-closed', 'a call does not run when who is asked fails, in whatever way', {
-    deps: failing.map(([what]) => title(what)),
+    parts: failing.map(([what]) => title(what)),
     run: async (t, held) => {
       const steps = [{ calls: [{ run: 'touch slipped.txt' }] }, { say: 'Refused, then.' }]
       const later = failing.slice(1).map(([what]) => ({ prompt: `it ${what}`, steps }))

@@ -6,16 +6,16 @@ import type { FailureKind } from '../../../../src/domain/session.ts'
 import { tempDir } from '../../../support/world.ts'
 import type { Adapter } from '../adapter.ts'
 import type { Live } from '../live.ts'
-import { look, partTest, pointTest } from '../point.ts'
+import { checkPoint, partTest, pointTest } from '../point.ts'
 import type { Fault, Script } from '../script.ts'
 import { type Talk, until, World } from '../world.ts'
 import { triesAgain } from './limits.ts'
 
-/** What goes wrong at the vendor becomes a kind, and the session goes on after it. */
+/** A failure of the vendor gets a kind, and the session goes on after it. */
 export function failureCases(live: Live): void {
   const { adapter } = live
 
-  /** The session that was told to work. */
+  /** The session that got the prompt. */
   async function faced(t: TestContext, scripts: Script[], isFirst: boolean): Promise<Talk> {
     if (isFirst) return (await World.open(t, adapter, scripts)).talk('work')
     return (await live.enter(t, scripts)).say('work')
@@ -37,7 +37,7 @@ export function failureCases(live: Live): void {
         const { talk } = await triesAgain(t, live, { kind: fault } as Fault)
         const nothing = () => assert.deepEqual(talk.all('retry'), [])
         const told = () => assert.notDeepEqual(talk.all('retry'), [])
-        await look(t, adapter, 'failure.retries', { full: told, untold: nothing, some: () => undefined })
+        await checkPoint(t, adapter, 'failure.retries', { full: told, untold: nothing, some: () => undefined })
         return 'degraded'
       }
       const steps = [{ fault: { kind: fault } as Fault }]
@@ -46,7 +46,7 @@ export function failureCases(live: Live): void {
       assert.equal(ended.outcome, 'failed')
       assert.equal(ended.failure?.kind, known)
       if (!['overloaded', 'server', 'reset'].includes(fault)) return undefined
-      await look(t, adapter, 'failure.retries', {
+      await checkPoint(t, adapter, 'failure.retries', {
         full: () => {
           assert.ok(talk.all('retry').length > 0)
           assert.ok(talk.all('retry').every(event => event.failure.kind === kind && event.maxRetries > 0))
@@ -59,7 +59,7 @@ export function failureCases(live: Live): void {
   }
 }
 
-/** What goes wrong with the agent itself. */
+/** Failures of the agent itself. */
 export function crashCases(live: Live): void {
   const { adapter } = live
 
@@ -79,7 +79,7 @@ export function crashCases(live: Live): void {
       await talk.until('tool_request')
       await until(() => world.has('begun'))
       const vendorId = talk.session.vendorId ?? ''
-      // The group, because the number is that of a helper where the agent runs in a namespace.
+      // The process group, because in a namespace the pid is that of a helper.
       process.kill(-(talk.session.pid ?? assert.fail('it runs')), 'SIGKILL')
       const ended = await talk.turn()
       assert.equal(ended.outcome, 'failed')
@@ -89,7 +89,7 @@ export function crashCases(live: Live): void {
       assert.equal(over.failure?.kind, 'agent_crashed')
       await talk.close()
 
-      await look(t, adapter, 'resume', {
+      await checkPoint(t, adapter, 'resume', {
         full: async () => {
           await world.model.restart()
           const resumed = await world.talk('go on', { resume: { vendorId, fork: false } })
@@ -107,7 +107,7 @@ export function crashCases(live: Live): void {
   )
 }
 
-/** What keeps a session from its start. */
+/** Failures that prevent the start of a session. */
 export function startCases(adapter: Adapter): void {
   pointTest(adapter, 'failure.login', 'an agent that is not logged in says so', {
     full: async t => {

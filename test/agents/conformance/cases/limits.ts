@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import type { Live } from '../live.ts'
-import { look, pointTest } from '../point.ts'
+import { checkPoint, pointTest } from '../point.ts'
 import type { Fault } from '../script.ts'
 import { until, World } from '../world.ts'
 
-/** Nothing is told and nothing ends; the turn can be stopped all the same. */
+/** The agent reports nothing and the turn does not end; it can be stopped all the same. */
 export async function triesAgain(t: TestContext, live: Live, fault: Fault) {
   const { world, say, restart } = await live.enter(t, [{ prompt: 'work', steps: [{ fault }] }])
   const talk = await say('work')
@@ -17,13 +17,13 @@ export async function triesAgain(t: TestContext, live: Live, fault: Fault) {
   return { talk, restart }
 }
 
-/** A subscription's limit, and words that sound like one. */
+/** A subscription's limit, and texts that look like one. */
 export function limitCases(live: Live): void {
   const { adapter } = live
 
-  /** What follows the turn that was stopped because it met a limit in silence. */
+  /** The turn after one that was stopped because it met a limit in silence. */
   async function silentLimit(t: TestContext) {
-    // It tries again when the limit is said to be over.
+    // The agent retries at the announced end of the limit.
     const resets = new Date(Date.now() + 1_000).toISOString()
     const { talk, restart } = await triesAgain(t, live, { kind: 'limit', resets })
     const later = [{ prompt: 'go on', steps: [{ say: 'Going on.' }] }]
@@ -31,7 +31,10 @@ export function limitCases(live: Live): void {
     await talk.session.prompt('go on')
     const next = await talk.turn()
     assert.deepEqual([next.outcome, next.text], ['completed', 'Going on.'])
-    await look(t, adapter, 'turn.after-failure', { full: () => undefined, forgets: () => assert.fail('it remembers') })
+    await checkPoint(t, adapter, 'turn.after-failure', {
+      full: () => undefined,
+      forgets: () => assert.fail('it remembers'),
+    })
   }
 
   async function limited(t: TestContext) {
@@ -39,7 +42,7 @@ export function limitCases(live: Live): void {
     const fault: Fault = { kind: 'limit', resets: resets.toISOString() }
     const goOn = [{ say: 'Going on.' }]
     const later = [{ prompt: 'go on', steps: goOn }]
-    // Met with the first word of a session, before any answer of the vendor has told how full its windows are.
+    // The limit comes with the first request of a session, before any answer of the vendor has reported its windows.
     const world = await World.open(t, adapter, [{ prompt: 'work', steps: [{ fault }], later }], {
       login: 'subscription',
     })
@@ -58,7 +61,7 @@ export function limitCases(live: Live): void {
     await talk.session.prompt('go on')
     const next = await talk.turn()
     assert.deepEqual([next.outcome, next.text], ['completed', 'Going on.'])
-    await look(t, adapter, 'turn.after-failure', {
+    await checkPoint(t, adapter, 'turn.after-failure', {
       full: () => undefined,
       forgets: () => world.model.hears('asked this before'),
     })
@@ -116,7 +119,7 @@ export function limitCases(live: Live): void {
   })
 }
 
-/** A refusal that says no time. */
+/** A refusal without a reset time. */
 export function refusedForNowCases(live: Live): void {
   const { adapter } = live
 

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Live } from '../live.ts'
-import { look, pointTest } from '../point.ts'
+import { checkPoint, pointTest } from '../point.ts'
 import { ALLOW, asking, DENY } from '../world.ts'
 
 const COLOUR = { question: 'Which colour?', options: ['red', 'blue'] }
 
-/** What the session of these points is given. */
+/** The tools of the sessions of these points. */
 export const OWN_TOOLS = ['add_task', 'log', 'ask_human'] as const
 
-/** Tools of ours that an agent is given: judged as ours, done by us, and a question goes the way of questions. */
+/** Our tools in an agent: judged as ours, executed by us, and a question is handled like any question. */
 export function ownToolCases(live: Live): void {
   const { adapter } = live
 
@@ -32,7 +32,7 @@ export function ownToolCases(live: Live): void {
     const talk = await say('go', asks)
     const ended = await talk.turn()
     assert.equal(ended.text, 'Done.', JSON.stringify(ended))
-    await look(t, adapter, 'tools.done', {
+    await checkPoint(t, adapter, 'tools.done', {
       full() {
         assert.deepEqual(asks.done, [['add_task', { title: 'one', after: ['two'] }]])
         assert.deepEqual(asks.requests[0], {
@@ -46,14 +46,14 @@ export function ownToolCases(live: Live): void {
       },
       none: () => assert.deepEqual([asks.done, asks.requests], [[], []]),
     })
-    await look(t, adapter, 'tools.refused', {
+    await checkPoint(t, adapter, 'tools.refused', {
       async full() {
         assert.equal(ended.denials, 1)
         await world.model.hears('not on my watch')
       },
       none: () => undefined,
     })
-    await look(t, adapter, 'tools.ask', {
+    await checkPoint(t, adapter, 'tools.ask', {
       full() {
         assert.deepEqual(
           asks.questions.map(({ questions: [item] }) => [item?.question, item?.options.map(({ label }) => label)]),

@@ -9,7 +9,7 @@ import { ALLOW, allowing, asking, World } from '../world.ts'
 const UNKNOWN = '11111111-1111-4111-8111-111111111111'
 const PARK: Park = { park: true, reason: 'nobody is awake' }
 
-/** Parks the first call and sees that the session is gone by itself. */
+/** Parks the first call and checks that the session ends by itself. */
 async function parked(t: TestContext, live: Live, calls: Call[]) {
   const { world, say } = await live.enter(t, [
     {
@@ -36,7 +36,7 @@ async function parked(t: TestContext, live: Live, calls: Call[]) {
 export function parkCases(live: Live): void {
   const { adapter } = live
 
-  /** What was parked is given up: what is said to it comes with the next prompt, and then it is asked anew. */
+  /** The parked call is given up: the answer comes with the next prompt, and then the call is asked about again. */
   async function saidWithNextPrompt(t: TestContext) {
     const { world, asks, turn, vendorId } = await parked(t, live, [{ run: 'touch parked.txt' }])
     assert.deepEqual(turn.parked, { callId: asks.requests[0]?.callId, tool: adapter.tools.run, gone: true })
@@ -48,7 +48,7 @@ export function parkCases(live: Live): void {
     assert.equal(world.has('parked.txt'), true)
   }
 
-  /** As well, and the conversation is over with it. */
+  /** The parked call is given up, and the conversation ends with it. */
   async function conversationLost(t: TestContext) {
     const { world, turn, vendorId } = await parked(t, live, [{ run: 'touch parked.txt' }])
     assert.equal(turn.parked?.gone, true)
@@ -125,7 +125,7 @@ export function parkQuestionCases(live: Live): void {
   })
 }
 
-/** Of calls made at once, one that nobody can judge now. */
+/** Several calls at once, one of which nobody can judge now. */
 export function parkBatchCases(live: Live): void {
   const { adapter } = live
 

@@ -7,7 +7,7 @@ import { partTest, pointTest } from '../point.ts'
 import { allowing, asking, DENY, until, World } from '../world.ts'
 
 const CANARIES = ['PCC_HOME', 'AWS_SECRET_ACCESS_KEY', 'GITHUB_TOKEN', 'DATABASE_URL', 'CLAUDE_CODE_CANARY']
-/** What the agent of these points is given in its environment. */
+/** The extra environment of the agent of these points. */
 export const GIVEN = { GIVEN_TO_IT: 'yes' }
 
 /** What an agent sees of our environment. */
@@ -19,7 +19,7 @@ export function environmentCases(live: Live): void {
     t.after(() => {
       for (const name of CANARIES) delete process.env[name]
     })
-    // One that runs already was started without them.
+    // An agent that is already running was started without these variables.
     await live.close()
     const { world, say } = await live.enter(t, [
       { prompt: 'environment', steps: [{ calls: [{ run: 'env > env.txt' }] }, { say: 'Done.' }] },
@@ -33,7 +33,7 @@ export function environmentCases(live: Live): void {
   })
 }
 
-/** That nothing is left of what its tools started. */
+/** No process of its tools is left. */
 export function leftoverCases(live: Live, isolation: 'marker' | 'auto'): void {
   const { adapter } = live
 
@@ -72,7 +72,7 @@ export function leftoverCases(live: Live, isolation: 'marker' | 'auto'): void {
   )
 }
 
-/** That a close ends what runs. */
+/** Closing ends what runs. */
 export function closeCases(live: Live): void {
   const { adapter } = live
 
@@ -97,7 +97,7 @@ export function closeCases(live: Live): void {
   )
 }
 
-/** The same by the language itself. */
+/** The same with `await using`. */
 export function disposeCases(live: Live): void {
   const { adapter } = live
 
@@ -114,7 +114,7 @@ export function disposeCases(live: Live): void {
   })
 }
 
-/** Processes that are started ahead of time, or none. */
+/** Processes that are started ahead of time, if any. */
 export function warmCases(adapter: Adapter): void {
   if (adapter.manifest.departs.warm === undefined) warmProcessCases(adapter)
   else
@@ -156,7 +156,7 @@ function warmProcessCases(adapter: Adapter): void {
     const [dead] = await findMarked(sessionMarker(marker))
     assert.ok(dead)
     process.kill(-dead.pid, 'SIGKILL')
-    // A kill returns before its victim is gone, and only the system tells when it is.
+    // A kill returns before its victim is gone; only the system knows when it is.
     for (const deadline = Date.now() + 60_000; (await findMarked(sessionMarker(marker))).length > 0; )
       assert.ok(Date.now() < deadline, 'it did not die')
     const talk = await world.talk('hello', { marker })

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Adapter } from '../adapter.ts'
 import type { Live } from '../live.ts'
-import { look, pointTest } from '../point.ts'
+import { checkPoint, pointTest } from '../point.ts'
 import { ALLOW, allowing, asking, DENY, World } from '../world.ts'
 
-/** What a turn tells, and that one follows another. */
+/** The events of a turn, and that one turn follows another. */
 export function turnCases(live: Live): void {
   const { adapter } = live
   const { tools } = adapter
@@ -35,7 +35,7 @@ export function turnCases(live: Live): void {
     assert.equal(ended.text, 'It is written.')
     assert.equal(ended.failure, undefined)
     assert.equal(ended.denials, 0)
-    // Some agents end every file that they write with a line's end.
+    // Some agents end every file that they write with a newline.
     assert.equal(world.read('note.txt').trimEnd(), 'hello')
 
     const started = greeted.all('started')
@@ -43,7 +43,7 @@ export function turnCases(live: Live): void {
     assert.equal(started.length + talk.all('started').length, 1)
     assert.equal(started[0]?.vendorId, talk.session.vendorId)
     assert.equal(started[0]?.resumed, false)
-    await look(t, adapter, 'turn.text', {
+    await checkPoint(t, adapter, 'turn.text', {
       full: () =>
         assert.deepEqual(
           talk.all('text').map(event => event.text),
@@ -51,16 +51,16 @@ export function turnCases(live: Live): void {
         ),
     })
     const thoughts = talk.all('thinking').map(event => event.text)
-    await look(t, adapter, 'turn.thinking', {
+    await checkPoint(t, adapter, 'turn.thinking', {
       full: () => assert.deepEqual(thoughts, ['A note, then.']),
       untold: () => assert.deepEqual(thoughts, []),
     })
-    await look(t, adapter, 'turn.plan', {
+    await checkPoint(t, adapter, 'turn.plan', {
       full: () => assert.deepEqual(talk.all('plan').at(-1)?.items, plan),
       untold: () => assert.deepEqual(talk.all('plan'), []),
     })
 
-    await look(t, adapter, 'turn.calls', {
+    await checkPoint(t, adapter, 'turn.calls', {
       full: () => {
         const call = talk.all('tool_request').find(event => event.tool === tools.write)
         assert.ok(call)
@@ -73,19 +73,19 @@ export function turnCases(live: Live): void {
     })
 
     const usage = talk.all('usage').at(-1)
-    await look(t, adapter, 'turn.usage', {
+    await checkPoint(t, adapter, 'turn.usage', {
       full: () => assert.ok(usage && usage.inputTokens > 0 && usage.outputTokens > 0),
       untold: () => assert.equal(usage?.inputTokens ?? 0, 0),
     })
-    await look(t, adapter, 'turn.cost', {
+    await checkPoint(t, adapter, 'turn.cost', {
       full: () => assert.ok(usage && usage.costUsd > 0),
       untold: () => assert.equal(usage?.costUsd ?? 0, 0),
     })
-    await look(t, adapter, 'turn.context', {
+    await checkPoint(t, adapter, 'turn.context', {
       full: () => assert.ok(usage?.contextTokens && (usage.contextWindow ?? 0) > usage.contextTokens),
       untold: () => assert.equal(usage?.contextTokens, undefined),
     })
-    await look(t, adapter, 'turn.rounds', { full: () => assert.equal(ended.turns, 2) })
+    await checkPoint(t, adapter, 'turn.rounds', { full: () => assert.equal(ended.turns, 2) })
   })
 
   pointTest(adapter, 'turn.every-call-asked', 'a command that only reads is asked like every other', {
@@ -121,7 +121,7 @@ export function turnCases(live: Live): void {
       asking(() => ({ ...DENY, reason: 'never in this house' })),
     )
     const ended = await talk.turn()
-    await look(t, adapter, 'refusal.stops', {
+    await checkPoint(t, adapter, 'refusal.stops', {
       full: () => {
         assert.equal(ended.outcome, 'completed')
         assert.equal(ended.text, 'Then I leave it.')
@@ -130,7 +130,7 @@ export function turnCases(live: Live): void {
         assert.equal(world.has('forbidden.txt'), false)
       },
     })
-    await look(t, adapter, 'refusal.explained', {
+    await checkPoint(t, adapter, 'refusal.explained', {
       full: () => world.model.hears('never in this house'),
       unexplained: () => assert.doesNotMatch(world.model.told(), /never in this house/),
     })
@@ -241,7 +241,7 @@ export function turnCases(live: Live): void {
   })
 }
 
-/** That a turn has an end. */
+/** Every turn has an end. */
 export function capCases(adapter: Adapter): void {
   pointTest(adapter, 'turn.cap', 'a turn that reaches the cap on rounds ends as capped', {
     full: async t => {

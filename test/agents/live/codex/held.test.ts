@@ -11,7 +11,7 @@ import type { Adapter } from '../../conformance/adapter.ts'
 import type { Model } from '../../conformance/script.ts'
 import { ALLOW, allowing, asking, DENY, until, World } from '../../conformance/world.ts'
 
-// Ways past the gate, tried on the real Codex: by the person's own settings, by the project, by the model.
+// Attempts to bypass the gate of the real Codex: by the person's own settings, by the project, by the model.
 
 /** A Codex whose model makes these calls, by its own names of tools, in one answer each. */
 async function worldOf(t: TestContext, answers: Record<string, unknown>[][], later: unknown[] = []) {
@@ -37,8 +37,8 @@ function run(cmd: string, more: Record<string, unknown> = {}) {
 }
 
 /**
- * Tries to make a file and says nothing of how that went: a command that the sandbox refused loudly is run once more outside of it, by
- * Codex itself, where it was allowed.
+ * Tries to create a file and hides the outcome: if the sandbox visibly refuses an allowed command, Codex itself runs it once more outside
+ * of the sandbox.
  */
 function tryToMake(path: string, more: Record<string, unknown> = {}) {
   return run(`touch ${path} 2>/dev/null; true`, more)
@@ -71,7 +71,7 @@ function loosen(world: World, evil: string): void {
 
 test('no rule, hook, server, trust or setting of the person or the project lets a call past, and none is changed', async t => {
   const evil = join('/tmp', `pcc-evil-${secretId(6)}`)
-  // What is refused stands alone: why it was is told at once, and cuts off what the model is still saying.
+  // The refused call is alone in its answer: its reason is sent at once and cuts off the rest of the answer.
   const { world, simulator, results } = await worldOf(t, [
     [run('touch ruled.txt')],
     [run('cat .env')],

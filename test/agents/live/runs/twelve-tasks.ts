@@ -25,7 +25,7 @@ const LIMIT = { fault: { kind: 'limit', window: 'five_hour', resets: '+5s', time
 
 const COLOUR = { question: 'Which colour?', options: ['red', 'blue'] }
 
-/** Asks by our own tool; the answer comes with the next prompt, or, where the agent began anew, with its brief. */
+/** Asks with our own tool; the answer comes with the next prompt or, if the agent started anew, with its brief. */
 const ASKING = [
   { match: of('raise wall 2', '[\\s\\S]*blue'), turns: makes('raise wall 2') },
   {
@@ -35,7 +35,7 @@ const ASKING = [
   },
 ]
 
-/** Each makes a file of its own; one asks where its agent can, one meets a limit of its vendor, one fails twice. Briefs name other tasks too. */
+/** Each task creates a file; one asks if its agent can, one meets a limit of its vendor, one fails twice. Briefs name other tasks too. */
 const scenarioFor = ({ asks }: Worker) =>
   JSON.stringify({
     tools: {
@@ -58,7 +58,7 @@ const scenarioFor = ({ asks }: Worker) =>
     ],
   })
 
-/** The prompt of a task: its brief, its own words where it goes on without having begun, or what was kept of it. */
+/** The prompt of a task: its brief, its own text if it is resumed before it began, or its restoration. */
 function of(title: string, more = ''): { regex: string } {
   return {
     regex: `^(${title}$|${title}\\n|CONTEXT RESTORATION:[\\s\\S]*${title}\\s|[\\s\\S]*Your task: \\S+\\s+${title}\\s)${more}`,
@@ -71,12 +71,12 @@ function makes(title: string, first: object = {}): object[] {
 }
 
 export interface Worker {
-  /** As `--agent` says it. */
+  /** The name for `--agent`. */
   agent: string
   model?: string
   /** Its program in `test/agents/node_modules/.bin`. */
   program: string
-  /** Whether it has tools of ours: then one task asks a person. */
+  /** Whether it has our tools: then one task asks a person. */
   asks?: true
   /** A variable of its own that `agents.env` must name. */
   travels?: string
@@ -127,12 +127,12 @@ export function twelveTasks(name: string, worker: Worker): void {
   })
 }
 
-/** Answers the one question of the run when the model has asked it; undefined where the run ends without any. */
+/** Answers the only question of the run when the model has asked it; undefined if the run ends without one. */
 async function answered(pcc: Pcc, running: Promise<unknown>, simulator: Simulator) {
   const over = new AbortController()
   void running.finally(() => over.abort())
   const asker = new RegExp(of('raise wall 2').regex)
-  // Every look at the list is a process: the first is taken when there may be something on it.
+  // Each read of the list starts a process: the first happens when there may be something on it.
   await simulator.waitForRequest(({ first_prompt }) => asker.test(first_prompt), over.signal).catch(() => undefined)
   while (!over.signal.aborted) {
     const { stdout } = await pcc.run(['pending', '--json'])

@@ -14,7 +14,7 @@ import { program } from '../../programs/programs.ts'
 const write = (file: string) => ({ tools: [{ Write: { file_path: file, content: 'made' } }] })
 const LIMIT = { fault: { kind: 'limit', window: 'five_hour', resets: '+300m' } }
 
-/** Claude writes half of the second task's work and meets its limit; whoever goes on writes the rest, and does the third. */
+/** Claude writes half of the second task's work and meets its limit; the next agent writes the rest, and does the third task. */
 const SCENARIO = JSON.stringify({
   tools: {
     Write: {
@@ -78,7 +78,7 @@ for (const [name, { entry, env }] of Object.entries(SECONDS)) {
     )
     const files = execFileSync('git', ['ls-files', '*.txt'], { cwd: project, encoding: 'utf8' })
     assert.equal(files, 'house.txt\nplot.txt\nwall-1.txt\nwall-2.txt\n')
-    // What it found there was named to the second, in its first request.
+    // The first request to the second agent names the existing work.
     const told = JSON.stringify(simulator.requests.map(({ body }) => body))
     assert.match(told, /Claude Code worked on this task before you[\s\S]*Files that are not committed:[^|]*wall-1\.txt/)
   })
