@@ -1,7 +1,7 @@
-// An ESM import of a built-in reads all its exports, which the hot commands would pay for at every start.
+// An ESM import of a built-in module reads all its exports, which would slow down every start of the frequent commands.
 const { readFileSync } = process.getBuiltinModule('node:fs')
 
-/** The version of this program. package.json stands two folders up both from src/base and from dist/base. */
+/** The version of this program. package.json is two folders up from both src/base and dist/base. */
 export function programVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(text) as { version: string }).version

@@ -84,7 +84,7 @@ test('a session that is not there, or could be several, is refused with what to 
   const over = await pcc.run(['stop', 's-aaaaaa'])
   assert.equal(over.code, 2)
   assert.match(over.stderr, /Session s-aaaaaa is over \(completed\)/)
-  assert.match(over.stderr, /pcc resume s-aaaaaa, or give it something new: pcc add s-aaaaaa/)
+  assert.match(over.stderr, /pcc resume s-aaaaaa, or give it a new task with: pcc add s-aaaaaa/)
 })
 
 test('attaching to a session that is over shows its last events and its summary, and exits as it ended', async t => {

@@ -47,6 +47,6 @@ test('a person sees worktrees, puts them away, brings them back, and prune leave
 
   const again = await run('remove', 't-bbbbbb')
   assert.equal(again.code, 2)
-  assert.match(again.stderr, /is archived, so that cannot be done/)
+  assert.match(again.stderr, /is archived, so this is not possible/)
   assert.match((await run('show', 't-nobody')).stderr, /No worktree was ever made for task t-nobody/)
 })
