@@ -64,5 +64,7 @@ export function unreachable(value: never): never {
 }
 
 function fill(template: string, detail: Record<string, string | number>): string {
-  return template.replace(/\{(\w+)\}/g, (placeholder, name: string) => (name in detail ? String(detail[name]) : placeholder))
+  return template.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
+    name in detail ? String(detail[name]) : placeholder,
+  )
 }

@@ -217,7 +217,12 @@ export const RUN_ERRORS = {
     says: 'The same run is already scheduled as {id}: {when}.',
     next: 'Keep that schedule, or remove it first with: pcc stop {id}',
   },
-  schedule_unknown: { exit: 2, http: 404, says: 'There is no schedule {ref}.', next: 'See all schedules with: pcc runs' },
+  schedule_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no schedule {ref}.',
+    next: 'See all schedules with: pcc runs',
+  },
   schedule_over: {
     exit: 2,
     http: 409,

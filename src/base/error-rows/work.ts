@@ -47,7 +47,12 @@ export const WORK_ERRORS = {
     says: 'Nothing has been spent in {project} since its budget was last reset.',
     next: 'See what is counted with: pcc budget',
   },
-  session_unknown: { exit: 2, http: 404, says: 'There is no session "{ref}".', next: 'See all sessions with: pcc list' },
+  session_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no session "{ref}".',
+    next: 'See all sessions with: pcc list',
+  },
   session_ambiguous: { exit: 2, http: 409, says: '"{ref}" could be any of {matches}.', next: 'Type more of the id.' },
   session_over: {
     exit: 2,
