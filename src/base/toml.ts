@@ -114,7 +114,7 @@ export function scanToml(text: string): TomlScan {
     if (text[at] === '"' || text[at] === "'") {
       skipString()
       const quoted = text.slice(start, at)
-      return quoted.startsWith('"') ? unescape(quoted) : quoted.slice(1, -1)
+      return quoted.startsWith('"') ? unescapeKey(quoted) : quoted.slice(1, -1)
     }
     while (at < text.length && /[\w-]/.test(text.charAt(at))) at++
     if (at === start) at++ // always advance, whatever the text
@@ -189,7 +189,7 @@ function lineAt(text: string, offset: number): number {
 }
 
 /** Most quoted keys are plain; the rest are read as JSON, which shares TOML's common escapes. */
-function unescape(quoted: string): string {
+function unescapeKey(quoted: string): string {
   try {
     return JSON.parse(quoted) as string
   } catch {
