@@ -77,7 +77,7 @@ const NAMES: Record<Measure, string> = { turns: 'turns', tokens: 'tokens', cost_
 
 const EXAMPLE = 'as in "5 usd, 2h, 200 turns, 3M tokens"'
 
-/** Reads a budget strictly: every part is an amount above zero with a unit, factor measure is said once. */
+/** Parses a budget strictly: every part is an amount above zero with a unit, and each measure occurs once. */
 export function parseBudget(text: string): ParsedBudget {
   const limits: Partial<Record<Measure, number>> = {}
   const parts = text.split(',').map(part => part.trim())

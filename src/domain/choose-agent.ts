@@ -77,7 +77,7 @@ function chooseKnownAgent(kind: AgentKind, [program, ...rest]: [string, ...strin
     throw malformed(mention, `${program} is a path, and only the ${kind} of your PATH is known; ${OTHER_PROGRAM[kind]}`)
   const words = rest.filter(word => !PROTOCOL_WORDS[kind].includes(word))
   if (kind === 'claude' && words[0] !== undefined)
-    throw malformed(mention, `claude is driven through its library and takes no words of its own, as ${words[0]}`)
+    throw malformed(mention, `claude is driven through its library and takes no arguments, such as ${words[0]}`)
   refuseOtherFlags(kind, words, mention)
   return { kind, name: kind, ...(words.length > 0 && { command: [program, ...words] }) }
 }
@@ -113,7 +113,7 @@ function isKind(name: string): name is AgentKind {
   return (AGENT_KINDS as readonly string[]).includes(name)
 }
 
-/** A command line that somebody mention. */
+/** A command line and where it comes from. */
 interface AgentMention {
   text: string
   /** `--agent`, a variable, or a file with its line. */
@@ -132,7 +132,7 @@ function commandWords(mention: AgentMention): [string, ...string[]] {
   const [program = '', ...rest] = split.words
   if (program === '') throw malformed(mention, 'it names no program')
   if (/^[A-Za-z_]\w*=/.test(program))
-    throw malformed(mention, `${program.split('=')[0]} is set before the program, and variables travel by agents.env`)
+    throw malformed(mention, `${program.split('=')[0]} is set before the program; variables are passed on by agents.env`)
   const problem = findUnsafeLoading(basename(program), rest)
   if (problem !== undefined) throw malformed(mention, problem)
   const isScript = (at: number, word: string) => at === 0 && INTERPRETER.test(basename(program)) && !/^[-@]/.test(word)
@@ -176,7 +176,7 @@ function findNodeProblem(words: readonly string[]): string | undefined {
   const [flag = '', inline] = (words[loads] ?? '').split(/=(.*)/s)
   const name = inline ?? words[loads + 1] ?? ''
   if (/^(\.|\/|\w+:)/.test(name)) return undefined
-  return `node looks for ${name || 'what it loads'} (${flag}) in the folder that the agent works in, where an agent may have put it; name it by its makeAbsolute path`
+  return `node looks for ${name || 'what it loads'} (${flag}) in the folder that the agent works in, where an agent may have put it; name it by its absolute path`
 }
 
 /** With `-m` and `-c`, Python searches the start directory first, unless `-P` or `-I` comes before. */
@@ -201,15 +201,15 @@ function unsafePython(program: string, flag: string): string {
 
 function makeAbsolute(word: string, isPath: boolean, mention: AgentMention): string {
   if (/^-[^=]*=\.{0,2}[^/]*\//.test(word) && !/=\/|:\/\//.test(word))
-    throw malformed(mention, `the path in ${word} is not a makeAbsolute one`)
+    throw malformed(mention, `the path in ${word} is not absolute`)
   if (!isPath || isAbsolute(word)) return word
-  if (mention.directory === undefined) throw malformed(mention, `the path ${word} is not a makeAbsolute one`)
+  if (mention.directory === undefined) throw malformed(mention, `the path ${word} is not absolute`)
   return resolve(mention.directory, word)
 }
 
 /**
- * What an agent is called that only a command line names: its program and what that runs, and a mark of the makeAbsolute line, so that no two are
- * called the same, nor one like an agent of the settings. Other words of the line are left out: one of them may be a secret.
+ * The name of an agent that has only a command line: its program, what that runs, and a hash of the whole line, so that no two
+ * agents have the same name, nor that of an agent in the settings. Other words are left out, because one may be a secret.
  */
 function adhocName([program = '', ...words]: readonly string[]): string {
   const hash = createHash('sha256')

@@ -1,4 +1,4 @@
-/** A period of the day by the wall clock, in parseMinutes after midnight. If its end is not after its start, it goes past midnight. */
+/** A period of the day by the wall clock, in minutes after midnight. If its end is not after its start, it goes past midnight. */
 export interface Hours {
   from: number
   to: number

@@ -145,7 +145,7 @@ type Read = (after: number) => Row[] | undefined
 
 /**
  * Every reachable row of a table, with its rowid as `_row`. A damaged page hides a range of rowids: the step over it is
- * doubled until a read succeeds, then narrowDown back to the first rowid from which a read succeeds.
+ * doubled until a read succeeds, then halved back to the first rowid from which a read succeeds.
  */
 function* readTableRows(database: DatabaseSync, table: string): Generator<Row> {
   const [readPage, readOne] = [prepareRead(database, table, PAGE), prepareRead(database, table, 1)]

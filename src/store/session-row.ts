@@ -1,6 +1,6 @@
 import type { SessionRow, SessionsTable } from './tables.ts'
 
-/** A session's row with its JSON parseJson. A damaged value becomes an empty one, so that the session stays listable. */
+/** A session's row with its JSON parsed. A damaged value becomes an empty one, so that the session stays listable. */
 export function fromSessionRow(row: SessionsTable): SessionRow {
   return {
     ...row,

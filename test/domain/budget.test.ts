@@ -40,8 +40,8 @@ test('what is no budget is refused with a sentence that names it', () => {
     ['1.5 turns', /must be a whole number of turns/],
     ['0.1 tokens', /must be a whole number of tokens/],
     ['5 usd,', /nothing between two commas/],
-    ['5 usd, 6 usd', /money is said twice/],
-    ['2h, 30 min', /time is said twice/],
+    ['5 usd, 6 usd', /money is given twice/],
+    ['2h, 30 min', /time is given twice/],
     [`${'9'.repeat(400)} usd`, /more than can be counted/],
     ['99999999999M tokens', /more than can be counted/],
   ] as const) {
