@@ -97,7 +97,8 @@ function parsePart(part: string): { measure: Measure; amount: number } | { probl
   const [, dollar, sign, digits, large = '', word = ''] = match
   const unit = UNITS[dollar && word === '' ? '$' : word.toLowerCase()]
   if (!unit || (dollar && unit.measure !== 'cost_usd')) return { problem: describeUnitProblem(part) }
-  const multiplier = large === '' ? 1 : (MULTIPLIERS[large === 'K' ? 'k' : large.toUpperCase() === 'M' ? 'M' : large] ?? 1)
+  const multiplier =
+    large === '' ? 1 : (MULTIPLIERS[large === 'K' ? 'k' : large.toUpperCase() === 'M' ? 'M' : large] ?? 1)
   const amount = Number(digits) * multiplier * unit.factor
   const problem = describeAmountProblem(part, { ...unit, amount, isNegative: sign === '-' })
   return problem === undefined ? { measure: unit.measure, amount } : { problem }

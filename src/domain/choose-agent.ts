@@ -72,7 +72,11 @@ export function isKnownByName({ kind, name, command }: AgentChoice, custom: Cust
 }
 
 /** The command of a known kind, without arguments that are always given. Arguments that could loosen its control are refused. */
-function chooseKnownAgent(kind: AgentKind, [program, ...rest]: [string, ...string[]], mention: AgentMention): AgentChoice {
+function chooseKnownAgent(
+  kind: AgentKind,
+  [program, ...rest]: [string, ...string[]],
+  mention: AgentMention,
+): AgentChoice {
   if (program.includes('/'))
     throw malformed(mention, `${program} is a path, and only the ${kind} of your PATH is known; ${OTHER_PROGRAM[kind]}`)
   const words = rest.filter(word => !PROTOCOL_WORDS[kind].includes(word))
@@ -132,7 +136,10 @@ function commandWords(mention: AgentMention): [string, ...string[]] {
   const [program = '', ...rest] = split.words
   if (program === '') throw malformed(mention, 'it names no program')
   if (/^[A-Za-z_]\w*=/.test(program))
-    throw malformed(mention, `${program.split('=')[0]} is set before the program; variables are passed on by agents.env`)
+    throw malformed(
+      mention,
+      `${program.split('=')[0]} is set before the program; variables are passed on by agents.env`,
+    )
   const problem = findUnsafeLoading(basename(program), rest)
   if (problem !== undefined) throw malformed(mention, problem)
   const isScript = (at: number, word: string) => at === 0 && INTERPRETER.test(basename(program)) && !/^[-@]/.test(word)

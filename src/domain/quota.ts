@@ -127,7 +127,8 @@ export function windowsIn(event: LimitEvent, now: number): QuotaWindow[] {
   // A refusal without a reset is left to the account gate, which tries again after some minutes.
   const isFull = event.status === 'rejected' && resets_at !== null
   const utilization = isFull ? Math.max(1, previous?.utilization ?? 1) : (previous?.utilization ?? event.utilization)
-  if (utilization !== undefined) reported.set(named, { window: named, utilization, resets_at, source: 'vendor', at: now })
+  if (utilization !== undefined)
+    reported.set(named, { window: named, utilization, resets_at, source: 'vendor', at: now })
   return [...reported.values()]
 }
 
