@@ -66,11 +66,11 @@ const TOGETHER = {
   'test/workspace/worktrees/': /^test\/workspace\/(changes|detect|git|worktrees\/(?!crash))/,
 }
 
-/** They change the clock or the environment that all tests of a process share, count its files and listeners, or end it. */
+/** Tests that change the clock or the environment of their process, count its files and listeners, or end it. */
 const ALONE =
   /^test\/(base\/crash-point|human\/terminals|supervisor\/(session\/(call-stored|warm-processes)|limits\/starts)|daemon\/(signals|lock|watchdog\/settings)|chaos\/full-disk|policy\/shell\/braces|workspace\/(git\/git|worktrees\/repositories)|(agents\/(acp|codex)\/flood))/
 
-/** What takes long starts first, so that no long file is left for the end, when a processor would idle. */
+/** Slow files start first, so that no long file is left for the end, when cores would idle. */
 const SLOW_FIRST = [
   'test/house/package.test.ts',
   'test/agents/claude.test.ts',
@@ -87,7 +87,7 @@ const SLOW_FIRST = [
 ]
 const WAITING = /^test\/((daemon|e2e)\/limits\/|house\/package\.test|scripts\/)/
 
-/** The processes of a run in the order of their start: the longest first, or in the order of the files that are given. */
+/** Groups files into processes, in the order of their start: the longest first, or in the given order. */
 export function groupTests(files: string[], order: 'longest first' | 'as given' = 'longest first'): TestGroup[] {
   const groups = Map.groupBy(files, file => rowOf(file) ?? file)
   const inOrder = [...groups].map(([name, files]) => ({
