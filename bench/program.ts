@@ -11,7 +11,7 @@ export interface Ran {
   stderr: string
 }
 
-/** Runs a program to its end with nothing to read; anything but exit 0 is a failure of the measurement. */
+/** Runs a program to its end without input; any exit code but 0 fails the measurement. */
 export function run(
   command: string,
   args: string[],
@@ -71,7 +71,7 @@ export async function openInstallation(extra: Record<string, string> = {}): Prom
   }
 }
 
-/** What npm would install: bin and dist without src, because bin/pcc.js prefers src where there is one. */
+/** The files that npm would install: bin and dist without src, because bin/pcc.js prefers src if it exists. */
 async function build(target: string): Promise<string> {
   for (const path of ['bin', 'package.json']) cpSync(join(ROOT, path), join(target, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(target, 'node_modules'))

@@ -1,14 +1,14 @@
-/** Files whose tests run in one process, and what to call them. */
+/** Files whose tests run in one process, and the name of the group. */
 export interface TestGroup {
   name: string
   files: string[]
-  /** It mostly waits: for a limit to reset, or for a disk. */
+  /** Whether it mostly waits, for a limit to reset or for a disk. */
   waits: boolean
 }
 
 /**
- * Files whose tests share a process, and what to call them: what they load is loaded once, and runs warm. They may use a store, git,
- * daemons and agents of their own, which each file ends. A row is as long as keeps two processors busy to the end of a run.
+ * Files whose tests share a process, and the name of each group: shared modules are loaded once and run warm. The files may use
+ * their own store, git, daemons and agents, which each file ends. A group is sized so that two cores stay busy to the end of a run.
  */
 const TOGETHER = {
   'test/agents/acp/': /^test\/agents\/acp\//,

@@ -103,7 +103,7 @@ function programOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/exe`)
   } catch {
-    return '' // gone in this instant
+    return '' // the process has just ended
   }
 }
 
@@ -123,7 +123,7 @@ function directoryOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)
   } catch {
-    return '' // gone in this instant
+    return '' // the process has just ended
   }
 }
 
