@@ -10,7 +10,7 @@ import { bareEnv, tempDir } from '../support/world.ts'
 
 const BASE = fileURLToPath(new URL('../../src/base', import.meta.url))
 
-/** A program that passes a step three times and tells how far it came. */
+/** A program that passes a step three times and prints how far it got. */
 function passes(from: string): string {
   return `import { crashPoint } from ${JSON.stringify(from)}
 process.on('exit', () => console.log('left'))
@@ -50,7 +50,7 @@ test('a program from source dies at the named step, at the named time, and nothi
   )
 })
 
-test('what is published neither dies at a step nor takes its disk for full, whatever the environment says', t => {
+test('the published program neither dies at a step nor takes its disk for full, whatever the environment says', t => {
   const dir = tempDir(t)
   for (const name of ['crash-point', 'full-disk']) {
     const source = readFileSync(join(BASE, `${name}.ts`), 'utf8')
@@ -63,7 +63,7 @@ test('what is published neither dies at a step nor takes its disk for full, what
   assert.deepEqual(run(full(join(BASE, 'full-disk.ts')), { PCC_FULL_WHILE: dir }).said, ['true'])
 })
 
-test('every step of the list stands in the code once', () => {
+test('every listed step occurs in the code once', () => {
   const text = sources().join('\n')
   const uses = [...text.matchAll(/crashPoint\('([^']+)'\)/g)].map(([, name]) => name ?? '')
   assert.deepEqual(uses.toSorted(), [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS].toSorted())

@@ -19,7 +19,7 @@ test('a budget is read as a person writes it', () => {
   }
 })
 
-test('what is no budget is refused with a sentence that names it', () => {
+test('an invalid budget is refused with a sentence that names it', () => {
   for (const [text, says] of [
     ['', /names amounts, as in/],
     [' , ', /names amounts/],
@@ -50,7 +50,7 @@ test('what is no budget is refused with a sentence that names it', () => {
   }
 })
 
-test('whatever is typed, a budget that is taken holds finite amounts above zero', () => {
+test('whatever is typed, an accepted budget has finite amounts above zero', () => {
   const word = fc.constantFrom(
     'usd',
     '$',
@@ -86,7 +86,7 @@ test('whatever is typed, a budget that is taken holds finite amounts above zero'
   )
 })
 
-test('amounts are said as people say them, and what is said can be typed again', () => {
+test('amounts are formatted as people write them, and the typed form can be parsed again', () => {
   assert.equal(amountWords('cost_usd', 4.2), '4.20 usd')
   assert.equal(amountWords('cost_usd', 0.004), '0.004 usd')
   assert.equal(amountWords('wall_minutes', 90), '1 h 30 min')
