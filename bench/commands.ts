@@ -5,7 +5,7 @@ import type { BenchRow } from './row.ts'
 
 const ROUNDS = 25
 
-/** How long commands take beside `node -e 0`, with the daemon up. */
+/** How long commands take compared with `node -e 0`, while the daemon runs. */
 export async function benchCommands(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dist, source, pcc, env, dir } = installation

@@ -6,7 +6,7 @@ import { type Installation, run } from './program.ts'
 
 const SCENARIO = JSON.stringify({ conversations: [{ match: 'Say hello', turns: [{ text: 'Hello.' }] }] })
 
-/** The shortest session there is, from start to end, with the real agent. Its name is `hello`. */
+/** The shortest possible session, from start to end, with the real agent. Its name is `hello`. */
 export async function runHello({ dir, env, dist }: Installation): Promise<void> {
   const project = join(dir, 'hello')
   mkdirSync(project)

@@ -8,7 +8,7 @@ const WATCHED_MS = 30_000
 /** The kernel counts processor time in hundredths of a second. */
 const TICK_MS = 10
 
-/** What the daemon costs while there is nothing to do: before its first session, and after one has ended. */
+/** The cost of an idle daemon: before its first session, and after one has ended. */
 export async function benchIdle(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dist, pcc } = installation
@@ -32,7 +32,7 @@ async function daemonPid({ pcc, source }: Installation): Promise<number> {
   return pid
 }
 
-/** A moment to settle, then the processor time of a while and the memory at its end. */
+/** Waits a moment, then measures the processor time of a period and the memory at its end. */
 async function watch(pid: number): Promise<{ megabytes: number; percent: number }> {
   await sleep(3000)
   const [ticks, started] = [ticksOf(pid), performance.now()]

@@ -5,9 +5,9 @@ import { parseArgs, styleText } from 'node:util'
 import { ROOT } from './program.ts'
 import type { BenchRow } from './row.ts'
 
-// npm run bench [-- --only list,start [--save]]: what was measured beside its budget. Over budget is said, and is no failure:
-// a number depends on the machine, and the reader must see it. What is chosen with --only is written down with --save, beside
-// the rows of the others. --watch-seconds shortens the five minutes for which parked sessions are watched; the row says it.
+// npm run bench [-- --only list,start [--save]]: prints each measurement with its budget. Exceeding a budget is reported but is
+// not a failure, because numbers depend on the machine. With --only and --save, the chosen rows are written beside the others.
+// --watch-seconds shortens the five minutes for which parked sessions are watched; the row mentions it.
 const { values } = parseArgs({
   options: { only: { type: 'string' }, save: { type: 'boolean' }, 'watch-seconds': { type: 'string', default: '300' } },
 })

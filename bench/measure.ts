@@ -1,6 +1,6 @@
 /**
- * Milliseconds of each contender, the median of its rounds. They take turns, so that a busy moment of the machine hits
- * all of them, and one round before the counting fills caches.
+ * The median milliseconds of each contender. They take turns, so that a busy moment of the machine affects all of them, and
+ * one uncounted round first fills caches.
  */
 export async function race<Name extends string>(
   contenders: Record<Name, () => Promise<unknown>>,
@@ -18,7 +18,7 @@ export async function race<Name extends string>(
   return Object.fromEntries(names.map(name => [name, median(times.get(name) ?? [])])) as Record<Name, number>
 }
 
-/** The middle value; of an even count the mean of the two in the middle. */
+/** The median. */
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const half = Math.floor(sorted.length / 2)

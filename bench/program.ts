@@ -12,7 +12,7 @@ export interface Ran {
   stderr: string
 }
 
-/** Runs a program to its end with nothing to read; anything but exit 0 is a failure of the measurement. */
+/** Runs a program to its end without input; any exit code but 0 fails the measurement. */
 export function run(
   command: string,
   args: string[],

@@ -2,7 +2,7 @@
 export interface BenchRow {
   what: string
   measured: string
-  /** Ours against the peer of the same run. */
+  /** Our result against the peer in the same run. */
   ratio?: number
   budget: string
   ok: boolean

@@ -9,10 +9,10 @@ import type { BenchRow } from './row.ts'
 const BATCH = 500
 const BATCHES = 12
 const SINGLES = 800
-/** Many short rounds, ours and the peer's by turns: a busy moment of the machine hits few of them, and the best of each counts. */
+/** Many short rounds, alternating between us and the peer: a busy moment affects few of them, and the best of each counts. */
 const ROUNDS = 25
 
-/** Events stored per second through `append`, against prepared inserts of the same rows on bare `node:sqlite`. */
+/** Events stored per second through `append`, compared with prepared inserts of the same rows on bare `node:sqlite`. */
 export async function benchStore(): Promise<BenchRow[]> {
   const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-'))
   try {
@@ -126,7 +126,7 @@ function openRaw(file: string) {
   }
 }
 
-/** As large as most are in a session: a tool call with its target and a short command. */
+/** An event of typical size: a tool call with its target and a short command. */
 function sampleEvent(index: number): NewEvent {
   return {
     actor: 'agent',

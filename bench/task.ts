@@ -10,7 +10,7 @@ import type { BenchRow } from './row.ts'
 const ROUNDS = 15
 const TASK = 'Write a short note about the project'
 
-/** One scripted task through `pcc start` beside the bare agent with the same turns, tools and environment. */
+/** One scripted task through `pcc start`, compared with the bare agent with the same turns, tools and environment. */
 export async function benchTask(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dir, dist } = installation

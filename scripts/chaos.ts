@@ -21,7 +21,7 @@ import { storyOf } from './chaos/tell.ts'
 import { ROOT } from './places.ts'
 
 // npm run chaos -- [--rounds N] [--seed S] [--minutes M] [--point step] [--plant mistake|all] [--trace] [--dry]
-// A round is decided by its seed: the one that failed is replayed with --seed <its seed> --rounds 1.
+// The seed determines a round: replay a failed one with --seed <its seed> --rounds 1.
 
 const { values } = parseArgs({
   options: {
@@ -34,22 +34,22 @@ const { values } = parseArgs({
     dry: { type: 'boolean', default: false },
   },
 })
-const plants = values.plant === undefined ? [] : named(values.plant)
-const points = values.point === undefined ? [] : pointsOf(values.point)
-/** A mistake that is not seen in so many rounds made for it is not seen. */
-const usual = plants.length > 0 ? 15 : points.length || 10
-const rounds = values.rounds === undefined ? usual : wholeNumber('rounds', values.rounds)
+const plants = values.plant === undefined ? [] : findPlants(values.plant)
+const points = values.point === undefined ? [] : findPoints(values.point)
+/** A planted mistake that is not caught in this many rounds counts as missed. */
+const defaultRounds = plants.length > 0 ? 15 : points.length || 10
+const rounds = values.rounds === undefined ? defaultRounds : wholeNumber('rounds', values.rounds)
 const seed = values.seed === undefined ? Math.floor(Date.now() / 1000) % 1_000_000 : wholeNumber('seed', values.seed)
 const deadline = values.minutes === undefined ? Infinity : Date.now() + wholeNumber('minutes', values.minutes) * 60_000
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130))
 
 const machine = thisMachine()
 const agentHome = mkdtempSync(join(tmpdir(), 'pcc-chaos-agent-'))
-process.once('exit', () => removed(agentHome))
+process.once('exit', () => removeFolder(agentHome))
 process.exitCode = plants.length > 0 ? await hunt(plants) : await playRounds()
 if (!values.dry) writePage()
 
-/** Ordinary rounds. 1 where one of them was violated. */
+/** Plays ordinary rounds. Returns 1 if one of them had a violation. */
 async function playRounds(): Promise<number> {
   const passed = new Set<string>()
   const done: KeptRound[] = []
@@ -69,7 +69,7 @@ async function playRounds(): Promise<number> {
   return Number(done.some(({ violations }) => violations.length > 0))
 }
 
-/** Rounds with a mistake in the daemon. 1 where one of the mistakes was not seen. */
+/** Plays rounds with a planted mistake in the daemon. Returns 1 if one of the mistakes was not caught. */
 async function hunt(all: readonly Plant[]): Promise<number> {
   using copy = copySource()
   const missed: string[] = []
@@ -92,21 +92,21 @@ async function hunt(all: readonly Plant[]): Promise<number> {
 
 function tell(result: RoundResult): KeptRound {
   const round = kept(result)
-  const told = `${round.hit.join(', ') || 'nothing hit'} · ${round.sessions} sessions · ${(result.ms / 1000).toFixed(1)} s`
-  process.stdout.write(`seed ${result.plan.seed}: ${round.violations.length === 0 ? 'ok' : 'VIOLATED'} · ${told}\n`)
-  for (const [violation, same] of Map.groupBy(round.violations, each => each)) {
+  const summary = `${round.hit.join(', ') || 'nothing hit'} · ${round.sessions} sessions · ${(result.ms / 1000).toFixed(1)} s`
+  process.stdout.write(`seed ${result.plan.seed}: ${round.violations.length === 0 ? 'ok' : 'VIOLATED'} · ${summary}\n`)
+  for (const [violation, same] of Map.groupBy(round.violations, violation => violation)) {
     process.stdout.write(`  ${violation}${same.length > 1 ? ` (${same.length} times)` : ''}\n`)
   }
   if (values.trace) process.stdout.write(storyOf(result.history))
   return round
 }
 
-/** After every round, so that what was found is not lost with the run. */
+/** Called after every round, so that an interrupted run loses no results. */
 function keepRound(key: string, round: KeptRound): void {
   keep(({ rounds: before }) => ({ rounds: { ...before, [key]: withEarlier(round, before[key]) } }))
 }
 
-/** What was planted once and is not there any more is forgotten. */
+/** Results of plants that no longer exist are dropped. */
 function keepCaught(id: string, { rounds: count, by }: Caught): void {
   keep(before => {
     const all = { ...before.planted, [id]: { rounds: count, by: by.join(', ') } }
@@ -122,8 +122,8 @@ function keep(change: (before: KeptResults) => Partial<KeptResults>): void {
   changeResults(RESULTS_FILE, before => ({ ...before, versions, ...change(before) }))
 }
 
-/** One mistake, several with commas between them, or `all`. */
-function named(text: string): readonly Plant[] {
+/** Parses one mistake, several separated by commas, or `all`. */
+function findPlants(text: string): readonly Plant[] {
   if (text === 'all') return PLANTS
   return text.split(',').map(id => {
     const known = ['all', ...PLANTS.map(plant => plant.id)].join(', ')
@@ -131,12 +131,12 @@ function named(text: string): readonly Plant[] {
   })
 }
 
-/** Agents may still write there when the run is interrupted; what throws here would keep their daemons from being ended. */
-function removed(folder: string): void {
+/** Agents may still write there when the run is interrupted. An exception here would keep their daemons from being ended. */
+function removeFolder(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   } catch {
-    // the system's temporary folder is tidied by others
+    // the system cleans its temporary folder itself
   }
 }
 
@@ -148,8 +148,8 @@ function claudeVersion(): string {
   )
 }
 
-/** One step, several with commas between them, or `all` of them, one a round. */
-function pointsOf(text: string): readonly CrashPointName[] {
+/** Parses one step, several separated by commas, or `all`; each round takes one. */
+function findPoints(text: string): readonly CrashPointName[] {
   if (text === 'all') return ALL_POINTS
   return text
     .split(',')

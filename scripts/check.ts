@@ -5,7 +5,7 @@ import { styleText } from 'node:util'
 import { measureHouse } from '../test/house/measures.ts'
 import { ROOT, tool } from './places.ts'
 
-// Everything that can be said without running the program. The full tests are `npm test`, and .ci/run runs both.
+// All checks that do not run the program. The full tests are `npm test`; .ci/run runs both.
 const steps = [
   { name: 'types', command: tool('tsc'), args: ['-p', '.'] },
   { name: 'lint and format', command: tool('biome'), args: ['check', '--error-on-warnings', '.'] },
@@ -37,7 +37,7 @@ if (failed > 0) {
 }
 process.exitCode = failed > 0 ? 1 : 0
 
-/** The package test installs the tarball, which takes minutes and no static fact needs: it belongs to `npm test`. */
+/** The package test installs the tarball, which takes minutes and is not a static check; it belongs to `npm test`. */
 function houseTests(): string[] {
   return globSync('test/house/*.test.ts', { cwd: ROOT })
     .filter(file => !file.endsWith('package.test.ts'))
@@ -53,7 +53,7 @@ function run({
 }): Promise<{ ok: boolean; output: string; seconds: number }> {
   const started = performance.now()
   const { promise, resolve } = Promise.withResolvers<{ ok: boolean; output: string; seconds: number }>()
-  // The tools' own first lines say `env node`: that must be this Node, also when npm did not start us.
+  // The tools start with `env node`, which must be this Node, even if npm did not start us.
   const env = { ...process.env, PATH: `${dirname(tool('node'))}:${process.env['PATH']}` }
   const child = spawn(command, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import { writeRecord } from './corpus/record.ts'
 import { type CorpusRow, report } from './corpus/report.ts'
 
-// npm run corpus [-- path.jsonl] [--misses]: how the classifier does on labelled requests. Fails on a row below its least risk.
-// With --record the reasons for every row of our own are written down anew; git then shows what a change has changed.
+// npm run corpus [-- path.jsonl] [--misses]: measures the classifier on labelled requests. Fails on a row below its minimum risk.
+// With --record the reasons for every row of our own corpus are written again; git then shows the effect of a change.
 const { values, positionals } = parseArgs({
   options: { misses: { type: 'boolean' }, record: { type: 'boolean' } },
   allowPositionals: true,

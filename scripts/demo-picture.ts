@@ -6,7 +6,7 @@ import { type Cell, screenOf } from './picture/screen.ts'
 import { svgOf } from './picture/svg.ts'
 import { ROOT } from './places.ts'
 
-// docs/demo.svg is what `pcc demo` really printed, through a terminal of a fixed width.
+// docs/demo.svg shows the real output of `pcc demo` in a terminal of a fixed width.
 const COLUMNS = 98
 const home = mkdtempSync(join(tmpdir(), 'pcc-picture-'))
 try {
@@ -17,7 +17,7 @@ try {
   rmSync(home, { recursive: true, force: true })
 }
 
-/** Runs the demo in a pseudo-terminal (`script` of util-linux) with its own home and nothing of this machine's settings. */
+/** Runs the demo in a pseudo-terminal (`script` of util-linux) with its own home and without this machine's settings. */
 function record(): string {
   const command = `stty cols ${COLUMNS} rows 60; exec '${process.execPath}' '${join(ROOT, 'bin/pcc.js')}' demo`
   const env = {
@@ -36,11 +36,11 @@ function record(): string {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   if (status === 0) return stdout
-  process.stderr.write(`${stdout}\nThe demo did not end well (exit ${status}); the picture was left as it was.\n`)
+  process.stderr.write(`${stdout}\nThe demo failed (exit ${status}); the picture was not changed.\n`)
   process.exit(1)
 }
 
-/** A random folder under the temporary directory becomes one name; a box keeps its right side where it was. */
+/** Replaces a random temporary folder with a fixed name. A box keeps its right border in place. */
 function withoutTemporaryPaths(cells: Cell[]): Cell[] {
   const text = cells.map(cell => (cell.text.length === 1 ? cell.text : '\0')).join('')
   const match = /\/tmp\/pcc-[\w-]+/.exec(text)
@@ -49,8 +49,8 @@ function withoutTemporaryPaths(cells: Cell[]): Cell[] {
   const shorter = cells.toSpliced(match.index, match[0].length, ...short)
   const missing = cells.length - shorter.length
   const right = shorter.at(-1)?.text === '│' ? shorter.length - 1 : undefined
-  const whole = right === undefined ? shorter : shorter.toSpliced(right, 0, ...blanks(missing))
-  return withoutTemporaryPaths(whole)
+  const aligned = right === undefined ? shorter : shorter.toSpliced(right, 0, ...blanks(missing))
+  return withoutTemporaryPaths(aligned)
 }
 
 function blanks(count: number): Cell[] {

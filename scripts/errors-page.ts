@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ERRORS } from '../src/base/errors.ts'
 import { ROOT } from './places.ts'
 
-/** docs/errors.md, made from the table of errors. `npm run docs` writes it; a test compares the two. */
+/** Builds docs/errors.md from the table of errors. `npm run docs` writes it; a test compares the two. */
 export function errorsPage(): string {
   const rows = Object.entries(ERRORS).map(([code, { exit, http, says, next }]) =>
     [`\`${code}\``, exit, http, cell(says), cell(next)].join(' | '),

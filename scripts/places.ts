@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 
-/** The checkout this script belongs to. */
+/** The root of this checkout. */
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** A development tool of this checkout, whatever PATH says. */

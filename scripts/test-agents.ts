@@ -14,19 +14,19 @@ import { selectTests } from './testing/select.ts'
 import { isGreen, tell, tellTotals } from './testing/told.ts'
 
 // npm run test:agents [-- words]: other vendors' programs against the simulator. They are installed on first use into
-// test/agents/node_modules, exactly as test/agents/package-lock.json says; --install does that and no more. Red when a test
-// fails, when a process is left behind, and when fewer points of the contract hold for an agent than
-// test/agents/asserted.json says. --again-alone and --from-source as in npm test.
+// test/agents/node_modules, exactly as in test/agents/package-lock.json; --install does only that. The run fails if a test
+// fails, if a process is left behind, or if an agent keeps fewer points of the contract than
+// test/agents/asserted.json says. --again-alone and --from-source work as in npm test.
 
 const INTERRUPTED = 130
-/** Files at work. Most of them run two agents at a time by themselves, and an agent waits for half of the time. */
+/** How many files run at once. Most of them run two agents at a time, and an agent waits half of the time. */
 const AT_WORK = availableParallelism()
-/** What takes long starts first, so that no processor idles at the end. */
+/** Slow files start first, so that no core idles at the end. */
 const SLOW_FIRST = ['opencode', 'claude-tmux', 'claude-acp', 'runs/', 'gemini', 'together/failover', 'project-code']
 const folder = join(ROOT, 'test/agents')
 const OWN = ['--again-alone', '--from-source', '--install']
-const given = process.argv.slice(2)
-const words = given.filter(word => !OWN.includes(word))
+const args = process.argv.slice(2)
+const words = args.filter(word => !OWN.includes(word))
 const { files, flags } = selectTests(ROOT, words, { live: true })
 if (files.length === 0) {
   process.stderr.write('No live test matches. Give a part of its path, for example: npm run test:agents -- gemini\n')
@@ -40,14 +40,14 @@ const missing = missingPrograms(folder)
 if (missing.length > 0) {
   process.stdout.write(`Installing ${missing.join(', ')} …\n`)
   if (!(await installPrograms(folder, interrupt.signal))) {
-    process.stderr.write('The programs could not be installed: see above what npm said, then run this again.\n')
+    process.stderr.write('The programs could not be installed. See the output of npm above, then run this again.\n')
     process.exit(1)
   }
 }
 
-if (given.includes('--install')) process.exit(0)
+if (args.includes('--install')) process.exit(0)
 
-const program = given.includes('--from-source') ? undefined : builtProgram(ROOT)
+const program = args.includes('--from-source') ? undefined : builtProgram(ROOT)
 if (program) process.env['PCC_TEST_PROGRAM'] = program
 else delete process.env['PCC_TEST_PROGRAM']
 const notes = mkdtempSync(join(tmpdir(), 'pcc-tally-'))
@@ -56,7 +56,7 @@ const started = performance.now()
 let outcomes: GroupOutcome[] = []
 const waiting = groupTests(files).toSorted((a, b) => rank(a.name) - rank(b.name))
 await Promise.all(Array.from({ length: AT_WORK }, drain))
-if (given.includes('--again-alone')) {
+if (args.includes('--again-alone')) {
   const tell = (text: string) => process.stdout.write(text)
   outcomes = await againAlone(outcomes, { flags, signal: interrupt.signal, tell })
 }

@@ -8,14 +8,14 @@ import { type GroupOutcome, runGroup } from './testing/run-group.ts'
 import { selectTests } from './testing/select.ts'
 import { isGreen, tell, tellTotals } from './testing/told.ts'
 
-// npm test [-- words]: a word is a folder, a file or a part of a path; what begins with a dash goes to node, except
-// --profile, which tells where the time went, --again-alone, which runs what failed once more by itself, --from-source,
-// which starts every pcc from its source and not from a bundle of it, and --changed [commit], which runs what a change since
-// that commit can touch. A process that outlives its test file turns the run red.
+// npm test [-- words]: a word is a folder, a file or a part of a path. Words that begin with a dash are passed to node, except
+// --profile, which prints where the time went, --again-alone, which runs failed files once more by themselves, --from-source,
+// which starts every pcc from its source instead of a bundle, and --changed [commit], which runs the tests that a change since
+// that commit can affect. A process that outlives its test file fails the run.
 
-/** A test with a real agent waits for most of its time: three for each core keep the cores busy. */
+/** A test with a real agent waits most of the time; three per core keep the cores busy. */
 const AT_WORK = 3 * availableParallelism()
-/** Beside them, those that wait nearly all of the time. */
+/** In addition, files that wait nearly all of the time. */
 const WAITING = 2
 const INTERRUPTED = 130
 
@@ -57,7 +57,7 @@ process.stdout.write(tellTotals(outcomes, performance.now() - started))
 if (words.includes('--profile')) process.stdout.write(profileOf(outcomes))
 process.exitCode = interrupt.signal.aborted ? INTERRUPTED : outcomes.every(isGreen) ? 0 : 1
 
-/** Takes of the first list while there is something in it, then of the other. */
+/** Runs the groups of the first list, then those of the other. */
 async function drain(first: TestGroup[], then: TestGroup[]): Promise<void> {
   const next = () => (interrupt.signal.aborted ? undefined : (first.shift() ?? then.shift()))
   for (let group = next(); group; group = next()) {
@@ -67,7 +67,7 @@ async function drain(first: TestGroup[], then: TestGroup[]): Promise<void> {
   }
 }
 
-/** Takes `--changed` and the commit after it out of the words; the last commit when there is none. */
+/** Removes `--changed` and the commit after it from the words; without a commit it means the last one. */
 function takeChanged(words: string[]): string | undefined {
   const at = words.indexOf('--changed')
   if (at === -1) return undefined
@@ -77,7 +77,7 @@ function takeChanged(words: string[]): string | undefined {
   return isCommit ? next : 'HEAD'
 }
 
-/** Nearest to the change first, so that what is broken is seen soon. */
+/** Tests nearest to the change run first, so that failures show early. */
 function groupTouched({ files, told }: Touched): TestGroup[] {
   process.stdout.write(`${told}\n`)
   return groupTests(files, 'as given')

@@ -1,6 +1,6 @@
 import { measureEndings, readEndings } from '../test/brain/measure-endings.ts'
 
-// npm run endings [-- path.jsonl]: how well questions at the end of a turn are told from reports. Lines: {"text", "kind"}.
+// npm run endings [-- path.jsonl]: measures how well questions at the end of a turn are distinguished from reports. Lines: {"text", "kind"}.
 const { rows, questions, precision, recall, kinds, falseAlarms, missed } = measureEndings(readEndings(process.argv[2]))
 const share = (value: number) => value.toFixed(3)
 process.stdout.write(

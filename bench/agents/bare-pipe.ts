@@ -14,12 +14,12 @@ interface Started {
   args: string[]
   cwd: string
   env: Record<string, string>
-  /** The answer to what the agent asks. */
+  /** Answers a request of the agent. */
   answer(method: string, params: Params): object | undefined
   told?(method: string, params: Params): void
 }
 
-/** JSON-RPC with an agent, a message a line, and nothing else: no checks, no record, no guard. */
+/** JSON-RPC with an agent, one message per line, and nothing else: no checks, no recording, no guard. */
 export function barePipe({ command, args, cwd, env, answer, told }: Started): BarePipe {
   const child = spawn(command, args, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] })
   const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)

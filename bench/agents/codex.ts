@@ -8,7 +8,7 @@ import { type Pair, PROMPT } from './pair.ts'
 
 const executable = program('codex')
 
-/** With the settings of our driver: what is compared is the driver, not another Codex. */
+/** Uses the settings of our driver, so that only the driver is compared. */
 export const codex: Pair = {
   name: 'Codex',
   program: executable,

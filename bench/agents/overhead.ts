@@ -9,7 +9,7 @@ import { codex } from './codex.ts'
 import { gemini } from './gemini.ts'
 import { drivenAgent, type Pair, scenarioOf, TURNS } from './pair.ts'
 
-/** Turns through our drivers beside the same turns of the same real agents on a bare pipe, every call allowed at once. */
+/** Turns through our drivers, compared with the same turns of the same real agents on a bare pipe with every call allowed at once. */
 export async function benchAgents(): Promise<BenchRow[]> {
   return [await overhead(gemini), await overhead(codex)]
 }
@@ -33,7 +33,7 @@ async function overhead(pair: Pair): Promise<BenchRow> {
     },
   }
   try {
-    // One after the other, turn by turn: a machine that is busy for a while slows both.
+    // Turn by turn, so that a busy period of the machine slows both.
     await using bare = await pair.bare(open)
     await using driven = await drivenAgent(pair, open)
     const took: { bare: number[]; driven: number[] } = { bare: [], driven: [] }
@@ -52,7 +52,7 @@ async function overhead(pair: Pair): Promise<BenchRow> {
   }
 }
 
-/** The middle of the quicker half: what else the machine does only makes turns slower. */
+/** The median of the faster half, because other load only makes turns slower. */
 function quickest(times: readonly number[]): number {
   return median(times.toSorted((a, b) => a - b).slice(0, Math.ceil(times.length / 2)))
 }

@@ -4,15 +4,15 @@ export const TURNS = 40
 export const PROMPT = 'make it'
 
 export interface Agent extends AsyncDisposable {
-  /** One prompt to the end of its turn. */
+  /** Sends one prompt and waits for the end of its turn. */
   turn(): Promise<void>
 }
 
-/** One agent twice: through our driver, and on a bare pipe with every call allowed at once. */
+/** One agent in two forms: through our driver, and on a bare pipe with every call allowed at once. */
 export interface Pair {
   name: string
   program: string
-  /** The call that every turn makes, by the agent's own name of the tool. */
+  /** The call of every turn, with the agent's own tool name. */
   call: object
   env(home: string, url: string): Record<string, string>
   model?: string
@@ -20,7 +20,7 @@ export interface Pair {
   bare(open: OpenSession): Promise<Agent>
 }
 
-/** Every turn is a call that is asked about, and a few words; the first conversation holds all of them. */
+/** Every turn is one call that asks for permission, and a short text; one conversation holds all turns. */
 export function scenarioOf({ call }: Pair): string {
   const turn = (): object[] => [{ tools: [call] }, { text: 'Made.' }]
   const later = [{ match: PROMPT, turns: Array.from({ length: 2 * TURNS }, turn).flat() }]
@@ -36,7 +36,7 @@ export async function drivenAgent({ driver }: Pair, open: OpenSession): Promise<
       if (event.kind === 'ended') throw new Error(`the agent ended by itself: ${JSON.stringify(event)}`)
     }
   }
-  // Some introduce themselves with their first turn.
+  // Some agents send their introduction with their first turn.
   if (open.prompt === undefined) await until('started')
   return {
     async turn() {

@@ -11,8 +11,8 @@ const ROUNDS = 5
 const [FEW, MANY] = [2, 42] as const
 
 /**
- * What we add to one tool call, verdict and events: the difference between a task of many calls and one of few, which
- * leaves out how long a start takes, with us in between and without.
+ * Our overhead for one tool call, including verdict and events: the difference between a task with many calls and one with
+ * few (which excludes the start), with pcc and without.
  */
 export async function benchCallCost(): Promise<BenchRow[]> {
   await using installation = await openInstallation()

@@ -13,7 +13,7 @@ const ROUNDS = 3
 const GIVE_UP_MS = 60_000
 const MOST_MS = 5_000
 
-/** The second agent: it asks for one command, as soon as it is spoken to. */
+/** The second agent, which asks for one command as soon as it gets a prompt. */
 const SECOND: AgentScript = {
   prompt: [
     {
@@ -28,7 +28,7 @@ const SECOND: AgentScript = {
   ],
 }
 
-/** The real Claude Code meets a limit of five hours; a small ACP agent goes on: from the limit to that one's first tool. */
+/** The real Claude Code meets a five-hour limit and a small ACP agent takes over: the time from the limit to its first tool. */
 export async function benchFailover(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dir, dist } = installation
@@ -47,7 +47,7 @@ export async function benchFailover(): Promise<BenchRow[]> {
       PCC_CONFIG: config,
       PCC_FAILOVER_AGENTS: 'claude,second',
       PCC_AGENTS_UNATTENDED: 'second',
-      // Its script lies in this checkout, which a sandbox would hide.
+      // Its script is in this checkout, which a sandbox would hide.
       PCC_AGENTS_SANDBOX: 'off',
       PCC_AGENTS_ENV: 'ANTHROPIC_*,CLAUDE_CODE_*,CLAUDE_CONFIG_DIR,ACP_SCRIPT',
       ACP_SCRIPT: JSON.stringify(SECOND),
@@ -76,7 +76,7 @@ export async function benchFailover(): Promise<BenchRow[]> {
   ]
 }
 
-/** Without what the second needs from its start to its introduction. */
+/** Excludes the time of the second agent from its start to its initialisation. */
 function fromLimitToTool(events: StoredEvent[]): number {
   const changed = events.findIndex(({ kind }) => kind === 'agent.changed')
   const at = (kind: EventKind, list: StoredEvent[]) => list.find(event => event.kind === kind)?.time ?? Number.NaN

@@ -8,14 +8,14 @@ import { openInstallation, run } from '../program.ts'
 import type { BenchRow } from '../row.ts'
 
 const SESSIONS = ['one', 'two', 'three']
-/** Long enough that every session has met the limit, or was held back by it, well before it is over. */
+/** Long enough for every session to meet the limit, or be held back by it, well before it resets. */
 const RESET_MS = 25_000
-/** The agent has to read the refusal and tell us: another session's call may be on its way in that moment. */
+/** The agent has to read and report the refusal; another session's call may be on its way meanwhile. */
 const TOLD_MS = 300
 const GIVE_UP_MS = 180_000
 const WATCHED_MS = 20_000
 
-/** A limit met by three sessions of one account: who calls when, and what idling costs afterwards. */
+/** Three sessions of one account meet a limit: which calls happen when, and what idling costs afterwards. */
 export async function benchLimits(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dir, dist } = installation

@@ -11,7 +11,7 @@ import type { BenchRow } from '../row.ts'
 
 const CALLS = 500
 
-/** Everything the daemon does for one tool call: the request stored, judged, the verdict stored, the result stored. */
+/** Everything that the daemon does for one tool call: store the request, judge it, store the verdict, store the result. */
 export async function benchVerdictCost(): Promise<BenchRow[]> {
   const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-'))
   try {

@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers'
 import { checkCommand } from 'cc-safety-net/api'
 
-// cc-safety-net in a process of its own, for it looks at HOME: one command a line as JSON, one answer a line.
+// Runs cc-safety-net in its own process, because it reads HOME: one command per line as JSON, one answer per line.
 const cwd = process.cwd()
-// Not readline: it takes more characters than `\n` for an end of line.
+// Not readline, because it treats more characters than `\n` as line ends.
 for (const line of (await text(process.stdin)).trimEnd().split('\n')) {
   const command = JSON.parse(line) as string
   const started = performance.now()

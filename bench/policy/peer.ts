@@ -6,24 +6,24 @@ import { ROOT } from '../program.ts'
 import type { BenchRow } from '../row.ts'
 import { labelledRows } from './rows.ts'
 
-/** What it stops and how long it took for the commands, in milliseconds. */
+/** What the peer stops, and how long the commands took in milliseconds. */
 interface Outcome {
   stopped: Set<string>
   times: number[]
 }
 
-/** Tools for which the peer's hook is asked; others it does not know. */
+/** The tools that the peer's hook knows. */
 const FILE_TOOLS = ['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit', 'Glob', 'Grep']
-/** The hook is a process per request: of more rows than this every second, third, … is taken. */
+/** The hook is one process per request, so larger sets are sampled down to this number. */
 const MAX_HOOKS = 100
-/** What the peer says it is made for. */
+/** What the peer is made for, by its own description. */
 const ITS_FIELD = ['danger.rm', 'danger.rm-like', 'git.force']
 
 /**
- * Ours beside cc-safety-net on the same labelled requests. They are different things: it is a hook that denies what it
- * knows to destroy work or to open secrets and lets all else pass; ours has three levels, and what it does not know goes
- * to a person. So it does not try to stop most of what is HIGH here (`sudo`, a download piped to a shell, publishing).
- * Its strictest preset stands beside its standard one.
+ * Compares our classifier with cc-safety-net on the same labelled requests. The two differ: the peer is a hook that denies
+ * what it knows to destroy work or open secrets and lets everything else pass; ours has three levels, and unknown requests go
+ * to a person. So the peer does not try to stop most of what is HIGH here (`sudo`, a download piped to a shell, publishing).
+ * Its strictest preset is listed beside its standard one.
  */
 export async function benchPolicyPeer(): Promise<BenchRow[]> {
   const measured: BenchRow[] = []
@@ -53,7 +53,7 @@ function isAsked(row: CorpusRow): boolean {
   return row.command !== undefined ? row.tool === 'Bash' && row.command.trim() !== '' : FILE_TOOLS.includes(row.tool)
 }
 
-/** All commands, and of the rest as many as there is time for. */
+/** All commands, and as many of the other rows as time allows. */
 function thinned(rows: CorpusRow[]): CorpusRow[] {
   const files = rows.filter(row => row.command === undefined)
   const step = Math.ceil(files.length / MAX_HOOKS)
@@ -73,7 +73,7 @@ async function judgedByUs(rows: CorpusRow[]): Promise<Outcome> {
   return { stopped, times }
 }
 
-/** Not in the folder for temporary files: what is deleted there is harmless to the peer. */
+/** Not in the temporary folder, because the peer considers deletions there harmless. */
 function judgedByPeer(rows: CorpusRow[], level: 'standard' | 'paranoid'): Outcome {
   const folder = mkdtempSync(join(ROOT, '.bench-'))
   try {
@@ -98,7 +98,7 @@ interface Places {
   level: string
 }
 
-/** The rows speak of `/proj` and `/home/u`, and the peer looks at the disk. */
+/** The rows use `/proj` and `/home/u`, and the peer checks the disk. */
 function moved<Value>(value: Value, { cwd, home }: Places): Value {
   const text = JSON.stringify(value)
     .replaceAll(/\/proj(?![a-z])/g, cwd)
@@ -124,7 +124,7 @@ function peerHookDenies(row: CorpusRow, paths: Places): boolean {
   return stdout.includes('"permissionDecision":"deny"')
 }
 
-/** Its own settings and nothing of this machine's. */
+/** Uses its own settings and nothing from this machine. */
 function optionsFor({ cwd, home, level }: Places) {
   const env = { HOME: home, PATH: '/usr/bin:/bin', CC_SAFETY_NET_LEVEL: level }
   return { cwd, env, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 } as const

@@ -7,7 +7,7 @@ import { labelledRows } from './rows.ts'
 const ROUNDS = 5
 const HOSTILE = ['$[', '$(', '${', '`', '((', '<(', '"$(', '$(( $( ', '{a,', '[[ a =~ (']
 
-/** The rule path of a permission: every command of the corpus up to 1 KiB, the worst that 16 KiB can hold, and a peer. */
+/** The rule path of a permission: every command of the corpus up to 1 KiB, the worst case of 16 KiB, and a peer. */
 export async function benchPolicy(): Promise<BenchRow[]> {
   using classifier = openClassifier()
   const judge = (command: string) =>
@@ -57,7 +57,7 @@ async function worstHostile(judge: (command: string) => ReturnType<ReturnType<ty
     const { risk } = await judge(command)
     ms = Math.max(ms, performance.now() - start)
     allHigh &&= risk === 'HIGH'
-    // A worker that was ended is started again here, not within the next measurement.
+    // A worker that was ended is restarted here, not during the next measurement.
     await judge(`ls ${'x '.repeat(2000)}`)
   }
   return { ms, allHigh }

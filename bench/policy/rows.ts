@@ -4,10 +4,10 @@ import type { CorpusRow } from '../../scripts/corpus/report.ts'
 import { ROOT } from '../program.ts'
 
 const OWN = join(ROOT, 'test/policy/corpus')
-/** Labelled by others; it lies beside a checkout or it does not. */
+/** A corpus labelled by others, which may be beside the checkout. */
 const DEV = join(ROOT, '../shared/corpus/permissions.dev.jsonl')
 
-/** The labelled requests of the project, and those beside the checkout where they are there. */
+/** The labelled requests of the project, and those beside the checkout if they exist. */
 export function labelledRows(): { name: string; rows: CorpusRow[] }[] {
   const own = readdirSync(OWN).flatMap(name => rowsIn(join(OWN, name)))
   const sets = [{ name: 'own rows', rows: own }]

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchRow } from '../row.ts'
 import { openReliabilityWorld, type ReliabilityWorld, residentMb, until } from './world.ts'
 
-/** A task is one turn in the conversation of its session, as `pcc add` gives it: real agents, without a start for each. */
+/** Each task is one turn in the conversation of its session, as with `pcc add`: real agents, without a start for each task. */
 const TASKS_A_SESSION = 50
 const WARM_UP_TASKS = 200
 const TASKS = 1_000
@@ -15,13 +15,13 @@ const SCENARIO = {
 }
 
 /**
- * How much more memory the supervisor holds after a thousand short tasks than before them. The first thousand fill what is
- * kept once, statements and compiled code for example; the second is what every later one costs.
+ * How much the supervisor's memory grows over a thousand short tasks. The first thousand fill caches, such as statements and
+ * compiled code; the second thousand shows the cost of all later ones.
  */
 export async function benchGrowth(): Promise<BenchRow[]> {
   await using world = await openReliabilityWorld(SCENARIO, {
     PCC_SESSIONS_MAX_CONCURRENT: String(AT_ONCE),
-    // The tasks change nothing: that is what a breaker looks for.
+    // The tasks change nothing, which would trip a breaker.
     PCC_BREAKERS_NO_PROGRESS_ROUNDS: '1000000',
   })
   await work(world, 'warm', WARM_UP_TASKS)
@@ -56,7 +56,7 @@ async function work(world: ReliabilityWorld, name: string, tasks: number): Promi
   }, 2_000)
 }
 
-/** The least of a few looks: what was only waiting for the garbage collector is not counted. */
+/** The minimum of a few readings, so that uncollected garbage is not counted. */
 async function settledMb(pid: number): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let look = 0; look < 25; look += 1) {

@@ -5,7 +5,7 @@ import { openReliabilityWorld, residentMb, ticksOf } from './world.ts'
 const SESSIONS = 20
 const TICK_MS = 10
 
-/** Each asks something else: what several ask is one decision. */
+/** Each session asks a different question, because equal questions become one decision. */
 const SCENARIO = {
   conversations: Array.from({ length: SESSIONS }, (_, n) => ({
     match: `part ${n + 1}.`,
@@ -31,7 +31,7 @@ const SCENARIO = {
   })),
 }
 
-/** Twenty sessions wait for a person and nobody comes. */
+/** Twenty sessions wait for a person who never comes. */
 export async function benchParked(watchedMs: number): Promise<BenchRow[]> {
   await using world = await openReliabilityWorld(SCENARIO, { PCC_SESSIONS_MAX_CONCURRENT: '3' })
   for (let n = 1; n <= SESSIONS; n += 1) await world.start(`part-${n}`, '--task', `Please do part ${n}.`)

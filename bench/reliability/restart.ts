@@ -8,17 +8,17 @@ import type { BenchRow } from '../row.ts'
 import { openReliabilityWorld, residentMb, ticksOf, turnsOf, until } from './world.ts'
 
 const SESSIONS = 20
-/** The guardians of a dead daemon have this long to end what it had started. */
+/** How long the guardians of a dead daemon have to end its processes. */
 const GONE_MS = 2_000
 
-/** Each session is in the middle of a call that the model never answers, before the restart and after it. */
+/** Each session is in a call that the model never answers, before and after the restart. */
 const SCENARIO = {
   conversations: [
     { match: 'part', turns: [{ text: 'Late.', latency: 3_600_000 }], otherwise: { text: 'Late.', latency: 3_600_000 } },
   ],
 }
 
-/** Twenty live sessions: what each costs the supervisor, and how soon all go on after its daemon was killed. */
+/** Twenty live sessions: what each costs the supervisor, and how soon all resume after the daemon was killed. */
 export async function benchRestart(): Promise<BenchRow[]> {
   const real = await restart({})
   using late = lateAgent()
@@ -62,7 +62,7 @@ interface Restarted {
   /** Seconds from the start of the new daemon to the start of its first and of its last agent. */
   first: number
   last: number
-  /** Of the daemon's main thread until then: seconds on a core, and in line for one. */
+  /** For the daemon's main thread until then: seconds on a core, and waiting for one. */
   ran: number
   waited: number
   again: number
@@ -104,7 +104,7 @@ async function restart(settings: Record<string, string>): Promise<Restarted> {
   return { first: Math.min(...seconds), last: Math.max(...seconds), ran, waited, again, left, eachMb, withOneMb }
 }
 
-/** The real agent, which begins so late that its start-up takes no time from the daemon that is measured. */
+/** The real agent, started so late that its start-up does not slow the measured daemon. */
 function lateAgent(): Disposable & { path: string } {
   const claude = createRequire(import.meta.url).resolve(
     `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`,
@@ -115,7 +115,7 @@ function lateAgent(): Disposable & { path: string } {
   return { path, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) }
 }
 
-/** Our own work is what we can cut; the time in line for a core is the machine's. */
+/** We can reduce our own work; the time waiting for a core depends on the machine. */
 function told({ first, last, ran, waited }: Restarted): string {
   const split = `the daemon was on a core for ${ran.toFixed(1)} s and stood in line for one for ${waited.toFixed(1)} s`
   return `${last.toFixed(1)} s (the first after ${first.toFixed(1)} s; ${split})`

@@ -21,19 +21,19 @@ export interface ReliabilityWorld extends AsyncDisposable {
   simulator: Simulator
   pcc(...args: string[]): Promise<Ran>
   project: string
-  /** Starts a session in the background, with the flags that say what it does. */
+  /** Starts a session in the background with these flags. */
   start(name: string, ...flags: string[]): Promise<void>
   daemonPid(): Promise<number>
-  /** Who holds the daemon's lock, which is taken before anything else; nobody is asked for it. */
+  /** The pid of the holder of the daemon's lock, read from the file; the lock is taken before anything else. */
   lockPid(): number | undefined
   views(): Promise<SessionView[]>
-  /** Resolves when every session is there. */
+  /** Resolves when every session exists. */
   all(count: number, match: (view: SessionView) => boolean): Promise<void>
-  /** The processes of all agents, as the store has them; read past the daemon, which is busy. */
+  /** The processes of all agents, read directly from the store because the daemon is busy. */
   agents(): Agent[]
 }
 
-/** Opens it with these settings; nothing of this machine's own environment is in it. */
+/** Opens it with these settings and without this machine's environment. */
 export async function openReliabilityWorld(
   scenario: object,
   settings: Record<string, string>,
@@ -77,7 +77,7 @@ export async function openReliabilityWorld(
   }
 }
 
-/** Asks again and again; what never comes true is a failure of the measurement. */
+/** Polls until a condition is true; if it never is, the measurement fails. */
 export async function until(holds: () => Promise<boolean>, pauseMs = 250): Promise<void> {
   const deadline = Date.now() + GIVE_UP_MS
   while (!(await holds())) {
@@ -86,18 +86,18 @@ export async function until(holds: () => Promise<boolean>, pauseMs = 250): Promi
   }
 }
 
-/** What of its memory is resident, in megabytes. */
+/** The resident memory in megabytes. */
 export function residentMb(pid: number): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 }
 
-/** What the main thread of a process has had of a core so far, and for how long it stood in line for one, in seconds. */
+/** How long the main thread of a process has run on a core, and how long it waited for one, in seconds. */
 export function turnsOf(pid: number): { ran: number; waited: number } {
   const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ').map(Number)
   return { ran: ran / 1e9, waited: waited / 1e9 }
 }
 
-/** The kernel counts in hundredths of a second: processor time so far, and when the process began after the boot. */
+/** In hundredths of a second, as the kernel counts: processor time so far, and the start of the process since boot. */
 export function ticksOf(pid: number): { used: number; began: number } {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const fields = stat

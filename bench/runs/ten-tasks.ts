@@ -12,7 +12,7 @@ const ROUNDS = 5
 const NAMES = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf', 'hotel', 'india', 'juliet']
 const TURNS = 4
 
-/** Ten scripted tasks through `pcc run`, one after the other, beside ten bare `claude -p` with the same turns, model and environment. */
+/** Ten scripted tasks through `pcc run`, one after the other, compared with ten bare `claude -p` with the same turns, model and environment. */
 export async function benchRuns(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dir, dist } = installation
@@ -62,7 +62,7 @@ export async function benchRuns(): Promise<BenchRow[]> {
   ]
 }
 
-/** Milliseconds, from a project without notes. */
+/** Milliseconds, starting from a project without notes. */
 async function timed(project: string, work: () => Promise<unknown>): Promise<number> {
   for (const name of NAMES) rmSync(join(project, `${name}.md`), { force: true })
   const started = performance.now()

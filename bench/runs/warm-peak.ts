@@ -6,18 +6,18 @@ import { WarmMarkers } from '../../src/supervisor/session/warm-processes.ts'
 import type { Ran } from '../program.ts'
 import { until } from '../reliability/world.ts'
 
-/** It is measured when it has waited for so long: nothing of its start is outstanding then. */
+/** The process is measured after this wait, when its start is complete. */
 const SETTLED_MS = 3_000
 
 interface PeakWorld {
   pcc(...args: string[]): Promise<Ran>
   env: Record<string, string>
   project: string
-  /** The first must work for some seconds. */
+  /** The first task must work for some seconds. */
   tasks: string[]
 }
 
-/** The most that the process for the second task of a run has held while the first one worked, in megabytes. */
+/** The peak memory of the warm process for the second task while the first one works, in megabytes. */
 export async function warmPeakMb({ pcc, env, project, tasks }: PeakWorld): Promise<number> {
   for (const task of tasks) await pcc('task', 'add', task, '--project', project)
   const running = pcc('run', project, '--model', 'haiku')
@@ -34,7 +34,7 @@ export async function warmPeakMb({ pcc, env, project, tasks }: PeakWorld): Promi
   return peak
 }
 
-/** What of its memory was ever resident at once; nothing of one that is gone. */
+/** The peak resident memory of a process; undefined if it is gone. */
 function peakMb(pid: number): number {
   try {
     return Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024

@@ -12,7 +12,7 @@ const TASKS = 10_000
 const ROUNDS = 15
 const BUDGET = 3
 
-/** How long `pcc task list --json` of many tasks takes beside `node -e 0`, with the daemon up. */
+/** How long `pcc task list --json` takes for many tasks, compared with `node -e 0`, while the daemon runs. */
 export async function benchTaskList(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dist, pcc, env, dir } = installation
@@ -38,7 +38,7 @@ export async function benchTaskList(): Promise<BenchRow[]> {
   return [{ what, measured, ratio, budget: `≤ ${BUDGET}×`, ok: ratio <= BUDGET }]
 }
 
-/** Before a daemon looks at it. */
+/** Called before a daemon opens the store. */
 async function fill(file: string, project: string): Promise<void> {
   mkdirSync(dirname(file), { recursive: true })
   await using store = await openStore({ file })

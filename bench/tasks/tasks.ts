@@ -11,10 +11,10 @@ import { benchTaskList } from './task-list.ts'
 const TASKS = 100_000
 const AT_LEAST = 5_000
 const PROJECT = '/bench'
-/** Tasks put in by one transaction while the graph is made, which is not measured. */
+/** How many tasks one transaction inserts while the graph is built, which is not measured. */
 const BATCH = 5_000
 
-/** Which tasks the one with this number comes after. */
+/** The dependencies of the task with this number. */
 type Shape = (index: number) => number[]
 
 const SHAPES: Record<string, Shape> = {
@@ -22,7 +22,7 @@ const SHAPES: Record<string, Shape> = {
   wide: index => (index === 0 ? [] : index < TASKS - 1 ? [0] : Array.from({ length: TASKS - 2 }, (_, at) => at + 1)),
   // A chain.
   deep: index => (index === 0 ? [] : [index - 1]),
-  // Eight at a time between a one that they all come after and a one that comes after all of them.
+  // Eight at a time, between one task before all of them and one task after all of them.
   diamond: index => {
     const [layer, place] = [Math.floor(index / 9), index % 9]
     if (place > 0) return [layer * 9]
@@ -30,7 +30,7 @@ const SHAPES: Record<string, Shape> = {
   },
 }
 
-/** How fast a run takes and finishes tasks of large graphs, and how long their list takes. */
+/** How fast a run claims and finishes tasks of large graphs, and how long listing them takes. */
 export async function benchTasks(): Promise<BenchRow[]> {
   const rows: BenchRow[] = []
   for (const [name, shape] of Object.entries(SHAPES)) rows.push(await drained(name, shape))
@@ -51,7 +51,7 @@ async function drained(name: string, shape: Shape): Promise<BenchRow> {
     if (done !== TASKS) throw new Error(`${done} of ${TASKS} tasks were done`)
     return {
       what: `claim + finish, ${TASKS / 1000}k tasks, ${name}, a transaction each, with its event`,
-      // The second number is what a machine with nothing else to do would come near to.
+      // The second number is close to that of an idle machine.
       measured: `${Math.round(perSecond)} per second (${perProcessorSecond} per second of processor time)`,
       budget: `≥ ${AT_LEAST} per second`,
       ok: perSecond >= AT_LEAST,
@@ -75,7 +75,7 @@ async function build(shape: Shape, store: Store, tasks: Tasks): Promise<void> {
   }
 }
 
-/** What the loop of a run does to the store, and nothing else. */
+/** Only the store operations of a run's loop. */
 async function drain(store: Store, tasks: Tasks): Promise<number> {
   for (let done = 0; ; done++) {
     // A fresh session for each, as in a run.

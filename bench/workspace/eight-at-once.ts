@@ -12,7 +12,7 @@ const ROUNDS = 5
 const NAMES = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf', 'hotel']
 const MODEL_MS = 2_000
 
-/** Eight scripted tasks at once, each in a worktree, beside eight bare `claude -p` that are started at once. What lands is shown apart. */
+/** Eight scripted tasks at once, each in a worktree, compared with eight bare `claude -p` at once. Merging is shown separately. */
 export async function benchEightAtOnce(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dir, dist } = installation

@@ -20,8 +20,8 @@ const MERGES = 40
 const BUDGET = 200
 
 /**
- * Queued merges a minute on a small repository whose target is checked out, with a gate that does nothing: all tasks began at the
- * same commit, so each but the first is rebased; worktree and branch are removed after each. One at a time, and as batches.
+ * Queued merges per minute on a small repository whose target is checked out, with a gate that does nothing. All tasks started
+ * at the same commit, so each but the first is rebased; worktree and branch are removed after each. One at a time, and in batches.
  */
 export async function benchMerges(): Promise<BenchRow[]> {
   const rows: BenchRow[] = []

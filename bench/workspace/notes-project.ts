@@ -3,11 +3,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bareEnv } from '../../test/support/world.ts'
 
-/** A git project in which tasks write notes: what is measured is not its size. */
+/** A small git project in which tasks write notes. */
 export interface NotesProject {
   path: string
   git(...args: string[]): string
-  /** As it was at its first commit. */
+  /** Resets it to its first commit. */
   reset(): void
 }
 
@@ -35,15 +35,15 @@ export function notesProject(dir: string): NotesProject {
   }
 }
 
-/** The task of a name, as the model of the bench knows it. */
+/** The text of a task, by which the scripted model recognises it. */
 export function taskOf(name: string): string {
   return `Write the note ${name}`
 }
 
-/** Fits the prompt or the brief of that task: a brief tells of others too. */
+/** Matches the prompt or the brief of that task; a brief mentions other tasks too. */
 export function onlyIn(name: string): { regex: string } {
   return { regex: `(?:^|## Your task: \\S+\\n\\n)${taskOf(name)}` }
 }
 
-/** A gate that finds nothing to say, and nothing that calls a model. */
+/** Settings with a gate that does nothing, and without anything that calls a model. */
 export const NO_OP_GATES = { PCC_GATES_TEST: 'true', PCC_GATES_VERIFIER: 'off', PCC_GATES_PROFILE: 'quick' }

@@ -12,8 +12,8 @@ const NAMES = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf', 
 const TURNS = 4
 
 /**
- * Ten scripted tasks through `pcc run`, one after the other, each in a worktree, verified by a gate that does nothing and merged, beside
- * ten bare `claude -p` with the same turns in the project itself.
+ * Ten scripted tasks through `pcc run`, one after the other, each in a worktree, verified by a gate that does nothing and merged,
+ * compared with ten bare `claude -p` with the same turns in the project itself.
  */
 export async function benchTenInWorktrees(): Promise<BenchRow[]> {
   await using installation = await openInstallation()

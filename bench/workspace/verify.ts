@@ -12,7 +12,7 @@ import type { BenchRow } from '../row.ts'
 const TESTS = 2_000
 const ROUNDS = 50
 
-/** A gate whose command was green on the same tree: its name is worked out, and a row with the results of many tests is read. */
+/** A gate whose command already passed on the same tree: its key is computed, and a row with the results of many tests is read. */
 export async function benchVerify(): Promise<BenchRow[]> {
   const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-'))
   try {
@@ -51,7 +51,7 @@ export async function benchVerify(): Promise<BenchRow[]> {
   }
 }
 
-/** What a runner prints of so many tests. */
+/** The output of a test runner for this many tests. */
 function toldTests(): string {
   const lines = Array.from({ length: TESTS }, (_, at) => `✔ the shop does what is number ${at} on its list (1.5ms)`)
   return [...lines, `ℹ tests ${TESTS}`, ''].join('\n')

@@ -17,8 +17,8 @@ const FILES = 2_000
 const ROUNDS = 7
 
 /**
- * A worktree made and removed with everything that belongs to it (rows, evidence that nothing is lost, the branch), against the
- * three commands of plain git by which a person does the same: add with a branch, remove, delete the branch.
+ * Making and removing a worktree with everything that belongs to it (rows, proof that nothing is lost, the branch), compared
+ * with the three git commands by which a person does the same: add with a branch, remove, delete the branch.
  */
 export async function benchWorktrees(): Promise<BenchRow[]> {
   const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-'))

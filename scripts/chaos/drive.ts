@@ -10,18 +10,18 @@ import { isOfFullDisk } from './world/daemon-keeper.ts'
 import type { RoundWorld } from './world/open-world.ts'
 
 const LOOK_MS = 120
-/** Several daemons may die under it, each of which takes half a minute to start on a machine that is busy with other things. */
+/** Several daemons may die meanwhile, and each takes half a minute to start on a busy machine. */
 const START_MS = 150_000
-/** Nothing waits for longer than half a minute without a word of it in the store, or starts for that long; what does is stuck. */
+/** Nothing waits or starts for longer than half a minute without an event in the store; if it does, it is stuck. */
 const STUCK_MS = 100_000
-/** Nor does something go round and round for ever. */
+/** A round that still produces events after this time is caught in a loop. */
 const LONGEST_MS = 1_800_000
 
 interface Drive extends AtDesk {
   complaints: string[]
 }
 
-/** Starts a session the way a person does: again, if the daemon was gone before it said that it has it. */
+/** Starts a session as a person would: again, if the daemon died before it confirmed the session. */
 export async function startSession(session: SessionPlan, { world, keeper, complaints }: Drive): Promise<void> {
   const project = world.projectOf(session)
   const [first] = session.tasks
@@ -43,9 +43,9 @@ export async function startSession(session: SessionPlan, { world, keeper, compla
       if (isKnown(project, world)) return
       const { status, body: reply } = await keeper.call('POST', '/sessions', body)
       if (status === 201) return
-      if (status < 500) complaints.push(`a session was refused: ${JSON.stringify(reply)}`) // what is more is told as an error
+      if (status < 500) complaints.push(`a session was refused: ${JSON.stringify(reply)}`) // a 5xx is recorded as a server error
     } catch {
-      // The daemon died under the call; whether it has the session is looked up before it is asked again.
+      // The daemon died during the call; before the next try, the store is checked for the session.
     }
     await sleep(LOOK_MS)
   }
@@ -57,7 +57,7 @@ function isKnown(project: string, world: RoundWorld): boolean {
   return db.prepare('select 1 from sessions where project = ?').get(project) !== undefined
 }
 
-/** Answers what is asked and keeps the daemon alive until all work is over. True where it came to that. */
+/** Answers questions and keeps the daemon alive until all work is over. Returns whether that happened. */
 export async function driveToEnd(drive: Drive, quietSince: () => number): Promise<boolean> {
   const { world, keeper, plan } = drive
   const person = new Person(drive)
@@ -66,8 +66,8 @@ export async function driveToEnd(drive: Drive, quietSince: () => number): Promis
   let last = { event: 0, at: Date.now() }
   for (;;) {
     await keeper.up().catch(error => complain(drive, error))
-    const state = stateOf(world)
-    const refused = refusedIn(drive, state.failed)
+    const state = readState(world)
+    const refused = findRefused(drive, state.failed)
     const isOver =
       state.over && refused.length === 0 && state.sessions >= plan.sessions.length && quietSince() < Date.now()
     overSince = isOver ? (overSince ?? Date.now()) : undefined
@@ -75,7 +75,7 @@ export async function driveToEnd(drive: Drive, quietSince: () => number): Promis
     if (state.lastEvent !== last.event) last = { event: state.lastEvent, at: Date.now() }
     if (Date.now() - Math.max(quietSince(), last.at) > STUCK_MS || Date.now() > end) return state.over
     await person.look(state.open)
-    if (existsSync(world.loginFile)) for (const each of refused) await tryAgain(each, drive)
+    if (existsSync(world.loginFile)) for (const session of refused) await tryAgain(session, drive)
     await sleep(LOOK_MS)
   }
 }
@@ -85,8 +85,8 @@ interface Refused {
   session: SessionPlan
 }
 
-/** Sessions that ended because the vendor refused their login, as was planned: the person has them tried again once it is renewed. */
-function refusedIn({ plan, world }: Drive, failed: { id: string; project: string }[]): Refused[] {
+/** Sessions that ended because the vendor refused their login, as planned. The person retries them once the login is renewed. */
+function findRefused({ plan, world }: Drive, failed: { id: string; project: string }[]): Refused[] {
   const planned = plan.sessions.filter(({ tasks }) =>
     tasks.some(({ steps }) => steps.some(step => step.do === 'login')),
   )
@@ -95,17 +95,17 @@ function refusedIn({ plan, world }: Drive, failed: { id: string; project: string
   )
 }
 
-/** As `pcc retry` does; what the daemon died under is asked for again at the next look. */
+/** Like `pcc retry`. If the daemon dies during the call, the next check tries again. */
 async function tryAgain({ id, session }: Refused, { keeper, world }: Drive): Promise<void> {
   await keeper.call('POST', `/sessions/${id}/retry`, { env: world.agentEnvOf(session) }).catch(() => undefined)
 }
 
 function complain({ complaints }: Drive, error: unknown): void {
-  const told = String(error)
-  if (!isOfFullDisk(told)) complaints.push(told)
+  const text = String(error)
+  if (!isOfFullDisk(text)) complaints.push(text)
 }
 
-function stateOf({ paths }: RoundWorld) {
+function readState({ paths }: RoundWorld) {
   try {
     using db = openRead(paths.database)
     const tasks = allOf<{ state: string }>(db, 'select state from tasks')
@@ -123,11 +123,11 @@ function stateOf({ paths }: RoundWorld) {
       lastEvent: allOf<{ id: number | null }>(db, 'select max(id) as id from events')[0]?.id ?? 0,
     }
   } catch {
-    return { sessions: 0, over: false, open: [], failed: [], notTold: 0, lastEvent: 0 } // not there yet, or locked for a moment
+    return { sessions: 0, over: false, open: [], failed: [], notTold: 0, lastEvent: 0 } // the file does not exist yet, or is locked for a moment
   }
 }
 
-/** Rows that wait to be told, and ends for which there is no row yet. */
+/** Notices that are not sent yet, and endings that have no notice yet. */
 const NOT_TOLD = `select id from outbox where state = 'waiting'
   union all select id from events where kind = 'session.ended' and json_extract(body, '$.status') = 'completed'
     and not exists (select 1 from outbox where dedup_key = 'ended:' || events.id)
@@ -135,7 +135,7 @@ const NOT_TOLD = `select id from outbox where state = 'waiting'
   union all select id from events where kind = 'run.ended'
     and not exists (select 1 from outbox where dedup_key = 'run:' || events.id)`
 
-/** Runs that are not over, and what landed and is not tidied up: nothing tells of that. */
+/** Runs that are not over, and landed merges that are not cleaned up; no event reports those. */
 const NOT_TIDY = `select id from runs where state <> 'ended'
   union all select id from merges where state = 'merged' and cleaned_at is null`
 

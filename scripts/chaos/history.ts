@@ -11,42 +11,42 @@ import type { RoundWorld } from './world/open-world.ts'
 import type { Outlived } from './world/outliving.ts'
 import type { RunFacts } from './world/run-project.ts'
 
-/** What went wrong when; `endedAt` where it lasted. */
+/** An injected fault, and when it happened. */
 export interface Injected {
   kind: FaultKind
   at: number
-  /** When it was over, or had hit what it looked for; absent where that is the same. */
+  /** When it was over, or had hit its target; absent if that is the same time. */
   until?: number | undefined
-  /** The session it was about, where it was about one. */
+  /** The affected session, if there is one. */
   session?: string | undefined
-  /** Of `kill-tool`: the token of the tool that it hit. */
+  /** For `kill-tool`: the token of the killed tool. */
   tool?: string | undefined
-  /** Of `crash-point`: the step. */
+  /** For `crash-point`: the step. */
   step?: CrashPointName | undefined
-  /** What it came to; nothing where there was nothing to hit. */
+  /** Whether there was anything to hit. */
   hit: boolean
 }
 
-/** One request to the model, as far as it is looked at. */
+/** One request to the model, reduced to what the invariants need. */
 export interface ModelCall {
   at: number
   /** The vendor's conversation. */
   conversation: string
-  /** By the credential it came with. */
+  /** Identified by the credential of the request. */
   account: string
-  /** The turn of the scenario it was answered with. */
+  /** The turn of the scenario that answered it. */
   turn: string | null
   response: string
-  /** The text of everything that the model was told. */
+  /** The text of all messages to the model. */
   told: string
-  /** Of that, what people and tools said; the model's own words, and the options that it offered, are not in it. */
+  /** The part of it from people and tools, without the model's own words and the options that it offered. */
   heard: string
 }
 
-/** Everything that is known of a round when it is over; the invariants look at this and nothing else. */
+/** Everything that is known about a finished round; the invariants use only this. */
 export interface History {
   sessions: SessionPlan[]
-  /** What a person answered; late: only after they had been told, or had waited for that in vain. */
+  /** The person's answers. Late: only after they were notified, or had waited for a notice in vain. */
   waits: { number: number; isLate: boolean }[]
   events: Pick<StoredEvent, 'id' | 'time' | 'subject' | 'kind' | 'body'>[]
   rows: {
@@ -67,7 +67,7 @@ export interface History {
   calls: ModelCall[]
   /** The lines that tools wrote, by session. */
   ledgers: Record<string, string[]>
-  /** The files that are in the `src` of each session's project. */
+  /** The files in the `src` folder of each session's project. */
   files: Record<string, string[]>
   notices: { at: number; title: string; text: string }[]
   faults: Injected[]
@@ -76,32 +76,32 @@ export interface History {
   /** The steps that were passed, and those at which daemons died. */
   passed: string[]
   died: string[]
-  /** Processes that were still there after the daemon had ended. */
+  /** Processes that were still running after the daemon had ended. */
   orphans: string[]
-  /** For how long agents outlived each daemon that died. */
+  /** How long agents outlived each daemon that died. */
   outlived: Outlived[]
-  /** Where two agents, or two daemons, were alive at once. */
+  /** Cases in which two agents, or two daemons, were alive at once. */
   doubles: string[]
-  /** Replies in which a daemon said that it failed. */
+  /** Server errors of the daemons. */
   errors: ServerError[]
-  /** What a person had not committed and did not find again. */
+  /** Uncommitted changes of a person that were lost. */
   overwritten: string[]
-  /** What the runner met that should not be. */
+  /** Anything unexpected that the runner met. */
   complaints: string[]
-  /** What git says about the project of a run, where the round had one. */
+  /** What git says about the project of a run, if the round had one. */
   run?: RunFacts | undefined
 }
 
-/** What the runner itself saw. */
+/** The part that the runner itself observed. */
 type Seen = Omit<
   History,
   'sessions' | 'passed' | 'died' | 'events' | 'rows' | 'integrity' | 'calls' | 'ledgers' | 'files' | 'notices'
 >
 
-/** How a daemon notes its last step (`src/base/crash-point.ts`). */
+/** The prefix with which a daemon logs its last step (`src/base/crash-point.ts`). */
 const DIED = 'died '
 
-/** Reads what the store, the vendor and the tools have kept. */
+/** Reads the records of the store, the vendor and the tools. */
 export function readHistory(
   { paths, simulator, notices, projectOf, passedFile }: RoundWorld,
   sessions: SessionPlan[],
@@ -123,7 +123,7 @@ export function readHistory(
   }
 }
 
-/** A store that cannot be read is a damaged one, and no reason to lose what else is known of a round. */
+/** A store that cannot be read counts as damaged; the rest of the round's history is kept. */
 export function storeIn(file: string): Pick<History, 'events' | 'rows' | 'integrity'> {
   try {
     using db = openRead(file)
@@ -148,7 +148,7 @@ export function storeIn(file: string): Pick<History, 'events' | 'rows' | 'integr
   }
 }
 
-/** A reader of its own, which holds up nobody. */
+/** Opens a separate read-only connection, which blocks nobody. */
 export function openRead(file: string): DatabaseSync {
   return new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
 }

@@ -12,15 +12,15 @@ export const PAGE_FILE = join(ROOT, 'docs', 'reliability.md')
 const BEGIN = '<!-- made from bench/chaos.json by `npm run docs` -->'
 const END = '<!-- end of what is made -->'
 
-/** The page with the numbers of the results in their place. */
+/** Inserts the numbers of the results into the page. */
 export function pageWith(page: string, results: KeptResults): string {
   const [before, rest = ''] = page.split(BEGIN)
   const after = rest.split(END)[1] ?? ''
-  return withPlants(`${before}${BEGIN}\n${numbers(results)}\n${END}${after}`, results)
+  return withPlants(`${before}${BEGIN}\n${summarise(results)}\n${END}${after}`, results)
 }
 
-/** What the rounds came to, in words and tables. Only rounds that were judged by today's rules are counted. */
-function numbers(results: KeptResults): string {
+/** Summarises the rounds in text and tables. Only rounds that were judged by the current rules are counted. */
+function summarise(results: KeptResults): string {
   const all = Object.entries(results.rounds)
   const today = all.filter(([, { rules }]) => rules === RULES)
   const rounds = today.map(([, round]) => round)
@@ -44,7 +44,7 @@ function numbers(results: KeptResults): string {
   ].join('\n')
 }
 
-/** The steps at which daemons really died. */
+/** The steps at which daemons actually died. */
 export function diedAt(rounds: KeptRound[]): ReadonlySet<string> {
   return new Set(rounds.flatMap(({ died = [] }) => died))
 }
@@ -62,7 +62,7 @@ function outlivedLine(rounds: KeptRound[]): string {
 }
 
 function faultRow(kind: string, rounds: KeptRound[]): string {
-  const isOf = (told: string) => told.split(' ', 1)[0] === kind
+  const isOf = (text: string) => text.split(' ', 1)[0] === kind
   const bad = rounds.filter(({ hit, violations }) => violations.length > 0 && hit.some(isOf)).length
   return `| \`${kind}\` | ${sum(rounds, ({ hit }) => hit.filter(isOf).length)} | ${bad} |`
 }
@@ -71,7 +71,7 @@ function sum(rounds: KeptRound[], count: (round: KeptRound) => number): number {
   return rounds.reduce((total, round) => total + count(round), 0)
 }
 
-/** Brings the page up to date. */
+/** Updates the page. */
 export function writePage(): void {
   writeFileSync(PAGE_FILE, pageWith(readFileSync(PAGE_FILE, 'utf8'), readResults(RESULTS_FILE)))
 }

@@ -1,27 +1,27 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { RoundResult } from './round.ts'
 
-/** Rounds are counted with those that were judged by the same rules. 2: lost work, notices at the channel, every death measured. */
+/** The version of the rules; only rounds judged by the same rules are counted together. 2: lost work, notices at the channel, every death measured. */
 export const RULES = 2
 
-/** What is kept of a round: enough to count, and its seed replays it. */
+/** The stored result of a round: enough to count, and its seed replays it. */
 export interface KeptRound {
   sessions: number
-  /** Faults that met something. */
+  /** Faults that hit something. */
   hit: string[]
-  /** Faults that this machine could not do, or that found nothing to hit. */
+  /** Faults that this machine cannot inject, or that found nothing to hit. */
   missed: string[]
   violations: string[]
-  /** By which rules it was judged; those before there were numbers have none. */
+  /** The version of the rules; absent for the oldest rounds. */
   rules?: number
-  /** Steps at which its daemons died. */
+  /** The steps at which its daemons died. */
   died?: string[]
-  /** Deaths after which it was measured how long agents lived on, and the longest time. */
+  /** How many deaths were followed by a measurement of how long agents lived on, and the longest such time. */
   deaths?: number
   outlived_ms?: number
-  /** Decisions that nobody answered before they had been told of them. */
+  /** How many decisions were answered only after the notice. */
   due?: number
-  /** The same round as it was before, where it was violated then: to run it again does not make that undone. */
+  /** Earlier results of the same round with violations; a later success does not erase them. */
   earlier?: KeptRound[]
 }
 
@@ -29,7 +29,7 @@ export interface KeptRound {
 export interface KeptResults {
   versions: Record<string, string>
   rounds: Record<string, KeptRound>
-  /** Planted bugs: after how many rounds each was caught, and by which promise. */
+  /** Planted mistakes: after how many rounds each was caught, and by which invariant. */
   planted: Record<string, { rounds: number; by: string }>
 }
 
@@ -39,20 +39,20 @@ export function readResults(file: string): KeptResults {
   return { versions, rounds, planted }
 }
 
-/** Where a round happened says nothing to who replays it. */
+/** The folder of a round, which means nothing when it is replayed. */
 const OWN_FOLDER = /\/\S*pcc-chaos-[^/\s]*/g
 
-/** The round as it is kept. */
+/** Reduces a round to its stored form. */
 export function kept({ plan, history, violations }: RoundResult): KeptRound {
-  const all = history.faults.map(({ kind, step, hit }) => ({ told: step ? `${kind} ${step}` : kind, hit }))
+  const all = history.faults.map(({ kind, step, hit }) => ({ name: step ? `${kind} ${step}` : kind, hit }))
   const storm = plan.sessions.some(({ tasks }) => tasks.some(({ steps }) => steps.some(step => 'trouble' in step)))
   const { outlived, died, waits } = history
   const due = new Set(waits.filter(({ isLate }) => isLate).map(({ number }) => number)).size
   return {
     sessions: plan.sessions.length,
-    hit: [...(storm ? ['vendor-storm'] : []), ...all.filter(({ hit }) => hit).map(({ told }) => told)],
-    missed: all.filter(({ hit }) => !hit).map(({ told }) => told),
-    violations: violations.map(({ invariant, text }) => `${invariant}: ${inShort(text)}`),
+    hit: [...(storm ? ['vendor-storm'] : []), ...all.filter(({ hit }) => hit).map(({ name }) => name)],
+    missed: all.filter(({ hit }) => !hit).map(({ name }) => name),
+    violations: violations.map(({ invariant, text }) => `${invariant}: ${shorten(text)}`),
     rules: RULES,
     ...(died.length > 0 && { died }),
     ...(outlived.length > 0 && { deaths: outlived.length, outlived_ms: Math.max(...outlived.map(({ ms }) => ms)) }),
@@ -60,15 +60,15 @@ export function kept({ plan, history, violations }: RoundResult): KeptRound {
   }
 }
 
-/** The scripted vendor names all that it knows when it is asked for something else. */
+/** Limits texts, because the scripted vendor lists everything it knows when it is asked for something else. */
 const LONGEST = 300
 
-function inShort(text: string): string {
-  const told = text.replace(OWN_FOLDER, '<folder>')
-  return told.length > LONGEST ? `${told.slice(0, LONGEST)} …` : told
+function shorten(text: string): string {
+  const clean = text.replace(OWN_FOLDER, '<folder>')
+  return clean.length > LONGEST ? `${clean.slice(0, LONGEST)} …` : clean
 }
 
-/** A round beside what was known of it: one that was violated stays in sight. */
+/** Adds the earlier results with violations to a round, so that they stay visible. */
 export function withEarlier(round: KeptRound, before: KeptRound | undefined): KeptRound {
   if (!before) return round
   const { earlier = [], ...last } = before
@@ -76,16 +76,16 @@ export function withEarlier(round: KeptRound, before: KeptRound | undefined): Ke
   return red.length > 0 ? { ...round, earlier: red } : round
 }
 
-/** Changes the results of a file. Runs beside one another take turns. */
+/** Changes the results in a file. Concurrent runs take turns. */
 export function changeResults(file: string, change: (before: KeptResults) => KeptResults): void {
-  using _turn = turnOf(`${file}.lock`)
+  using _turn = takeTurn(`${file}.lock`)
   writeResults(file, change(readResults(file)))
 }
 
-/** It is held for milliseconds: one that is older was left by a run that is gone. */
+/** The lock is held for milliseconds; an older one was left by a dead run. */
 const STALE_MS = 10_000
 
-function turnOf(lock: string): Disposable {
+function takeTurn(lock: string): Disposable {
   for (;;) {
     try {
       writeFileSync(lock, '', { flag: 'wx' })
@@ -99,7 +99,7 @@ function turnOf(lock: string): Disposable {
   }
 }
 
-/** One line a round, so that a run changes only lines of its own; in the order of seeds. */
+/** Writes one line per round, in the order of seeds, so that a run changes only its own lines. */
 function writeResults(file: string, results: KeptResults): void {
   const line = (value: unknown) =>
     JSON.stringify(value).replace(/":/g, '": ').replace(/,"/g, ', "').replace(/^\{"/, '{ "').replace(/\}$/, ' }')

@@ -17,7 +17,7 @@ import { runFacts } from './world/run-project.ts'
 export interface RoundOptions {
   machine: Machine
   agentHome: string
-  /** The checkout whose daemon is run, where it is not this one. */
+  /** The checkout whose daemon runs, if it is not this one. */
   source?: string | undefined
 }
 
@@ -28,7 +28,7 @@ export interface RoundResult {
   ms: number
 }
 
-/** Plays one round from its plan: lets things go wrong, brings the daemon back until all work is over, and looks at what came of it. */
+/** Plays one round by its plan: injects faults, restarts the daemon until all work is over, and checks the invariants. */
 export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<RoundResult> {
   const began = performance.now()
   using clock = options.machine.clockFor(plan)
@@ -58,7 +58,7 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
       ...(plan.run ? [startRun(plan.run, drive)] : []),
     ]
     const started = Promise.all(starts)
-    // Not before there is anything to hit.
+    // Faults wait until there is something to hit.
     const injected = Promise.race(starts).then(() =>
       injectAll(plan, { world, keeper, run: plan.run, overwritten, moveClock: clock.move }, faults),
     )
@@ -70,7 +70,7 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
     await keeper.end()
     doubles = [...watch.doubles.values(), ...keeper.doubles, ...world.programs.overlaps()]
   }
-  const orphans = await leftIn(world.folder)
+  const orphans = await findLeftovers(world.folder)
   if (!isOver) complaints.push('work was not over in time')
   const deaths = keeper.boots.flatMap(({ endedAt }) => endedAt ?? [])
   complaints.push(...keeper.complaints)
@@ -82,22 +82,24 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
   return { plan, history, violations: violationsIn(history), ms: performance.now() - began }
 }
 
-type Where = Omit<Parameters<typeof inject>[1], 'session'>
+type InjectionContext = Omit<Parameters<typeof inject>[1], 'session'>
 
-/** One after the other, each at its time. */
-async function injectAll(plan: RoundPlan, where: Where, faults: Injected[]): Promise<void> {
+/** Injects the faults one after the other, each at its time. */
+async function injectAll(plan: RoundPlan, where: InjectionContext, faults: Injected[]): Promise<void> {
   const began = Date.now()
   const lasting: Promise<unknown>[] = []
   for (const fault of plan.faults) {
     await sleep(Math.max(0, began + fault.atMs - Date.now()))
-    const injected = inject(fault, { ...where, session: plan.sessions[fault.session] }).then(each => faults.push(each))
+    const injected = inject(fault, { ...where, session: plan.sessions[fault.session] }).then(result =>
+      faults.push(result),
+    )
     if (LASTING.has(fault.kind)) lasting.push(injected)
     else await injected
   }
   await Promise.all(lasting)
 }
 
-/** What is known of some only when all is over: they were part of the plan, and not done to anybody. */
+/** Some faults are part of the scenario; whether they hit is known only at the end. */
 function noteHits({ faults, died, events }: History): void {
   for (const fault of faults) {
     if (fault.step !== undefined) fault.hit = died.includes(fault.step)
@@ -105,32 +107,32 @@ function noteHits({ faults, died, events }: History): void {
   }
 }
 
-/** The first daemon dies at the planned step; one of recovery needs another that died before it. */
+/** The first daemon dies at the planned step. A step of recovery needs a daemon that died before. */
 function crashEnv({ faults }: RoundPlan, boot: number): Record<string, string> {
   const point = faults.find(({ kind }) => kind === 'crash-point')?.point
   if (!point || boot !== (isOfRecovery(point.name) ? 1 : 0)) return {}
   return { PCC_CRASH_AT: `${point.name}:${point.nth}` }
 }
 
-/** A daemon has ended its agents before it leaves; what is there a moment later was forgotten. */
-async function leftIn(folder: string): Promise<string[]> {
+/** A daemon ends its agents before it exits; processes that remain a moment later are leftovers. */
+async function findLeftovers(folder: string): Promise<string[]> {
   const end = Date.now() + PROMISED_MS + toleranceMs()
   for (;;) {
     const left = processesOf(folder)
     if (left.length === 0) return []
     if (Date.now() > end) {
-      // Ours, by their numbers: the next round must not meet them.
-      for (const { pid } of left) end9(pid)
+      // They are ours and are killed by pid, so that the next round does not meet them.
+      for (const { pid } of left) kill(pid)
       return left.map(({ pid, command }) => `${pid} ${command.slice(0, 120)}`)
     }
     await sleep(50)
   }
 }
 
-function end9(pid: number): void {
+function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // gone by itself
+    // it ended by itself
   }
 }

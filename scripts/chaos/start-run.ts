@@ -8,37 +8,37 @@ import type { RoundWorld } from './world/open-world.ts'
 const LOOK_MS = 120
 const START_MS = 150_000
 
-/** Submits the tasks of a run and starts it, as a person does: what the daemon died under is asked for again unless it is there. */
+/** Submits the tasks of a run and starts it, as a person would. If the daemon dies during a call, the call is repeated unless it took effect. */
 export async function startRun(
   run: RunWork,
   { world, keeper, complaints }: { world: RoundWorld; keeper: DaemonKeeper; complaints: string[] },
 ): Promise<void> {
   const project = world.projectOf(run)
   const end = Date.now() + START_MS
-  const asked = async (path: string, body: object) => {
+  const post = async (path: string, body: object) => {
     const { status, body: reply } = await keeper.call('POST', path, body)
     if (status >= 400 && status < 500) complaints.push(`${path} was refused: ${JSON.stringify(reply)}`)
   }
   while (Date.now() < end) {
     try {
       await keeper.up()
-      const missing = missingIn(run, project, world)
+      const missing = findMissing(run, project, world)
       const [token] = missing.tokens
       if (token === undefined && !missing.run) return
-      if (token !== undefined) await asked('/tasks', { project, title: taskText(token) })
+      if (token !== undefined) await post('/tasks', { project, title: taskText(token) })
       else {
         const env = world.agentEnvOf(run)
         const asks = { target: { kind: 'project' }, parallel: run.parallel, max_retries: 5 }
-        await asked('/runs', { project, ...asks, env, settings: settingsOf(run) })
+        await post('/runs', { project, ...asks, env, settings: settingsOf(run) })
       }
     } catch {
-      await sleep(LOOK_MS) // the daemon died under the call
+      await sleep(LOOK_MS) // the daemon died during the call
     }
   }
   complaints.push('the run could not be started')
 }
 
-function missingIn({ tasks }: RunWork, project: string, { paths }: RoundWorld): { tokens: string[]; run: boolean } {
+function findMissing({ tasks }: RunWork, project: string, { paths }: RoundWorld): { tokens: string[]; run: boolean } {
   using db = openRead(paths.database)
   const titles = allOf<{ title: string }>(db, 'select title from tasks').map(({ title }) => title)
   const runs = allOf<{ project: string }>(db, 'select project from runs')

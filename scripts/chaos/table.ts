@@ -7,12 +7,12 @@ export interface TableParts {
   notRun: { kind: FaultKind; why: string }[]
 }
 
-/** What was injected and what did not hold, for people. */
+/** A table of the injected faults and the violations. */
 export function table({ rounds, notRun }: TableParts): string {
   const faults = FAULT_KINDS.map(kind => {
-    const why = notRun.find(each => each.kind === kind)?.why
-    const hits = rounds.flatMap(({ hit }) => hit).filter(told => told.split(' ', 1)[0] === kind).length
-    const bad = rounds.filter(({ hit, violations }) => violations.length > 0 && hit.some(told => told.startsWith(kind)))
+    const why = notRun.find(fault => fault.kind === kind)?.why
+    const hits = rounds.flatMap(({ hit }) => hit).filter(text => text.split(' ', 1)[0] === kind).length
+    const bad = rounds.filter(({ hit, violations }) => violations.length > 0 && hit.some(text => text.startsWith(kind)))
     return [kind, why === undefined ? String(hits) : `not run: ${why}`, String(bad.length), FAULTS[kind]]
   })
   const broken = Object.entries(INVARIANTS).map(([name, about]) => {
@@ -22,9 +22,9 @@ export function table({ rounds, notRun }: TableParts): string {
   const sessions = rounds.reduce((sum, round) => sum + round.sessions, 0)
   const bad = rounds.filter(({ violations }) => violations.length > 0).length
   return [
-    ...drawn([['fault', 'injected', 'bad rounds', ''], ...faults]),
+    ...alignColumns([['fault', 'injected', 'bad rounds', ''], ...faults]),
     '',
-    ...drawn([['promise', 'violations', ''], ...broken]),
+    ...alignColumns([['promise', 'violations', ''], ...broken]),
     '',
     ...outlivedLine(rounds),
     `${rounds.length} rounds, ${sessions} sessions, ${rounds.flatMap(({ hit }) => hit).length} faults, ${bad} rounds with violations`,
@@ -38,7 +38,7 @@ function outlivedLine(rounds: KeptRound[]): string[] {
   return [`agents outlived a killed daemon by ${worst} s at most (${measured.length} rounds; promised: 2 s)`]
 }
 
-function drawn(rows: string[][]): string[] {
+function alignColumns(rows: string[][]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)))
   return rows.map(row =>
     row

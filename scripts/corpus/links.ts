@@ -1,6 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 
-/** Follows the links of a row without making them: the paths of a corpus lie on no disk. */
+/** Resolves the links of a row without creating them, because the paths of a corpus do not exist on disk. */
 export function followLinks(links: Record<string, string>): (path: string) => string | undefined {
   const follow = (path: string, hops: number): string | undefined => {
     if (hops > 40) return undefined

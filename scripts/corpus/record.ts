@@ -11,13 +11,13 @@ export function corpusFiles(): { name: string; rows: CorpusRow[] }[] {
   return readdirSync(CORPUS).map(name => ({ name, rows: linesOf(join(CORPUS, name)) as CorpusRow[] }))
 }
 
-/** What was said about each row when the record was last written and read over. */
+/** The recorded verdict on each row, as last written and reviewed. */
 export function readRecord(): Map<string, string[]> {
   const lines = linesOf(RECORD) as { id: string; said: string[] }[]
   return new Map(lines.map(({ id, said }) => [id, said]))
 }
 
-/** Writes down what is said about each row now; git shows what a change of the policy changed. */
+/** Records the current verdict on each row; git then shows the effect of a change of the policy. */
 export async function writeRecord(): Promise<void> {
   const judged = await judgeRows(corpusFiles().flatMap(({ rows }) => rows))
   writeFileSync(RECORD, judged.map(({ row, said }) => `${JSON.stringify({ id: row.id, said })}\n`).join(''))

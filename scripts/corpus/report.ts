@@ -3,7 +3,7 @@ import type { Risk } from '../../src/domain/session.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
 import { followLinks } from './links.ts'
 
-/** One labelled request: the risk must lie between `min` and `max` and should be `ideal`. */
+/** One labelled request: the risk must be between `min` and `max` and should be `ideal`. */
 export interface CorpusRow {
   id: string
   tool: string
@@ -23,16 +23,16 @@ export interface Judged {
   row: CorpusRow
   risk: Risk
   codes: string[]
-  /** Each reason with the words it points at. */
+  /** Each reason with the words it refers to. */
   said: string[]
-  /** Whether a person would be asked under the standard settings. */
+  /** Whether a person would be asked with the default settings. */
   escalates: boolean
 }
 
 const RISKS: Risk[] = ['LOW', 'MEDIUM', 'HIGH']
 const rank = (risk: Risk) => RISKS.indexOf(risk)
 
-/** Every row through the classifier and the rule brain. */
+/** Runs every row through the classifier and the rule brain. */
 export async function judgeRows(rows: readonly CorpusRow[]): Promise<Judged[]> {
   const judged: Judged[] = []
   for (const row of rows) {
@@ -58,7 +58,7 @@ export async function judgeRows(rows: readonly CorpusRow[]): Promise<Judged[]> {
   return judged
 }
 
-/** The rows that are judged lower than they may be. */
+/** The rows that are judged below their minimum risk. */
 export function belowMin(judged: readonly Judged[]): Judged[] {
   return judged.filter(({ row, risk }) => rank(risk) < rank(row.min))
 }
@@ -71,7 +71,7 @@ function aboveIdeal(judged: readonly Judged[]): Judged[] {
   return judged.filter(({ row, risk }) => rank(risk) > rank(row.ideal))
 }
 
-/** What the tool is called with. */
+/** The input of the tool call. */
 export function inputOf(row: CorpusRow): unknown {
   if (row.input !== undefined) return row.input
   const { command, file_path, notebook_path } = row

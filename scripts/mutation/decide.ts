@@ -18,23 +18,23 @@ import { hashOf, type Mutant } from './sample.ts'
 import { applied } from './sites.ts'
 import { programTestsOf, readTests, type TestFile, unitTestsOf } from './tests-of.ts'
 
-/** A machine that is busier than it was when the time was taken is no hang. */
+/** A busier machine than at the time of the measurement is not a hang. */
 const PATIENCE = 5
 const PATIENCE_MS = 30_000
 const BASELINE_MS = 240_000
-/** What fails so late may have failed by the load of the machine. */
+/** A failure this late may be caused by the load of the machine. */
 const DOUBTFUL_MS = 20_000
-/** So may what plays with chance. */
+/** So may a failure of a randomised test. */
 const UNSTEADY = /property|random|any-night|crossings/
-/** So many files share a process: a start costs as much as the tests of many a file. */
+/** How many files share a process, because a start costs as much as the tests of many a file. */
 const TOGETHER = 5
-/** Of those that run a mutant's place so many are asked, the nearest first. */
+/** How many of the tests that cover a mutant are run, the nearest first. */
 const MOST_FILES = 15
 const NOT_COPIED = new Set(['node_modules', '.git', '.mutation', '.stryker', 'dist', 'coverage'])
 
 export type Stage = 'unit' | 'program'
 
-/** Tries mutants in a copy of the checkout; several may be tried side by side, each in a copy of its own. */
+/** Tries mutants in a copy of the checkout; several can be tried in parallel, each in its own copy. */
 export class Workbench {
   readonly root: string
   readonly results: Ledger<Result>
@@ -42,7 +42,7 @@ export class Workbench {
   readonly #tests: TestFile[]
   readonly #baselines: Ledger<Baseline>
   readonly #pending = new Map<string, Promise<Baseline>>()
-  /** Test files that were looked at without a mistake in this run. */
+  /** Test files that were run without a mutant in this run. */
   readonly #measured = new Set<string>()
   readonly #copies: string[] = []
   readonly #free: string[] = []
@@ -55,7 +55,7 @@ export class Workbench {
     this.#tests = readTests(root)
   }
 
-  /** Goes on with a mutant: only tests run that have not passed with it yet. */
+  /** Continues with a mutant: only tests run that have not passed with it yet. */
   async decide(mutant: Mutant, stage: Stage): Promise<Result> {
     const copy = this.#free.pop() ?? this.#makeCopy()
     try {
@@ -81,7 +81,7 @@ export class Workbench {
     }
   }
 
-  /** Test files that are red without any mistake: they say nothing. */
+  /** Test files that fail without any mutant; they prove nothing. */
   red(): string[] {
     return this.#tests.map(({ path }) => path).filter(path => this.#baselines.get(path)?.green === false)
   }
@@ -90,7 +90,7 @@ export class Workbench {
     for (const copy of this.#copies) rmSync(copy, { recursive: true, force: true })
   }
 
-  /** A kill counts for as long as the test that saw it is as it was. */
+  /** A kill counts as long as the test that caught it is unchanged. */
   #decided(mutant: Mutant): Result | undefined {
     const known = resultOf(this.results, mutant)
     if (!known?.by) return known
@@ -98,10 +98,10 @@ export class Workbench {
     return this.#tests.some(test => test.path === file && test.hash === hash) ? known : undefined
   }
 
-  /** The tests that may see a mutant, some at a time: those that are near and run its very place, or are named after it. */
+  /** The tests that may catch a mutant, in batches: near ones that cover its code, or tests named after its file. */
   async *#chunks(mutant: Mutant, stage: Stage, copy: string): AsyncGenerator<TestFile[]> {
     const named = stage === 'unit' ? unitTestsOf(mutant.file, this.#tests) : programTestsOf(mutant.file, this.#tests)
-    // What another mutant has just set going is looked at later: two workers measure twice as many files.
+    // A file that another worker is measuring is taken later, so that two workers measure twice as many files.
     const queue = [
       ...named.filter(({ path }) => !this.#pending.has(path)),
       ...named.filter(({ path }) => this.#pending.has(path)),
@@ -137,7 +137,7 @@ export class Workbench {
   #known(test: TestFile, of: Mutant | undefined): Baseline | undefined {
     const known = this.#baselines.get(test.path)
     const isFresh = !of || known?.covered[of.file]?.hash === hashOf(of.text)
-    // What was red in another run may have been so by the load of that hour.
+    // A failure in another run may have been caused by the load at that time.
     const counts = known?.green || this.#measured.has(test.path)
     return known?.hash === test.hash && isFresh && counts ? known : undefined
   }
@@ -208,8 +208,8 @@ export class Workbench {
   }
 
   /**
-   * A busy machine makes tests late, and late tests fail: such a failure counts when it happens again, and the same tests are
-   * green without the mistake at that time, in a fifth of the time where they came to no end with it.
+   * A busy machine delays tests, and delayed tests fail. Such a failure counts only if it happens again while the same tests
+   * pass without the mutant, in a fifth of the time if they did not finish with it.
    */
   async #again(mutant: Mutant, { copy, run, outcome }: { copy: string; run: TestRun; outcome: TestOutcome }) {
     const place = join(copy, mutant.file)
@@ -218,7 +218,7 @@ export class Workbench {
     const program = run.program && builtProgram(copy)
     const control = await runTests({ ...run, files, program, timeoutMs: BASELINE_MS })
     writeFileSync(place, applied(mutant.text, mutant))
-    if (control.red || control.timedOut) return undefined // these say nothing now
+    if (control.red || control.timedOut) return undefined // these tests prove nothing now
     return runTests({ ...run, files, timeoutMs: PATIENCE * control.durationMs + PATIENCE_MS })
   }
 

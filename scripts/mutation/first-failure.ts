@@ -1,9 +1,9 @@
 import type { TestEvent } from 'node:test/reporters'
 
-/** Begins the line by which a process of tests tells that one failed. */
+/** The prefix of the line with which a test process reports a failure. */
 export const FAILED = '\u0001failed '
 
-/** Tells each failure at once: one is enough to end the process. */
+/** Reports each failure at once, because one is enough to end the process. */
 export default async function* firstFailure(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const { type, data } of source) {
     if (type === 'test:fail' && data.todo === undefined)

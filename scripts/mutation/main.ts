@@ -10,9 +10,9 @@ import { diffOf, type Mutant, mutantsOf, PARTS, sampleMutants } from './sample.t
 // npm run mutation -- policy            every mutant of src/policy, by Stryker
 // npm run mutation -- [options]         a sample of the other parts' mutants
 //   --parts store,tasks  --count 200  --seed 17  --workers 2
-//   --minutes 30                        begins no mutant after that; the next run goes on
+//   --minutes 30                        starts no mutant after that; the next run continues
 //   --only "store/outbox.ts:31:9 …"     one mutant: its diff, and the tests
-//   --report                            runs nothing; prints what is known and writes bench/mutation.json
+//   --report                            runs nothing; prints the results and writes bench/mutation.json
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -15,7 +15,7 @@ export interface Counts {
 export interface Survivor {
   id: string
   diff: string
-  /** Why nothing sees it, or what will; written by a person, kept from report to report. */
+  /** Why no test catches it, or which one will; written by a person and kept from report to report. */
   reason: string
 }
 
@@ -26,7 +26,7 @@ export interface Report {
   survivors: Survivor[]
 }
 
-/** What became of the sampled mutants; those that were not tried yet are left out. */
+/** The results of the sampled mutants; those that were not tried yet are left out. */
 export function reportOn(
   mutants: Mutant[],
   results: Ledger<Result>,
@@ -56,7 +56,7 @@ export function reportOn(
   return report
 }
 
-/** The same for people, as Markdown. */
+/** The results as Markdown. */
 export function asMarkdown({ seed, parts, timeouts, survivors }: Report, red: string[]): string {
   const all = Object.entries(parts)
   const sum = (key: keyof Counts) => all.reduce((total, [, counts]) => total + counts[key], 0)

@@ -3,29 +3,29 @@ import { dirname, join } from 'node:path'
 import type { Interval } from './run-tests.ts'
 import { hashOf, type Mutant } from './sample.ts'
 
-/** What became of one mutant so far. */
+/** The result of one mutant so far. */
 export interface Result {
   id: string
-  /** Of the file in which the mistake was made. */
+  /** The hash of the mutated file. */
   hash: string
   outcome: 'killed' | 'timeout' | 'survived'
-  /** The test that saw it, and whether it starts the program. */
+  /** The test that caught it, and whether that test starts the program. */
   by?: { file: string; title: string; hash: string; program: boolean }
-  /** The tests that were green with it, by their hash: they need not run again. */
+  /** The tests that passed with it, by hash; they need not run again. */
   passed: Record<string, string>
 }
 
-/** How a test file does on the source as it is. */
+/** The result of a test file on the unchanged source. */
 export interface Baseline {
   test: string
   hash: string
   green: boolean
   durationMs: number
-  /** By source file: its hash, and which places ran. */
+  /** By source file: its hash, and which ranges were executed. */
   covered: Record<string, { hash: string; ran: Interval[] }>
 }
 
-/** Lines of JSON that are only ever added to: whoever is interrupted goes on where they were. */
+/** An append-only file of JSON lines, so that an interrupted run continues where it was. */
 export class Ledger<Row> {
   readonly #file: string
   readonly #rows = new Map<string, Row>()
@@ -56,7 +56,7 @@ function parsed<Row>(line: string): Row | undefined {
   try {
     return JSON.parse(line) as Row
   } catch {
-    return undefined // half a line: the process died while writing it
+    return undefined // an incomplete line: the process died while writing it
   }
 }
 

@@ -21,24 +21,24 @@ export interface TestRun {
   timeoutMs: number
   /** A bundle of the program, for tests that start it. */
   program?: string | undefined
-  /** Whether to see which places of the source are run. */
+  /** Whether to record which source ranges are executed. */
   coverage?: boolean
-  /** Ends the tests at once; then it throws. */
+  /** Ends the tests at once; the run then throws. */
   signal: AbortSignal
 }
 
 export interface TestOutcome {
-  /** The first failure; `crashed` where the process ended without a failed test, as a signal from elsewhere would end it. */
+  /** The first failure; `crashed` if the process ended without a failed test, for example by an external signal. */
   red: { file: string; title: string; crashed?: true } | undefined
   timedOut: boolean
   durationMs: number
   covered: Map<string, Interval[]>
 }
 
-/** From one offset of a source file to before another. */
+/** A range of offsets in a source file, the end not included. */
 export type Interval = [number, number]
 
-/** Runs test files in one process until the first failure, and ends everything that they started. */
+/** Runs test files in one process until the first failure, and ends everything they started. */
 export async function runTests({ root, files, timeoutMs, program, coverage, signal }: TestRun): Promise<TestOutcome> {
   const marker: Marker = { name: 'PCC_TEST_RUN', value: secretId(12) }
   const folder = mkdtempSync(join(tmpdir(), 'pcc-'))
@@ -65,7 +65,7 @@ export async function runTests({ root, files, timeoutMs, program, coverage, sign
     end({ file: file ? relative(root, file) : (files[0] ?? ''), title })
   })
   child.on('exit', (code, died) => {
-    // What a failing test has to say may still be on its way through the pipe.
+    // The output of a failing test may still be in the pipe.
     const crash = { file: files[0] ?? '', title: `${died ?? `exit ${code}`}`, crashed: true } as const
     setTimeout(() => end(code === 0 ? undefined : crash), 50)
   })
@@ -86,7 +86,7 @@ interface Script {
   functions: { ranges: { startOffset: number; endOffset: number; count: number }[] }[]
 }
 
-/** Which places of src/ ran, in any process of the test. Types are stripped by blanks, so that V8's offsets are the source's. */
+/** The executed ranges of src/ in any process of the test. Types are replaced with blanks, so V8's offsets equal those of the source. */
 function readCoverage(folder: string, root: string): Map<string, Interval[]> {
   const own = pathToFileURL(`${root}/src/`).href
   const painted = new Map<string, Uint8Array>()
@@ -97,7 +97,7 @@ function readCoverage(folder: string, root: string): Map<string, Interval[]> {
       const ranges = functions.flatMap(one => one.ranges)
       const size = Math.max(...ranges.map(range => range.endOffset))
       const paint = new Uint8Array(size)
-      // Inner ranges overrule those around them.
+      // Inner ranges override the ranges around them.
       ranges.sort((a, b) => b.endOffset - b.startOffset - (a.endOffset - a.startOffset))
       for (const { startOffset, endOffset, count } of ranges) paint.fill(count > 0 ? 1 : 0, startOffset, endOffset)
       const path = relative(root, fileURLToPath(url))

@@ -3,10 +3,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { applied, findMutations, isMutant, type Mutation } from './sites.ts'
 
-/** The parts that are sampled; `policy` has Stryker, which tries every mutant there is. */
+/** The sampled parts; Stryker tries every mutant of `policy`. */
 export const PARTS = ['supervisor', 'tasks', 'workspace', 'human', 'store', 'daemon']
 
-/** A mistake in a file of the checkout. */
+/** A mutant of a file of the checkout. */
 export interface Mutant extends Mutation {
   /** Place and kind, for example `store/outbox.ts:31:9 where dropped`. */
   id: string
@@ -26,8 +26,8 @@ export const hashOf = (...texts: string[]): string =>
   createHash('sha256').update(texts.join('\0')).digest('hex').slice(0, 16)
 
 /**
- * So many mutants, spread over the parts by the number of places in each, at most one a place. The order is that of a hash of
- * the seed and the mutant's name: the same seed gives the same sample, and a change of one file leaves the others' in it.
+ * Samples mutants, distributed over the parts by their number of sites, at most one per site. They are ordered by a hash of
+ * the seed and the mutant's name: the same seed gives the same sample, and a change of one file keeps the mutants of others.
  */
 export function sampleMutants(root: string, { parts, count, seed }: Sampling): Mutant[] {
   const all = parts.map(part => inOrder(mutantsOf(root, part), seed))
@@ -36,7 +36,7 @@ export function sampleMutants(root: string, { parts, count, seed }: Sampling): M
     const share = Math.round((count * mutants.length) / Math.max(paths, 1))
     return take(mutants, share)
   })
-  // Interleaved, so that a run which is cut short has looked at every part.
+  // Interleaved, so that an interrupted run has covered every part.
   const longest = Math.max(0, ...chosen.map(mutants => mutants.length))
   return Array.from({ length: longest }, (_, at) => chosen.flatMap(mutants => mutants[at] ?? [])).flat()
 }

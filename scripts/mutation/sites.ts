@@ -1,6 +1,6 @@
 import { type Node, parseSync } from 'oxc-parser'
 
-/** A small mistake that could be made in a source file: what stands from `start` to `end` is replaced. */
+/** A small mistake in a source file: the text from `start` to `end` is replaced. */
 export interface Mutation {
   kind: string
   start: number
@@ -10,15 +10,15 @@ export interface Mutation {
 
 type Found = Omit<Mutation, 'start' | 'end'> & { at: Node }
 
-/** What is only told to people or the log, what cannot be seen from outside, and what only takes time. */
+/** Calls that only inform people or the log, have no visible effect, or only take time. */
 const SKIPPED_CALLS =
   /^(crashPoint|unreachable|sleep|messageOf|describe|brand|setName|unref|ref|\$?log|debug|info|warn)$/
 const TOLD = /\blog\b/
 const ERRORS = /^(\w*Error)$/
-/** Calls that write something down, or say what is looked for: a part of what they are given can be forgotten. */
+/** Calls that store something or define a search; a part of their input can be forgotten. */
 const WRITES =
   /^(update|insert|insertInto|values|set|doUpdateSet|add|append|put|record|save|patch|create|write|finish|end)$/
-/** A link of a chain that narrows, orders or changes: without it the chain still goes on. */
+/** A link of a call chain that filters, sorts or changes; the chain still works without it. */
 const LINKS =
   /^(where|andWhere|whereRef|filter|orderBy|limit|slice|sort|toSorted|reverse|toReversed|trim|onConflict|catch)$/
 const SWAPPED_CALLS: Record<string, string> = { some: 'every', every: 'some', min: 'max', max: 'min' }
@@ -36,11 +36,11 @@ const SWAPPED: Record<string, string> = {
   '&&': '||',
   '||': '&&',
 }
-/** Keys whose words are states and kinds that other code looks at. */
+/** Keys whose values are states and kinds that other code compares. */
 const WORD_KEYS = /(^|_)(state|kind|status|as|to|type|actor|did|level|mode|risk|verdict|outcome|behavior)$/
 const WORD = /^[a-z][a-z0-9_.-]*$/
 
-/** Every place of a source text where such a mistake could be made, in the order of the text. */
+/** Every possible mistake in a source text, in order. */
 export function findMutations(path: string, text: string): Mutation[] {
   const { program, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
@@ -57,7 +57,7 @@ export function applied(text: string, { start, end, replacement }: Mutation): st
   return text.slice(0, start) + replacement + text.slice(end)
 }
 
-/** Whether a mistake changes anything and is still TypeScript; asked only of those that are tried. */
+/** Whether a mistake changes anything and is still valid TypeScript; checked only for those that are tried. */
 export function isMutant(path: string, text: string, mutation: Mutation): boolean {
   const mutated = applied(text, mutation)
   return mutated !== text && parseSync(path, mutated).errors.length === 0
@@ -80,18 +80,18 @@ function isSkipped(node: Node): boolean {
   return node.type === 'CallExpression' && (SKIPPED_CALLS.test(nameOf(node.callee)) || isLogged(node.callee))
 }
 
-/** Nothing but a line of the log hangs on it. */
+/** Only a line of the log depends on it. */
 function isTold(node: Node): boolean {
   const inner = node.type === 'ExpressionStatement' ? node.expression : node
   return inner.type === 'CallExpression' && isSkipped(inner)
 }
 
-/** `run.log.warn(…)`, `parts.floor.log.error(…)`, `log.info(…)`. */
+/** `run.log.warn(…)`, `deps.log.error(…)`, `log.info(…)`. */
 function isLogged(callee: Node): boolean {
   return callee.type === 'MemberExpression' && TOLD.test(nameOf(callee.object))
 }
 
-/** The last name of what is called or read: `b` of `a.b`. */
+/** The last name of a call or member access: `b` of `a.b`. */
 function nameOf(node: Node): string {
   if (node.type === 'Identifier' || node.type === 'PrivateIdentifier') return node.name
   if (node.type === 'MemberExpression') return node.computed ? '' : nameOf(node.property)
@@ -144,7 +144,7 @@ function mutationsOf(node: Node, parents: Node[], text: string): Found[] {
   }
 }
 
-/** Such a one is negated already. */
+/** Whether a condition is already negated. */
 function isCondition(node: Node, parent: Node | undefined): boolean {
   return (parent?.type === 'IfStatement' || parent?.type === 'ConditionalExpression') && parent.test === node
 }
@@ -175,7 +175,7 @@ function emptied(value: Node): Found[] {
   return [{ at: value, kind: 'value emptied', replacement: 'undefined' }]
 }
 
-/** An object is written down when a call that writes is given it, or a part of it. */
+/** An object is stored if it, or a part of it, is passed to a call that writes. */
 function isWritten(parents: Node[]): boolean {
   const above = parents.findLast(
     one => !/^(Object|Array|Parenthesized|Logical|Conditional)Expression|Property|SpreadElement/.test(one.type),
@@ -207,7 +207,7 @@ function callMutations(node: Node & { callee: Node; arguments: readonly Node[] }
   return [{ at: callee.property, kind: `${name} is ${swapped}`, replacement: swapped }]
 }
 
-/** Of a query in words: a condition that no longer narrows. */
+/** For a query as text: a condition that no longer filters. */
 function sqlMutations(node: Node, text: string): Found[] {
   const sql = text.slice(node.start, node.end)
   const at = sql.search(/ and /)

@@ -6,26 +6,26 @@ import { hashOf } from './sample.ts'
 
 export interface TestFile {
   path: string
-  /** Of its text, of the helpers that it uses and of the data beside it: another one may see what this one did not. */
+  /** The hash of its text, its helpers and its data; a changed test may catch what the old one did not. */
   hash: string
-  /** How far away each file is that it imports, directly (1) or by others. */
+  /** The distance of each imported file: 1 if direct, more if indirect. */
   distances: Map<string, number>
-  /** It starts `pcc` or a daemon as a process. */
+  /** Whether it starts `pcc` or a daemon as a process. */
   startsProgram: boolean
 }
 
-/** Looked at for one mutant. What lies further away would cost hours and rarely sees more. */
+/** The maximum distance for a mutant. More distant tests would cost hours and rarely catch more. */
 const UNIT_FILES = 40
 const PROGRAM_FILES = 3
-/** Tests of many rounds: whatever is near and shorter is asked before them. */
+/** Tests with many rounds, which run after nearer and shorter ones. */
 const LONG = /property|random|any-night|hostile|crash|kill|many-parked|crossings|dependencies/
 const STARTS_PROGRAM = 'test/support/program.ts'
-/** These are about the repository, other vendors' programs, or take minutes by themselves. */
+/** Tests about the repository or other vendors' programs, or that take minutes. */
 const OTHERS = /^test\/(house|scripts|chaos|simulator|agents)\//
 const WHOLE_WAY = 'test/e2e/whole-way.test.ts'
 const PROGRAM_TESTS = /^test\/(daemon|e2e|cli)\//
 
-/** All test files with what they import. */
+/** All test files with their imports. */
 export function readTests(root: string): TestFile[] {
   const files = new Map(readTree(root, ['src', 'test', 'scripts', 'bench']).map(file => [file.path, file]))
   return selectTests(root, []).files.flatMap(path => {
@@ -40,13 +40,13 @@ export function readTests(root: string): TestFile[] {
   })
 }
 
-/** What a test reads from its own folder. */
+/** The data files that a test reads from its own folder. */
 function dataBeside(root: string, test: string): string[] {
   const found = globSync(`${dirname(test)}/**/*.{txt,json,jsonl,md}`, { cwd: root }).sort()
   return found.map(path => readFileSync(join(root, path), 'utf8'))
 }
 
-/** The tests that import a file: first those that do so directly, are named alike or lie beside it. */
+/** The tests that import a file: first those that import it directly, have a similar name or are in the same folder. */
 export function unitTestsOf(file: string, tests: TestFile[]): TestFile[] {
   const rank = ({ path, distances }: TestFile) => {
     const distance = distances.get(file) ?? 99
@@ -57,7 +57,7 @@ export function unitTestsOf(file: string, tests: TestFile[]): TestFile[] {
   return nearest(importing, rank, UNIT_FILES)
 }
 
-/** The tests with the whole program whose path has the most words of the file's path; where there is none, the whole way. */
+/** The tests of the whole program whose path shares the most words with the file's path; if there are none, all of them. */
 export function programTestsOf(file: string, tests: TestFile[]): TestFile[] {
   const rank = ({ path }: TestFile) => -alike(file, path) - shared(file, path) / 10
   const all = tests.filter(test => test.startsProgram && PROGRAM_TESTS.test(test.path))
@@ -70,7 +70,7 @@ function nearest(tests: TestFile[], rank: (test: TestFile) => number, count: num
   return tests.sort((a, b) => rank(a) - rank(b)).slice(0, count)
 }
 
-/** How many words of a file's path are in a test's path, also as a beginning: steer and steering. */
+/** How many words of a file's path occur in a test's path, also as a prefix: steer and steering. */
 function alike(file: string, test: string): number {
   const words = [...wordsOf(test)]
   const isThere = (word: string) => words.some(one => one.startsWith(word) || (one.length > 3 && word.startsWith(one)))

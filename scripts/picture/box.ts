@@ -1,4 +1,4 @@
-/** Which sides of its cell a box-drawing character joins: up, right, down, left. */
+/** The sides of its cell that a box-drawing character connects: up, right, down, left. */
 const ARMS: Record<string, string> = {
   '─': 'rl',
   '│': 'ud',
@@ -17,7 +17,7 @@ const ARMS: Record<string, string> = {
   '┼': 'urdl',
 }
 
-/** Is this one of the characters drawn as lines? Fonts disagree about their height, and boxes would come apart. */
+/** Whether a character is drawn as lines. Fonts disagree about their height, and boxes would have gaps. */
 export function isBox(character: string): boolean {
   return character in ARMS
 }

@@ -6,7 +6,7 @@ export interface Cell {
   style: Style
 }
 
-/** What a terminal of this width and unlimited height shows after some output: the few sequences that ours uses. */
+/** The content of a terminal of this width and unlimited height after some output. Supports the few control sequences that we use. */
 export function screenOf(output: string, columns = 80): Cell[][] {
   const rows: Cell[][] = [[]]
   let row = 0
@@ -38,7 +38,7 @@ export function screenOf(output: string, columns = 80): Cell[][] {
   }
 }
 
-/** Writes one character and says how many columns it took. */
+/** Writes one character and returns how many columns it took. */
 function put(cells: Cell[], column: number, cell: Cell): number {
   while (cells.length < column) cells.push({ text: ' ', style: {} })
   const width = widthOf(cell.text)
@@ -47,7 +47,7 @@ function put(cells: Cell[], column: number, cell: Cell): number {
   return width
 }
 
-/** Terminals draw characters that are pictures by default two columns wide, and others when a selector asks for it. */
+/** Terminals draw emoji two columns wide, and other characters if a variation selector asks for it. */
 function widthOf(character: string): number {
   return /\p{Emoji_Presentation}|\uFE0F/u.test(character) ? 2 : 1
 }

@@ -7,7 +7,7 @@ export interface Style {
   underline?: boolean
 }
 
-/** The sixteen colours of a terminal, chosen to be read on the dark ground of the picture. */
+/** The sixteen colours of a terminal, chosen to be readable on the dark background of the picture. */
 const PALETTE = [
   '#6e7681',
   '#ff7b72',

@@ -8,7 +8,7 @@ const BASELINE = 13.5
 const FOREGROUND = '#c9d1d9'
 const FONT = "ui-monospace, SFMono-Regular, Menlo, 'DejaVu Sans Mono', 'Liberation Mono', Consolas, monospace"
 
-/** A screen as a picture of a terminal window. */
+/** Draws a screen as a terminal window. */
 export function svgOf({ rows, columns, title }: { rows: Cell[][]; columns: number; title: string }): string {
   const width = Math.round(columns * CELL.width + 2 * MARGIN.side)
   const height = MARGIN.top + rows.length * CELL.height + MARGIN.bottom
@@ -38,7 +38,7 @@ function lineOf(cells: Cell[], y: number): string {
   return [...boxes, text].filter(piece => piece !== '').join('\n')
 }
 
-/** Box characters as lines: in a font they are as high as the font, and a box comes apart between two lines. */
+/** Draws box characters as lines, because in a font they are only as high as the font and boxes have gaps between lines. */
 function boxesOf({ text, column, style }: Run, y: number): string {
   const paths = [...text].map((character, n) =>
     boxPath(character, { x: MARGIN.side + (column + n) * CELL.width, y, ...CELL }),
@@ -55,8 +55,8 @@ interface Run {
 }
 
 /**
- * Neighbours of one style. Each run is placed at its own column and stretched to its own width, so that boxes close in
- * every font; a wide character stands alone, because fonts disagree most about those.
+ * Groups neighbours of the same style. Each run is placed at its column and stretched to its width, so that boxes close in
+ * every font. A wide character is a run of its own, because fonts disagree most about those.
  */
 function runsOf(cells: Cell[]): Run[] {
   const runs: Run[] = []

@@ -2,8 +2,8 @@ import type { TestGroup } from './groups.ts'
 import { type GroupOutcome, runGroup } from './run-group.ts'
 import { isGreen, tell, tellUnsteady } from './told.ts'
 
-/** More than these are no accident of a busy machine. */
-const MOST = 3
+/** More failures than this are not caused by a busy machine. */
+const MAX_FAILURES = 3
 
 interface Again {
   flags: string[]
@@ -12,15 +12,15 @@ interface Again {
 }
 
 /**
- * What failed beside others runs once more with the machine to itself. Passing then does not make it steady: it is told as such
- * at the end, with the failure in full above. What left processes running gets no second chance, nor does a run with many failures.
+ * Runs failed groups once more, alone on the machine. A group that passes then is reported as unsteady at the end, with its
+ * failure printed above. A group that left processes running gets no second chance, nor does a run with many failures.
  */
 export async function againAlone(
   outcomes: GroupOutcome[],
   { flags, signal, tell: say }: Again,
 ): Promise<GroupOutcome[]> {
   const red = outcomes.filter(outcome => !isGreen(outcome))
-  if (red.length === 0 || red.length > MOST || red.some(({ left }) => left.length > 0)) return outcomes
+  if (red.length === 0 || red.length > MAX_FAILURES || red.some(({ left }) => left.length > 0)) return outcomes
   const unsteady: string[] = []
   const last = new Map<GroupOutcome, GroupOutcome>()
   for (const before of red) {

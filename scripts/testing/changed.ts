@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { posix } from 'node:path'
 import { readImportGraph } from './import-graph.ts'
 
-/** Why a test file runs: nearest first. */
+/** Why a test file runs, nearest to the change first. */
 const REASONS = {
   beside: 'stand beside it',
   imports: 'import or read it',
@@ -12,23 +12,23 @@ const REASONS = {
 type Reason = keyof typeof REASONS
 
 export interface Touched {
-  /** Files of tests, those nearest to the change first. */
+  /** Test files, those nearest to the change first. */
   files: string[]
-  /** One line: how many files changed, how many tests that can touch, and why. */
+  /** One line: how many files changed, how many tests they can affect, and why. */
   told: string
 }
 
-/** Any of these can change anything. */
+/** A change of one of these can affect every test. */
 const EVERYTHING = /^(package(-lock)?\.json|tsconfig.*\.json|scripts\/test\.ts|scripts\/testing\/(?!agents\/).*)$/
-/** Where a whole program begins. What reaches it runs it, whatever part of it the test is about. */
+/** Entry points of whole programs. A test that reaches one runs it completely, whatever part the test is about. */
 const ENTRIES = new Set(['bin/pcc.js', 'test/daemon/run-daemon.ts'])
 const FIXTURE = /^test\/.*(?<!\.[jt]sx?)$/
 const HOUSE = /^test\/house\//
-/** Packs and installs the program, with its docs. */
+/** The test that packs and installs the program with its docs. */
 const PACKAGE = 'test/house/package.test.ts'
 const PACKED = /^(bin|docs|examples|src)\/|^(README|CHANGELOG)\.md$/
 
-/** Which of these test files what changed since a commit can touch; what is not committed, and not even added, counts too. */
+/** The test files that changes since a commit can affect; uncommitted and untracked files count too. */
 export function touchedTests(root: string, tests: string[], ref = 'HEAD'): Touched {
   const changed = changedSince(root, ref)
   if (changed.length === 0) return { files: [], told: `nothing changed since ${ref}: no test to run` }
@@ -48,7 +48,7 @@ export function touchedTests(root: string, tests: string[], ref = 'HEAD'): Touch
   return { files: files.toSorted((a, b) => rank(a) - rank(b)), told }
 }
 
-/** Whether a word of the command line names a commit of the checkout. */
+/** Whether a word names a commit of the checkout. */
 export function namesCommit(root: string, word: string): boolean {
   return spawnSync('git', ['rev-parse', '--verify', '--quiet', `${word}^{commit}`], { cwd: root }).status === 0
 }
@@ -57,7 +57,7 @@ function reasonsFor(root: string, changed: string[], tests: string[]): (test: st
   const graph = readImportGraph(root)
   const importing = graph.leadingTo(changed, path => ENTRIES.has(path))
   const starting = graph.leadingTo([...ENTRIES].filter(path => importing.has(path)))
-  // What nobody names can only be found by somebody who lists its folder.
+  // A file that nobody names can only be read by a test that lists its folder.
   const unnamed = changed.filter(path => FIXTURE.test(path) && graph.leadingTo([path]).size === 1)
   const listed = unnamed.map(path => nearestWithTests(path, tests))
   const mirrors = changed.map(path => folderOf(path.replace(/^src\//, 'test/')))

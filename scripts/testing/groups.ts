@@ -1,14 +1,14 @@
-/** Files whose tests run in one process, and what to call them. */
+/** Files whose tests run in one process, and the name of the group. */
 export interface TestGroup {
   name: string
   files: string[]
-  /** It mostly waits: for a limit to reset, or for a disk. */
+  /** Whether it mostly waits, for a limit to reset or for a disk. */
   waits: boolean
 }
 
 /**
- * Files whose tests share a process, and what to call them: what they load is loaded once, and runs warm. They may use a store, git,
- * daemons and agents of their own, which each file ends. A row is as long as keeps two processors busy to the end of a run.
+ * Files whose tests share a process, and the name of each group: shared modules are loaded once and run warm. The files may use
+ * their own store, git, daemons and agents, which each file ends. A group is sized so that two cores stay busy to the end of a run.
  */
 const TOGETHER = {
   'test/agents/acp/': /^test\/agents\/acp\//,
@@ -66,11 +66,11 @@ const TOGETHER = {
   'test/workspace/worktrees/': /^test\/workspace\/(changes|detect|git|worktrees\/(?!crash))/,
 }
 
-/** They change the clock or the environment that all tests of a process share, count its files and listeners, or end it. */
+/** Tests that change the clock or the environment of their process, count its files and listeners, or end it. */
 const ALONE =
   /^test\/(base\/crash-point|human\/terminals|supervisor\/(session\/(call-stored|warm-processes)|limits\/starts)|daemon\/(signals|lock|watchdog\/settings)|chaos\/full-disk|policy\/shell\/braces|workspace\/(git\/git|worktrees\/repositories)|(agents\/(acp|codex)\/flood))/
 
-/** What takes long starts first, so that no long file is left for the end, when a processor would idle. */
+/** Slow files start first, so that no long file is left for the end, when cores would idle. */
 const SLOW_FIRST = [
   'test/house/package.test.ts',
   'test/agents/claude.test.ts',
@@ -87,7 +87,7 @@ const SLOW_FIRST = [
 ]
 const WAITING = /^test\/((daemon|e2e)\/limits\/|house\/package\.test|scripts\/)/
 
-/** The processes of a run in the order of their start: the longest first, or in the order of the files that are given. */
+/** Groups files into processes, in the order of their start: the longest first, or in the given order. */
 export function groupTests(files: string[], order: 'longest first' | 'as given' = 'longest first'): TestGroup[] {
   const groups = Map.groupBy(files, file => rowOf(file) ?? file)
   const inOrder = [...groups].map(([name, files]) => ({

@@ -1,23 +1,23 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 
-/** Which files of a checkout name which others: by importing them, by starting them, or by reading them. */
+/** Which files of a checkout refer to which others, by importing, starting or reading them. */
 export interface ImportGraph {
-  /** Every file that leads to one of these, over any number of steps, but not over a file that `stopsAt` names. */
+  /** Every file that refers to one of these, directly or indirectly, but not through a file that `stopsAt` matches. */
   leadingTo(paths: Iterable<string>, stopsAt?: (path: string) => boolean): Set<string>
 }
 
 const CODE = '{bench,bin,scripts,src,test}/**/*.{ts,tsx,js}'
-/** A string that may be a path: one word with a dot or a slash in it. */
+/** A string that may be a path: one word with a dot or a slash. */
 const QUOTED = /'([^'\s]*[./][^'\s]*)'|"([^"\s]*[./][^"\s]*)"|`([^`\s]*[./][^`\s]*)`/g
-/** Names of started programs, each with the file that the name stands for. */
+/** The file that defines constants for started programs. */
 const PROGRAMS = 'test/support/program.ts'
 const PROGRAM = /^export const (\w+) = .*'([^']+)'\)$/gm
 
 /**
- * Reads the graph of a checkout. Every string that is a path counts, however it is used: `import`, `new URL`, `join(ROOT, …)`. A
- * placeholder in a template stands for anything. So a test that reads a file is found as well as one that imports it; a path that
- * is put together piece by piece is not.
+ * Reads the graph of a checkout. Every string that is a path counts, however it is used: `import`, `new URL`, `join(ROOT, …)`.
+ * A placeholder in a template matches anything. So a test that reads a file is found as well as one that imports it; a path
+ * that is assembled from pieces is not.
  */
 export function readImportGraph(root: string): ImportGraph {
   const exclude = ['**/node_modules/**']
@@ -37,7 +37,7 @@ export function readImportGraph(root: string): ImportGraph {
     const found: string[] = []
     for (const [, single, double, template] of text.matchAll(QUOTED)) {
       if (template?.includes('${')) found.push(...matching(path, template))
-      else found.push(...meant(path, single ?? double ?? template ?? ''))
+      else found.push(...resolveNamed(path, single ?? double ?? template ?? ''))
     }
     if (found.includes(PROGRAMS)) {
       for (const [name, file] of programs) if (new RegExp(`\\b${name}\\b`).test(text)) found.push(file)
@@ -45,14 +45,14 @@ export function readImportGraph(root: string): ImportGraph {
     return found
   }
 
-  /** A relative path counts even when nothing is there: what named it may be what a deletion broke. */
-  function meant(path: string, text: string): string[] {
+  /** A relative path counts even if the file is missing, because a deletion may have broken the file that names it. */
+  function resolveNamed(path: string, text: string): string[] {
     const beside = posix.join(posix.dirname(path), text)
     if (text.startsWith('.') || files.has(beside)) return [beside]
     return text.includes('/') && files.has(text) ? [text] : []
   }
 
-  /** Something of the name must be fixed, or every file would match. */
+  /** A part of the name must be fixed, or every file would match. */
   function matching(path: string, template: string): string[] {
     const beside = posix.join(posix.dirname(path), template.replaceAll(/\$\{[^}]*\}/g, '*'))
     if (!/\w\.\*$|\.\w+$/.test(beside)) return []

@@ -6,17 +6,17 @@ import { type FoundProcess, findMarked } from '../../src/base/process/sweep.ts'
 
 interface Finished {
   marker: Marker
-  /** Its temporary folder: agents get an environment of their own without the marker, but their home is in it. */
+  /** Its temporary folder. Agents get their own environment without the marker, but their home is in this folder. */
   folder: string
-  /** A guardian whose owner just ended needs a moment for its sweep; what is there after this long was forgotten. */
+  /** A guardian whose owner just ended needs a moment for its sweep; processes that remain after this time are leftovers. */
   graceMs: number
 }
 
-/** Ends, by their numbers, the processes of finished tests that did not go by themselves, and tells which they were. */
+/** Kills, by pid, the processes of finished tests that did not end by themselves, and returns them. */
 export async function endLeftovers(finished: Finished): Promise<FoundProcess[]> {
   const left = await untilNone(finished, finished.graceMs)
   if (left.length === 0) return left
-  for (const one of left) if (await isAlive(one)) end(one.pid)
+  for (const process of left) if (await isAlive(process)) end(process.pid)
   await untilNone(finished, 1_000)
   return left
 }
@@ -32,7 +32,7 @@ async function untilNone(finished: Finished, patienceMs: number): Promise<FoundP
 }
 
 async function findLeftovers({ marker, folder }: Finished): Promise<FoundProcess[]> {
-  const found = new Map((await findMarked(marker)).map(one => [one.pid, one]))
+  const found = new Map((await findMarked(marker)).map(process => [process.pid, process]))
   for (const pid of pidsIn(folder)) {
     const startTime = await startTimeOf(pid)
     if (startTime !== undefined && !found.has(pid)) found.set(pid, { pid, startTime, command: commandOf(pid) })
@@ -40,7 +40,7 @@ async function findLeftovers({ marker, folder }: Finished): Promise<FoundProcess
   return [...found.values()]
 }
 
-/** Linux only; elsewhere the marker alone has to do. */
+/** Linux only; elsewhere only the marker is used. */
 function pidsIn(folder: string): number[] {
   if (process.platform !== 'linux') return []
   return readdirSync('/proc')
@@ -53,7 +53,7 @@ function touches(pid: number, folder: string): boolean {
     const paths = `${readFileSync(`/proc/${pid}/environ`, 'utf8')}\0${readlinkSync(`/proc/${pid}/cwd`)}/\0`
     return paths.includes(`=${folder}/`) || paths.includes(`\0${folder}/`)
   } catch {
-    return false // gone, or another user's
+    return false // the process is gone, or belongs to another user
   }
 }
 
@@ -61,6 +61,6 @@ function end(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // it went by itself in this instant
+    // it has just ended by itself
   }
 }

@@ -23,9 +23,9 @@ const BESIDE = ['bin/pcc.js', 'package.json', 'package-lock.json']
 const KEPT_MS = 24 * 3_600_000
 
 /**
- * The checkout as it is now, with its entry files bundled: loading 700 modules one by one is most of what a start of `pcc`
- * costs, and the tests start it a thousand times. Everything else is as in the checkout, from the address that a module
- * knows of itself to the packages beside it. Named after what is in it, so that the same source is built once.
+ * Builds a copy of the checkout with bundled entry files: loading 700 modules one by one is most of the cost of starting
+ * `pcc`, and the tests start it a thousand times. Everything else is as in the checkout, including the URL of each module and
+ * the packages. The folder is named after a hash of its content, so that the same source is built once.
  */
 export function builtProgram(root: string): string | undefined {
   const esbuild = join(root, 'node_modules/.bin/esbuild')
@@ -33,20 +33,20 @@ export function builtProgram(root: string): string | undefined {
   const sources = globSync('src/**/*', { cwd: root }).filter(path => statSync(join(root, path)).isFile())
   const files = [...sources, ...BESIDE, 'test/daemon/run-daemon.ts'].sort()
   const texts = new Map(files.map(path => [path, readFileSync(join(root, path))]))
-  const place = join(tmpdir(), `pcc-program-${hashOf(root, texts)}`)
-  if (existsSync(place)) return place
-  forgetOld()
-  const making = mkdtempSync(join(tmpdir(), 'pcc-program-'))
+  const target = join(tmpdir(), `pcc-program-${hashOf(root, texts)}`)
+  if (existsSync(target)) return target
+  removeOld()
+  const building = mkdtempSync(join(tmpdir(), 'pcc-program-'))
   try {
-    write(making, texts, place)
-    symlinkSync(join(root, 'node_modules'), join(making, 'node_modules'))
-    bundleStarted(esbuild, making)
-    renameSync(making, place)
+    write(building, texts, target)
+    symlinkSync(join(root, 'node_modules'), join(building, 'node_modules'))
+    bundleStarted(esbuild, building)
+    renameSync(building, target)
   } catch (error) {
-    rmSync(making, { recursive: true, force: true })
-    if (!existsSync(place)) throw error // otherwise another run was quicker
+    rmSync(building, { recursive: true, force: true })
+    if (!existsSync(target)) throw error // otherwise another run built it first
   }
-  return place
+  return target
 }
 
 function hashOf(root: string, texts: Map<string, Buffer>): string {
@@ -57,27 +57,27 @@ function hashOf(root: string, texts: Map<string, Buffer>): string {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** A bundled module would take the bundle's address for its own: it is told the one that it has without. */
-function write(making: string, texts: Map<string, Buffer>, place: string): void {
+/** A bundled module would see the bundle's URL as its own, so `import.meta.url` is replaced with its original URL. */
+function write(building: string, texts: Map<string, Buffer>, target: string): void {
   for (const [path, text] of texts) {
-    mkdirSync(dirname(join(making, path)), { recursive: true })
-    const own = JSON.stringify(pathToFileURL(join(place, path)).href)
-    const known = path.startsWith('src/') && text.includes('import.meta.url')
-    writeFileSync(join(making, path), known ? text.toString().replaceAll('import.meta.url', own) : text)
+    mkdirSync(dirname(join(building, path)), { recursive: true })
+    const own = JSON.stringify(pathToFileURL(join(target, path)).href)
+    const usesUrl = path.startsWith('src/') && text.includes('import.meta.url')
+    writeFileSync(join(building, path), usesUrl ? text.toString().replaceAll('import.meta.url', own) : text)
   }
 }
 
 /** Bundles what is started; in the place of each entry stands a line that loads its bundle. */
-function bundleStarted(esbuild: string, making: string): void {
+function bundleStarted(esbuild: string, building: string): void {
   const flags = ['--sourcemap', '--sources-content=false']
-  bundle(esbuild, { root: making, entries: STARTED, base: '.', outDir: 'bundled', flags })
+  bundle(esbuild, { root: building, entries: STARTED, base: '.', outDir: 'bundled', flags })
   for (const entry of STARTED) {
     const built = join('bundled', entry.replace(/\.ts$/, '.js'))
-    writeFileSync(join(making, entry), `import '${relative(dirname(entry), built)}'\n`)
+    writeFileSync(join(building, entry), `import '${relative(dirname(entry), built)}'\n`)
   }
 }
 
-function forgetOld(): void {
+function removeOld(): void {
   for (const name of globSync('pcc-program-*', { cwd: tmpdir() })) {
     const path = join(tmpdir(), name)
     if (statSync(path).mtimeMs < Date.now() - KEPT_MS) rmSync(path, { recursive: true, force: true })

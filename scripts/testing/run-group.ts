@@ -13,28 +13,28 @@ import type { Verdict } from './verdict-reporter.ts'
 
 const REPORTER = fileURLToPath(new URL('verdict-reporter.ts', import.meta.url))
 const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url))
-/** Compiled code is kept where bin/pcc.js keeps it, so that tests, commands and daemons share it. */
+/** The compile cache of bin/pcc.js, so that tests, commands and daemons share it. */
 const COMPILED = join(tmpdir(), 'node-compile-cache')
-/** No file of tests takes a tenth of this. A test that waits for ever fails in half of it and tells its name. */
+/** No test file takes a tenth of this. A test that waits forever fails after half of it and reports its name. */
 const LONGEST_MS = 600_000
 
 export interface GroupOutcome {
   group: TestGroup
-  /** Absent when the process died, or was ended, before its tests were over. */
+  /** Absent if the process died or was ended before its tests were over. */
   verdict: Verdict | undefined
   exit: string
-  /** What the tests printed, to both streams. */
+  /** The output of the tests on both streams. */
   printed: string
   durationMs: number
-  /** Processes that outlived it, ended by now. */
+  /** Processes that outlived it; they have been ended. */
   left: FoundProcess[]
-  /** It failed beside others, and passed when it ran once more alone. */
+  /** Set if it failed beside others and passed when it ran again alone. */
   isUnsteady?: true
 }
 
 /**
- * Runs the tests of a group in a process of its own. It and everything it starts carry a marker of their own and live under a
- * folder of their own, so that what outlives it is found, and is known to be its.
+ * Runs the tests of a group in their own process. It and everything it starts carry a marker and live in a separate folder,
+ * so that leftover processes are found and attributed to it.
  */
 export async function runGroup(group: TestGroup, flags: string[], signal: AbortSignal): Promise<GroupOutcome> {
   const marker: Marker = { name: 'PCC_TEST_RUN', value: secretId(12) }
@@ -54,7 +54,7 @@ export async function runGroup(group: TestGroup, flags: string[], signal: AbortS
   const stop = () => child.kill('SIGTERM')
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)])
   limit.addEventListener('abort', stop)
-  // A forgotten child may hold these open; they close at the latest when it is ended.
+  // A leftover child may hold these open; they close at the latest when it is ended.
   const streams = Promise.all([text(child.stdout), text(child.stderr)])
   const exit = await over
   const durationMs = performance.now() - started
@@ -70,6 +70,6 @@ function readVerdict(report: string): Verdict | undefined {
   try {
     return JSON.parse(readFileSync(report, 'utf8')) as Verdict
   } catch {
-    return undefined // nothing, or half of it: it died before its end
+    return undefined // missing or incomplete: the process died before its end
   }
 }

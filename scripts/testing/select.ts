@@ -1,10 +1,10 @@
 import { globSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 
-/** Tests with programs that are no dependency of ours: `npm run test:agents` installs and runs them. */
+/** Tests with programs that are not our dependencies; `npm run test:agents` installs and runs them. */
 const LIVE = 'test/agents/live/**/*.test.ts'
 
-/** The test files that the words of the command line mean, and the flags among them; all files when there is no word. */
+/** The test files that match the words of the command line, and the flags among them; all files without a word. */
 export function selectTests(
   root: string,
   words: string[],

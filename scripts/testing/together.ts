@@ -3,11 +3,11 @@ import { relative, resolve } from 'node:path'
 import { after, before, describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
 
-/** The Claude Agent SDK sets them when it is loaded. */
+/** Variables that the Claude Agent SDK sets when it is loaded. */
 const OF_AGENT_SDK = ['CLAUDE_AGENT_SDK_VERSION', 'NoDefaultCurrentDirectoryInExePath']
 
-// Several files of tests in one process: what they share is loaded once. Each is a suite of its own, so its hooks are for its own
-// tests and run before the next file begins; and each must leave the process as it found it.
+// Runs several test files in one process, so that shared modules are loaded once. Each file is its own suite, so its hooks apply
+// only to its own tests and run before the next file begins; and each must leave the process as it found it.
 for (const file of process.argv.slice(2)) {
   describe(relative(process.cwd(), resolve(file)), async () => {
     let env: NodeJS.ProcessEnv = {}

@@ -1,12 +1,12 @@
 import { styleText } from 'node:util'
 import type { GroupOutcome } from './run-group.ts'
 
-/** Green only when every test ran to its end, none failed and nothing was left running. */
+/** Green only if every test ran to its end, none failed and no process was left running. */
 export function isGreen({ verdict, exit, left }: GroupOutcome): boolean {
   return verdict?.success === true && exit === 'exit 0' && left.length === 0
 }
 
-/** One line for what passes; everything there is to say about what does not. */
+/** One line for a group that passed, and the full output of one that failed. */
 export function tell(outcome: GroupOutcome): string {
   return [testsOf(outcome), ...outcome.left.map(one => leftBehind(outcome, one))].join('')
 }
@@ -29,7 +29,7 @@ export function tellTotals(outcomes: GroupOutcome[], durationMs: number): string
   return `${styleText(colour, words.join(' '))}\n${styleText(left > 0 ? 'red' : 'green', behind)}\n`
 }
 
-/** A test that passes only when nothing else runs is a defect that is left to mend. */
+/** A test that passes only when it runs alone is a defect to be fixed. */
 export function tellUnsteady(name: string): string {
   return styleText('yellow', `! ${name} is unsteady: it failed beside others (see above) and passed alone\n`)
 }

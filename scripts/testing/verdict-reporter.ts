@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { spec, type TestEvent } from 'node:test/reporters'
 
-/** What a process of tests has to say at its end; without it the process died before its tests were over. */
+/** The report of a test process at its end; without it, the process died before its tests were over. */
 export interface Verdict {
   success: boolean
   tests: number
   passed: number
   skipped: number
   todo: number
-  /** Processor time of the process and of every child that it waited for. */
+  /** The processor time of the process and of every child that it waited for. */
   cpuMs: number
-  /** Everything the spec reporter has to say, when a test failed. */
+  /** The full output of the spec reporter, if a test failed. */
   told: string
-  /** The files that failed, of several in one process. */
+  /** The files that failed, if the process ran several. */
   failed: string[]
 }
 
-/** One JSON line, written when everything in this process is over. */
+/** Writes one JSON line when everything in this process is over. */
 export default async function* verdictReporter(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const events: TestEvent[] = []
   for await (const event of source) events.push(event)
@@ -34,7 +34,7 @@ function isFailure(event: TestEvent): boolean {
   return event.type === 'test:fail' && event.data.todo === undefined
 }
 
-/** `together.ts` makes a suite of each file. */
+/** `together.ts` makes each file a suite. */
 function isFile(event: TestEvent): event is Extract<TestEvent, { type: 'test:fail' }> {
   return event.type === 'test:fail' && event.data.nesting === 0 && event.data.details.type === 'suite'
 }
@@ -45,7 +45,7 @@ async function inFull(events: TestEvent[]): Promise<string> {
   return told
 }
 
-/** Linux counts, in hundredths of a second, what ended children took too; elsewhere it is this process alone. */
+/** Linux includes the time of ended children, in hundredths of a second; elsewhere only this process counts. */
 function cpuMs(): number {
   if (process.platform !== 'linux') return Math.round((process.cpuUsage().user + process.cpuUsage().system) / 1000)
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []

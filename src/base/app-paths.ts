@@ -1,9 +1,9 @@
-// An ESM import of a built-in reads all its exports, which the hot commands would pay for at every start.
+// An ESM import of a built-in module reads all its exports, which would slow down every start of the frequent commands.
 const { readFileSync } = process.getBuiltinModule('node:fs')
 const { homedir } = process.getBuiltinModule('node:os')
 const { isAbsolute, join, resolve } = process.getBuiltinModule('node:path')
 
-/** Where everything of one installation lies. Another data directory is another daemon, with its own run and logs. */
+/** The paths of one installation. A different data directory means a different daemon, with its own run and log folders. */
 export interface AppPaths {
   home: string
   configFile: string
@@ -24,7 +24,7 @@ export interface AppPathOptions {
   dataDir?: string | undefined
 }
 
-/** Pure and cheap: the hot commands call it before anything else. */
+/** Pure and cheap: the frequent commands call this before anything else. */
 export function appPathsFor({ env, configFile, dataDir }: AppPathOptions): AppPaths {
   const home = resolve(env['PCC_HOME'] || join(env['HOME'] || homedir(), '.perpetualcc'))
   const standard = join(home, 'data')
@@ -45,10 +45,10 @@ export function appPathsFor({ env, configFile, dataDir }: AppPathOptions): AppPa
 }
 
 /**
- * Whether a config file can possibly move the data directory, without reading it as TOML: the hot commands must not pay
- * for a parser. `look` means "ask resolvePlaces"; a false `look` only costs time, a false `default` would talk to
- * another daemon, so a backslash (the key may be written with escapes) and an unreadable file are `look` too. So is
- * what resolvePlaces refuses: a file that was named and is not there, a home that depends on where one stands.
+ * Whether a config file could move the data directory, without parsing it as TOML: the frequent commands must not pay for
+ * a parser. `look` means "call resolvePlaces". A wrong `look` only costs time, but a wrong `default` would talk to another
+ * daemon. So a backslash (the key may be written with escapes) and an unreadable file also give `look`, and so does
+ * whatever resolvePlaces refuses: a named file that does not exist, and a relative PCC_HOME.
  */
 export function dataDirectoryHint({ home, configFile }: AppPaths, env: AppPathOptions['env']): 'default' | 'look' {
   if (env['PCC_HOME'] && !isAbsolute(env['PCC_HOME'])) return 'look'
@@ -61,11 +61,11 @@ export function dataDirectoryHint({ home, configFile }: AppPaths, env: AppPathOp
   }
 }
 
-/** The kernel takes 107 bytes for a socket's path; a longer home gets a short name under /tmp, in a folder only its owner may enter. */
+/** The kernel limits a socket path to 107 bytes; a longer one becomes a short name under /tmp, in a folder only its owner may enter. */
 function socketIn(run: string): string {
   const inside = join(run, 'pcc.sock')
   if (Buffer.byteLength(inside) <= 100) return inside
-  // Loaded here only: hot commands would pay 5 ms for it at every start.
+  // Loaded only here: it would add 5 ms to every start of the frequent commands.
   const { createHash } = process.getBuiltinModule('node:crypto')
   const name = createHash('sha256').update(run).digest('hex').slice(0, 16)
   return join(`/tmp/pcc-${process.getuid?.() ?? 0}`, `${name}.sock`)

@@ -1,4 +1,4 @@
-/** Time comes through here so that a test can move it. */
+/** The current time, injected so that tests can move it. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 
-/** The steps of a task's way at which a daemon that runs from source can be made to die, in the order of that way. */
+/** The steps of a task at which a daemon that runs from source can be made to die, in the order in which they happen. */
 export const CRASH_POINTS = [
   'submit.before-commit',
   'submit.after-commit',
@@ -40,7 +40,7 @@ export const CRASH_POINTS = [
   'recover.after-commit',
 ] as const
 
-/** Those of a task that works in a worktree, from the place in which it works to its way into the target. */
+/** The steps of a task that works in a worktree, from making the worktree to merging into the target. */
 export const WORKSPACE_CRASH_POINTS = [
   'place.before-add',
   'place.after-add',
@@ -68,22 +68,22 @@ export const WORKSPACE_CRASH_POINTS = [
 
 export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS)[number]
 
-/** What is published is never made to die. */
+/** The published program never dies on purpose. */
 const FROM_SOURCE = import.meta.url.endsWith('.ts')
 
-/** How often each was passed, where somebody wants to know: the one thing that has to outlast a call. */
-const passed = new Map<CrashPointName, number>()
+/** How often each step was passed, counted only while one of the two variables below is set. */
+const passes = new Map<CrashPointName, number>()
 
 /**
- * Dies here and now, so that not even a `finally` runs, where `PCC_CRASH_AT` names this step; `name:3` means the third time.
- * With `PCC_CRASH_LOG` each step is noted in that file when it is first passed, and as `died <step>` where it is the last one.
+ * Kills this process at once, so that not even a `finally` runs, if `PCC_CRASH_AT` names this step; `name:3` means the third
+ * pass. With `PCC_CRASH_LOG`, each step is written to that file on its first pass, and as `died <step>` when the process dies there.
  */
 export function crashPoint(name: CrashPointName): void {
   if (!FROM_SOURCE) return
   const { PCC_CRASH_AT: wanted, PCC_CRASH_LOG: file } = process.env
   if (wanted === undefined && file === undefined) return
-  const count = (passed.get(name) ?? 0) + 1
-  passed.set(name, count)
+  const count = (passes.get(name) ?? 0) + 1
+  passes.set(name, count)
   if (file !== undefined && count === 1) appendFileSync(file, `${name}\n`)
   if (wanted !== name && wanted !== `${name}:${count}`) return
   if (file !== undefined) appendFileSync(file, `died ${name}\n`)

@@ -3,8 +3,8 @@ import { FEATURE_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-ro
 import { AGENT_ERRORS, PEOPLE_ERRORS, WORK_ERRORS, WORKSPACE_ERRORS } from './error-rows/work.ts'
 
 /**
- * Every error a person can meet, in one table. `says` is what happened to which thing, `next` is what to do about it,
- * `exit` is the exit code of the command that meets it, `http` the status of the route. docs/errors.md lists the same rows.
+ * Every error a person can meet, in one table. `says` states what happened to which thing, `next` what to do about it,
+ * `exit` is the exit code of the command, `http` the status of the route. docs/errors.md is generated from these rows.
  */
 export const ERRORS = {
   ...AGENT_ERRORS,
@@ -21,9 +21,12 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS
 
-type Holes<Text extends string> = Text extends `${string}{${infer Hole}}${infer Rest}` ? Hole | Holes<Rest> : never
+/** The names of the `{placeholders}` in a text. */
+type Placeholders<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholders<Rest>
+  : never
 type Detail<Code extends ErrorCode> = Record<
-  Holes<(typeof ERRORS)[Code]['says'] | (typeof ERRORS)[Code]['next']>,
+  Placeholders<(typeof ERRORS)[Code]['says'] | (typeof ERRORS)[Code]['next']>,
   string | number
 >
 
@@ -50,7 +53,7 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-/** The words of anything thrown, on one line. */
+/** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }
@@ -61,5 +64,7 @@ export function unreachable(value: never): never {
 }
 
 function fill(template: string, detail: Record<string, string | number>): string {
-  return template.replace(/\{(\w+)\}/g, (hole, name: string) => (name in detail ? String(detail[name]) : hole))
+  return template.replace(/\{(\w+)\}/g, (placeholder, name: string) =>
+    name in detail ? String(detail[name]) : placeholder,
+  )
 }

@@ -4,9 +4,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { secretId } from './ids.ts'
 
 /**
- * Puts a new content in place of a file at once: whoever reads it sees the old or the new, also after a power cut. A link
- * is followed, not replaced, so a config file that lives in a person's dotfiles stays there. Synchronous, so that it can
- * stand inside `exclusively`.
+ * Replaces the content of a file atomically: a reader sees the old or the new content, even after a power cut. A link is
+ * followed, not replaced, so a config file that lives in a person's dotfiles stays there. Synchronous, so that it can run
+ * inside `withFileLock`.
  */
 export function replaceFile(path: string, content: string, mode = 0o600): void {
   const target = realPath(path)
@@ -36,13 +36,13 @@ function realPath(path: string): string {
   }
 }
 
-/** Longer than any edit of a small file takes, shorter than a person's patience. */
+/** Longer than any edit of a small file takes, and shorter than a person's patience. */
 const WAIT_MS = 5_000
 
 /**
- * Runs `work` while no other process runs its own under the same lock file. The lock is SQLite's, which is the kernel's:
- * it goes with its owner, so a crash leaves nothing stale behind. `work` is synchronous because a second call in this
- * process would otherwise wait for itself.
+ * Runs `work` while no other process holds the same lock file. The lock is SQLite's, which is a kernel lock: it vanishes
+ * with its owner, so a crash leaves no stale lock. `work` is synchronous because a second call in this process would
+ * otherwise deadlock.
  */
 export function withFileLock<T>(lockFile: string, work: () => T): T {
   mkdirSync(dirname(lockFile), { recursive: true, mode: 0o700 })

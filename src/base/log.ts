@@ -7,15 +7,15 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 type Write = (fields: Record<string, unknown>, message: string) => void
 
-/** Structured log lines. `fields` are data, `message` is a constant phrase: a line can be searched by it. */
+/** Structured log lines. `fields` are data; `message` is a constant phrase, so that lines can be searched by it. */
 export interface Log {
   debug: Write
   info: Write
   warn: Write
   error: Write
-  /** The same log with fields on every line. */
+  /** The same log with these fields on every line. */
   child(fields: Record<string, unknown>): Log
-  /** Never lets these values through, wherever they appear; the returned function forgets them again. */
+  /** Removes these values from every line; the returned function stops that again. */
   hide(values: Iterable<string>): () => void
   close(): void
 }
@@ -25,24 +25,24 @@ export interface LogOptions {
   level: LogLevel
   maxBytes: number
   keep: number
-  /** A file that was begun longer ago is put aside. */
+  /** A file older than this is rotated. */
   maxAgeMs?: number
   /** A copy of each line, for a daemon in the foreground. */
   copyTo?: ((line: string) => void) | undefined
 }
 
-/** JSON lines in a file that rotates by size and age, with secrets taken out on the way. */
+/** JSON lines in a file that rotates by size and age, with secrets removed. */
 export function openLog(options: LogOptions): Log {
   mkdirSync(dirname(options.file), { recursive: true, mode: 0o700 })
   const file = openRotatingFile(options)
   const hidden = new Map<string, number>()
   const write = (line: string) => {
-    // The second net: the fields went through `redact`, the finished line is searched once more.
+    // The second safety net: the fields went through `redact`, and the finished line is searched once more.
     const clean = redactText(line, hidden.keys())
     try {
       file.write(clean)
     } catch {
-      // A full disk must not end the work that is being logged; the line is lost, and the store will say why.
+      // A full disk must not end the work that is being logged. The line is lost, and the store reports the cause.
     }
     options.copyTo?.(clean)
   }
@@ -58,7 +58,7 @@ export function openLog(options: LogOptions): Log {
   return wrap({ logger, hidden, close: () => file.close() })
 }
 
-/** A log that keeps nothing, for parts that are used without a daemon. */
+/** A log that discards everything, for parts that are used without a daemon. */
 export const silentLog: Log = {
   debug: () => {},
   info: () => {},
@@ -93,13 +93,13 @@ function wrap(wrapped: Wrapped): Log {
   }
 }
 
-/** Counted, because two sessions may bring the same key. */
+/** Hidden values are counted, because two sessions may have the same key. */
 function hideValues(hidden: Map<string, number>, values: string[]): () => void {
   for (const value of values) hidden.set(value, (hidden.get(value) ?? 0) + 1)
-  let held = true
+  let isHidden = true
   return () => {
-    if (!held) return
-    held = false
+    if (!isHidden) return
+    isHidden = false
     for (const value of values) {
       const left = (hidden.get(value) ?? 1) - 1
       if (left > 0) hidden.set(value, left)
@@ -121,20 +121,19 @@ interface RotatingOptions {
 }
 
 /**
- * A file that is put aside as `.1`, `.2` … when it passes `maxBytes`, or when it was begun longer ago than `maxAgeMs`; the last
- * `keep` of them stay. Writes are synchronous:
- * the lines before a crash are the ones that matter, and a daemon writes few.
+ * A file that is renamed to `.1`, `.2` … when it exceeds `maxBytes` or `maxAgeMs`; the last `keep` of them stay. Writes are
+ * synchronous: the lines before a crash are the ones that matter, and a daemon writes few.
  */
 export function openRotatingFile(options: RotatingOptions): RotatingFile {
   const { file, maxBytes, keep, maxAgeMs = Number.POSITIVE_INFINITY } = options
   let fd = openSync(file, 'a', 0o600)
-  let { size, birthtimeMs: begun } = fstatSync(fd)
+  let { size, birthtimeMs: createdAt } = fstatSync(fd)
 
   return {
     write(line) {
       const bytes = Buffer.byteLength(line)
       if (fd < 0) return
-      if (size > 0 && (size + bytes > maxBytes || Date.now() - begun > maxAgeMs)) tryToRotate()
+      if (size > 0 && (size + bytes > maxBytes || Date.now() - createdAt > maxAgeMs)) tryToRotate()
       writeSync(fd, line)
       size += bytes
     },
@@ -145,31 +144,31 @@ export function openRotatingFile(options: RotatingOptions): RotatingFile {
     },
   }
 
-  /** A disk that is full or read-only: better a file that is too long than a line that is lost. */
+  /** On a full or read-only disk, a file that is too long is better than a lost line. */
   function tryToRotate(): void {
     try {
       rotate()
     } catch {
-      // It is tried again with the next line.
+      // The next line tries again.
     }
   }
 
-  /** The old one is closed last, when nobody writes to it: a number that was closed is somebody else's, the database's for example. */
+  /** The old descriptor is closed last, when nothing writes to it: a closed number is reused, for example by the database. */
   function rotate(): void {
     rmSync(`${file}.${keep}`, { force: true })
-    for (let n = keep - 1; n >= 1; n -= 1) moveIfThere(`${file}.${n}`, `${file}.${n + 1}`)
-    if (keep > 0) moveIfThere(file, `${file}.1`)
+    for (let n = keep - 1; n >= 1; n -= 1) renameIfPresent(`${file}.${n}`, `${file}.${n + 1}`)
+    if (keep > 0) renameIfPresent(file, `${file}.1`)
     else rmSync(file, { force: true })
     const next = openSync(file, 'a', 0o600)
     const old = fd
     fd = next
     size = 0
-    begun = Date.now()
+    createdAt = Date.now()
     closeSync(old)
   }
 }
 
-function moveIfThere(from: string, to: string): void {
+function renameIfPresent(from: string, to: string): void {
   try {
     renameSync(from, to)
   } catch (error) {

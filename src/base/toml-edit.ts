@@ -5,25 +5,25 @@ import { parseToml, scanToml, type TomlEntry, type TomlScan, type TomlTable } fr
 export type TomlValue = string | number | boolean | string[]
 
 /**
- * The text with one key set, everything else as the person wrote it: order, comments, blank lines. Each way to write it
- * down is tried and read back, and only one that means exactly "this key has this value and nothing else changed" is
- * returned; undefined when none does.
+ * The text with one key set and everything else as the person wrote it: order, comments, blank lines. Each way to write
+ * the key is tried and parsed again. Returns the first one that means exactly "this key has this value and nothing else
+ * changed", or undefined.
  */
 export function setInToml(text: string, path: string[], value: TomlValue): string | undefined {
   const before = parseToml(text)
   if (!before.ok) return undefined
   const expected = withValue(before.table, path, value)
-  return firstThatMeans(expected, waysToSet(text, path, formatToml(value)))
+  return findMatching(expected, waysToSet(text, path, formatToml(value)))
 }
 
-/** The text without one key; undefined where that cannot be done safely. */
+/** The text without one key; undefined if it cannot be removed safely. */
 export function removeFromToml(text: string, path: string[]): string | undefined {
   const before = parseToml(text)
   if (!before.ok) return undefined
-  return firstThatMeans(withValue(before.table, path, undefined), waysToRemove(text, path))
+  return findMatching(withValue(before.table, path, undefined), waysToRemove(text, path))
 }
 
-/** A value as TOML writes it. */
+/** Formats a value as TOML. */
 export function formatToml(value: TomlValue): string {
   return stringify({ value }).trim().slice('value = '.length)
 }
@@ -35,32 +35,32 @@ function* waysToSet(text: string, path: string[], written: string): Generator<st
   const line = `${name} = ${written}`
 
   const present = scan.entries.find(entry => isDeepStrictEqual(entry.path, path))
-  if (present) yield replaced(text, present, scan, written)
+  if (present) yield replaceValue(text, present, scan, written)
 
-  const header = scan.headers.findLast(each => isDeepStrictEqual(each.path, parent))
+  const header = scan.headers.findLast(({ path }) => isDeepStrictEqual(path, parent))
   if (header) {
-    const last = lastUnder(scan, header.path)
+    const last = findLastEntry(scan, header.path)
     yield insertLine(text, last ? last.valueEnd : header.end, (last ? indentOf(text, last) : '') + line)
   }
 
   const inline = scan.entries.find(entry => isDeepStrictEqual(entry.path, parent) && text[entry.valueStart] === '{')
   if (inline) yield insertInline(text, inline, scan, line)
 
-  // `gemini.model = "x"` under [brain] has made the table already; a header for it would be a second one.
+  // `gemini.model = "x"` under [brain] already defines the table; a header for it would define it twice.
   const sibling = scan.entries.findLast(
     entry => !entry.inline && entry.path.length > parent.length && startsWith(entry.path, parent),
   )
   if (sibling) {
-    const spelled = [...parent.slice(sibling.table.length), name].join('.')
-    yield insertLine(text, sibling.valueEnd, `${indentOf(text, sibling)}${spelled} = ${written}`)
+    const key = [...parent.slice(sibling.table.length), name].join('.')
+    yield insertLine(text, sibling.valueEnd, `${indentOf(text, sibling)}${key} = ${written}`)
   }
 
-  yield appended(text, [`[${parent.join('.')}]`, line])
+  yield appendLines(text, [`[${parent.join('.')}]`, line])
 }
 
 function* waysToRemove(text: string, path: string[]): Generator<string> {
   const { entries } = scanToml(text)
-  const entry = entries.find(each => isDeepStrictEqual(each.path, path))
+  const entry = entries.find(candidate => isDeepStrictEqual(candidate.path, path))
   if (!entry) {
     yield text
     return
@@ -76,8 +76,8 @@ function* waysToRemove(text: string, path: string[]): Generator<string> {
   yield text.slice(0, keyStart).replace(/\s*,\s*$/, ' ') + after.replace(/^\s*/, '')
 }
 
-/** Comments inside a list that is replaced move above its key, so that none is lost. */
-function replaced(text: string, entry: TomlEntry, scan: TomlScan, written: string): string {
+/** Comments inside a replaced list move above its key, so that none is lost. */
+function replaceValue(text: string, entry: TomlEntry, scan: TomlScan, written: string): string {
   const inside = scan.comments.filter(({ start, end }) => start >= entry.valueStart && end <= entry.valueEnd)
   const indent = indentOf(text, entry)
   const kept = entry.inline
@@ -105,14 +105,14 @@ function insertInline(text: string, table: TomlEntry, scan: TomlScan, line: stri
   return `${text.slice(0, last.valueEnd)}, ${line}${text.slice(last.valueEnd)}`
 }
 
-function appended(text: string, lines: string[]): string {
+function appendLines(text: string, lines: string[]): string {
   const newline = newlineOf(text)
   const blank = text.trim() === '' ? '' : newline
-  const ended = text === '' || text.endsWith('\n') ? text : text + newline
-  return ended + blank + lines.join(newline) + newline
+  const complete = text === '' || text.endsWith('\n') ? text : text + newline
+  return complete + blank + lines.join(newline) + newline
 }
 
-function lastUnder(scan: TomlScan, table: string[]): TomlEntry | undefined {
+function findLastEntry(scan: TomlScan, table: string[]): TomlEntry | undefined {
   return scan.entries.findLast(entry => !entry.inline && isDeepStrictEqual(entry.table, table))
 }
 
@@ -128,10 +128,11 @@ function startsWith(path: string[], prefix: string[]): boolean {
   return prefix.every((part, index) => path[index] === part)
 }
 
-function firstThatMeans(expected: unknown, ways: Iterable<string>): string | undefined {
+/** The first text that parses to the expected values. */
+function findMatching(expected: unknown, ways: Iterable<string>): string | undefined {
   for (const text of ways) {
     const parsed = parseToml(text)
-    if (parsed.ok && isDeepStrictEqual(plain(parsed.table), plain(expected))) return text
+    if (parsed.ok && isDeepStrictEqual(normalise(parsed.table), normalise(expected))) return text
   }
   return undefined
 }
@@ -143,11 +144,11 @@ function withValue(table: TomlTable, path: string[], value: TomlValue | undefine
   return value === undefined ? others : { ...others, [name]: value }
 }
 
-/** Without empty tables, which mean nothing, and without the parser's prototypes. */
-function plain(value: unknown): unknown {
+/** Removes empty tables, which mean nothing, and the parser's prototypes. */
+function normalise(value: unknown): unknown {
   if (!isTable(value)) return value
-  const entries = Object.entries(value).map(([name, each]) => [name, plain(each)] as const)
-  return Object.fromEntries(entries.filter(([, each]) => !isTable(each) || Object.keys(each).length > 0))
+  const entries = Object.entries(value).map(([name, item]) => [name, normalise(item)] as const)
+  return Object.fromEntries(entries.filter(([, item]) => !isTable(item) || Object.keys(item).length > 0))
 }
 
 function isTable(value: unknown): value is TomlTable {

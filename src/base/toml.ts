@@ -4,7 +4,7 @@ import { messageOf } from './errors.ts'
 export type TomlTable = Record<string, unknown>
 export type ParsedToml = { ok: true; table: TomlTable } | { ok: false; line: number; problem: string }
 
-/** A TOML text as plain values, or where and why it is not one. */
+/** Parses a TOML text into plain values, or says where and why it is not valid. */
 export function parseToml(text: string): ParsedToml {
   try {
     return { ok: true, table: parse(withoutMark(text), { maxDepth: 50, unsafeKeyBehaviour: 'throw' }) }
@@ -14,7 +14,7 @@ export function parseToml(text: string): ParsedToml {
   }
 }
 
-/** The line of each key and table of a text that parses, by its dotted path. */
+/** The line of each key and table of a valid text, by dotted path. */
 export function tomlLines(text: string): Map<string, number> {
   const lines = new Map<string, number>()
   const { entries, headers } = scanToml(text)
@@ -27,7 +27,7 @@ export function tomlLines(text: string): Map<string, number> {
   return lines
 }
 
-/** Some editors put a byte order mark first. */
+/** Some editors write a byte order mark at the beginning. */
 function withoutMark(text: string): string {
   return text.startsWith('\uFEFF') ? text.slice(1) : text
 }
@@ -39,7 +39,7 @@ function firstLine(message: string): string {
 
 export interface TomlEntry {
   path: string[]
-  /** The path of the header it stands under; the rest of `path` is spelled out in the key. */
+  /** The path of the header above the entry; the rest of `path` is written in the key. */
   table: string[]
   line: number
   /** Offsets in the text: of the key, and of the value's first and one past its last character. */
@@ -65,9 +65,9 @@ export interface TomlScan {
 }
 
 /**
- * Where each key and value of a TOML text stands. The text must parse: this only finds places, it checks nothing. It
- * exists because the parser gives values without places, and both a good error and an edit that keeps a person's
- * comments need places.
+ * Finds the position of each key and value of a TOML text. The text must be valid: this function checks nothing. It
+ * exists because the parser returns values without positions, and both a good error message and an edit that keeps a
+ * person's comments need positions.
  */
 export function scanToml(text: string): TomlScan {
   const scan: TomlScan = { entries: [], headers: [], comments: [] }
@@ -99,7 +99,7 @@ export function scanToml(text: string): TomlScan {
     entry.valueEnd = at
   }
 
-  /** `a . "b c".d`, up to the sign that ends it. */
+  /** Reads `a . "b c".d` up to the character that ends the path. */
   function readPath(): string[] {
     const path: string[] = []
     for (skipSpaces(); at < text.length && !/[=\]\n]/.test(text.charAt(at)); skipSpaces()) {
@@ -114,10 +114,10 @@ export function scanToml(text: string): TomlScan {
     if (text[at] === '"' || text[at] === "'") {
       skipString()
       const quoted = text.slice(start, at)
-      return quoted.startsWith('"') ? unescaped(quoted) : quoted.slice(1, -1)
+      return quoted.startsWith('"') ? unescapeKey(quoted) : quoted.slice(1, -1)
     }
     while (at < text.length && /[\w-]/.test(text.charAt(at))) at++
-    if (at === start) at++ // never stand still, whatever the text
+    if (at === start) at++ // always advance, whatever the text
     return text.slice(start, at)
   }
 
@@ -154,13 +154,13 @@ export function scanToml(text: string): TomlScan {
 
   function skipString(): void {
     const quote = text.charAt(at)
-    const long = text.startsWith(quote.repeat(3), at)
-    const end = long ? quote.repeat(3) : quote
+    const isMultiLine = text.startsWith(quote.repeat(3), at)
+    const end = isMultiLine ? quote.repeat(3) : quote
     at += end.length
     while (at < text.length && !text.startsWith(end, at)) at += quote === '"' && text[at] === '\\' ? 2 : 1
     at += end.length
-    // A long string may end in one or two quotes of its own before the closing three.
-    while (long && text[at] === quote) at++
+    // A multi-line string may end with one or two quotes of its own before the closing three.
+    while (isMultiLine && text[at] === quote) at++
   }
 
   function skipSpaces(): void {
@@ -189,7 +189,7 @@ function lineAt(text: string, offset: number): number {
 }
 
 /** Most quoted keys are plain; the rest are read as JSON, which shares TOML's common escapes. */
-function unescaped(quoted: string): string {
+function unescapeKey(quoted: string): string {
   try {
     return JSON.parse(quoted) as string
   } catch {

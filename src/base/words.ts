@@ -1,5 +1,5 @@
-/** Words that say nothing of what a text is about. */
-const EMPTY = new Set(
+/** Words that say nothing about the subject of a text. */
+const STOP_WORDS = new Set(
   `a about above add after again all also an and any are as at be been before being below between both but by can could did do
    does doing done down during each every few file files first for from further get give given had has have having here how if in
    into is it its itself just last let like make makes many more most must need needs new next no nor not now of off on once one
@@ -8,31 +8,31 @@ const EMPTY = new Set(
    will with without work works would write you your`.split(/\s+/),
 )
 
-/** The words of a text that say what it is about: lower case, each once, in their order. */
+/** The words that say what a text is about: lower case, each once, in their order. */
 export function wordsIn(text: string): string[] {
-  return allWordsIn(text).filter(word => !EMPTY.has(word) && (word.length > 2 || /[^a-z0-9]/.test(word)))
+  return allWordsIn(text).filter(word => !STOP_WORDS.has(word) && (word.length > 2 || /[^a-z0-9]/.test(word)))
 }
 
-/** Every word of a text, lower case, each once, in their order. `cartTotal` and `cart_total` are two. */
+/** Every word of a text, lower case, each once, in their order. `cartTotal` and `cart_total` are two words each. */
 export function allWordsIn(text: string): string[] {
   const parts = text
-    .slice(0, LONGEST)
+    .slice(0, MAX_LENGTH)
     .replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
     .toLowerCase()
     .match(/[\p{L}\p{N}]+/gu)
   return [...new Set(parts)]
 }
 
-/** What a text is about is said further up. */
-const LONGEST = 20_000
+/** A text says what it is about near its beginning. */
+const MAX_LENGTH = 20_000
 
-/** A word without the endings in which it is only bent: `migrations` and `migration` are one, so are `test`, `tests` and `testing`. */
+/** A word without its inflection: `migrations` and `migration` have the same stem, and so have `test`, `tests` and `testing`. */
 export function stemOf(word: string): string {
   const bare = word.replace(/(ies|ing|es|ed|(?<!s)s)$/, ending => (ending === 'ies' ? 'y' : ''))
   return bare.length < 3 ? word : bare.replace(/e$/, '')
 }
 
-/** What a mistyped word was probably meant to be: of several forms, the meaning of the nearest one, if it is near at all. */
+/** What a mistyped word probably means: the meaning of the nearest form, if one is near enough. */
 export function findNearestWord(name: string, forms: { form: string; means: string }[]): string | undefined {
   const typed = name.toLowerCase().replaceAll('-', '_')
   const best = forms
@@ -42,7 +42,7 @@ export function findNearestWord(name: string, forms: { form: string; means: stri
   return best && best.distance <= 0.34 ? best.means : undefined
 }
 
-/** Letters left out, put in, changed, or two that changed places. */
+/** Counts letters that are missing, added, changed or swapped with their neighbour. */
 function editDistance(a: string, b: string): number {
   let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
@@ -65,8 +65,8 @@ function editDistance(a: string, b: string): number {
 export type SplitWords = { words: string[] } | { problem: string }
 
 /**
- * Splits a command line into its words as a POSIX shell would, quotes and escapes included, and expands nothing: what a shell would
- * expand, or would take for more than one command, is refused with its place, because it would not do what it seems to say.
+ * Splits a command line into words as a POSIX shell would, quotes and escapes included, but expands nothing. A line that a
+ * shell would expand, or read as more than one command, is refused with the position, because it would not do what it seems to say.
  */
 export function splitWords(line: string): SplitWords {
   const words: string[] = []
@@ -81,13 +81,13 @@ export function splitWords(line: string): SplitWords {
     } else if (sign === '\\') {
       if (at + 1 >= line.length) return refuse('a backslash with nothing behind it', at)
       at += 1
-      // A shell joins lines there.
+      // A shell joins the two lines.
       if (line.charAt(at) !== '\n') word = (word ?? '') + line.charAt(at)
     } else if (sign === ' ' || sign === '\t') {
       if (word !== undefined) words.push(word)
       word = undefined
     } else {
-      const problem = whyNot(sign, word === undefined)
+      const problem = findProblem(sign, word === undefined)
       if (problem !== undefined) return refuse(problem, at)
       word = (word ?? '') + sign
     }
@@ -103,7 +103,7 @@ function singleQuoted(line: string, start: number): Quoted {
   return end < 0 ? refuse('a quote that is not closed', start) : { text: line.slice(start + 1, end), end }
 }
 
-/** In double quotes a backslash keeps its meaning before four signs only. */
+/** In double quotes a backslash escapes only `"`, `\`, `$`, a backtick and a line break. */
 function doubleQuoted(line: string, start: number): Quoted {
   let text = ''
   for (let at = start + 1; at < line.length; at += 1) {
@@ -119,11 +119,11 @@ function doubleQuoted(line: string, start: number): Quoted {
   return refuse('a quote that is not closed', start)
 }
 
-const EXPANDED = 'a shell would put something in its place, and nothing is expanded here: write it out, or quote it'
+const EXPANDED = 'a shell would expand this, and nothing is expanded here: write it out, or quote it'
 
-function whyNot(sign: string, isFirst: boolean): string | undefined {
+function findProblem(sign: string, isFirst: boolean): string | undefined {
   if (sign === '$' || sign === '`' || (sign === '~' && isFirst)) return EXPANDED
-  if ('|&;<>()'.includes(sign)) return 'this is for one command, and a shell would take more from it: quote it'
+  if ('|&;<>()'.includes(sign)) return 'only a single plain command is possible here: quote it'
   if (sign === '\n' || sign === '\r') return 'a second line'
   if (sign === '#' && isFirst) return 'a shell would take the rest for a comment: quote it'
   return sign < ' ' ? 'a control character' : undefined
@@ -133,7 +133,7 @@ function refuse(problem: string, at: number): { problem: string } {
   return { problem: `${problem} (character ${at + 1})` }
 }
 
-/** A word as it can be copied into a shell: a path with a space must arrive as one. */
+/** A word quoted for a shell, so that a path with a space stays one word. */
 export function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

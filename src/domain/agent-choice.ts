@@ -1,51 +1,51 @@
 import * as z from 'zod'
 import { AGENT_KINDS } from './agent-manifest.ts'
 
-/** Which agent does the work of a session. It stands in the session's row: what settings say later changes nothing for it. */
+/** The agent of a session. It is stored in the session's row, so later changes of the settings do not affect it. */
 export const AgentChoice = z.strictObject({
-  /** `custom`: one that no manifest describes, which speaks ACP. */
+  /** `custom`: an agent without a manifest, which speaks ACP. */
   kind: z.enum([...AGENT_KINDS, 'custom']),
-  /** What people call it: its kind, or the name it has in the settings. */
+  /** Its kind, or its name in the settings. */
   name: z.string().min(1),
-  /** The program and the words behind it, where that is not the usual one. */
+  /** The program and its arguments, if they are not the usual ones. */
   command: z.array(z.string()).min(1).optional(),
 })
 export type AgentChoice = z.infer<typeof AgentChoice>
 
-/** What a session gets where nobody has said anything. */
+/** The agent of a session if nothing else was chosen. */
 export const DEFAULT_AGENT: AgentChoice = { kind: 'claude', name: 'claude' }
 
-/** Why a task went from one agent to another. `broken`: the one that it was handed to could not begin. */
+/** Why a task went from one agent to another. `broken`: the agent that should take it over could not start. */
 export type HandOverCause = 'limit' | 'outage' | 'cost' | 'broken' | 'return'
 
-/** An agent that has worked on it and does not now: what it needs to go on in its own conversation. */
+/** An agent that worked on the session before, with what it needs to continue its own conversation. */
 export interface RestingAgent {
   choice: AgentChoice
   account: string | null
   vendor_id: string | null
   model: string | null
   left_at: number
-  /** When its vendor lets it go on, as far as that is known. */
+  /** When its vendor lets it work again, if that is known. */
   until: number | null
   why: HandOverCause
 }
 
-/** What a session knows of the agents that have worked on it, beside the one that does. */
+/** The earlier agents of a session. */
 export interface HandOver {
   resting: RestingAgent[]
-  /** Agents that could not begin here: they are not asked again. */
+  /** Agents that could not start here; they are not tried again. */
   broken: string[]
-  /** When the last change was, from whom, and why. */
+  /** When the last hand-over was, from which agent, and why. */
   at: number
   from: string
   why: HandOverCause
-  /** What the session had cost by then. */
+  /** The cost of the session at that time. */
   cost_usd: number
-  /** With an agent that is back: when it had left. */
+  /** For an agent that is back: when it had left. */
   away_since?: number
 }
 
-/** Who worked in a session, by name: those that left in the order in which they did, and last the one that has it. One that was shut before it began did not. */
+/** The names of the agents that worked in a session, in order, the current one last. An agent that was closed before it began is left out. */
 export function agentsOf(agent: string, handed: Pick<HandOver, 'resting'> | undefined): string[] {
   const worked = (handed?.resting ?? []).filter(({ vendor_id }) => typeof vendor_id === 'string')
   return [...new Set([...worked.map(({ choice }) => choice.name), agent])]

@@ -1,4 +1,4 @@
-/** What any program needs to run as its person: where home is, where programs are, which language. */
+/** Variables that any program needs to run for its user: home, path, language. */
 const BASE = [
   'HOME',
   'PATH',
@@ -16,8 +16,8 @@ const BASE = [
 ]
 
 /**
- * What never travels, whatever the patterns say: our own variables, what changes how programs are loaded (it would run
- * foreign code inside an approved command), npm's, and the marks of a Claude Code that pcc itself was started from.
+ * Variables that are never passed on, whatever the patterns say: our own, those that change how programs are loaded (they
+ * would run foreign code inside an approved command), npm's, and the marks of a Claude Code from which pcc itself was started.
  */
 const NEVER = [
   'PCC_*',
@@ -42,7 +42,7 @@ const NEVER = [
   'CLAUDE_CODE_CHILD_SESSION',
   'CLAUDE_CODE_REMOTE_SESSION_*',
   'CLAUDE_CODE_BRIDGE_*',
-  // Claude Code's own switches for hooks, permissions and trust, and what puts another program before a judged command.
+  // Claude Code's own switches for hooks, permissions and trust, and those that put another program before a judged command.
   'CLAUDE_CODE_SIMPLE',
   'CLAUDE_CODE_SAFE_MODE',
   'CLAUDE_CODE_EVEN_MORE_DANGEROUSLY_*',
@@ -62,10 +62,10 @@ const NEVER = [
   'CLAUDE_INTERNAL_*',
 ]
 
-/** Any variable of Claude Code whose name says that it loosens something, those of later versions included. */
+/** Any variable of Claude Code whose name suggests that it loosens something, including those of later versions. */
 const LOOSENING = /^CLAUDE_.*(HOOK|PERMISSION|BYPASS|DANGEROUS|SANDBOX|TRUST)/
 
-/** What a program needs to reach a network, whoever made it. */
+/** Variables that any program needs to reach a network. */
 export const COMMON_AGENT_ENV: readonly string[] = [
   'HTTP_PROXY',
   'HTTPS_PROXY',
@@ -81,12 +81,12 @@ export const COMMON_AGENT_ENV: readonly string[] = [
 ]
 
 /**
- * `agents.env` as it comes: what a person sets to say which Claude they use and how to reach it. A cloud's own
- * credentials travel only when that cloud is where the model is.
+ * The default of `agents.env`: variables that say which Claude a person uses and how to reach it. A cloud's own
+ * credentials are passed on only if the model runs in that cloud.
  */
 export const STANDARD_AGENT_ENV: readonly string[] = [
   'ANTHROPIC_*',
-  // Named one by one: of the 900 that Claude Code reads, some change what it asks about, and nobody has looked at them all.
+  // Named one by one: of the 900 variables that Claude Code reads, some change what it asks about, and nobody has reviewed them all.
   'CLAUDE_CODE_OAUTH_*',
   'CLAUDE_CODE_API_*',
   'CLAUDE_CODE_USE_BEDROCK',
@@ -151,27 +151,27 @@ export const STANDARD_AGENT_ENV: readonly string[] = [
   'OTEL_* if CLAUDE_CODE_ENABLE_TELEMETRY',
 ]
 
-/** The part of an environment that an agent may see: an allow-list, minus what never travels. */
+/** The part of an environment that an agent may see: the allow-list, without the variables that are never passed on. */
 export function agentEnvironment(
   env: Record<string, string | undefined>,
   patterns: readonly string[],
 ): Record<string, string> {
-  const wanted = [...BASE, ...patterns.flatMap(pattern => whenItHolds(pattern, env))]
+  const wanted = [...BASE, ...patterns.flatMap(pattern => resolveCondition(pattern, env))]
   const passed: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || neverTravels(name) || !matchesAny(name, wanted)) continue
+    if (value === undefined || isForbidden(name) || !matchesAny(name, wanted)) continue
     passed[name] = value
   }
   return passed
 }
 
-/** `AWS_* if CLAUDE_CODE_USE_BEDROCK` is `AWS_*` where that flag is on, and nothing elsewhere. */
-function whenItHolds(pattern: string, env: Record<string, string | undefined>): string[] {
+/** `AWS_* if CLAUDE_CODE_USE_BEDROCK` becomes `AWS_*` if that flag is on, and nothing otherwise. */
+function resolveCondition(pattern: string, env: Record<string, string | undefined>): string[] {
   const [name = '', condition] = pattern.split(' if ')
   return condition === undefined || isOn(env[condition]) ? [name] : []
 }
 
-function neverTravels(name: string): boolean {
+function isForbidden(name: string): boolean {
   return matchesAny(name, NEVER) || LOOSENING.test(name)
 }
 

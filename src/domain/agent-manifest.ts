@@ -2,49 +2,49 @@ import type { SessionHost } from './option-values.ts'
 
 export const AGENT_KINDS = ['claude', 'claude-acp', 'gemini', 'codex', 'opencode'] as const
 export type AgentKind = (typeof AGENT_KINDS)[number]
-/** With those that no manifest of ours describes. */
+/** All kinds, including agents without a manifest. */
 export type AnyAgentKind = AgentKind | 'custom'
 
 /**
- * `every-call`: nothing runs that was not asked. `writes`: what changes something is asked, reads may run unseen. `observed`: it can be
- * watched and not held; such an agent is not for a night alone, unless a sandbox stands around it.
+ * `every-call`: the agent asks before every call. `writes`: it asks before calls that change something; reads may run
+ * unasked. `observed`: it can be watched but not stopped; it must not run unattended except in a sandbox.
  */
 export type PermissionCoverage = 'every-call' | 'writes' | 'observed'
 
-/** What a driver knows about one kind of agent: data, so that it can be shown, compared and corrected in one place. */
+/** Everything a driver knows about one kind of agent, as data, so that it can be shown, compared and corrected in one place. */
 export interface AgentManifest {
   kind: AnyAgentKind
-  /** For a person. */
+  /** The name that people see. */
   name: string
-  /** Where its process lives, if it is not our own child. */
+  /** Where its process runs, if it is not our own child. */
   host?: SessionHost
-  /** Counts changes of this manifest: what was measured with one revision need not hold with another. */
+  /** Rises with every change of this manifest: what was measured with one revision may not hold for another. */
   revision: number
-  /** The versions of the program with which every line of it was seen. */
+  /** The versions of the program with which every line of this manifest was verified. */
   verified: string[]
   speaks: 'sdk' | 'acp' | 'app-server'
   start: AgentStart
   hold: PermissionCoverage
-  /** What stands behind `hold`, for a person. */
+  /** How `hold` is enforced, for a person. */
   heldBy: string
   modes: { work?: string; readOnly?: string; known: string[] }
   /** How a session that may only read is kept from writing. */
   readOnly: string
-  /** How a limit shows. */
+  /** How a limit becomes visible. */
   limits: string
-  /** `resume` and `load` are the protocol's two ways; `load` tells the whole conversation again. */
+  /** The protocol has two ways, `resume` and `load`; `load` replays the whole conversation. */
   resume: 'resume' | 'load' | 'none'
   forks: boolean
   tools: ToolNaming
-  /** How it is given tools of ours; without it, it has none. */
+  /** How it gets our own tools; if absent, it has none. */
   ownTools?: OwnToolsTransport
-  /** Agents that end the whole turn with a refused call are told why with a prompt of their own, and go on. */
+  /** Set for agents that end the whole turn after a refused call: they get the reason in a new prompt, and continue. */
   refusalEndsTurn?: true
-  /** Agents that tell an answer which the vendor withheld as a turn that is complete, without a word. */
+  /** Set for agents that report a reply withheld by the vendor as a complete turn without text. */
   silentRefusals?: true
-  /** Agents that drop a turn which was stopped or failed from their conversation are told again what it was about. */
+  /** Set for agents that drop a stopped or failed turn from their conversation: they are told again what it was about. */
   forgetsBrokenTurns?: true
-  /** What it needs where a sandbox stands around it. */
+  /** What it needs inside a sandbox. */
   sandbox?: SandboxNeeds
   departs: ContractDeviations
   quirks: string[]
@@ -53,68 +53,68 @@ export interface AgentManifest {
 export interface AgentStart {
   command: string
   args: string[]
-  /** Over what the caller gives. */
+  /** Overrides the caller's environment. */
   env: Record<string, string>
-  /** Over `env`, where what the project says may be heard (`settingSources` has `project`). `{cwd}` is the project, as within a text of JSON. */
+  /** Overrides `env` if the project's settings apply (`settingSources` has `project`). `{cwd}` is the project, escaped for JSON. */
   trusted?: { env: Record<string, string> }
-  /** Variables that are empty where the person has not set them: it would take them from a file of the project. */
+  /** Variables that are set to empty if the person has not set them, because the agent would otherwise read them from a file of the project. */
   pinned?: string[]
-  /** Texts that are put into a folder of the session's own; `{files}` in args and env is that folder. */
+  /** Files that are written into a folder of the session; `{files}` in args and env is that folder. */
   files: Record<string, string>
-  /** A home of the session's own, where the agent's settings have to be others than the person's. */
+  /** A separate home for the session, if the agent's settings must differ from the person's. */
   home?: OwnHome
-  /** How a model is chosen: `{model}` is its name. */
+  /** How a model is selected; `{model}` is its name. */
   model: { args?: string[]; env?: Record<string, string> }
-  /** How a person gets the program. */
+  /** How a person installs the program. */
   install: string
-  /** Given to the agent with a new session, under `_meta`. */
+  /** Sent to the agent with a new session, under `_meta`. */
   meta?: Record<string, unknown>
-  /** What of the file system and of terminals we do for the agent. */
+  /** Whether we serve files and terminals for the agent. */
   serves: { files: boolean; terminals: boolean }
 }
 
-/** A home in which an agent finds all that it keeps in the person's own, and settings of which some are ours. */
+/** A home in which an agent finds everything of the person's own home, with some settings of ours. */
 export interface OwnHome {
-  /** The variable that tells the agent where its home is; without it, it is the person's. */
+  /** The variable that tells the agent where its home is; if it is unset, that is the person's home. */
   variable: string
-  /** The folder in it that holds what the agent keeps. */
+  /** The agent's folder in that home. */
   folder: string
-  /** The file of that folder with its settings, as JSON. */
+  /** The settings file in that folder, as JSON. */
   settings: string
-  /** What is set in them, over what the person has set. */
+  /** Settings that override the person's. */
   over: Record<string, unknown>
-  /** Files of that folder that an agent may begin: they become the person's. */
+  /** Files of that folder that an agent may create; they become the person's. */
   shared: string[]
-  /** The same with folders. */
+  /** Folders that an agent may create in the same way. */
   sharedFolders: string[]
-  /** What else it looks for in its home. */
+  /** Other entries that it looks for in its home. */
   beside: string[]
 }
 
 /**
- * `library`: within our own process, called over the connection with the agent. `mcp`: over a server that it starts, which is named to it by the protocol
- * or, where that says too little, in what `start.meta` holds (`{ownServers}`); in a terminal by a file of settings. `{server}` and `{tool}` stand for the names in what it calls a
- * tool.
+ * `library`: the tools run in our own process, called over the connection with the agent. `mcp`: they run in a server that
+ * the agent starts. The agent learns of that server by the protocol or, where that says too little, from `start.meta`
+ * (`{ownServers}`), and in a terminal from a settings file. `called` is the agent's name for a tool, with `{server}` and `{tool}`.
  */
 export type OwnToolsTransport =
   | { over: 'library' }
   | { over: 'mcp'; named: 'protocol' | 'meta' | 'settings'; called: string }
 
-/** Where the fields of one of our own tools are found in a call of the agent's. */
+/** Where the fields of a tool are found in a call of the agent. */
 export type ToolFieldSource = 'title' | 'location' | 'diff.path' | 'diff.old' | 'diff.new' | `input.${string}`
 
 export interface ToolNaming {
-  /** `native`: the agent's tools are ours by name and input. Otherwise where the name of a tool stands. */
+  /** `native`: the agent's tools have our names and inputs. Otherwise, the field that holds the tool's name. */
   nameIn: 'native' | 'name' | 'call-id' | 'title'
-  /** The agent's tools by their own names. What is not here is judged by its kind, and what has none as the worst. */
+  /** The agent's tools by their own names. Other tools are judged by their kind, and those without a kind as the riskiest. */
   known: Record<string, { tool: string; input: Record<string, ToolFieldSource[]> }>
-  /** Titles, of kind `other`, under which the agent tells that a call could not be made: nothing ran, and nothing was asked. */
+  /** Titles, of kind `other`, with which the agent reports that a call could not be made: nothing ran, and nothing was asked. */
   inert?: string[]
-  /** How an agent that asks about every call tells of one that it gave up before it came to that: by its kind, or by what it says. */
+  /** How an agent that asks before every call reports a call that it gave up before asking: by its kind, or by its text. */
   failsUnasked?: { kinds?: string[]; saying?: string[] }
 }
 
-/** What `agents.sandbox` may say, loosest first. */
+/** The values of `agents.sandbox`, loosest first. */
 export const SANDBOX_MODES = ['off', 'auto', 'required'] as const
 export type SandboxMode = (typeof SANDBOX_MODES)[number]
 
@@ -124,28 +124,28 @@ export interface SandboxProgram {
   version: string
 }
 
-/** What the settings say of the sandbox of one session. */
+/** The sandbox settings of one session. */
 export interface SandboxSettings {
   mode: SandboxMode
-  /** What it is made with, where that was found out: the session was let in because of it, and there is no start without it. */
+  /** The program that makes the sandbox, if it was found. The session was admitted because of it and does not start without it. */
   made?: SandboxProgram | undefined
-  /** Hosts that may be reached beside the vendor's own; `*` leaves the network as it is. */
+  /** Hosts that may be reached in addition to the vendor's; `*` leaves the network unrestricted. */
   network: string[]
-  /** Paths that are shown, though they lie in the home directory. */
+  /** Paths in the home directory that are visible nevertheless. */
   read: string[]
-  /** Paths that may be written beside the project. */
+  /** Paths outside the project that may be written. */
   write: string[]
-  /** Directories of which nothing is shown: they hold what no agent needs. */
+  /** Directories that are hidden completely, because no agent needs them. */
   hidden: string[]
-  /** The repository of the project, where there is one. */
+  /** The repository of the project, if there is one. */
   git?: { top: string; own: string; common: string } | undefined
 }
 
 /** What one kind of agent needs in a sandbox. */
 export interface SandboxNeeds {
-  /** Where it keeps its own login and conversations, in the home directory. */
+  /** Where in the home directory it keeps its login and conversations. */
   state: string[]
-  /** The variable that moves what is meant by the home directory, if one does. */
+  /** The variable that moves this home directory, if there is one. */
   movedBy?: string
   /** What of that it may not write, with the text of an empty one, or nothing for a folder: it would be run by the person's next one. */
   kept?: Record<string, string | null>
@@ -156,8 +156,8 @@ export interface SandboxNeeds {
 }
 
 /**
- * What a session promises (docs/drivers.md), point by point, with the ways in which an agent may fall short of each. An agent
- * keeps a point unless its manifest names one of these ways; the conformance suite holds every agent to what it says.
+ * The contract of a session (docs/drivers.md), point by point, with the allowed deviations from each point. An agent keeps a
+ * point unless its manifest names a deviation; the conformance suite checks that every agent does what its manifest says.
  */
 export const CONTRACT = {
   'turn.text': {},
@@ -252,5 +252,5 @@ export const CONTRACT = {
 
 export type ContractPoint = keyof typeof CONTRACT
 
-/** Where an agent falls short, and in which way. */
+/** The points from which an agent deviates, and how. */
 type ContractDeviations = { [Point in ContractPoint]?: keyof (typeof CONTRACT)[Point] }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { cleanLine, cleanText } from './task-requests.ts'
 
-/** The name of our own server. Nothing is ours by this name alone: a driver says whose server a call is for (`Request.own`). */
+/** The name of our own server. The name alone proves nothing: the driver says whose server a call is for (`Request.own`). */
 export const OWN_SERVER = 'pcc'
 
 const line = (most: number) =>
@@ -13,13 +13,13 @@ const line = (most: number) =>
 const text = (most: number) => z.string().max(most).transform(cleanText).pipe(z.string().trim().min(1))
 const ref = z.string().trim().min(1).max(200)
 
-/** What a tool takes, field by field, and what the agent is told of it. */
+/** The input of a tool, field by field, and its description for the agent. */
 interface AgentTool {
   description: string
   shape: z.ZodRawShape
 }
 
-/** The tools that agents are given, each checked like any other input. */
+/** The tools that agents get. Their input is validated like any other. */
 export const AGENT_TOOLS = {
   add_task: {
     description:
@@ -89,13 +89,13 @@ export const AGENT_TOOL_NAMES = Object.keys(AGENT_TOOLS) as [AgentToolName, ...A
 
 export const AgentToolName = z.enum(AGENT_TOOL_NAMES)
 
-/** What a tool says to the agent. `ok: false`: nothing was done, and `text` says why and what to do instead. */
+/** The reply of a tool to the agent. `ok: false`: nothing was done, and `text` says why and what to do instead. */
 export interface ToolReply {
   ok: boolean
   text: string
 }
 
-/** The input of a tool, or what is wrong with it. */
+/** Parses the input of a tool. */
 export function toolInput<Name extends AgentToolName>(name: Name, input: unknown) {
   const shape = AGENT_TOOLS[name].shape as (typeof AGENT_TOOLS)[Name]['shape']
   return z.strictObject(shape).safeParse(input)

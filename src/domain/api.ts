@@ -6,7 +6,7 @@ import { BRAIN_KINDS, SESSION_HOSTS } from './option-values.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
 import { FirstTask, TaskView } from './task.ts'
 
-/** What a session shows. Derived from its row, never stored (domain/session-status.ts). */
+/** The status that a session shows. It is derived from its row (`statusOf` below) and never stored. */
 export const SessionStatus = z.enum([
   'idle',
   'processing',
@@ -21,7 +21,7 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 
 const Amount = z.number().positive().max(Number.MAX_SAFE_INTEGER)
 
-/** The most that one session may spend. */
+/** The spending limits of one session. */
 const SessionBudget = z.strictObject({
   turns: Amount.int().optional(),
   tokens: Amount.int().optional(),
@@ -33,47 +33,47 @@ const SessionBudget = z.strictObject({
 export const StartSession = z.strictObject({
   project: z.string().min(1),
   task: z.string().trim().min(1).max(1_000_000),
-  /** The whole queue it begins with, in the order of submission: `task` is the text of the first. */
+  /** The whole initial queue, in the order of submission; `task` is the text of the first. */
   tasks: z.array(FirstTask).min(1).max(MAX_REQUIRED_TASKS).optional(),
-  /** What the person wrote down about the project, for whoever answers the agent's questions. */
+  /** The person's requirements, used to answer the agent's questions. */
   requirements: Requirements.optional(),
   name: z.string().min(1).max(80).optional(),
-  /** `--agent`: a kind, the name of a custom agent, or a command line; in place of `agent.command`. */
+  /** `--agent`: a kind, the name of a custom agent, or a command line; overrides `agent.command`. */
   agent: z.string().min(1).max(10_000).optional(),
   model: z.string().min(1).optional(),
   max_turns: z.number().int().positive().optional(),
   allowed_tools: z.array(z.string().min(1)).optional(),
   disallowed_tools: z.array(z.string().min(1)).optional(),
-  /** Higher comes first where several sessions wait. */
+  /** Of several waiting sessions, the one with the highest priority goes first. */
   priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
-  /** `--brain`, `--brain-model`, `--confidence`: in place of the settings of `[brain]`. */
+  /** `--brain`, `--brain-model`, `--confidence`: override the settings in `[brain]`. */
   brain: z.enum(BRAIN_KINDS).optional(),
   brain_model: z.string().min(1).optional(),
   confidence: z.number().min(0).max(1).optional(),
-  /** `--[no-]auto-resume`: in place of `sessions.auto_resume`. */
+  /** `--[no-]auto-resume`: overrides `sessions.auto_resume`. */
   auto_resume: z.boolean().optional(),
-  /** `--budget`: the most that the session may spend, in place of `budgets.session`. */
+  /** `--budget`: the limits of the session; overrides `budgets.session`. */
   budget: SessionBudget.optional(),
-  /** `--[no-]auto-approve`: in place of `permissions.auto_approve_low_risk`. */
+  /** `--[no-]auto-approve`: overrides `permissions.auto_approve_low_risk`. */
   auto_approve: z.boolean().optional(),
-  /** In a worktree of its own, on the branch of its task: what it does is verified and merged. */
+  /** Works in a worktree of its own, on the branch of its task; the work is verified and merged. */
   worktree: z.boolean().optional(),
-  /** `--host tmux`: in a terminal that a person can watch and take over. */
+  /** `--host tmux`: runs in a terminal that a person can watch and take over. */
   host: z.enum(SESSION_HOSTS).optional(),
   resume: z.strictObject({ vendor_id: z.string().min(1), fork: z.boolean() }).optional(),
   record: z.string().min(1).optional(),
-  /** The caller is about to open `/events?attach=1`: until then, and for 10 s at most, it counts as a person at a terminal. */
+  /** The caller is about to open `/events?attach=1`. Until then, for at most 10 s, it counts as a person at a terminal. */
   attach: z.boolean().optional(),
-  /** The caller's config file, absolute; null where there is none. Without it the daemon's own counts. */
+  /** The absolute path of the caller's config file; null if there is none. If absent, the daemon's own applies. */
   config: z.string().min(1).nullable().optional(),
-  /** The caller's variables that set something (PCC_SESSIONS_MAX_CONCURRENT …). Without them the daemon's own count. */
+  /** The caller's variables for settings (PCC_SESSIONS_MAX_CONCURRENT …). If absent, the daemon's own apply. */
   settings: z.record(z.string().regex(/^PCC_/), z.string()).optional(),
-  /** The caller's environment, already cut down to the allow-list; cut down again by the daemon. Never stored, never logged. */
+  /** The caller's environment, filtered by the allow-list, and filtered again by the daemon. Never stored, never logged. */
   env: z.record(z.string(), z.string()),
 })
 export type StartSession = z.infer<typeof StartSession>
 
-/** Something a session asks a person right now. */
+/** A question or permission that a session asks a person right now. */
 export const OpenAsk = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('permission'),
@@ -84,7 +84,7 @@ export const OpenAsk = z.discriminatedUnion('kind', [
     reason: z.string(),
     reasons: z.array(StoredReason).optional(),
     suggestion: Suggestion.optional(),
-    /** That of the decision. */
+    /** The number of the decision. */
     number: z.number().optional(),
   }),
   z.object({
@@ -103,58 +103,58 @@ export const SessionView = z.object({
   name: z.string(),
   project: z.string(),
   task: z.string(),
-  /** The task of its queue that it works on, or will go on with. */
+  /** The task of its queue that it works on or will resume. */
   task_id: z.string().nullable().optional(),
-  /** The worktree in which its agent works, and its branch; absent where that is the project itself. */
+  /** The worktree in which its agent works, and its branch; absent if the agent works in the project itself. */
   place: z.object({ directory: z.string(), branch: z.string(), target: z.string() }).optional(),
   agent: z.string(),
-  /** It has a terminal that a person can enter. */
+  /** Set if the session has a terminal that a person can enter. */
   host: z.enum(SESSION_HOSTS).optional(),
-  /** A person has that terminal now. */
+  /** Set while a person has taken over that terminal. */
   taken_over: z.literal(true).optional(),
-  /** Agents that worked on it before and do not now, and until when their vendor keeps them from it. */
+  /** Agents that worked on the session before, and until when their vendor blocks them. */
   handed: z
     .array(z.object({ agent: z.string(), left_at: z.number(), until: z.number().nullable(), why: z.string() }))
     .optional(),
   model: z.string().nullable(),
   status: SessionStatus,
-  /** It is `idle` because it waits for a free place (`sessions.max_concurrent`). */
+  /** Whether it is `idle` because it waits for a free place (`sessions.max_concurrent`). */
   queued: z.boolean(),
-  /** Who forms opinions for it, and from which confidence on they count. */
+  /** The brain of the session, and the confidence from which its answers count. */
   mind: z.object({ brain: z.string(), threshold: z.number() }).optional(),
-  /** Why it has that status, where there is something to say. */
+  /** Why it has that status, if there is something to say. */
   reason: z.string().nullable(),
   vendor_id: z.string().nullable(),
   created_at: z.number(),
   ended_at: z.number().nullable(),
-  /** What it is doing: the active plan item, or the last tool. */
+  /** The active plan item, or the last tool. */
   activity: z.string().nullable(),
   resumes_at: z.number().nullable(),
-  /** A person keeps it from going on by itself: it alone, or all of its account. */
+  /** Set if a person keeps it from resuming by itself: this session alone, or all sessions of its account. */
   held: z.enum(['session', 'account']).optional(),
   plan: z.array(PlanItem),
   tokens: z.object({ context: z.number(), window: z.number(), input: z.number(), output: z.number() }),
-  /** What it spent itself, without the conversation it went on from; null while the vendor has not told it. */
+  /** The cost of this session alone, without the conversation it continued; null while the vendor has not reported it. */
   cost_usd: z.number().nullable(),
   /** Rounds with the model, as `max_turns` counts them. */
   turns: z.number(),
   tools: z.object({ auto: z.number(), human: z.number(), denied: z.number() }),
   questions: z.object({ auto: z.number(), human: z.number() }),
   asks: z.array(OpenAsk),
-  /** What is open in its queue, in the order in which it will run; the one at work first. Only of one session that is asked for. */
+  /** The open tasks of its queue in the order in which they will run, the current one first. Only in the reply about one session. */
   queue: z.array(TaskView).optional(),
 })
 export type SessionView = z.infer<typeof SessionView>
 
 /** POST /sessions/:ref/resume and /retry */
 export const ResumeSession = z.strictObject({
-  /** A checkpoint's id: a new conversation goes on from there. */
+  /** The id of a checkpoint from which a new conversation starts. */
   from: z.string().min(1).optional(),
-  /** What it may spend in all from now on, in place of what was said before. */
+  /** The new total budget of the session; replaces the earlier one. */
   budget: SessionBudget.optional(),
-  /** As of `StartSession`: the caller is about to open `/events?attach=1`. */
+  /** As in `StartSession`: the caller is about to open `/events?attach=1`. */
   attach: z.boolean().optional(),
-  /** The caller's environment, cut down to the allow-list. Without it the one that was kept counts. */
+  /** The caller's environment, filtered by the allow-list. If absent, the stored one is used. */
   env: z.record(z.string(), z.string()).optional(),
 })
 export type ResumeSession = z.infer<typeof ResumeSession>
@@ -164,13 +164,13 @@ export const AnswerAsk = z.strictObject({
   ask_id: z.string(),
   /** For a permission. */
   verdict: z.enum(['allow', 'deny']).optional(),
-  /** For a question: text of each question → label(s) or free text. */
+  /** For a question: maps the text of each question to label(s) or free text. */
   answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])).optional(),
-  /** Why not, told to the agent. */
+  /** The reason for a refusal, which the agent is told. */
   reason: z.string().max(10_000).optional(),
-  /** Who answers: `human` unless a scripted person of the demo says so. */
+  /** Who answers: `human`, unless it is the scripted person of the demo. */
   by: Answerer,
-  /** Needed when the session is parked and must be started again. */
+  /** Needed if the session is parked and must be started again. */
   env: z.record(z.string(), z.string()).optional(),
 })
 export type AnswerAsk = z.infer<typeof AnswerAsk>
@@ -180,10 +180,10 @@ export interface ErrorReply {
   error: { code: string; message: string; next: string }
 }
 
-/** GET /health with the token. Without it only `status`. */
-/** POST /daemon/stop. `go_on`: its sessions are only cut off and go on with the next daemon. */
+/** POST /daemon/stop. `go_on`: the sessions are only interrupted, and resume with the next daemon. */
 export const StopDaemon = z.strictObject({ go_on: z.boolean().default(false) })
 
+/** GET /health with the token. Without it only `status`. */
 export interface Health {
   status: 'ok' | 'stopping'
   version: string
@@ -192,36 +192,36 @@ export interface Health {
   home: string
   data: string
   sessions: { live: number; total: number }
-  /** What was found of an earlier daemon that had not ended cleanly, when this one started. */
+  /** What this daemon found at its start of an earlier one that had not ended cleanly. */
   recovered?: EventBody<'daemon.recovered'> | undefined
   schema: number
-  /** Who starts it again when it dies. */
+  /** Who restarts the daemon when it dies. */
   kept_by?: 'parent' | 'systemd' | 'launchd' | 'nobody'
   watchdog_seconds?: number
-  /** Why nothing new starts, while the disk is full or cannot be written to. */
+  /** Why nothing new starts, while the disk is full or not writable. */
   disk?: string
 }
 
-/** What a session is doing, as its row says it. `ended` comes with an `EndedAs`. */
+/** The state of a session in its row. `ended` comes with an `EndedAs`. */
 export type SessionState = 'queued' | 'starting' | 'running' | 'asking' | 'ended'
 
-/** How a session ended. Only `completed` is a success; `paused`, `rate_limited` and `waiting_input` can go on later. */
+/** How a session ended. Only `completed` is a success; `paused`, `rate_limited` and `waiting_input` can be resumed later. */
 export type EndedAs = 'completed' | 'stopped' | 'paused' | 'rate_limited' | 'waiting_input' | 'error'
 
-/** The columns of a session's row that its status follows from. */
+/** The columns of a session's row from which its status follows. */
 export interface StatusFacts {
   id: string
   state: SessionState
   ended_as: EndedAs | null
   status_reason: string | null
-  /** The daemon (one boot of it) that runs the session. */
+  /** The boot id of the daemon that runs the session. */
   owner: string | null
 }
 
-/** The status a person sees. A live row of another boot is an error: the daemon that ran it died without ending it. */
+/** The status that a person sees. A live row of another boot is an error: its daemon died without ending the session. */
 export function statusOf(row: StatusFacts, currentOwner: string): { status: SessionStatus; reason: string | null } {
   if (row.state === 'ended') return { status: row.ended_as ?? 'error', reason: row.status_reason }
-  if (row.owner !== currentOwner) return { status: 'error', reason: interruption(row) }
+  if (row.owner !== currentOwner) return { status: 'error', reason: describeInterruption(row) }
   return { status: LIVE_STATUS[row.state], reason: row.status_reason }
 }
 
@@ -232,6 +232,6 @@ const LIVE_STATUS = {
   asking: 'waiting_input',
 } as const satisfies Record<Exclude<SessionState, 'ended'>, SessionStatus>
 
-function interruption(row: StatusFacts): string {
+function describeInterruption(row: StatusFacts): string {
   return `interrupted; go on with: pcc resume ${row.id}`
 }

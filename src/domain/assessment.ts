@@ -1,40 +1,40 @@
 import type { Risk } from './session.ts'
 
-/** A stretch of the command: offsets into it, the end not included. */
+/** A part of the command: offsets into it, the end not included. */
 export type Span = readonly [start: number, end: number]
 
-/** One thing that was seen. The code is stable and machine-readable; the text is for a person and names the words. */
+/** One observation. The code is stable and machine-readable; the text is for a person and quotes the command. */
 export interface Reason {
   code: string
   risk: Risk
   text: string
-  /** Where in the command; absent for requests that are no command. */
+  /** Where in the command; absent for requests that are not commands. */
   at?: Span
 }
 
-/** One part of a request with its own risk: a command, a substitution, what a wrapper runs. A tree for `pcc explain`. */
+/** One part of a request with its own risk: a command, a substitution, the command of a wrapper. A tree for `pcc explain`. */
 export interface Piece {
   text: string
   risk: Risk
   at?: Span
-  /** The words of a command as its program sees them; `\0` stands for what is known only when it runs. */
+  /** The arguments as the program sees them; `\0` marks parts that are known only at run time. */
   argv?: readonly string[]
-  /** It is made of the words of the piece above, which runs it. */
+  /** Set if this piece consists of arguments of the piece above, which runs it. */
   derived?: true
-  /** The pieces below are joined by pipes. */
+  /** Set if the pieces below are joined by pipes. */
   piped?: true
   reasons: Reason[]
   pieces: Piece[]
 }
 
-/** What the policy found out about a request, before anybody decides. */
+/** The policy's assessment of a request, before anybody decides. */
 export interface Assessment {
-  /** The highest of all reasons. */
+  /** The highest risk of all reasons. */
   risk: Risk
   /** Highest first. */
   reasons: Reason[]
   pieces: Piece[]
-  /** One spelling for requests that are the same, so that an answer given once can be found again. */
+  /** One spelling for equal requests, so that an earlier answer can be found again. */
   normalised: string
 }
 
@@ -45,7 +45,7 @@ export function isHigherRisk(risk: Risk, other: Risk): boolean {
   return ORDER[risk] > ORDER[other]
 }
 
-/** The highest of the risks; nothing at all is LOW. */
+/** The highest of the risks; LOW if there are none. */
 export function highestRisk(risks: Iterable<Risk>): Risk {
   let worst: Risk = 'LOW'
   for (const risk of risks) if (isHigherRisk(risk, worst)) worst = risk

@@ -1,64 +1,64 @@
 import * as z from 'zod'
 import type { FailureKind } from './session.ts'
 
-/** One attempt at a task that was begun before, as the next one is judged by: oldest first, of a whole run or of one task. */
+/** An earlier attempt at a task, from which the next one is planned. Lists of these are oldest first, of a whole run or of one task. */
 export interface PastAttempt {
   task_id: string
   /** The task's attempt. */
   number: number
-  /** What it was begun with; null where the agent took its own. */
+  /** The model it was started with; null if the agent chose its own. */
   model: string | null
-  /** `interrupted` and null (it is still open) say nothing about the work. */
+  /** `interrupted` and null (still open) say nothing about the work. */
   outcome: 'done' | 'failed' | 'interrupted' | null
-  /** Why it ended like that. */
+  /** Why it ended so. */
   reason: string | null
-  /** The agent's last words. */
+  /** The agent's last message. */
   result: string | null
-  /** What the agent said in `<next-model>`. */
+  /** The agent's request in `<next-model>`. */
   next_model: string | null
-  /** What the vendor or the agent's program failed with, where that was the cause. */
+  /** The failure of the vendor or the agent's program, if that was the cause. */
   failure?: FailureKind | null | undefined
-  /** It was done in the end, but not without trouble: a gate failed first, a guard stepped in. */
+  /** Set if it was done in the end, but with trouble: a gate failed first, or a guard stepped in. */
   troubled?: boolean | undefined
-  /** What was seen to be wrong, verbatim. */
+  /** What was found to be wrong, verbatim. */
   evidence?: readonly AttemptEvidence[] | undefined
 }
 
-/** What a check saw. */
+/** The result of a check. */
 export interface AttemptEvidence {
   /** The check: a command, the name of a gate. */
   what: string
   text: string
 }
 
-/** One attempt at a task that is over, as the journal keeps it. */
+/** An attempt that is over, as the journal stores it. */
 export interface JournalEntry {
   run_id: string
   project: string
-  /** Which attempt of its run it was, from 1. */
+  /** The number of the attempt within its run, from 1. */
   iteration: number
   task_id: string
   /** The task's attempt. */
   number: number
-  /** The task's title then: it may be deleted by now. */
+  /** The task's title at that time; the task may be deleted by now. */
   title: string
   feature: string | null
   session_id: string
   outcome: 'done' | 'failed' | 'interrupted'
-  /** Why it ended like that, where there is something to say. */
+  /** Why it ended so, if there is something to say. */
   reason: string | null
-  /** Who did it, one after the other; none where its session is not kept any more. */
+  /** The agents that worked on it, in order; empty if its session is no longer stored. */
   agents: string[]
-  /** What answered; null where nothing did. */
+  /** The model that answered; null if none did. */
   model: string | null
-  /** From its beginning to its end, with what it waited for. */
+  /** From start to end, waiting included. */
   duration_ms: number
   cost_usd: number
-  /** Files that it changed, the first of them; paths from the project. */
+  /** The first of the files that it changed, relative to the project. */
   files: string[]
-  /** How many more. */
+  /** How many more files it changed. */
   files_more: number
-  /** What the agent wrote down, or its last words. */
+  /** The agent's notes, or its last message. */
   notes: string | null
   started_at: number
   ended_at: number
@@ -66,9 +66,9 @@ export interface JournalEntry {
 
 /** GET /journal */
 export interface JournalPage {
-  /** Newest first, or with words the best match first. */
+  /** Newest first; with search words, the best match first. */
   entries: JournalEntry[]
-  /** How many there are in all that fit. */
+  /** How many entries match in all. */
   total: number
 }
 
@@ -76,7 +76,7 @@ export interface JournalPage {
 export const RunOutcome = z.enum(['complete', 'failure', 'limit_reached', 'blocked', 'no_plan', 'interrupted'])
 export type RunOutcome = z.infer<typeof RunOutcome>
 
-/** What the command that started it exits with. */
+/** The exit code of the command that started the run. */
 export const RUN_EXITS: Record<RunOutcome, number> = {
   complete: 0,
   failure: 1,

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import type { QuestionItem, Risk, StoredReason } from './session.ts'
 
 /**
- * What a brain thinks. `value` is undefined when it is not confident: that is an answer too, and then somebody else is
- * asked. A value below the caller's threshold is a suggestion, shown to the person who decides.
+ * The opinion of a brain. `value` is undefined if the brain is not confident; then somebody else is asked. A value below
+ * the caller's threshold is a suggestion, shown to the person who decides.
  */
 export interface Opinion<T> {
   value: T | undefined
@@ -14,36 +14,36 @@ export interface Opinion<T> {
   by: string
 }
 
-/** What a brain may know when it forms an opinion. Everything in it is data: nothing in it instructs a brain. */
+/** What a brain may know when it forms an opinion. All of it is data; none of it is an instruction to the brain. */
 export interface BrainContext {
   project: string
   task: string
   requirements?: Requirements | undefined
-  /** What was asked and answered in this session so far. */
+  /** The questions and answers of this session so far. */
   decisions: { question: string; answer: string; by: string }[]
-  /** Remembered answers to questions that are near this one. */
+  /** Remembered answers to similar questions. */
   similar: { question: string; answer: string; by: string; at: number }[]
-  /** Code that was looked up for it. */
+  /** Code that was looked up for the question. */
   code?: string | undefined
-  /** Names at the top of the project's directory, for "where to save"; those of directories may end in a slash. */
+  /** The names in the project's top directory, for questions such as "where to save"; directories may end in a slash. */
   entries?: string[] | undefined
 }
 
-/** One per question, in order: a label, labels where several may be chosen, or free text. */
+/** One answer per question, in order: a label, several labels if allowed, or free text. */
 export type AnswerValue = (string | string[])[]
 
-/** A tool call of which somebody thinks. */
+/** A tool call to be judged. */
 export interface PermissionAsked {
   tool: string
   input: Record<string, unknown>
   risk: Risk
-  /** What the policy saw, in words. */
+  /** The policy's observations as texts. */
   reasons: string[]
-  /** The same with its codes, where the caller has them: the rules go by these and never by words. */
+  /** The same with codes, if the caller has them. The rules use codes and never texts. */
   found?: StoredReason[] | undefined
 }
 
-/** What forms opinions: rules, or a language model. None ever throws; whatever fails is "not confident". */
+/** Forms opinions with rules or a language model. It never throws; a failure means "not confident". */
 export interface Brain {
   readonly name: string
   answerQuestion(questions: QuestionItem[], context: BrainContext, signal: AbortSignal): Promise<Opinion<AnswerValue>>
@@ -51,28 +51,28 @@ export interface Brain {
   summarize(text: string, context: BrainContext, signal: AbortSignal): Promise<Opinion<string>>
 }
 
-/** A person wrote it by hand: far more than that is something else. */
+/** People write requirements by hand, so a file with many more tasks is something else. */
 export const MAX_REQUIRED_TASKS = 1_000
 
 export const RequiredTask = z.object({
   id: z.string().optional(),
-  /** What is to be done, with whatever stands under it. */
+  /** The task with everything indented under it. */
   text: z.string(),
   done: z.boolean(),
   /** Higher is sooner. */
   priority: z.number(),
   /** Ids of other tasks of the file. */
   depends_on: z.array(z.string()),
-  /** Of the file, for messages. */
+  /** The line in the file, for messages. */
   line: z.number(),
 })
 export type RequiredTask = z.infer<typeof RequiredTask>
 
-/** `key` is empty where a sentence stands among the preferences. */
+/** `key` is empty if the preference is a plain sentence. */
 export const Preference = z.object({ key: z.string(), value: z.string() })
 export type Preference = z.infer<typeof Preference>
 
-/** What a person wrote down about a project: what is to be done, what they prefer, what must hold. */
+/** A person's requirements for a project: tasks, preferences and constraints. */
 export const Requirements = z.object({
   title: z.string().optional(),
   overview: z.string().optional(),
@@ -82,9 +82,9 @@ export const Requirements = z.object({
 })
 export type Requirements = z.infer<typeof Requirements>
 
-/** What a brain would answer, shown to the person who decides. To a permission: `allow` or `deny`. */
+/** A brain's suggested answer, shown to the person who decides. For a permission it is `allow` or `deny`. */
 export const Suggestion = z.object({
-  /** One for each part of a question: a label, labels where several may be chosen, or free text. */
+  /** One answer for each part of a question: a label, several labels if allowed, or free text. */
   answer: z.array(z.union([z.string(), z.array(z.string())])),
   /** 0 to 1. */
   confidence: z.number(),

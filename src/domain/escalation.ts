@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Suggestion } from './brain.ts'
 import { Risk, StoredReason } from './session.ts'
 
-/** Who answers, as said with an answer: anybody, but not in the name of the machine. */
+/** The name of the one who answers: any name, except those of the automatic deciders. */
 export const Answerer = z
   .string()
   .min(1)
@@ -11,61 +11,61 @@ export const Answerer = z
   .default('human')
 
 /**
- * A row that waits for a human. `open`: its session is parked until somebody answers. `denied`: it was refused because nobody
- * was there (at once, or by a deadline: then `answered_by` says so), the work went on without it, and the row is listed for the
- * morning. `answered`: a person has said what they think. `withdrawn`: nobody needs an answer any more, because the session
- * was stopped.
+ * The state of a decision that waits for a human. `open`: its session is parked until somebody answers. `denied`: it was
+ * refused because nobody was there (at once, or by a deadline, which `answered_by` then names); the work continued without
+ * it, and the row is listed for the morning. `answered`: a person has answered. `withdrawn`: no answer is needed any more,
+ * because the session was stopped.
  */
 export const EscalationState = z.enum(['open', 'denied', 'answered', 'withdrawn'])
 export type EscalationState = z.infer<typeof EscalationState>
 
-/** What becomes of it when nobody has answered by its deadline. Nothing is ever approved by a clock. */
+/** What happens if nobody has answered by the deadline. A deadline never approves anything. */
 export const OnDeadline = z.enum(['deny', 'take_suggestion', 'keep_waiting'])
 export type OnDeadline = z.infer<typeof OnDeadline>
 
-/** What a person judges by, beside the request itself. */
+/** What helps a person to decide, besides the request itself. */
 export const EscalationContext = z.object({
-  /** What the session did last, one line each, the newest at the end. */
+  /** The last steps of the session, one line each, the newest last. */
   steps: z.array(z.string()).optional(),
   suggestion: Suggestion.optional(),
 })
 export type EscalationContext = z.infer<typeof EscalationContext>
 
 export const Escalation = z.object({
-  /** A small number, given once per data directory. */
+  /** A small number, unique in a data directory. */
   number: z.number(),
   kind: z.enum(['permission', 'question', 'error', 'review']),
   session_id: z.string(),
   project: z.string(),
-  /** What the session was told to do. */
+  /** The task of the session. */
   task: z.string(),
-  /** The newest call that asked for it. */
+  /** The newest call with this request. */
   call_id: z.string(),
   tool: z.string(),
   target: z.string(),
   input: z.record(z.string(), z.unknown()),
-  /** A question is LOW: it does nothing. */
+  /** A question is LOW, because it does nothing. */
   risk: Risk,
   reason: z.string(),
   reasons: z.array(StoredReason),
-  /** One spelling for requests that are the same. Very long ones are kept cut; `fingerprint` is of the whole. */
+  /** One spelling for equal requests. Very long ones are stored cut; `fingerprint` is of the whole text. */
   normalised: z.string(),
   fingerprint: z.string(),
-  /** Of two that are open and have the same, there is one row: the same question of one project. */
+  /** Open requests with the same key share one row: the same question in one project. */
   dedup_key: z.string().nullable(),
   /** Higher comes first. */
   priority: z.number(),
   context: EscalationContext,
-  /** When `on_deadline` happens; null: it waits for a person however long. */
+  /** When `on_deadline` takes effect; null if it waits for a person without limit. */
   deadline: z.number().nullable(),
   on_deadline: OnDeadline,
   state: EscalationState,
-  /** How often the session asked for it. */
+  /** How often the session made the request. */
   count: z.number(),
   created_at: z.number(),
   last_at: z.number(),
   verdict: z.enum(['allow', 'deny']).nullable(),
-  /** What was said to a question, one for each of its parts; null where it was declined. */
+  /** The answer to a question, one for each of its parts; null if it was declined. */
   answer: z.array(z.union([z.string(), z.array(z.string())])).nullable(),
   answered_by: z.string().nullable(),
   answered_at: z.number().nullable(),
@@ -73,7 +73,7 @@ export const Escalation = z.object({
 })
 export type Escalation = z.infer<typeof Escalation>
 
-/** What is known when nobody could be asked. */
+/** A decision to be stored. */
 export type NewEscalation = Omit<
   Escalation,
   'number' | 'fingerprint' | 'dedup_key' | 'count' | 'created_at' | 'last_at' | 'state' | AnswerFields | OptionalFields
@@ -81,54 +81,54 @@ export type NewEscalation = Omit<
   state: 'open' | 'denied'
 } & Partial<Pick<Escalation, OptionalFields>>
 
-/** Without a priority the session's own counts, without steps its last ones, without a deadline there is none. */
+/** Defaults: the session's priority, its last steps, and no deadline. */
 type OptionalFields = 'priority' | 'context' | 'deadline' | 'on_deadline'
 
 type AnswerFields = 'verdict' | 'answer' | 'answered_by' | 'answered_at' | 'answer_reason'
 
-/** What a person said: `verdict` to a permission, `answer` to a question, or to that too a `deny`: they will not answer. */
+/** A person's answer: `verdict` to a permission, `answer` to a question; a `deny` to a question declines it. */
 export interface EscalationAnswer {
   verdict?: 'allow' | 'deny' | undefined
   answer?: NonNullable<Escalation['answer']> | undefined
   by: string
   reason?: string | undefined
-  /** It counts until somebody forgets it: in this project, or everywhere. Of a question only. */
+  /** The answer to a question applies until it is removed: in this project, or everywhere. */
   always?: 'project' | 'everywhere' | undefined
 }
 
 /** POST /escalations/:number/answer */
 export const AnswerEscalation = z.strictObject({
   verdict: z.enum(['allow', 'deny']).optional(),
-  /** To a question: words, or the number of an option; where it has several parts, one for each. */
+  /** For a question: text, or the number of an option; one for each part if it has several. */
   answer: z.union([z.string(), z.array(z.string()).min(1).max(20)]).optional(),
-  /** Why, for who reads the log later; the agent is told it with a no. */
+  /** The reason, for the log; on a refusal the agent is told too. */
   reason: z.string().max(10_000).optional(),
   by: Answerer,
-  /** The answer to a question counts until it is forgotten: in this project, or in every one. */
+  /** The answer to a question applies until it is removed: in this project, or in every one. */
   always: z.enum(['project', 'everywhere']).optional(),
-  /** The environment in which a parked session goes on. Without it the daemon's own counts. Never stored. */
+  /** The environment in which a parked session is resumed. If absent, the daemon's own is used. Never stored. */
   env: z.record(z.string(), z.string()).optional(),
 })
 export type AnswerEscalation = z.infer<typeof AnswerEscalation>
 
-/** The reply to it: the row as it is now, and whether the answer counts the next time the same is asked. */
+/** The reply: the row as it is now, and whether the answer is reused when the same is asked again. */
 export interface AnsweredEscalation {
   escalation: Escalation
   remembered: boolean
 }
 
-/** A row as the API shows it: the keys are the store's own business, and `sessions` are all that wait for the answer. */
+/** A row as the API shows it, without the store's keys; `sessions` are all sessions that wait for the answer. */
 export type EscalationView = Omit<Escalation, 'fingerprint' | 'dedup_key'> & { sessions: string[] }
 
-/** Whether something was said that its sessions are to hear: by somebody, or by a deadline that refused in their place. */
+/** Whether there is an answer to deliver to its sessions: from a person, or from a deadline that refused on their behalf. */
 export function isSettled({ state, answered_by }: Pick<Escalation, 'state' | 'answered_by'>): boolean {
   return state === 'answered' || (state === 'denied' && answered_by !== null)
 }
 
-/** Who decides without a person: the policy, a rule, a brain (`brain:rules`), an earlier answer, a deadline, a guard. Whoever else is named is somebody. */
+/** The deciders that are not people: the policy, a rule, a brain (`brain:rules`), an earlier answer, a deadline, a guard. Any other name is a person. */
 const AUTOMATIC: ReadonlySet<string> = new Set(['policy', 'rule', 'brain', 'precedent', 'memory', 'deadline', 'guard'])
 
-/** Whether a decision came about without a person. */
+/** Whether a decision was made without a person. */
 export function isAutomatic(by: string): boolean {
   return AUTOMATIC.has(by.split(':', 1)[0] ?? by)
 }

@@ -18,28 +18,28 @@ import { TaskState, Verification } from './task.ts'
 
 const OfTask = z.object({ task_id: z.string(), title: z.string(), attempt: z.number() })
 
-/** Bodies of the events about worktrees, gates and merges; the subject is the task's session, where it has one. */
+/** Bodies of the events about worktrees, gates and merges. The subject is the task's session, if it has one. */
 const WORKSPACE_EVENTS = {
-  /** What its agent called done was looked at. */
+  /** The work on a task was verified. */
   'task.verified': OfTask.extend({
     round: z.number(),
     status: z.enum(['passed', 'failed', 'broken']),
     checks: z.array(z.object({ gate: z.string(), status: GateStatus, cached: z.boolean(), duration_ms: z.number() })),
-    /** The first of what stands in the way. */
+    /** The first problem that prevents the task from being done. */
     problem: z.string().optional(),
     commit: z.string().optional(),
   }),
-  /** It went back into the conversation that did it. */
+  /** The task went back to the conversation that did the work. */
   'task.returned': OfTask.extend({ cause: z.enum(['gates', 'conflict', 'review']), reason: z.string() }),
-  /** A task's work is in its target. */
+  /** A task's work is in its target branch. */
   'merge.landed': z.object({ task: z.string(), target: z.string(), commit: z.string() }),
-  /** It cannot be merged now: a person has to do something, and then it goes on by itself. */
+  /** The work cannot be merged now. A person has to do something; then the merge continues by itself. */
   'merge.held_up': z.object({ task: z.string(), target: z.string(), reason: z.string() }),
 } as const
 
 const TaskNamed = z.object({ task_id: z.string(), title: z.string() })
 
-/** A task came into the state that the kind names. The subject is its session, where it has one. */
+/** A task entered the state that the event kind names. The subject is its session, if it has one. */
 const TaskMoved = z.object({
   task_id: z.string(),
   title: z.string(),
@@ -48,26 +48,26 @@ const TaskMoved = z.object({
   reason: z.string().optional(),
 })
 
-/** What keeps a session from running away. */
+/** The checks that keep a session from running away. */
 export const Guard = z.enum(['budget', 'repetition', 'progress', 'stall', 'memory', 'disk', 'unwatched'])
 export type Guard = z.infer<typeof Guard>
 
 const BudgetUsed = z.object({
   scope: z.enum(BUDGET_SCOPES),
-  /** The day, project, session or task it is counted of. */
+  /** The day, project, session or task that is counted. */
   key: z.string(),
   measure: z.enum(MEASURES),
   spent: z.number(),
   limit: z.number(),
 })
 
-/** What an agent writes down for those after it. */
+/** Notes that an agent leaves for later agents. */
 const LeftForOthers = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('journal'), notes: z.string() }),
   z.object({ kind: z.literal('knowledge'), title: z.string(), tags: z.array(z.string()), body: z.string() }),
 ])
 
-/** Every kind of stored event and its body. Logs, the terminal and later the dashboard are drawn from these and nothing else. */
+/** Every kind of stored event and its body. Logs, the terminal and later the dashboard show nothing but these. */
 export const EVENT_BODIES = {
   ...WORKSPACE_EVENTS,
   'session.created': z.object({
@@ -77,8 +77,10 @@ export const EVENT_BODIES = {
     agent: z.string(),
     resumed: z.string().optional(),
   }),
-  /** Something the person should know about how the session runs (untrusted project settings left out, for example). */
-  /** `unheard`: of what a terminal asks, nobody answers, and it cannot wait elsewhere: people are told. */
+  /**
+   * Something that the person should know about how the session runs, for example that untrusted project settings were left
+   * out. `unheard`: nobody answers a question of a terminal, and it cannot wait elsewhere, so people are notified.
+   */
   'session.noted': z.object({ text: z.string(), unheard: z.literal(true).optional() }),
   'agent.started': z.object({
     vendor_id: z.string(),
@@ -86,13 +88,13 @@ export const EVENT_BODIES = {
     version: z.string().optional(),
     resumed: z.boolean(),
   }),
-  /** Another agent goes on with the task of the session; `until`: when the vendor of the one before lets it work again. */
+  /** Another agent continues the task of the session. `until`: when the vendor of the previous agent lets it work again. */
   'agent.changed': z.object({
     from: z.string(),
     to: z.string(),
     why: z.enum(['limit', 'outage', 'cost', 'broken', 'return']),
     until: z.number().optional(),
-    /** What the one before said of why it could not begin. */
+    /** Why the previous agent could not start. */
     problem: z.string().optional(),
   }),
   'agent.said': z.object({ text: z.string(), agent_id: z.string().optional() }),
@@ -106,7 +108,7 @@ export const EVENT_BODIES = {
     input: z.record(z.string(), z.unknown()),
     agent_id: z.string().optional(),
   }),
-  /** A person at an attached terminal is asked; `ask_id` is what the answer names. */
+  /** A person at an attached terminal is asked. The answer refers to `ask_id`. */
   'permission.asked': z.object({
     ask_id: z.string(),
     call_id: z.string(),
@@ -116,7 +118,7 @@ export const EVENT_BODIES = {
     reason: z.string(),
     reasons: z.array(StoredReason).optional(),
     suggestion: Suggestion.optional(),
-    /** Of the decision, by which it can be answered from elsewhere too. */
+    /** The number of the decision, by which it can also be answered elsewhere. */
     number: z.number().optional(),
     agent_id: z.string().optional(),
   }),
@@ -132,11 +134,11 @@ export const EVENT_BODIES = {
     /** The person's rule or the blocked command that decided. */
     rule: z.string().optional(),
     reasons: z.array(StoredReason).optional(),
-    /** From the question to the verdict; a person's thinking is part of it. */
+    /** From the question to the verdict, a person's thinking time included. */
     latency_ms: z.number(),
     agent_id: z.string().optional(),
   }),
-  /** Nobody could be asked: the call waits, no process runs. `number` is that of the decision in `pcc pending`. */
+  /** Nobody could be asked: the call waits, and no process runs. `number` is the decision's number in `pcc pending`. */
   'permission.parked': z.object({
     ask_id: z.string(),
     call_id: z.string(),
@@ -148,20 +150,20 @@ export const EVENT_BODIES = {
     suggestion: Suggestion.optional(),
     number: z.number().optional(),
   }),
-  /** A person said what they think of a request that was refused, or waits, because nobody was there. */
+  /** A person answered a request that was refused, or waits, because nobody was there. */
   'escalation.answered': z.object({
     number: z.number(),
     tool: z.string(),
     target: z.string(),
     risk: Risk,
-    /** Of a question only where it was declined. */
+    /** For a question only if it was declined. */
     verdict: z.enum(['allow', 'deny']).optional(),
     answer: z.array(z.union([z.string(), z.array(z.string())])).optional(),
     by: z.string(),
     reason: z.string().optional(),
-    /** Whether it counts the next time the same is asked. */
+    /** Whether the answer is reused when the same is asked again. */
     remembered: z.boolean(),
-    /** It was refused when it was asked, and the work went on without it. */
+    /** Set if the request was refused when it was asked, and the work continued without it. */
     late: z.literal(true).optional(),
   }),
   'tool.finished': z.object({
@@ -185,14 +187,14 @@ export const EVENT_BODIES = {
     answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
     declined: z.string().optional(),
     by: z.string(),
-    /** Of an answer without a person: how sure, and why. */
+    /** For an answer without a person: how confident it is, and why. */
     confidence: z.number().optional(),
     reasoning: z.string().optional(),
-    /** From the question to this answer, where no person was asked. */
+    /** From the question to this answer, if no person was asked. */
     latency_ms: z.number().optional(),
     agent_id: z.string().optional(),
   }),
-  /** Nobody could answer: the call waits, no process runs. */
+  /** Nobody could answer: the call waits, and no process runs. */
   'question.parked': z.object({
     ask_id: z.string(),
     call_id: z.string(),
@@ -225,7 +227,7 @@ export const EVENT_BODIES = {
     duration_ms: z.number(),
     denials: z.number(),
     failure: Failure.optional(),
-    /** What its sigils ask of the run that it belongs to: the text above may be cut before them. */
+    /** What the sigils at the end of the text ask of the run. They are stored separately because `text` may be cut before them. */
     sigils: z
       .object({
         next_model: z.string().optional(),
@@ -234,10 +236,10 @@ export const EVENT_BODIES = {
       })
       .optional(),
   }),
-  /** Four fifths of a budget are spent; told once. */
+  /** Four fifths of a budget are spent; reported once. */
   'budget.warned': BudgetUsed,
   'budget.spent': BudgetUsed,
-  /** A guard did something: told the agent, stopped it after the tool in flight, or ended what did not stop. */
+  /** A guard acted: it told the agent, stopped it after the running tool, or killed what did not stop. */
   'guard.tripped': z.object({
     guard: Guard,
     did: z.enum(['told', 'paused', 'interrupted', 'killed']),
@@ -246,12 +248,12 @@ export const EVENT_BODIES = {
   'session.ended': z.object({
     status: z.enum(['completed', 'stopped', 'paused', 'rate_limited', 'waiting_input', 'error']),
     reason: z.string(),
-    /** When it goes on by itself. */
+    /** When the session resumes by itself. */
     resumes_at: z.number().optional(),
-    /** What the vendor or the agent failed with, where that was the cause. */
+    /** The failure of the vendor or the agent, if that was the cause. */
     failure: FailureKind.optional(),
   }),
-  /** A session that had ended, or waited, goes on. */
+  /** A session that had ended or waited was resumed. */
   'session.resumed': z.object({ reason: z.string() }),
   'task.submitted': z.object({
     task_id: z.string(),
@@ -269,34 +271,34 @@ export const EVENT_BODIES = {
   'task.finished': TaskMoved.extend({ result: z.string().optional(), verification: Verification.optional() }),
   'task.failed': TaskMoved.extend({ result: z.string().optional() }),
   'task.cancelled': TaskMoved,
-  /** A person changed what is said of it: which fields. */
+  /** A person changed these fields of a task. */
   'task.updated': TaskNamed.extend({ fields: z.array(z.string()) }),
   'task.deleted': TaskNamed,
-  /** It comes after another one, or no longer. */
+  /** A task got, or lost, a dependency on another one. */
   'task.linked': TaskNamed.extend({ blocker_id: z.string() }),
   'task.unlinked': TaskNamed.extend({ blocker_id: z.string() }),
-  /** What its agent says of it by a tool: a request to verify, or the end of it. The last one of an attempt counts. */
+  /** The agent reported with a tool that its task is done or failed. `done` is a request to verify. The last claim of an attempt counts. */
   'task.claimed': TaskNamed.extend({ attempt: z.number(), claim: z.enum(['done', 'failed']), text: z.string() }),
-  /** A line of its log. */
+  /** A line in the log of a task. */
   'task.noted': TaskNamed.extend({ text: z.string() }),
   'run.started': z.object({ project: z.string(), target: z.string() }),
   'run.ended': z.object({
     outcome: RunOutcome,
     reason: z.string(),
-    /** How its tasks stood then, and how many of those that were done nobody had checked. */
+    /** The states of its tasks at the end, and how many of the done ones were unverified. */
     tasks: z.partialRecord(TaskState, z.number()).optional(),
     unverified: z.number().optional(),
-    /** Of those that were done in worktrees: whose work reached its target, and whose did not. */
+    /** Of the tasks done in worktrees: how many reached their target, and how many did not. */
     merged: z.number().optional(),
     unmerged: z.number().optional(),
   }),
-  /** A run is to begin at a time; its subject is the schedule. */
+  /** A run was scheduled. The subject is the schedule. */
   'schedule.set': z.object({ project: z.string(), target: z.string(), when: z.string(), due_at: z.number() }),
   'schedule.fired': z.object({ run_id: z.string(), due_at: z.number(), next_at: z.number().nullable() }),
-  /** Its time has come, and no run could begin. */
+  /** The scheduled time came, but no run could start. */
   'schedule.skipped': z.object({ reason: z.string(), due_at: z.number(), next_at: z.number().nullable() }),
   'schedule.cancelled': z.object({ reason: z.string() }),
-  /** The report of a night, as `report.at` says: what it counts, and the first titles, those that failed before the others. */
+  /** The nightly report, made at `report.at`: its counts and the first titles, failed tasks first. */
   'report.made': z.object({
     since: z.number(),
     until: z.number(),
@@ -308,7 +310,7 @@ export const EVENT_BODIES = {
     cost_usd: z.number(),
     titles: z.array(z.string()),
   }),
-  /** A feature came to a phase, or to a halt there. */
+  /** A feature entered a phase, or stopped there. */
   'feature.moved': z.object({
     project: z.string(),
     name: z.string(),
@@ -316,32 +318,32 @@ export const EVENT_BODIES = {
     problem: z.string().optional(),
   }),
   'feature.deleted': z.object({ project: z.string(), name: z.string() }),
-  /** Something needs a person, told at a terminal that shows this session: its bell is rung. */
+  /** Something needs a person: terminals that show this session ring their bell. */
   'person.called': z.object({ text: z.string() }),
   'daemon.started': z.object({ pid: z.number(), version: z.string() }),
-  /** An earlier daemon did not end cleanly: what was left of it, and what became of its sessions. */
+  /** An earlier daemon did not end cleanly: what was left of it, and what happened to its sessions. */
   'daemon.recovered': z.object({
-    /** Processes that were still there, by how they were found, and those that would not end. */
+    /** How many leftover processes were ended, by how they were found, and how many would not end. */
     swept: z.object({ marker: z.number(), tree: z.number(), directory: z.number(), left: z.number() }),
-    /** Sessions that go on, and those that wait for a person. */
+    /** How many sessions resume, and how many wait for a person. */
     goes_on: z.number(),
     waits: z.number(),
   }),
   'daemon.stopped': z.object({ reason: z.string() }),
-  /** The disk was full or could not be written to, and can be again: the first write that succeeded. */
+  /** The first successful write after the disk was full or not writable. */
   'disk.freed': z.object({}),
 } as const satisfies Record<string, z.ZodType>
 
 export type EventKind = keyof typeof EVENT_BODIES
 export type EventBody<Kind extends EventKind> = z.infer<(typeof EVENT_BODIES)[Kind]>
 
-/** A stored event. `id` rises with every append; `subject` is the session (or other thing) it is about. */
+/** A stored event. `id` rises with every append; `subject` is the session or other thing that the event is about. */
 export type StoredEvent = { [Kind in EventKind]: EventOf<Kind> }[EventKind]
 export interface EventOf<Kind extends EventKind> {
   id: number
   /** Milliseconds since the epoch. */
   time: number
-  /** Who caused it: `daemon`, `agent`, `human`, `cli`. */
+  /** Who caused the event: `daemon`, `agent`, `human` or `cli`. */
   actor: string
   schema_version: number
   subject: string

@@ -1,86 +1,86 @@
 import * as z from 'zod'
 
 /**
- * `command` runs a program of the project; `regression` compares its tests with those at the base; `diff` looks at what was
- * changed; `plan` at what the agent left open; `acceptance` at each criterion; `verifier` and `second-opinion` are agents.
+ * `command` runs a program of the project; `regression` compares its tests with those at the base; `diff` checks the
+ * changes; `plan` checks what the agent left open; `acceptance` checks each criterion; `verifier` and `second-opinion` are agents.
  */
 export const GATE_KINDS = ['command', 'regression', 'diff', 'plan', 'acceptance', 'verifier', 'second-opinion'] as const
 export type GateKind = (typeof GATE_KINDS)[number]
 
 /**
- * `flaky`: failed, and passed when it was tried once more alone; it counts as passed and is not hidden. `skipped`: there was
- * nothing to check, or the profile leaves it out. `broken`: the gate itself could not run, which is nobody's success.
+ * `flaky`: failed, and passed when run once more alone; it counts as passed, but is shown. `skipped`: there was nothing to
+ * check, or the profile leaves it out. `broken`: the gate itself could not run, which does not count as passed.
  */
 export const GateStatus = z.enum(['passed', 'failed', 'flaky', 'skipped', 'broken'])
 export type GateStatus = z.infer<typeof GateStatus>
 
-/** One test as its runner told it. */
+/** One test as its runner reported it. */
 export const TestResult = z.object({
-  /** File and title, as stable as the runner lets it be. */
+  /** File and title, as stable as the runner allows. */
   name: z.string(),
   status: z.enum(['passed', 'failed', 'skipped', 'flaky']),
 })
 export type TestResult = z.infer<typeof TestResult>
 
-/** Something that stands in the way of done, or that a person should know. */
+/** Something that prevents a task from being done, or that a person should know. */
 export const Finding = z.object({
   /** A short stable name: `test.deleted`, `diff.secret`, `lint.disabled`. */
   code: z.string(),
   /** `block` keeps the task from being done; `note` is shown. */
   weight: z.enum(['block', 'note']),
-  /** What was seen, in a sentence. */
+  /** The finding as a sentence. */
   text: z.string(),
   file: z.string().optional(),
   line: z.number().int().positive().optional(),
 })
 export type Finding = z.infer<typeof Finding>
 
-/** What one gate saw, bound to a tree. */
+/** The result of one gate, bound to a git tree. */
 export interface Evidence {
   id: number
   task_id: string
   attempt: number
-  /** Which verification of the attempt it belongs to, from 1 on. */
+  /** The number of the verification within the attempt, from 1. */
   round: number
   /** `test`, `build`, `diff`, `verifier` … */
   gate: string
   kind: GateKind
   status: GateStatus
-  /** The git tree that was looked at; null where there is no git. */
+  /** The git tree that was checked; null without git. */
   tree: string | null
-  /** What was run, for commands. */
+  /** The command line, for commands. */
   command: string | null
   exit: number | null
   duration_ms: number
-  /** The end of what it printed, with secrets taken out. */
+  /** The end of the output, with secrets removed. */
   output: string
   findings: Finding[]
-  /** Null where the runner tells no single tests: whole command only. */
+  /** The single tests; null if the runner does not report them. */
   tests: TestResult[] | null
-  /** It had run on the same tree before, green. */
+  /** Whether the result is reused from an earlier successful run on the same tree. */
   cached: boolean
   created_at: number
 }
 
 export type NewEvidence = Omit<Evidence, 'id'>
 
-/** How a verification ended. `broken`: a gate could not run at all, and a person has to look. */
+/** The result of a verification. `broken`: a gate could not run at all, and a person has to check why. */
 export interface VerificationResult {
   status: 'passed' | 'failed' | 'broken'
-  /** Whether anything was checked that could have failed beside the diff: commands, a verifier. */
+  /** Whether anything besides the diff was checked that could have failed: commands, a verifier. */
   isProven: boolean
-  /** What was verified. */
+  /** The verified commit. */
   commit: string | null
   tree: string | null
   checks: NewEvidence[]
   findings: Finding[]
-  /** What is to be done, in the words that go back to the agent. */
+  /** What has to be done, as text for the agent. */
   next_steps: string[]
 }
 
 /**
- * Whether something could have failed because of the work and did not: a command, unless nothing was changed that it could have
- * failed by, or an agent that has read it.
+ * Whether a check that could have failed because of the work has passed: a command (unless nothing was changed), or an
+ * agent that has read the work.
  */
 export function isProvenBy(checks: readonly Pick<Evidence, 'kind' | 'status' | 'findings'>[]): boolean {
   const isEmpty = checks.some(({ findings }) => findings.some(({ code }) => code === 'diff.empty'))
@@ -95,58 +95,58 @@ export interface TaskGates {
   id: string
   title: string
   project: string
-  /** Where it works: its worktree, or the project itself. */
+  /** Where the task works: its worktree, or the project itself. */
   directory: string
-  /** What the gates saw of it the last time; empty where nobody has looked. */
+  /** The results of the last verification; empty if there was none. */
   evidence: Evidence[]
 }
 
-/** What a reading agent is given to judge an attempt's work by. */
+/** What a verifying agent gets to judge an attempt's work. */
 export interface VerifierMaterial {
-  /** Where the work lies; nothing in it may change while it is judged. */
+  /** The directory of the work; nothing in it may change during the verification. */
   directory: string
   task: { id: string; title: string; description: string; acceptance: readonly string[] }
-  /** The commits between which the work lies; null where there is no git. */
+  /** The commits before and after the work; null without git. */
   base: string | null
   head: string | null
-  /** As git tells it, already cut to a bound; empty where there is none. */
+  /** The output of git diff, cut to a maximum length; empty if there is none. */
   diff: string
-  /** Files and lines that were changed, of the whole diff. */
+  /** The number of changed files and lines in the whole diff. */
   size: { files: number; lines: number }
-  /** What the gates before it saw. */
+  /** The results of the earlier gates. */
   checks: readonly NewEvidence[]
 }
 
-/** What it thinks of one criterion. */
+/** The verifier's opinion on one criterion. */
 export const CriterionOpinion = z.object({
   criterion: z.string(),
   met: z.boolean(),
-  /** Why, with what it looked at. */
+  /** The reason, with what it checked. */
   reason: z.string(),
 })
 export type CriterionOpinion = z.infer<typeof CriterionOpinion>
 
-/** `broken`: it gave no opinion that can be used, which is nobody's success. */
+/** `broken`: the verifier gave no usable opinion, which does not count as passed. */
 export interface VerifierOpinion {
   status: 'passed' | 'failed' | 'broken'
   criteria: CriterionOpinion[]
-  /** What else it has to say, for the person and for the agent whose work it is. */
+  /** Further remarks, for the person and for the agent that did the work. */
   remarks: string
   model: string | null
   cost_usd: number
 }
 
-/** How far the work of a session is on its way to done. It stands in the session's row, so that a restart knows it. */
+/** How far the work of a session has come since its agent called it done. It is stored in the session's row, so that it survives a restart. */
 export interface CompletionProgress {
-  /** Verifications so far: the number of the last one. */
+  /** The number of the last verification. */
   verified: number
-  /** How often its conversation got a failed verification back. */
+  /** How often a failed verification went back to its conversation. */
   failed: number
-  /** The same of conflicts with what others landed meanwhile. */
+  /** How often a merge conflict went back to its conversation. */
   conflicts: number
-  /** What its agent is told when it goes on; gone once the model has answered to it. */
+  /** What its agent is told when it resumes; removed once the model has answered. */
   told?: string | undefined
 }
 
-/** Of a session whose work nobody has looked at. */
+/** The progress of a session whose work has not been verified yet. */
 export const NO_COMPLETION_PROGRESS: CompletionProgress = { verified: 0, failed: 0, conflicts: 0 }

@@ -4,14 +4,14 @@ import { type FeaturePhase, MAX_DOCUMENT } from './feature-phase.ts'
 import type { TaskCounts } from './run.ts'
 import { ImportedTask } from './task-requests.ts'
 
-/** A phase that an agent works at. */
+/** A phase in which an agent works. */
 export type WorkPhase = Exclude<FeaturePhase, 'ready'>
 
-/** How far it goes by itself: then a person may read and edit what was written. */
+/** How far a feature proceeds by itself; then a person may read and edit what was written. */
 export const FeatureUntil = z.enum(['spec', 'plan', 'tasks'])
 export type FeatureUntil = z.infer<typeof FeatureUntil>
 
-/** It names a directory and a run's target, so it is one plain word. */
+/** The name is used for a directory and as the target of a run, so it is one plain word. */
 export const FeatureName = z
   .string()
   .regex(
@@ -20,18 +20,18 @@ export const FeatureName = z
   )
   .refine(name => !/^[tsrf]-[0-9a-f]{1,6}$/i.test(name), 'it looks like an id')
 
-/** Which feature, and which part of its way, a session works at. */
+/** The feature, and its phase, on which a session works. */
 export interface FeaturePosition {
   id: string
   name: string
   phase: WorkPhase
 }
 
-/** What the sessions of a feature run with. */
+/** The options of a feature's sessions. */
 export const FeatureOptions = z.strictObject({
   agent: StartSession.shape.agent,
   model: StartSession.shape.model,
-  /** Of each of its sessions. */
+  /** The budget of each session. */
   budget: StartSession.shape.budget,
   auto_resume: StartSession.shape.auto_resume,
   config: StartSession.shape.config,
@@ -39,50 +39,50 @@ export const FeatureOptions = z.strictObject({
 })
 export type FeatureOptions = z.infer<typeof FeatureOptions>
 
-const Going = {
+const ContinueFields = {
   until: FeatureUntil,
   env: StartSession.shape.env,
-  /** The caller is about to attach to its session. */
+  /** The caller is about to attach to the feature's session. */
   attach: z.boolean().optional(),
 }
 
 /** POST /features */
 export const CreateFeature = FeatureOptions.extend({
-  ...Going,
+  ...ContinueFields,
   project: z.string().min(1),
   name: FeatureName,
-  /** What the person has written down already, in place of an interview; with `ai: false` the plan. */
+  /** What the person has already written, instead of an interview; with `ai: false`, the plan. */
   from: z.string().max(MAX_DOCUMENT).optional(),
-  /** False: no agent is asked; the tasks are the check-list of the plan. */
+  /** If false, no agent is called, and the tasks are the check-list of the plan. */
   ai: z.boolean(),
 })
 export type CreateFeature = z.infer<typeof CreateFeature>
 
 /** POST /features/:name/go-on */
-export const ContinueFeatureRequest = z.strictObject({ ...Going, project: z.string().min(1) })
+export const ContinueFeatureRequest = z.strictObject({ ...ContinueFields, project: z.string().min(1) })
 export type ContinueFeatureRequest = z.infer<typeof ContinueFeatureRequest>
 
 /** DELETE /features/:name */
 export const DeleteFeature = z.strictObject({
   project: z.string().min(1),
-  /** Its files too. */
+  /** Also deletes its files. */
   files: z.enum(['true']).optional(),
-  /** Its tasks too, all of them or none. */
+  /** Also deletes its tasks, all of them or none. */
   tasks: z.enum(['true']).optional(),
 })
 
-/** A feature as the API shows it. One that only tasks speak of has no id. */
+/** A feature as the API shows it. A feature that is only named in tasks has no id. */
 export interface FeatureView {
   id: string | null
   project: string
   name: string
   phase: FeaturePhase
   until: FeatureUntil
-  /** The session that is at it, or was when it came to a halt. */
+  /** The session that works on it, or worked on it when it stopped. */
   session: { id: string; status: string; reason: string | null } | null
-  /** Why it does not go on by itself. */
+  /** Why it does not continue by itself. */
   problem: string | null
-  /** Where its files are, and which there are. */
+  /** The paths of its files, and whether they exist. */
   spec: { path: string; exists: boolean }
   plan: { path: string; exists: boolean }
   tasks: TaskCounts
@@ -90,14 +90,14 @@ export interface FeatureView {
   updated_at: number | null
 }
 
-/** POST /tasks/propose: what somebody wants, for an agent to make tasks of. */
+/** POST /tasks/propose: a person's wish, which an agent turns into tasks. */
 export const ProposeTasks = z.strictObject({
   project: z.string().min(1),
   text: z.string().trim().min(1).max(100_000),
   feature: ImportedTask.shape.feature,
-  /** All of them are parts of this task. */
+  /** The task of which all proposed tasks become parts. */
   parent: ImportedTask.shape.parent,
-  /** Those that come after none of the others come after these. */
+  /** Proposed tasks without a dependency on each other come after these tasks. */
   after: ImportedTask.shape.after,
   agent: StartSession.shape.agent,
   model: StartSession.shape.model,
@@ -107,10 +107,10 @@ export const ProposeTasks = z.strictObject({
 })
 export type ProposeTasks = z.infer<typeof ProposeTasks>
 
-/** More than a person would read before they say yes. */
+/** A person would not read more tasks before agreeing. */
 export const MAX_PROPOSED = 50
 
-/** One task as an agent proposes it: nothing that only a person or a run may say of one. */
+/** A task as an agent proposes it, without the fields that only a person or a run may set. */
 const ProposedTask = ImportedTask.pick({
   id: true,
   title: true,
@@ -123,14 +123,14 @@ const ProposedTask = ImportedTask.pick({
   labels: true,
 })
 
-/** What an agent replies. */
+/** The reply of the agent. */
 export const ProposedTasks = z.strictObject({
   tasks: z.array(ProposedTask).min(1).max(MAX_PROPOSED),
-  /** What the person should know: what was taken for granted, what is left open. */
+  /** What the person should know: assumptions and open points. */
   remarks: z.string().max(20_000).optional(),
 })
 
-/** Answer of POST /tasks/propose. Nothing is stored: `tasks` is what POST /tasks/import takes. */
+/** The reply of POST /tasks/propose. Nothing is stored; POST /tasks/import accepts `tasks`. */
 export interface Proposal {
   project: string
   tasks: ImportedTask[]

@@ -1,28 +1,28 @@
 import * as z from 'zod'
 
-/** The vendor's refusal to go on until a time. Only a record that the vendor wrote makes one; times are milliseconds. */
+/** The vendor's refusal to serve until a time. Only a record written by the vendor counts as one; times are milliseconds. */
 export const Limit = z.object({
-  /** The window that is used up, in the vendor's words: `five_hour`, `seven_day` … */
+  /** The exhausted window, as the vendor names it: `five_hour`, `seven_day` … */
   window: z.string().optional(),
   resetsAt: z.number().optional(),
-  /** What told it: a rate limit event, the result of the turn, the vendor's own message, or a try that was refused. */
+  /** Where it was seen: a rate limit event, the result of the turn, the vendor's own message, or a refused try. */
   source: z.enum(['event', 'result', 'message', 'retry']),
   message: z.string(),
 })
 export type Limit = z.infer<typeof Limit>
 
 /**
- * Whether an account may call the model: one row each, so that it survives the daemon. A limit closes it until a time; a
- * person holds it until they release it. The two know nothing of each other. The account `*` is every account.
+ * Whether an account may call the model. Each account has one row, so that the gate survives the daemon. A limit closes it
+ * until a time, and a person holds it until they release it; the two are independent. The account `*` means every account.
  */
 export interface AccountGate {
   account: string
   closed_until: number | null
   window: string | null
-  /** `record`: the vendor said until when. `probe`: nobody knows, so it is tried again later and later. */
+  /** `record`: the vendor said until when. `probe`: nobody knows, so it is tried again at growing intervals. */
   source: 'record' | 'probe' | null
   reason: string | null
-  /** Closings without a known reset since a call last got through. */
+  /** How often it closed without a known reset since the last successful call. */
   probes: number
   closed_at: number | null
   held: boolean
@@ -30,5 +30,5 @@ export interface AccountGate {
   held_at: number | null
 }
 
-/** The account that stands for all of them. */
+/** The account that means all accounts. */
 export const EVERY_ACCOUNT = '*'

@@ -3,8 +3,9 @@ import type { TaskState } from './task.ts'
 import type { WorktreeRow } from './worktree.ts'
 
 /**
- * `queued → rebasing → verifying → landing → merged`. `conflicted` is with the task's own conversation, `waiting` stands until
- * something outside changes (the main checkout is dirty), `review` until a person has looked. `proposed`: a pull request.
+ * `queued → rebasing → verifying → landing → merged`. `conflicted`: the task's own conversation resolves a conflict.
+ * `waiting`: something outside must change first (the main checkout is dirty). `review`: a person must review it.
+ * `proposed`: a pull request was opened.
  */
 export const MERGE_STATES = [
   'queued',
@@ -24,11 +25,11 @@ export type MergeState = (typeof MERGE_STATES)[number]
 export const MERGE_STRATEGIES = ['rebase', 'merge', 'squash'] as const
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]
 
-/** The way of one attempt's work into its target. Written before git is called, and again after it. */
+/** The merge of one attempt's work into its target. The row is written before git is called, and again after. */
 export interface Merge {
   id: number
   task_id: string
-  /** Fencing: a row of an older attempt than the task's is never carried out. */
+  /** Fencing: a merge of an older attempt than the task's current one is never carried out. */
   attempt: number
   project: string
   repository: string
@@ -38,27 +39,27 @@ export interface Merge {
   state: MergeState
   /** Why it is in that state, for the person. */
   reason: string | null
-  /** The target's commit on which the verified work stands, and that work. */
+  /** The target's commit on which the verified work is based, and the commit of that work. */
   base: string | null
   head: string | null
-  /** What the target was moved to, or will be: known before git is called. */
+  /** The commit to which the target was, or will be, moved; known before git is called. */
   result: string | null
-  /** Rows that are tried together have the same. */
+  /** Merges that are tried together have the same batch. */
   batch: number | null
-  /** A pull request in place of moving the target. */
+  /** 1 if a pull request is opened instead of moving the target. */
   as_pull_request: number
-  /** How often its conversation was given a conflict. */
+  /** How often its conversation got a conflict to resolve. */
   rounds: number
-  /** When the branch and the worktree of one that landed were gone. */
+  /** When the branch and the worktree of a landed merge were removed. */
   cleaned_at: number | null
   created_at: number
   updated_at: number
 }
 
-/** On their way: the queue drives them. */
+/** States in which the queue works on the merge. */
 export const MERGES_AT_WORK = ['rebasing', 'verifying', 'landing'] as const satisfies readonly MergeState[]
 
-/** Not over yet: at most one of a task's rows is in one of them. */
+/** States that are not over; a task has at most one merge in them. */
 export const OPEN_MERGES = [
   'queued',
   ...MERGES_AT_WORK,
@@ -67,20 +68,20 @@ export const OPEN_MERGES = [
   'review',
 ] as const satisfies readonly MergeState[]
 
-/** One file of a conflict, as the task's conversation is shown it. */
+/** One file of a conflict, as shown to the task's conversation. */
 export interface ConflictedFile {
   path: string
-  /** What happened to it on both sides, in words. */
+  /** What happened to it on both sides, as text. */
   what: string
-  /** The places with markers and some lines around them, cut to a bound; empty where there is no text to show. */
+  /** The conflict markers with some lines around them, cut to a maximum length; empty if there is no text to show. */
   hunks: string
 }
 
-/** What stands in a worktree after a rebase or merge that could not be finished alone. */
+/** The conflict in a worktree after a rebase or merge that could not finish by itself. */
 export interface Conflict {
   kind: 'rebase' | 'merge'
   files: ConflictedFile[]
-  /** How many files there are in all: only the first ones are listed. */
+  /** The total number of files; only the first ones are listed. */
   count: number
   /** The commit that could not be applied, by its first line; null for a merge. */
   commit: string | null
@@ -88,48 +89,48 @@ export interface Conflict {
 
 /** A merge as people see it. */
 export interface MergeView extends Merge {
-  /** Null where nobody knows the task any more. */
+  /** Null if the task no longer exists. */
   title: string | null
   task_state: TaskState | null
-  /** Those of the same target that come before it. */
+  /** How many merges into the same target come before it. */
   ahead: number
 }
 
 export interface ChangedFile {
   path: string
-  /** Null for what is no text. */
+  /** Null for binary files. */
   added: number | null
   removed: number | null
 }
 
-/** What an attempt at a task changed. GET /tasks/:ref/diff */
+/** GET /tasks/:ref/diff: what an attempt at a task changed. */
 export interface TaskDiff {
   task: string
   title: string
   attempt: number
-  /** Where it was found: in the worktree as it is now, in what was merged, or in what was kept of a worktree that is gone. */
+  /** Where the diff comes from: the current worktree, the merged commits, or the archive of a removed worktree. */
   source: 'worktree' | 'merged' | 'archived'
   from: string
   to: string
   branch: string
   target: string
   files: ChangedFile[]
-  /** Unified, as git tells it; absent where only the numbers were asked for. */
+  /** The unified diff of git; absent if only the numbers were requested. */
   diff?: string
-  /** There is more of it than is told. */
+  /** Whether the diff is longer than what is returned. */
   cut: boolean
 }
 
-/** What is known of a task's work. GET /tasks/:ref/work */
+/** GET /tasks/:ref/work: what is known about a task's work. */
 export interface TaskWork {
   task: string
   title: string
   state: string
   attempt: number
-  /** Of the newest verification. */
+  /** The results of the newest verification. */
   evidence: Omit<Evidence, 'task_id'>[]
   merge: Merge | null
   worktree: WorktreeRow | null
-  /** Number of the decision that waits for a person. */
+  /** The number of the decision that waits for a person. */
   review: number | null
 }

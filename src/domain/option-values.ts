@@ -1,12 +1,12 @@
-/** The language models that can form opinions beside the rules, by the word that `brain.type` and `--brain` take. */
+/** The kinds of language models that can form opinions besides the rules, as named in `brain.type` and `--brain`. */
 export const MODEL_KINDS = ['gemini', 'ollama', 'claude', 'openai-compatible'] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
-/** What `brain.type` may be: `none` is the rules alone. */
+/** The values of `brain.type`; `none` means the rules alone. */
 export const BRAIN_KINDS = ['none', ...MODEL_KINDS] as const
 export type BrainKind = (typeof BRAIN_KINDS)[number]
 
-/** The setting that holds the model's name: what `--brain-model` stands for with this kind of brain. */
+/** The setting that `--brain-model` overrides, by kind of brain. */
 export const MODEL_SETTING = {
   gemini: 'brain.gemini.model',
   ollama: 'brain.ollama.model',
@@ -14,18 +14,18 @@ export const MODEL_SETTING = {
   'openai-compatible': 'brain.openai_compatible.model',
 } as const satisfies Record<ModelKind, string>
 
-/** How a run picks the model of its next attempt. A plain list and not zod: settings are read on the hot path (docs/adr/0005). */
+/** How a run picks the model of its next attempt. A plain list instead of zod, because settings are read on the hot path (docs/adr/0005). */
 export const MODEL_STRATEGIES = ['fixed', 'cost-optimized', 'escalate', 'plan-then-execute'] as const
 
 export type ModelStrategy = (typeof MODEL_STRATEGIES)[number]
 
-/** Agents that anybody may want at once; each takes some 200 MB. */
+/** The most agents at once; each takes some 200 MB. */
 export const MAX_PARALLEL_AGENTS = 64
 
-/** How much is checked before a task is done; each checks what those before it do. */
+/** How much is checked before a task is done; each profile includes the previous one. */
 export const GATE_PROFILES = ['quick', 'standard', 'deep'] as const
 export type GateProfile = (typeof GATE_PROFILES)[number]
 
-/** Where an agent's process lives when it is not our own child: `tmux` is a terminal that a person can enter. */
+/** Where an agent's process runs if it is not our own child: `tmux` is a terminal that a person can enter. */
 export const SESSION_HOSTS = ['tmux'] as const
 export type SessionHost = (typeof SESSION_HOSTS)[number]

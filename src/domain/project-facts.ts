@@ -1,18 +1,18 @@
-/** What a command of a project is for. `setup` fetches dependencies; the others check, and change no file. */
+/** The purpose of a project's command. `setup` fetches dependencies; the others check and change no file. */
 export const COMMAND_KINDS = ['setup', 'build', 'typecheck', 'lint', 'format', 'test'] as const
 export type CommandKind = (typeof COMMAND_KINDS)[number]
 
-/** One command that a project was found to have. Its words are ours or a known name: none is taken from a file as it stands. */
+/** A detected command of a project. Its words are ours or a known name; none is copied from a file unchecked. */
 export interface ProjectCommand {
   kind: CommandKind
   run: string
-  /** Where it is run, relative to the project; `.` is the project itself. */
+  /** The directory in which it runs, relative to the project; `.` is the project itself. */
   directory: string
-  /** What it was concluded from: `package.json: scripts.test`. */
+  /** The source of the conclusion: `package.json: scripts.test`. */
   from: string
-  /** The project names it itself; otherwise it is what is usual for such a project. */
+  /** Whether the project declares it; otherwise it is usual for such a project. */
   declared: boolean
-  /** Why a person should look at it first: it watches, it changes files. */
+  /** Why a person should check it first: it watches, or it changes files. */
   caution?: string
 }
 
@@ -24,40 +24,40 @@ export interface ProjectUnit {
   ecosystem: string
   /** `pnpm`, `uv`, `cargo` … */
   manager: string
-  /** The file that decided it: a lock file where there is one. */
+  /** The file from which the manager was concluded: a lock file if there is one. */
   manager_from: string
-  /** Folders that belong to its workspace. */
+  /** The folders of its workspace. */
   members: string[]
 }
 
-/** A file that says something about the project and could not be understood. */
+/** A file about the project that could not be understood. */
 export interface FactProblem {
   file: string
   problem: string
 }
 
-/** What a project is found to be. Everything is a guess until a person agrees to it. */
+/** The detected facts about a project. All of them are guesses until a person agrees. */
 export interface ProjectFacts {
-  /** How many files were looked at, dependencies and what is built left out. */
+  /** How many files were inspected, without dependencies and build output. */
   files: number
-  /** There are more folders or files than were looked at. */
+  /** Whether there are more folders or files than were inspected. */
   is_cut: boolean
   /** By number of files, most first. */
   languages: { name: string; files: number }[]
   units: ProjectUnit[]
-  /** The best of each kind for each folder, in the order of COMMAND_KINDS. */
+  /** The best command of each kind for each folder, in the order of COMMAND_KINDS. */
   commands: ProjectCommand[]
-  /** Folders at the top that hold source code or tests, with a slash at the end. */
+  /** Top-level folders with source code or tests, with a slash at the end. */
   source_directories: string[]
   git: GitFacts | undefined
   problems: FactProblem[]
 }
 
 export interface GitFacts {
-  /** Top of the checkout, an absolute path. */
+  /** The absolute path of the checkout's top directory. */
   top: string
-  /** The branch that work is merged into; undefined where that cannot be told. */
+  /** The branch into which work is merged; undefined if unknown. */
   default_branch: string | undefined
-  /** What it was concluded from. */
+  /** The source of that conclusion. */
   branch_from: string | undefined
 }

@@ -3,44 +3,44 @@ import type { SessionStatus } from './api.ts'
 import type { AccountGate } from './limit.ts'
 import type { SessionEvent } from './session.ts'
 
-/** Who told it: the vendor itself, `ccusage` from local files, or our own count. */
+/** The source of a figure: the vendor itself, `ccusage` from local files, or our own count. */
 export const QuotaSource = z.enum(['vendor', 'ccusage', 'estimate'])
 export type QuotaSource = z.infer<typeof QuotaSource>
 
-/** How much of an allowance is used, as it was told at one moment. */
+/** How much of an allowance is used, as reported at one moment. */
 export const QuotaWindow = z.object({
-  /** `five_hour`, `seven_day`, whatever else the vendor names; `hour` is our own count. */
+  /** `five_hour`, `seven_day` or another name of the vendor; `hour` is our own count. */
   window: z.string(),
-  /** 0 to 1, and beyond where more was used than allowed. */
+  /** 0 to 1, or more if more was used than allowed. */
   utilization: z.number(),
-  /** Null where nobody told it, or where it slides (our own count of the last hour). */
+  /** Null if it was not reported, or if the window slides (our own count of the last hour). */
   resets_at: z.number().nullable(),
   source: QuotaSource,
   at: z.number(),
 })
 export type QuotaWindow = z.infer<typeof QuotaWindow>
 
-/** What comes of it if work goes on at the pace of late. */
+/** The forecast if work continues at the recent pace. */
 export const QuotaForecast = z.object({
-  /** Share of the window used in an hour. */
+  /** The share of the window used per hour. */
   per_hour: z.number(),
-  /** Null where it resets first, or where nothing is used. */
+  /** When the window will be full; null if it resets first, or if nothing is used. */
   full_at: z.number().nullable(),
-  /** How full it will be when it resets, where that comes first. */
+  /** How full it will be at its reset, if that comes first. */
   at_reset: z.number().nullable(),
 })
 export type QuotaForecast = z.infer<typeof QuotaForecast>
 
-/** Where on the way to the wall an account is. `unknown` never holds anything back (docs/adr/0012). */
+/** How close an account is to its limit. `unknown` never holds anything back (docs/adr/0012). */
 export const QuotaLevel = z.enum(['unknown', 'ok', 'notice', 'warning', 'critical'])
 export type QuotaLevel = z.infer<typeof QuotaLevel>
 
-/** Percent from which a level counts. */
+/** The percentage at which each level starts. */
 export interface QuotaThresholds {
   notice: number
   warning: number
   critical: number
-  /** Whether our own estimate may hold work back, too. */
+  /** Whether our own estimate may hold work back as well. */
   gateOnEstimate?: boolean | undefined
 }
 
@@ -48,44 +48,44 @@ export const DEFAULT_THRESHOLDS: QuotaThresholds = { notice: 50, warning: 85, cr
 
 const HOUR_MS = 3_600_000
 
-/** How long a window is; one we do not know is taken for the shortest that vendors have. */
+/** The length of a window; an unknown one counts as the shortest that vendors have. */
 export function windowLength(window: string): number {
   if (window === 'hour') return HOUR_MS
   return window.startsWith('seven_day') ? 7 * 24 * HOUR_MS : 5 * HOUR_MS
 }
 
-/** Nobody knows when it ends: believed for so long, then it is tried anew. */
+/** How long a report without a reset time counts; then it is tried again. */
 const WITHOUT_RESET_MS = HOUR_MS / 2
 
-/** Until when a word counts: its reset, or a while where none was told. */
+/** Until when a report counts: its reset, or a fixed time if no reset was reported. */
 function countsUntil({ resets_at, at }: QuotaWindow): number {
   return resets_at ?? at + WITHOUT_RESET_MS
 }
 
-/** Whether what was told still says something. */
+/** Whether a report still counts. */
 export function isCurrent(window: QuotaWindow, now: number): boolean {
   return now < countsUntil(window)
 }
 
-/** The level that holds work back: that of the fullest window whose word still counts. */
+/** The level that holds work back: that of the fullest window whose report still counts. */
 export function levelOf(windows: readonly QuotaWindow[], thresholds: QuotaThresholds, now: number): QuotaLevel {
   const counted = windows.filter(
-    one => isCurrent(one, now) && (one.source !== 'estimate' || thresholds.gateOnEstimate === true),
+    window => isCurrent(window, now) && (window.source !== 'estimate' || thresholds.gateOnEstimate === true),
   )
   if (counted.length === 0) return 'unknown'
-  return levelAt(Math.max(...counted.map(one => one.utilization)), thresholds)
+  return levelAt(Math.max(...counted.map(({ utilization }) => utilization)), thresholds)
 }
 
-/** The level of one number. */
+/** The level of a utilization. */
 export function levelAt(utilization: number, { notice, warning, critical }: QuotaThresholds): QuotaLevel {
-  // Rounded away from what adding fractions leaves behind: 0.85 is 85 %.
+  // Rounded to remove floating-point errors: 0.85 is 85 %.
   const percent = Math.round(utilization * 1_000_000) / 10_000
   if (percent >= critical) return 'critical'
   if (percent >= warning) return 'warning'
   return percent >= notice ? 'notice' : 'ok'
 }
 
-/** How many sessions of an account may be at work when one more wants to start. What runs already is not touched by this. */
+/** How many sessions of an account may run for one more to start. Running sessions are not affected. */
 export function startsAllowed(level: QuotaLevel, max: number): number {
   switch (level) {
     case 'unknown':
@@ -100,56 +100,57 @@ export function startsAllowed(level: QuotaLevel, max: number): number {
   }
 }
 
-/** When a critical account can be looked at again: the last reset of what makes it so. Undefined where no time is known. */
+/** When a critical account should be checked again: the last reset of its critical windows. Undefined if no time is known. */
 export function easesAt(windows: readonly QuotaWindow[], thresholds: QuotaThresholds, now: number): number | undefined {
-  const resets = windows.filter(one => levelOf([one], thresholds, now) === 'critical').map(countsUntil)
+  const resets = windows.filter(window => levelOf([window], thresholds, now) === 'critical').map(countsUntil)
   return resets.length === 0 ? undefined : Math.max(...resets)
 }
 
-/** Whether one level is nearer the wall than another. */
+/** Whether one level is closer to the limit than another. */
 export function isHigherLevel(level: QuotaLevel, than: QuotaLevel): boolean {
   return QuotaLevel.options.indexOf(level) > QuotaLevel.options.indexOf(than)
 }
 
 type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>
 
-/** What a `limit` event of a driver says about the windows. A refusal is a full window, whatever the number beside it. */
+/** The windows in a `limit` event of a driver. A refusal means a full window, whatever number comes with it. */
 export function windowsIn(event: LimitEvent, now: number): QuotaWindow[] {
-  const told = new Map<string, QuotaWindow>()
+  const reported = new Map<string, QuotaWindow>()
   for (const [window, { utilization, resetsAt }] of Object.entries(event.windows ?? {})) {
     if (utilization === undefined) continue
-    told.set(window, { window, utilization, resets_at: resetsAt ?? null, source: 'vendor', at: now })
+    reported.set(window, { window, utilization, resets_at: resetsAt ?? null, source: 'vendor', at: now })
   }
   const named = event.window
-  if (named === undefined) return [...told.values()]
-  const known = told.get(named)
-  const resets_at = event.resetsAt ?? known?.resets_at ?? null
-  // Without a reset a refusal is the gate's business alone, which tries again after minutes.
+  if (named === undefined) return [...reported.values()]
+  const previous = reported.get(named)
+  const resets_at = event.resetsAt ?? previous?.resets_at ?? null
+  // A refusal without a reset is left to the account gate, which tries again after some minutes.
   const isFull = event.status === 'rejected' && resets_at !== null
-  const utilization = isFull ? Math.max(1, known?.utilization ?? 1) : (known?.utilization ?? event.utilization)
-  if (utilization !== undefined) told.set(named, { window: named, utilization, resets_at, source: 'vendor', at: now })
-  return [...told.values()]
+  const utilization = isFull ? Math.max(1, previous?.utilization ?? 1) : (previous?.utilization ?? event.utilization)
+  if (utilization !== undefined)
+    reported.set(named, { window: named, utilization, resets_at, source: 'vendor', at: now })
+  return [...reported.values()]
 }
 
-/** One account in `GET /quota`, as far as its windows go. */
+/** The windows of one account in `GET /quota`. */
 export interface AccountQuota {
   account: string
-  /** In words, without any secret. */
+  /** A readable name without any secret. */
   label: string
   windows: (QuotaWindow & { level: QuotaLevel; forecast: QuotaForecast | null })[]
-  /** What the vendor told of windows that have reset since. */
+  /** The vendor's reports on windows that have reset since. */
   past: QuotaWindow[]
-  /** What holds work back. */
+  /** The level that holds work back. */
   level: QuotaLevel
-  /** The same with our own estimate, which is only a warning unless `quota.gate_on_estimate` says otherwise. */
+  /** The level including our own estimate, which is only a warning unless `quota.gate_on_estimate` is set. */
   warns: QuotaLevel
-  /** When a critical account can be looked at again. */
+  /** When a critical account should be checked again. */
   eases_at: number | null
   /** Why a better source was not used. */
   notes: string[]
 }
 
-/** A session that goes on by itself later, or is kept from it. */
+/** A session that resumes by itself later, or is held back. */
 export interface WaitingSession {
   id: string
   name: string
@@ -162,31 +163,31 @@ export interface WaitingSession {
 export interface QuotaView {
   at: number
   accounts: (AccountQuota & { gate: AccountGate | null; waiting: WaitingSession[] })[]
-  /** A person holds everything back. */
+  /** Set if a person holds all accounts back. */
   hold: { by: string; at: number } | null
-  /** After `release` with `now`: the accounts that are tried, each with its sessions in the order in which they go on. */
+  /** After `release` with `now`: the accounts that are tried, each with its sessions in the order in which they resume. */
   tried?: TriedAccount[] | undefined
 }
 
-/** An account that a person has tried before its time. */
+/** An account that is tried before its reset, because a person asked for it. */
 export interface TriedAccount {
   account: string
   sessions: string[]
 }
 
-/** POST /quota/hold; without an account all of them. */
+/** POST /quota/hold; without an account, all accounts. */
 export const HoldQuota = z.strictObject({ account: z.string().min(1).optional() })
 
-/** POST /quota/release. `now` opens what a limit has closed, too. */
+/** POST /quota/release. `now` also opens accounts that a limit has closed. */
 export const ReleaseQuota = HoldQuota.extend({ now: z.boolean().optional() })
 
-/** The accounts that a person may mean: by the id, the beginning of it, or a part of the label. */
+/** The accounts that match a reference: an id, the beginning of it, or a part of the label. */
 export function accountsMeant<Known extends { account: string; label: string }>(
   ref: string,
   known: readonly Known[],
 ): Known[] {
-  const whole = known.find(({ account, label }) => account === ref || label === ref)
-  if (whole) return [whole]
+  const exact = known.find(({ account, label }) => account === ref || label === ref)
+  if (exact) return [exact]
   const wanted = ref.toLowerCase()
   return known.filter(({ account, label }) => account.startsWith(wanted) || label.toLowerCase().includes(wanted))
 }

@@ -1,23 +1,23 @@
 import type { AnswerValue } from './brain.ts'
 
-/** A person's answer that counts again when the same is asked. Never of a HIGH request. */
+/** A person's answer that is reused when the same is asked again. Never for a HIGH request. */
 export type RememberedAnswer = RememberedBase & (RememberedVerdict | RememberedWords)
 
 interface RememberedBase {
-  /** `a-3fa91c`: by it the answer is forgotten. */
+  /** `a-3fa91c`: the id by which the answer is removed. */
   id: string
-  /** Where it counts; empty: in every project. */
+  /** The project in which it applies; empty for every project. */
   project: string
-  /** One spelling for what is the same; very long ones are kept cut, `fingerprint` is of the whole. */
+  /** One spelling for equal requests. Very long ones are stored cut; `fingerprint` is of the whole text. */
   normalised: string
   fingerprint: string
   tool: string
-  /** As it was asked, for who reads the list. */
+  /** The request as it was asked, for the list. */
   asked: string
   by: string
   answered_at: number
   session_id: string | null
-  /** A person said that it counts until it is forgotten; others grow old. */
+  /** Whether a person said that it applies until it is removed; other answers expire. */
   lasting: boolean
 }
 
@@ -36,6 +36,6 @@ interface RememberedWords {
 /** GET /answers: what `pcc answers list` shows. */
 export type RememberedView = Omit<RememberedAnswer, 'fingerprint' | 'normalised' | 'project'> & {
   scope: 'project' | 'everywhere'
-  /** Where it counts; null: in every project. */
+  /** The project in which it applies; null for every project. */
   project: string | null
 }

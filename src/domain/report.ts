@@ -2,15 +2,15 @@ import type { RunOutcome } from './attempt.ts'
 import type { QuotaWindow } from './quota.ts'
 import type { TaskView, Verification } from './task.ts'
 
-/** What happened between two moments, for a person who was not there. Every number is counted from the events. */
+/** What happened between two times, for a person who was away. Every number is counted from the events. */
 export interface Report {
   since: number
   until: number
-  /** Only of this project; null for all. */
+  /** The project of the report; null for all. */
   project: string | null
   done: ReportedTask[]
   failed: ReportedTask[]
-  /** Begun and not over: at work, in line again, or waiting for something. */
+  /** Tasks that were started and are not over: running, queued again, or waiting. */
   unfinished: ReportedTask[]
   waiting: WaitingForYou[]
   spent: Spent
@@ -18,11 +18,11 @@ export interface Report {
   limits: LimitsMet
   decisions: DecisionsTaken
   runs: ReportedRun[]
-  /** Runs that were to begin by themselves and did not. */
+  /** Scheduled runs that did not start. */
   not_begun: NotBegun[]
-  /** Attempts and waits, in the order in which they began. */
+  /** Attempts and waits, in the order in which they started. */
   timeline: ReportedPeriod[]
-  /** The tasks that the report is about with what they hang on, for the picture. */
+  /** The tasks of the report and their dependencies, for the picture. */
   graph: TaskView[]
 }
 
@@ -33,27 +33,27 @@ export interface ReportedTask {
   feature: string | null
   session_id: string | null
   attempts: number
-  /** Time in which somebody worked on it. */
+  /** How long agents worked on it. */
   worked_ms: number
   ended_at: number | null
   verification: Verification | null
-  /** The agent's last words, or why it failed or does not go on. */
+  /** The agent's last message, or why it failed or does not continue. */
   note: string | null
   commits: Commit[]
 }
 
-/** A commit in the task's project that was made while somebody worked on the task. */
+/** A commit in the task's project that was made while an agent worked on the task. */
 export interface Commit {
   hash: string
   subject: string
   at: number
 }
 
-/** Something that only a person can move. */
+/** Something that only a person can unblock. */
 export interface WaitingForYou {
   kind: 'decision' | 'session' | 'task'
   text: string
-  /** The command that moves it. */
+  /** The command that unblocks it. */
   next: string
   since: number | null
 }
@@ -64,26 +64,26 @@ export interface Spent {
   output_tokens: number
   turns: number
   tool_calls: number
-  /** Sessions whose agent was started or went on. */
+  /** How many sessions were started or resumed. */
   sessions: number
   worked_ms: number
 }
 
 export interface LimitsMet {
   hits: number
-  /** Time for which sessions stood still for a limit, those side by side counted each. */
+  /** How long sessions waited for a limit; parallel waits are added up. */
   waited_ms: number
 }
 
-/** What was decided without you. */
+/** The decisions that were made without you. */
 export interface DecisionsTaken {
   allowed: number
   refused: number
-  /** Questions that were answered. */
+  /** How many questions were answered. */
   answered: number
-  /** What you decided yourself meanwhile. */
+  /** How many decisions you made yourself meanwhile. */
   by_you: number
-  /** Of those the ones worth a look, newest first: whatever is not LOW, and every answer. */
+  /** The decisions worth reading, newest first: those that are not LOW, and every answer. */
   shown: ShownDecision[]
 }
 
@@ -114,12 +114,12 @@ export interface NotBegun {
   reason: string
 }
 
-/** A piece of time: of work on a task, or of waiting. */
+/** A period of work on a task, or of waiting. */
 export interface ReportedPeriod {
   task_id: string
   title: string
   from: number
-  /** `until` of the report where it goes on. */
+  /** `until` of the report if it continues. */
   to: number
   as: 'done' | 'failed' | 'waiting' | 'given back' | 'at work'
 }

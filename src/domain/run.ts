@@ -5,7 +5,7 @@ import { MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from './option-values.ts'
 import type { QuotaLevel } from './quota.ts'
 import type { TaskState, Verification } from './task.ts'
 
-/** What a run drains: everything of a project, of a feature, or one task with what belongs to it. */
+/** What a run works through: a whole project, a feature, or one task with its parts. */
 export const RunTarget = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('project') }),
   z.strictObject({ kind: z.literal('feature'), name: z.string().min(1) }),
@@ -16,9 +16,9 @@ export type RunTarget = z.infer<typeof RunTarget>
 export const RunState = z.enum(['running', 'paused', 'ended'])
 export type RunState = z.infer<typeof RunState>
 
-/** What a run was asked for, without the caller's environment. */
+/** The options of a run, without the caller's environment. */
 export const RunOptions = z.strictObject({
-  /** Most attempts; without it until nothing can be done any more. */
+  /** The most attempts; if absent, the run continues until nothing can be done any more. */
   limit: z.number().int().positive().optional(),
   agent: StartSession.shape.agent,
   model: z.string().min(1).optional(),
@@ -26,10 +26,10 @@ export const RunOptions = z.strictObject({
   max_retries: z.number().int().min(0).max(100).optional(),
   /** `--no-verify`. */
   verify: z.boolean().optional(),
-  /** Tasks at once, each in a worktree of its own. */
+  /** How many tasks run at once, each in a worktree of its own. */
   parallel: z.number().int().min(1).max(MAX_PARALLEL_AGENTS).optional(),
   budget: StartSession.shape.budget,
-  /** As of `StartSession`. */
+  /** As in `StartSession`. */
   auto_resume: z.boolean().optional(),
   auto_approve: z.boolean().optional(),
   brain: StartSession.shape.brain,
@@ -48,11 +48,11 @@ export const StartRun = RunOptions.extend({
 })
 export type StartRun = z.infer<typeof StartRun>
 
-/** Where in a run a session stands; the agent sees it as PCC_ITERATION and PCC_TOTAL. */
+/** The position of a session in its run; the agent sees it as PCC_ITERATION and PCC_TOTAL. */
 export interface RunPosition {
   id: string
   iteration: number
-  /** Attempts at most, or tasks that there are to do, where no limit was given. */
+  /** The most attempts, or the number of open tasks if no limit was given. */
   total: number
 }
 
@@ -67,20 +67,20 @@ export interface RunView {
   state: RunState
   outcome: RunOutcome | null
   reason: string | null
-  /** It ends after what is at work. */
+  /** Whether it ends after the current attempts. */
   stopping: boolean
-  /** Attempts that it has begun, and the most that it may begin. */
+  /** How many attempts it has started, and how many it may start. */
   iterations: number
   limit: number | null
-  /** Tasks that it may do at once. */
+  /** How many tasks it may work on at once. */
   parallel: number
-  /** Whether what its agents call done is to be checked (`execution.verify`, `--no-verify`). */
+  /** Whether finished work is verified (`execution.verify`, `--no-verify`). */
   verify: boolean
-  /** The tasks of its target: now, or when it ended. */
+  /** The tasks of its target, now or when the run ended. */
   tasks: TaskCounts
-  /** Of those that are done, the ones that nobody has checked. */
+  /** How many of the done tasks are unverified. */
   unverified: number
-  /** Of those that it did in worktrees: whose work reached its target, and whose did not. */
+  /** Of the tasks done in worktrees: how many reached their target, and how many did not. */
   merged: number
   unmerged: number
   cost_usd: number
@@ -95,79 +95,79 @@ export interface AttemptView {
   number: number
   iteration: number
   session_id: string
-  /** Who did it, where that was not Claude Code. */
+  /** The agent, if it was not Claude Code. */
   agent?: string
-  /** All that did it, one after the other, where there were several. */
+  /** All agents that worked on it, in order, if there were several. */
   agents?: string[]
-  /** Null where the agent took its own. */
+  /** Null if the agent chose its own. */
   model: string | null
   outcome: 'done' | 'failed' | 'interrupted' | null
-  /** What is known of the claim that it is done. */
+  /** Whether the work was verified. */
   verification: Verification | null
   reason: string | null
   cost_usd: number
   started_at: number
   ended_at: number | null
-  /** The worktree that it works in, and its branch; null where it works in the project itself. */
+  /** The worktree in which it works, and its branch; null if it works in the project itself. */
   place: { top: string; branch: string } | null
-  /** How its session stands, while it is open. */
+  /** The state of its session while the attempt is open. */
   now: AttemptNow | null
 }
 
 export interface AttemptNow {
   status: SessionStatus
-  /** What it called done is verified, or merged. */
+  /** Set while the finished work is being verified or merged. */
   landing: 'verifying' | 'merging' | null
-  /** What its agent said or did last, in one line. */
+  /** The agent's last message or action, in one line. */
   last_line: string | null
-  /** When it goes on by itself. */
+  /** When it resumes by itself. */
   resumes_at: number | null
-  /** The decision that it waits for. */
+  /** The decision for which it waits. */
   decision: number | null
-  /** What stands in the way of its merge, in words; absent where nothing does. */
+  /** What blocks its merge, as text; absent if nothing does. */
   held_up?: string
 }
 
 /** GET /runs/:ref */
 export interface RunDetail extends RunView {
-  /** Those that are open, and the latest of the others, in the order in which they were begun. */
+  /** The open attempts and the latest of the others, in the order in which they were started. */
   attempts: AttemptView[]
   /** How full the account of its sessions is. */
   quota: { level: QuotaLevel; window: string; utilization: number } | null
-  /** Time that the open tasks will take, by what others took; null while nothing is known. */
+  /** The estimated time for the open tasks, from the time that others took; null while nothing is known. */
   left_ms: number | null
-  /** Tasks that are ready and wait all the same: they would touch the same files as one at work. */
+  /** Ready tasks that wait because they would touch the same files as a running one. */
   kept_apart: HeldBackTask[]
 }
 
 export interface HeldBackTask {
   id: string
   title: string
-  /** The task at work. */
+  /** The running task. */
   beside: string
   /** What both will probably touch. */
   path: string
 }
 
-/** POST /runs/plan: what a run would work through, if all went well. */
+/** POST /runs/plan: the steps of a run, if all goes well. */
 export interface RunPlan {
   project: string
   target: RunTarget
   steps: PlannedStep[]
-  /** Tasks that would not run: what they come after is not part of it, or has failed. */
+  /** Tasks that would not run, because a dependency is not part of the run or has failed. */
   held_up: { id: string; title: string; why: string }[]
-  /** Ready after the last step that the limit allows. */
+  /** How many tasks would still be ready after the last step that the limit allows. */
   beyond_limit: number
-  /** Tasks at once. */
+  /** How many tasks run at once. */
   parallel: number
-  /** Why they would be done in the project itself, and then one at a time; null where each gets a worktree. */
+  /** Why the tasks would run in the project itself, one at a time; null if each gets a worktree. */
   in_place: string | null
 }
 
 export interface PlannedStep {
   id: string
   title: string
-  /** Null where the agent takes its own. */
+  /** Null if the agent chooses its own. */
   model: string | null
   why: string
 }
@@ -178,10 +178,10 @@ export const StopRun = z.strictObject({ now: z.boolean().optional() })
 /** POST /tasks/:ref/guidance */
 export const GuideTask = z.strictObject({ text: z.string().trim().min(1).max(100_000) })
 
-/** Its answer. */
+/** The reply of POST /tasks/:ref/guidance. */
 export interface GuidedTask {
   id: string
   title: string
-  /** Its agent is at work and was told. */
+  /** Whether its agent is running and was told. */
   told: boolean
 }

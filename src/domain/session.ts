@@ -6,32 +6,32 @@ import { Limit } from './limit.ts'
 /**
  * The contract between the supervisor and every driver.
  *
- * A driver turns one vendor's program into a `Session`. Its `events` never throw: whatever goes wrong is an `ended` event,
- * and `ended` is always the last one. Before an agent may act the driver awaits `Asks`; a thrown, late or malformed answer
- * is a refusal.
+ * A driver turns one vendor's program into a `Session`. Its `events` never throw: a failure is an `ended` event, and
+ * `ended` is always the last one. Before an agent may act, the driver awaits `Asks`; a thrown, late or malformed answer
+ * counts as a refusal.
  */
 export interface Session extends AsyncDisposable {
   readonly id: string
   /** The vendor's own conversation id, for resume. Known once `started` was seen. */
   readonly vendorId: string | undefined
-  /** The agent's process, where there is one. */
+  /** The pid of the agent's process, if there is one. */
   readonly pid?: number | undefined
-  /** True where it is certain that nothing but the agent itself runs: none of its tools has left anything behind. */
+  /** True if it is certain that only the agent itself runs: none of its tools left a process behind. */
   readonly alone?: boolean | undefined
-  /** True once it is closed and something that it started could not be ended. */
+  /** True if the session is closed and a process that it started could not be ended. */
   readonly withstood?: boolean | undefined
   readonly events: AsyncIterable<SessionEvent>
-  /** The next user turn, in the same process. */
+  /** Starts the next user turn in the same process. */
   prompt(text: string): Promise<void>
-  /** Stops after the tool in flight; the conversation can be resumed, or go on with `prompt`. */
+  /** Stops after the running tool. The conversation can be resumed, or continued with `prompt`. */
   pause(): Promise<void>
   /** Stops now: the running tool is killed. */
   interrupt(): Promise<void>
-  /** Not one more call of the model: whoever had no answer yet is ended on the spot, everybody else stops as by `pause`. */
+  /** Prevents any further call of the model: an agent that waits for its first reply is ended at once, any other stops as by `pause`. */
   withhold?(): Promise<void>
-  /** True while a person has the agent's terminal. */
+  /** True while a person has taken over the agent's terminal. */
   readonly takenOver?: boolean | undefined
-  /** A person types from now on: nothing is typed and no question answered until they hand it back. Calls are judged as before. */
+  /** Lets a person type: until they hand the terminal back, pcc types nothing and answers no question. Calls are judged as before. */
   takeover?(): Promise<void>
   handback?(): Promise<void>
 }
@@ -39,19 +39,19 @@ export interface Session extends AsyncDisposable {
 export interface Asks {
   permission(request: Request, signal: AbortSignal): Promise<Verdict | Park>
   question(question: Question, signal: AbortSignal): Promise<Answer | Park>
-  /** Runs a tool of ours (`OpenSession.ownTools`) that was allowed. Without it the agent is told that there is none. */
+  /** Runs an allowed tool of ours (`OpenSession.ownTools`). Without it the agent is told that there is no such tool. */
   tool?(name: AgentToolName, input: unknown, signal: AbortSignal): Promise<ToolReply>
 }
 
-/** A tool call that asks to happen. */
+/** A tool call for which the agent asks permission. */
 export const Request = z.object({
   callId: z.string(),
   tool: z.string(),
   input: z.record(z.string(), z.unknown()),
   cwd: z.string(),
-  /** Set when a subagent asks. */
+  /** Set if a subagent asks. */
   agentId: z.string().optional(),
-  /** The driver itself runs the server that this tool belongs to: a name alone makes nothing ours. */
+  /** Set if the driver itself runs the server of this tool; the name alone does not prove that. */
   own: z.literal(true).optional(),
 })
 export type Request = z.infer<typeof Request>
@@ -59,22 +59,22 @@ export type Request = z.infer<typeof Request>
 export const Risk = z.enum(['LOW', 'MEDIUM', 'HIGH'])
 export type Risk = z.infer<typeof Risk>
 
-/** One thing that was seen in a request: a stable code, and words for a person. */
+/** One observation about a request: a stable code, and a text for a person. */
 export const StoredReason = z.object({ code: z.string(), risk: Risk, text: z.string() })
 export type StoredReason = z.infer<typeof StoredReason>
 
 export const Verdict = z.object({
   verdict: z.enum(['allow', 'deny', 'ask']),
   risk: Risk,
-  /** For the person and, on a denial, for the agent: why, and the way round. */
+  /** The reason, for the person. On a denial it is also for the agent and says what to do instead. */
   reason: z.string(),
   confidence: z.number().min(0).max(1),
-  /** `policy`, `rule`, `brain`, `precedent`, `human`, or `nobody`: there was no one to ask. */
+  /** `policy`, `rule`, `brain`, `precedent`, `human`, or `nobody` if there was no one to ask. */
   by: z.string(),
 })
 export type Verdict = z.infer<typeof Verdict>
 
-/** Nobody can answer now: the call is deferred, the process closed, and on resume the same call is answered. */
+/** Nobody can answer now: the call is deferred, the process is closed, and on resume the same call is answered. */
 export interface Park {
   park: true
   reason: string
@@ -95,7 +95,7 @@ export const Question = z.object({
 })
 export type Question = z.infer<typeof Question>
 
-/** `answers` maps the question's text to the chosen label, or labels, or free text. `declined` tells the agent why there is none. */
+/** `answers` maps the question's text to the chosen label or labels, or to free text. `declined` tells the agent why there is no answer. */
 export const Answer = z.union([
   z.object({ answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])), by: z.string() }),
   z.object({ declined: z.string(), by: z.string() }),
@@ -125,9 +125,9 @@ export const FailureKind = z.enum([
   'prompt_too_long',
   'refusal',
   'resume_unknown', // no conversation with that id
-  'nothing_parked', // the call that was to be answered is not there any more
+  'nothing_parked', // the parked call no longer exists
   'agent_missing', // the program cannot be started
-  'agent_crashed', // the program died under the turn
+  'agent_crashed', // the program died during the turn
   'other',
 ])
 export type FailureKind = z.infer<typeof FailureKind>
@@ -136,7 +136,7 @@ export const Failure = z.object({
   kind: FailureKind,
   message: z.string(),
   status: z.number().optional(),
-  /** With `kind: 'limit'`, always. */
+  /** Always set with `kind: 'limit'`. */
   limit: Limit.optional(),
 })
 export type Failure = z.infer<typeof Failure>
@@ -152,7 +152,7 @@ export const TurnOutcome = z.enum([
 ])
 export type TurnOutcome = z.infer<typeof TurnOutcome>
 
-/** Times are milliseconds since the epoch. Token counts and cost count from the opening of the session: take the latest, never sum. */
+/** Times are milliseconds since the epoch. Tokens and cost are totals since the session was opened: take the latest value, never add them up. */
 export const SessionEvent = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('started'),
@@ -181,7 +181,7 @@ export const SessionEvent = z.discriminatedUnion('kind', [
     outputTokens: z.number(),
     cacheReadTokens: z.number(),
     cacheWriteTokens: z.number(),
-    /** Moves at the end of a turn; 0 while nothing is known. */
+    /** Usually changes at the end of a turn; 0 while nothing is known. */
     costUsd: z.number(),
     /** Rounds with the model in this turn so far. */
     turns: z.number().optional(),
@@ -213,74 +213,74 @@ export const SessionEvent = z.discriminatedUnion('kind', [
     durationMs: z.number(),
     denials: z.number(),
     failure: Failure.optional(),
-    /** `gone`: the call itself cannot be answered any more; what is said to it is told as the next prompt. */
+    /** `gone`: the call itself can no longer be answered; the answer is sent as the next prompt. */
     parked: z.object({ callId: z.string(), tool: z.string(), gone: z.literal(true).optional() }).optional(),
   }),
   z.object({ kind: z.literal('ended'), reason: z.enum(['closed', 'crashed', 'failed']), failure: Failure.optional() }),
 ])
 export type SessionEvent = z.infer<typeof SessionEvent>
 
-/** What a driver needs to open one conversation. */
+/** The options with which a driver opens a conversation. */
 export interface OpenSession {
   id: string
   cwd: string
-  /** Absent when a parked call is to be answered: the conversation goes on by itself. */
+  /** Absent if a parked call is to be answered, because the conversation then continues by itself. */
   prompt?: string | undefined
-  /** Looked at last, before the first word reaches the process: after a no nothing is said, and the session is only closed. */
+  /** Called right before the first prompt is sent. If it returns false, nothing is sent and the session is only closed. */
   mayBegin?: (() => boolean) | undefined
   asks: Asks
-  /** The whole environment of the agent: an allow-list made by the caller; the driver adds its own few and the marker. */
+  /** The whole environment of the agent, filtered by the caller's allow-list. The driver adds a few variables and the marker. */
   env: Record<string, string>
   resume?: { vendorId: string; fork: boolean } | undefined
   model?: string | undefined
   maxTurns?: number | undefined
   allowedTools?: string[] | undefined
-  /** All the tools that it has; without it every one that the vendor gives. */
+  /** The only tools of the agent; if absent, it has all tools of its vendor. */
   tools?: string[] | undefined
   disallowedTools?: string[] | undefined
-  /** Tools of ours that it is given beside them; `asks.tool` runs them. */
+  /** Tools of ours that the agent gets in addition; `asks.tool` runs them. */
   ownTools?: readonly AgentToolName[] | undefined
   /** Which of the person's own settings apply: `user`, `project`, `local`. */
   settingSources: ('user' | 'project' | 'local')[]
-  /** No MCP servers from files: the project's are not trusted. */
+  /** Starts no MCP servers from files, because those of the project are not trusted. */
   strictMcp?: boolean | undefined
-  /** No hook from settings files may run, because one of them could change a call after it was judged. */
+  /** Runs no hooks from settings files, because a hook could change a call after it was judged. */
   hooksOff?: boolean | undefined
-  /** Whether the cost is told within a turn too, and not only when it ends. */
+  /** Whether the cost is also reported during a turn, and not only at its end. */
   followCost?: boolean | undefined
-  /** Keeps the vendor's raw messages, one JSON object a line. */
+  /** A file for the vendor's raw messages, one JSON object per line. */
   record?: string | undefined
-  /** `auto` uses a PID namespace where the system allows one. */
+  /** `auto` uses a PID namespace if the system allows one. */
   isolation: 'auto' | 'namespace' | 'marker'
-  /** What stands around an agent that is not held to every call; nothing when absent. */
+  /** The sandbox of an agent that does not ask before every call; none if absent. */
   sandbox?: SandboxSettings | undefined
-  /** Value of PCC_SESSION_MARK in everything the agent starts: the caller keeps it, to sweep after a crash. Made up when absent. */
+  /** The value of PCC_SESSION_MARK in everything that the agent starts. The caller stores it, to sweep after a crash. Generated if absent. */
   marker?: string | undefined
 }
 
-/** Whether an agent can go on with a conversation it kept: `damaged` is there, and no use. */
+/** Whether an agent can resume a stored conversation. `damaged`: it exists, but cannot be used. */
 export type ConversationState = 'intact' | 'missing' | 'damaged'
 
 /** One kind of agent. `warm` starts a process ahead of time for an `open` with the same environment, folder and options. */
 export interface Driver {
   readonly agent: string
-  /** `warm` does nothing: no process is started ahead of time. */
+  /** Set if `warm` does nothing, so no process is started ahead of time. */
   readonly cold?: true
-  /** Whether this can be the id of one of its conversations; without it every text can. */
+  /** Whether this can be the id of one of its conversations; if absent, every text can. */
   isVendorId?(id: string): boolean
-  /** What is left of a conversation in the agent's own files; without it nobody can say before trying. */
+  /** The state of a conversation in the agent's own files; if absent, only a try can tell. */
   conversationState?(vendorId: string, of: { cwd: string; env: Record<string, string> }): Promise<ConversationState>
   open(options: OpenSession): Promise<Session>
   warm(options: OpenSession): Promise<void>
-  /** Ends the process that waits for these options, if one does: they are not needed any more. */
+  /** Ends the warm process for these options, if there is one, because it is no longer needed. */
   cool(options: OpenSession): Promise<void>
-  /** Ends warm processes; open sessions are their openers' to close. */
+  /** Ends warm processes. Open sessions must be closed by their openers. */
   close(): Promise<void>
 }
 
 /**
- * Whether the same may work a moment later. What is not named here needs somebody: a login, money, another model, another
- * task. A limit is neither: it has a time of its own.
+ * Failures that may pass within moments. All others need a person: a login, money, another model, another task. A limit is
+ * neither, because it has its own reset time.
  */
 const TRANSIENT: ReadonlySet<FailureKind> = new Set(['overloaded', 'server', 'network', 'agent_crashed'])
 

@@ -3,8 +3,8 @@ import { MEASURES } from './budget.ts'
 import { TaskState, type TaskView } from './task.ts'
 
 /**
- * Text of people and of files on its way in. What moves the cursor of a terminal, or is no character at all, says nothing:
- * it is left out. Of white space only line breaks and tabs are kept.
+ * Cleans text from people and files. Terminal escape sequences and invalid characters are removed. Of control characters,
+ * only line breaks and tabs are kept.
  */
 export function cleanText(text: string): string {
   return text
@@ -14,7 +14,7 @@ export function cleanText(text: string): string {
     .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g, '')
 }
 
-/** The same on one line. */
+/** Cleans text and joins it into one line. */
 export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()
 }
@@ -38,12 +38,12 @@ const Label = z
     'one word of letters, digits, ".", "_", ":", "/" and "-", at most 50 of them',
   )
 
-/** The most that may be spent on a task. */
+/** The spending limits of a task. */
 const TaskBudget = z
   .strictObject(Object.fromEntries(MEASURES.map(measure => [measure, z.number().positive().optional()])))
   .refine(limits => Object.keys(limits).length > 0, 'it names no amount')
 
-/** A path or pattern below the project, as people write it: `src/api`, `./docs/*.md`. */
+/** A path or pattern inside the project, as people write it: `src/api`, `./docs/*.md`. */
 const DeclaredPath = Line(300)
   .transform(path => path.replace(/^(\.\/)+/, '').replace(/\/+$/, ''))
   .refine(
@@ -51,7 +51,7 @@ const DeclaredPath = Line(300)
     'a path from the project, as in src/api or docs/*.md',
   )
 
-/** What a person says of a task, new or not. */
+/** The fields of a task that a person can set. */
 const Fields = {
   title: Line(MAX_TITLE),
   description: z.string().max(1_000_000).transform(cleanText),
@@ -82,7 +82,7 @@ export const SubmitTask = z.strictObject({
 })
 export type SubmitTask = z.infer<typeof SubmitTask>
 
-/** POST /tasks/:ref. What is null is taken away. */
+/** POST /tasks/:ref. A null removes the value. */
 export const UpdateTask = z.strictObject({
   ...optional,
   feature: Fields.feature.nullish(),
@@ -92,7 +92,7 @@ export const UpdateTask = z.strictObject({
 })
 export type UpdateTask = z.infer<typeof UpdateTask>
 
-/** One task of a file. `id` and `after` are names within the file, or ids of tasks that are there already. */
+/** One task of a file. `id` and `after` are names within the file, or ids of existing tasks. */
 export const ImportedTask = z.strictObject({
   ...optional,
   title: Fields.title,
@@ -100,21 +100,21 @@ export const ImportedTask = z.strictObject({
   after: z.array(Ref).max(10_000).optional(),
   parent: Ref.optional(),
   state: z.enum(['open', 'done', 'failed', 'cancelled']).optional(),
-  /** Where it stands in the file, for messages. */
+  /** Its line in the file, for messages. */
   line: z.number().int().optional(),
 })
 export type ImportedTask = z.infer<typeof ImportedTask>
 
-/** More than that at once would keep all other writers waiting for seconds. */
+/** A larger import would keep all other writers waiting for seconds. */
 export const MAX_IMPORTED = 20_000
 
 /** POST /tasks/import */
 export const ImportTasks = z.strictObject({
   project: z.string().min(1),
   tasks: z.array(ImportedTask).max(MAX_IMPORTED),
-  /** Ids that are taken are replaced by new ones. */
+  /** Replaces ids that are in use with new ones. */
   copy: z.boolean().optional(),
-  /** Everything is checked, nothing is kept. */
+  /** Checks everything and stores nothing. */
   dry_run: z.boolean().optional(),
 })
 export type ImportTasks = z.infer<typeof ImportTasks>
@@ -141,7 +141,7 @@ export const TaskQuery = z.strictObject({
 })
 export type TaskQuery = z.infer<typeof TaskQuery>
 
-/** Another task as one that is looked at names it. */
+/** A reference to another task. */
 export interface TaskMention {
   id: string
   title: string
@@ -157,5 +157,5 @@ export interface TaskDetail {
   parts: TaskMention[]
 }
 
-/** States of `--state`, comma-separated; `open` is every one that is not over. */
+/** The words for `--state`; `open` means every state that is not over. */
 export const STATE_WORDS = ['open', ...TaskState.options] as const

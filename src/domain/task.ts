@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * The way of a task: `blocked → ready → running → (waiting) → verifying → merging → done`, or `failed`, `cancelled`.
- * `blocked` waits for other tasks, `ready` for somebody to take it, `waiting` for a time or a person in the middle of the work.
+ * The states of a task: `blocked → ready → running → (waiting) → verifying → merging → done`, or `failed`, `cancelled`.
+ * `blocked` waits for other tasks, `ready` for a session to take it, `waiting` for a time or a person in the middle of the work.
  */
 export const TaskState = z.enum([
   'blocked',
@@ -19,7 +19,7 @@ export type TaskState = z.infer<typeof TaskState>
 
 type Moves = Record<TaskState, readonly TaskState[]>
 
-/** Every move of the work itself. A claim that is given back becomes `ready` again; a failed task becomes so when it is retried. */
+/** The moves of normal work. A claim that is given back becomes `ready` again, and so does a failed task that is retried. */
 export const TASK_MOVES: Moves = {
   blocked: ['ready', 'cancelled'],
   ready: ['running', 'blocked', 'cancelled'],
@@ -32,7 +32,7 @@ export const TASK_MOVES: Moves = {
   cancelled: [],
 }
 
-/** What a person may say of a task whatever it is: that it is done, that it failed, that it is to be done anew. */
+/** The moves that a person may force in any state: done, failed, or to be done again. */
 export const FORCED_MOVES: Moves = {
   blocked: ['done', 'failed'],
   ready: ['done', 'failed'],
@@ -46,8 +46,8 @@ export const FORCED_MOVES: Moves = {
 }
 
 /**
- * A task with parts is never worked on itself: it is `blocked` while they are open, `failed` with one of them, `done` with the
- * last. One whose parts are all taken away is a task like any other again.
+ * A task with parts is never worked on itself: it is `blocked` while they are open, `failed` if one of them failed, and
+ * `done` with the last one. If all its parts are removed, it is an ordinary task again.
  */
 export const PARENT_MOVES: Moves = {
   blocked: ['ready', 'done', 'failed', 'cancelled'],
@@ -61,76 +61,76 @@ export const PARENT_MOVES: Moves = {
   cancelled: ['blocked', 'ready', 'done', 'failed'],
 }
 
-/** Whether the gates agreed that it is done. `unverified`: nobody has looked. Nothing where a person said so, or it is not done. */
+/** Whether the gates confirmed that a task is done. `unverified`: nothing was checked. Absent if a person marked it done, or if it is not done. */
 export const Verification = z.enum(['unverified', 'passed', 'failed'])
 export type Verification = z.infer<typeof Verification>
 
-/** Somebody holds it: its session takes no other one meanwhile. */
+/** States in which a session holds the task and takes no other one. */
 export const AT_WORK = ['running', 'verifying', 'merging'] as const satisfies readonly TaskState[]
 
-/** What is still to be done, however far it is. */
+/** States of tasks that are not over. */
 export const OPEN_STATES = ['blocked', 'ready', 'waiting', ...AT_WORK] as const satisfies readonly TaskState[]
 
-/** Tries after the first of a task of which nothing else was said. */
+/** The default number of tries after the first. */
 export const DEFAULT_RETRIES = 3
 
-/** A task as its row holds it. */
+/** The row of a task. */
 export interface Task {
   id: string
   session_id: string | null
   project: string
   title: string
-  /** The whole text: what the agent is given. */
+  /** The full text for the agent. */
   description: string
   state: TaskState
-  /** Why it is in that state, where there is something to say. */
+  /** Why it is in that state, if there is something to say. */
   reason: string | null
   /** Higher is sooner. */
   priority: number
-  /** How many of the tasks it comes after are not done; one more while the task that it is a part of is held up. */
+  /** How many of its dependencies are not done, plus one while its parent task is blocked. */
   open_blockers: number
-  /** Number of the try; who holds an older one may neither move nor finish it. */
+  /** The number of the attempt; the holder of an older attempt may neither move nor finish the task. */
   attempt: number
   max_retries: number
   created_at: number
   started_at: number | null
   ended_at: number | null
-  /** When a waiting task goes on by itself. */
+  /** When a waiting task resumes by itself. */
   wakes_at: number | null
-  /** The agent's last words about it. */
+  /** The agent's last message about it. */
   result: string | null
-  /** Order of submission: among equal priorities the lower is sooner. */
+  /** The order of submission; among equal priorities the lower position is sooner. */
   position: number
-  /** The task that it is a part of. */
+  /** The task of which it is a part. */
   parent_id: string | null
-  /** Its parts by how they stand; those that are in none of the last three were cancelled. */
+  /** The number of its parts, in all and by state; parts in none of the last three were cancelled. */
   children: number
   children_open: number
   children_failed: number
   children_done: number
-  /** Name of the feature that it belongs to. */
+  /** The name of its feature. */
   feature: string | null
   /** A word for the kind of work. */
   type: string
-  /** How often it was tried again after a failure. */
+  /** How often it was retried after a failure. */
   retries: number
-  /** What must hold when it is done, one a line. */
+  /** The acceptance criteria, one per line. */
   acceptance: string
   verification: Verification | null
-  /** Who holds it, and for which run: nobody else may finish it. */
+  /** Who holds it, and for which run; nobody else may finish it. */
   lease_owner: string | null
   run_id: string | null
-  /** JSON: the most that may be spent on it. */
+  /** JSON: its spending limits. */
   budget: string | null
-  /** The model that suits it. */
+  /** The preferred model. */
   model: string | null
-  /** Words, a space before and behind each. */
+  /** Words with a space before and after each. */
   labels: string
-  /** What it will touch, as far as somebody has said so: paths and patterns from the project, one a line. */
+  /** The paths and patterns that it will touch, if declared: relative to the project, one per line. */
   paths: string
 }
 
-/** What a run drains: a project, a feature of it, or one task with its parts. */
+/** What a run works through: a project, a feature of it, or one task with its parts. */
 export interface TaskScope {
   project: string
   feature?: string | undefined
@@ -146,7 +146,7 @@ export const TaskView = z.object({
   state: TaskState,
   reason: z.string().nullable(),
   priority: z.number(),
-  /** Ids of the tasks that it comes after. */
+  /** The ids of the tasks that it comes after. */
   after: z.array(z.string()),
   attempt: z.number(),
   created_at: z.number(),
@@ -160,14 +160,14 @@ export const TaskView = z.object({
   type: z.string(),
   labels: z.array(z.string()),
   acceptance: z.array(z.string()),
-  /** What it will touch, as far as somebody has said so. */
+  /** The paths that it will touch, if declared. */
   paths: z.array(z.string()),
   verification: Verification.nullable(),
   retries: z.number(),
   max_retries: z.number(),
-  /** Blockers that are not done; one more while the task that it is a part of is held up. */
+  /** How many of its dependencies are not done, plus one while its parent task is blocked. */
   open_blockers: z.number(),
-  /** Its parts: how many, how many of them are open, failed, done. */
+  /** The number of its parts: in all, open, failed and done. */
   children: z.number(),
   children_open: z.number(),
   children_failed: z.number(),
@@ -184,27 +184,27 @@ export const AddTask = z.strictObject({
   priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
   /** Ids, or unique beginnings of ids or titles, of tasks of the same session. */
   after: z.array(z.string().min(1)).max(100).optional(),
-  /** The caller's environment, cut down to the allow-list: needed where the agent has to be started again. */
+  /** The caller's environment, filtered by the allow-list; needed if the agent has to be started again. */
   env: z.record(z.string(), z.string()).optional(),
 })
 export type AddTask = z.infer<typeof AddTask>
 
-/** One of the tasks that a session begins with. */
+/** One of the tasks with which a session starts. */
 export const FirstTask = z.strictObject({
   text: AddTask.shape.task,
   priority: z.number().int().min(-1_000_000).max(1_000_000),
-  /** A name by which others of the list say that they come after it. */
+  /** A name by which other tasks of the list can depend on it. */
   id: z.string().min(1).max(200).optional(),
-  /** Names of tasks further up in the list. */
+  /** The names of earlier tasks in the list. */
   after: z.array(z.string().min(1).max(200)).max(1_000),
 })
 export type FirstTask = z.infer<typeof FirstTask>
 
-/** When a task that was added will run. */
+/** When an added task will run. */
 export const TaskWill = z.enum([
-  'now', // nothing stands before it: the session takes it up
-  'next', // when the task at work is over
-  'in_line', // others of the queue come first
+  'now', // nothing comes before it, and the session starts it
+  'next', // when the current task is over
+  'in_line', // other tasks of the queue come first
   'after', // when the tasks it comes after are done
   'on_reset', // when the vendor's limit resets
   'on_answer', // when the session's question is answered
@@ -212,19 +212,19 @@ export const TaskWill = z.enum([
 ])
 export type TaskWill = z.infer<typeof TaskWill>
 
-/** Answer of POST /sessions/:ref/tasks */
+/** The reply of POST /sessions/:ref/tasks */
 export const AddedTask = z.object({
   task: TaskView,
   will: TaskWill,
-  /** Tasks of the queue that run before it. */
+  /** How many tasks of the queue run before it. */
   ahead: z.number(),
   resumes_at: z.number().nullable(),
-  /** Why the session could not go on with it at once; it is queued all the same. */
+  /** Why the session could not start it at once; it is queued nevertheless. */
   problem: z.object({ code: z.string(), message: z.string(), next: z.string() }).optional(),
 })
 export type AddedTask = z.infer<typeof AddedTask>
 
-/** Tasks, each as JSON text, as JSON with a line for each: a person can search through it, and a program prints it as it came. */
+/** Joins tasks, each as JSON text, into one JSON document with one task per line, so that people can search it and programs can print it unchanged. */
 export function taskListText(tasks: readonly string[]): string {
   return `{"tasks":[${tasks.length === 0 ? '' : `\n${tasks.join(',\n')}\n`}]}`
 }

@@ -2,21 +2,21 @@ import { AppError } from '../base/errors.ts'
 import { agentEnvironment, COMMON_AGENT_ENV, STANDARD_AGENT_ENV } from './agent-env.ts'
 import type { AnyAgentKind } from './agent-manifest.ts'
 
-/** Whose model an agent calls, as its environment tells it: what travels to it, and by what its account is known. */
+/** The vendor whose model an agent calls: which variables its agents get, and how its account is recognised. */
 export interface Vendor {
-  /** Stands in the name of an account: two agents of one vendor share a login, and with it a limit. */
+  /** Part of the account's name: two agents of one vendor share a login, and with it a limit. */
   tag: string
-  /** Variables that travel to its agents. */
+  /** Variables that are passed on to its agents. */
   env: readonly string[]
-  /** Variables that hold another address than the vendor's own. */
+  /** Variables that override the vendor's address. */
   addresses: readonly string[]
   host: string
-  /** Variables that hold a credential, the one that counts first, and what it is. */
+  /** Variables that hold a credential, the one with precedence first, and what kind it is. */
   credentials: readonly (readonly [name: string, what: string])[]
-  /** Where a login is kept: under that variable, else there in the home directory; in which file of it. And how a person makes one. */
+  /** Where a login is stored: in the directory that the variable names, or else in the folder of the home directory; in which file; and the command that makes one. */
   login: {
     variable: string
-    /** Below the place that the variable names. */
+    /** A folder below the directory that the variable names. */
     below?: string
     folder: string
     file: string
@@ -40,7 +40,7 @@ const ANTHROPIC: Vendor = {
   },
 }
 
-/** Named one by one, as for Claude Code: others of its variables change what it asks about. */
+/** Named one by one, as for Claude Code, because other variables of it change what it asks about. */
 const GOOGLE: Vendor = {
   tag: 'gemini',
   env: [
@@ -80,7 +80,7 @@ const OPENAI: Vendor = {
   login: { variable: 'CODEX_HOME', folder: '.codex', file: 'auth.json', command: 'codex login' },
 }
 
-/** opencode calls whichever vendor it is set up for: its account is known by the first of these that is there. */
+/** opencode calls the vendor for which it is configured; its account is recognised by the first of these credentials. */
 const MANY: Vendor = {
   tag: 'opencode',
   env: [
@@ -129,28 +129,30 @@ const VENDOR_OF: Record<AnyAgentKind, Vendor> = {
   custom: UNKNOWN,
 }
 
-/** The vendor of a kind of agent; of a name that is none nothing is known. */
+/** The vendor of a kind of agent; an unknown one for any other name. */
 export function vendorOf(kind: string): Vendor {
   return Object.hasOwn(VENDOR_OF, kind) ? VENDOR_OF[kind as AnyAgentKind] : UNKNOWN
 }
 
-/** Whose allowance an agent uses. One that calls many vendors and has the key of a single one uses that one's, as its own agents do. */
+/** The vendor whose allowance an agent uses. An agent for many vendors that has the key of a single one uses that vendor's, as that vendor's own agents do. */
 export function vendorIn(kind: string, env: Record<string, string | undefined>): Vendor {
   const vendor = vendorOf(kind)
   if (vendor !== MANY) return vendor
-  const [name, ...more] = MANY.credentials.map(([each]) => each).filter(each => env[each])
+  const [name, ...more] = MANY.credentials.map(([variable]) => variable).filter(variable => env[variable])
   if (name === undefined || more.length > 0) return vendor
-  return [ANTHROPIC, GOOGLE, OPENAI].find(({ credentials }) => credentials.some(([each]) => each === name)) ?? vendor
+  return (
+    [ANTHROPIC, GOOGLE, OPENAI].find(({ credentials }) => credentials.some(([variable]) => variable === name)) ?? vendor
+  )
 }
 
-/** Whether the names of models in the settings (`models.*`) are this agent's, as they come. */
+/** Whether this agent understands the model names in the settings (`models.*`) as they are. */
 export function speaksClaude(kind: string): boolean {
   return vendorOf(kind) === ANTHROPIC
 }
 
 /**
- * What of an environment an agent gets. Claude's variables are taken out by their names, however the list spells them: one list stands
- * for all agents, and a key that is named there for Claude is nobody else's. opencode names some of them as its own.
+ * The part of an environment that an agent gets. Claude's variables are removed by name, however the list spells them: one list
+ * serves all agents, and a key that is listed for Claude must not reach another vendor. opencode lists some of them as its own.
  */
 export function environmentFor(
   kind: string,
@@ -165,12 +167,12 @@ export function environmentFor(
   return Object.fromEntries(Object.entries(all).filter(([name]) => name in own || !(name in claudes)))
 }
 
-/** A cloud's own variables are not among them: who names those plainly may mean any agent. */
+/** Claude's own variables. Those of a cloud are not among them, because a person who lists them may mean any agent. */
 const CLAUDE_ONLY = [...ANTHROPIC.env.filter(pattern => !pattern.includes(' if ')), 'CLAUDE_*']
 
 /**
- * Which variables travel to an agent, of those that `agents.env` names. An agent of another vendor is not given Claude's: what a
- * person has added to the list, and what every program needs to reach a network, it gets.
+ * The patterns of `agents.env` that apply to an agent. An agent of another vendor does not get Claude's variables, but it gets
+ * those that a person added to the list and those that every program needs to reach a network.
  */
 export function patternsFor(kind: string, configured: readonly string[]): string[] {
   const vendor = vendorOf(kind)
@@ -179,7 +181,7 @@ export function patternsFor(kind: string, configured: readonly string[]): string
   return [...configured.filter(pattern => !others.has(pattern)), ...vendor.env]
 }
 
-/** The same for a session whose agent is known elsewhere: what any of them could need. */
+/** The patterns for a session whose agent is chosen elsewhere: everything that any agent could need. */
 export function patternsOfAll(configured: readonly string[]): string[] {
   const others = [GOOGLE, OPENAI, MANY].flatMap(({ env }) => env)
   return [...new Set([...configured, ...others])]
@@ -187,12 +189,12 @@ export function patternsOfAll(configured: readonly string[]): string[] {
 
 type Env = Record<string, string | undefined>
 
-/** An account in words, without any secret: agent, host of the address, kind of credential. */
+/** A readable name of an account without any secret: agent, host of the address, kind of credential. */
 export function accountLabel(agent: string, env: Env): string {
-  return `${agent} · ${vendorHost(env, agent)} · ${credentialKind(env, agent)}`
+  return `${agent} · ${vendorHost(env, agent)} · ${describeCredential(env, agent)}`
 }
 
-/** Where the vendor is called. Only the host: an address may carry a password or a token in its other parts. */
+/** The host of the vendor. Only the host, because an address may contain a password or a token in its other parts. */
 export function vendorHost(env: Env, agent = 'claude'): string {
   const { addresses, host } = vendorOf(agent)
   if (env['CLAUDE_CODE_USE_BEDROCK']) return 'Bedrock'
@@ -202,17 +204,17 @@ export function vendorHost(env: Env, agent = 'claude'): string {
   return (URL.canParse(address) && new URL(address).host) || 'another address'
 }
 
-function credentialKind(env: Env, agent: string): string {
+function describeCredential(env: Env, agent: string): string {
   const { credentials, login } = vendorOf(agent)
   const kind = credentials.find(([name]) => env[name])?.[1]
   if (kind) return kind
   if (login.folder === '') return 'its own login'
-  const [home, place] = [env['HOME'], env[login.variable]]
-  if (!place) return `login in ~/${login.folder}`
-  return `login in ${home && place.startsWith(`${home}/`) ? `~${place.slice(home.length)}` : place}`
+  const [home, folder] = [env['HOME'], env[login.variable]]
+  if (!folder) return `login in ~/${login.folder}`
+  return `login in ${home && folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder}`
 }
 
-/** An agent that is not logged in, with how its own vendor's login is made. */
+/** The error for an agent that is not logged in, with its vendor's login command. */
 export function notLoggedIn({ kind, name }: { kind: string; name: string }): AppError<'agent_not_logged_in'> {
   const { credentials, login } = vendorOf(kind)
   const variables = credentials.map(([variable]) => variable).join(' or ')

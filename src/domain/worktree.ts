@@ -2,46 +2,46 @@ import * as z from 'zod'
 import type { TaskState } from './task.ts'
 
 /**
- * Where an attempt at a task works, when that is not the project itself: a worktree of its own. `project` stays what the person
- * manages: settings, trust, notes and tasks belong to it.
+ * The worktree of an attempt at a task that does not work in the project itself. `project` remains the directory that the
+ * person manages: settings, trust, notes and tasks belong to it.
  */
 export const Worktree = z.strictObject({
-  /** The agent's working directory. Within the worktree it is the same folder that the project is of its repository. */
+  /** The agent's working directory. It has the same path within the worktree as the project has within its repository. */
   directory: z.string().min(1),
-  /** Top of the worktree. */
+  /** The top directory of the worktree. */
   top: z.string().min(1),
   task: z.string().min(1),
-  /** The attempt for which it was made: an older one may not land from it. */
+  /** The attempt for which it was made; an older attempt may not land from it. */
   attempt: z.number().int().positive(),
   /** `pcc/<task-id>`. */
   branch: z.string().min(1),
-  /** The branch that its work is for, without `refs/heads/`. */
+  /** The branch into which its work is merged, without `refs/heads/`. */
   target: z.string().min(1),
-  /** The commit of the target from which it began. */
+  /** The commit of the target from which it started. */
   base: z.string().min(1),
 })
 export type Worktree = z.infer<typeof Worktree>
 
-/** `making`: named in a row, git may not have done it yet. `archived`: its work lies in a ref, the directory is gone. */
+/** `making`: the row exists, but git may not have made the worktree yet. `archived`: its work is in a ref, and the directory is gone. */
 export type WorktreeState = 'making' | 'live' | 'archived' | 'removed'
 
-/** A worktree as its row holds it: one for each attempt that had one. */
+/** The row of a worktree; there is one for each attempt that had a worktree. */
 export interface WorktreeRow extends Worktree {
   project: string
   /** The git directory that all worktrees of the repository share. */
   repository: string
   state: WorktreeState
-  /** Why it is still there, or where its work went, for the person. */
+  /** Why it still exists, or where its work went, for the person. */
   reason: string | null
-  /** `refs/pcc/archive/<task>/<n>`, where its work was kept before the directory went. */
+  /** `refs/pcc/archive/<task>/<n>`, if its work was archived before the directory was removed. */
   archive: string | null
-  /** What became of the set-up command and of the dependency directories, for the person. */
+  /** The result of the set-up command and of copying the dependency directories, for the person. */
   setup: string | null
   created_at: number
   ended_at: number | null
 }
 
-/** Whether what was called done there is the very commit that the attempt began with. */
+/** Whether the finished work is the same commit with which the attempt started. */
 export function hasChangedNothing(
   place: Pick<Worktree, 'base'> | undefined,
   { head }: { head: string | null },
@@ -62,17 +62,17 @@ export function workDirectory({
 
 /** A worktree as people see it. */
 export interface WorktreeView extends WorktreeRow {
-  /** Null where nobody knows the task any more. */
+  /** Null if the task no longer exists. */
   task_state: TaskState | null
   title: string | null
-  /** Whether its directory is there. */
+  /** Whether its directory exists. */
   exists: boolean
 }
 
-/** What would become of it if it were removed now, and why. */
+/** What would happen if the worktree were removed now, and why. */
 export interface WorktreeForecast {
   kind: 'removed' | 'archived' | 'kept'
   why: string | null
-  /** The project has changes that are not committed, and so are not in it. */
+  /** Whether the project has uncommitted changes, which are not in the worktree. */
   project_is_dirty: boolean
 }

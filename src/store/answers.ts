@@ -5,7 +5,7 @@ import type { AnswerFilter, AnswerStore, NewAnswer } from './store.ts'
 import type { AnswersTable, Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
-/** Opens the table. */
+/** Opens the table of remembered answers. */
 export function openAnswerStore(read: Kysely<Tables>, writer: Writer): AnswerStore {
   return {
     put: (answer, tx) => (tx ? put(tx.db, answer) : writer.transaction(own => put(own.db, answer))),
@@ -19,7 +19,7 @@ export function openAnswerStore(read: Kysely<Tables>, writer: Writer): AnswerSto
   }
 }
 
-/** The answer to a request in a project, for who only reads: also of a file that an older program made. */
+/** Finds the answer to a request in a project. Needs only read access, also to a file of an older program. */
 export function findAnswer(read: Kysely<Tables>): AnswerStore['find'] {
   return async (project, fingerprint) => {
     const row = await read
@@ -28,12 +28,12 @@ export function findAnswer(read: Kysely<Tables>): AnswerStore['find'] {
       .where('project', '=', project)
       .where('fingerprint', '=', fingerprint)
       .executeTakeFirst()
-    return row && parsed(row)
+    return row && parseAnswer(row)
   }
 }
 
 async function put(db: Kysely<Tables>, { answer, lasting, ...plain }: NewAnswer): Promise<void> {
-  const id = await freeId(db)
+  const id = await findFreeId(db)
   const row = { ...plain, id, answer: answer === null ? null : JSON.stringify(answer), lasting: lasting ? 1 : 0 }
   await db
     .insertInto('answers')
@@ -42,8 +42,8 @@ async function put(db: Kysely<Tables>, { answer, lasting, ...plain }: NewAnswer)
     .execute()
 }
 
-/** Six digits are given twice now and then. */
-async function freeId(db: Kysely<Tables>): Promise<string> {
+/** Six hex digits collide now and then. */
+async function findFreeId(db: Kysely<Tables>): Promise<string> {
   for (;;) {
     const id = shortId('a')
     const taken = await db.selectFrom('answers').select('id').where('id', '=', id).executeTakeFirst()
@@ -56,17 +56,17 @@ async function list(db: Kysely<Tables>, { kind, project, limit }: AnswerFilter =
   if (kind !== undefined) select = select.where('kind', '=', kind)
   if (project !== undefined) select = select.where('project', 'in', [project, ''])
   if (limit !== undefined) select = select.limit(limit)
-  return (await select.orderBy('answered_at', 'desc').orderBy('id').execute()).map(parsed)
+  return (await select.orderBy('answered_at', 'desc').orderBy('id').execute()).map(parseAnswer)
 }
 
-/** What was damaged outside of the program answers nothing, but stays in the list so that it can be forgotten. */
-function parsed({ verdict, answer, lasting, kind, ...row }: AnswersTable): RememberedAnswer {
+/** A damaged row answers nothing, but stays in the list so that it can be removed. */
+function parseAnswer({ verdict, answer, lasting, kind, ...row }: AnswersTable): RememberedAnswer {
   const plain = { ...row, lasting: lasting === 1 }
-  if (kind === 'question') return { ...plain, kind, verdict: null, answer: said(answer) }
+  if (kind === 'question') return { ...plain, kind, verdict: null, answer: parseText(answer) }
   return { ...plain, kind: 'permission', verdict: verdict === 'allow' ? 'allow' : 'deny', answer: null }
 }
 
-function said(json: string | null): string | string[] {
+function parseText(json: string | null): string | string[] {
   try {
     const value: unknown = JSON.parse(json ?? '')
     if (typeof value === 'string') return value

@@ -3,83 +3,83 @@ import type { NewEvent, StoredEvent } from '../domain/event.ts'
 import type { EventRow, Tables } from './tables.ts'
 
 /**
- * One database behind the store. Everything in which databases differ is named here; the queries above it are written
- * once, in Kysely, and ask for a difference by its name, never for a database by its own. What it throws is already
- * explained: `store_unusable` and its kin where a person can do something about it, the database's own error for a mistake of ours.
+ * One database behind the store. Everything in which databases differ is declared here. The queries above it are written
+ * once, in Kysely, and use these differences; they never ask which database it is. Errors are already translated:
+ * `store_unusable` and similar codes if a person can do something about it, the database's own error for a mistake of ours.
  */
 export interface Database {
   readonly differences: DialectDifferences
   /** Reads committed rows only and never waits for a writer. */
   readonly read: Kysely<Tables>
-  /** Runs `work` in a transaction that is alone in writing; a throw rolls it back. */
+  /** Runs `work` in a transaction that is the only writer; a throw rolls it back. */
   transaction<T>(work: (tx: Kysely<Tables>) => Promise<T>): Promise<T>
-  /** The hot path: stores the rows, all or none, in a transaction of their own. */
+  /** The hot path: stores all rows or none, in a transaction of their own. */
   appendAlone(rows: NewEventRow[]): number | Promise<number>
-  /** The same inside the open `transaction`, again all or none, should the caller go on after a failure. */
+  /** Stores all rows or none inside the open `transaction`, in case the caller continues after a failure. */
   appendWithin(tx: Kysely<Tables>, rows: NewEventRow[]): number | Promise<number>
   /** Runs a statement by its text inside the open `transaction`; the text is compiled once. */
   runWithin(tx: Kysely<Tables>, text: string, parameters: readonly unknown[]): unknown[] | Promise<unknown[]>
-  /** The same for a statement that gives no rows: how many it changed. */
+  /** Runs a statement that returns no rows, and returns how many it changed. */
   changeWithin(tx: Kysely<Tables>, text: string, parameters: readonly unknown[]): number | Promise<number>
-  /** Number of the newest migration the data went through; 0 for a new database. */
+  /** The number of the newest migration of the data; 0 for a new database. */
   readSchema(tx: Kysely<Tables>): Promise<number>
   writeSchema(tx: Kysely<Tables>, schema: number): Promise<void>
   /** Whether a read failed because a part of the data is damaged, so that another part may still be readable. */
   isDamage(thrown: unknown): boolean
-  /** Bytes that hold something: what was deleted and can be filled again is not counted. */
+  /** The bytes in use. Free space that can be filled again is not counted. */
   usedBytes(): number | Promise<number>
-  /** Gives a part of what is no longer used back to the disk, where the database can. */
+  /** Returns a part of the unused space to the disk, if the database can. */
   giveBack(): void | Promise<void>
   close(): Promise<void>
 }
 
-/** Both appends return the id of the first row; the others follow by one. Ids rise in the order of commits, without a gap. */
+/** Both appends return the id of the first row, and the others follow one by one. Ids rise in the order of commits, without a gap. */
 export type NewEventRow = Omit<EventRow, 'id'>
 
 export interface DialectDifferences {
   readonly columns: {
-    /** A whole number that holds milliseconds since the epoch. */
+    /** An integer type large enough for milliseconds since the epoch. */
     readonly integer: ColumnDataType
     readonly real: ColumnDataType
   }
   readonly json: JsonDifferences
-  /** Statements that make the database itself refuse to change rows of a table, or to delete one whose subject is not in `pruned`. */
+  /** Statements that make the database refuse to change rows of a table, and to delete rows whose subject is not in `pruned`. */
   appendOnly(table: string, pruned: string): string[]
-  /** Statements that make the rows of a table be found by their words; the database keeps the index itself. */
+  /** Statements that create a full-text index, which the database keeps up to date. */
   wordIndex(index: WordIndex): string[]
-  /** The rows that words lead to, as a table of their keys and a `rank`, the lowest the best. */
+  /** The rows that match the words, as a table of their keys and a `rank`; the lowest rank is the best match. */
   foundByWords(index: WordIndex, words: readonly string[], need: 'all' | 'any'): RawBuilder<unknown>
 }
 
-/** Which rows are found by which words. */
+/** A full-text index: which columns of which rows are searched. */
 export interface WordIndex {
   name: string
   table: string
   keys: readonly string[]
   columns: readonly string[]
-  /** Only rows in which this column is filled, which happens once. */
+  /** Only rows in which this column is set are indexed; it is set once. */
   once: string
 }
 
-/** Expressions that make JSON text of columns. */
+/** SQL expressions that turn columns into JSON text. */
 export interface JsonDifferences {
   object(fields: Record<string, string>): string
-  /** A list of one column of some rows, `from` being a table and a condition. */
+  /** A JSON list of one column of some rows; `from` is a table with a condition. */
   list(column: string, from: string): string
-  /** Of a text with words, a space before and behind each. */
+  /** A JSON list from a text of words with a space before and after each. */
   words(column: string): string
-  /** Of a text with lines that hold no control characters. */
+  /** A JSON list from the lines of a text without other control characters. */
   lines(column: string): string
-  /** Of a text that is JSON already, or null. */
+  /** The value of a text that is already JSON, or null. */
   parsed(column: string): string
 }
 
 /** An open transaction. */
 export interface Tx {
   readonly db: Kysely<Tables>
-  /** Runs a statement by its text, which is compiled once: for what happens thousands of times a second. */
+  /** Runs a statement by its text, which is compiled once: for statements that run thousands of times a second. */
   run<Row>(text: string, parameters: readonly unknown[]): Row[] | Promise<Row[]>
-  /** The same for a statement that gives no rows: how many it changed. */
+  /** Runs a statement that returns no rows, and returns how many it changed. */
   change(text: string, parameters: readonly unknown[]): number | Promise<number>
   append(events: NewEvent[]): Promise<StoredEvent[]>
 }

@@ -3,30 +3,30 @@ import { type Escalation, EscalationContext } from '../domain/escalation.ts'
 import type { EscalationFilter, EscalationRow, EscalationStore, StoredAnswer } from './store.ts'
 import type { EscalationSession, EscalationsTable, Tables } from './tables.ts'
 
-/** Opens the table. Everything that writes is part of a transaction: a row belongs to the event that tells of it. */
+/** Opens the table. Every write is part of a transaction, because a row and its event belong together. */
 export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
   return {
     insert: (row, tx) => insert(tx.db, row),
     latest: async (session, fingerprint, tx) => {
-      const same = tx.db.selectFrom('escalations').selectAll().where('session_id', '=', session)
-      return first(await same.where('fingerprint', '=', fingerprint).orderBy('number', 'desc').limit(1).execute())
+      const own = tx.db.selectFrom('escalations').selectAll().where('session_id', '=', session)
+      return parseFirst(await own.where('fingerprint', '=', fingerprint).orderBy('number', 'desc').limit(1).execute())
     },
     shared: async (dedupKey, tx) => {
       const open = tx.db.selectFrom('escalations').selectAll().where('state', '=', 'open')
-      return first(await open.where('dedup_key', '=', dedupKey).execute())
+      return parseFirst(await open.where('dedup_key', '=', dedupKey).execute())
     },
     join: (number, session, tx) => joinEscalation(tx.db, number, session),
     leave: async (number, session, tx) => {
-      const here = tx.db.deleteFrom('escalation_sessions').where('number', '=', number)
-      await here.where('session_id', '=', session).execute()
+      const waiting = tx.db.deleteFrom('escalation_sessions').where('number', '=', number)
+      await waiting.where('session_id', '=', session).execute()
     },
-    sessionsOf: (numbers, tx) => sessionsOf(tx?.db ?? read, numbers),
-    repeat: async (number, again, tx) => {
+    sessionsOf: (numbers, tx) => listSessions(tx?.db ?? read, numbers),
+    repeat: async (number, patch, tx) => {
       await tx.db
         .updateTable('escalations')
         .set(row => ({
-          ...again,
-          ...(again.state !== 'answered' && UNANSWERED),
+          ...patch,
+          ...(patch.state !== 'answered' && UNANSWERED),
           count: row('count', '+', 1),
         }))
         .where('number', '=', number)
@@ -43,7 +43,7 @@ export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
     reopen: async (number, tx) => {
       await tx.db
         .updateTable('escalations')
-        // Another session may have asked the same meanwhile: that is a row of its own by now.
+        // Another session may have asked the same meanwhile, and that question has its own row by now.
         .set({ state: 'open', dedup_key: null, deadline: null, ...UNANSWERED })
         .where('number', '=', number)
         .where('state', 'in', ['answered', 'denied'])
@@ -53,9 +53,9 @@ export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
     withdraw: (session, why, tx) => withdrawSession(tx.db, session, why),
     get: async (number, tx) => {
       const select = (tx?.db ?? read).selectFrom('escalations').selectAll()
-      return first(await select.where('number', '=', number).execute())
+      return parseFirst(await select.where('number', '=', number).execute())
     },
-    due: now => due(read, now),
+    due: now => listDue(read, now),
     dropDeadline: async (number, tx) => {
       await tx.db.updateTable('escalations').set({ deadline: null }).where('number', '=', number).execute()
     },
@@ -74,16 +74,16 @@ async function insert(db: Kysely<Tables>, row: EscalationRow): Promise<number> {
   return number
 }
 
-/** Compare and swap: of two who answer at once one finds the row answered. */
+/** Compare-and-swap: of two people who answer at once, one finds the row already answered. */
 async function answerOnce(
   db: Kysely<Tables>,
   number: number,
   { verdict, answer, by, reason, at, from, to = 'answered' }: StoredAnswer,
 ): Promise<boolean> {
-  const said = { verdict: verdict ?? null, answer: answer ? JSON.stringify(answer) : null }
+  const columns = { verdict: verdict ?? null, answer: answer ? JSON.stringify(answer) : null }
   const { numUpdatedRows } = await db
     .updateTable('escalations')
-    .set({ state: to, ...said, answered_by: by, answered_at: at, answer_reason: reason ?? null })
+    .set({ state: to, ...columns, answered_by: by, answered_at: at, answer_reason: reason ?? null })
     .$if(to === 'denied', query => query.set({ deadline: null }))
     .where('number', '=', number)
     .where('state', '=', from)
@@ -102,20 +102,20 @@ async function list(db: Kysely<Tables>, { session, states }: EscalationFilter = 
   return (await select.orderBy('priority', 'desc').orderBy('number').execute()).map(parseEscalation)
 }
 
-async function due(db: Kysely<Tables>, now: number): ReturnType<EscalationStore['due']> {
+async function listDue(db: Kysely<Tables>, now: number): ReturnType<EscalationStore['due']> {
   const open = db.selectFrom('escalations').where('state', '=', 'open')
-  const late = await open.selectAll().where('deadline', '<=', now).orderBy('deadline').execute()
+  const overdue = await open.selectAll().where('deadline', '<=', now).orderBy('deadline').execute()
   const later = open.select(({ fn }) => fn.min('deadline').as('next')).where('deadline', '>', now)
-  return { rows: late.map(parseEscalation), next: (await later.executeTakeFirst())?.next ?? undefined }
+  return { rows: overdue.map(parseEscalation), next: (await later.executeTakeFirst())?.next ?? undefined }
 }
 
-function first(rows: Parameters<typeof parseEscalation>[0][]): Escalation | undefined {
+function parseFirst(rows: Parameters<typeof parseEscalation>[0][]): Escalation | undefined {
   return rows[0] && parseEscalation(rows[0])
 }
 
 const UNANSWERED = { verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null }
 
-/** Lets a session wait for the answer; one that waits already does so with its newest call. */
+/** Lets a session wait for the answer. If it already waits, its newest call gets the answer. */
 async function joinEscalation(db: Kysely<Tables>, number: number, session: EscalationSession): Promise<void> {
   const { session_id, call_id } = session
   await db
@@ -125,21 +125,21 @@ async function joinEscalation(db: Kysely<Tables>, number: number, session: Escal
     .execute()
 }
 
-/** Those that wait, or waited, for these answers. */
-async function sessionsOf(db: Kysely<Tables>, numbers: readonly number[]): Promise<Tables['escalation_sessions'][]> {
-  const found: Tables['escalation_sessions'][] = []
+/** The sessions that wait, or waited, for these answers. */
+async function listSessions(db: Kysely<Tables>, numbers: readonly number[]): Promise<Tables['escalation_sessions'][]> {
+  const sessions: Tables['escalation_sessions'][] = []
   for (let at = 0; at < numbers.length; at += AT_ONCE) {
-    const those = db.selectFrom('escalation_sessions').selectAll()
-    const some = those.where('number', 'in', numbers.slice(at, at + AT_ONCE))
-    found.push(...(await some.orderBy('number').orderBy('session_id').execute()))
+    const all = db.selectFrom('escalation_sessions').selectAll()
+    const batch = all.where('number', 'in', numbers.slice(at, at + AT_ONCE))
+    sessions.push(...(await batch.orderBy('number').orderBy('session_id').execute()))
   }
-  return found
+  return sessions
 }
 
-/** A statement has room for some ten thousands of values. */
+/** A statement may have some ten thousand values. */
 const AT_ONCE = 5_000
 
-/** Nobody needs an answer for this session any more. A decision that others wait for stays open, as one of theirs. */
+/** Withdraws the open decisions of a session. A decision that other sessions wait for stays open and is assigned to one of them. */
 async function withdrawSession(
   db: Kysely<Tables>,
   session: string,
@@ -153,19 +153,19 @@ async function withdrawSession(
     .where('state', '=', 'open')
     .execute()
   for (const { number, session_id } of open) {
-    const [other] = (await sessionsOf(db, [number])).filter(each => each.session_id !== session)
+    const [other] = (await listSessions(db, [number])).filter(row => row.session_id !== session)
     const row = db.updateTable('escalations').where('number', '=', number)
     if (!other) {
       await row.set({ state: 'withdrawn', answered_at: at, answer_reason: reason }).execute()
       continue
     }
-    const gone = db.deleteFrom('escalation_sessions').where('number', '=', number)
-    await gone.where('session_id', '=', session).execute()
+    const waiting = db.deleteFrom('escalation_sessions').where('number', '=', number)
+    await waiting.where('session_id', '=', session).execute()
     if (session_id === session) await row.set({ session_id: other.session_id, call_id: other.call_id }).execute()
   }
 }
 
-/** A row as the table holds it. */
+/** The columns of a row. */
 function escalationColumns(row: EscalationRow): Omit<EscalationsTable, 'number'> {
   const { input, reasons, context, answer, ...plain } = row
   return {
@@ -177,18 +177,18 @@ function escalationColumns(row: EscalationRow): Omit<EscalationsTable, 'number'>
   }
 }
 
-/** Damaged JSON becomes nothing: the row must stay listable. */
+/** Damaged JSON becomes an empty value, so that the row stays listable. */
 function parseEscalation(row: EscalationsTable): Escalation {
   return {
     ...row,
-    input: json<Escalation['input']>(row.input) ?? {},
-    reasons: json<Escalation['reasons']>(row.reasons) ?? [],
-    context: EscalationContext.safeParse(json(row.context)).data ?? {},
-    answer: row.answer === null ? null : (json<Escalation['answer']>(row.answer) ?? null),
+    input: parseJson<Escalation['input']>(row.input) ?? {},
+    reasons: parseJson<Escalation['reasons']>(row.reasons) ?? [],
+    context: EscalationContext.safeParse(parseJson(row.context)).data ?? {},
+    answer: row.answer === null ? null : (parseJson<Escalation['answer']>(row.answer) ?? null),
   }
 }
 
-function json<T>(text: string): T | undefined {
+function parseJson<T>(text: string): T | undefined {
   try {
     return JSON.parse(text) as T
   } catch {

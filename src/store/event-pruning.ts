@@ -4,13 +4,13 @@ import type { EventPruning } from './store.ts'
 import type { Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
-/** What a session that is over keeps for good: that it was there, and how it ended. */
+/** Events that a session keeps forever: that it existed, and how it ended. */
 const KEPT_KINDS = ['session.started', 'session.ended']
 
-/** Rows deleted in one transaction: others who write wait for a few milliseconds at most. */
+/** Rows deleted in one transaction, so that other writers wait a few milliseconds at most. */
 const BATCH = 500
 
-/** How old events are removed again. Who may lose theirs is for the caller to say. */
+/** Opens the pruning of old events. The caller decides which subjects may lose theirs. */
 export function openEventPruning(database: Database, writer: Writer): EventPruning {
   return {
     usedBytes: async () => database.usedBytes(),
@@ -22,7 +22,7 @@ export function openEventPruning(database: Database, writer: Writer): EventPruni
     prune: async (subject, before, signal) => {
       let removed = 0
       while (!signal.aborted) {
-        const batch = await writer.transaction(({ db }) => pruneSome(db, subject, before))
+        const batch = await writer.transaction(({ db }) => pruneBatch(db, subject, before))
         removed += batch
         if (batch < BATCH) break
       }
@@ -32,8 +32,8 @@ export function openEventPruning(database: Database, writer: Writer): EventPruni
   }
 }
 
-/** Never what a reader with a cursor has not seen yet, and never the newest: its number would be given again. */
-async function pruneSome(db: Kysely<Tables>, subject: string, before: number): Promise<number> {
+/** Keeps events that a reader with a cursor has not seen yet, and the newest event, because its id would be reused. */
+async function pruneBatch(db: Kysely<Tables>, subject: string, before: number): Promise<number> {
   const { seen } = await db
     .selectFrom('cursors')
     .select(({ fn }) => fn.min('event_id').as('seen'))

@@ -4,7 +4,7 @@ import type { Database, NewEventRow } from './database.ts'
 import type { EventQuery, FollowOptions } from './store.ts'
 import type { EventRow, Tables } from './tables.ts'
 
-/** Rows fetched at once: few enough that a slow reader holds little memory. */
+/** Rows per read: few enough that a slow reader holds little memory. */
 const PAGE = 500
 
 export interface FollowDeps {
@@ -14,11 +14,11 @@ export interface FollowDeps {
 }
 
 /**
- * Every event after an id, then each new one as it is committed.
+ * Yields every event after an id, then each new one as it is committed.
  *
- * Ids rise in the order of commits, so "everything above the last one seen" has neither gaps nor repetitions. The ring is
- * noted before the read: an append between the read and the wait makes the wait return at once, and a page that is not full
- * was the last one until then.
+ * Ids rise in the order of commits, so "everything above the last id seen" has neither gaps nor repetitions. The ring count
+ * is taken before the read, so an append between the read and the wait makes the wait return at once. A page that is not
+ * full is the last one.
  */
 export async function* followEvents(
   { database, wake, pages }: FollowDeps,
@@ -26,8 +26,8 @@ export async function* followEvents(
   options: FollowOptions = {},
 ): AsyncGenerator<StoredEvent, void, undefined> {
   let last = after
-  const over = () => wake.closed || options.signal?.aborted === true
-  while (!over()) {
+  const isOver = () => wake.closed || options.signal?.aborted === true
+  while (!isOver()) {
     const rings = wake.count
     const read = (from: number) => readPage(database, from, options.subject)
     const { rows, isLast } = await (options.subject === undefined ? pages.at(rings, last, read) : read(last)).catch(
@@ -37,7 +37,7 @@ export async function* followEvents(
       },
     )
     for (const row of rows) {
-      if (over()) return
+      if (isOver()) return
       last = row.id
       const event = parseEvent(row)
       if (event) yield event
@@ -46,16 +46,16 @@ export async function* followEvents(
   }
 }
 
-/** The newest page, for all who stand at the same place: every one of them is woken by the same append. */
+/** Shares the newest page among followers at the same position, which are all woken by the same append. */
 export class EventPageCache {
   #newest: { rings: number; after: number; page: Promise<Page> } | undefined
 
-  /** What follows an id, as of a ring: read once, unless somebody stands elsewhere. */
+  /** The page after an id at a given ring count. It is read once for all followers at the same position. */
   at(rings: number, after: number, read: (after: number) => Promise<Page>): Promise<Page> {
     if (this.#newest?.rings === rings && this.#newest.after === after) return this.#newest.page
     const newest = { rings, after, page: read(after) }
     this.#newest = newest
-    // A failure is each one's own to meet, and a long page is nothing to keep.
+    // A failure is not shared, and a long page is not worth keeping.
     const forget = () => {
       if (this.#newest === newest) this.#newest = undefined
     }
@@ -68,7 +68,7 @@ const KEPT_ROWS = 20
 
 interface Page {
   rows: EventRow[]
-  /** Nothing came after it when it was read. */
+  /** Whether nothing came after this page when it was read. */
   isLast: boolean
 }
 
@@ -93,7 +93,7 @@ async function readPage(database: Database, after: number, subject: string | und
         throw again
       }
     })
-    // Only as far as the next damaged part.
+    // The read goes only as far as the next damaged part.
     return { rows, isLast: rows.length === 0 }
   }
 }
@@ -104,8 +104,8 @@ interface WaitOptions {
 }
 
 /**
- * Tells waiting followers that there may be new events: at once for appends of this process, and by one slow look for
- * all followers together for those of other processes. While nobody waits, no timer runs.
+ * Wakes waiting followers when there may be new events: at once for appends of this process, and by one slow poll for all
+ * followers together for those of other processes. While nobody waits, no timer runs.
  */
 export class EventSignal {
   readonly #newestId: () => Promise<number>
@@ -114,7 +114,7 @@ export class EventSignal {
   #timer: NodeJS.Timeout | undefined
   #count = 0
   #newest = 0
-  #looking = 0
+  #pollers = 0
   #closed = false
 
   constructor(newestId: () => Promise<number>, pollMs: number) {
@@ -122,7 +122,7 @@ export class EventSignal {
     this.#pollMs = pollMs
   }
 
-  /** Rises with every ring: a follower notes it before it reads, and a ring since then ends its wait at once. */
+  /** Rises with every ring. A follower takes it before it reads, and a ring since then ends its wait at once. */
   get count(): number {
     return this.#count
   }
@@ -136,7 +136,7 @@ export class EventSignal {
     for (const wake of this.#waiting) wake()
   }
 
-  /** Waits for a ring after `count`, for the signal or for the end; `alone` looks for nothing that others wrote. */
+  /** Waits for a ring after `count`, for the signal or for the end. `alone` does not poll for events of other processes. */
   async wait(count: number, { signal, alone }: WaitOptions = {}): Promise<void> {
     if (this.#count !== count || this.#closed || signal?.aborted) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -144,13 +144,13 @@ export class EventSignal {
     this.#waiting.add(wake)
     signal?.addEventListener('abort', wake)
     if (!alone) {
-      this.#looking++
-      this.#timer ??= setInterval(() => this.#look(), this.#pollMs)
+      this.#pollers++
+      this.#timer ??= setInterval(() => this.#poll(), this.#pollMs)
     }
     await promise
     signal?.removeEventListener('abort', wake)
     this.#waiting.delete(wake)
-    if (!alone && --this.#looking === 0) this.#stop()
+    if (!alone && --this.#pollers === 0) this.#stop()
   }
 
   close(): void {
@@ -163,15 +163,15 @@ export class EventSignal {
     this.#timer = undefined
   }
 
-  async #look(): Promise<void> {
-    // An error is told by the read of each follower, which a ring brings about.
+  async #poll(): Promise<void> {
+    // On an error the followers are woken, and each one meets the error when it reads.
     const newest = await this.#newestId().catch(() => -1)
     if (newest !== this.#newest) this.ring()
     this.#newest = newest
   }
 }
 
-/** Stored events that fit, in order; rows that cannot be read are left out. */
+/** The stored events that match, in order. Rows that cannot be parsed are left out. */
 export async function queryEvents(db: Kysely<Tables>, query: EventQuery): Promise<StoredEvent[]> {
   const { subject, after, before, kinds, limit, tail, from, until } = query
   if (kinds?.length === 0) return []
@@ -192,7 +192,7 @@ export async function queryEvents(db: Kysely<Tables>, query: EventQuery): Promis
     .filter(event => event !== undefined)
 }
 
-/** 0 where there is none. */
+/** The id of the newest event; 0 if there is none. */
 export async function newestEventId(db: Kysely<Tables>): Promise<number> {
   const row = await db
     .selectFrom('events')
@@ -213,15 +213,15 @@ export function toEventRow(event: NewEvent, now: number): NewEventRow {
   }
 }
 
-/** The stored event that an append gives back. */
+/** The stored event that an append returns. */
 export function toStoredEvent(event: NewEvent, time: number, id: number): StoredEvent {
   return { ...event, id, time, schema_version: EVENT_SCHEMA_VERSION } as StoredEvent
 }
 
 /**
- * Reads a row back; nothing where the row cannot be read, so that one damaged row does not end a reader.
+ * Parses a row. Returns undefined if that fails, so that one damaged row does not stop a reader.
  *
- * Bodies are our own, so they are not checked again; a kind that a newer minor version wrote passes through.
+ * Bodies are our own, so they are not validated again; a kind that a newer minor version wrote passes through.
  */
 function parseEvent(row: EventRow): StoredEvent | undefined {
   try {
@@ -233,31 +233,31 @@ function parseEvent(row: EventRow): StoredEvent | undefined {
   }
 }
 
-/** Ids are below this; doubling the step reaches it in 53 tries. */
+/** Ids are below this; doubling the step reaches it in 53 steps. */
 const HIGHEST_ID = Number.MAX_SAFE_INTEGER
 
-/** Reads the first row above an id, or says that the place where it lies is damaged. */
+/** Reads the first row above an id, or reports that this part of the table is damaged. */
 type ReadOne = (after: number) => Promise<EventRow[] | 'damaged'>
 
 /**
- * The first readable row above `after` in a table of which a part is damaged; none where there is nothing readable.
+ * The first readable row above `after` in a partly damaged table; none if nothing more is readable.
  *
- * A damaged page hides a stretch of neighbouring ids. The step over it is doubled until a read succeeds, then halved back
- * to the first id from which one does, so that no readable row is skipped.
+ * A damaged page hides a range of neighbouring ids. The step over it is doubled until a read succeeds, then halved back
+ * to the first id from which a read succeeds, so that no readable row is skipped.
  */
 async function readPastDamage(after: number, readOne: ReadOne): Promise<EventRow[]> {
   const here = await readOne(after)
   if (here !== 'damaged') return here
   let damaged = after
   for (let step = 1; after + step < HIGHEST_ID; step *= 2) {
-    const found = await readOne(after + step)
-    if (found !== 'damaged') return firstBehind(damaged, after + step, found, readOne)
+    const rows = await readOne(after + step)
+    if (rows !== 'damaged') return findFirstReadable(damaged, after + step, rows, readOne)
     damaged = after + step
   }
   return []
 }
 
-async function firstBehind(
+async function findFirstReadable(
   damaged: number,
   readable: number,
   found: EventRow[],
@@ -267,6 +267,6 @@ async function firstBehind(
   const middle = damaged + Math.floor((readable - damaged) / 2)
   const rows = await readOne(middle)
   return rows === 'damaged'
-    ? firstBehind(middle, readable, found, readOne)
-    : firstBehind(damaged, middle, rows, readOne)
+    ? findFirstReadable(middle, readable, found, readOne)
+    : findFirstReadable(damaged, middle, rows, readOne)
 }

@@ -19,8 +19,8 @@ export function openFeatureStore(read: Kysely<Tables>, writer: Writer): FeatureS
       return row && parseFeature(row)
     },
     named: async (project, name, tx) => {
-      const all = (tx?.db ?? read).selectFrom('features').selectAll()
-      const row = await all.where('project', '=', project).where('name', '=', name).executeTakeFirst()
+      const features = (tx?.db ?? read).selectFrom('features').selectAll()
+      const row = await features.where('project', '=', project).where('name', '=', name).executeTakeFirst()
       return row && parseFeature(row)
     },
     list: async ({ project, open } = {}) => {
@@ -30,8 +30,8 @@ export function openFeatureStore(read: Kysely<Tables>, writer: Writer): FeatureS
       return (await select.orderBy('created_at', 'desc').orderBy('id').execute()).map(parseFeature)
     },
     inTasks: async project => {
-      const named = read.selectFrom('tasks').select('feature').distinct()
-      const rows = await named.where('project', '=', project).where('feature', 'is not', null).execute()
+      const names = read.selectFrom('tasks').select('feature').distinct()
+      const rows = await names.where('project', '=', project).where('feature', 'is not', null).execute()
       return rows.flatMap(({ feature }) => feature ?? [])
     },
     remove: async (id, { db }) => {

@@ -5,7 +5,7 @@ import type { DialectDifferences, WordIndex } from './database.ts'
 import type { Tables } from './tables.ts'
 import type { JournalQuery, JournalStore, RankedJournalEntry } from './task-stores.ts'
 
-const WORDS: WordIndex = {
+const WORD_INDEX: WordIndex = {
   name: 'journal_words',
   table: 'attempts',
   keys: ['task_id', 'number'],
@@ -16,10 +16,10 @@ const WORDS: WordIndex = {
 /** Opens the journal: attempts that are over, by run, task, time and words. */
 export function openJournalStore(read: Kysely<Tables>, differences: DialectDifferences): JournalStore {
   const from = (query: Omit<JournalQuery, 'limit'>) => {
-    const found = query.words && differences.foundByWords(WORDS, query.words.list, query.words.need)
+    const matches = query.words && differences.foundByWords(WORD_INDEX, query.words.list, query.words.need)
     const joined = sql`attempts a join runs r on r.id = a.run_id left join sessions s on s.id = a.session_id`
-    const matching = found
-      ? sql`${joined} join ${found} w on w.task_id = a.task_id and w.number = a.number`
+    const matching = matches
+      ? sql`${joined} join ${matches} w on w.task_id = a.task_id and w.number = a.number`
       : sql`${joined}`
     return sql`${matching} where ${sql.join(conditions(query), sql` and `)}`
   }
@@ -40,22 +40,22 @@ export function openJournalStore(read: Kysely<Tables>, differences: DialectDiffe
       return Number((await counted.execute(tx?.db ?? read)).rows[0]?.count ?? 0)
     },
     filesOf: async (tasks, tx) => {
-      const found: { task_id: string; files: string[] }[] = []
+      const changed: { task_id: string; files: string[] }[] = []
       for (let from = 0; from < tasks.length; from += IDS_AT_ONCE) {
-        const some = tasks.slice(from, from + IDS_AT_ONCE)
-        const over = (tx?.db ?? read)
+        const batch = tasks.slice(from, from + IDS_AT_ONCE)
+        const ended = (tx?.db ?? read)
           .selectFrom('attempts')
           .select(['task_id', 'files'])
           .where('outcome', 'is not', null)
-        const rows = await over.where('task_id', 'in', some).orderBy('ended_at').execute()
-        found.push(...rows.map(({ task_id, files }) => ({ task_id, files: listIn(files) })))
+        const rows = await ended.where('task_id', 'in', batch).orderBy('ended_at').execute()
+        changed.push(...rows.map(({ task_id, files }) => ({ task_id, files: parseList(files) })))
       }
-      return found
+      return changed
     },
   }
 }
 
-/** More variables than this and a database may refuse the statement. */
+/** A database may refuse a statement with many more variables. */
 const IDS_AT_ONCE = 500
 
 type EntryRow = Omit<JournalEntry, 'files' | 'agents'> & {
@@ -88,12 +88,12 @@ function conditions({
 }
 
 function fromRow({ files, rank, agent, options, ...plain }: EntryRow): RankedJournalEntry {
-  const agents = agent === null ? [] : agentsOf(agent, handedIn(options))
-  return { ...plain, agents, files: listIn(files), rank: Number(rank) }
+  const agents = agent === null ? [] : agentsOf(agent, parseHandOver(options))
+  return { ...plain, agents, files: parseList(files), rank: Number(rank) }
 }
 
-/** As much of the options as tells who had the session before; what a damaged file left of them may tell nothing. */
-function handedIn(options: string | null): { resting: RestingAgent[] } | undefined {
+/** The part of the options that names the earlier agents of the session. A row that was rescued from a damaged file may have none. */
+function parseHandOver(options: string | null): { resting: RestingAgent[] } | undefined {
   try {
     const { handed } = JSON.parse(options ?? '{}')
     return Array.isArray(handed?.resting) ? handed : undefined
@@ -102,11 +102,11 @@ function handedIn(options: string | null): { resting: RestingAgent[] } | undefin
   }
 }
 
-/** A row that was saved from a damaged file may hold anything. */
-function listIn(text: string): string[] {
+/** Parses a JSON list of texts. A row that was rescued from a damaged file may hold anything. */
+function parseList(text: string): string[] {
   try {
     const list: unknown = JSON.parse(text)
-    return Array.isArray(list) ? list.filter(each => typeof each === 'string') : []
+    return Array.isArray(list) ? list.filter(item => typeof item === 'string') : []
   } catch {
     return []
   }

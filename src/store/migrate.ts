@@ -2,22 +2,22 @@ import type { Kysely, QueryExecutorProvider } from 'kysely'
 import { AppError } from '../base/errors.ts'
 import type { Database, DialectDifferences } from './database.ts'
 
-/** One step of the schema. Forward only: a released one is never edited, a mistake is corrected by the next. */
+/** One step of the schema. Forward only: a released step is never edited, and a mistake is corrected by the next one. */
 export interface Migration {
-  /** The schema's number after it. */
+  /** The schema number after this step. */
   number: number
   name: string
   up(db: MigrationTx, differences: DialectDifferences): Promise<void>
 }
 
-/** The schema, and SQL text for rows: a migration must not lean on today's table types, they will have moved on. */
+/** Schema builder and raw SQL only: a migration must not use the table types, because they change later. */
 export type MigrationTx = Pick<Kysely<unknown>, 'schema'> & QueryExecutorProvider
 
 /**
  * Brings the database to the newest schema and returns its number.
  *
- * Several processes may start at once: all steps happen in one transaction that is alone in writing, and the number is
- * read again inside it, so the first does the work and the others find it done. A crash leaves the old schema whole.
+ * Several processes may start at once: all steps happen in one exclusive transaction, and the number is read again inside
+ * it, so the first process does the work and the others find it done. A crash leaves the old schema intact.
  */
 export async function migrate(database: Database, file: string, migrations: readonly Migration[]): Promise<number> {
   const first = migrations[0]?.number ?? 0

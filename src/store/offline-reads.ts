@@ -10,38 +10,38 @@ import type { Tables } from './tables.ts'
 
 export type RememberedAnswers = Pick<AnswerStore, 'find'> & Disposable
 
-/** Remembered answers for who needs no daemon. The file is opened when first asked, only read, and need not be there. */
+/** Reads remembered answers without a daemon. The file is opened on the first call, is only read, and may be missing. */
 export function openRememberedAnswers(file: string): RememberedAnswers {
-  let opened: Promise<Opened | undefined> | undefined
+  let opened: Promise<OpenedAnswers | undefined> | undefined
   return {
     async find(project, fingerprint) {
       opened ??= open(file)
       return (await opened)?.find(project, fingerprint)
     },
     [Symbol.dispose]() {
-      opened?.then(found => found?.close()).catch(() => undefined) // what could not be opened need not be closed
+      opened?.then(answers => answers?.close()).catch(() => undefined) // a file that could not be opened need not be closed
     },
   }
 }
 
-interface Opened {
+interface OpenedAnswers {
   find: AnswerStore['find']
   close(): void
 }
 
-async function open(file: string): Promise<Opened | undefined> {
+async function open(file: string): Promise<OpenedAnswers | undefined> {
   if (!existsSync(file)) return undefined
   await inspectFile(file, SCHEMA)
   const connection = new SqliteConnection(file, { readOnly: true })
   const db = new Kysely<Tables>({ dialect: connection.dialect })
-  // A file that an older program made, or that was just created, has no such table yet.
+  // A file of an older program, or one that was just created, has no such table yet.
   const { rows } = await sql`select 1 from sqlite_master where name = 'answers'`.execute(db)
   if (rows.length > 0) return { find: findAnswer(db), close: () => connection.close() }
   connection.close()
   return undefined
 }
 
-/** A request that was decided, with what is needed to decide it again. */
+/** A decided request, with everything that is needed to decide it again. */
 export interface RecordedRequest {
   time: number
   session: string
@@ -51,10 +51,10 @@ export interface RecordedRequest {
   decided: EventBody<'permission.decided'>
 }
 
-/** Requests read at once. */
+/** Requests per read. */
 const PAGE = 500
 
-/** Decided requests since a time, oldest first. The file is only read: a daemon may write meanwhile, and none need run. */
+/** Decided requests since a time, oldest first. The file is only read: a daemon may write meanwhile, but need not run. */
 export async function* readRecordedRequests(file: string, since: number): AsyncGenerator<RecordedRequest> {
   if (!existsSync(file)) return
   await inspectFile(file, SCHEMA)
@@ -63,7 +63,7 @@ export async function* readRecordedRequests(file: string, since: number): AsyncG
   try {
     let after = 0
     for (;;) {
-      const { rows } = await decidedAfter(since, after).execute(db)
+      const { rows } = await selectDecided(since, after).execute(db)
       for (const row of rows) {
         const recorded = fromRow(row)
         if (recorded) yield recorded
@@ -87,8 +87,8 @@ interface Row {
   decided: string
 }
 
-/** A call's request stands before its decision in the same session; the newest counts where an id came twice. */
-function decidedAfter(since: number, after: number) {
+/** The request of a call comes before its decision in the same session; if a call id occurs twice, the newest request counts. */
+function selectDecided(since: number, after: number) {
   return sql<Row>`
     select decided.id, decided.time, decided.subject as session, sessions.project, sessions.options,
            decided.body as decided,
@@ -111,6 +111,6 @@ function fromRow({ time, session, project, options, request, decided }: Row): Re
     const allowedTools = allowed_tools ?? []
     return { time, session, project, allowedTools, request: body, decided: JSON.parse(decided) }
   } catch {
-    return undefined // damaged outside of the program: there is nothing to decide again
+    return undefined // the row is damaged, so there is nothing to decide again
   }
 }

@@ -21,13 +21,13 @@ import { Writer } from './writer.ts'
 export interface OpenStore {
   file: string
   clock?: Clock
-  /** How often followers look for events of other processes: rare, since it is the daemon that writes. */
+  /** How often followers poll for events of other processes. Rarely, because usually the daemon itself writes. */
   pollMs?: number
-  /** Hears of every failure that lies in the file or its disk, before whoever asked does. */
+  /** Called for every failure of the file or its disk, before the caller gets the error. */
   onFailure?(error: unknown): void
 }
 
-/** Opens the database, making or upgrading it where needed. */
+/** Opens the database, and creates or upgrades it if necessary. */
 export async function openStore({ file, clock = systemClock, pollMs = 1000, onFailure }: OpenStore): Promise<Store> {
   const database = await openSqlite(file, SCHEMA, onFailure)
   const schema = await migrate(database, file, MIGRATIONS).catch(async error => {

@@ -5,15 +5,15 @@ import type { Writer } from './writer.ts'
 
 const ACTIVE: readonly OutboxRow['state'][] = ['waiting', 'told']
 
-/** Rows of one statement: databases bound how many values it may have. */
-const MANY = 500
+/** Rows per statement, because databases limit how many values a statement may have. */
+const BATCH = 500
 
-/** Opens the table, and the one of cursors beside it. */
+/** Opens the table of notices and the table of cursors. */
 export function openOutboxStore(read: Kysely<Tables>, writer: Writer): OutboxStore {
   return {
     add: async (row, { db }) => {
-      const fresh = { ...row, state: 'waiting' as const, tries: 0, reminders: 0, problem: null }
-      const insert = db.insertInto('outbox').values(fresh)
+      const notice = { ...row, state: 'waiting' as const, tries: 0, reminders: 0, problem: null }
+      const insert = db.insertInto('outbox').values(notice)
       const added = await insert
         .onConflict(same => same.columns(['channel', 'dedup_key']).doNothing())
         .executeTakeFirst()
@@ -38,16 +38,16 @@ export function openOutboxStore(read: Kysely<Tables>, writer: Writer): OutboxSto
     },
     update: (ids, patch) =>
       writer.transaction(async ({ db }) => {
-        for (let at = 0; at < ids.length; at += MANY) {
-          const some = db
+        for (let at = 0; at < ids.length; at += BATCH) {
+          const batch = db
             .updateTable('outbox')
             .set(patch)
-            .where('id', 'in', ids.slice(at, at + MANY))
-          await some.where('state', 'in', ACTIVE).execute()
+            .where('id', 'in', ids.slice(at, at + BATCH))
+          await batch.where('state', 'in', ACTIVE).execute()
         }
       }),
     forget: async (dedupKey, { db }) => {
-      // Kept under another key and not deleted: its id would be given again while a message about it is on its way.
+      // The row gets another key instead of being deleted: its id could otherwise be reused while a message about it is being sent.
       const settled = { state: 'done' as const, dedup_key: sql<string>`dedup_key || ' settled ' || id` }
       await db.updateTable('outbox').set(settled).where('dedup_key', '=', dedupKey).execute()
     },

@@ -47,15 +47,15 @@ export function openQuotaStore({ read, writer, clock }: QuotaStoreDeps): QuotaSt
 
 type AccountPatch = { account: string; label?: string; place?: string; updated_at: number }
 
-async function putAccount(db: Kysely<Tables>, { account, ...known }: AccountPatch): Promise<void> {
+async function putAccount(db: Kysely<Tables>, { account, ...patch }: AccountPatch): Promise<void> {
   await db
     .insertInto('quota_accounts')
-    .values({ account, label: account, place: null, ...known })
-    .onConflict(same => same.column('account').doUpdateSet(known))
+    .values({ account, label: account, place: null, ...patch })
+    .onConflict(same => same.column('account').doUpdateSet(patch))
     .execute()
 }
 
-/** A damaged one is none: `ccusage` is then not asked. */
+/** A damaged value counts as missing: `ccusage` is then not called. */
 function parseCcusageEnv(text: string | null): CcusageEnv | null {
   try {
     return text === null ? null : (JSON.parse(text) as CcusageEnv)
@@ -65,11 +65,11 @@ function parseCcusageEnv(text: string | null): CcusageEnv | null {
 }
 
 async function put(db: Kysely<Tables>, account: string, row: QuotaWindow): Promise<void> {
-  const { window, source, ...said } = row
+  const { window, source, ...figures } = row
   await db
     .insertInto('quota_windows')
-    .values({ account, window, source, ...said })
-    .onConflict(same => same.columns(['account', 'window', 'source']).doUpdateSet(said))
+    .values({ account, window, source, ...figures })
+    .onConflict(same => same.columns(['account', 'window', 'source']).doUpdateSet(figures))
     .execute()
 }
 
@@ -118,23 +118,24 @@ async function thin(
     .where('at', '<', thinBefore)
     .orderBy('at', 'desc')
     .execute()
-  // The last point of each step stays: it says how full the window was when the step ended.
-  const kept = new Set<string>()
+  // The last point of each step stays, because it says how full the window was when the step ended.
+  const keptSteps = new Set<string>()
   for (const row of rows) {
     const step = `${row.account} ${row.window} ${row.source} ${Math.floor(row.at / stepMs)}`
-    if (kept.has(step)) await drop(db, row)
-    else kept.add(step)
+    if (keptSteps.has(step)) await drop(db, row)
+    else keptSteps.add(step)
   }
 }
 
-/** Opens the table. A gate is read and written in one transaction: two limits of one account may come at once. */
+/** Opens the table of account gates. A gate is read and written in one transaction, because two limits of one account may arrive at once. */
 export function openAccountGateStore(read: Kysely<Tables>): AccountGateStore {
   return {
     get: async (account, tx) => {
       const select = (tx?.db ?? read).selectFrom('gates').selectAll()
-      return whole(await select.where('account', '=', account).executeTakeFirst())
+      const row = await select.where('account', '=', account).executeTakeFirst()
+      return row && parseGate(row)
     },
-    list: async () => (await read.selectFrom('gates').selectAll().orderBy('account').execute()).flatMap(toList),
+    list: async () => (await read.selectFrom('gates').selectAll().orderBy('account').execute()).map(parseGate),
     put: async (gate, at, tx) => {
       const { account, ...rest } = { ...gate, held: gate.held ? 1 : 0, updated_at: at }
       await tx.db
@@ -146,13 +147,6 @@ export function openAccountGateStore(read: Kysely<Tables>): AccountGateStore {
   }
 }
 
-function whole(row: GatesTable | undefined): AccountGate | undefined {
-  if (!row) return undefined
-  const { updated_at: _, ...gate } = row
-  return { ...gate, held: row.held !== 0 }
-}
-
-function toList(row: GatesTable): AccountGate[] {
-  const gate = whole(row)
-  return gate ? [gate] : []
+function parseGate({ updated_at: _, ...gate }: GatesTable): AccountGate {
+  return { ...gate, held: gate.held !== 0 }
 }

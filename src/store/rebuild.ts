@@ -16,8 +16,8 @@ export interface RebuildResult extends CopyResult {
 }
 
 /**
- * Makes a new database of what can still be read of a damaged one, puts it in its place and keeps the damaged one. The caller
- * holds the daemon's lock. Everything is read from a copy; until the last step nothing of the person's is touched.
+ * Builds a new database from the readable rows of a damaged one, replaces the damaged file and keeps a copy of it. The caller
+ * holds the daemon's lock. Everything is read from a copy; until the last step the original file is not touched.
  */
 export async function rebuildStore(file: string, now: number): Promise<RebuildResult> {
   const kept = copyAside(file, now)
@@ -27,21 +27,21 @@ export async function rebuildStore(file: string, now: number): Promise<RebuildRe
   for (const path of [fresh, work]) remove(path)
   for (const part of DATABASE_FILE_SUFFIXES)
     if (existsSync(`${kept}${part}`)) copyFileSync(`${kept}${part}`, `${work}${part}`)
-  await makeFresh(fresh, SCHEMA)
+  await createDatabase(fresh, SCHEMA)
   repairHeader(work, fresh)
   foldLogIn(work)
-  const schema = schemaOf(work)
-  // Rows of an older program are brought up to date by the migrations that it has not seen.
+  const schema = readSchema(work)
+  // `openStore` below brings the rows of an older program up to date with the missing migrations.
   if (schema !== SCHEMA) {
     remove(fresh)
-    await makeFresh(fresh, schema)
+    await createDatabase(fresh, schema)
   }
   const copied = copyRows(work, fresh)
   await (await openStore({ file: fresh })).close()
   leaveLogMode(fresh)
   const problems = checkIntegrity(fresh, { thorough: true })
   if (problems.length > 0) throw new AppError('store_damaged', { file: fresh, problem: problems.join('; ') })
-  // A log of the old file must not meet the new one: it would be played into it.
+  // The log of the old file must be removed, because SQLite would replay it into the new file.
   for (const part of ['-wal', '-shm']) rmSync(`${file}${part}`, { force: true })
   renameSync(fresh, file)
   return { kept, ...copied }
@@ -51,7 +51,7 @@ function remove(path: string): void {
   for (const part of DATABASE_FILE_SUFFIXES) rmSync(`${path}${part}`, { force: true })
 }
 
-async function makeFresh(file: string, schema: number): Promise<void> {
+async function createDatabase(file: string, schema: number): Promise<void> {
   const database = await openSqlite(file, SCHEMA)
   try {
     await migrate(
@@ -65,16 +65,16 @@ async function makeFresh(file: string, schema: number): Promise<void> {
   leaveLogMode(file)
 }
 
-/** The newest rows may lie in the log; pages are looked at in the file itself. */
+/** The newest rows may be in the log, but pages are read from the file itself. */
 function foldLogIn(file: string): void {
   try {
     leaveLogMode(file)
   } catch {
-    // Too damaged for that: what is in the file is read.
+    // The file is too damaged for that; only its own pages are read.
   }
 }
 
-/** Everything is in the file then: it comes into its place by one rename. */
+/** Moves everything into the main file, so that one rename can put it in place. */
 function leaveLogMode(file: string): void {
   const database = new DatabaseSync(file)
   try {
@@ -84,8 +84,8 @@ function leaveLogMode(file: string): void {
   }
 }
 
-/** The number of its newest migration, or ours where it cannot be read or cannot be true. */
-function schemaOf(file: string): number {
+/** The schema number of a file, or ours if it cannot be read or is impossible. */
+function readSchema(file: string): number {
   const database = new DatabaseSync(file, { readOnly: true })
   try {
     const schema = Number(database.prepare('pragma user_version').get()?.['user_version'])

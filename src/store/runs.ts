@@ -30,10 +30,10 @@ export function openRunStore(read: Kysely<Tables>, writer: Writer): RunStore {
       await db.insertInto('attempts').values(attempt).execute()
     },
     end: async ({ task_id, number }, patch, { db }) => {
-      const mine = db.updateTable('attempts').set(patch).where('task_id', '=', task_id).where('number', '=', number)
-      return (await mine.where('outcome', 'is', null).executeTakeFirst()).numUpdatedRows === 1n
+      const update = db.updateTable('attempts').set(patch).where('task_id', '=', task_id).where('number', '=', number)
+      return (await update.where('outcome', 'is', null).executeTakeFirst()).numUpdatedRows === 1n
     },
-    attempts: (of, tx) => attempts(tx?.db ?? read, of),
+    attempts: (filter, tx) => listAttempts(tx?.db ?? read, filter),
     withOpenAttempts: async () => {
       const open = read.selectFrom('attempts').select('run_id').distinct().where('outcome', 'is', null)
       return (await open.execute()).map(({ run_id }) => run_id)
@@ -58,22 +58,22 @@ async function list(
 
 async function resolve(db: Kysely<Tables>, ref: string): Promise<RunRow> {
   const length = [...ref].length
-  const fits = sql<SqlBool>`substr(id, 1, ${length}) = ${ref} or substr(id, 3, ${length}) = ${ref}`
-  const found = await db
+  const matches = sql<SqlBool>`substr(id, 1, ${length}) = ${ref} or substr(id, 3, ${length}) = ${ref}`
+  const rows = await db
     .selectFrom('runs')
     .selectAll()
-    .where(fits)
+    .where(matches)
     .orderBy('created_at', 'desc')
     .limit(MATCHES_SHOWN)
     .execute()
-  const whole = found.find(({ id }) => id === ref || id === `r-${ref}`)
-  const [only, ...others] = whole ? [whole] : ref === '' ? [] : found
+  const exact = rows.find(({ id }) => id === ref || id === `r-${ref}`)
+  const [only, ...others] = exact ? [exact] : ref === '' ? [] : rows
   if (!only) throw new AppError('run_unknown', { ref })
-  if (others.length > 0) throw new AppError('run_ambiguous', { ref, matches: found.map(({ id }) => id).join(', ') })
+  if (others.length > 0) throw new AppError('run_ambiguous', { ref, matches: rows.map(({ id }) => id).join(', ') })
   return parseRun(only)
 }
 
-async function attempts(
+async function listAttempts(
   db: Kysely<Tables>,
   { run, task, session }: { run?: string; task?: string; session?: string },
 ): Promise<AttemptRow[]> {
@@ -99,20 +99,20 @@ function runColumns({ target, options, stopping, ...plain }: Partial<RunRow>): P
   }
 }
 
-/** Opens the table of runs to come. */
+/** Opens the table of scheduled runs. */
 export function openScheduleStore(read: Kysely<Tables>): ScheduleStore {
   return {
     insert: async (row, { db }) => {
       await db.insertInto('schedules').values(scheduleColumns(row)).execute()
     },
     move: async ({ id, due_at }, patch, { db }) => {
-      const mine = db
+      const waiting = db
         .updateTable('schedules')
         .set(scheduleColumns(patch))
         .where('id', '=', id)
         .where('state', '=', 'waiting')
-      const same = due_at === null ? mine.where('due_at', 'is', null) : mine.where('due_at', '=', due_at)
-      return (await same.executeTakeFirst()).numUpdatedRows === 1n
+      const update = due_at === null ? waiting.where('due_at', 'is', null) : waiting.where('due_at', '=', due_at)
+      return (await update.executeTakeFirst()).numUpdatedRows === 1n
     },
     get: async (id, tx) => {
       const row = await (tx?.db ?? read).selectFrom('schedules').selectAll().where('id', '=', id).executeTakeFirst()
@@ -123,8 +123,8 @@ export function openScheduleStore(read: Kysely<Tables>): ScheduleStore {
       if (project !== undefined) select = select.where('project', '=', project)
       if (waiting) select = select.where('state', '=', 'waiting')
       const rows = await select.orderBy('due_at').orderBy('created_at', 'desc').orderBy('id').execute()
-      const found = rows.map(parseSchedule)
-      return [...found.filter(({ state }) => state === 'waiting'), ...found.filter(({ state }) => state !== 'waiting')]
+      const all = rows.map(parseSchedule)
+      return [...all.filter(({ state }) => state === 'waiting'), ...all.filter(({ state }) => state !== 'waiting')]
     },
   }
 }

@@ -4,15 +4,15 @@ const HEADER_BYTES = 100
 const MAGIC = 'SQLite format 3\0'
 
 /**
- * Gives a copy of a damaged database the header of a sound one, where its own is not that of a database any more: the rest of
- * the file may be whole. Numbers that belong to the file are set to what is safe (its size, no list of free pages).
+ * Replaces the header of a damaged copy with that of a sound database, if its own is no longer valid: the rest of the file
+ * may be intact. Numbers that describe the file are set to safe values (its size, no list of free pages).
  */
 export function repairHeader(copy: string, sound: string): boolean {
   const fd = openSync(copy, 'r+')
   try {
     const own = Buffer.alloc(HEADER_BYTES)
     readSync(fd, own, 0, HEADER_BYTES, 0)
-    const model = headerOf(sound)
+    const model = readHeader(sound)
     if (isPlausible(own, model)) return false
     const pages = Math.floor(fstatSync(fd).size / model.readUInt16BE(16))
     model.writeUInt32BE(pages, 28)
@@ -27,7 +27,7 @@ export function repairHeader(copy: string, sound: string): boolean {
   }
 }
 
-/** https://www.sqlite.org/fileformat.html#the_database_header: what must be as we make it. */
+/** Whether the fixed fields are as we write them: https://www.sqlite.org/fileformat.html#the_database_header */
 function isPlausible(own: Buffer, model: Buffer): boolean {
   return (
     own.toString('latin1', 0, 16) === MAGIC &&
@@ -35,7 +35,7 @@ function isPlausible(own: Buffer, model: Buffer): boolean {
   )
 }
 
-/** Page size and format; schema format and text encoding; what kind of database it is. */
+/** Page size and format, schema format, text encoding and application id. */
 const FIXED = [
   [16, 24],
   [44, 48],
@@ -43,7 +43,7 @@ const FIXED = [
   [68, 72],
 ] as const
 
-function headerOf(file: string): Buffer {
+function readHeader(file: string): Buffer {
   const fd = openSync(file, 'r')
   try {
     const bytes = Buffer.alloc(HEADER_BYTES)
@@ -56,7 +56,7 @@ function headerOf(file: string): Buffer {
 
 type Value = string | number | null
 
-/** One row as it lies on a page: its number, and its columns in their order. */
+/** One row of a page: its rowid, and its columns in their order. */
 export interface LeafRow {
   row: number
   values: Value[]
@@ -65,8 +65,8 @@ export interface LeafRow {
 const TABLE_LEAF = 0x0d
 
 /**
- * The rows of every page that looks like the leaf of a table, whatever leads to it: where the way through a table is damaged,
- * its rows may still be whole. https://www.sqlite.org/fileformat.html#b_tree_pages
+ * Yields the rows of every page that looks like a table leaf, even if no other page points to it: the rows may be intact
+ * although the inner pages of the table are damaged. https://www.sqlite.org/fileformat.html#b_tree_pages
  */
 export function* readLeafRows(file: string): Generator<LeafRow> {
   const bytes = readFileSync(file)
@@ -78,20 +78,20 @@ export function* readLeafRows(file: string): Generator<LeafRow> {
     const cells = bytes.readUInt16BE(head + 3)
     for (let cell = 0; cell < cells && head + 10 + 2 * cell <= start + size; cell += 1) {
       const at = start + bytes.readUInt16BE(head + 8 + 2 * cell)
-      const row = tried(() => readCell(bytes, at, size))
+      const row = tryOrUndefined(() => readCell(bytes, at, size))
       if (row) yield row
     }
   }
 }
 
 function readCell(bytes: Buffer, at: number, size: number): LeafRow {
-  const [length, afterLength] = varint(bytes, at)
-  const [row, afterRow] = varint(bytes, afterLength)
-  return { row, values: readRecord(payload(bytes, { at: afterRow, length, size })) }
+  const [length, afterLength] = readVarint(bytes, at)
+  const [row, afterRow] = readVarint(bytes, afterLength)
+  return { row, values: readRecord(readPayload(bytes, { at: afterRow, length, size })) }
 }
 
-/** What does not fit on the page goes on in a chain of others. */
-function payload(bytes: Buffer, { at, length, size }: { at: number; length: number; size: number }): Buffer {
+/** A payload that does not fit on the page continues on a chain of overflow pages. */
+function readPayload(bytes: Buffer, { at, length, size }: { at: number; length: number; size: number }): Buffer {
   const most = size - 35
   if (length <= most) return bytes.subarray(at, at + length)
   const least = Math.floor(((size - 12) * 32) / 255) - 23
@@ -110,10 +110,10 @@ function payload(bytes: Buffer, { at, length, size }: { at: number; length: numb
 
 /** https://www.sqlite.org/fileformat.html#record_format */
 function readRecord(record: Buffer): Value[] {
-  const [headLength, first] = varint(record, 0)
+  const [headLength, first] = readVarint(record, 0)
   const types: number[] = []
   for (let at = first; at < headLength; ) {
-    const [type, next] = varint(record, at)
+    const [type, next] = readVarint(record, at)
     types.push(type)
     at = next
   }
@@ -121,7 +121,7 @@ function readRecord(record: Buffer): Value[] {
   return types.map(type => {
     const length = lengthOf(type)
     if (at + length > record.length) throw new Error('the record ends too soon')
-    const value = decoded(record.subarray(at, at + length), type)
+    const value = decode(record.subarray(at, at + length), type)
     at += length
     return value
   })
@@ -131,7 +131,7 @@ function lengthOf(type: number): number {
   return type >= 12 ? Math.floor((type - 12) / 2) : ([0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0][type] ?? 0)
 }
 
-function decoded(bytes: Buffer, type: number): Value {
+function decode(bytes: Buffer, type: number): Value {
   if (type === 0) return null
   if (type === 8 || type === 9) return type - 8
   if (type === 7) return bytes.readDoubleBE(0)
@@ -140,8 +140,8 @@ function decoded(bytes: Buffer, type: number): Value {
   throw new Error('none of our columns holds bytes')
 }
 
-/** Seven bits a byte, the highest first. */
-function varint(bytes: Buffer, at: number): [value: number, next: number] {
+/** Seven bits per byte, the highest first. */
+function readVarint(bytes: Buffer, at: number): [value: number, next: number] {
   let value = 0
   for (let index = 0; index < 8; index += 1) {
     const byte = bytes.readUInt8(at + index)
@@ -151,10 +151,10 @@ function varint(bytes: Buffer, at: number): [value: number, next: number] {
   throw new Error('no number of ours is that large')
 }
 
-function tried<T>(work: () => T): T | undefined {
+function tryOrUndefined<T>(work: () => T): T | undefined {
   try {
     return work()
   } catch {
-    return undefined // garbage, or the rest of it lies on a page that is
+    return undefined // the cell is garbage, or continues on a damaged page
   }
 }

@@ -1,18 +1,18 @@
 import type { SessionRow, SessionsTable } from './tables.ts'
 
-/** A session's row with its JSON parsed. A damaged value becomes an empty one: the session must stay listable. */
+/** A session's row with its JSON parsed. A damaged value becomes an empty one, so that the session stays listable. */
 export function fromSessionRow(row: SessionsTable): SessionRow {
   return {
     ...row,
-    options: parsed(row.options) ?? { project: row.project, task: row.task },
-    plan: parsed(row.plan) ?? [],
-    parked: row.parked === null ? null : (parsed(row.parked) ?? null),
+    options: parseJson(row.options) ?? { project: row.project, task: row.task },
+    plan: parseJson(row.plan) ?? [],
+    parked: row.parked === null ? null : (parseJson(row.parked) ?? null),
   }
 }
 
-/** The columns of a whole session. */
+/** The columns of a complete session. */
 export function toSessionColumns(row: SessionRow): SessionsTable
-/** The columns of a change to one. */
+/** The columns of a partial change. */
 export function toSessionColumns(row: Partial<SessionRow>): Partial<SessionsTable>
 export function toSessionColumns({ options, plan, parked, ...plain }: Partial<SessionRow>): Partial<SessionsTable> {
   return {
@@ -23,7 +23,7 @@ export function toSessionColumns({ options, plan, parked, ...plain }: Partial<Se
   }
 }
 
-function parsed<T>(text: string): T | undefined {
+function parseJson<T>(text: string): T | undefined {
   try {
     return JSON.parse(text) as T
   } catch {

@@ -6,7 +6,7 @@ import type { SessionStore, Tx } from './store.ts'
 import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
-/** Matches shown when a reference fits several sessions. */
+/** How many matches are listed when a reference is ambiguous. */
 const MATCHES_SHOWN = 8
 
 export interface SessionStoreDeps {
@@ -25,14 +25,14 @@ export function openSessionStore({ read, writer, clock }: SessionStoreDeps): Ses
     get: (id, tx) => getSession(tx?.db ?? read, id),
     list: filter => listSessions(read, filter?.project),
     resolve: ref => resolveSession(read, ref),
-    waiting: tx => waitingSessions(tx?.db ?? read),
+    waiting: tx => listWaitingSessions(tx?.db ?? read),
   }
 }
 
 async function insertSession(db: Kysely<Tables>, row: NewSessionRow, now: number): Promise<SessionRow> {
-  const whole = { ...emptySession(row, now), ...row }
-  await db.insertInto('sessions').values(toSessionColumns(whole)).execute()
-  return whole
+  const session = { ...emptySession(row, now), ...row }
+  await db.insertInto('sessions').values(toSessionColumns(session)).execute()
+  return session
 }
 
 async function updateSession(db: Kysely<Tables>, id: string, patch: Partial<SessionRow>): Promise<void> {
@@ -54,32 +54,33 @@ async function listSessions(db: Kysely<Tables>, project: string | undefined): Pr
   return rows.map(fromSessionRow)
 }
 
-async function waitingSessions(db: Kysely<Tables>): Promise<SessionRow[]> {
+async function listWaitingSessions(db: Kysely<Tables>): Promise<SessionRow[]> {
   const select = db.selectFrom('sessions').selectAll().where('resumes_at', 'is not', null)
   const rows = await select.where('state', '=', 'ended').orderBy('resumes_at').execute()
   return rows.map(fromSessionRow)
 }
 
-/** A whole id or name wins over the beginning of others. */
+/** A complete id or name wins over a beginning of others. */
 async function resolveSession(db: Kysely<Tables>, ref: string): Promise<SessionRow> {
   if (ref === '') throw new AppError('session_unknown', { ref })
   const sessions = db.selectFrom('sessions').selectAll().orderBy('created_at', 'desc').limit(MATCHES_SHOWN)
-  const ways = [
+  const queries = [
     sessions.where('id', 'in', [ref, `s-${ref}`]),
     sessions.where('name', '=', ref),
     sessions.where(({ or }) => or([startsWith('id', ref), startsWith('id', `s-${ref}`), startsWith('name', ref)])),
   ]
-  for (const select of ways) {
-    const [found, ...others] = await select.execute()
-    if (!found) continue
-    if (others.length === 0) return fromSessionRow(found)
-    const matches = [found, ...others].map(row => `${row.id} (${row.name})`).join(', ')
+  for (const query of queries) {
+    const rows = await query.execute()
+    const [row] = rows
+    if (!row) continue
+    if (rows.length === 1) return fromSessionRow(row)
+    const matches = rows.map(row => `${row.id} (${row.name})`).join(', ')
     throw new AppError('session_ambiguous', { ref, matches })
   }
   throw new AppError('session_unknown', { ref })
 }
 
-/** Not LIKE: databases disagree on whether it minds upper and lower case. */
+/** Not LIKE, because databases disagree on whether LIKE is case-sensitive. */
 function startsWith(column: 'id' | 'name', text: string) {
   return sql<SqlBool>`substr(${sql.ref(column)}, 1, ${sql.val([...text].length)}) = ${sql.val(text)}`
 }

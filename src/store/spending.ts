@@ -3,11 +3,11 @@ import type { Amounts } from '../domain/budget.ts'
 import type { SpendingKey, SpendingStore } from './store.ts'
 import type { SpendingRow, Tables } from './tables.ts'
 
-/** The table of what was spent. */
+/** Opens the table of spending. */
 export function openSpendingStore(read: Kysely<Tables>): SpendingStore {
   return {
     add: (keys, { amounts, at }, tx) => add(tx.db, keys, { ...amounts, updated_at: at }),
-    of: (keys, tx) => rowsOf(tx?.db ?? read, keys),
+    of: (keys, tx) => findRows(tx?.db ?? read, keys),
     list: scope =>
       read.selectFrom('spending').selectAll().where('scope', '=', scope).orderBy('updated_at', 'desc').execute(),
     forget: async ({ scope, key }, tx) => {
@@ -16,7 +16,7 @@ export function openSpendingStore(read: Kysely<Tables>): SpendingStore {
   }
 }
 
-/** One statement for all rows: it runs with every answer of a model. */
+/** One statement for all rows, because it runs with every reply of a model. */
 function add(
   db: Kysely<Tables>,
   keys: readonly SpendingKey[],
@@ -40,7 +40,7 @@ function add(
     .execute()
 }
 
-function rowsOf(db: Kysely<Tables>, keys: readonly SpendingKey[]): Promise<SpendingRow[]> {
+function findRows(db: Kysely<Tables>, keys: readonly SpendingKey[]): Promise<SpendingRow[]> {
   return db
     .selectFrom('spending')
     .selectAll()

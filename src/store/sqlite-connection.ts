@@ -10,19 +10,19 @@ import {
 import { AppError } from '../base/errors.ts'
 import { explainSqlite } from './sqlite-errors.ts'
 
-/** Statements kept compiled. Our queries come in a few dozen shapes; the bound is there for lists of varying length. */
+/** How many compiled statements are kept. Our queries have a few dozen forms; the bound is for lists of varying length. */
 const STATEMENTS_KEPT = 200
 
-/** How long a writer waits for another process. Transactions take milliseconds, so this is far beyond any honest wait. */
+/** How long a writer waits for another process. Transactions take milliseconds, so this is far longer than any normal wait. */
 export const BUSY_TIMEOUT_MS = 5000
 
-/** One connection to a SQLite file: compiled statements are kept, errors leave it explained, and Kysely speaks through it. */
+/** One connection to a SQLite file. It keeps compiled statements, translates errors, and is the driver for Kysely. */
 export class SqliteConnection {
   readonly #file: string
   readonly #raw: DatabaseSync
   readonly #statements = new Map<string, Compiled>()
   readonly #onFailure: (error: unknown) => void
-  #began = false
+  #isBegun = false
 
   constructor(
     file: string,
@@ -33,22 +33,22 @@ export class SqliteConnection {
     this.#raw = new DatabaseSync(file, { readOnly, timeout: BUSY_TIMEOUT_MS })
   }
 
-  /** Runs a statement that gives no rows, and returns the id of the row it inserted. */
+  /** Runs a statement that returns no rows, and returns the id of the row it inserted. */
   run(text: string, ...parameters: SQLInputValue[]): number | bigint {
-    return this.attempt(() => this.#compiled(text).statement.run(...parameters).lastInsertRowid)
+    return this.attempt(() => this.#prepare(text).statement.run(...parameters).lastInsertRowid)
   }
 
-  /** Runs a statement and gives how many rows it changed. */
+  /** Runs a statement and returns how many rows it changed. */
   changes(text: string, parameters: readonly SQLInputValue[]): number {
-    return this.attempt(() => Number(this.#compiled(text).statement.run(...parameters).changes))
+    return this.attempt(() => Number(this.#prepare(text).statement.run(...parameters).changes))
   }
 
-  /** Runs a statement and gives its rows. */
+  /** Runs a statement and returns its rows. */
   rows(text: string, parameters: readonly SQLInputValue[]): unknown[] {
-    return this.attempt(() => rowsOf(this.#compiled(text), parameters))
+    return this.attempt(() => readRows(this.#prepare(text), parameters))
   }
 
-  /** Runs statements to their end, whatever they give. */
+  /** Runs statements to their end and ignores their results. */
   script(text: string): void {
     this.attempt(() => this.#raw.exec(text))
   }
@@ -56,14 +56,14 @@ export class SqliteConnection {
   /** Compiles the text once, then runs it for every row; returns the id of the last. */
   runEach(text: string, rows: SQLInputValue[][]): number | bigint {
     return this.attempt(() => {
-      const { statement } = this.#compiled(text)
+      const { statement } = this.#prepare(text)
       let last: number | bigint = 0
       for (const row of rows) last = statement.run(...row).lastInsertRowid
       return last
     })
   }
 
-  /** Runs `work` in a transaction; a throw undoes it. */
+  /** Runs `work` in a transaction; a throw rolls it back. */
   alone<T>(work: () => T): T {
     this.#begin()
     try {
@@ -76,7 +76,7 @@ export class SqliteConnection {
     }
   }
 
-  /** The same for work that waits. By hand: what Kysely does around a transaction costs a quarter of a short one. */
+  /** Runs asynchronous `work` in a transaction. Not Kysely's own, whose overhead is a quarter of a short transaction. */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     this.#begin()
     try {
@@ -89,7 +89,7 @@ export class SqliteConnection {
     }
   }
 
-  /** Runs `work` inside the open transaction so that a throw undoes `work`, whatever becomes of the transaction. */
+  /** Runs `work` inside the open transaction. A throw rolls back only `work`, whatever happens to the transaction. */
   within<T>(work: () => T): T {
     this.run('savepoint part')
     try {
@@ -102,29 +102,29 @@ export class SqliteConnection {
     }
   }
 
-  /** Plain `begin` takes the write lock at the first write, too late to wait for it: a read before would make it fail. */
+  /** A plain `begin` takes the write lock at the first write. After an earlier read SQLite cannot wait for the lock and fails. */
   #begin(): void {
     this.run('begin immediate')
-    this.#began = true
+    this.#isBegun = true
   }
 
   #commit(): void {
     this.run('commit')
-    this.#began = false
+    this.#isBegun = false
   }
 
   #rollback(): void {
-    this.#began = false
+    this.#isBegun = false
     if (this.#raw.isTransaction) this.run('rollback')
   }
 
   /**
-   * On a full disk SQLite may undo the whole transaction by itself. Whoever ignores that error and writes on would then
-   * write without one, so everything up to the rollback is refused.
+   * On a full disk SQLite may roll back the whole transaction by itself. A caller that ignores that error and continues
+   * would then write without a transaction, so everything up to the rollback is refused.
    */
   attempt<T>(work: () => T): T {
     try {
-      if (this.#began && !this.#raw.isTransaction) throw this.#undone()
+      if (this.#isBegun && !this.#raw.isTransaction) throw this.#lostTransactionError()
       return work()
     } catch (error) {
       const explained = explainSqlite(this.#file, error)
@@ -133,7 +133,7 @@ export class SqliteConnection {
     }
   }
 
-  #undone(): AppError {
+  #lostTransactionError(): AppError {
     return new AppError('store_unusable', { file: this.#file, problem: 'an earlier failure undid this transaction' })
   }
 
@@ -151,9 +151,9 @@ export class SqliteConnection {
     }
   }
 
-  #compiled(text: string): Compiled {
-    const known = this.#statements.get(text)
-    if (known) return known
+  #prepare(text: string): Compiled {
+    const cached = this.#statements.get(text)
+    if (cached) return cached
     const compiled = compile(this.#raw, text)
     const oldest = this.#statements.keys().next()
     if (this.#statements.size >= STATEMENTS_KEPT && !oldest.done) this.#statements.delete(oldest.value)
@@ -165,12 +165,12 @@ export class SqliteConnection {
     return {
       close: () => this.close(),
       prepare: text => {
-        const compiled = this.attempt(() => this.#compiled(text))
+        const compiled = this.attempt(() => this.#prepare(text))
         return {
           reader: compiled.names.length > 0,
-          all: parameters => this.attempt(() => rowsOf(compiled, parameters as SQLInputValue[])),
+          all: parameters => this.attempt(() => readRows(compiled, parameters as SQLInputValue[])),
           run: parameters => this.attempt(() => compiled.statement.run(...(parameters as SQLInputValue[]))),
-          // A statement that is being walked through cannot be shared with another walk.
+          // A statement cannot be shared by two iterations.
           iterate: parameters => this.#raw.prepare(text).iterate(...(parameters as SQLInputValue[])),
         }
       },
@@ -180,33 +180,33 @@ export class SqliteConnection {
 
 interface Compiled {
   readonly statement: StatementSync
-  /** Of its columns; none where it gives no rows. */
+  /** The column names; empty if the statement returns no rows. */
   names: string[]
 }
 
 function compile(raw: DatabaseSync, text: string): Compiled {
   const statement = raw.prepare(text)
-  const names = namesOf(statement)
+  const names = readNames(statement)
   if (names.length > 0) statement.setReturnArrays(true)
   return { statement, names }
 }
 
 /**
- * Rows as plain objects. Those that SQLite's binding makes have no prototype, which the engine keeps as dictionaries: to make one
- * of 32 columns takes twice as long, and to copy it twenty times.
+ * Rows as plain objects. The objects of the SQLite binding have no prototype, so the engine stores them as dictionaries:
+ * making one of 32 columns takes twice as long, and copying it twenty times as long.
  */
-function rowsOf(compiled: Compiled, parameters: readonly SQLInputValue[]): Record<string, SQLOutputValue>[] {
-  const found = compiled.statement.all(...parameters) as unknown as SQLOutputValue[][]
-  // A table may have got a column since.
-  if (found[0] && found[0].length !== compiled.names.length) compiled.names = namesOf(compiled.statement)
+function readRows(compiled: Compiled, parameters: readonly SQLInputValue[]): Record<string, SQLOutputValue>[] {
+  const rows = compiled.statement.all(...parameters) as unknown as SQLOutputValue[][]
+  // A table may have a new column by now.
+  if (rows[0] && rows[0].length !== compiled.names.length) compiled.names = readNames(compiled.statement)
   const { names } = compiled
-  return found.map(values => {
+  return rows.map(values => {
     const row: Record<string, SQLOutputValue> = {}
     for (let at = 0; at < names.length; at++) row[names[at] ?? ''] = values[at] ?? null
     return row
   })
 }
 
-function namesOf(statement: StatementSync): string[] {
+function readNames(statement: StatementSync): string[] {
   return statement.columns().map(({ name }) => name)
 }

@@ -7,7 +7,7 @@ import { explainSqlite, SQLITE_BUSY, SQLITE_CORRUPT, sqliteCode } from './sqlite
 import { APPLICATION_ID, createFile, inspectFile } from './sqlite-file.ts'
 import type { Tables } from './tables.ts'
 
-/** How SQLite writes JSON. What one function gives the next takes as JSON; a text is made JSON by `json`. */
+/** How SQLite writes JSON. A function accepts the result of another one as JSON; `json` turns a text into JSON. */
 const sqliteJson: JsonDifferences = {
   object: fields =>
     `json_object(${Object.entries(fields)
@@ -15,9 +15,9 @@ const sqliteJson: JsonDifferences = {
       .join(', ')})`,
   list: (column, from) =>
     `(select json_group_array(${column}) from (select ${column} from ${from} order by ${column}))`,
-  // Words hold neither quotes nor backslashes.
+  // Words contain neither quotes nor backslashes.
   words: column => whenNotEmpty(column, `'["' || replace(trim(${column}), ' ', '","') || '"]'`),
-  // A delete character stands for the line break meanwhile: JSON does not escape it, and no text that came in holds one.
+  // A delete character replaces the line break meanwhile: JSON does not escape it, and no accepted text contains one.
   lines: column =>
     whenNotEmpty(
       column,
@@ -30,20 +30,20 @@ function whenNotEmpty(column: string, list: string): string {
   return `json(case ${column} when '' then '[]' else ${list} end)`
 }
 
-/** An FTS5 table with a copy of the words, kept by triggers: whoever writes a row cannot forget it. */
+/** An FTS5 table with a copy of the words, kept up to date by triggers, so that no writer can forget it. */
 function wordIndex({ name, table, keys, columns, once }: WordIndex): string[] {
   const all = [...keys, ...columns].join(', ')
-  const copied = (row: string) => [...keys, ...columns].map(column => `${row}.${column}`).join(', ')
-  const insert = `insert into ${name} (${all}) values (${copied('new')})`
+  const columnsOf = (row: string) => [...keys, ...columns].map(column => `${row}.${column}`).join(', ')
+  const insert = `insert into ${name} (${all}) values (${columnsOf('new')})`
   return [
     `create virtual table ${name} using fts5(${keys.map(key => `${key} unindexed`).join(', ')}, ${columns.join(', ')}, tokenize = 'porter unicode61 remove_diacritics 2')`,
-    `insert into ${name} (${all}) select ${copied(table)} from ${table} where ${once} is not null`,
+    `insert into ${name} (${all}) select ${columnsOf(table)} from ${table} where ${once} is not null`,
     `create trigger ${name}_inserted after insert on ${table} when new.${once} is not null begin ${insert}; end`,
     `create trigger ${name}_filled after update of ${once} on ${table} when new.${once} is not null and old.${once} is null begin ${insert}; end`,
   ]
 }
 
-/** Every word is quoted, so that none is taken for an operator, and fits the beginning of one that was written. */
+/** Every word is quoted, so that none is taken for an operator, and matches the beginning of a stored word. */
 function foundByWords({ name, keys }: WordIndex, words: readonly string[], need: 'all' | 'any'): RawBuilder<unknown> {
   const query = words.map(word => `"${word.replaceAll('"', '""')}"*`).join(need === 'all' ? ' AND ' : ' OR ')
   const table = sql.table(name)
@@ -51,7 +51,7 @@ function foundByWords({ name, keys }: WordIndex, words: readonly string[], need:
   return sql`(select ${columns}, bm25(${table}) as rank from ${table} where ${table} match ${query})`
 }
 
-/** Opens one SQLite file with two connections: one that writes and one that reads what is committed meanwhile. */
+/** Opens one SQLite file with two connections: one that writes, and one that reads committed rows meanwhile. */
 export async function openSqlite(
   file: string,
   knownSchema: number,
@@ -85,12 +85,12 @@ const differences: DialectDifferences = {
 }
 
 /**
- * After so many pages (16 MB) the log is folded into the file, with a flush to the disk. Short transactions write the same few
- * pages again and again: four times the usual number is four times fewer flushes for the same work.
+ * After this many pages (16 MB) the log is copied into the file, with a flush to the disk. Short transactions write the same
+ * few pages again and again, so four times the default number means four times fewer flushes for the same work.
  */
 const PAGES_BETWEEN_CHECKPOINTS = 4_000
 
-/** Pages given back at once: a few milliseconds. */
+/** Pages returned to the disk at once, which takes a few milliseconds. */
 const PAGES_GIVEN_BACK = 2_000
 
 function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Database {
@@ -103,7 +103,7 @@ function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Dat
     differences,
     read,
     transaction: work => writer.transaction(() => work(write)),
-    // One row is all or nothing by itself; a transaction or savepoint around it would only cost.
+    // One row is atomic by itself; a transaction or savepoint around it would only cost time.
     appendAlone: rows => (rows.length === 1 ? insertRows(rows) : writer.alone(() => insertRows(rows))),
     appendWithin: (_tx, rows) => (rows.length === 1 ? insertRows(rows) : writer.within(() => insertRows(rows))),
     runWithin: (_tx, text, parameters) => writer.rows(text, parameters as SQLInputValue[]),
@@ -142,23 +142,23 @@ function compileInsert(db: Kysely<Tables>): string {
   return db.insertInto('events').values(row).compile().sql
 }
 
-/** The order of `compileInsert`. */
+/** The values in the column order of `compileInsert`. */
 function inColumnOrder({ time, actor, schema_version, subject, kind, body }: NewEventRow) {
   return [time, actor, schema_version, subject, kind, body]
 }
 
 /**
- * Write-ahead log: readers never wait for the writer. Synchronous NORMAL: a commit survives the death of this process by
- * any cause; only a power cut may take the last few, never the file's consistency, and FULL would cost a disk flush each.
+ * With a write-ahead log, readers never wait for the writer. With synchronous NORMAL, a commit survives any death of this
+ * process; only a power cut may lose the last few commits, never the file's consistency. FULL would cost a disk flush each.
  *
- * Several processes may switch a new file at once; SQLite then says "locked" without waiting, so we wait here.
+ * Several processes may switch a new file at once; SQLite then reports "locked" without waiting, so we wait here.
  */
 async function switchToWriteAheadLog(writer: SqliteConnection): Promise<void> {
   const deadline = Date.now() + BUSY_TIMEOUT_MS
   for (;;) {
     try {
       writer.run('pragma busy_timeout = 20')
-      // Heeded by a new file only: an older one fills what is free again, but stays as large as it was.
+      // This applies to a new file only: an older one reuses its free space, but never shrinks.
       writer.run('pragma auto_vacuum = incremental')
       writer.run('pragma journal_mode = wal')
       writer.run('pragma synchronous = normal')

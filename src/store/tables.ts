@@ -19,7 +19,7 @@ import type { Task } from '../domain/task.ts'
 import type { ImportedTask } from '../domain/task-requests.ts'
 import type { Worktree, WorktreeRow } from '../domain/worktree.ts'
 
-/** The tables as the database holds them: JSON is text here and is parsed at the store's edge. Times are milliseconds. */
+/** The tables as they are in the database: JSON is text here, and the store parses it. Times are milliseconds. */
 export interface Tables {
   events: EventsTable
   sessions: SessionsTable
@@ -42,32 +42,32 @@ export interface Tables {
   gate_results: GateResultsTable
   merges: Omit<Merge, 'id'> & { id: Generated<number> }
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
-  /** How far the events were read for some purpose. */
+  /** How far each reader has read the events. */
   cursors: { name: string; event_id: number }
-  /** Subjects whose events may be deleted: filled only inside of a transaction that does so. */
+  /** Subjects whose events may be deleted; filled only inside a transaction that prunes. */
   event_pruning: { subject: string }
 }
 
-/** What was spent in one task, session, day or project, in all. */
+/** The total spending of one task, session, day or project. */
 export type SpendingRow = Amounts & { scope: BudgetScope; key: string; updated_at: number }
 
-/** What one channel is to say, or has said. */
+/** A notice that one channel sends or has sent. */
 export interface OutboxRow {
   id: number
   channel: string
   kind: string
-  /** One channel says it once. */
+  /** A channel sends a notice with the same key once. */
   dedup_key: string
   /** JSON. */
   body: string
-  /** `waiting` to be said; `told`, and a reminder may come; `done`; `failed`: given up. */
+  /** `waiting`: not sent yet. `told`: sent, and a reminder may follow. `failed`: given up. */
   state: 'waiting' | 'told' | 'done' | 'failed'
   tries: number
   reminders: number
-  /** When it is looked at next. */
+  /** When the notice is due next. */
   next_at: number
   created_at: number
-  /** Why it could not be said the last time. */
+  /** Why the last attempt to send it failed. */
   problem: string | null
 }
 
@@ -98,7 +98,7 @@ export type EscalationsTable = Omit<Escalation, 'input' | 'reasons' | 'context' 
   answer: string | null
 }
 
-/** One of those that wait for the same answer, and the call that gets it. */
+/** A session that waits for an answer, and the call that gets the answer. */
 export interface EscalationSession {
   session_id: string
   call_id: string
@@ -117,31 +117,31 @@ export type SessionsTable = Omit<SessionRow, JsonColumn> & { options: string; pl
 export type JsonColumn = 'options' | 'plan' | 'parked'
 
 /**
- * What `pcc start` asked for, without the caller's environment: that is never stored, and of the settings no secret is. Its
- * tasks have rows of their own.
+ * The request of `pcc start`, without the caller's environment, which is never stored, and without secrets of the settings.
+ * The tasks have rows of their own.
  */
 export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
-  /** Who formed opinions for it when it was started, for whoever looks at it. */
+  /** The brain that the session was started with, for display. */
   mind?: { brain: string; threshold: number } | undefined
-  /** Its agent, as it was chosen when it was started. */
+  /** The agent that was chosen when the session started. */
   chosen?: AgentChoice | undefined
-  /** Who worked on it before its agent, where it has changed hands. */
+  /** The agents that worked on the session before, if it was handed over. */
   handed?: HandOver | undefined
-  /** The run that started it, and which of its attempts it is. */
+  /** The run that started the session, and which attempt of that run it is. */
   run?: RunPosition | undefined
-  /** The feature that it works on, where it is to find out what is to be done. */
+  /** The feature that the session plans. */
   feature?: FeaturePosition | undefined
-  /** The worktree in which its agent works, where that is not the project itself. */
+  /** The worktree in which the agent works, if that is not the project itself. */
   place?: Worktree | undefined
   /** Why the agent of a run works in the project itself. */
   in_place?: string | undefined
-  /** What git knew the project by then, where its agent works in the project itself. */
+  /** The git tree of the project when the session began, if the agent works in the project itself. */
   began?: string | undefined
-  /** How far its work is on its way to done. */
+  /** How far the completed work has come: verified, merged. */
   landing?: CompletionProgress | undefined
 }
 
-/** A session as the rest of the program sees it: its row with the JSON parsed. */
+/** A session as the rest of the program sees it: the row with its JSON parsed. */
 export interface SessionRow {
   id: string
   name: string
@@ -151,7 +151,7 @@ export interface SessionRow {
   model: string | null
   vendor_id: string | null
   options: SessionOptions
-  /** Boot id of the daemon that runs it. */
+  /** The boot id of the daemon that runs the session. */
   owner: string | null
   state: SessionState
   status_reason: string | null
@@ -173,36 +173,36 @@ export interface SessionRow {
   tools_denied: number
   questions_auto: number
   questions_human: number
-  /** What nobody could answer; it waits for the session to be resumed. */
+  /** A question or call that nobody could answer; it waits until the session is resumed. */
   parked: Parked | null
   account: string | null
-  /** Process marker of its agent, and the process itself by pid and start time. */
+  /** The process marker of the agent, and its process by pid and start time. */
   marker: string | null
   agent_pid: number | null
   agent_started: string | null
-  /** The task of its queue that it works on, or will go on with. */
+  /** The task of its queue that the session works on or will resume. */
   task_id: string | null
-  /** Failures in a row that may pass by themselves. */
+  /** Consecutive failures that may pass by themselves. */
   retries: number
-  /** How often in a row it was taken up after its daemon had died, without a word from the model since. */
+  /** How often in a row the session was resumed after its daemon died, without a word from the model in between. */
   recoveries: number
-  /** What a person has asked of it while it runs: it holds although the daemon may die before it is done. */
+  /** What a person asked for while it runs. It is stored because the daemon may die before it is done. */
   intent: 'stop' | 'pause' | null
-  /** Higher comes first where several wait. */
+  /** Of several waiting sessions, the one with the highest priority goes first. */
   priority: number
-  /** A person said that it is not to go on by itself. */
+  /** When a person said that the session must not resume by itself. */
   held_at: number | null
 }
 
 export type Parked = ParkedQuestion | ParkedPermission
 
-/** A dangerous call. An answer is for the call of which this is the digest, or for none. */
+/** A parked dangerous call. An answer applies only to the call with this digest. */
 export type ParkedPermission = EventBody<'permission.parked'> & { digest: string; taken?: true }
 
-/** `taken`: the agent took an answer to the call but went no further, or gave the call up: the next is told to it in words. */
+/** `taken`: the agent received an answer to the call but went no further, or gave the call up; the next answer is sent to it as a message. */
 export type ParkedQuestion = EventBody<'question.parked'> & { taken?: true }
 
-/** What a new session must say; everything else has a sensible start. */
+/** The required columns of a new session; the others have defaults. */
 export type NewSessionRow = Pick<SessionRow, 'id' | 'name' | 'project' | 'task' | 'agent'> & Partial<SessionRow>
 
 /** A run as the rest of the program sees it. */
@@ -214,11 +214,11 @@ export interface RunRow {
   state: RunState
   outcome: RunOutcome | null
   reason: string | null
-  /** What the agent said when it gave the whole up. */
+  /** What the agent said when it gave up the whole run. */
   gave_up: string | null
-  /** A person wants it to end after what is at work. */
+  /** Whether a person wants the run to end after the current attempts. */
   stopping: boolean
-  /** Attempts that it has begun. */
+  /** How many attempts the run has started. */
   iterations: number
   created_at: number
   ended_at: number | null
@@ -230,7 +230,7 @@ export type RunsTable = Omit<RunRow, 'target' | 'options' | 'stopping'> & {
   stopping: number
 }
 
-/** One try at a task within a run. Open while it has no outcome. */
+/** One attempt at a task within a run. It is open while it has no outcome. */
 export interface AttemptRow extends Omit<PastAttempt, 'failure' | 'troubled' | 'evidence'> {
   run_id: string
   iteration: number
@@ -239,20 +239,20 @@ export interface AttemptRow extends Omit<PastAttempt, 'failure' | 'troubled' | '
   cost_usd: number
   started_at: number
   ended_at: number | null
-  /** How often what it called done was verified. */
+  /** How often its work was verified. */
   rounds: number
 }
 
-/** A run that is to begin at a time, once or again and again. */
+/** A run that starts at a time, once or repeatedly. */
 export interface ScheduleRow extends ScheduleView {
   options: RunOptions
-  /** Cron, five fields; null for a single time. */
+  /** A cron pattern with five fields; null for a single time. */
   pattern: string | null
 }
 
 export type SchedulesTable = Omit<ScheduleRow, 'target' | 'options'> & { target: string; options: string }
 
-/** What the row of an attempt keeps for the journal alone. */
+/** The columns of an attempt that only the journal uses. */
 export interface JournalColumns {
   title: string
   feature: string | null
@@ -262,19 +262,19 @@ export interface JournalColumns {
   files_more: number
 }
 
-/** A feature as the rest of the program sees it. Its spec and its plan are files of the project. */
+/** A feature as the rest of the program sees it. Its spec and plan are files of the project. */
 export interface FeatureRow {
   id: string
   project: string
   name: string
   phase: FeaturePhase
   until: FeatureUntil
-  /** Who is at the phase; nobody before somebody says that it goes on. */
+  /** The session that works on the phase; null until somebody continues the feature. */
   session_id: string | null
-  /** What the person had written down, in place of an interview. */
+  /** What the person wrote down instead of an interview. */
   source: string | null
   options: FeatureOptions
-  /** Tasks that the agent has added so far: they become real ones together, when it is done. */
+  /** Tasks that the agent has added so far; they all become real when the agent is done. */
   draft: ImportedTask[]
   problem: string | null
   created_at: number
@@ -291,7 +291,7 @@ export type EvidenceTable = Omit<NewEvidence, 'findings' | 'tests' | 'cached'> &
   cached: number
 }
 
-/** What a command came to on a tree, under a key that holds everything it depends on. */
+/** The result of a command on a git tree, under a key of everything that it depends on. */
 export interface GateResult {
   key: string
   tree: string
@@ -305,5 +305,5 @@ export interface GateResult {
 
 export type GateResultsTable = Omit<GateResult, 'tests'> & { tests: string | null }
 
-/** Which verification of a task is meant. */
+/** Identifies one verification of a task. */
 export type EvidenceRound = Pick<Evidence, 'task_id' | 'attempt' | 'round'>

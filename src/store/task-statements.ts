@@ -10,15 +10,15 @@ const READY = sql.lit<TaskState>('ready')
 const ONE = sql.lit(1)
 
 /**
- * What every claim and every finish does, thousands of times a second: each statement is built once, and its text is run on
- * the connection itself. Building it anew costs more than running it.
+ * The statements of every claim and every finish, which run thousands of times a second. Each is built once, and its text
+ * runs on the connection itself, because building a statement costs more than running it.
  */
 export function prepareTaskStatements(db: Kysely<Tables>) {
   const swaps = new Map<string, string>()
   const inserts = new Map<string, string>()
   const byId = db.selectFrom('tasks').selectAll().where('id', '=', '').compile().sql
-  const next = firstReady(db).where('session_id', '=', '').compile().sql
-  const free = firstReady(db).where('session_id', 'is', null).where('project', '=', '')
+  const next = selectFirstReady(db).where('session_id', '=', '').compile().sql
+  const free = selectFirstReady(db).where('session_id', 'is', null).where('project', '=', '')
   const nextOfProject = free.compile().sql
   const nextOfFeature = free.where('feature', '=', '').compile().sql
   const dependents = db
@@ -38,29 +38,29 @@ export function prepareTaskStatements(db: Kysely<Tables>) {
           : await tx.run<Task>(nextOfFeature, [project, feature]),
       ),
     dependentsOf: async (id: string, tx: Tx) => tx.run<Task>(dependents, [id]),
-    /** Nothing changes where somebody else has moved it since, or holds it with another attempt. */
+    /** Changes nothing if the task has moved since, or another attempt holds it. */
     async swap(task: Task, patch: Partial<Task>, tx: Tx): Promise<Task | undefined> {
-      const changes = changesOf(task, patch)
-      if (Object.keys(changes).length === 0) changes.attempt = task.attempt // that it is still the same is asked all the same
-      const text = known(swaps, changes, () => swapText(db, changes))
+      const changes = findChanges(task, patch)
+      if (Object.keys(changes).length === 0) changes.attempt = task.attempt // still checks that the task is unchanged
+      const text = getStatement(swaps, changes, () => buildSwap(db, changes))
       const changed = await tx.change(text, [...Object.values(changes), task.id, task.state, task.attempt])
       // Reading the row back would cost more than writing it.
       return changed === 1 ? { ...task, ...patch } : undefined
     },
-    /** Six hex digits are short enough to type and will meet one day: the next ones are tried. */
+    /** Six hex digits are short enough to type but collide one day; then the next ones are tried. */
     async insert(task: NewTask, tx: Tx): Promise<Task> {
-      const { id: wanted, ...columns } = task
-      const text = known(inserts, columns, () => insertText(db, columns))
+      const { id: requestedId, ...columns } = task
+      const text = getStatement(inserts, columns, () => buildInsert(db, columns))
       for (;;) {
-        const row = first(await tx.run<Task>(text, [...Object.values(columns), wanted ?? shortId('t')]))
+        const row = first(await tx.run<Task>(text, [...Object.values(columns), requestedId ?? shortId('t')]))
         if (row) return row
-        if (wanted !== undefined) throw new AppError('task_taken', { ids: wanted })
+        if (requestedId !== undefined) throw new AppError('task_taken', { ids: requestedId })
       }
     },
   }
 }
 
-function firstReady(db: Kysely<Tables>) {
+function selectFirstReady(db: Kysely<Tables>) {
   return db
     .selectFrom('tasks')
     .selectAll()
@@ -70,8 +70,8 @@ function firstReady(db: Kysely<Tables>) {
     .limit(ONE)
 }
 
-/** What is written as it was costs as much as what changes: every index on that column is written, too. */
-function changesOf(task: Task, patch: Partial<Task>): Partial<Task> {
+/** Writing an unchanged value costs as much as a change, because every index on that column is written too. */
+function findChanges(task: Task, patch: Partial<Task>): Partial<Task> {
   const changes: Record<string, unknown> = {}
   for (const name in patch) {
     const value = patch[name as keyof Task]
@@ -80,7 +80,7 @@ function changesOf(task: Task, patch: Partial<Task>): Partial<Task> {
   return changes
 }
 
-function swapText(db: Kysely<Tables>, patch: Partial<Task>): string {
+function buildSwap(db: Kysely<Tables>, patch: Partial<Task>): string {
   return db
     .updateTable('tasks')
     .set(patch)
@@ -90,7 +90,7 @@ function swapText(db: Kysely<Tables>, patch: Partial<Task>): string {
     .compile().sql
 }
 
-function insertText(db: Kysely<Tables>, columns: Omit<NewTask, 'id'>): string {
+function buildInsert(db: Kysely<Tables>, columns: Omit<NewTask, 'id'>): string {
   const position = sql<number>`(select coalesce(max(position), 0) + 1 from tasks)`
   return db
     .insertInto('tasks')
@@ -100,8 +100,8 @@ function insertText(db: Kysely<Tables>, columns: Omit<NewTask, 'id'>): string {
     .compile().sql
 }
 
-/** One text for each set of columns, in their order. */
-function known(texts: Map<string, string>, columns: object, build: () => string): string {
+/** Returns the cached text for this set of columns, in their order, or builds it. */
+function getStatement(texts: Map<string, string>, columns: object, build: () => string): string {
   const shape = Object.keys(columns).join()
   const text = texts.get(shape) ?? build()
   texts.set(shape, text)

@@ -14,61 +14,61 @@ import type {
   ScheduleRow,
 } from './tables.ts'
 
-/** A task before it has a place in the order; one without an id is given one. */
+/** A task before it has its position; one without an id gets one. */
 export type NewTask = Omit<Task, 'id' | 'position'> & { id?: string }
 
-/** Which tasks are meant; what is absent does not matter. */
+/** Selects tasks; absent fields do not restrict. */
 export interface TaskFilter {
   session?: string | undefined
   states?: readonly TaskState[] | undefined
   project?: string | undefined
   feature?: string | undefined
   label?: string | undefined
-  /** Somewhere in the title or the description, in letters of any size. */
+  /** A text in the title or the description, in upper or lower case. */
   text?: string | undefined
-  /** A task and everything that is a part of it. */
+  /** A task and all its parts. */
   under?: string | undefined
   limit?: number | undefined
 }
 
-/** One task comes after another. */
+/** A dependency: one task comes after another. */
 export interface TaskEdge {
   task_id: string
   blocker_id: string
 }
 
-/** The one table of tasks, and which of them come after which. */
+/** Tasks and their dependencies. */
 export interface TaskStore {
-  /** Throws `task_taken` where the id that was asked for is another one's. */
+  /** Throws `task_taken` if the requested id is in use. */
   insert(task: NewTask, tx: Tx): Promise<Task>
   get(id: string, tx?: Tx): Promise<Task | undefined>
-  /** Those of these ids that there are, in no order. */
+  /** The tasks with these ids that exist, in no order. */
   of(ids: readonly string[], tx?: Tx): Promise<Task[]>
-  /** Those whose id begins so, the first few. */
+  /** The first few tasks whose id begins with the prefix. */
   beginning(prefix: string, tx?: Tx): Promise<Task[]>
   /** In the order of submission. */
   list(filter: TaskFilter, tx?: Tx): Promise<Task[]>
-  /** The same, each as the JSON text that the API sends (`TaskView`). */
+  /** Like `list`, with each task as the JSON text that the API sends (`TaskView`). */
   listAsJson(filter: TaskFilter): Promise<string[]>
-  /** The edges to what those tasks come after. */
+  /** The edges from these tasks to the tasks they wait for. */
   edges(filter: TaskFilter, tx?: Tx): Promise<TaskEdge[]>
-  /** How many there are in each state. */
+  /** How many tasks are in each state. */
   counts(scope: TaskScope, tx?: Tx): Promise<Partial<Record<TaskState, number>>>
-  /** The ready one that a session is to take: highest priority, then oldest. */
+  /** The ready task that a session takes next: highest priority, then oldest. */
   next(session: string, tx: Tx): Promise<Task | undefined>
-  /** The same of a scope, among those that are in no session's own queue. */
+  /** The next ready task of a scope that is in no session's queue. */
   nextFree(scope: TaskScope, tx: Tx): Promise<Task | undefined>
-  /** The first so many of them, in that order. */
+  /** The first such tasks, in the same order. */
   free(scope: TaskScope, limit: number, tx: Tx): Promise<Task[]>
-  /** Those that a run holds, or whoever answers to that name. */
+  /** The tasks held by a run or by a lease owner. */
   held(by: { run?: string | undefined; owner?: string | undefined }, tx?: Tx): Promise<Task[]>
-  /** The one that a session works on, or will go on with. */
+  /** The task that a session works on or will resume. */
   atWork(session: string, tx?: Tx): Promise<Task | undefined>
-  /** Compare and swap on state and attempt of the task as it was read: nothing where it has moved since. */
+  /** Compare-and-swap on the state and attempt of the task as it was read; returns undefined if it has moved since. */
   swap(task: Task, patch: Partial<Task>, tx: Tx): Promise<Task | undefined>
-  /** True where the edge is new. */
+  /** Returns true if the edge is new. */
   link(edge: TaskEdge, tx: Tx): Promise<boolean>
-  /** False where there was none. */
+  /** Returns false if there was no such edge. */
   unlink(edge: TaskEdge, tx: Tx): Promise<boolean>
   blockersOf(ids: readonly string[], tx?: Tx): Promise<TaskEdge[]>
   dependentsOf(id: string, tx?: Tx): Promise<Task[]>
@@ -78,79 +78,79 @@ export interface TaskStore {
   remove(ids: readonly string[], tx: Tx): Promise<void>
 }
 
-/** Loops that drain a target, and the attempts they made. */
+/** Runs, and the attempts they made. */
 export interface RunStore {
   insert(row: RunRow, tx: Tx): Promise<void>
   update(id: string, patch: Partial<RunRow>, tx?: Tx): Promise<void>
   get(id: string, tx?: Tx): Promise<RunRow | undefined>
   /** Newest first. */
   list(filter?: { project?: string | undefined; open?: boolean }, tx?: Tx): Promise<RunRow[]>
-  /** By id or the beginning of one that fits only one run. Throws `run_unknown`, `run_ambiguous`. */
+  /** Finds a run by its id or a unique beginning of it. Throws `run_unknown` or `run_ambiguous`. */
   resolve(ref: string): Promise<RunRow>
   begin(attempt: AttemptRow, tx: Tx): Promise<void>
-  /** Closes an attempt that is open; false where it is not. */
+  /** Closes an open attempt; returns false if it is not open. */
   end(
     attempt: Pick<AttemptRow, 'task_id' | 'number'>,
     patch: Partial<AttemptRow> & Partial<JournalColumns>,
     tx: Tx,
   ): Promise<boolean>
-  /** Runs with attempts that have no outcome yet, whether they are open themselves or not. */
+  /** The runs with attempts that have no outcome yet, whether the runs themselves are open or not. */
   withOpenAttempts(): Promise<string[]>
-  /** Tasks of a scope that are done and that nobody has checked. */
+  /** How many tasks of a scope are done but unverified. */
   unverified(scope: TaskScope): Promise<number>
-  /** In the order in which they were begun. */
+  /** Attempts in the order in which they were started. */
   attempts(of: { run?: string; task?: string; session?: string }, tx?: Tx): Promise<AttemptRow[]>
 }
 
-/** Runs to come. */
+/** Scheduled runs. */
 export interface ScheduleStore {
   insert(row: ScheduleRow, tx: Tx): Promise<void>
   /**
-   * Changes a row that still waits for the same time; false where somebody was quicker. Every ending and every firing goes
-   * through here, so that one time never comes twice.
+   * Changes a row that still waits for the same time; returns false if another change came first. Every ending and every
+   * firing goes through here, so that one time never fires twice.
    */
   move(row: Pick<ScheduleRow, 'id' | 'due_at'>, patch: Partial<ScheduleRow>, tx: Tx): Promise<boolean>
   get(id: string, tx?: Tx): Promise<ScheduleRow | undefined>
-  /** Soonest first; those that are over, newest first, behind them. */
+  /** Waiting schedules first, soonest first; then those that are over, newest first. */
   list(filter?: { project?: string | undefined; waiting?: boolean }, tx?: Tx): Promise<ScheduleRow[]>
 }
 
 export interface JournalQuery {
   project?: string | undefined
   run?: string | undefined
-  /** Not of this run. */
+  /** Leaves out this run. */
   notRun?: string | undefined
   task?: string | undefined
   notTask?: string | undefined
-  /** Ended at this time or later. */
+  /** Only attempts that ended at this time or later. */
   since?: number | undefined
-  /** Only entries with these words (or beginnings of words): all of them, or at least one; the best match first. */
+  /** Only entries with all, or any, of these words or beginnings of words; the best match first. */
   words?: { list: readonly string[]; need: 'all' | 'any' } | undefined
   limit: number
 }
 
-/** Attempts that are over. */
+/** The journal of attempts that are over. */
 export interface JournalStore {
-  /** Newest first, or with words the best match first. */
+  /** Newest first; with words, the best match first. */
   entries(query: JournalQuery, tx?: Tx): Promise<RankedJournalEntry[]>
-  /** How many fit, without the limit. */
+  /** How many entries match, without the limit. */
   count(query: Omit<JournalQuery, 'limit'>, tx?: Tx): Promise<number>
-  /** What attempts at these tasks have changed. */
+  /** The files that attempts at these tasks have changed. */
   filesOf(tasks: readonly string[], tx?: Tx): Promise<{ task_id: string; files: string[] }[]>
 }
 
-/** `rank`: how well the words fit, the lowest the best; 0 where nobody asked by words. */
+/** `rank` says how well the words match, the lowest being the best; 0 without words. */
 export type RankedJournalEntry = JournalEntry & { rank: number }
 
-/** Features and how far each is. */
+/** Features and their phases. */
 export interface FeatureStore {
   insert(row: FeatureRow, tx: Tx): Promise<void>
   update(id: string, patch: Partial<FeatureRow>, tx?: Tx): Promise<void>
   get(id: string, tx?: Tx): Promise<FeatureRow | undefined>
   named(project: string, name: string, tx?: Tx): Promise<FeatureRow | undefined>
-  /** Newest first. `open`: those that are not ready. */
+  /** Newest first. `open` selects those that are not ready. */
   list(filter?: { project?: string | undefined; open?: boolean }): Promise<FeatureRow[]>
-  /** Names that tasks of a project give as their feature. */
+  /** The feature names that occur in the tasks of a project. */
   inTasks(project: string): Promise<string[]>
   remove(id: string, tx: Tx): Promise<void>
 }
@@ -164,9 +164,9 @@ export interface WorktreeFilter {
   states?: readonly WorktreeState[] | undefined
 }
 
-/** Worktrees: one row for each attempt that had one. */
+/** Worktrees, one row for each attempt that had one. */
 export interface WorktreeStore {
-  /** Takes the place of the same attempt's row. */
+  /** Inserts the row, or replaces the one of the same attempt. */
   put(row: WorktreeRow, tx?: Tx): Promise<void>
   update(key: WorktreeKey, patch: Partial<Omit<WorktreeRow, 'task' | 'attempt'>>, tx?: Tx): Promise<void>
   get(key: WorktreeKey, tx?: Tx): Promise<WorktreeRow | undefined>
@@ -174,28 +174,28 @@ export interface WorktreeStore {
   list(filter?: WorktreeFilter, tx?: Tx): Promise<WorktreeRow[]>
 }
 
-/** What gates saw, bound to trees. */
+/** Results of gates, bound to git trees. */
 export interface EvidenceStore {
-  /** All that one verification saw, in the place of what an interrupted one of the same round left. */
+  /** Stores the results of one verification, replacing those that an interrupted one of the same round left. */
   put(round: EvidenceRound, rows: readonly NewEvidence[], tx: Tx): Promise<void>
-  /** In the order in which it was seen. */
+  /** In the order in which the results came. */
   list(of: { task: string; attempt?: number | undefined; round?: number | undefined }, tx?: Tx): Promise<Evidence[]>
-  /** The newest verification of a task. */
+  /** The results of a task's newest verification. */
   latest(task: string, tx?: Tx): Promise<Evidence[]>
 }
 
-/** Results of commands that need not be run again. What counts as the same is the key's business. */
+/** Cached results of commands. The key decides what counts as the same. */
 export interface GateResultStore {
   get(key: string): Promise<GateResult | undefined>
-  /** The newest result takes the place of an older one. */
+  /** Replaces an older result. */
   put(result: GateResult): Promise<void>
-  /** Removes what is older. */
+  /** Removes older results. */
   prune(before: number): Promise<void>
 }
 
 export type NewMerge = Omit<Merge, 'id'>
 
-/** What one queue serves: a repository, by the git directory that its worktrees share, and a branch of it. */
+/** Identifies a merge queue: a repository, by the git directory that its worktrees share, and a target branch. */
 export interface MergeQueueKey {
   repository: string
   target: string
@@ -206,22 +206,22 @@ export interface MergeFilter {
   task?: string | undefined
   lane?: MergeQueueKey | undefined
   states?: readonly MergeState[] | undefined
-  /** The newest so many, where there are more. */
+  /** At most this many, the newest ones. */
   limit?: number | undefined
 }
 
-/** The ways of attempts' work into their targets. */
+/** Merges of attempts into their target branches. */
 export interface MergeStore {
   insert(row: NewMerge, tx: Tx): Promise<Merge>
-  /** Changes a row that is still in that state; false where somebody was quicker. */
+  /** Changes a row that is still in that state; returns false if another change came first. */
   move(row: Pick<Merge, 'id' | 'state'>, patch: Partial<Omit<Merge, 'id'>>, tx: Tx): Promise<boolean>
   get(id: number, tx?: Tx): Promise<Merge | undefined>
-  /** The row of a task that is not over. */
+  /** The merge of a task that is not over. */
   open(task: string, tx?: Tx): Promise<Merge | undefined>
-  /** In the order in which they came. */
+  /** In the order in which they were added. */
   list(filter?: MergeFilter, tx?: Tx): Promise<Merge[]>
-  /** Queues in which something is not over. */
+  /** The queues that have a merge that is not over. */
   lanes(): Promise<MergeQueueKey[]>
-  /** Those that landed and whose branch or worktree may still be there. */
+  /** Merges that landed and whose branch or worktree may still exist. */
   toClean(): Promise<Merge[]>
 }

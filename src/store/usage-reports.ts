@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { QuotaSource } from '../domain/quota.ts'
 import type { Tables } from './tables.ts'
 
-/** An account as people know it, and where its agent keeps its files. Nothing of it is secret. */
+/** An account as people know it, and where its agent keeps its files. None of it is secret. */
 export interface QuotaAccount {
   account: string
   label: string
@@ -10,7 +10,7 @@ export interface QuotaAccount {
   updated_at: number
 }
 
-/** What `ccusage` needs of the agent's environment to find its files. */
+/** The variables of the agent's environment that `ccusage` needs to find its files. */
 export type CcusageEnv = {
   HOME?: string | undefined
   PATH?: string | undefined
@@ -27,7 +27,7 @@ export interface QuotaHistoryKey {
 
 export type QuotaHistoryQuery = Omit<QuotaHistoryKey, 'at'> & { since: number }
 
-/** What is kept of the history. */
+/** How much of the history is kept. */
 export interface QuotaHistoryRetention {
   forgetBefore: number
   forgetAfter: number
@@ -35,7 +35,7 @@ export interface QuotaHistoryRetention {
   stepMs: number
 }
 
-/** What was used in a session, in one report of its agent: totals since that agent was opened. */
+/** One usage report of an agent: totals since that agent was started. */
 export interface UsageReport {
   time: number
   input_tokens: number
@@ -43,16 +43,16 @@ export interface UsageReport {
   cache_write_tokens: number
 }
 
-/** The reports of one session in order; `base` is the last one before the time asked for. */
+/** The reports of one session in order; `base` is the last one before the requested time. */
 export interface SessionUsageReports {
   base: UsageReport | undefined
   reports: UsageReport[]
 }
 
-/** Reports read at once when looking back; a busy hour has some hundreds. */
+/** Reports per read; a busy hour has some hundreds. */
 const PAGE = 200
 
-/** What the sessions of an account reported since a time. */
+/** The usage reports of an account's sessions since a time. */
 export async function readUsageReports(
   db: Kysely<Tables>,
   account: string,
@@ -64,11 +64,11 @@ export async function readUsageReports(
     .where('account', '=', account)
     .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb('ended_at', '>=', since)]))
     .execute()
-  return Promise.all(sessions.map(({ id }) => reportsOf(db, id, since)))
+  return Promise.all(sessions.map(({ id }) => readSessionReports(db, id, since)))
 }
 
-/** Read from the newest backwards: a long session must not be read whole for its last hour. */
-async function reportsOf(db: Kysely<Tables>, subject: string, since: number): Promise<SessionUsageReports> {
+/** Reads from the newest report backwards, so that a long session is not read completely for its last hour. */
+async function readSessionReports(db: Kysely<Tables>, subject: string, since: number): Promise<SessionUsageReports> {
   const reports: UsageReport[] = []
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
     const rows = await db
@@ -81,7 +81,7 @@ async function reportsOf(db: Kysely<Tables>, subject: string, since: number): Pr
       .limit(PAGE)
       .execute()
     for (const { time, body } of rows) {
-      const report = reportIn(time, body)
+      const report = parseReport(time, body)
       if (report && time < since) return { base: report, reports }
       if (report) reports.unshift(report)
     }
@@ -90,11 +90,11 @@ async function reportsOf(db: Kysely<Tables>, subject: string, since: number): Pr
   }
 }
 
-/** A damaged one is left out. */
-function reportIn(time: number, body: string): UsageReport | undefined {
+/** Returns undefined for a damaged report. */
+function parseReport(time: number, body: string): UsageReport | undefined {
   try {
-    const told = JSON.parse(body) as Partial<UsageReport>
-    const { input_tokens = 0, output_tokens = 0, cache_write_tokens = 0 } = told
+    const report = JSON.parse(body) as Partial<UsageReport>
+    const { input_tokens = 0, output_tokens = 0, cache_write_tokens = 0 } = report
     return { time, input_tokens, output_tokens, cache_write_tokens }
   } catch {
     return undefined

@@ -45,15 +45,15 @@ export function openWorktreeStore(read: Kysely<Tables>, writer: Writer): Worktre
   }
 }
 
-type Stored = Omit<EvidenceTable, 'id'> & { id: number }
+type StoredEvidence = Omit<EvidenceTable, 'id'> & { id: number }
 
-/** Opens the table of what gates saw. */
+/** Opens the table of gate results per verification. */
 export function openEvidenceStore(read: Kysely<Tables>): EvidenceStore {
   return {
     put: async ({ task_id, attempt, round }, rows, { db }) => {
       const before = db.deleteFrom('evidence').where('task_id', '=', task_id).where('attempt', '=', attempt)
       await before.where('round', '=', round).execute()
-      // One by one: a row may hold thousands of tests, and there are few.
+      // One by one, because a row may hold thousands of tests and there are few rows.
       for (const row of rows) await db.insertInto('evidence').values(evidenceColumns(row)).execute()
     },
     list: async ({ task, attempt, round }, tx) => {
@@ -87,17 +87,17 @@ function evidenceColumns({ findings, tests, cached, ...plain }: NewEvidence): Om
   }
 }
 
-function parseEvidence({ findings, tests, cached, ...plain }: Stored): Evidence {
+function parseEvidence({ findings, tests, cached, ...plain }: StoredEvidence): Evidence {
   return {
     ...plain,
-    findings: listIn(findings) ?? [],
-    tests: tests === null ? null : (listIn(tests) ?? null),
+    findings: parseList(findings) ?? [],
+    tests: tests === null ? null : (parseList(tests) ?? null),
     cached: cached === 1,
   }
 }
 
-/** A row that was saved from a damaged file may hold anything. */
-function listIn<T>(text: string): T[] | undefined {
+/** Parses a JSON list. A row that was rescued from a damaged file may hold anything. */
+function parseList<T>(text: string): T[] | undefined {
   try {
     const list: unknown = JSON.parse(text)
     return Array.isArray(list) ? (list as T[]) : undefined
@@ -106,7 +106,7 @@ function listIn<T>(text: string): T[] | undefined {
   }
 }
 
-/** Opens the table of results that are kept. */
+/** Opens the table of cached gate results. */
 export function openGateResultStore(read: Kysely<Tables>, writer: Writer): GateResultStore {
   return {
     get: async key => {
@@ -129,7 +129,7 @@ function gateResultColumns({ tests, ...plain }: GateResult): GateResultsTable {
   return { ...plain, tests: tests === null ? null : JSON.stringify(tests) }
 }
 
-/** One that cannot be read any more is none: the command is run again. */
+/** A result that cannot be parsed counts as missing, and the command runs again. */
 function parseGateResult({ tests, ...plain }: GateResultsTable): GateResult | undefined {
   try {
     return { ...plain, tests: tests === null ? null : JSON.parse(tests) }
@@ -143,15 +143,15 @@ export function openMergeStore(read: Kysely<Tables>): MergeStore {
   return {
     insert: (row, { db }) => db.insertInto('merges').values(row).returningAll().executeTakeFirstOrThrow(),
     move: async ({ id, state }, patch, { db }) => {
-      const mine = db.updateTable('merges').set(patch).where('id', '=', id).where('state', '=', state)
-      return (await mine.executeTakeFirst()).numUpdatedRows === 1n
+      const update = db.updateTable('merges').set(patch).where('id', '=', id).where('state', '=', state)
+      return (await update.executeTakeFirst()).numUpdatedRows === 1n
     },
     get: (id, tx) => (tx?.db ?? read).selectFrom('merges').selectAll().where('id', '=', id).executeTakeFirst(),
     open: (task, tx) => {
       const all = (tx?.db ?? read).selectFrom('merges').selectAll().where('task_id', '=', task)
       return all.where('state', 'in', OPEN_MERGES).executeTakeFirst()
     },
-    list: async (filter, tx) => (await newestFirst(tx?.db ?? read, filter).execute()).reverse(),
+    list: async (filter, tx) => (await selectNewestFirst(tx?.db ?? read, filter).execute()).reverse(),
     lanes: () => {
       const all = read.selectFrom('merges').select(['repository', 'target']).distinct()
       return all.where('state', 'in', OPEN_MERGES).orderBy('repository').orderBy('target').execute()
@@ -163,7 +163,7 @@ export function openMergeStore(read: Kysely<Tables>): MergeStore {
   }
 }
 
-function newestFirst(db: Kysely<Tables>, { project, task, lane, states, limit }: MergeFilter = {}) {
+function selectNewestFirst(db: Kysely<Tables>, { project, task, lane, states, limit }: MergeFilter = {}) {
   let select = db.selectFrom('merges').selectAll()
   if (project !== undefined) select = select.where('project', '=', project)
   if (task !== undefined) select = select.where('task_id', '=', task)

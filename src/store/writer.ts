@@ -13,7 +13,7 @@ export interface WriterDeps {
   committed(): void
 }
 
-/** The one way to write: transactions and appends of this process take turns here, in the order they were asked for. */
+/** The only way to write: transactions and appends of this process run one after the other, in the order of the calls. */
 export class Writer {
   readonly #deps: WriterDeps
   readonly #lock = new WriteLock()
@@ -26,7 +26,7 @@ export class Writer {
 
   async transaction<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
     this.#lock.refuseInside()
-    if (this.#group.waits) void this.#group.flush() // they were asked for before this transaction
+    if (this.#group.isWaiting) void this.#group.flush() // these appends came before this transaction
     const result = await this.#lock.run(() => this.#transact(work))
     this.#deps.committed()
     return result
@@ -39,22 +39,22 @@ export class Writer {
     return result
   }
 
-  /** Runs `work` while nobody else writes, outside of any transaction. */
+  /** Runs `work` while nothing else writes, outside of any transaction. */
   alone<T>(work: () => T | Promise<T>): Promise<T> {
     return this.#lock.run(async () => work())
   }
 
-  /** Resolves when everything asked for so far is written or has failed. */
+  /** Resolves when every earlier write has succeeded or failed. */
   drain(): Promise<void> {
     return this.#group.flush()
   }
 
   async #transact<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
     const { database, clock } = this.#deps
-    let open = true
+    let isOpen = true
     const refuseLate = () => {
-      // The connection is shared: what comes late would slip into somebody else's transaction.
-      if (!open) throw new Error('This transaction is over; do it in a new one.')
+      // The connection is shared: a late call would slip into another transaction.
+      if (!isOpen) throw new Error('This transaction is over; do it in a new one.')
     }
     try {
       return await database.transaction(async db =>
@@ -75,7 +75,7 @@ export class Writer {
         }),
       )
     } finally {
-      open = false
+      isOpen = false
     }
   }
 }
@@ -90,7 +90,7 @@ async function storeEvents(
   return events.map((event, index) => toStoredEvent(event, event.time ?? now, first + index))
 }
 
-interface Waiting {
+interface WaitingAppend {
   rows: NewEventRow[]
   resolve(first: number): void
   reject(reason: unknown): void
@@ -98,63 +98,63 @@ interface Waiting {
 
 /**
  * Appends that arrive in the same turn of the event loop, or while another writer is busy, become one transaction: a
- * commit costs as much as many rows do. Order is kept, and each promise settles after the commit that holds its rows.
+ * commit costs as much as many rows. Order is kept, and each promise settles after the commit that contains its rows.
  */
 class GroupCommit {
   readonly #lock: WriteLock
   readonly #write: (rows: NewEventRow[]) => number | Promise<number>
-  #waiting: Waiting[] = []
-  #planned = false
+  #waiting: WaitingAppend[] = []
+  #isScheduled = false
 
   constructor(lock: WriteLock, write: (rows: NewEventRow[]) => number | Promise<number>) {
     this.#lock = lock
     this.#write = write
   }
 
-  get waits(): boolean {
+  get isWaiting(): boolean {
     return this.#waiting.length > 0
   }
 
-  /** Stores the rows and gives the id of the first. */
+  /** Stores the rows and returns the id of the first. */
   append(rows: NewEventRow[]): Promise<number> {
     this.#lock.refuseInside()
     return new Promise((resolve, reject) => {
       this.#waiting.push({ rows, resolve, reject })
-      if (this.#planned) return
-      this.#planned = true
+      if (this.#isScheduled) return
+      this.#isScheduled = true
       setImmediate(() => this.flush())
     })
   }
 
-  /** Writes what waits and resolves when nothing does; failures go to the appends they belong to. */
+  /** Writes all waiting appends. A failure rejects the append it belongs to. */
   flush(): Promise<void> {
     return this.#lock.run(async () => {
       const group = this.#waiting
       this.#waiting = []
-      this.#planned = false
+      this.#isScheduled = false
       if (group.length > 0) await this.#commit(group)
     })
   }
 
-  async #commit(group: Waiting[]): Promise<void> {
+  async #commit(group: WaitingAppend[]): Promise<void> {
     try {
-      let first = await this.#write(group.length === 1 && group[0] ? group[0].rows : group.flatMap(one => one.rows))
-      for (const one of group) {
-        one.resolve(first)
-        first += one.rows.length
+      let first = await this.#write(group.length === 1 && group[0] ? group[0].rows : group.flatMap(({ rows }) => rows))
+      for (const { rows, resolve } of group) {
+        resolve(first)
+        first += rows.length
       }
     } catch (error) {
-      // What the database cannot take now fails for all; a row that is wrong in itself must not take its neighbours along.
-      if (group.length > 1 && !(error instanceof AppError)) for (const one of group) await this.#commit([one])
-      else for (const one of group) one.reject(error)
+      // If the database is unusable, all appends fail. An invalid row must not take its neighbours along.
+      if (group.length > 1 && !(error instanceof AppError)) for (const append of group) await this.#commit([append])
+      else for (const { reject } of group) reject(error)
     }
   }
 }
 
 /**
- * Lets one writer of this process in at a time, in the order they came.
+ * Lets one writer of this process run at a time, in the order of the calls.
  *
- * A writer that asks again from inside its own turn would wait for itself for ever; it gets an error instead.
+ * A writer that asks again from inside its own turn would wait for itself forever; it gets an error instead.
  */
 class WriteLock {
   readonly #waiting: (() => void)[] = []
@@ -167,7 +167,7 @@ class WriteLock {
     return this.#inTurn(work)
   }
 
-  /** Throws when the caller stands inside a turn of its own. */
+  /** Throws if the caller is already inside its own turn. */
   refuseInside(): void {
     if (!this.#turn.getStore()?.open) return
     throw new Error('A write inside a transaction must be given its tx: without it, it would wait for itself for ever.')
@@ -181,7 +181,7 @@ class WriteLock {
       return await this.#turn.run(turn, work)
     } finally {
       turn.open = false
-      // Who is next is in before anybody who comes now: they find it busy still.
+      // The next waiting writer runs before any new one: new ones still find the lock busy.
       const next = this.#waiting.shift()
       if (next) next()
       else this.#busy = false

@@ -61,7 +61,7 @@ test('a program that only such a folder holds is missing, and the message says w
       assert.equal(error.code, 'agent_missing')
       assert.match(
         error.message,
-        /^Codex cannot be started: there is no program codex on the PATH \(of which "bin" does not/,
+        /^Codex cannot be started: there is no program codex on the PATH \(without "bin": relative/,
       )
       assert.match(error.next, /npm install -g @openai\/codex/)
       return true

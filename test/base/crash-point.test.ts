@@ -10,7 +10,7 @@ import { bareEnv, tempDir } from '../support/world.ts'
 
 const BASE = fileURLToPath(new URL('../../src/base', import.meta.url))
 
-/** A program that passes a step three times and tells how far it came. */
+/** A program that passes a step three times and prints how far it got. */
 function passes(from: string): string {
   return `import { crashPoint } from ${JSON.stringify(from)}
 process.on('exit', () => console.log('left'))
@@ -58,7 +58,7 @@ test('what is published does not die at a step, whatever the environment says', 
   assert.deepEqual(run(passes(join(dir, 'crash-point.js')), { PCC_CRASH_AT: 'settle.before-commit' }), whole)
 })
 
-test('every step of the list stands in the code once', () => {
+test('every listed step occurs in the code once', () => {
   const text = sources().join('\n')
   const uses = [...text.matchAll(/crashPoint\('([^']+)'\)/g)].map(([, name]) => name ?? '')
   assert.deepEqual(uses.toSorted(), [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS].toSorted())

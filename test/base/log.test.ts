@@ -47,7 +47,7 @@ test('secrets never reach the file: by key, by shape, by value, in errors and in
   log.close()
 })
 
-test('a value hidden twice stays hidden until both have let go', t => {
+test('a value hidden twice stays hidden until both are released', t => {
   const { log, text } = logIn(tempDir(t))
   const first = log.hide(['shared-secret'])
   const second = log.hide(['shared-secret'])
@@ -59,7 +59,7 @@ test('a value hidden twice stays hidden until both have let go', t => {
   log.close()
 })
 
-test('whatever is logged stays one JSON object a line', t => {
+test('every log entry is one JSON object on one line', t => {
   const { log, text } = logIn(tempDir(t))
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), (fields, message) => {
@@ -76,7 +76,7 @@ test('a text without secrets comes through as it was', () => {
   }
 })
 
-test('the file rotates by size and only so many old ones are kept, none of them larger', t => {
+test('the file rotates by size, and a limited number of old files is kept, none of them larger', t => {
   const dir = tempDir(t)
   const { log } = logIn(dir, { maxBytes: 10_000, keep: 2 })
   for (let n = 0; n < 400; n += 1) log.info({ n, fill: 'y'.repeat(100) }, 'line')
@@ -98,7 +98,7 @@ test('the file rotates by size and only so many old ones are kept, none of them 
   log.close()
 })
 
-test('a log that was there is gone on with', t => {
+test('an existing log is continued', t => {
   const dir = tempDir(t)
   for (const n of [1, 2]) {
     const { log } = logIn(dir)
@@ -113,7 +113,7 @@ test('a log that was there is gone on with', t => {
   )
 })
 
-test('a file that cannot be put aside is written on, and closes nobody else’s file; later it is put aside after all', t => {
+test('a file that cannot be rotated is still written, closes no other file, and is rotated later', t => {
   const dir = tempDir(t)
   const file = join(dir, 'log')
   const log = openRotatingFile({ file, maxBytes: 10, keep: 1 })
@@ -131,14 +131,14 @@ test('a file that cannot be put aside is written on, and closes nobody else’s 
   assert.equal(readFileSync(file, 'utf8'), 'fourth line\n')
 })
 
-test('a file that was closed, or could not be closed properly, is written to no more, and no other one in its place', t => {
+test('a closed file, or one that failed to close, is not written any more, nor is another file with the same descriptor', t => {
   const dir = tempDir(t)
   const options = { maxBytes: 10, keep: 1 }
   const [broken, other] = [join(dir, 'broken'), join(dir, 'other')]
   const file = openRotatingFile({ ...options, file: broken })
   file.write('123456789\n')
   closeFails(t)
-  file.write('rotated\n') // the old one could not be closed as it was put aside
+  file.write('rotated\n') // the old file could not be closed during the rotation
   const next = openSync(other, 'a') // gets the number that was just closed
   file.write('a\n')
   file.close()

@@ -14,13 +14,13 @@ const read = (text: string | undefined) => {
   return JSON.parse(JSON.stringify(parsed.table)) as Record<string, unknown>
 }
 
-test('the line of a syntax error is told', () => {
+test('a syntax error is reported with its line', () => {
   assert.deepEqual({ ...parseToml('a = 1\nb = \n'), problem: '' }, { ok: false, line: 2, problem: '' })
   assert.equal(parseToml('x'.repeat(3)).ok, false)
   assert.equal(parseToml('__proto__ = 1').ok, false)
 })
 
-test('each key has its line, whatever stands around it', () => {
+test('each key has its line, whatever surrounds it', () => {
   const text = `# [fake]
 a = """
 b = 1
@@ -42,13 +42,13 @@ k.l = 'it''' # no
   })
 })
 
-test('a value is replaced where it stands', () => {
+test('a value is replaced in place', () => {
   assert.equal(set('a.b = 1 # why\nc = 2\n', 'a.b', 'x'), 'a.b = "x" # why\nc = 2\n')
   assert.equal(set('[a]\r\nb = 1\r\n', 'a.b', true), '[a]\r\nb = true\r\n')
   assert.equal(set('a = { b = 1, c = [1, 2] }', 'a.c', 3), 'a = { b = 1, c = 3 }')
 })
 
-test('comments inside a list that is replaced move above it', () => {
+test('comments inside a replaced list move above it', () => {
   const text = '[a]\n  b = [\n    "x", # the x\n    # none yet\n  ] # tail\n'
   assert.equal(set(text, 'a.b', ['y']), '[a]\n  # the x\n  # none yet\n  b = [ "y" ] # tail\n')
 })
@@ -66,7 +66,7 @@ test('a new key joins its table, however the table is written', () => {
   assert.equal(set('', 'a.x', 9), '[a]\nx = 9\n')
 })
 
-test('where no way of writing means exactly the change, nothing is returned', () => {
+test('if no way of writing means exactly the change, nothing is returned', () => {
   assert.equal(set('a = 1\n', 'a.x', 9), undefined)
   assert.equal(set('[[a]]\nb = 1\n', 'a.x', 9), undefined)
   assert.equal(set('not toml', 'a.x', 9), undefined)
@@ -97,7 +97,7 @@ test('whatever the file, setting a key changes that key only, and a second time 
       const section = tree[path[0]]
       const isTable = typeof section === 'object' && !Array.isArray(section)
       const isWhole = isTable && typeof section[path[1]] === 'object' && !Array.isArray(section[path[1]])
-      // A value is not put in the place of a table, nor a table in the place of a value.
+      // A value does not replace a table, nor a table a value.
       if (isWhole || (section !== undefined && !isTable)) return assert.equal(edited, undefined)
       assert.ok(edited !== undefined, text)
       const expected = { ...tree, [path[0]]: { ...(isTable ? section : {}), [path[1]]: to } }

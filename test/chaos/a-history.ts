@@ -20,10 +20,10 @@ const SESSION: SessionPlan = {
   ],
 }
 
-/** What the vendor's log has in place of the credential. */
+/** What the vendor's log contains instead of the credential. */
 const ACCOUNT = withoutSecrets({ authorization: `Bearer ${tokenOf(SESSION)}` })['authorization'] ?? ''
 
-/** A round in which one session did its work, was asked, met a limit and lived through a kill, and all of it held. */
+/** A round without violations, in which one session worked, asked, met a limit and survived a kill. */
 export function aHistory(more: Partial<History> = {}): History {
   return {
     sessions: [SESSION],

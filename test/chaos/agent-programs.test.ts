@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { writePrograms } from '../../scripts/chaos/world/agent-programs.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 
-/** An agent at work in a directory: it has answered. */
+/** Starts an agent in a directory and waits until it has answered. */
 async function begin(t: TestContext, program: string, cwd: string) {
   const agent = spawn(program, { cwd, env: bareEnv(cwd), stdio: ['pipe', 'pipe', 'ignore'] })
   t.after(() => agent.kill('SIGKILL'))
@@ -17,7 +17,7 @@ async function begin(t: TestContext, program: string, cwd: string) {
   return agent
 }
 
-test('two agents that are alive in one directory are noted, however short it is, and one after the other is not', async t => {
+test('two agents alive in one directory are recorded, however briefly, and two in sequence are not', async t => {
   const folder = tempDir(t)
   const planFile = join(folder, 'plan.json')
   writeFileSync(planFile, '{}')

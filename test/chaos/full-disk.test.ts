@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open.ts'
 import '../support/full-disk.ts'
 import { tempDir } from '../support/world.ts'
 
-test('a store that is told to take its disk for full refuses what needs room, keeps what it has, and goes on afterwards', async t => {
+test('a store whose disk is declared full refuses writes that need space, keeps its data, and works again afterwards', async t => {
   const dir = tempDir(t)
   process.env['PCC_FULL_WHILE'] = join(dir, 'full')
   t.after(() => {

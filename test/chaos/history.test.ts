@@ -7,7 +7,7 @@ import { violationsIn } from '../../scripts/chaos/invariants/all.ts'
 import { tempDir } from '../support/world.ts'
 import { aHistory } from './a-history.ts'
 
-test('a store that cannot be read any more breaks the promise about the store, and does not end the run of rounds', t => {
+test('an unreadable store violates the invariant of the store, and does not end the run of rounds', t => {
   const file = join(tempDir(t), 'damaged.db')
   writeFileSync(file, 'SQLite format 3\0 and then nothing that makes sense')
   const violations = violationsIn({ ...aHistory(), ...storeIn(file) })

@@ -6,16 +6,16 @@ import { taskText } from '../../scripts/chaos/plan/scenario.ts'
 import { toleranceMs } from '../../scripts/chaos/world/outliving.ts'
 import { aHistory, call, decided, event, finished, moved } from './a-history.ts'
 
-/** The promises that a history breaks. */
+/** The invariants that a history violates. */
 function broken(history: History): string[] {
   return [...new Set(violationsIn(history).map(({ invariant }) => invariant))]
 }
 
-test('a round in which everything held breaks nothing', () => {
+test('a round without violations violates nothing', () => {
   assert.deepEqual(violationsIn(aHistory()), [])
 })
 
-test('a task that ends twice, never, as failed, or by an attempt that does not hold it is told', () => {
+test('a task that ends twice, never, as failed, or by an attempt that does not hold it is reported', () => {
   const { events, rows } = aHistory()
   const twice = aHistory({ events: [...events, event(7, 12_002, 'task.finished', moved(2))] })
   assert.deepEqual(broken(twice), ['ends-once'], 'what `ending-told-twice` does')
@@ -31,9 +31,9 @@ test('a task that ends twice, never, as failed, or by an attempt that does not h
   assert.deepEqual(broken(aHistory({ events: stale })), ['ends-once'])
 })
 
-test('a tool may be executed again only where it was in flight when its agent was cut off', () => {
+test('a tool may be executed again only if it was in flight when its agent was cut off', () => {
   const calm = aHistory().events.filter(({ kind }) => kind !== 'permission.decided' && kind !== 'tool.finished')
-  /** Begun at these times; the daemon was killed at 2500 and the model had heard nothing. */
+  /** Started at these times; the daemon was killed at 2500, and the model had not received the result. */
   const repeated = (times: number[], events: History['events'], more: Partial<History> = {}) =>
     broken(
       aHistory({
@@ -70,7 +70,7 @@ test('a tool may be executed again only where it was in flight when its agent wa
   assert.deepEqual(repeated([1_900, 3_000], [early, result(2_000)], lost(false)), ['tool-once'], 'it was there')
 })
 
-test('a model call between a limit and its reset is told, by account, and one on its way is not', () => {
+test('a model call between a limit and its reset is reported, by account, and one already in flight is not', () => {
   const with_ = (...calls: History['calls']) => broken(aHistory({ calls: [...aHistory().calls, ...calls] }))
   assert.deepEqual(with_(call(7_000, '')), ['no-call-while-gated'], 'what `gate-not-looked-at` does')
   assert.deepEqual(with_(call(5_400, '')), [], 'it had left already')
@@ -84,7 +84,7 @@ test('a model call between a limit and its reset is told, by account, and one on
   assert.deepEqual(broken(aHistory(jumped(false))), ['no-call-while-gated'], 'this machine could not set it')
 })
 
-test('a limit that names no reset is kept for its first wait, unless the account was shut already', () => {
+test('a limit without a reset counts for its first wait, unless the account was already closed', () => {
   const unnamed = event(9, 20_000, 'limit.hit', { message: 'limit' })
   const with_ = (events: History['events'], at: number) =>
     broken(aHistory({ events: [...aHistory().events, ...events], calls: [...aHistory().calls, call(at, '')] }))
@@ -95,7 +95,7 @@ test('a limit that names no reset is kept for its first wait, unless the account
   assert.deepEqual(with_([named, unnamed], 29_000), ['no-call-while-gated'])
 })
 
-test('a question that has no row, stays open, or whose answer the vendor never heard is told, whatever the events say', () => {
+test('a question without a row, an open one, or one whose answer the vendor never got is reported, whatever the events say', () => {
   const { rows, calls } = aHistory()
   const [row] = rows.escalations
   assert.ok(row)
@@ -107,7 +107,7 @@ test('a question that has no row, stays open, or whose answer the vendor never h
   assert.deepEqual(broken(aHistory({ calls: unheard })), ['no-work-lost', 'no-question-lost'])
 })
 
-test('a tool that never ran, a file that is not there and a question that was never asked are told, unless that very call was cut', () => {
+test('a tool that never ran, a missing file and a question that was never asked are reported, unless that very call was cut off', () => {
   const { events, calls } = aHistory()
   const kill = (at: number): Partial<History> => ({ deaths: [at] })
   const noTool = (more: Partial<History> = {}) => broken(aHistory({ ledgers: { s1: [] }, deaths: [], ...more }))
@@ -147,7 +147,7 @@ test('a tool that never ran, a file that is not there and a question that was ne
   assert.deepEqual(broken(aHistory({ ...unasked, deaths: [2_050] })), [], 'cut before it had a number')
 })
 
-test('the work of a task that was taken over is done by either of the two agents, and not by half of each', () => {
+test('the work of a handed-over task is done by either of the two agents, not by half of each', () => {
   const work = (token: string) => ({ do: 'work' as const, token, ms: 1, leaves: false })
   const steps = [work('s1-t1-c1'), { do: 'limit' as const, token: 's1-t1-limit' }, work('s1-t1-c2')]
   const second = [work('s1-t1-f1'), work('s1-t1-f2')]
@@ -168,7 +168,7 @@ test('the work of a task that was taken over is done by either of the two agents
   assert.deepEqual(ran('f1', 'f2'), ['no-work-lost'], 'what the first had to do before is missing')
 })
 
-test('what is worth telling and never arrived, or arrived twice, is told', () => {
+test('a notice that never arrived, or arrived twice, is reported', () => {
   const { rows, notices, events } = aHistory()
   const [question, ended] = notices
   const [decision, complete] = rows.outbox
@@ -208,7 +208,7 @@ test('what is worth telling and never arrived, or arrived twice, is told', () =>
   assert.deepEqual(arrived(many(1)), ['told-once'], 'one of the two is not among them')
 })
 
-test('an orphan, two agents on one conversation, a damaged store and whatever else was met are told', () => {
+test('an orphan, two agents on one conversation, a damaged store and any other complaint are reported', () => {
   assert.deepEqual(broken(aHistory({ orphans: ['17 claude'] })), ['no-orphan'])
   const outlived = (...ms: number[]) => broken(aHistory({ outlived: ms.map(each => ({ ms: each, toleranceMs: 200 })) }))
   assert.deepEqual(outlived(2_100), [])
@@ -218,7 +218,7 @@ test('an orphan, two agents on one conversation, a damaged store and whatever el
   assert.deepEqual(broken(aHistory({ complaints: ['a session was refused'] })), ['no-surprise'])
 })
 
-test('a reply by which the daemon failed is told, unless it says just what was done to it', () => {
+test('a server error of the daemon is reported, unless it names the injected fault', () => {
   const failed = (code: string, text: string, more: Partial<History> = {}) =>
     broken(aHistory({ errors: [{ at: 3_000, asked: 'POST /tasks', status: 500, code, text }], deaths: [], ...more }))
   assert.deepEqual(failed('internal', 'undefined is not a function'), ['no-surprise'])
@@ -231,7 +231,7 @@ test('a reply by which the daemon failed is told, unless it says just what was d
   assert.deepEqual(failed('daemon_stopping', '', { deaths: [3_400] }), [])
 })
 
-test('a task may fail by a login that was refused as planned, and by nothing else', () => {
+test('a task may fail because of a login that was refused as planned, and for no other reason', () => {
   const { events } = aHistory()
   const failed = (reason: string, hit: boolean, session = 's1') =>
     broken(
@@ -246,13 +246,13 @@ test('a task may fail by a login that was refused as planned, and by nothing els
   assert.deepEqual(failed('it crashed', true), ['ends-once'])
 })
 
-test('what agents may outlive their daemon by grows with the line for a core, and not for ever', () => {
+test('the time that agents may outlive their daemon grows with the load, up to a limit', () => {
   assert.equal(toleranceMs(1.5, 2), 0)
   assert.equal(toleranceMs(6, 2), 1_000)
   assert.equal(toleranceMs(200, 2), 3_000)
 })
 
-test('a task of a run is merged once, and the checkout and the repository are whole', () => {
+test('a task of a run is merged once, and the checkout and the repository are intact', () => {
   const whole = { commits: { 'run-t1': 1 }, mends: { 'run-t1': 1 }, loose: '', broken: '', left: '' }
   const { rows, events } = aHistory()
   const task = { id: 't-9', session_id: 's-9', title: taskText('run-t1'), state: 'done', attempt: 1 }

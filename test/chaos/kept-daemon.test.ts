@@ -4,7 +4,7 @@ import { KeptDaemon } from '../../scripts/chaos/world/kept-daemon.ts'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { bareEnv, COMPILED, tempDir } from '../support/world.ts'
 
-test('whoever has waited in vain for a word of a daemon may wait again', async t => {
+test('a caller that has waited in vain for a message of a daemon can wait again', async t => {
   const env = { ...bareEnv(tempDir(t)), ...COMPILED }
   const kept = new KeptDaemon({ paths: appPathsFor({ env }), env, parent: false, crashesIn: -1, boots: [] })
   t.after(() => kept.kill('SIGKILL'))

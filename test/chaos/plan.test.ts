@@ -8,7 +8,7 @@ import { randomFrom } from '../../scripts/chaos/plan/random.ts'
 import { scenarioOf } from '../../scripts/chaos/plan/scenario.ts'
 import { parseScenario } from '../../src/simulator/read-scenario.ts'
 
-test('chance can be repeated: a seed gives its numbers again, and another seed gives others', () => {
+test('randomness is repeatable: a seed gives the same numbers again, and another seed gives others', () => {
   const numbers = (seed: number) => {
     const random = randomFrom(seed)
     return Array.from({ length: 50 }, () => random.int(1, 1_000))
@@ -22,7 +22,7 @@ test('chance can be repeated: a seed gives its numbers again, and another seed g
   )
 })
 
-test('a seed is a round: the same sessions, the same faults, and a scenario that the simulator takes', () => {
+test('a seed determines a round: the same sessions, the same faults, and a scenario that the simulator accepts', () => {
   for (const seed of [1, 42, 77_777]) {
     assert.deepEqual(planRound(seed), planRound(seed))
     const { sessions, faults, run } = planRound(seed)
@@ -42,7 +42,7 @@ test('twenty sessions come in every 25th round', () => {
   )
 })
 
-test('five hundred rounds let everything go wrong that can, at every step that has a name', () => {
+test('five hundred rounds inject every fault, and crash at every named step', () => {
   const plans = Array.from({ length: 500 }, (_, seed) => planRound(seed + 1))
   const kinds = new Set(plans.flatMap(({ faults }) => faults.map(({ kind }) => kind)))
   const isStormy = plans.some(plan => JSON.stringify(plan.sessions).includes('trouble'))
@@ -57,7 +57,7 @@ test('five hundred rounds let everything go wrong that can, at every step that h
   assert.ok(ofRuns.length > 50 && ofRuns.every(({ run }) => run), 'whoever is to die at a step of a run has a run')
 })
 
-test('in half of the rounds answers come late, in a quarter the daemon is ended meanwhile, and there is a question then', () => {
+test('in half of the rounds answers come late, in a quarter the daemon is ended meanwhile, and those rounds have a question', () => {
   const plans = Array.from({ length: 400 }, (_, seed) => planRound(seed + 1))
   const late = plans.filter(({ answers }) => answers)
   assert.ok(late.length > 160 && late.length < 240, `${late.length} of 400`)
@@ -71,7 +71,7 @@ test('in half of the rounds answers come late, in a quarter the daemon is ended 
   )
 })
 
-test('where another agent takes over, its session alone has the account that is refused', () => {
+test('if another agent takes over, only its session has the refused account', () => {
   const plans = Array.from({ length: 400 }, (_, seed) => planRound(seed + 1))
   const handed = plans.filter(({ faults }) => faults.some(({ kind }) => kind === 'failover'))
   assert.ok(handed.length > 20)
@@ -82,7 +82,7 @@ test('where another agent takes over, its session alone has the account that is 
   }
 })
 
-test('a step has a short round of its own, in which a daemon that takes over comes to the steps of recovery', () => {
+test('every step has a short round of its own, and a daemon that takes over reaches the steps of recovery', () => {
   for (const name of ALL_POINTS) {
     const { faults, run, sessions } = planPointRound(1, name)
     assert.deepEqual(

@@ -13,7 +13,7 @@ import { readResults } from '../../scripts/chaos/results.ts'
 import { ROOT } from '../../scripts/places.ts'
 import { aHistory } from './a-history.ts'
 
-test('every planted mistake fits the source as it is, and Node can run what comes of it', () => {
+test('every planted mistake matches the current source, and Node can run the result', () => {
   for (const { patches } of PLANTS) {
     const texts = new Map<string, string>()
     for (const patch of patches) {
@@ -23,14 +23,14 @@ test('every planted mistake fits the source as it is, and Node can run what come
   }
 })
 
-test('every promise has a planted mistake that breaks it, and no two mistakes share a name', () => {
+test('every invariant has a planted mistake that violates it, and no two mistakes share a name', () => {
   const broken = new Set(PLANTS.flatMap(({ breaks }) => breaks))
   const unproven = (Object.keys(INVARIANTS) as InvariantName[]).filter(name => !broken.has(name))
   assert.deepEqual(unproven, [])
   assert.equal(new Set(PLANTS.map(({ id }) => id)).size, PLANTS.length)
 })
 
-test('the page of reliability tells of the planted mistakes what the results say, and all of them were caught', () => {
+test('the reliability page lists the results of the planted mistakes, and all of them were caught', () => {
   const results = readResults(join(ROOT, 'bench', 'chaos.json'))
   const page = readFileSync(join(ROOT, 'docs', 'reliability.md'), 'utf8')
   assert.ok(page.includes(plantTable(results)), 'npm run chaos -- --plant all writes it')
@@ -57,7 +57,7 @@ function shut() { return LIMIT }
 `
 const at = (symbol: string, find: string, put: string) => ({ file: 'a.ts', symbol, find, put })
 
-test('a patch changes what it names and nothing of the same words elsewhere', () => {
+test('a patch changes the named function and not the same text elsewhere', () => {
   const patched = (...args: Parameters<typeof at>) => applyPatch(TEXT, at(...args))
   assert.equal(
     patched('LIMIT', '3', '$&4'),
@@ -72,7 +72,7 @@ test('a patch changes what it names and nothing of the same words elsewhere', ()
   assert.equal(patched('Door.#open', 'false', 'true'), TEXT.replace('false', 'true'))
 })
 
-test('a patch that does not fit exactly once, changes nothing or cannot be run is refused', () => {
+test('a patch that does not match exactly once, changes nothing or cannot be run is refused', () => {
   const refused = (patch: ReturnType<typeof at>, why: RegExp) => assert.throws(() => applyPatch(TEXT, patch), why)
   refused(at('thrice', 'x', 'y'), /a\.ts, thrice: there is no such name/)
   refused(at('twice', 'x + y', 'y'), /stands there 0 times/)
@@ -82,7 +82,7 @@ test('a patch that does not fit exactly once, changes nothing or cannot be run i
   refused(at('shut', 'return LIMIT', 'enum A { B } return LIMIT'), /enum/)
 })
 
-test('a mistake stands in the copy of the source as long as it is planted; where one patch does not fit none is applied', () => {
+test('a mistake is in the copy of the source while it is planted; if one patch does not match, none is applied', () => {
   using copy = copySource(['src/base'])
   const file = 'src/base/crash-point.ts'
   const text = () => readFileSync(join(copy.root, file), 'utf8')
@@ -103,7 +103,7 @@ test('a mistake stands in the copy of the source as long as it is planted; where
   assert.equal(readFileSync(join(ROOT, file), 'utf8'), before, 'the checkout itself is never changed')
 })
 
-test('a planted mistake is caught by a promise that it breaks, and that the same round keeps without it', async () => {
+test('a planted mistake is caught by an invariant that it violates and that the same round keeps without it', async () => {
   const seen = (...names: InvariantName[]) => names.map(invariant => ({ invariant, text: '' }))
   assert.deepEqual(caughtBy(A_PLANT, seen('told-once', 'one-writer', 'one-writer')), ['one-writer'])
   const planted: string[] = []

@@ -41,7 +41,7 @@ test('results add up by seed, one line each', t => {
   assert.equal(readFileSync(file, 'utf8').match(/^ {4}"\d+": \{.*\},?$/gm)?.length, 2)
 })
 
-test('a round that was violated stays in sight when it is run again, however often', () => {
+test('a round with violations stays visible when it is run again, however often', () => {
   assert.deepEqual(withEarlier(GOOD, undefined), GOOD)
   assert.deepEqual(withEarlier(GOOD, GOOD), GOOD)
   const again = withEarlier(GOOD, BAD)
@@ -52,7 +52,7 @@ test('a round that was violated stays in sight when it is run again, however oft
 
 const results = (rounds: Record<string, KeptRound>): KeptResults => ({ versions: {}, planted: {}, rounds })
 
-test('the page counts what was judged by the rules of today, and names what is violated and the steps nobody died at', () => {
+test('the page counts rounds judged by the current rules, and names the violations and the steps at which no daemon died', () => {
   const today = (round: KeptRound, died: readonly string[] = []): KeptRound => ({
     ...round,
     rules: RULES,
@@ -95,7 +95,7 @@ test('the table counts faults and violations, and names what this machine could 
   assert.match(drawn, /^2 rounds, 8 sessions, 3 faults, 1 rounds with violations$/m)
 })
 
-test('a round is kept with what met something, what did not, and what was violated', () => {
+test('a round is stored with the faults that hit, the faults that missed, and the violations', () => {
   const { sessions } = aHistory()
   const faults = [
     {
@@ -125,7 +125,7 @@ test('a round is kept with what met something, what did not, and what was violat
   })
 })
 
-test('a number that is none and a mistake that does not exist are refused before anything is started', () => {
+test('an invalid number and an unknown mistake are refused before anything is started', () => {
   const script = fileURLToPath(new URL('../../scripts/chaos.ts', import.meta.url))
   const run = (...args: string[]) => {
     const { status, stderr } = spawnSync(process.execPath, [script, ...args], { encoding: 'utf8', env: bareEnv('/') })

@@ -8,13 +8,13 @@ import { storyOf } from '../../scripts/chaos/tell.ts'
 import { CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
 import { tempDir } from '../support/world.ts'
 
-/** What each begins with: the daemon dies before what follows it. */
+/** The first step of each session; the daemon dies before the next one. */
 const first = (token: string) => ({
   token,
   steps: [{ do: 'work' as const, token: `${token}-c1`, ms: 300, leaves: true }],
 })
 
-/** One of everything: a queue, a question, a file, a limit, and a daemon that dies when the first begins to work. */
+/** One of everything: a queue, a question, a file, a limit, and a daemon that dies when the first session starts to work. */
 const EVERYTHING: RoundPlan = {
   seed: 1,
   sessions: [
@@ -40,7 +40,7 @@ const EVERYTHING: RoundPlan = {
       tasks: [first('s2-t1'), { token: 's2-t2', steps: [{ do: 'limit', token: 's2-t2-limit' }] }],
     },
   ],
-  // At a step and not at a time: a busy machine may not have begun by then.
+  // At a step and not at a time, because a busy machine may not have started by then.
   faults: [{ kind: 'crash-point', atMs: 0, forMs: 0, session: 0, point: { name: 'tool.after-verdict', nth: 1 } }],
 }
 
@@ -86,7 +86,7 @@ test('a daemon that dies while it moves a branch lands every task of a run once,
   const { violations, history } = await round(t, plan)
   assert.deepEqual(violations, [], storyOf(history))
   assert.equal(history.deaths.length, 2, 'died once, ended once')
-  // Both may have been tried together, and then nobody comes to the step behind the one at which it died.
+  // Both may have been tried together, and then no daemon reaches the step after the one at which it died.
   const missed = WORKSPACE_CRASH_POINTS.filter(name => !history.passed.includes(name) && name !== 'merge.after-ref')
   assert.deepEqual(missed, [], 'its work was sent back too')
 })

@@ -87,7 +87,7 @@ test('output to a full disk is reported as an error', async t => {
   const child = spawn(process.execPath, [BIN, '--help'], { env: pcc.env, stdio: ['ignore', full.fd, 'pipe'] })
   const [stderr] = await Promise.all([child.stderr ? text(child.stderr) : '', once(child, 'close')])
   assert.equal(child.exitCode, 1)
-  assert.match(stderr, /^error: What was to be printed cannot be written: ENOSPC: [^\n]*\n {2}next: [^\n]*\n$/)
+  assert.match(stderr, /^error: The output cannot be written: ENOSPC: [^\n]*\n {2}next: [^\n]*\n$/)
 })
 
 test('a project that is missing or a file, and a task that is empty, are refused before anything starts', async t => {
@@ -132,8 +132,8 @@ test('a requirements file that is invalid, has a dependency cycle or is done is 
     /line 3, tasks\.0\.priority: /,
   )
   const circle = 'tasks:\n- {id: a, description: a, depends_on: b}\n- {id: b, description: b, depends_on: a}\n'
-  assert.match(await start('b.yaml', circle), /wait for one another: a \(line 2\) → b \(line 3\) → a\n/)
-  assert.match(await start('c.md', '- [x] a\n- [x] b\n'), /c\.md every task is done already \(2 of 2\)\./)
+  assert.match(await start('b.yaml', circle), /wait for each other: a \(line 2\) → b \(line 3\) → a\n/)
+  assert.match(await start('c.md', '- [x] a\n- [x] b\n'), /c\.md, every task is already done \(2 of 2\)\./)
   const { socket } = appPathsFor({ env: pcc.env })
   assert.equal(existsSync(socket), false)
 })
@@ -158,7 +158,7 @@ test('a file at the path of the socket is left alone and named in the error', as
   writeFileSync(socket, 'mine')
   const { code, stderr } = await pcc.run(['list'])
   assert.equal(code, 1)
-  assert.match(stderr, /The socket path .*pcc\.sock is occupied by something that is not our socket/)
+  assert.match(stderr, /The socket path .*pcc\.sock is occupied by something that is not a socket of pcc/)
   assert.equal(readFileSync(socket, 'utf8'), 'mine')
 })
 

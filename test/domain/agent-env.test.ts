@@ -6,7 +6,7 @@ import { agentEnvironment, STANDARD_AGENT_ENV } from '../../src/domain/agent-env
 const pass = (env: Record<string, string | undefined>, patterns: readonly string[] = STANDARD_AGENT_ENV) =>
   agentEnvironment(env, patterns)
 
-test('an agent sees who and where it is, and the variables that say which Claude to use', () => {
+test('an agent sees the basic variables and those that say which Claude to use', () => {
   const env = {
     HOME: '/h',
     PATH: '/bin',
@@ -22,7 +22,7 @@ test('an agent sees who and where it is, and the variables that say which Claude
   assert.deepEqual(pass(env), env)
 })
 
-test('nothing else of the caller travels', () => {
+test('no other variable of the caller is passed on', () => {
   const secrets = {
     GITHUB_TOKEN: '1',
     OPENAI_API_KEY: '2',
@@ -36,7 +36,7 @@ test('nothing else of the caller travels', () => {
   assert.deepEqual(pass({ ...secrets, HOME: '/h', UNSET: undefined }), { HOME: '/h' })
 })
 
-test("a cloud's credentials travel exactly when the model is in that cloud", () => {
+test("a cloud's credentials are passed on only if the model runs in that cloud", () => {
   const aws = { AWS_PROFILE: 'p', AWS_REGION: 'r', AWS_BEARER_TOKEN_BEDROCK: 'b' }
   const google = { GOOGLE_APPLICATION_CREDENTIALS: '/g', CLOUD_ML_REGION: 'e', VERTEX_REGION_CLAUDE: 'v' }
   const azure = { AZURE_CLIENT_ID: 'a' }
@@ -52,7 +52,7 @@ test('a person may add names and prefixes', () => {
   assert.deepEqual(pass({ FOO: '1', FOOD: '2', BAR_A: '3' }, ['FOO', 'BAR_*']), { FOO: '1', BAR_A: '3' })
 })
 
-test('what changes how programs load, what is ours and the marks of a surrounding Claude Code never travel', () => {
+test('variables that change how programs load, our own, and the marks of a surrounding Claude Code are never passed on', () => {
   const never = {
     PCC_HOME: '1',
     PCC_SESSION_MARK: '2',
@@ -69,7 +69,7 @@ test('what changes how programs load, what is ours and the marks of a surroundin
   assert.deepEqual(pass(never, ['*', ...Object.keys(never)]), {})
 })
 
-test("what switches Claude Code's hooks, permissions or trust off never travels, and of its other variables only known ones", () => {
+test("variables that switch off Claude Code's hooks, permissions or trust are never passed on, and of the others only known ones", () => {
   const never = {
     CLAUDE_CODE_SIMPLE: '1',
     CLAUDE_CODE_SAFE_MODE: '1',
@@ -88,7 +88,7 @@ test("what switches Claude Code's hooks, permissions or trust off never travels,
   })
 })
 
-test('cutting down what was already cut down changes nothing, whatever the patterns', () => {
+test('filtering an environment twice changes nothing more, whatever the patterns', () => {
   const name = fc.constantFrom(
     'HOME',
     'ANTHROPIC_API_KEY',

@@ -19,7 +19,7 @@ test('a budget is read as a person writes it', () => {
   }
 })
 
-test('what is no budget is refused with a sentence that names it', () => {
+test('an invalid budget is refused with a sentence that names it', () => {
   for (const [text, says] of [
     ['', /names amounts, as in/],
     [' , ', /names amounts/],
@@ -40,8 +40,8 @@ test('what is no budget is refused with a sentence that names it', () => {
     ['1.5 turns', /must be a whole number of turns/],
     ['0.1 tokens', /must be a whole number of tokens/],
     ['5 usd,', /nothing between two commas/],
-    ['5 usd, 6 usd', /money is said twice/],
-    ['2h, 30 min', /time is said twice/],
+    ['5 usd, 6 usd', /money is given twice/],
+    ['2h, 30 min', /time is given twice/],
     [`${'9'.repeat(400)} usd`, /more than can be counted/],
     ['99999999999M tokens', /more than can be counted/],
   ] as const) {
@@ -50,7 +50,7 @@ test('what is no budget is refused with a sentence that names it', () => {
   }
 })
 
-test('whatever is typed, a budget that is taken holds finite amounts above zero', () => {
+test('whatever is typed, an accepted budget has finite amounts above zero', () => {
   const word = fc.constantFrom(
     'usd',
     '$',
@@ -86,7 +86,7 @@ test('whatever is typed, a budget that is taken holds finite amounts above zero'
   )
 })
 
-test('amounts are said as people say them, and what is said can be typed again', () => {
+test('amounts are formatted as people write them, and the typed form can be parsed again', () => {
   assert.equal(amountWords('cost_usd', 4.2), '4.20 usd')
   assert.equal(amountWords('cost_usd', 0.004), '0.004 usd')
   assert.equal(amountWords('wall_minutes', 90), '1 h 30 min')

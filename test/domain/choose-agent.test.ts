@@ -12,7 +12,7 @@ const custom = {
 }
 const chosen = (text: string) => chooseAgent({ text, origin: '--agent', custom, directory: '/home/me/project' })
 
-test('a kind is that kind, and its program names it too, but never by a path', () => {
+test('a kind is chosen by its name or its program, but never by a path', () => {
   for (const kind of AGENT_KINDS) {
     assert.equal(PROGRAMS[kind], MANIFESTS[kind].start.command)
     assert.deepEqual(chosen(kind), { kind, name: kind })
@@ -25,13 +25,13 @@ test('a kind is that kind, and its program names it too, but never by a path', (
   }
 })
 
-test('words behind a program are kept, but for those that are given anyway', () => {
+test('arguments of a program are kept, except those that are always given', () => {
   const command = ['gemini', '--model', 'x y']
   assert.deepEqual(chosen('gemini --acp --model "x y"'), { kind: 'gemini', name: 'gemini', command })
   assert.deepEqual(chosen('opencode acp'), { kind: 'opencode', name: 'opencode' })
 })
 
-test('a custom agent is named by the settings, by a path, or by a program with words', () => {
+test('a custom agent is named by the settings, by a path, or by a program with arguments', () => {
   const mine = ['/opt/mine/bin/mine', '--acp', 'two words']
   assert.deepEqual(chosen('mine'), { kind: 'custom', name: 'mine', command: mine })
   assert.deepEqual(chosen('./other --x'), {
@@ -43,7 +43,7 @@ test('a custom agent is named by the settings, by a path, or by a program with w
   assert.deepEqual(chosen('goose acp'), goose)
 })
 
-test('agents that only a command line names are told apart by what they run, and by no word that may be a secret', () => {
+test('agents with only a command line are distinguished by what they run, never by a word that may be a secret', () => {
   const name = (text: string) => chosen(text).name
   assert.match(name('node one.mjs'), /^node one\.mjs \([0-9a-f]{6}\)$/)
   assert.match(name('python3 -P -m my.agent --token s3cret'), /^python3 -m my\.agent \([0-9a-f]{6}\)$/)
@@ -68,7 +68,7 @@ test('a relative path begins at the project, never in the worktree where the age
   assert.deepEqual(words('npx @scope/agent acp http://a/b'), ['@scope/agent', 'acp', 'http://a/b'])
 })
 
-test('an agent is let work alone by a kind or by a name of agents.custom, never by the name of a program', () => {
+test('an agent may work unattended by its kind or by a name in agents.custom, never by the name of a program', () => {
   const isHeld = (text: string, allowed: string) =>
     canRunUnattended({
       agent: chosen(text),
@@ -87,25 +87,25 @@ for (const [text, code, words] of [
   ['gemni', 'agent_unknown', /"gemni" \(--agent\)/],
   ['', 'agent_malformed', /names no program/],
   ['gemini "x', 'agent_malformed', /not closed \(character 8\)/],
-  ['gemini --yolo', 'agent_malformed', /--yolo could take away what holds gemini/],
-  ['gemini --approval-mode=yolo', 'agent_malformed', /could take away/],
-  ['gemini --approvalMode yolo', 'agent_malformed', /could take away/],
-  ['gemini --model x -dy', 'agent_malformed', /-dy could take away/],
-  ['gemini --model --yolo', 'agent_malformed', /could take away/],
-  ['gemini --model', 'agent_malformed', /could take away/],
-  ['gemini --allowedTools run_shell_command', 'agent_malformed', /could take away/],
-  ['gemini -- -y', 'agent_malformed', /could take away/],
-  ['codex --full-auto', 'agent_malformed', /could take away/],
-  ['codex -c approval_policy=never', 'agent_malformed', /-c could take away/],
-  ['opencode --print-logs=x', 'agent_malformed', /could take away/],
-  ['claude-agent-acp --anything', 'agent_malformed', /could take away/],
-  ['node --import=./x.mjs /opt/agent.mjs', 'agent_malformed', /not a whole one/],
-  ['script', 'agent_malformed', /agents\.custom\.script.*the path x\.mjs is not a whole one/],
-  ['codex --enable goals', 'agent_malformed', /--enable could take away/],
-  ['codex -cfeatures.hooks=true', 'agent_malformed', /could take away/],
-  ['claude --dangerously-skip-permissions', 'agent_malformed', /takes no words of its own/],
+  ['gemini --yolo', 'agent_malformed', /--yolo could loosen the control over gemini/],
+  ['gemini --approval-mode=yolo', 'agent_malformed', /could loosen/],
+  ['gemini --approvalMode yolo', 'agent_malformed', /could loosen/],
+  ['gemini --model x -dy', 'agent_malformed', /-dy could loosen/],
+  ['gemini --model --yolo', 'agent_malformed', /could loosen/],
+  ['gemini --model', 'agent_malformed', /could loosen/],
+  ['gemini --allowedTools run_shell_command', 'agent_malformed', /could loosen/],
+  ['gemini -- -y', 'agent_malformed', /could loosen/],
+  ['codex --full-auto', 'agent_malformed', /could loosen/],
+  ['codex -c approval_policy=never', 'agent_malformed', /-c could loosen/],
+  ['opencode --print-logs=x', 'agent_malformed', /could loosen/],
+  ['claude-agent-acp --anything', 'agent_malformed', /could loosen/],
+  ['node --import=./x.mjs /opt/agent.mjs', 'agent_malformed', /not absolute/],
+  ['script', 'agent_malformed', /agents\.custom\.script.*the path x\.mjs is not absolute/],
+  ['codex --enable goals', 'agent_malformed', /--enable could loosen/],
+  ['codex -cfeatures.hooks=true', 'agent_malformed', /could loosen/],
+  ['claude --dangerously-skip-permissions', 'agent_malformed', /takes no arguments/],
   ['FOO=1 gemini', 'agent_malformed', /FOO is set before the program/],
-  ['lost', 'agent_malformed', /agents\.custom\.lost, named by --agent.*bin\/mine is not a whole one/],
+  ['lost', 'agent_malformed', /agents\.custom\.lost, named by --agent.*bin\/mine is not absolute/],
   ['constructor', 'agent_unknown', /constructor/],
   [
     'python -m my.agent',

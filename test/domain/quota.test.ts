@@ -35,7 +35,7 @@ test('levels begin at 50, 85 and 90 percent', () => {
   for (const [utilization, level] of levels) assert.equal(levelOf([used(utilization)], DEFAULT_THRESHOLDS, NOW), level)
 })
 
-test('a percent is meant as it is written, whatever fractions make of it', () => {
+test('percentages are exact in spite of floating-point errors', () => {
   assert.equal(levelAt(0.57, { ...DEFAULT_THRESHOLDS, notice: 57 }), 'notice')
   assert.equal(levelAt(0.28999, { ...DEFAULT_THRESHOLDS, notice: 29 }), 'ok')
 })
@@ -45,32 +45,32 @@ test('the fullest window decides', () => {
   assert.equal(levelOf(windows, DEFAULT_THRESHOLDS, NOW), 'critical')
 })
 
-test('a window whose reset has come is unknown, and so is an account of which nothing is known', () => {
+test('a window after its reset is unknown, and so is an account without reports', () => {
   assert.equal(levelOf([], DEFAULT_THRESHOLDS, NOW), 'unknown')
   assert.equal(levelOf([used(0.99, { resets_at: NOW })], DEFAULT_THRESHOLDS, NOW), 'unknown')
   assert.equal(levelOf([used(0.99, { resets_at: NOW }), used(0.6)], DEFAULT_THRESHOLDS, NOW), 'notice')
 })
 
-test('a word without a reset counts for half an hour', () => {
+test('a report without a reset counts for half an hour', () => {
   const full = used(1, { resets_at: null })
   assert.equal(isCurrent(full, NOW + HOUR / 2 - 1), true)
   assert.equal(isCurrent(full, NOW + HOUR / 2), false)
 })
 
-test('an estimate counts only where the person said so', () => {
+test('an estimate counts only if the person allowed it', () => {
   const guess = used(2, { source: 'estimate', window: 'hour', resets_at: null })
   assert.equal(levelOf([guess], DEFAULT_THRESHOLDS, NOW), 'unknown')
   assert.equal(levelOf([guess], { ...DEFAULT_THRESHOLDS, gateOnEstimate: true }, NOW), 'critical')
 })
 
-test('the nearer the wall, the fewer start; an unknown quota holds nobody back', () => {
+test('the closer the limit, the fewer sessions start; an unknown quota holds nothing back', () => {
   const allowed = (max: number) =>
     (['unknown', 'ok', 'notice', 'warning', 'critical'] as const).map(level => startsAllowed(level, max))
   assert.deepEqual(allowed(5), [5, 5, 3, 1, 0])
   assert.deepEqual(allowed(1), [1, 1, 1, 1, 0])
 })
 
-test('more use never lets more start', () => {
+test('higher use never lets more sessions start', () => {
   const share = fc.double({ min: 0, max: 2, noNaN: true })
   fc.assert(
     fc.property(share, share, fc.integer({ min: 1, max: 50 }), (a, b, max) => {
@@ -80,7 +80,7 @@ test('more use never lets more start', () => {
   )
 })
 
-test('a critical account eases at the last reset of what makes it critical', () => {
+test('a critical account eases at the last reset of its critical windows', () => {
   const week = used(0.95, { window: 'seven_day', resets_at: NOW + 50 * HOUR })
   assert.equal(easesAt([used(0.95), week], DEFAULT_THRESHOLDS, NOW), NOW + 50 * HOUR)
   assert.equal(easesAt([used(0.95), { ...week, utilization: 0.4 }], DEFAULT_THRESHOLDS, NOW), NOW + HOUR)
@@ -102,7 +102,7 @@ test('an event with only its own window is read too; without a number it says no
   assert.deepEqual(windowsIn({ kind: 'limit', status: 'allowed' }, NOW), [])
 })
 
-test('a refusal is a full window until its reset; without a reset it is the gate’s business alone', () => {
+test('a refusal is a full window until its reset; without a reset it is left to the account gate', () => {
   const event = { kind: 'limit', status: 'rejected', window: 'five_hour' } as const
   const windows = { five_hour: { utilization: 0.97, resetsAt: NOW + HOUR } }
   assert.deepEqual(windowsIn({ ...event, windows }, NOW), [used(1)])

@@ -36,11 +36,11 @@ test('an ended session shows how it ended, whoever ran it', () => {
   }
 })
 
-test('an ended session that does not say how is never shown as a success', () => {
+test('an ended session without an outcome is never shown as a success', () => {
   assert.equal(statusOf(row({ state: 'ended' }), BOOT).status, 'error')
 })
 
-test('a live session of another boot was interrupted and says how to go on', () => {
+test('a live session of another boot is shown as interrupted, with the command to resume it', () => {
   const states: SessionState[] = ['starting', 'running', 'asking']
   for (const state of states) {
     for (const owner of ['boot-before', null]) {

@@ -33,13 +33,13 @@ for (const configured of [
   })
 }
 
-test('what a person has added, what a network needs and what is the vendor’s own travels', () => {
+test('variables that a person added, network variables and those of the vendor are passed on', () => {
   const configured = [...STANDARD_AGENT_ENV, 'MY_TOKEN', 'AWS_PROFILE']
   assert.deepEqual(namesFor('gemini', configured), ['HTTPS_PROXY', 'GEMINI_API_KEY', 'MY_TOKEN', 'AWS_PROFILE'])
   assert.deepEqual(namesFor('custom', ['MY_TOKEN']), ['MY_TOKEN'])
 })
 
-test('opencode calls whichever vendor it is set up for, and is given the keys of those it knows', () => {
+test('opencode calls the vendor it is configured for, and gets the keys of all vendors it knows', () => {
   assert.deepEqual(namesFor('opencode', STANDARD_AGENT_ENV), [
     'HTTPS_PROXY',
     'ANTHROPIC_API_KEY',
@@ -62,7 +62,7 @@ test('an account is named by its agent, host and kind of credential', () => {
   )
 })
 
-test('no secret is part of the name, wherever it stands', () => {
+test('the name never contains a secret, wherever it is', () => {
   const label = accountLabel('claude', {
     ANTHROPIC_AUTH_TOKEN: 'hush-token',
     ANTHROPIC_BASE_URL: 'https://user:hush@gateway.example/hush?key=hush',

@@ -45,7 +45,7 @@ test('an agent that cannot write makes tasks of what is wanted, mends what is wr
   )
   assert.match(unasked.stdout, /\n2\. Build the API \[api\]\n {3}after schema {2}priority 2\n/)
   assert.match(unasked.stdout, /\nRemarks:\n {3}I took SQLite for granted\.\n$/)
-  assert.match(unasked.stderr, /nobody can be asked here\.\n.*--yes\. Nothing was changed/)
+  assert.match(unasked.stderr, /there is no terminal to ask in\.\n.*--yes\. Nothing was changed/)
   assert.deepEqual(await stored(), [])
   assert.deepEqual([existsSync(join(project, 'written.txt')), existsSync(join(project, 'touched.txt'))], [false, false])
   assert.equal(execFileSync('git', ['status', '--porcelain'], { cwd: project, encoding: 'utf8' }), '')

@@ -36,7 +36,7 @@ test('every command and flag that the README and the docs show exists', t => {
   assert.ok(seen.size > 5, 'the pages show commands')
 })
 
-test('a page with a command or flag that does not exist would be told', () => {
+test('commands and flags are found in a page', () => {
   const text =
     'Use `pcc start . --task "x" --detach` or\n```bash\nnpm ci\npcc daemon status\nPCC_HOME=x pcc list --json\n```\npcc does it.'
   assert.deepEqual(commandsIn(text), [
@@ -77,7 +77,7 @@ test('every file of this repository that the docs name exists', () => {
 })
 
 test('no tracked file names a place of one machine or a package registry', () => {
-  // Put together here, so that this file does not find itself.
+  // Assembled here, so that this file does not match itself.
   const patterns = [`/ro${'ot'}/`, `/wo${'rk'}/`, `regi${'stry'}\\.[a-z]`].map(
     text => new RegExp(`(?<![\\w.*-])${text}`),
   )
@@ -89,14 +89,14 @@ test('no tracked file names a place of one machine or a package registry', () =>
 
 const GLOBAL_FLAGS = ['--config', '--data-dir', '--verbose', '--quiet', '--version', '--help']
 
-/** The help of a command. A word that is no command gets the help of what stands before it, which has another first line. */
+/** The help of a command. An unknown word gets the help of the command before it, which has another first line. */
 function helpOf({ stdout, stderr }: { stdout: string; stderr: string }, words: string[], page: string): string {
   const name = `pcc ${words.join(' ')}`
   assert.ok(stdout.startsWith(`Usage: ${name}`), `${page} shows "${name}", which does not exist: ${stderr.trim()}`)
   return stdout
 }
 
-/** Commands as pages show them: at the start of a line of a code block, or of inline code. */
+/** The commands in a page: at the start of a line of a code block, or of inline code. */
 function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
   const blocks = [...markdown.matchAll(/^ *```[a-z]*\n([\s\S]*?)^ *```/gm)].flatMap(match =>
     (match[1] ?? '').split('\n'),

@@ -21,17 +21,17 @@ test('every error code is used somewhere in the source', () => {
   assert.deepEqual(unused, [])
 })
 
-test('every error says what happened as a sentence or with its place, and what to do next', () => {
+test('every error says what happened and what to do next', () => {
   for (const code of codes) {
     const { says, next, exit, http } = ERRORS[code]
-    assert.match(says, /[.}]$/, `${code} ends as a sentence or with what it was told`)
+    assert.match(says, /[.}]$/, `${code} ends as a sentence or with a detail`)
     assert.ok(next.length > 5, `${code} says what to do next`)
     assert.ok([1, 2, 3, 4, 5].includes(exit), `${code} has an exit code of the family`)
     assert.ok(http >= 400 && http < 600, `${code} has an HTTP status of a failure`)
   }
 })
 
-test('a message names the thing it happened to, and no hole is left unfilled', () => {
+test('a message names what it is about, and no placeholder is left unfilled', () => {
   for (const code of codes) {
     const holes = [...`${ERRORS[code].says} ${ERRORS[code].next}`.matchAll(/\{(\w+)\}/g)].map(match => match[1] ?? '')
     const error = new AppError<ErrorCode>(code, Object.fromEntries(holes.map(hole => [hole, `<${hole}>`])) as never)

@@ -11,7 +11,7 @@ test('the source keeps the rules of the house: layers, no cycles, short files, n
   assert.deepEqual(brokenRules(ROOT), [])
 })
 
-test('a tree that breaks every rule is told each of them', t => {
+test('every broken rule of a tree is reported', t => {
   const root = tempDir(t)
   const long = 'export const x = 1\n'
   write(root, {
@@ -54,7 +54,7 @@ test('a tree that breaks every rule is told each of them', t => {
   ])
 })
 
-test('every way to import is seen, and what only looks like one is not', () => {
+test('every way to import is found, and text that only looks like one is not', () => {
   const text = `
 import a from './a.ts'
 import type { B } from './b.ts'

@@ -7,7 +7,7 @@ import { bareEnv, tempDir } from '../support/world.ts'
 import { ROOT } from './source-tree.ts'
 
 const INSTALL_TIMEOUT_MS = 300_000
-/** Its settings, but not those that say which folder the npm that started this test works on. */
+/** npm's settings, without those about the folder of the npm that started this test. */
 const NPM_NEEDS = new RegExp(
   `^(${[
     'PATH|HOME|LANG|TMPDIR',
@@ -43,7 +43,7 @@ test('the packed program installs into an empty prefix and runs there', async t 
   })
 
   const prefix = join(work, 'prefix')
-  // Another prefix would move npm's global settings, and with them the registry: they stay where they are.
+  // Another prefix would move npm's global settings, and with them the registry, so they stay where they are.
   const globalconfig = npm(['config', 'get', 'globalconfig'], work)
   const where = ['--global', '--prefix', prefix, '--globalconfig', globalconfig]
   npm(['install', tarball, ...where, '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'], work)
@@ -67,8 +67,8 @@ test('the packed program installs into an empty prefix and runs there', async t 
   })
 })
 
-test('on a Node below 24 it says so in one line and imports nothing', async t => {
-  // Alone in an empty folder: there is nothing that it could import.
+test('on a Node below 24 the program says so in one line and imports nothing', async t => {
+  // Alone in an empty folder, so there is nothing to import.
   const alone = tempDir(t)
   mkdirSync(join(alone, 'bin'))
   cpSync(join(ROOT, 'bin/pcc.js'), join(alone, 'bin/pcc.js'))
@@ -93,7 +93,7 @@ test('on a Node below 24 it says so in one line and imports nothing', async t =>
   }
 })
 
-/** Packs a copy of the checkout, so that nothing else of this run meets a dist/ that is being rebuilt. */
+/** Packs a copy of the checkout, so that other tests do not see a dist/ that is being rebuilt. */
 function pack(work: string): string {
   const copy = join(work, 'checkout')
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT, encoding: 'utf8' })
@@ -107,7 +107,7 @@ function pack(work: string): string {
   return join(work, tarball)
 }
 
-/** npm with what it needs to reach the registry this machine uses, and nothing more. */
+/** Runs npm with only what it needs to reach the registry of this machine. */
 function npm(args: string[], cwd: string): string {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => NPM_NEEDS.test(name)))
   const { status, signal, stdout, stderr } = spawnSync('npm', args, {
@@ -120,7 +120,7 @@ function npm(args: string[], cwd: string): string {
   return stdout.trim()
 }
 
-/** Programs called `node` on the PATH, outside node_modules, that are too old for us. */
+/** Programs named `node` on the PATH, outside node_modules, that are too old. */
 function olderNodes(): { path: string; found: string }[] {
   const paths = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']
   return [...new Set(paths)]

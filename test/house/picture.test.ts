@@ -8,7 +8,7 @@ import { ROOT } from './source-tree.ts'
 
 const text = (output: string) => screenOf(output).map(cells => cells.map(cell => cell.text).join(''))
 
-test('the screen is what a terminal would show: overwritten, erased and linked text included', () => {
+test('the screen shows what a terminal would show, including overwritten, erased and linked text', () => {
   assert.deepEqual(text('one\r\ntwo\rT\r\n\x1b[1Athree\x1b[K'), ['one', 'three', ''])
   assert.deepEqual(
     screenOf('wrapped', 4).map(cells => cells.map(cell => cell.text).join('')),

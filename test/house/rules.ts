@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { readTree, type SourceFile } from './source-tree.ts'
 
-/** What stands on one level; a folder may import itself and any level below its own. */
+/** The levels of the source; a folder may import itself and any lower level. */
 const LEVELS = [
   ['base'],
   ['domain'],
@@ -12,7 +12,7 @@ const LEVELS = [
   ['cli'],
 ]
 
-/** The simulator stands aside: it knows the nouns, and only the command line knows it. */
+/** The simulator is separate: it knows the domain, and only the command line may import it. */
 const MAY_NOT: Record<string, string[]> = {
   tasks: ['simulator'],
   workspace: ['simulator'],
@@ -26,18 +26,18 @@ const MAY_NOT: Record<string, string[]> = {
   daemon: ['simulator'],
 }
 
-/** Folders of one part that stand upon one another: each imports those before it only. */
+/** Layered folders within one part: each may import only the folders before it. */
 const STAIRS: Record<string, string[]> = { workspace: ['git', 'command', 'worktrees', 'verify', 'merge'] }
 
 const MAX_LINES = 400
-/** Every orchestrator in this field drowned in its loop file. */
+/** The loop file of an orchestrator tends to grow without limit. */
 const MAX_LOOP_LINES = 200
 const LOOP_FILES = /^src\/supervisor\/session\/run-task\.ts$/
 const FORBIDDEN_NAME = /^(index|utils?|helpers?|.*-?(utils?|helpers?|manager|service)|.*-?v\d+)\.(ts|js|tsx)$/i
-/** kebab-case, with dots for what a test is of or what a tool asks for. */
+/** kebab-case, with dots for `.test`, `.property` and similar parts. */
 const GOOD_NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.(ts|js|tsx)$/
 
-/** Every way in which a tree breaks the rules of the house, one sentence each; none when it keeps them. */
+/** Every violation of the house rules in a tree, one sentence each. */
 export function brokenRules(root: string): string[] {
   const src = readTree(root, ['src'])
   const all = [...src, ...readTree(root, ['test', 'bench', 'scripts', 'bin', 'web'])]
@@ -69,7 +69,7 @@ function climbs(path: string, target: string, part: string): boolean {
   return from >= 0 && to > from
 }
 
-/** Cycles between files, type imports included: each is told once, from its first file. */
+/** Cycles between files, including type imports; each is reported once, from its first file. */
 function cycles(files: SourceFile[]): string[] {
   const edges = new Map(files.map(file => [file.path, file.imports.flatMap(({ target }) => (target ? [target] : []))]))
   const done = new Set<string>()

@@ -15,14 +15,14 @@ export interface SourceFile {
 }
 
 export interface Import {
-  /** As written. */
+  /** The specifier as written. */
   specifier: string
-  /** The file meant by a relative specifier, relative to the tree's root. */
+  /** The file of a relative specifier, relative to the tree's root. */
   target: string | undefined
   line: number
 }
 
-/** Every source file under the given folders of a tree, with what it imports. */
+/** Every source file in the given folders of a tree, with its imports. */
 export function readTree(root: string, folders: string[]): SourceFile[] {
   return folders
     .flatMap(folder => globSync(`${folder}/**/*.{ts,js,tsx}`, { cwd: root, exclude: ['**/node_modules/**'] }))
@@ -34,8 +34,8 @@ export function readTree(root: string, folders: string[]): SourceFile[] {
 }
 
 /**
- * Static imports, re-exports, `import()` and types by `import('…')`. A dynamic import whose path is computed is listed
- * with the specifier `<computed>`: the reader of a layer test must be able to trust that nothing was left out.
+ * Static imports, re-exports, `import()` and types by `import('…')`. A dynamic import with a computed path is listed with
+ * the specifier `<computed>`, so that a layer test can rely on the list being complete.
  */
 export function importsOf(path: string, text: string): Import[] {
   const { program, errors } = parseSync(path, text)

@@ -6,7 +6,7 @@ import { missingPrograms } from '../../scripts/testing/agents/install.ts'
 import { fallen, readTally, unseen } from '../../scripts/testing/agents/tally.ts'
 import { tempDir } from '../support/world.ts'
 
-test('points are counted once for each agent, and an agent of which fewer hold than before is named', t => {
+test('points are counted once for each agent, and an agent that keeps fewer than before is reported', t => {
   const file = join(tempDir(t), 'tally.jsonl')
   const lines = [
     { agent: 'gemini', point: 'turn', held: 'asserted' },
@@ -24,7 +24,7 @@ test('points are counted once for each agent, and an agent of which fewer hold t
   assert.deepEqual(fallen(tallies, { gemini: 2, codex: 1 }, { all: true }), ['gemini: 1 points hold; 2 must'])
 })
 
-test('a point of the contract at which nobody looked is named, for each agent; a part of it counts as looked at', t => {
+test('a point of the contract that was not checked is reported for each agent; a partial check counts', t => {
   const file = join(tempDir(t), 'tally.jsonl')
   const lines = [
     { agent: 'gemini', point: 'turn (of one kind)', held: 'asserted' },
@@ -35,13 +35,13 @@ test('a point of the contract at which nobody looked is named, for each agent; a
   assert.deepEqual(unseen(readTally(file), ['turn', 'park']), ['codex: nobody looked at park'])
 })
 
-test('an agent at which nobody looked fails a whole run, and not a run of some files', t => {
+test('an agent that was not checked fails a full run, but not a run of some files', t => {
   const nothing = readTally(join(tempDir(t), 'never-written.jsonl'))
   assert.equal(fallen(nothing, { gemini: 1 }, { all: true }).length, 1)
   assert.deepEqual(fallen(nothing, { gemini: 1 }, { all: false }), [])
 })
 
-test('a program that is not there in the pinned version is missing', t => {
+test('a program without the pinned version counts as missing', t => {
   const folder = tempDir(t)
   const write = (path: string, value: unknown) => {
     mkdirSync(join(folder, path), { recursive: true })

@@ -31,7 +31,7 @@ const FILES = {
 }
 const TESTS = Object.keys(FILES).filter(path => path.endsWith('.test.ts'))
 
-/** A checkout with everything committed, then one change: what is touched, and the line about it. */
+/** Makes a committed checkout with one change, and returns the affected tests and the line about them. */
 function touchedBy(t: TestContext, change: (root: string) => void) {
   const root = gitProject(t, FILES)
   change(root)
@@ -44,7 +44,7 @@ const writing = (path: string) => (root: string) => {
   writeFileSync(join(root, path), '// changed\n')
 }
 
-test('a source file touches what imports it over any steps, then what starts a program with it in it', t => {
+test('a source file affects its direct and indirect importers, then tests that start a program containing it', t => {
   const { files, told } = touchedBy(t, writing('src/a/deep.ts'))
   assert.deepEqual(files, ['test/a/one.test.ts', 'test/b/command.test.ts', 'test/house/package.test.ts'])
   assert.equal(
@@ -53,23 +53,23 @@ test('a source file touches what imports it over any steps, then what starts a p
   )
 })
 
-test('a program is what its test starts: what only the daemon has in it does not touch the command line', t => {
+test('a test is affected by the program it starts: a module of the daemon alone does not affect the command line', t => {
   const { files } = touchedBy(t, writing('src/daemon/serve.ts'))
   assert.deepEqual(files, ['test/daemon/daemon.test.ts', 'test/house/package.test.ts'])
 })
 
-test('a file that was deleted touches what imported it', t => {
+test('a deleted file affects its importers', t => {
   const { files } = touchedBy(t, root => rmSync(join(root, 'src/a/deep.ts')))
   assert.ok(files.includes('test/a/one.test.ts'))
 })
 
-test('data touches who names it, also by a template, and tests beside it when nobody does', t => {
+test('a data file affects the tests that name it, also by a template, and else the tests beside it', t => {
   assert.deepEqual(touchedBy(t, writing('test/a/fixtures/named.json')).files, ['test/a/reads.test.ts'])
   assert.deepEqual(touchedBy(t, writing('test/a/fixtures/one.yaml')).files, ['test/a/templates.test.ts'])
   assert.deepEqual(touchedBy(t, writing('test/listed/cases/one.txt')).files, ['test/listed/cases.test.ts'])
 })
 
-test('what is not added yet counts, a new test too; what is committed counts since an older commit', t => {
+test('untracked files count, including new tests; committed changes count since an older commit', t => {
   assert.deepEqual(touchedBy(t, writing('test/b/helper.ts')).files, ['test/b/command.test.ts'])
   const root = gitProject(t, FILES)
   writing('test/a/one.test.ts')(root)
@@ -79,7 +79,7 @@ test('what is not added yet counts, a new test too; what is committed counts sin
   assert.deepEqual(files, ['test/a/one.test.ts', 'test/house/tree.test.ts'])
 })
 
-test('what every test depends on touches all of them', t => {
+test('a file on which every test depends affects all of them', t => {
   const { told } = touchedBy(t, writing('package-lock.json'))
   assert.equal(told, '1 file changed since HEAD, with package-lock.json, which every test depends on: all run')
 })

@@ -23,7 +23,7 @@ export async function settle(row: Row, log: Log): Promise<number | undefined> {
 }
 `
 
-test('mistakes are found where something is decided or written, not in logs, errors, types and imports', () => {
+test('mutants are made where something is decided or stored, not in logs, errors, types and imports', () => {
   const found = findMutations('sample.ts', SAMPLE).filter(one => isMutant('sample.ts', SAMPLE, one))
   assert.deepEqual(
     found.map(one => `${one.kind}: ${SAMPLE.slice(one.start, one.end).split('\n')[0]} → ${one.replacement}`),
@@ -52,14 +52,14 @@ test('mistakes are found where something is decided or written, not in logs, err
   )
 })
 
-test('what is no TypeScript any more, or the same as before, is no mutant', () => {
+test('invalid TypeScript and unchanged text are not mutants', () => {
   const at = { kind: 'x', start: 4, end: 5 }
   assert.ok(isMutant('a.ts', 'let a = 1', { ...at, replacement: 'b' }))
   assert.ok(!isMutant('a.ts', 'let a = 1', { ...at, replacement: 'a' }))
   assert.ok(!isMutant('a.ts', 'let a = 1', { ...at, replacement: '(' }))
 })
 
-/** A checkout of two functions. Of the first the tests see everything, of the second they only see that it runs. */
+/** A checkout with two functions. The tests check the first completely, and the second only for running. */
 const CHECKOUT = {
   'package.json': '{ "type": "module" }',
   'src/store/age.ts': `
@@ -90,7 +90,7 @@ function checkout(t: TestContext): string {
   return root
 }
 
-test('a seed gives its sample again, at most one mutant a place, from every part', t => {
+test('a seed gives the same sample again, at most one mutant per site, from every part', t => {
   const root = checkout(t)
   const sample = (seed: string, count: number) =>
     sampleMutants(root, { parts: ['store', 'tasks'], seed, count }).map(({ id }) => id)
@@ -104,7 +104,7 @@ test('a seed gives its sample again, at most one mutant a place, from every part
   ])
 })
 
-test('a mistake that a test sees is killed, one that no test sees survives, and neither is decided twice', async t => {
+test('a mutant that a test catches is killed, one that no test catches survives, and neither is tried twice', async t => {
   const root = checkout(t)
   const mutants = [...mutantsOf(root, 'store'), ...mutantsOf(root, 'tasks')]
   const named = (id: string) => mutants.find(one => one.id === id) ?? assert.fail(id)

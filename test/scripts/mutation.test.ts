@@ -7,7 +7,7 @@ import { RepeatingRunner } from '../../scripts/mutation/stryker/runner.ts'
 import { ignoreData } from '../../scripts/mutation/stryker/tables.ts'
 import { tempDir } from '../support/world.ts'
 
-/** A source as Stryker instruments it: mutant 1 is in a table, which is made once; mutant 2 in a function. */
+/** A source as Stryker instruments it: mutant 1 is in a table, which is built once; mutant 2 is in a function. */
 const SOURCE = `
 const active = (id: string) => (globalThis as any).__stryker__?.activeMutant === id
 const table: string[] = active('1') ? [] : ['rm']
@@ -49,7 +49,7 @@ const mutant = (id: string, kind: 'static' | 'runtime', fileName = 'source.ts') 
   disableBail: false,
 })
 
-test('mutants are killed one after another in one process, those in tables by making the tables anew', async t => {
+test('mutants are killed one after another in one process; for those in tables, the tables are built again', async t => {
   const tried = runner(t)
   const dry = await tried.dryRun()
   assert.deepEqual(dry.status === 'complete' && dry.tests.map(({ name, status }) => `${name}: ${status}`), [

@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const HIDDEN = ['src/base/process/forks-child.ts', 'src/policy/classify/assess-worker.ts']
 const MORE = ['src/workspace/verify/diff/judge-worker.ts', 'src/daemon/watchdog/watch.ts']
 
-/** A checkout of the same shape: its `pcc` prints what its one module says, and where that module believes to be. */
+/** A checkout of the same structure: its `pcc` prints the text of its one module, and the URL that the module sees. */
 function checkout(t: TestContext): { root: string; write(path: string, text: string): void } {
   const root = tempDir(t)
   const write = (path: string, text: string) => {
@@ -35,7 +35,7 @@ function program(t: TestContext, root: string): string {
 
 const saidBy = (place: string) => execFileSync(process.execPath, [join(place, 'bin/pcc.js')], { encoding: 'utf8' })
 
-test('the program of the tests is the source as it is now: a change makes another, no change the same', t => {
+test('the bundled program follows the source: a change builds another one, and no change reuses it', t => {
   const { root, write } = checkout(t)
   write('src/base/said.ts', "export const said: string = 'first'\n")
   const first = program(t, root)
@@ -47,14 +47,14 @@ test('the program of the tests is the source as it is now: a change makes anothe
   assert.equal(saidBy(second), 'second\n')
 })
 
-test('a bundled module believes to be the source file that it was', t => {
+test('a bundled module sees the URL of its source file', t => {
   const { root, write } = checkout(t)
   write('src/base/said.ts', 'export const said = import.meta.url\n')
   const place = program(t, root)
   assert.equal(saidBy(place), `file://${place}/src/base/said.ts\n`)
 })
 
-test('source that cannot be bundled is an error, and leaves nothing that looks like a program', t => {
+test('source that cannot be bundled is an error, and leaves no program behind', t => {
   const { root, write } = checkout(t)
   write('src/base/said.ts', "export { said } from './nowhere.ts'\n")
   assert.throws(() => builtProgram(root), /nowhere/)

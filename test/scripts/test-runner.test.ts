@@ -23,7 +23,7 @@ test('a green run is one line per file, the total and the count of processes lef
   assert.equal(code, 0)
 })
 
-test('a failure is told in full, and the run is red', async t => {
+test('a failure is printed in full, and the run fails', async t => {
   const { code, output } = await run(t, { 'a.test.ts': GREEN, 'b.test.ts': RED })
   assert.match(output, /✖ is red/)
   assert.match(output, /the reason/)
@@ -31,32 +31,32 @@ test('a failure is told in full, and the run is red', async t => {
   assert.equal(code, 1)
 })
 
-test('a file that dies before its tests ran makes the run red', async t => {
+test('a file that dies before its tests ran fails the run', async t => {
   const { code, output } = await run(t, { 'a.test.ts': 'process.exit(3)' })
   assert.match(output, /✖ test\/a\.test\.ts/)
   assert.equal(code, 1)
 })
 
-test('a file that leaves as if all were well before its tests are over makes the run red', async t => {
+test('a file that exits with 0 before its tests are over fails the run', async t => {
   const { code, output } = await run(t, { 'a.test.ts': `${GREEN}\ntest('leaves', () => process.exit(0))` })
   assert.match(output, /✖ test\/a\.test\.ts ended before its tests were over \(exit 0\)/)
   assert.match(output, /0 of 1 tests passed .*\(1 failed\)/)
   assert.equal(code, 1)
 })
 
-test('what a file printed is shown when it fails', async t => {
+test('the output of a file is shown when it fails', async t => {
   const printing = `${RED}\nconsole.log('seen on the way')`
   const { output } = await run(t, { 'a.test.ts': printing, 'b.test.ts': `${GREEN}\nconsole.log('not worth a word')` })
   assert.match(output, /seen on the way/)
   assert.doesNotMatch(output, /not worth a word/)
 })
 
-test('whatever tests leave running turns a green run red, is named with its file and is ended', async t => {
+test('processes that tests leave running fail the run, are listed with their file and are ended', async t => {
   const leaks = {
     plain: "spawn('sleep', ['600.1'], options)",
     'no-environment': "spawn('sleep', ['600.2'], { ...options, env: {} })",
     'double-fork': "spawn('/bin/sh', ['-c', '(env -i setsid sleep 600.3 &)'], options)",
-    // An agent under its own marker, with an environment of its own: only its home tells.
+    // An agent with its own marker and environment is recognised only by its home.
     'home-in-folder': `spawn('/bin/sh', ['-c', '{ ulimit -S -w 1 || ulimit -S -x 1; } 2>/dev/null;'
       + ' exec env -i HOME=' + tmpdir() + '/home sleep 600.4'], options)`,
   }
@@ -93,7 +93,7 @@ test('words choose files by folder, by name and by a part of the path; flags go 
   assert.match(flag.output, /one\/a\.test\.ts 0 in/)
 })
 
-test('pure files of a folder share a process and a line; one that fails is told in full', async t => {
+test('pure files of a folder share a process and a line; a failing one is printed in full', async t => {
   const { code, output } = await run(t, { 'policy/words/a.test.ts': GREEN, 'policy/words/b.test.ts': GREEN })
   assert.match(output, /^✓ test\/policy\/ 2 in .*\n2 of 2 tests passed/)
   assert.equal(code, 0)
@@ -103,7 +103,7 @@ test('pure files of a folder share a process and a line; one that fails is told 
   assert.equal(failing.code, 1)
 })
 
-test('files that share a process are kept apart: hooks are their own, and what one leaves behind turns it red', async t => {
+test('files that share a process are separate: hooks apply to their own file, and a file that leaves something behind fails', async t => {
   const hooked = `
     import assert from 'node:assert/strict'
     import { after, afterEach, test } from 'node:test'
@@ -122,7 +122,7 @@ test('files that share a process are kept apart: hooks are their own, and what o
   assert.equal(code, 1)
 })
 
-test('a file that leaves a shared process in the middle, cannot be loaded or fails after its end turns the run red', async t => {
+test('a file that exits a shared process early, cannot be loaded or fails after its end fails the run', async t => {
   const red = {
     leaves: "test('leaves', () => process.exit(0))",
     'not-loaded': "import './nowhere.ts'",
@@ -142,7 +142,7 @@ test('a file that leaves a shared process in the middle, cannot be loaded or fai
   assert.equal(code, 1)
 })
 
-test('where the time went is told on request, by folder and by file', async t => {
+test('--profile shows where the time went, by folder and by file', async t => {
   const { output } = await run(t, { 'one/a.test.ts': GREEN }, ['--profile'])
   assert.match(
     output,
@@ -159,7 +159,7 @@ const ONCE = `
     throw new Error('the reason')
   })`
 
-test('on request a file that failed runs once more alone; passing then, it is named as unsteady with its failure', async t => {
+test('--again-alone runs a failed file once more alone; if it passes then, it is reported as unsteady with its failure', async t => {
   const strict = await run(t, { 'a.test.ts': ONCE, 'b.test.ts': GREEN })
   assert.equal(strict.code, 1, 'nobody asked')
   const { code, output } = await run(t, { 'a.test.ts': ONCE, 'b.test.ts': GREEN }, ['--again-alone'])
@@ -174,7 +174,7 @@ test('on request a file that failed runs once more alone; passing then, it is na
   assert.equal(one.code, 0)
 })
 
-test('what fails alone too is red, and so are many failures and processes left behind', async t => {
+test('a file that also fails alone fails the run, and so do many failures and leftover processes', async t => {
   const twice = await run(t, { 'a.test.ts': RED, 'b.test.ts': GREEN }, ['--again-alone'])
   assert.equal(twice.code, 1)
   assert.match(twice.output, /1 of 2 tests passed .*\(1 failed\)/)
@@ -187,7 +187,7 @@ test('what fails alone too is red, and so are many failures and processes left b
   assert.equal((await run(t, { 'a.test.ts': leaking }, ['--again-alone'])).code, 1)
 })
 
-test('--changed says what it chose and why, and runs that, nearest first', async t => {
+test('--changed prints which tests it chose and why, and runs them, nearest first', async t => {
   const dir = project(t, { 'a.test.ts': GREEN, 'b.test.ts': RED })
   makeRepository(dir)
   writeFileSync(join(dir, 'test/c.test.ts'), GREEN)
@@ -237,7 +237,7 @@ function run(t: TestContext, files: Record<string, string>, words: string[] = []
   return outcomeOf(start(t, project(t, files), words))
 }
 
-/** The names in the lines of files that passed, which come in the order in which the files ended. */
+/** The names of the files that passed, in the order in which they ended. */
 function filesOf(lines: string[]): string[] {
   return lines.map(line => /^✓ (\S+) /.exec(line)?.[1] ?? line).sort()
 }
@@ -263,7 +263,7 @@ async function outcomeOf(runner: Runner): Promise<Outcome> {
   return { code, output: output + errors }
 }
 
-/** The file has its content when it appears under its name for the watcher. */
+/** Writes a file atomically, so that the watcher sees it only with its content. */
 async function untilExists(path: string): Promise<void> {
   const signal = AbortSignal.timeout(30_000)
   const watcher = watch(dirname(path))

@@ -1,7 +1,7 @@
 import type { Store } from '../../src/store/store.ts'
 import type { AttemptRow } from '../../src/store/tables.ts'
 
-/** A run that is there, of a project. */
+/** Stores a run of a project. */
 export async function keepRun(store: Store, id: string, project = '/p'): Promise<void> {
   await store.transaction(tx =>
     store.runs.insert(

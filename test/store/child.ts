@@ -7,11 +7,11 @@ import { bareEnv, COMPILED } from '../support/world.ts'
 export interface Child {
   process: ChildProcess
   lines: AsyncIterableIterator<string>
-  /** Resolves to `0`, or to the signal or code it ended with and what it complained about. */
+  /** Resolves to `0`, or to the signal or exit code with the error output. */
   ended: Promise<string>
 }
 
-/** Starts a script beside the tests with Node; it is gone when the test ends. */
+/** Starts a script with Node; it is ended with the test. */
 export function startChild(t: TestContext, script: URL, ...args: string[]): Child {
   const child = spawn(process.execPath, [script.pathname, ...args], {
     env: { ...bareEnv('/nonexistent'), ...COMPILED },

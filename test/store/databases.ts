@@ -5,7 +5,7 @@ import { type OpenStore, openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { tempDir } from '../support/world.ts'
 
-/** Every database the store runs on. Tests of behaviour are looped over these; what only one of them has is tested apart. */
+/** Every database on which the store runs. Behaviour is tested on all of them; features of a single one have their own tests. */
 export const DATABASES: { name: string; open(t: TestContext, options?: Partial<OpenStore>): Promise<Store> }[] = [
   {
     name: 'SQLite',
@@ -26,7 +26,7 @@ export function textOf(event: StoredEvent): string {
   return (event as EventOf<'session.noted'>).body.text
 }
 
-/** Takes from a follower until it gives the event with this text. */
+/** Reads from a follower until the event with this text. */
 export async function takeUntil(events: AsyncIterable<StoredEvent>, text: string): Promise<StoredEvent[]> {
   const taken: StoredEvent[] = []
   for await (const event of events) {

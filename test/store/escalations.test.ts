@@ -29,7 +29,7 @@ for (const { name, open } of DATABASES) {
     assert.equal(await store.escalations.count(['open', 'denied']), 2)
   })
 
-  test(`${name}: of two answers the first is kept whole`, async t => {
+  test(`${name}: of two answers the first is kept unchanged`, async t => {
     const store = await open(t)
     await add(store, {})
     const say = (verdict: 'allow' | 'deny', by: string, at: number) =>
@@ -44,7 +44,7 @@ for (const { name, open } of DATABASES) {
     )
   })
 
-  test(`${name}: the database itself refuses that the same request of one session waits twice`, async t => {
+  test(`${name}: the database itself refuses a second waiting row for the same request of one session`, async t => {
     const store = await open(t)
     await add(store, {})
     await assert.rejects(add(store, { state: 'open' }))

@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../src/domain/event.ts'
 import type { Store } from '../../src/store/store.ts'
 import { DATABASES, note, takeUntil, textOf, upTo } from './databases.ts'
 
-/** What one writer does next. A batch is appended as one, `many` as single appends that are not awaited in between. */
+/** A writer's next step. A batch is one append; `many` are single appends that are not awaited in between. */
 type Step =
   | { do: 'batch'; size: number }
   | { do: 'many'; size: number }
@@ -25,7 +25,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const writers = fc.array(fc.array(step, { maxLength: 8 }), { minLength: 1, maxLength: 4 })
 
 for (const { name, open } of DATABASES) {
-  test(`${name}: whatever writers do at once, the log is gapless, whole and in order, and followers see exactly it`, async t => {
+  test(`${name}: whatever writers do at once, the log is gapless, complete and in order, and followers see exactly the log`, async t => {
     const store = await open(t, { pollMs: 1_000_000 })
     let runs = 0
     const holds = fc.asyncProperty(writers, fc.nat({ max: 30 }), async (scripts, behind) => {
@@ -62,7 +62,7 @@ for (const { name, open } of DATABASES) {
   })
 }
 
-/** Acts out one writer's steps and returns the events of every write that was acknowledged. */
+/** Runs one writer's steps and returns the events of every acknowledged write. */
 async function perform(store: Store, writer: string, steps: Step[]): Promise<StoredEvent[][]> {
   let count = 0
   const notes = (size: number) => upTo(size).map(() => note(`${writer} ${String(++count).padStart(5, '0')}`))

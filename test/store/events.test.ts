@@ -13,13 +13,13 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await store.events({}), [first, second])
   })
 
-  test(`${name}: an append of nothing stores nothing`, async t => {
+  test(`${name}: an empty append stores nothing`, async t => {
     const store = await open(t)
     assert.deepEqual(await store.append([]), [])
     assert.deepEqual(await store.events({}), [])
   })
 
-  test(`${name}: texts of every kind survive the way through the database`, async t => {
+  test(`${name}: texts of every kind are read back unchanged`, async t => {
     const store = await open(t)
     const texts = [
       '',
@@ -83,7 +83,7 @@ for (const { name, open } of DATABASES) {
     assert.equal((await store.sessions.get('s-1'))?.name, 'one')
   })
 
-  test(`${name}: a transaction that throws leaves nothing, and its error arrives as it was`, async t => {
+  test(`${name}: a transaction that throws leaves nothing, and its error arrives unchanged`, async t => {
     const store = await open(t)
     const problem = new Error('changed my mind')
     const failed = store.transaction(async tx => {
@@ -97,7 +97,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await store.sessions.list(), [])
   })
 
-  test(`${name}: a write inside a transaction without its tx is refused instead of waiting for ever`, async t => {
+  test(`${name}: a write inside a transaction without its tx is refused instead of waiting forever`, async t => {
     const store = await open(t)
     const writes: (() => Promise<unknown>)[] = [
       () => store.append([note('x')]),
@@ -110,7 +110,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual((await store.events({})).map(textOf), ['after'])
   })
 
-  test(`${name}: work that a transaction set off may write once the transaction is over`, async t => {
+  test(`${name}: work that was started in a transaction may write once the transaction is over`, async t => {
     const store = await open(t)
     const over = Promise.withResolvers<void>()
     const later = await store.transaction(() => ({ write: over.promise.then(() => store.append([note('later')])) }))
@@ -130,14 +130,14 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual((await store.events({})).map(textOf), ['a', 'b', 'c'])
   })
 
-  test(`${name}: a transaction that is over takes no more events`, async t => {
+  test(`${name}: a transaction that is over accepts no more events`, async t => {
     const store = await open(t)
     const late = await store.transaction<Tx>(tx => tx)
     await assert.rejects(late.append([note('late')]), /transaction is over/)
     assert.deepEqual(await store.events({}), [])
   })
 
-  test(`${name}: writes happen in the order they were asked for, appends and transactions alike`, async t => {
+  test(`${name}: appends and transactions happen in the order of the calls`, async t => {
     const store = await open(t)
     await Promise.all([
       store.append([note('1')]),
@@ -164,7 +164,7 @@ for (const { name, open } of DATABASES) {
     await slow
   })
 
-  test(`${name}: an append that cannot be written takes no neighbour of its turn with it`, async t => {
+  test(`${name}: an append that cannot be written does not fail its neighbours`, async t => {
     const store = await open(t)
     const broken = { ...note('broken'), subject: undefined } as unknown as NewEvent
     const results = await Promise.allSettled([note('a'), broken, note('b')].map(event => store.append([event])))
@@ -175,7 +175,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual((await store.events({})).map(textOf), ['a', 'b'])
   })
 
-  test(`${name}: closing waits for the transaction that is open and for those behind it`, async t => {
+  test(`${name}: closing waits for the open transaction and for those after it`, async t => {
     const store = await open(t)
     const { promise, resolve } = Promise.withResolvers<void>()
     const slow = store.transaction(async tx => {
@@ -189,7 +189,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual([(await slow)[0]?.id, (await behind)[0]?.id], [1, 2])
   })
 
-  test(`${name}: closing writes what was asked for, and a closed store says so`, async t => {
+  test(`${name}: closing writes all pending appends, and a closed store says so`, async t => {
     const store = await open(t)
     const last = store.append([note('last')])
     await store.close()

@@ -10,11 +10,11 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import { tempDir } from '../support/world.ts'
 import { DATABASES, note, takeUntil, textOf, upTo } from './databases.ts'
 
-/** Longer than any test: what arrives did not come by looking, but by being told. */
+/** Longer than any test, so events arrive by the signal and not by polling. */
 const NEVER = 1_000_000
 
 for (const { name, open } of DATABASES) {
-  test(`${name}: a follower gets what is past, then what comes, in order and once`, async t => {
+  test(`${name}: a follower gets past events, then new ones, in order and once`, async t => {
     const store = await open(t, { pollMs: NEVER })
     await store.append(upTo(1234).map(number => note(`${number}`)))
     const seen: number[] = []
@@ -36,7 +36,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual((await later).map(textOf), ['5', 'end'])
   })
 
-  test(`${name}: a follower of one subject is told nothing of the others`, async t => {
+  test(`${name}: a follower of one subject gets no events of others`, async t => {
     const store = await open(t, { pollMs: NEVER })
     const taken = takeUntil(store.follow(0, { subject: 'a' }), 'end')
     for (let round = 0; round < 5; round++) await store.append([note(`${round}`, 'a'), note('other', 'b')])
@@ -44,7 +44,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual((await taken).map(textOf), ['0', '1', '2', '3', '4', 'end'])
   })
 
-  test(`${name}: events that were undone are never seen`, async t => {
+  test(`${name}: events of a rolled-back transaction are never seen`, async t => {
     const store = await open(t, { pollMs: NEVER })
     const taken = takeUntil(store.follow(0), 'end')
     for (let round = 0; round < 20; round++) {
@@ -95,7 +95,7 @@ for (const { name, open } of DATABASES) {
     assert.equal((await waiting).done, true, 'waits')
   })
 
-  test(`${name}: a long life of waiting leaves no listeners on the signal`, async t => {
+  test(`${name}: many waits leave no listeners on the signal`, async t => {
     const store = await open(t, { pollMs: NEVER })
     const { signal } = new AbortController()
     const taken = takeUntil(store.follow(0, { signal }), 'end')
@@ -128,7 +128,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await reading.next(), { value: undefined, done: true })
   })
 
-  test(`${name}: a row that cannot be read is passed over, one of a newer kind is passed on`, async t => {
+  test(`${name}: an unreadable row is skipped, and one of a newer kind is passed on`, async t => {
     const store = await open(t, { pollMs: NEVER })
     await store.append([note('first')])
     const plain = { time: 1, actor: 'x', schema_version: 1, subject: 's-1' }
@@ -175,7 +175,7 @@ test('an event committed while a slow read is under way is not missed', async t 
   assert.equal(next.value?.id, 1)
 })
 
-test('of many followers at the same place one reads for all, once for each append, and each gets everything', async t => {
+test('many followers at the same position share one read per append, and each gets everything', async t => {
   const file = join(tempDir(t), 'store.db')
   const database = await openSqlite(file, SCHEMA)
   t.after(() => database.close())
@@ -204,7 +204,7 @@ test('of many followers at the same place one reads for all, once for each appen
       [id, id, id, id, id],
     )
   }
-  // One that found nothing yet, then one for each append.
+  // One read that found nothing yet, then one for each append.
   assert.equal(reads, 4)
   wake.close()
   await Promise.all(followers.map(follower => follower.return()))

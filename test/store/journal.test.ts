@@ -17,7 +17,7 @@ for (const { name, open } of DATABASES) {
     (await store.journal.entries({ limit: 10, ...query })).map(({ task_id }) => task_id)
   const words = (need: 'all' | 'any', ...list: string[]) => ({ words: { list, need } })
 
-  test(`${name}: an entry says who did it, one after the other`, async t => {
+  test(`${name}: an entry lists its agents in order`, async t => {
     const store = await opened(t)
     const left = { choice: { kind: 'claude' as const, name: 'claude' }, account: null, vendor_id: 'v-1', model: null }
     const shut = { ...left, choice: { kind: 'gemini' as const, name: 'gemini' }, vendor_id: null } // it never began
@@ -30,7 +30,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(entry?.agents, ['claude', 'codex'])
   })
 
-  test(`${name}: an attempt is in the journal from the moment in which it ends, with everything that was kept of it`, async t => {
+  test(`${name}: an attempt is in the journal from the moment it ends, with all its details`, async t => {
     const store = await opened(t)
     await keepAttempt(store, { task: 't-1', outcome: null })
     assert.deepEqual(await store.journal.entries({ limit: 10 }), [])
@@ -69,7 +69,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await ids(store, words('all', 'cents')), ['t-1'], 'its words are found at once')
   })
 
-  test(`${name}: the newest comes first, and run, task, project and time narrow it down`, async t => {
+  test(`${name}: the newest entry comes first, and entries are filtered by run, task, project and time`, async t => {
     const store = await opened(t)
     const kept: Kept[] = [
       { task: 't-1', at: 10 },
@@ -104,7 +104,7 @@ for (const { name, open } of DATABASES) {
     assert.equal(await store.journal.count({ project: '/p', ...words('all') }), 0)
   })
 
-  test(`${name}: what a person types is never taken for an operator`, async t => {
+  test(`${name}: typed words are never taken for operators`, async t => {
     const store = await opened(t)
     await keepAttempt(store, { task: 't-1', title: 'Rock AND roll' })
     for (const word of ['"', '*', 'NEAR(', 'title:x', '-', "'", 'a"b', '\\', '%', '(', ')', '^rock', '日本'])
@@ -112,7 +112,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await ids(store, words('all', 'AND', 'roll')), ['t-1'])
   })
 
-  test(`${name}: an attempt that is not settled after all leaves no words behind`, async t => {
+  test(`${name}: an attempt whose transaction is rolled back leaves no words in the index`, async t => {
     const store = await opened(t)
     await keepAttempt(store, { task: 't-1', outcome: null })
     const lost = store.transaction(async tx => {

@@ -10,7 +10,7 @@ import { openSqlite } from '../../src/store/sqlite.ts'
 import { tempDir } from '../support/world.ts'
 import { note, textOf } from './databases.ts'
 
-/** Every kind of database that can be migrated; each opens the file, or schema, of this name as a program that knows so many steps. */
+/** Every kind of database; each opens the file, or schema, of this name as a program that knows these migrations. */
 const OPENERS: { name: string; open(place: string, known: number): Promise<Database> }[] = [
   { name: 'SQLite', open: openSqlite },
 ]
@@ -58,7 +58,7 @@ for (const { name, open } of OPENERS) {
     )
   })
 
-  test(`${name}: a migration that fails leaves the old schema whole and usable`, async t => {
+  test(`${name}: a migration that fails leaves the old schema intact and usable`, async t => {
     const file = join(tempDir(t), 'store.db')
     const database = await open(file, SCHEMA + 1)
     t.after(() => database.close())

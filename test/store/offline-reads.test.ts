@@ -5,7 +5,7 @@ import { openRememberedAnswers } from '../../src/store/offline-reads.ts'
 import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 
-test('what people answered is found without a daemon, and nothing where no store is', async t => {
+test('remembered answers are found without a daemon, and none without a store', async t => {
   const file = join(tempDir(t), 'db')
   using nothing = openRememberedAnswers(file)
   assert.equal(await nothing.find('/p', 'f1'), undefined)

@@ -99,7 +99,7 @@ async function readyChildren(t: TestContext, count: number, args: (index: number
   return children
 }
 
-/** The numbers that one writer gave its events, in the order of the log. */
+/** The numbers of one writer's events, in the order of the log. */
 function ofWriter(events: StoredEvent[], writer: string): number[] {
   return events
     .map(textOf)

@@ -13,7 +13,7 @@ function point(at: number, utilization: number): QuotaWindow {
 }
 
 for (const { name, open } of DATABASES) {
-  test(`${name}: history keeps what says something new, and little more than a point a minute`, async t => {
+  test(`${name}: history keeps points with new values, and little more than one point per minute`, async t => {
     const store = await open(t)
     const told = async (seconds: number, utilization: number) => {
       const at = NOW + seconds * 1000
@@ -48,7 +48,7 @@ for (const { name, open } of DATABASES) {
     assert.equal(kept.filter(({ at }) => at > NOW - DAY && at < NOW).length, 60)
   })
 
-  test(`${name}: after the clock was set back the new word counts, and points of a time to come are gone`, async t => {
+  test(`${name}: after the clock was set back the new report counts, and points in the future are gone`, async t => {
     const store = await open(t)
     const told = (at: number, utilization: number) =>
       recordQuotaHistory({ store, clock: { now: () => at }, account: 'a', windows: [point(at, utilization)] })
@@ -62,7 +62,7 @@ for (const { name, open } of DATABASES) {
     )
   })
 
-  test(`${name}: a session that ended before the time asked for is not looked at`, async t => {
+  test(`${name}: a session that ended before the requested time is not read`, async t => {
     const store = await open(t)
     const row = { project: '/p', task: 't', agent: 'claude', account: 'a' }
     await store.sessions.insert({ ...row, id: 's-1', name: 'one', state: 'ended', ended_at: NOW - DAY })

@@ -34,7 +34,7 @@ async function filled(t: TestContext): Promise<{ file: string; bytes: Buffer; pa
   return { file, bytes, pageOf: text => Math.floor(bytes.indexOf(text) / PAGE) }
 }
 
-/** What is there after a repair: numbers of events whose text is whole, and ids of sessions. */
+/** The content after a repair: the numbers of events with intact text, and the ids of sessions. */
 async function contents(file: string): Promise<{ events: number[]; sessions: number; lost: number }> {
   await using store = await openStore({ file })
   const events = (await store.events({})).filter(({ kind }) => kind === 'session.noted')
@@ -47,7 +47,7 @@ async function contents(file: string): Promise<{ events: number[]; sessions: num
   return { events: numbers, sessions, lost: EVENTS - numbers.length }
 }
 
-test('a store in order is rebuilt as it was, and its file is kept', async t => {
+test('an intact store is rebuilt unchanged, and its file is kept', async t => {
   const { file, bytes } = await filled(t)
   assert.deepEqual(checkIntegrity(file, { thorough: true }), [])
   const { kept, rows, dropped } = await rebuildStore(file, Date.now())
@@ -57,7 +57,7 @@ test('a store in order is rebuilt as it was, and its file is kept', async t => {
   assert.deepEqual([lost, sessions], [0, SESSIONS])
 })
 
-test('a damaged leaf costs its own rows and no others; a page that only leads to others costs nothing', async t => {
+test('a damaged leaf loses only its own rows; a damaged inner page loses none', async t => {
   const { file, bytes, pageOf } = await filled(t)
   const damaged = Buffer.from(bytes)
   const leaf = pageOf('event-777-')
@@ -79,7 +79,7 @@ test('a damaged leaf costs its own rows and no others; a page that only leads to
   assert.equal((await contents(file)).lost, 0)
 })
 
-test('a header that was overwritten is given back; a file that ends too soon keeps what it has', async t => {
+test('an overwritten header is restored; a truncated file keeps its remaining rows', async t => {
   const { file, bytes } = await filled(t)
   const headless = Buffer.from(bytes)
   headless.fill(0x20, 0, 100)
@@ -94,7 +94,7 @@ test('a header that was overwritten is given back; a file that ends too soon kee
   assert.deepEqual(checkIntegrity(file, { thorough: true }), [])
 })
 
-test('wherever bytes are flipped, a repair loses no more than the pages that were touched, and its result is sound', async t => {
+test('wherever bytes are flipped, a repair loses at most the damaged pages, and its result is intact', async t => {
   const { file, bytes } = await filled(t)
   const pages = bytes.length / PAGE
   const perPage = new Map<number, number>()
@@ -118,7 +118,7 @@ test('wherever bytes are flipped, a repair loses no more than the pages that wer
       await using store = await openStore({ file })
       const there = (await store.events({})).length
       const touched = new Set(flipped.map(({ at }) => Math.floor(at / PAGE)))
-      // A page of a long text carries the fate of the event that it belongs to; a page inside of a table that of nobody.
+      // A damaged overflow page loses the event it belongs to; a damaged inner page loses nothing.
       const bound = [...touched].reduce((sum, page) => sum + (perPage.get(page) ?? 1), 0)
       assert.ok(EVENTS - there <= bound, `lost ${EVENTS - there}, bound ${bound}, ${pages} pages`)
       await store.sessions.list()
@@ -127,7 +127,7 @@ test('wherever bytes are flipped, a repair loses no more than the pages that wer
   )
 })
 
-test('what is only in the log of the file is not lost, and a second repair changes nothing', async t => {
+test('rows that are only in the log are not lost, and a second repair changes nothing', async t => {
   const file = join(tempDir(t), 'store.db')
   const store = await openStore({ file })
   await store.append(upTo(30).map(n => note(`event-${n}-`)))
@@ -151,7 +151,7 @@ test('the same damaged file is copied aside once', async t => {
   assert.notEqual(copyAside(file, Date.now() + 5000), first)
 })
 
-test('a session that is found by its looks alone starts nothing; a reader does not run ahead of events that are lost', async t => {
+test('a session that is recognised only by its content starts nothing; a cursor does not run ahead of lost events', async t => {
   const { file } = await filled(t)
   {
     await using store = await openStore({ file })
@@ -181,7 +181,7 @@ test('a session that is found by its looks alone starts nothing; a reader does n
   assert.equal(await store.outbox.cursor('notify'), newest)
 })
 
-test('the journal of a rebuilt store is found by its words again', async t => {
+test('the journal of a rebuilt store can be searched again', async t => {
   const file = join(tempDir(t), 'store.db')
   {
     await using store = await openStore({ file })

@@ -26,7 +26,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await store.sessions.get(id), { ...FULL, parked: null, plan: [] })
   })
 
-  test(`${name}: a change names only what it changes, and one of nothing changes nothing`, async t => {
+  test(`${name}: a change affects only the named columns, and an empty change affects nothing`, async t => {
     const store = await open(t)
     await store.sessions.insert(FULL)
     await store.sessions.update(FULL.id, {})
@@ -34,7 +34,7 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await store.sessions.get(FULL.id), { ...FULL, turns: 9 })
   })
 
-  test(`${name}: a change to a session that is not there is refused and undoes its transaction`, async t => {
+  test(`${name}: a change to a missing session is refused and rolls back its transaction`, async t => {
     const store = await open(t)
     await store.sessions.insert(session('s-aaaaaa', 'one'))
     const both = store.transaction(async tx => {
@@ -88,7 +88,7 @@ for (const { name, open } of DATABASES) {
     }
   })
 
-  test(`${name}: a reference that fits several sessions names them`, async t => {
+  test(`${name}: an ambiguous reference is refused with the matching sessions`, async t => {
     const store = await open(t)
     await fill(store, {
       's-3fa91c': 'parser',
@@ -110,7 +110,7 @@ for (const { name, open } of DATABASES) {
     }
   })
 
-  test(`${name}: a reference that fits none is unknown, and nothing in it is a pattern`, async t => {
+  test(`${name}: a reference without a match is unknown, and it is never a pattern`, async t => {
     const store = await open(t)
     await fill(store, { 's-3fa91c': 'parser' })
     for (const ref of ['', 'zz', '%', '_', 's-3fa91c0', 'PARSER', '3FA', "' or 1=1 --", '☕', 'arser']) {

@@ -14,7 +14,7 @@ import { note, takeUntil, textOf, upTo } from './databases.ts'
 const PAGE_BYTES = 4096
 const LARGE = 'x'.repeat(200_000)
 
-test('a full disk refuses the write with its cause, leaves nothing half-written, and the store goes on', async t => {
+test('a full disk refuses the write with its cause, leaves nothing half-written, and the store stays usable', async t => {
   const { store, file } = await opened(t)
   await store.append([note('before')])
   const writes: [string, () => Promise<unknown>][] = [
@@ -46,7 +46,7 @@ test('a full disk refuses the write with its cause, leaves nothing half-written,
   assert.equal(integrityOf(file), 'ok')
 })
 
-test('a transaction that a full disk undid takes nothing more, even if the error was ignored', async t => {
+test('a transaction that a full disk rolled back accepts nothing more, even if the error was ignored', async t => {
   const { store } = await opened(t)
   await allowPages(store, 'no more')
   const row = { id: 's-1', name: 'x', project: '/p', task: 't', agent: 'claude' }
@@ -67,7 +67,7 @@ test('a transaction that a full disk undid takes nothing more, even if the error
   assert.equal((await store.append([note('next')]))[0]?.id, 1)
 })
 
-test('appends of one turn are one commit', async t => {
+test('appends of one turn of the event loop are one commit', async t => {
   const { store, file } = await opened(t)
   const logBytes = () => statSync(`${file}-wal`).size
   const empty = logBytes()
@@ -77,7 +77,7 @@ test('appends of one turn are one commit', async t => {
   assert.deepEqual((await store.events({})).map(textOf), upTo(300).map(String))
 })
 
-test('a database that another program keeps locked is told after the wait, and is usable afterwards', async t => {
+test('a database that another program keeps locked fails after the wait, and is usable afterwards', async t => {
   const { store, file } = await opened(t)
   await store.transaction(tx => sql`pragma busy_timeout = 20`.execute(tx.db)) // the wait is SQLite's; a short one will do
   const other = new DatabaseSync(file)
@@ -89,7 +89,7 @@ test('a database that another program keeps locked is told after the wait, and i
   assert.equal((await store.append([note('x')]))[0]?.id, 1)
 })
 
-test('a follower steps over a damaged part of the file and goes on behind it', async t => {
+test('a follower skips a damaged part of the file and continues after it', async t => {
   const { store, file } = await opened(t)
   const events = upTo(3000).map(
     (number): NewEvent => note(`event-${number}-${'.'.repeat(60)}`, number % 2 ? 'odd' : 'even'),
@@ -129,7 +129,7 @@ async function opened(t: TestContext): Promise<{ store: Store; file: string }> {
   return { store, file }
 }
 
-/** SQLite's own way to say that the disk ends here. */
+/** Uses SQLite's own limit to simulate a full disk. */
 async function allowPages(store: Store, how: 'no more' | 'plenty'): Promise<void> {
   await store.transaction(async tx => {
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(tx.db)

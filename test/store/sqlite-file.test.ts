@@ -11,10 +11,10 @@ import { tempDir } from '../support/world.ts'
 import { startChild } from './child.ts'
 import { note, textOf } from './databases.ts'
 
-/** The schema of a program of the future. */
+/** The schema of a newer program. */
 const NEWER = SCHEMA + 6
 
-test('a missing directory is made for its owner alone, and so are the files of the database', async t => {
+test('a missing directory and the database files are created for their owner alone', async t => {
   const dir = join(tempDir(t), 'a', 'b')
   await using store = await openStore({ file: join(dir, 'store.db') })
   await store.append([note('x')])
@@ -24,7 +24,7 @@ test('a missing directory is made for its owner alone, and so are the files of t
   for (const file of files) assert.equal(modeOf(join(dir, file)), 0o600, file)
 })
 
-test('a directory that was there keeps its rights', async t => {
+test('an existing directory keeps its permissions', async t => {
   const dir = tempDir(t)
   chmodSync(dir, 0o755)
   await using store = await openStore({ file: join(dir, 'store.db') })
@@ -32,7 +32,7 @@ test('a directory that was there keeps its rights', async t => {
   assert.equal(modeOf(dir), 0o755)
 })
 
-test('what was stored is there after closing and opening again', async t => {
+test('stored rows are still there after closing and opening again', async t => {
   const file = await storeFile(t)
   await using store = await openStore({ file })
   assert.deepEqual((await store.events({})).map(textOf), ['kept'])
@@ -71,7 +71,7 @@ test('a database newer than the program is refused and left byte for byte as it 
   assert.deepEqual(bytesAround(file), before, 'no file changed, none was added')
 })
 
-test('a newer database whose program was killed is refused too, though only its log says so', async t => {
+test('a newer database whose program was killed is refused too, although only its log shows the version', async t => {
   const file = await storeFile(t)
   const child = startChild(t, new URL('./children/raise-schema.ts', import.meta.url), file, String(NEWER))
   assert.equal((await child.lines.next()).value, 'raised')
@@ -122,7 +122,7 @@ test('a database of another program is refused and left as it was', async t => {
   }
 })
 
-test('a path that cannot hold a database says what is in the way', async t => {
+test('a path that cannot hold a database is refused with the reason', async t => {
   const dir = tempDir(t)
   writeFileSync(join(dir, 'plain'), 'x')
   mkdirSync(join(dir, 'folder.db'))
@@ -135,7 +135,7 @@ test('a path that cannot hold a database says what is in the way', async t => {
   }
 })
 
-test('a database whose header is sound but whose content is cut off is told, not served', async t => {
+test('a database with an intact header and truncated content is reported as damaged', async t => {
   const file = await storeFile(t)
   writeFileSync(file, readFileSync(file).subarray(0, 4096))
   await assert.rejects(

@@ -9,7 +9,7 @@ import { tempDir } from '../support/world.ts'
 import { DATABASES } from './databases.ts'
 
 for (const { name, open } of DATABASES) {
-  test(`${name}: a task is read as it was written, with an id and a place behind those before it`, async t => {
+  test(`${name}: a task is read as it was written, with an id and a position after the earlier ones`, async t => {
     const store = await open(t)
     const [first, second] = [await insert(store), await insert(store, { title: 'later', session_id: null })]
     assert.match(first.id, /^t-[0-9a-f]{6}$/)
@@ -18,7 +18,7 @@ for (const { name, open } of DATABASES) {
     assert.equal(await store.tasks.get('t-nobody'), undefined)
   })
 
-  test(`${name}: a swap changes nothing where the task has moved, or is held by another attempt`, async t => {
+  test(`${name}: a swap changes nothing if the task has moved, or is held by another attempt`, async t => {
     const store = await open(t)
     const task = await insert(store)
     const swap = (seen: typeof task, state: 'running' | 'done') =>
@@ -29,9 +29,9 @@ for (const { name, open } of DATABASES) {
     assert.equal((await store.tasks.get(task.id))?.attempt, 1)
   })
 
-  test(`${name}: ids that meet are drawn again`, async t => {
+  test(`${name}: colliding ids are drawn again`, async t => {
     const store = await open(t)
-    // Of so many ids of six hex digits a few are the same, in 99 of 100 runs.
+    // Among this many ids of six hex digits, some collide in 99 of 100 runs.
     const many = 13_000
     const ids = await store.transaction(async tx => {
       const drawn = new Set<string>()
@@ -96,7 +96,7 @@ function insert(store: Store, change: Partial<NewTask> = {}) {
 
 const BEGUN = `select * from tasks where session_id = ? and state in ('running', 'verifying', 'merging', 'waiting')`
 
-test('the tasks of a session are found without looking at those of others, and a task of no session stands in no index of sessions', async t => {
+test('the tasks of a session are found without scanning others, and a task without a session is in no session index', async t => {
   const file = join(tempDir(t), 'store.db')
   await (await openStore({ file })).close()
   using database = new DatabaseSync(file)

@@ -15,7 +15,7 @@ const ROW: WorktreeRow = {
 }
 
 for (const { name, open } of DATABASES) {
-  test(`${name}: a worktree’s row is one for each attempt, is put again in its place, and found by what it is`, async t => {
+  test(`${name}: each attempt has one worktree row, which can be replaced and is found by its fields`, async t => {
     const { worktrees, transaction } = await open(t)
     await worktrees.put(ROW)
     await worktrees.put({ ...ROW, base: 'def' })
@@ -64,7 +64,7 @@ for (const { name, open } of DATABASES) {
     )
   })
 
-  test(`${name}: a round that is looked at again takes the place of what was seen before, and of nothing else`, async t => {
+  test(`${name}: a repeated round replaces its earlier evidence and nothing else`, async t => {
     const store = await open(t)
     const put = (round: number, gate: string) =>
       store.transaction(tx =>
@@ -144,7 +144,7 @@ test('a task has one merge that is not over, and any number that are', async t =
   assert.equal((await store.merges.list({ task: 't-000001' })).length, 3)
 })
 
-test('of two that move the same merge one does', async t => {
+test('of two concurrent moves of the same merge one succeeds', async t => {
   const store = await open(t)
   const merge = await store.transaction(tx => store.merges.insert(row(), tx))
   const move = (state: Merge['state']) => store.transaction(tx => store.merges.move(merge, { state }, tx))
@@ -152,7 +152,7 @@ test('of two that move the same merge one does', async t => {
   assert.equal((await store.merges.get(merge.id))?.state, 'rebasing')
 })
 
-test('lanes are the queues in which something is not over, and lists come in order with the newest kept', async t => {
+test('lanes are the queues with open merges, and lists are in order and keep the newest', async t => {
   const store = await open(t)
   await store.transaction(async tx => {
     await store.merges.insert(row({ state: 'merged' }), tx)

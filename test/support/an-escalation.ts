@@ -2,7 +2,7 @@ import type { Store } from '../../src/store/store.ts'
 
 type NewEscalation = Parameters<Store['escalations']['insert']>[0]
 
-/** A row as it is when a permission is asked for. */
+/** A row for a requested permission. */
 export const AN_ESCALATION: NewEscalation = {
   kind: 'permission',
   session_id: 's-1',

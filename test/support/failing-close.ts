@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import type { TestContext } from 'node:test'
 
-/** From now on closing a file fails as it does on a full network disk: it is closed, and yet there is an error. */
+/** Makes closing a file fail as on a full network disk: the file is closed, but there is an error. */
 export function closeFails(t: TestContext): void {
   const close = fs.closeSync
   const restore = () => {

@@ -7,16 +7,16 @@ import { startTimeOf } from '../../src/base/process/process-table.ts'
 export interface Undying {
   pid: number
   startTime: string
-  /** How often it was told to die. */
+  /** How often it was sent a signal to die. */
   kills(): number
-  /** From now on it dies like any other. */
+  /** Makes it die like any other process from now on. */
   yield(): void
   gone: Promise<unknown>
 }
 
 /**
- * A process that carries the marker of a session and does not die of SIGKILL, as one that sleeps in the kernel: signals
- * to it get lost. Whoever waits for its end finds, once SIGKILL was sent, that the time for it is over.
+ * A process that carries the marker of a session and does not die of SIGKILL, like one that sleeps in the kernel: signals to
+ * it are dropped. Once SIGKILL was sent, a caller that waits for its end finds that the deadline has passed.
  */
 export async function undying(t: TestContext, marker: string): Promise<Undying> {
   const { name, value } = sessionMarker(marker)

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** Whatever has an end to clean up at: a test, or all tests of a file. */
+/** Anything with an end at which to clean up: a test, or all tests of a file. */
 export type Ending = Pick<TestContext, 'after'>
 
-/** A directory of the test's own, gone when the test ends. */
+/** A directory for one test, removed when the test ends. */
 export function tempDir(t: Ending, name = 'pcc-test-'): string {
   const dir = mkdtempSync(join(tmpdir(), name))
   t.after(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
@@ -25,20 +25,20 @@ export function gitProject(t: Ending, files: Record<string, string> = { 'README.
   return dir
 }
 
-/** Makes a repository of a directory, with all that lies in it as the first commit. */
+/** Makes a repository of a directory, with its whole content as the first commit. */
 export function makeRepository(dir: string): void {
   execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
   commitAll(dir, 'first')
 }
 
-/** Commits everything that lies in a repository. */
+/** Commits everything in a repository. */
 export function commitAll(dir: string, message: string): void {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
   git('add', '-A')
   git('-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', 'commit', '-q', '--allow-empty', '-m', message)
 }
 
-/** The smallest environment a program needs: nothing of this machine's own settings, logins or keys. */
+/** The smallest environment that a program needs, without this machine's settings, logins or keys. */
 export function bareEnv(home: string): Record<string, string> {
   return {
     HOME: home,
@@ -46,17 +46,17 @@ export function bareEnv(home: string): Record<string, string> {
     LANG: 'C.UTF-8',
     TERM: 'xterm-256color',
     GIT_CONFIG_NOSYSTEM: '1',
-    // By this the test runner finds what a test left running.
+    // The test runner uses this to find processes that a test left running.
     ...(process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}),
   }
 }
 
-/** For a child that runs our own source, never for an agent: what one process compiled serves the next. */
+/** For a child that runs our own source, never for an agent: processes share the compile cache. */
 export const COMPILED = {
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache'),
 }
 
-/** What an agent under test sees: its own home, a fake key, the simulator on loopback and nothing else. */
+/** The environment of an agent under test: its own home, a fake key, the simulator on loopback and nothing else. */
 export function agentEnv(home: string, baseUrl: string, auth: 'key' | 'oauth' = 'key'): Record<string, string> {
   return {
     ...bareEnv(home),

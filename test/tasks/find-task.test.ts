@@ -60,7 +60,7 @@ test('a circle of tasks is refused, naming the way round, however long it is', a
   const error = await refusal(comeAfter(queue, first, last))
   assert.equal(error.code, 'task_cycle')
   const path = [first, ...chain.toReversed()].map(({ id }) => id).join(' → ')
-  assert.equal(error.message, `Task ${first.id} cannot come after ${last.id}: ${path} would wait for itself for ever.`)
+  assert.equal(error.message, `Task ${first.id} cannot come after ${last.id}: ${path} would wait for itself forever.`)
   assert.equal((await queue.get(first)).state, 'ready', 'nothing was changed')
   const own = await refusal(comeAfter(queue, first, first))
   assert.match(own.message, new RegExp(`: ${first.id} → ${first.id} would`))

@@ -89,7 +89,7 @@ test('circles are refused with the way round: by itself, through ten, through pa
   assert.equal((await refusal(graph.after(first, part))).code, 'task_cycle', 'nor a parent for its part')
   assert.equal((await refusal(graph.update(last, { parent: first.id }))).code, 'task_cycle')
   const inside = graph.add('in step 0, after step 10', { parent: first.id, after: [last.id] })
-  assert.match((await refusal(inside)).message, /→ \(new\) would wait for itself for ever/)
+  assert.match((await refusal(inside)).message, /→ \(new\) would wait for itself forever/)
 })
 
 test('a task that others need is deleted with all of them, or not at all', async t => {

@@ -14,10 +14,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionPlan } from '../plan/session-plan.ts'
 import type { RoundWorld } from '../world/open-world.ts'
 
-/** What a session's agent says, where somebody wants to have it. */
+/** The file in which the messages of a session's agent are recorded. */
 export const RECORDING = 'recording.jsonl'
 
-/** Half a line at the end of the daemon's log and of every recording, as a power cut leaves it. */
+/** Leaves half a line at the end of the daemon's log and of every recording, as a power cut does. */
 export function damageLogs({ paths, folder }: RoundWorld): boolean {
   const files = [join(paths.logs, 'daemon.log'), ...globSync(join(folder, '*', RECORDING))].filter(file =>
     existsSync(file),
@@ -26,7 +26,7 @@ export function damageLogs({ paths, folder }: RoundWorld): boolean {
   return files.length > 0
 }
 
-/** Every checkpoint loses its second half. */
+/** Cuts every checkpoint in half. */
 export function cutCheckpoints(world: RoundWorld): boolean {
   const files = checkpointsOf(world)
   for (const file of files) truncateSync(file, Math.floor(statSync(file).size / 2))
@@ -37,7 +37,7 @@ export function checkpointsOf({ paths }: RoundWorld): string[] {
   return globSync(join(paths.data, 'checkpoints', '*', '*.json'))
 }
 
-/** The vendor's own record of a session's conversation is gone. */
+/** Deletes the vendor's own transcript of a session's conversation. */
 export function loseTranscript(world: RoundWorld, session: SessionPlan): boolean {
   const files = transcriptsOf(world, session)
   for (const file of files) rmSync(file)
@@ -50,7 +50,7 @@ export function transcriptsOf(world: RoundWorld, session: SessionPlan): string[]
   return globSync(join(config, 'projects', folder, '*.jsonl'))
 }
 
-/** Fills the small file system that the data lies on, for a moment; where there is none, the store is told that it is full. */
+/** Fills the small file system of the data for a moment; without one, the store is told that its disk is full. */
 export async function fillDisk({ paths, fullFile }: RoundWorld, forMs: number): Promise<boolean> {
   const isSmall = existsSync(join(paths.data, SMALL_DISK))
   const file = isSmall ? join(paths.data, 'ballast') : fullFile
@@ -68,7 +68,7 @@ export async function fillDisk({ paths, fullFile }: RoundWorld, forMs: number): 
   return true
 }
 
-/** Lies in a data directory that is a small file system of its own. */
+/** A marker file in a data directory that is a small file system of its own. */
 export const SMALL_DISK = '.small-disk'
 
 function wrote(descriptor: number, block: Buffer): boolean {

@@ -13,25 +13,25 @@ import { dirtyCheckout, loseLogin, loseRemote } from './surroundings.ts'
 export interface Injection {
   world: RoundWorld
   keeper: DaemonKeeper
-  /** The one that it is about; a round may have none but its run. */
+  /** The affected session; a round may have only a run. */
   session: SessionPlan | undefined
   run: SessionPlan | undefined
-  /** What a person had not committed and did not find again. */
+  /** Uncommitted changes of a person that were lost. */
   overwritten: string[]
-  /** Moves the clock of daemon and agents by so much. */
+  /** Shifts the clock of daemon and agents. */
   moveClock: ((byMs: number) => void) | undefined
 }
 
-/** Something to hit may not be there yet: a tool runs for moments only, and an agent takes longer to start on a busy machine. */
+/** How long to wait for a target: a tool runs only for moments, and an agent takes longer to start on a busy machine. */
 const patienceMs = () => 2_500 + 2 * toleranceMs()
 
-/** Whether it hit something, or what. */
+/** Whether it hit something, or what it hit. */
 type Act = (fault: FaultPlan, injection: Injection) => Promise<boolean | string>
 
-/** What lasts while other things go wrong. */
+/** Faults that last while others happen. */
 export const LASTING: ReadonlySet<FaultKind> = new Set(['login-gone', 'dirty-checkout', 'remote-gone'])
 
-/** Lets it go wrong. Tells whether there was anything to hit. */
+/** Injects a fault, and reports whether there was anything to hit. */
 export async function inject(fault: FaultPlan, injection: Injection): Promise<Injected> {
   const at = Date.now()
   const hit = await ACTS[fault.kind](fault, injection)
@@ -47,7 +47,7 @@ export async function inject(fault: FaultPlan, injection: Injection): Promise<In
   }
 }
 
-/** Killed when there is something to damage, or when nobody wants to wait for that any longer. */
+/** Kills the daemon when there is something to damage, or after a maximum wait. */
 const killed = (
   damage: (injection: Injection) => boolean,
   there: (injection: Injection) => unknown[] = () => [true],
@@ -64,14 +64,14 @@ const killed = (
 }
 
 const ACTS: Record<FaultKind, Act> = {
-  // The daemon was started with it; whether it came to it is known when it is gone.
+  // The daemon was started with the crash point; whether it reached it is known when it is gone.
   'crash-point': async () => false,
-  // These are in the scenario; what came of a refusal is known at the end.
+  // These are in the scenario; the effect of a refusal is known at the end.
   'vendor-storm': async () => true,
   failover: async () => false,
   'kill-daemon': async ({ forMs }, { keeper }) => {
     const { alive } = keeper
-    // Every other time the next one starts only when the guardians have done their work by themselves.
+    // Every other time the next daemon starts only after the guardians have finished by themselves.
     await keeper.whileDown(async () => {
       if (forMs % 2 === 0) await keeper.allGone()
     })
@@ -109,7 +109,7 @@ const ACTS: Record<FaultKind, Act> = {
     if (pid === undefined) return false
     signal(pid, 'SIGSTOP')
     await sleep(forMs)
-    // One that does not wake up is killed by who needs it.
+    // A daemon that does not wake up is killed by the caller that needs it.
     if (forMs % 3 === 0) await keeper.kill('SIGKILL')
     else signal(pid, 'SIGCONT')
     return true
@@ -132,7 +132,7 @@ const ACTS: Record<FaultKind, Act> = {
     await keeper.replaceByTwo()
     return true
   },
-  // The daemon goes on alone then, and whoever needs one after that starts it under a new parent.
+  // The daemon then continues alone, and the next caller that needs one starts it under a new parent.
   'kill-parent': async ({ forMs }, { keeper }) => keeper.killParent(forMs % 2 === 0),
   'login-gone': ({ forMs }, { world }) => loseLogin(world, forMs),
   'dirty-checkout': async ({ forMs }, { world, run, overwritten }) => {
@@ -162,6 +162,6 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, name)
   } catch {
-    return false // it went by itself in this instant
+    return false // it has just ended by itself
   }
 }

@@ -6,23 +6,23 @@ import type { FaultKind } from '../plan/fault-kinds.ts'
 import type { RoundPlan } from '../plan/plan-round.ts'
 import { SMALL_DISK } from './damage.ts'
 
-/** What a round's clock needs; `move` shifts it for daemon and agents alike. */
+/** The clock of a round; `move` shifts it for daemon and agents. */
 export interface RoundClock extends Disposable {
-  /** For the daemon, and for its agents: their environment is cut down on the way. */
+  /** Variables for the daemon and for its agents, whose environment is filtered. */
   env: Record<string, string>
   move: ((byMs: number) => void) | undefined
 }
 
-/** What this machine can do. */
+/** The faults that this machine can inject. */
 export interface Machine {
-  /** What cannot be run here, and why. */
+  /** Faults that cannot be injected here, and why. */
   notRun: { kind: FaultKind; why: string }[]
   clockFor(plan: RoundPlan): RoundClock
-  /** A small file system under the data, where this user may mount one; elsewhere the store is told to take it for full. */
+  /** Mounts a small file system for the data, if this user may; otherwise the store is told to take its disk for full. */
   diskFor(plan: RoundPlan, directory: string): Disposable
 }
 
-/** Enough for the rows of a round, and full in no time. */
+/** Enough for the rows of a round, and quickly filled. */
 const DISK_SIZE = '16m'
 
 /** Looks once. */
@@ -83,7 +83,7 @@ function smallDisk(directory: string): Disposable {
   const unmount = () => {
     if (existsSync(join(directory, SMALL_DISK))) execFileSync('umount', ['-l', directory], { stdio: 'pipe' })
   }
-  // Whoever interrupts the runner gets their mounts back, too.
+  // If the runner is interrupted, its mounts are removed too.
   process.once('exit', unmount)
   return {
     [Symbol.dispose]() {

@@ -5,15 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bareEnv } from '../../../test/support/world.ts'
 import type { RoundWorld } from '../world/open-world.ts'
 
-/** A session may stand in line, or wait for a person, before it comes to the refusal. */
+/** A session may be queued, or wait for a person, before it meets the refusal. */
 const REFUSED_MS = 300_000
 
-/** The person notices that the login is refused, and logs in again some time later. */
+/** The person notices the refused login, and logs in again some time later. */
 export async function loseLogin({ simulator, loginFile }: RoundWorld, forMs: number): Promise<boolean> {
   const refused = await simulator
     .waitForRequest(({ response }) => response === 'unauthorized', AbortSignal.timeout(REFUSED_MS))
     .then(() => true)
-    .catch(() => false) // it never came to that
+    .catch(() => false) // the refusal never happened
   if (refused) await sleep(forMs)
   writeFileSync(loginFile, '')
   return refused
@@ -22,8 +22,7 @@ export async function loseLogin({ simulator, loginFile }: RoundWorld, forMs: num
 const PERSONAL = 'A line that a person is writing.\n'
 
 /**
- * A person begins to write in a file of the checkout, and takes it back later. Tells what became of the line meanwhile, where it did
- * not stay.
+ * A person edits a file of the checkout and reverts it later. Reports what happened to the line if it did not stay.
  */
 export async function dirtyCheckout(project: string, forMs: number): Promise<string | undefined> {
   const file = join(project, 'README.md')
@@ -34,7 +33,7 @@ export async function dirtyCheckout(project: string, forMs: number): Promise<str
   return isKept ? undefined : 'what a person had written and not committed was overwritten'
 }
 
-/** Whoever holds the lock of the index makes others wait, people as well. */
+/** The holder of the index lock makes everybody else wait, including people. */
 function takenBack(project: string): boolean {
   try {
     execFileSync('git', ['checkout', '-q', '--', 'README.md'], { cwd: project, env: bareEnv(project), stdio: 'pipe' })
@@ -44,7 +43,7 @@ function takenBack(project: string): boolean {
   }
 }
 
-/** The remote of the project is gone; every other time for good. */
+/** Removes the remote of the project; every other time permanently. */
 export async function loseRemote(folder: string, forMs: number): Promise<boolean> {
   const remote = join(folder, 'origin.git')
   if (!existsSync(remote)) return false

@@ -10,7 +10,7 @@ import { toolOnce } from './tool-once.ts'
 import type { Invariant, Violation } from './violation.ts'
 import { noWorkLost } from './work.ts'
 
-/** Everything that does not hold of a round. */
+/** All violations of a round. */
 export function violationsIn(history: History): Violation[] {
   return ALL.flatMap(invariant => invariant(history))
 }

@@ -5,18 +5,18 @@ import { bodiesOf } from './events.ts'
 
 const SEEN_LATE_MS = 2_000
 
-/** The faults of a kind that met something: what met nothing excuses nothing. */
+/** The faults of a kind that hit something; a fault that hit nothing excuses nothing. */
 export function hitsOf({ faults }: History, kind: FaultKind): Injected[] {
   return faults.filter(fault => fault.kind === kind && fault.hit)
 }
 
-/** When the agents of a session were cut off: by the death of a daemon, or by their own. */
+/** When the agents of a session were cut off: by the death of a daemon, or by their own death. */
 export function cutsOf(history: History, name: string): number[] {
   const killed = hitsOf(history, 'kill-agent').filter(({ session }) => session === name)
   return [...history.deaths, ...killed.map(({ at, until = at }) => until)]
 }
 
-/** Whether the clock of daemon and agents was another one than the runner's for a time. */
+/** Whether the clock of daemon and agents differed from the runner's for a time. */
 export function isTimeless(history: History): boolean {
   return hitsOf(history, 'clock-jump').length > 0
 }
@@ -28,8 +28,8 @@ function callsOf({ calls }: History, { tasks }: SessionPlan): ModelCall[] {
 }
 
 /**
- * Whether the call that the model made in a step was cut: the vendor gave the answer with it, and before the model was heard again the
- * agent was cut off; or the tool itself was killed. That it was another call of the session which was cut is no excuse.
+ * Whether the call of a step was cut off: the vendor sent the reply with the call, and the agent was cut off before the next
+ * request; or the tool itself was killed. A cut of another call of the session is no excuse.
  */
 export function wasCut(history: History, session: SessionPlan, token: string): boolean {
   if (hitsOf(history, 'kill-tool').some(({ tool }) => tool === token)) return true
@@ -42,21 +42,21 @@ export function wasCut(history: History, session: SessionPlan, token: string): b
   })
 }
 
-/** On a busy machine the runner sees a death late. The daemon lived when it stored its last event before that, and may have died right after. */
+/** On a busy machine the runner notices a death late. The daemon was alive when it stored its last event before that, and may have died right after. */
 function diedAfter(cut: number, history: History): number {
   if (!history.deaths.includes(cut)) return cut
   const stored = history.events.map(({ time }) => time).filter(time => time <= cut)
   return Math.max(cut - SEEN_LATE_MS, ...stored)
 }
 
-/** An agent that outlives its daemon for a moment may call the model, but nobody lets its tools run before the next daemon is there. */
+/** An agent that outlives its daemon for a moment may call the model, but its tools are not allowed to run until the next daemon is there. */
 function aloneUntil(cut: number, history: History): number {
   const isDeath = history.deaths.includes(cut)
   const next = bodiesOf(history, 'daemon.started').find(({ time }) => time > cut)
   return isDeath && next ? next.time : cut
 }
 
-/** The step that a turn of the scenario plays (`plan/scenario.ts`). */
+/** The step of a turn of the scenario (`plan/scenario.ts`). */
 function stepOf(turn: string | null, { tasks }: SessionPlan): string | undefined {
   const [, first, later, place] = /^(.+?)(?:\.later\[(\d+)\])?\.turns\[(\d+)\]/.exec(turn ?? '') ?? []
   const task = later === undefined ? tasks.find(({ token }) => token === first) : tasks[Number(later)]

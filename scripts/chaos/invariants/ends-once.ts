@@ -4,7 +4,7 @@ import { hitsOf } from './cuts.ts'
 import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
-/** Every task that was planned is one row, is done, and was told to be finished once, by the attempt that holds it. */
+/** Every planned task has one row, is done, and was reported as finished once, by the attempt that holds it. */
 export function endsOnce(history: History): Violation[] {
   const violation = (text: string): Violation => ({ invariant: 'ends-once', text })
   const finished = bodiesOf(history, 'task.finished')
@@ -32,18 +32,18 @@ export function endsOnce(history: History): Violation[] {
     })
 }
 
-/** What the vendor says to a login that it does not take. */
+/** Whether a reason is the vendor's refusal of a login. */
 function isRefused(reason = ''): boolean {
   return /log ?in|authenticat|credential|API key/i.test(reason)
 }
 
-/** A task whose login was refused, as planned, fails; the person has it tried again. */
+/** A task whose login was refused as planned fails, and the person retries it. */
 function meets(history: History, token: string): boolean {
   const session = history.sessions.find(({ tasks }) => tasks.some(task => task.token === token))
   return hitsOf(history, 'login-gone').some(({ session: name }) => name === session?.name)
 }
 
-/** How its session stands, for who looks into it. */
+/** The state of its session, to investigate a violation. */
 function standing({ rows }: History, id: string): string {
   const row = rows.sessions.find(each => each.id === id)
   if (!row) return ''

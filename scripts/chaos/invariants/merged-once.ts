@@ -3,7 +3,7 @@ import { taskText } from '../plan/scenario.ts'
 import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
-/** Every task of a run is done, its work is in the branch once, and the checkout and the repository are whole. */
+/** Every task of a run is done, its work is in the branch once, and the checkout and the repository are intact. */
 export function mergedOnce(history: History): Violation[] {
   const { run } = history
   if (!run) return []

@@ -3,7 +3,7 @@ import { answerFor } from '../plan/scenario.ts'
 import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
-/** A question that waited has a number under which it is found, and the model heard its answer: the vendor's log says so. */
+/** A parked question has a number under which it can be found, and the vendor's log shows that the model got the answer. */
 export function noQuestionLost(history: History): Violation[] {
   const violation = (text: string): Violation => ({ invariant: 'no-question-lost', text })
   const open = history.rows.escalations.filter(({ state }) => state === 'open')

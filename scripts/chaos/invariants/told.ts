@@ -3,17 +3,17 @@ import { hitsOf } from './cuts.ts'
 import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
-/** Between a message and the note that it was sent lie moments, more of them on a busy machine. */
+/** The time between sending a message and recording that it was sent, longer on a busy machine. */
 const NOT_NOTED_MS = 2_000
 
-/** What is worth telling arrived at the channel, once, unless its daemon died, was being stopped or could not write before it had noted that. */
+/** Every notice arrived at the channel exactly once, unless its daemon died, was being stopped or could not write before it recorded the delivery. */
 export function toldOnce(history: History): Violation[] {
   const violation = (text: string): Violation => ({ invariant: 'told-once', text })
   const { outbox } = history.rows
   const doubled = [...Map.groupBy(outbox, row => row.dedup_key)].filter(([, rows]) => rows.length > 1)
   const wanted = wantedIn(history)
   const named = (news: News) => history.notices.filter(notice => linesOf(notice).some(line => news.line.test(line)))
-  // Of a burst only the first few are named; the others are counted.
+  // A message about many events names only the first few and counts the others.
   const unnamed = history.notices.reduce((sum, { text }) => sum + Number(/^… and (\d+) more$/m.exec(text)?.[1] ?? 0), 0)
   const silent = wanted.filter(news => news.isDue && named(news).length === 0).slice(unnamed)
   const often = wanted.filter(news => named(news).length > news.most + retellings(named(news), history))
@@ -25,12 +25,12 @@ export function toldOnce(history: History): Violation[] {
   ]
 }
 
-/** Something that people are told. */
+/** Something that people must be notified of. */
 interface News {
   what: string
-  /** How a line that tells it looks. */
+  /** Matches a line that reports it. */
   line: RegExp
-  /** Somebody must have heard it. */
+  /** Whether a notice is required. */
   isDue: boolean
   /** How often it happened. */
   most: number
@@ -38,7 +38,7 @@ interface News {
 
 type Notice = History['notices'][number]
 
-/** Each line that tells something: a message by itself, or the lines of one about many. */
+/** The lines of a notice that report something: its title, or the list of a message about many events. */
 function linesOf({ title, text }: Notice): string[] {
   return [title, ...text.split('\n').filter(line => line.startsWith('• '))]
 }
@@ -56,7 +56,7 @@ function wantedIn(history: History): News[] {
   return [...decisionsIn(history), ...endsIn(history), ...runsIn(history)]
 }
 
-/** A decision is news each time that it is open: one whose answer did not come to its session is opened again. */
+/** A decision is reported each time it is opened; it is opened again if its answer did not reach its session. */
 function decisionsIn(history: History): News[] {
   const numbers = new Set(bodiesOf(history, 'question.parked').flatMap(({ body }) => body.number ?? []))
   const answered = bodiesOf(history, 'escalation.answered').map(({ body }) => body.number)

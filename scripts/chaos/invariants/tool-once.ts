@@ -4,16 +4,16 @@ import { cutsOf, hitsOf, isTimeless } from './cuts.ts'
 import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
 
-/** A tool's first line is written a moment after it was begun: a death in between still cut it short. */
+/** A tool writes its first line a moment after its start, so a death in between still cut it off. */
 const JUST_BEFORE_MS = 1_000
 
-/** Claude Code writes its transcript a moment after the fact, so a result is safe only so long after we have it. */
+/** Claude Code writes its transcript with a delay, so a result is safe only this long after we have it. */
 const TRANSCRIPT_MS = 250
 
 /**
- * Tools note each execution with its time, past everything that is tested. One may be repeated only where it was in flight
- * when its agent was cut off: it had been allowed, no result of it was recorded before that, and the model had not heard of
- * one. An agent is cut off by the death of its daemon or by its own; nothing else that goes wrong excuses a repetition.
+ * Tools log each execution with its time, independently of everything under test. A tool may be repeated only if it was in
+ * flight when its agent was cut off: it had been allowed, no result was recorded before, and the model had not received one.
+ * An agent is cut off by the death of its daemon or by its own death; no other fault excuses a repetition.
  */
 export function toolOnce(history: History): Violation[] {
   return history.sessions.flatMap(({ name }) => {
@@ -47,7 +47,7 @@ function wrong(history: History, repeat: Repeat): Violation[] {
   if (history.calls.some(({ at, told: heard }) => at > first && at < again && heard.includes(`did ${token}`))) {
     return told('the model had heard its result')
   }
-  // The clock of tools and events is another one then.
+  // The clock of tools and events was different then.
   const hasJumped = isTimeless(history)
   const cuts = cutsOf(history, name).filter(at => hasJumped || within(at))
   if (cuts.length === 0) return told('its agent was not cut off in between')

@@ -22,5 +22,5 @@ export interface Violation {
   text: string
 }
 
-/** Looks at one promise. */
+/** Checks one invariant. */
 export type Invariant = (history: History) => Violation[]

@@ -8,8 +8,8 @@ import type { Violation } from './violation.ts'
 type TaskPlan = SessionPlan['tasks'][number]
 
 /**
- * Whatever a task had to do was done: every tool ran, every file is there, every question was asked and the model heard its answer. What
- * tools wrote and the vendor's log say so, not our own events. Only a step whose own call was cut may be missing.
+ * All planned work of a task was done: every tool ran, every file exists, every question was asked and the model got its answer.
+ * This is checked with the tools' files and the vendor's log, not with our own events. Only a step whose own call was cut off may be missing.
  */
 export function noWorkLost(history: History): Violation[] {
   return history.sessions.flatMap(session =>
@@ -30,7 +30,7 @@ const MISSING: Record<StepPlan['do'], string> = {
   login: '',
 }
 
-/** A task that was taken over is done by what either of the two did behind the refusal. */
+/** After a hand-over, the work of either agent after the refusal counts. */
 function plannedSteps({ steps, second = [] }: TaskPlan, session: SessionPlan, history: History): StepPlan[] {
   const ran = new Set(second.filter(step => isThere(step, session, history)))
   const refusal = steps.findIndex(step => step.do === 'limit' || step.do === 'outage')
@@ -46,11 +46,11 @@ function isThere(step: StepPlan, { name }: SessionPlan, { ledgers, files, calls 
     case 'ask':
       return calls.some(({ heard }) => heard.includes(answerFor(step.token)))
     default:
-      return true // nothing to be done
+      return true // there is nothing to do
   }
 }
 
-/** A question that has a row is found under its number, so that nothing excuses a missing answer. */
+/** A question with a row can be found under its number, so nothing excuses a missing answer. */
 function isExcused(step: StepPlan, session: SessionPlan, history: History): boolean {
   const isKept =
     step.do === 'ask' &&

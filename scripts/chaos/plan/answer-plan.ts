@@ -1,8 +1,8 @@
 import { randomFrom } from './random.ts'
 
-/** A person who is not at the desk: answers some time after they were told, maybe after the daemon was started anew. */
+/** A person who is away: answers some time after the notice, possibly after the daemon was restarted. */
 export interface AnswerPlan {
-  /** How long after the notice arrived. */
+  /** The delay after the notice arrived. */
   lateMs: number
   /** How often the daemon is ended while a question waits. */
   restarts: number

@@ -1,4 +1,4 @@
-/** What can go wrong, and how it is told in the table. */
+/** The kinds of faults, with their descriptions for the table. */
 export const FAULTS = {
   'kill-daemon': 'kill -9 of the daemon at a random moment',
   'crash-point': 'the daemon dies at a named step',

@@ -7,45 +7,45 @@ import { planRun, type RunWork } from './run-plan.ts'
 import { planSession, type SessionPlan } from './session-plan.ts'
 import { planFailover, planLogin } from './surroundings.ts'
 
-/** One thing that goes wrong. */
+/** One fault. */
 export interface FaultPlan {
   kind: FaultKind
-  /** When, from the moment the first session is there. */
+  /** When it happens, counted from the start of the first session. */
   atMs: number
-  /** How long it lasts, where it lasts. */
+  /** How long it lasts, if it lasts. */
   forMs: number
-  /** Which session it is about, by its place. */
+  /** The index of the affected session. */
   session: number
-  /** Of `crash-point`: the step, and at which time it is passed. */
+  /** For `crash-point`: the step, and at which pass the daemon dies. */
   point?: { name: CrashPointName; nth: number } | undefined
 }
 
-/** Everything about a round that is left to chance, decided beforehand. */
+/** All random choices of a round, made beforehand. */
 export interface RoundPlan {
   seed: number
   sessions: SessionPlan[]
   faults: FaultPlan[]
-  /** The daemon is kept by its small parent, and not started again by whoever finds it gone. */
+  /** Whether the daemon's small parent restarts it; otherwise the next caller that finds it gone does. */
   parent?: boolean
   /** Tasks that work in worktrees and are merged. */
   run?: RunWork | undefined
-  /** How the person answers; at once where nothing is said. */
+  /** How the person answers; at once if absent. */
   answers?: AnswerPlan | undefined
 }
 
-/** Twenty at once in every so many rounds; five of them have a place, the others stand in line. */
+/** In every 25th round twenty sessions start at once; five of them run, and the others wait. */
 const CROWD = 20
 const CROWD_EVERY = 25
 
-/** The plan of a round. Pure: one seed, one plan, on every machine. */
+/** Plans a round. Pure: the same seed gives the same plan on every machine. */
 export function planRound(seed: number): RoundPlan {
   const random = randomFrom(seed)
   const crowd = seed % CROWD_EVERY === 0
   const count = crowd ? CROWD : random.int(3, 5)
   const faults = planFaults(random, { count, seed })
-  const needs = needsOf(faults)
+  const needs = findNeeds(faults)
   const answers = planAnswers(seed)
-  // At most one of a round meets a limit: whoever waits for a reset takes seconds that other rounds can use.
+  // At most one session of a round meets a limit, because waiting for a reset takes seconds that other rounds can use.
   const limited = needs.limit || (!crowd && random.chance(0.2)) ? random.int(0, count - 1) : -1
   const stormy = random.chance(0.35)
   const planned = Array.from({ length: count }, (_, place) =>
@@ -65,7 +65,7 @@ export function planRound(seed: number): RoundPlan {
   return { seed, sessions, faults: all, parent: kept.parent, ...(run && { run }), ...(answers && { answers }) }
 }
 
-/** Every fourth round. */
+/** In every fourth round the daemon has a parent. */
 function planParent(seed: number): { parent: boolean; faults: FaultPlan[] } {
   const random = randomFrom(seed ^ 0x5bd1e995)
   if (!random.chance(0.25)) return { parent: false, faults: [] }
@@ -78,8 +78,8 @@ function planParent(seed: number): { parent: boolean; faults: FaultPlan[] } {
   return { parent: true, faults: random.chance(0.7) ? [fault] : [] }
 }
 
-/** What must be there for a daemon to come to the step at which it is to die. */
-function needsOf(faults: FaultPlan[]) {
+/** What a round must contain for its daemon to reach the step at which it should die. */
+function findNeeds(faults: FaultPlan[]) {
   const name = faults.find(({ point }) => point)?.point?.name
   return {
     limit: /^(limit|wake|resume|checkpoint)\./.test(name ?? ''),
@@ -89,7 +89,7 @@ function needsOf(faults: FaultPlan[]) {
   }
 }
 
-/** With a clock that was set back, a reset that the vendor named by the clock is rightly far away. */
+/** After the clock was set back, the reset time of the vendor is far away, so limits are left out. */
 function withFaults(sessions: SessionPlan[], faults: FaultPlan[]): SessionPlan[] {
   if (!faults.some(({ kind }) => kind === 'clock-jump')) return sessions
   return sessions.map(session => ({
@@ -98,14 +98,14 @@ function withFaults(sessions: SessionPlan[], faults: FaultPlan[]): SessionPlan[]
   }))
 }
 
-/** Passed many times in a round; the others a few times. */
+/** Steps that are passed many times in a round; the others are passed a few times. */
 const FREQUENT: ReadonlySet<CrashPointName> = new Set([
   'record.before-commit',
   'tool.before-verdict',
   'tool.after-verdict',
 ])
 
-/** Those that need something of the plan are planned with it. */
+/** Faults that depend on the plan are planned with it. */
 const PLANNED_APART: ReadonlySet<FaultKind> = new Set([
   'vendor-storm',
   'crash-point',
@@ -124,12 +124,12 @@ function planFaults(random: Random, { count, seed }: { count: number; seed: numb
     session: random.int(0, count - 1),
   })
   const others = Array.from({ length: random.int(0, 2) }, () => ({ ...when(), kind: random.pick(AT_RANDOM) }))
-  // A daemon is told one step at most. They take turns, so that each comes in every so many rounds.
+  // A daemon dies at one step at most. The steps take turns, so that each is reached regularly.
   const isPoint = random.chance(0.6)
   if (!isPoint) return [...others, { ...when(), kind: random.pick(AT_RANDOM) }]
   const name = pointOf(seed)
   const point = { name, nth: FREQUENT.has(name) ? random.int(1, 12) : 1 }
-  // Only who takes over from a daemon that was killed comes to the steps of recovery.
+  // Only a daemon that takes over from a killed one reaches the steps of recovery.
   const killed = isOfRecovery(name) ? [{ ...when(), kind: 'kill-daemon' as const }] : []
   return [...others.slice(killed.length), ...killed, { ...when(), kind: 'crash-point', point }]
 }

@@ -4,11 +4,11 @@ import { isOfRecovery, isOfWorkspace } from './points.ts'
 import { comingBack } from './run-plan.ts'
 import type { SessionPlan } from './session-plan.ts'
 
-/** A short round for one step: just what a daemon needs to come to it. */
+/** A short round for one step, with just what a daemon needs to reach it. */
 export function planPointRound(seed: number, name: CrashPointName): RoundPlan {
   const when = { atMs: 0, forMs: 0, session: 0 }
   const faults: FaultPlan[] = [{ ...when, kind: 'crash-point', point: { name, nth: 1 } }]
-  // Only who takes over from a daemon that was killed comes to the steps of recovery.
+  // Only a daemon that takes over from a killed one reaches the steps of recovery.
   if (isOfRecovery(name)) faults.push({ ...when, atMs: 2_500, forMs: 300, kind: 'kill-daemon' })
   if (!isOfWorkspace(name)) return { seed, sessions: EVERYTHING, faults }
   const tasks = ['run-t1', 'run-t2'].map(token =>

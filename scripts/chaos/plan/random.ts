@@ -1,6 +1,6 @@
-/** Chance that can be repeated: the same seed gives the same numbers. */
+/** Repeatable randomness: the same seed gives the same numbers. */
 export interface Random {
-  /** From 0 up to 1, without it. */
+  /** From 0 up to, but not including, 1. */
   next(): number
   /** A whole number from `low` to `high`, both included. */
   int(low: number, high: number): number
@@ -23,9 +23,9 @@ export function randomFrom(seed: number): Random {
     int,
     chance: probability => next() < probability,
     pick: from => {
-      const found = from[int(0, from.length - 1)]
-      if (found === undefined) throw new RangeError('nothing to pick from')
-      return found
+      const picked = from[int(0, from.length - 1)]
+      if (picked === undefined) throw new RangeError('nothing to pick from')
+      return picked
     },
   }
 }

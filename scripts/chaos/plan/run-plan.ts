@@ -2,12 +2,12 @@ import type { FaultPlan } from './plan-round.ts'
 import { randomFrom } from './random.ts'
 import type { SessionPlan } from './session-plan.ts'
 
-/** What a run of a round has to do: each task in a worktree of its own, verified and merged into the project's branch. */
+/** The work of a run: each task in its own worktree, verified and merged into the project's branch. */
 export interface RunWork extends SessionPlan {
   parallel: number
 }
 
-/** Every third round has a run, and so has every one that is to come to a step of a run. */
+/** Every third round has a run, and so has every round that must reach a step of a run. */
 export function planRun(
   seed: number,
   { isNeeded }: { isNeeded: boolean },
@@ -19,7 +19,7 @@ export function planRun(
     return { token, steps: [{ do: 'write' as const, token: `${token}-c1`, insists: true }] }
   })
   const parallel = random.int(1, 2)
-  // Work that comes back passes the most steps, so that rounds which are to come to one of them have it.
+  // Work that is sent back passes the most steps, so rounds that must reach one of them include it.
   const returns = isNeeded || random.chance(0.3)
   const run: RunWork = {
     name: 'run',
@@ -38,12 +38,12 @@ export function planRun(
 
 const RUN_EVERY = 3
 
-/** The same task, whose work is sent back once: it leaves out what the gate of the run wants, and adds it when it is told. */
+/** The same task, with work that is sent back once: it first omits what the gate of the run requires, and then adds it. */
 export function comingBack({ token, steps }: RunWork['tasks'][number]): RunWork['tasks'][number] {
   return { token, steps, mends: [{ do: 'write', token: `${token}-c2`, insists: true }] }
 }
 
-/** The settings of a run: one whose work is to come back has a gate that wants a second file beside each first one. */
+/** The settings of a run. If work is to be sent back, the gate requires a second file beside each first one. */
 export function settingsOf({ tasks }: RunWork): Record<string, string> {
   if (!tasks.some(({ mends }) => mends)) return {}
   const each = 'for f in src/*-c1.ts; do [ ! -e "$f" ] || [ -e "${f%-c1.ts}-c2.ts" ] || exit 1; done'

@@ -1,17 +1,17 @@
 import type { RoundPlan } from './plan-round.ts'
 import type { SessionPlan, StepPlan, Trouble } from './session-plan.ts'
 
-/** How a task is put: the scripted model knows it by these words. */
+/** The text of a task, by which the scripted model recognises it. */
 export function taskText(token: string): string {
   return `Please do ${token} now.`
 }
 
-/** The command that notes its token each time it is executed. */
+/** The command that logs its token each time it is executed. */
 export function workCommand({ token, ms, leaves }: Extract<StepPlan, { do: 'work' }>): string {
   return `sh work.sh ${token} ${(ms / 1000).toFixed(2)}${leaves ? ' leave' : ''}`
 }
 
-/** The program of that command: what it writes is read by the runner, past everything that it tests. */
+/** The script of that command. The runner reads its log directly, independently of everything under test. */
 export const WORK_SCRIPT = `echo "begin $1 $(date +%s%3N)" >> ledger
 if [ "$3" = leave ]; then setsid sleep 120 > /dev/null 2>&1 & fi
 sleep "$2"
@@ -19,31 +19,31 @@ echo "end $1 $(date +%s%3N)" >> ledger
 echo "did $1"
 `
 
-/** The credential of a session: whose allowance it uses. */
+/** The credential of a session, which determines whose allowance it uses. */
 export function tokenOf({ account }: SessionPlan): string {
   return `fake-token-${account}`
 }
 
-/** What the person says to the question of this token. */
+/** The person's answer to the question of this token. */
 export function answerFor(token: string): string {
   return `plum-${token}`
 }
 
-/** How long the vendor refuses: long enough for an agent that is started too early to be seen, on a busy machine as well. */
+/** How long the vendor refuses: long enough to notice an agent that starts too early, even on a busy machine. */
 const RESET_S = 7
 
-/** A try of a session is two requests of its agent; two tries that fail are an outage. */
+/** One try of a session makes two requests; two failed tries are an outage. */
 const OUTAGE_REQUESTS = 4
 
-/** The whole of a round as a scenario of the simulator; JSON is YAML too. `loginFile` is there once the person has logged in again. */
+/** The whole round as a scenario for the simulator; JSON is valid YAML. `loginFile` exists once the person has logged in again. */
 export function scenarioOf({ sessions, run }: RoundPlan, { loginFile }: { loginFile: string }): string {
   const conversations = [...sessions, ...(run ? [run] : [])].flatMap(session => conversationsOf(session, loginFile))
   return JSON.stringify({ conversations })
 }
 
 /**
- * A conversation begins with a task in plain words, or with what was restored of one whose transcript is gone; each later
- * task has a script of its own. A prompt that only says to go on goes on with the script at hand.
+ * A conversation begins with the text of a task, or with the restored context of one whose transcript is gone. Each later
+ * task has its own script. A prompt that only says to continue continues the current script.
  */
 function conversationsOf({ tasks }: SessionPlan, loginFile: string) {
   const turnsOf = (token: string, steps: StepPlan[]) => [
@@ -65,7 +65,7 @@ function conversationsOf({ tasks }: SessionPlan, loginFile: string) {
   ]
 }
 
-/** Recorded words stand behind a bar or in quotation marks, so only a task that is given now begins a line. */
+/** Recorded text is quoted or prefixed with a bar, so only a task that is given now begins a line. */
 function plainly(token: string): string {
   return `(?:^|\\n)${escaped(taskText(token))}`
 }
@@ -82,7 +82,7 @@ function endOf(token: string): string {
   return `The work on ${token} is complete. Everything was written as described.`
 }
 
-/** A model that sees its write cut off writes again; one that claimed all the same to have written would look like lost work. */
+/** A model whose write was cut off writes again; if it claimed to have written, that would look like lost work. */
 function turnsOfStep(step: StepPlan, loginFile: string) {
   const turn = turnOf(step, loginFile)
   if (step.do !== 'write' || !step.insists) return [turn]
@@ -112,7 +112,7 @@ function turnOf(step: StepPlan, loginFile: string) {
   }
 }
 
-/** A hang of hours is for whoever looks for stalls; this one is over before anybody gives up. */
+/** This stall ends before anybody gives up; the tests for stalls cover longer ones. */
 function troubleOf({ kind, times }: Trouble) {
   return kind === 'stall' ? { latency: { first_ms: times * 1_000 } } : { fault: { kind, times } }
 }

@@ -2,13 +2,13 @@ import type { Random } from './random.ts'
 
 /** One answer of the scripted model. */
 export type StepPlan =
-  /** A tool that notes its token outside of the program each time it is executed, and may leave something running. */
+  /** A tool that logs its token outside of the program each time it is executed, and may leave a process running. */
   | { do: 'work'; token: string; ms: number; leaves: boolean; trouble?: Trouble | undefined }
   | { do: 'write'; token: string; trouble?: Trouble | undefined; insists?: boolean | undefined }
   | { do: 'ask'; token: string }
-  /** The vendor refuses until a reset that is near: after so many seconds, where the usual few are too few to see something. */
+  /** The vendor refuses until a near reset; `seconds` if the usual few are too short to notice something. */
   | { do: 'limit'; token: string; seconds?: number | undefined }
-  /** The vendor is down for as long as a session tries by itself. */
+  /** The vendor is down for as long as a session retries by itself. */
   | { do: 'outage'; token: string }
   /** The vendor refuses the login until the person has renewed it. */
   | { do: 'login'; token: string }
@@ -21,16 +21,16 @@ export interface Trouble {
 export interface SessionPlan {
   /** `s1`, `s2` … */
   name: string
-  /** One that meets a limit has an account of its own, or shares it with its neighbour. */
+  /** A session that meets a limit has its own account, or shares it with another one. */
   account: 'shared' | 'limited'
-  /** Everything that its agent says is written to a file. */
+  /** Whether the messages of its agent are recorded to a file. */
   record: boolean
   tasks: {
     token: string
     steps: StepPlan[]
-    /** What it does when its work comes back: in a run whose gate wants that. */
+    /** The steps after its work was sent back by the gate of a run. */
     mends?: StepPlan[] | undefined
-    /** What a second agent does that takes it over where the vendor of the first refuses. */
+    /** The steps of a second agent that takes over when the vendor of the first refuses. */
     second?: Extract<StepPlan, { do: 'work' }>[] | undefined
   }[]
 }
@@ -39,14 +39,14 @@ export interface Mood {
   limited: boolean
   small: boolean
   stormy: boolean
-  /** It asks, and it has more than one task: something is to happen there. */
+  /** Whether it asks a question, and whether it has more than one task, because a step needs that. */
   asks: boolean
   queues: boolean
 }
 
 const TROUBLES = ['rate_limit', 'overloaded', 'server_error', 'reset', 'stall', 'cut_stream'] as const
 
-/** What one session of a round has to do. */
+/** Plans the work of one session. */
 export function planSession(place: number, random: Random, mood: Mood): SessionPlan {
   const name = `s${place + 1}`
   const wanted = mood.small ? 1 : random.pick([1, 1, 2, 3])
@@ -71,7 +71,7 @@ function planStep(token: string, random: Random, mood: Mood): StepPlan {
   return { do: 'work', token, ms: random.int(50, 700), leaves: random.chance(0.3), ...trouble }
 }
 
-/** A second plain 429 in a row shuts the account for a minute, and rightly so; the others may come as often as they like. */
+/** A second plain 429 in a row rightly closes the account for a minute; the others may come any number of times. */
 function planTrouble(random: Random): Trouble {
   const kind = random.pick(TROUBLES)
   return { kind, times: kind === 'rate_limit' ? 1 : random.int(1, 3) }

@@ -3,8 +3,8 @@ import { randomFrom } from './random.ts'
 import type { SessionPlan } from './session-plan.ts'
 
 /**
- * In every eighth round or so the vendor refuses the login of a session in the middle of its first task, until the person has logged
- * in again. Adds the step to the session.
+ * In about every eighth round the vendor refuses the login of a session in the middle of its first task, until the person has
+ * logged in again. Adds the step to the session.
  */
 export function planLogin(seed: number, sessions: SessionPlan[]): FaultPlan[] {
   const random = randomFrom(seed ^ 0x3c6ef372)
@@ -17,8 +17,8 @@ export function planLogin(seed: number, sessions: SessionPlan[]): FaultPlan[] {
 }
 
 /**
- * In every eighth round or so there is a session whose vendor refuses, by a limit or by an outage, and a second agent that takes its
- * task over. Adds the session. It alone has the account `limited` then: what closes that one must not hand over the others.
+ * In about every eighth round there is a session whose vendor refuses, by a limit or an outage, and a second agent that takes
+ * over its task. Adds that session. It alone then has the account `limited`, so that closing the account does not hand over others.
  */
 export function planFailover(seed: number, sessions: SessionPlan[], faults: readonly FaultPlan[]): FaultPlan[] {
   const random = randomFrom(seed ^ 0x6a09e667)

@@ -3,12 +3,12 @@ import { type Class, type Node, parseSync } from 'oxc-parser'
 import type { Patch } from './plant.ts'
 
 /**
- * The text of a file with a mistake in it. Throws where the patch does not fit the source exactly: a mistake that is not
- * there would otherwise count as one that nobody noticed, or worse, as one that was caught.
+ * Applies a planted mistake to the text of a file. Throws if the patch does not match exactly: a mistake that is not
+ * there would otherwise count as missed or, worse, as caught.
  */
 export function applyPatch(text: string, { file, symbol, find, put }: Patch): string {
   const within = `${file}, ${symbol}`
-  const [place, ...others] = placesOf(file, text).filter(({ name }) => name === symbol)
+  const [place, ...others] = findNamed(file, text).filter(({ name }) => name === symbol)
   if (!place) throw new Error(`${within}: there is no such name at the top level of the file`)
   if (others.length > 0) throw new Error(`${within}: the name stands there ${others.length + 1} times`)
   const body = text.slice(place.start, place.end)
@@ -18,18 +18,18 @@ export function applyPatch(text: string, { file, symbol, find, put }: Patch): st
   const patched = `${text.slice(0, place.start)}${body.replace(find, () => put)}${text.slice(place.end)}`
   const [error] = parseSync(file, patched).errors
   if (error) throw new Error(`${within}: what comes of it cannot be parsed: ${error.message}`)
-  stripTypeScriptTypes(patched) // throws what Node itself would say of it
+  stripTypeScriptTypes(patched) // throws the error that Node itself would report
   return patched
 }
 
-interface NamedPlace {
+interface NamedRange {
   name: string
   start: number
   end: number
 }
 
-/** Everything with a name at the top level of a file, methods by the name of their class. */
-function placesOf(file: string, text: string): NamedPlace[] {
+/** All named declarations at the top level of a file; methods are prefixed with their class. */
+function findNamed(file: string, text: string): NamedRange[] {
   const { program, errors } = parseSync(file, text)
   if (errors[0]) throw new Error(`${file}: ${errors[0].message}`)
   return program.body.flatMap(statement => {
@@ -39,7 +39,7 @@ function placesOf(file: string, text: string): NamedPlace[] {
   })
 }
 
-function namedIn(node: Node): NamedPlace[] {
+function namedIn(node: Node): NamedRange[] {
   switch (node.type) {
     case 'FunctionDeclaration':
       return node.id ? [{ name: node.id.name, start: node.start, end: node.end }] : []
@@ -54,7 +54,7 @@ function namedIn(node: Node): NamedPlace[] {
   }
 }
 
-function methodsOf({ id, body }: Class): NamedPlace[] {
+function methodsOf({ id, body }: Class): NamedRange[] {
   return body.body.flatMap(member => {
     if (member.type !== 'MethodDefinition' && member.type !== 'PropertyDefinition') return []
     const { key, start, end } = member

@@ -5,28 +5,28 @@ import type { Plant } from './plant.ts'
 import type { SourceCopy } from './source-copy.ts'
 
 export interface Caught {
-  /** How many rounds it took, or how many did not see it. */
+  /** How many rounds it took, or how many missed it. */
   rounds: number
-  /** The promises that saw it; none where no round did. */
+  /** The invariants that caught it; empty if none did. */
   by: InvariantName[]
 }
 
 interface Hunt {
   copy: SourceCopy
-  /** What the rounds came to without any mistake, as far as they were played: several mistakes are looked for in the same. */
+  /** The violations of rounds without a mistake, cached because several mistakes use the same rounds. */
   plain: Map<string, Violation[]>
   /** The seed of the first round. */
   seed: number
   rounds: number
-  /** From the checkout itself where no source is named. */
+  /** Plays a round, from the checkout itself if no source is given. */
   play(plan: RoundPlan, source?: string): Promise<RoundResult>
-  /** Told of every round. */
+  /** Called after every round. */
   played(result: RoundResult): void
 }
 
 /**
- * Plays rounds with a mistake in the daemon until a promise that it breaks sees it. The same round must keep that promise
- * without the mistake: what a round breaks anyway proves nothing.
+ * Plays rounds with a mistake in the daemon until one of its invariants is violated. The same round must keep that invariant
+ * without the mistake, because a violation that happens anyway proves nothing.
  */
 export async function catchPlant(plant: Plant, hunt: Hunt): Promise<Caught> {
   const { copy, seed, rounds, play, played } = hunt
@@ -36,7 +36,7 @@ export async function catchPlant(plant: Plant, hunt: Hunt): Promise<Caught> {
     played(result)
     const by = caughtBy(plant, result.violations)
     if (by.length === 0) continue
-    const anyway = caughtBy(plant, await withoutIt(plan, hunt))
+    const anyway = caughtBy(plant, await playWithout(plan, hunt))
     const own = by.filter(name => !anyway.includes(name))
     if (own.length > 0) return { rounds: nth, by: own }
   }
@@ -48,17 +48,17 @@ async function planted<T>(plant: Plant, copy: SourceCopy, work: () => Promise<T>
   return await work()
 }
 
-async function withoutIt(plan: RoundPlan, { plain, play, played }: Hunt): Promise<Violation[]> {
+async function playWithout(plan: RoundPlan, { plain, play, played }: Hunt): Promise<Violation[]> {
   const key = JSON.stringify(plan)
-  const known = plain.get(key)
-  if (known) return known
+  const cached = plain.get(key)
+  if (cached) return cached
   const result = await play(plan)
   played(result)
   plain.set(key, result.violations)
   return result.violations
 }
 
-/** The promises by which this mistake was seen. */
+/** The invariants that caught this mistake. */
 export function caughtBy({ breaks }: Pick<Plant, 'breaks'>, violations: Violation[]): InvariantName[] {
   return [...new Set(violations.map(({ invariant }) => invariant))].filter(name => breaks.includes(name))
 }

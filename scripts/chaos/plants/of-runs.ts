@@ -1,7 +1,7 @@
 import type { Plant } from './plant.ts'
 import { besideAPerson, running } from './rounds.ts'
 
-/** Mistakes on the way of a run's work into its branch. */
+/** Mistakes in merging a run's work into its branch. */
 export const OF_RUNS: readonly Plant[] = [
   {
     id: 'checkout-keeps-its-old-index',

@@ -1,7 +1,7 @@
 import type { Plant } from './plant.ts'
 import { asking, diesAt, limited, loggedOut, quiet, takenOver, with_ } from './rounds.ts'
 
-/** Mistakes on the way of a session: how it ends, goes on, asks and waits. */
+/** Mistakes in how a session ends, resumes, asks and waits. */
 export const OF_SESSIONS: readonly Plant[] = [
   {
     id: 'ending-told-twice',
@@ -154,7 +154,7 @@ export const OF_SESSIONS: readonly Plant[] = [
         find: 'row.account === null ?',
         put: 'row.account !== undefined ?',
       },
-      // The allowance that the vendor told of would keep most of them from starting.
+      // The vendor's reported allowance would otherwise keep most of them from starting.
       {
         file: 'src/supervisor/limits/accounts.ts',
         symbol: 'Accounts.allowed',

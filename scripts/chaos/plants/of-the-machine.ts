@@ -1,7 +1,7 @@
 import type { Plant } from './plant.ts'
 import { asking, diesAt, quiet, with_ } from './rounds.ts'
 
-/** Mistakes about processes, daemons, the store and what people are told. */
+/** Mistakes with processes, daemons, the store and notices. */
 export const OF_THE_MACHINE: readonly Plant[] = [
   {
     id: 'nobody-ends-agents',

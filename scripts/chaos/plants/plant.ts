@@ -1,24 +1,24 @@
 import type { InvariantName } from '../invariants/violation.ts'
 import type { RoundPlan } from '../plan/plan-round.ts'
 
-/** One place of the source that is changed, found by the name of what it stands in: lines move, names seldom do. */
+/** One change of the source, located by the name of its function, because lines move and names seldom do. */
 export interface Patch {
   file: string
-  /** A function, constant or method at the top level of the file: `takeLock`, `WAITS_MS`, `Waker.#look`. */
+  /** A function, constant or method at the top level of the file: `recover`, `WAITS_MS`, `Accounts.admits`. */
   symbol: string
-  /** What stands within it, once. */
+  /** A text that occurs in it exactly once. */
   find: string
   put: string
 }
 
-/** A mistake that a careless engineer could make, and by which promises a round must see it. */
+/** A mistake that a careless engineer could make, and the invariants that must catch it. */
 export interface Plant {
   id: string
-  /** What somebody would notice of it, in a few words. */
+  /** The effect that somebody would notice, in a few words. */
   hurts: string
-  /** Any of these catches it; whatever else a round finds is not its doing. */
+  /** Any of these invariants catches it; other violations are not caused by it. */
   breaks: readonly InvariantName[]
   patches: readonly Patch[]
-  /** A round in which it can show; each seed differs from the others by times at least. */
+  /** A round in which it can show; seeds differ at least in their times. */
   round(seed: number): RoundPlan
 }

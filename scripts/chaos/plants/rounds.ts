@@ -5,25 +5,25 @@ import { randomFrom } from '../plan/random.ts'
 import { comingBack } from '../plan/run-plan.ts'
 import type { SessionPlan, StepPlan } from '../plan/session-plan.ts'
 
-// Small rounds, each with what one sort of mistake needs to show: an ordinary round has several times the sessions and
-// takes several times as long. What differs from seed to seed is when things happen.
+// Small rounds, each with just what one sort of mistake needs to show: an ordinary round has several times the sessions and
+// takes several times as long. Seeds differ only in when things happen.
 
 type Round = (seed: number) => RoundPlan
 
-/** Two sessions that work, one with a second task, and nothing that goes wrong. */
+/** Two sessions, one with a second task, and no faults. */
 export const quiet: Round = seed => ({ seed, sessions: atWork(seed), faults: [] })
 
-/** The same, and this happens in the middle of it. */
+/** The same with these faults in the middle. */
 export function with_(...kinds: FaultKind[]): Round {
   return seed => ({ seed, sessions: atWork(seed), faults: kinds.map(kind => faultOf(kind, seed)) })
 }
 
-/** The same, and the daemon dies at this step. */
+/** The same with a daemon that dies at this step. */
 export function diesAt(name: CrashPointName, nth = 1): Round {
   return seed => ({ seed, sessions: atWork(seed), faults: [dies(name, nth)] })
 }
 
-/** One session that asks and goes on; the daemon may die at a step of that, or be started anew while the question is open. */
+/** One session that asks and continues; the daemon may die at one of these steps, or be restarted while the question is open. */
 export function asking(name?: CrashPointName, answers?: RoundPlan['answers']): Round {
   return seed => ({
     seed,
@@ -33,7 +33,7 @@ export function asking(name?: CrashPointName, answers?: RoundPlan['answers']): R
   })
 }
 
-/** One session meets a limit while another of the same account is at work. Long enough for an agent that starts too early to call. */
+/** One session meets a limit while another of the same account works. It lasts long enough for an agent that starts too early to make a call. */
 export const limited: Round = seed => {
   const ms = randomFrom(seed).int(300, 900)
   const steps = Array.from({ length: 5 }, (_, step) => work(`s2-t1-c${step + 1}`, ms))
@@ -47,7 +47,7 @@ export const limited: Round = seed => {
   }
 }
 
-/** Two tasks that work in worktrees; the daemon may die at a step of their way into the branch, and their work may come back. */
+/** Two tasks in worktrees; the daemon may die at a step of their merge, and their work may be sent back. */
 export function running(name?: CrashPointName, { returns = false } = {}): Round {
   return seed => {
     const tasks = ['run-t1', 'run-t2'].map(token => ({
@@ -69,7 +69,7 @@ export function running(name?: CrashPointName, { returns = false } = {}): Round 
   }
 }
 
-/** Two tasks of a run, while a person has something uncommitted in the checkout. */
+/** Two tasks of a run while a person has uncommitted changes in the checkout. */
 export const besideAPerson: Round = seed => ({
   ...running()(seed),
   faults: [{ kind: 'dirty-checkout', atMs: 100, forMs: 40_000, session: 0 }],
@@ -82,7 +82,7 @@ export const loggedOut: Round = seed => ({
   faults: [{ kind: 'login-gone', atMs: 0, forMs: randomFrom(seed).int(500, 1_500), session: 0 }],
 })
 
-/** The vendor of the first agent refuses, and a second one takes the task over. */
+/** The vendor of the first agent refuses, and a second agent takes over the task. */
 export const takenOver: Round = seed => {
   const task = { token: 's1-t1', steps: [work('s1-t1-c1', 100), limit('s1-t1-limit'), work('s1-t1-c2', 100)] }
   const second = ['s1-t1-f1', 's1-t1-f2'].map(token => ({ do: 'work' as const, token, ms: 200, leaves: false }))
@@ -121,7 +121,7 @@ function dies(name: CrashPointName, nth: number): FaultPlan {
   return { kind: 'crash-point', atMs: 0, forMs: 0, session: 0, point: { name, nth } }
 }
 
-/** Late enough for a busy machine to have begun with something. */
+/** The fault comes late enough for a busy machine to have started some work. */
 function faultOf(kind: FaultKind, seed: number): FaultPlan {
   const random = randomFrom(seed)
   return { kind, atMs: random.int(1_500, 4_500), forMs: 2 * random.int(150, 500), session: random.int(0, 1) }

@@ -5,17 +5,17 @@ import { ROOT } from '../../places.ts'
 import { applyPatch } from './apply-patch.ts'
 import type { Plant } from './plant.ts'
 
-/** What a daemon that runs from source reads of a checkout. */
+/** The files of a checkout that a daemon running from source needs. */
 const NEEDED = ['src', 'bin', 'package.json', 'test/daemon/run-daemon.ts']
 
-/** A copy of the source in which mistakes can be made. */
+/** A copy of the source in which mistakes can be planted. */
 export interface SourceCopy extends Disposable {
   root: string
-  /** Makes a mistake; disposing of it takes it back. Throws where it does not fit the source. */
+  /** Plants a mistake; disposing removes it. Throws if a patch does not match the source. */
   plant(plant: Plant): Disposable
 }
 
-/** Copies the source once: its path stays the same for all mistakes, so that Node's cache of compiled files serves them all. */
+/** Copies the source once, because the same path for all mistakes lets Node's compile cache serve them all. */
 export function copySource(needed = NEEDED): SourceCopy {
   const root = mkdtempSync(join(tmpdir(), 'pcc-planted-source-'))
   const remove = () => rmSync(root, { recursive: true, force: true })
@@ -29,7 +29,7 @@ export function copySource(needed = NEEDED): SourceCopy {
     root,
     plant: ({ patches }) => {
       const before = new Map<string, string>()
-      // All are tried before the first is written: half a mistake is another one.
+      // All patches are tried before the first is written, because half a mistake is a different one.
       const after = new Map<string, string>()
       for (const patch of patches) {
         const text = after.get(patch.file) ?? readFileSync(join(root, patch.file), 'utf8')

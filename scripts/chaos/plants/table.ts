@@ -4,7 +4,7 @@ import { PLANTS } from './all.ts'
 const BEGIN = '<!-- planted mistakes, made from bench/chaos.json by `npm run docs` -->'
 const END = '<!-- end of planted mistakes -->'
 
-/** The table of a page: what was planted, and how it went the last time. */
+/** The table of planted mistakes with their latest results. */
 export function plantTable({ planted }: Pick<KeptResults, 'planted'>): string {
   const rows = PLANTS.map(({ id, hurts, breaks }) => {
     const { rounds, by } = planted[id] ?? { rounds: 0, by: '' }
@@ -22,7 +22,7 @@ function named(by: string): string {
     .join(', ')
 }
 
-/** The page with the table in its place, where it has one. */
+/** Inserts the table into the page, if the page has a place for it. */
 export function withPlants(page: string, results: Pick<KeptResults, 'planted'>): string {
   const [before = '', rest] = page.split(BEGIN)
   if (rest === undefined) return page

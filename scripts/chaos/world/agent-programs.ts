@@ -7,17 +7,17 @@ import { bundledProgram } from '../../../src/agents/claude/options.ts'
 export interface AgentPrograms {
   /** Claude Code. */
   claude: string
-  /** An agent that takes tasks over; it reads from this file what it has to do. */
+  /** An agent that takes over tasks; it reads its plan from this file. */
   second: string
-  /** Where an agent began while another, or anything that it had started, was alive in its directory. */
+  /** Cases in which an agent started while another one, or a process of it, was alive in the same directory. */
   overlaps(): string[]
 }
 
 const SECOND_AGENT = fileURLToPath(new URL('./second-agent.ts', import.meta.url))
 
 /**
- * Writes them. Each takes a lock of its directory before it becomes the agent, and holds it by an open file: the kernel gives it back
- * with the last process that has it, the agent's children included. So nobody has to look at the right moment, and no lock is stale.
+ * Writes the programs. Each one locks its directory before it becomes the agent, and holds the lock by an open file. The kernel
+ * releases it with the last process that has the file, the agent's children included. So no polling is needed, and no lock is stale.
  */
 export function writePrograms(folder: string, clock: Record<string, string>, planFile: string): AgentPrograms {
   const locks = join(folder, 'locks')
@@ -25,7 +25,7 @@ export function writePrograms(folder: string, clock: Record<string, string>, pla
   mkdirSync(locks, { recursive: true })
   const claude = join(folder, 'claude')
   const second = join(folder, 'second')
-  // It is started for a word about itself, too (`--version`).
+  // It is also started for `--version`.
   const isWork = `case "$*" in *'--input-format stream-json'*) true ;; *) false ;; esac`
   writeProgram(claude, { isWork, locks, overlaps, clock, command: [bundledProgram()] })
   const command = [process.execPath, SECOND_AGENT, planFile]

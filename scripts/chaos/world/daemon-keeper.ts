@@ -5,47 +5,47 @@ import type { AppPaths } from '../../../src/base/app-paths.ts'
 import { type Boot, KeptDaemon } from './kept-daemon.ts'
 import { goneAfter, type Outlived, survivorsIn, toleranceMs } from './outliving.ts'
 
-/** A start from source on a busy machine; beyond this it hangs. */
+/** The longest start from source on a busy machine; beyond this it hangs. */
 const START_MS = 60_000
-/** Whoever gives up too early and asks again asks for a second session. */
+/** A caller that gives up too early and asks again would start a second session. */
 const CALL_MS = 60_000
 
 export interface KeeperOptions {
-  /** Where the round happens: all that a daemon starts works there, or was told of it. */
+  /** The folder of the round: every process of a daemon works there, or has it in its environment. */
   folder: string
   paths: AppPaths
   env: Record<string, string>
-  /** What each boot gets besides, by its number: a crash point is for one of them. */
+  /** Additional variables for each boot, by its number; a crash point is for one boot. */
   envOfBoot(boot: number): Record<string, string>
-  /** Started under the small parent, as the command line does where no service manager keeps it. */
+  /** Whether it starts under the small parent, as the command line does without a service manager. */
   parent?: boolean | undefined
-  /** The checkout whose daemon is run, where it is not this one. */
+  /** The checkout whose daemon runs, if it is not this one. */
   source?: string | undefined
 }
 
-/** A daemon that says so and does not start on a full disk does what it should; it is started again when there is room. */
+/** A daemon that refuses to start on a full disk behaves correctly; it is started again when there is space. */
 export function isOfFullDisk(told: string): boolean {
   return /disk is full/.test(told)
 }
 
-/** The daemon answered that it failed. */
+/** A server error of the daemon. */
 export interface ServerError {
   at: number
   asked: string
   status: number
-  /** The error's code, and what it said. */
+  /** The code and message of the error. */
   code: string
   text: string
 }
 
-/** Keeps a daemon alive the way the command line does: whoever finds none starts one. */
+/** Keeps a daemon alive as the command line does: a caller that finds none starts one. */
 export class DaemonKeeper {
   readonly boots: Boot[] = []
-  /** What starting told that it should not have. */
+  /** Unexpected messages during starts. */
   readonly complaints: string[] = []
-  /** Where two daemons ran at once. */
+  /** Cases in which two daemons ran at once. */
   readonly doubles: string[] = []
-  /** For how long agents outlived each daemon that died. */
+  /** How long agents outlived each daemon that died. */
   readonly outlived: Outlived[] = []
   readonly errors: ServerError[] = []
   readonly #options: KeeperOptions
@@ -67,7 +67,7 @@ export class DaemonKeeper {
     return this.pid !== undefined
   }
 
-  /** Resolves when a daemon is ready. One that dies while it starts is started again, a few times. */
+  /** Resolves when a daemon is ready. A daemon that dies during its start is started again, a few times. */
   async up(): Promise<void> {
     if (this.alive || this.#held) return
     this.#starting ??= this.#start().finally(() => {
@@ -76,7 +76,7 @@ export class DaemonKeeper {
     await this.#starting
   }
 
-  /** Nobody starts one while this runs: somebody works on the files of a dead daemon. */
+  /** Runs work on the files of a dead daemon; no daemon is started meanwhile. */
   async whileDown(work: () => Promise<void> | void): Promise<void> {
     this.#held = true
     try {
@@ -89,30 +89,30 @@ export class DaemonKeeper {
     await this.up().catch(error => this.#complain(error))
   }
 
-  /** Ends it and waits until it is gone; a parent starts it again unless it was asked to stop. */
+  /** Ends the daemon and waits until it is gone; a parent starts it again unless it was asked to stop. */
   async kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     await this.#kept?.kill(signal)
   }
 
-  /** The round is over. */
+  /** Called at the end of the round. */
   async end(): Promise<void> {
     await this.#kept?.end()
     await this.allGone()
   }
 
-  /** Resolves when nobody outlives a daemon that died so far, or is not waited for any longer. */
+  /** Resolves when no process outlives a dead daemon any more, or after the maximum wait. */
   async allGone(): Promise<void> {
     await Promise.all(this.#watches)
   }
 
-  /** Kills the parent alone, or the daemon with it. False where there is none. */
+  /** Kills the parent alone, or also the daemon. Returns false if there is no parent. */
   async killParent(both: boolean): Promise<boolean> {
     const killed = this.#kept?.killParent() ?? false
     if (killed && both) await this.#kept?.kill('SIGKILL')
     return killed
   }
 
-  /** Kills it and starts two at once on one data directory: one must win, and the other must say why it leaves. */
+  /** Kills the daemon and starts two at once on one data directory: one must win, and the other must say why it exits. */
   async replaceByTwo(): Promise<void> {
     this.#held = true
     try {
@@ -143,7 +143,7 @@ export class DaemonKeeper {
     return { status, body: JSON.parse(text) as Body }
   }
 
-  /** What keeps one from starting is told of the round, and does not end the run. */
+  /** A daemon that cannot start is reported with the round, and does not end the run. */
   #complain(error: unknown): void {
     const told = String(error)
     if (!isOfFullDisk(told)) this.complaints.push(told)
@@ -151,7 +151,7 @@ export class DaemonKeeper {
 
   async #start(): Promise<void> {
     for (let tries = 0; tries < 5; tries++) {
-      // Whoever is kept comes back by itself; where its parent gives up, it is started anew.
+      // A daemon with a parent comes back by itself; if the parent gives up, it is started again here.
       if (!this.#kept?.mayComeUp) this.#kept = this.#spawn()
       const line = await this.#kept.firstLine(AbortSignal.timeout(START_MS))
       if (line && 'ready' in line) return
@@ -165,18 +165,18 @@ export class DaemonKeeper {
     const two = [this.#spawn(), this.#spawn()]
     const lines = await Promise.all(two.map(each => each.firstLine(signal)))
     const ready = two.filter((_, place) => 'ready' in (lines[place] ?? {}))
-    // The lock is what one of them must meet: whatever else stopped it came too late. A full disk stops both of them there.
+    // One of them must fail at the lock; any other reason would come too late. A full disk stops both of them there.
     for (const line of lines) {
       if (!line || 'ready' in line || line.error.code === 'daemon_running' || isOfFullDisk(line.error.message)) continue
       this.doubles.push(line.error.message)
     }
     if (ready.length > 1) this.doubles.push('of two daemons started at once both became ready')
     this.#kept = ready[0]
-    // A second one is a bug, and it is left alive for a moment so that it shows what it does.
+    // A second daemon is a bug; it stays alive for a moment so that its effects show.
     for (const each of ready.slice(1)) setTimeout(() => void each.kill('SIGKILL', { withParent: true }), 3_000).unref()
   }
 
-  /** Of one that ends beside another nobody can say whose agents those are that live on. */
+  /** If two daemons run, nobody can tell whose agents live on, so nothing is measured. */
   #died(boot: Boot): void {
     if (this.#all.some(kept => kept.pid !== undefined)) return
     const diedAt = boot.endedAt ?? Date.now()
@@ -188,7 +188,7 @@ export class DaemonKeeper {
   #spawn(): KeptDaemon {
     const { env, envOfBoot, parent = false, paths, source } = this.#options
     const { boots } = this
-    // What a parent starts again has the environment of the first; which of its boots dies is counted there.
+    // A parent restarts the daemon with the first environment, so the boots of the command are counted there.
     const crashesIn = parent ? [0, 1].findIndex(boot => 'PCC_CRASH_AT' in envOfBoot(boot)) : 0
     const own = parent ? envOfBoot(Math.max(0, crashesIn)) : envOfBoot(boots.length)
     const onDeath = (boot: Boot) => this.#died(boot)

@@ -6,37 +6,37 @@ import { wrapInParent } from '../../../src/daemon/parent-process.ts'
 import { PROGRAM_ROOT } from '../../../test/support/program.ts'
 import { isThere } from './processes.ts'
 
-/** How late the end of a daemon that is no child of ours may be noticed. */
+/** How late the end of a daemon that is not our child may be noticed. */
 const LOOK_MS = 15
-/** A parent whose daemon has ended cleanly leaves at once. */
+/** A parent whose daemon has ended cleanly exits at once. */
 const PARENT_LEAVES_MS = 2_000
 
-/** What a daemon said when it started. */
+/** The message of a daemon at its start. */
 export type FirstLine = { ready: true; pid: number } | { error: { code: string; message: string } }
 
 export interface Boot {
   pid: number
   at: number
   endedAt?: number
-  /** When it said that it is ready. */
+  /** When it reported that it is ready. */
   readyAt?: number
 }
 
 export interface KeptOptions {
   paths: AppPaths
   env: Record<string, string>
-  /** Kept by the small parent, as the command line starts it. */
+  /** Whether it runs under the small parent, as the command line starts it. */
   parent: boolean
-  /** Which boot of this command dies at the step that stands in its environment: a parent starts it again with the same. */
+  /** Which boot of this command dies at the step in its environment; a parent restarts it with the same environment. */
   crashesIn: number
   boots: Boot[]
-  /** The checkout whose daemon is run: this one, or a copy of it that was changed. */
+  /** The checkout whose daemon runs: this one, or a changed copy. */
   source?: string | undefined
-  /** Hears of each death, whatever it was. */
+  /** Called for each death, whatever the cause. */
   onDeath?(boot: Boot): void
 }
 
-/** A daemon that was started, and whoever keeps it. */
+/** A started daemon and its parent, if it has one. */
 export class KeptDaemon {
   readonly #top: ChildProcess
   readonly #options: KeptOptions
@@ -52,7 +52,7 @@ export class KeptDaemon {
     const plain = { command: process.execPath, args: [daemonScript(options)] }
     const { command, args } = parent ? wrapInParent(onceOnly(options), paths) : plain
     this.#top = spawn(command, args, { env, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] })
-    // Whoever interrupts the runner must not have to look for its daemons.
+    // If the runner is interrupted, its daemons must end with it.
     const leave = () => this.#endAll()
     process.once('exit', leave)
     if (!parent) this.#began(this.#top.pid ?? 0)
@@ -61,7 +61,7 @@ export class KeptDaemon {
       this.#over = true
       this.#look()
     })
-    // Not at the exit: a daemon whose parent was killed while it starts still says that it is ready.
+    // Not at 'exit': a daemon whose parent was killed during the start still reports that it is ready.
     this.#top.once('close', () => {
       this.#silent = true
       this.#wakeWaiting()
@@ -69,7 +69,7 @@ export class KeptDaemon {
     if (this.#top.stdout) createInterface({ input: this.#top.stdout }).on('line', line => this.#hear(line))
   }
 
-  /** The daemon that runs now. */
+  /** The current daemon. */
   get pid(): number | undefined {
     this.#look()
     return this.#boot?.endedAt === undefined ? this.#boot?.pid : undefined
@@ -79,17 +79,17 @@ export class KeptDaemon {
     return this.#options.parent && !this.#over ? this.#top.pid : undefined
   }
 
-  /** Whether somebody starts it again. */
+  /** Whether a parent restarts it. */
   get isKept(): boolean {
     return this.parentPid !== undefined
   }
 
-  /** Whether it is started again, or is just starting although nobody keeps it any more. */
+  /** Whether it is being restarted, or is still starting although its parent is gone. */
   get mayComeUp(): boolean {
     return this.isKept || !this.#silent
   }
 
-  /** Its next word; nothing where it, and whoever keeps it, are gone before. */
+  /** Its next message; undefined if it and its parent are gone before. */
   async firstLine(signal: AbortSignal): Promise<FirstLine | undefined> {
     const stop = () => this.#wakeWaiting()
     signal.addEventListener('abort', stop, { once: true })
@@ -98,7 +98,7 @@ export class KeptDaemon {
     return this.#heard.shift()
   }
 
-  /** Sends it a signal; `withParent` first to whoever would start it again. Resolves when it is gone. */
+  /** Sends a signal; with `withParent`, first to the parent that would restart it. Resolves when it is gone. */
   async kill(signal: 'SIGKILL' | 'SIGTERM', { withParent = false } = {}): Promise<void> {
     if (withParent && this.parentPid !== undefined) this.#top.kill('SIGKILL')
     const { pid } = this
@@ -108,7 +108,7 @@ export class KeptDaemon {
     while (this.#boot?.pid === pid && this.pid !== undefined) await new Promise(resolve => setTimeout(resolve, 5))
   }
 
-  /** Asks it to stop, and whoever keeps it: a parent may be about to start it again. */
+  /** Asks the daemon and its parent to stop, because the parent may be about to restart it. */
   async end(): Promise<void> {
     await this.kill('SIGTERM')
     const until = Date.now() + PARENT_LEAVES_MS
@@ -130,7 +130,7 @@ export class KeptDaemon {
     this.#wakeWaiting()
   }
 
-  /** Whoever waits looks again. A ring that was heard must not ring for the next one: that would go round without end. */
+  /** Wakes all waiters so that they check again. Each ring wakes them once, or they would loop forever. */
   #wakeWaiting(): void {
     this.#ring.resolve()
     this.#ring = Promise.withResolvers()
@@ -161,7 +161,7 @@ export class KeptDaemon {
   }
 }
 
-/** The parent starts the same command again: only one of its boots may die at the step. */
+/** The parent restarts the same command, and only one of its boots may die at the step. */
 function onceOnly(options: KeptOptions): string[] {
   const { crashesIn, paths } = options
   const count = `n=$(cat "$1" 2>/dev/null); n=\${n:-0}; echo $((n + 1)) > "$1"`
@@ -186,6 +186,6 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // it went by itself in this instant
+    // it has just ended by itself
   }
 }

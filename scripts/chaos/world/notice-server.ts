@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What people were told: a server on loopback that notes every message. */
+/** A server on loopback that records every notice to people. */
 export interface NoticeServer extends AsyncDisposable {
   readonly url: string
   readonly messages: { at: number; title: string; text: string }[]

@@ -13,7 +13,7 @@ import { type NoticeServer, openNoticeServer } from './notice-server.ts'
 import { makeRunProject } from './run-project.ts'
 import type { SecondPlan } from './second-agent.ts'
 
-/** Where one round happens: directories, the vendor and the people's side, all of its own and all on loopback. */
+/** The surroundings of one round: directories, the vendor and the notice server, all separate and on loopback. */
 export interface RoundWorld extends AsyncDisposable {
   folder: string
   paths: AppPaths
@@ -23,19 +23,19 @@ export interface RoundWorld extends AsyncDisposable {
   env: Record<string, string>
   projectOf(session: SessionPlan): string
   agentEnvOf(session: SessionPlan): Record<string, string>
-  /** As long as it is there the store takes its disk for full. */
+  /** While this file exists, the store takes its disk for full. */
   fullFile: string
-  /** Where daemons note the steps that they passed, and the one at which they died. */
+  /** The file in which daemons log the steps that they passed, and the one at which they died. */
   passedFile: string
-  /** Once it is there, the vendor takes the login of everybody again. */
+  /** Once this file exists, the vendor accepts every login again. */
   loginFile: string
   programs: AgentPrograms
 }
 
 export interface WorldOptions {
-  /** Shared by the rounds of a run: the agent's first start in a new home takes longer. */
+  /** Shared by all rounds, because the agent's first start in a new home takes longer. */
   agentHome: string
-  /** What moves the clock of daemon and agents. */
+  /** The variables that shift the clock of daemon and agents. */
   clock?: Record<string, string> | undefined
 }
 
@@ -47,7 +47,7 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
     try {
       remove()
     } catch {
-      // Agents of a run that was interrupted still write there; who comes after this ends them.
+      // Agents of an interrupted run may still write there; they are ended after this.
     }
   }
   process.once('exit', leave)
@@ -97,7 +97,7 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
   }
 }
 
-/** The remote of a run's project, where it is to go. */
+/** The remote of a run's project, if the plan removes it. */
 function originOf(folder: string, { faults }: RoundPlan): string | undefined {
   return faults.some(({ kind }) => kind === 'remote-gone') ? join(folder, 'origin.git') : undefined
 }
@@ -141,7 +141,7 @@ path = "${programs.claude}"
 ${hasSecond ? secondAgent(programs.second) : ''}`
 }
 
-/** Any refusal hands a task over, and it goes back as soon as it may. */
+/** Any refusal hands a task over, and it returns as soon as possible. */
 function secondAgent(program: string): string {
   return `sandbox = "off"
 unattended = ["second"]

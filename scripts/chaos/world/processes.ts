@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface SeenProcess {
   pid: number
   parent: number
-  /** Ticks since boot at which it started: with the pid, which process it is. */
+  /** The start time in ticks since boot; together with the pid it identifies the process. */
   born: string
   cwd: string
   command: string
 }
 
-/** Every living process that works below a folder or was told of it in its environment; a zombie is dead. */
+/** Every living process that works below a folder or has it in its environment; zombies do not count. */
 export function processesOf(folder: string): SeenProcess[] {
   return pids().flatMap(pid => {
     const seen = look(pid)
@@ -19,17 +19,17 @@ export function processesOf(folder: string): SeenProcess[] {
   })
 }
 
-/** The agents at work below a folder: the vendor's program itself, not what it has started. */
+/** The agents that work below a folder: the vendor's program itself, not its children. */
 export function agentsOf(folder: string): SeenProcess[] {
   return pids().flatMap(pid => {
-    // Asked all the time, on a machine that is full of others: one look at most of them.
+    // This runs all the time on a machine with many processes, so most of them are read only once.
     if (!isBelow(directoryOf(pid), folder)) return []
     const seen = look(pid)
     return seen && isAgent(seen) ? [seen] : []
   })
 }
 
-/** The tools at work below a folder: shells that run the script of a round. */
+/** The running tools below a folder: shells that run the script of a round. */
 export function toolsOf(folder: string): SeenProcess[] {
   return pids().flatMap(pid => {
     const seen = isBelow(directoryOf(pid), folder) ? look(pid) : undefined
@@ -37,7 +37,7 @@ export function toolsOf(folder: string): SeenProcess[] {
   })
 }
 
-/** Whether a process of that number is there; a zombie is not. */
+/** Whether a process with this pid exists; zombies do not count. */
 export function isThere(pid: number): boolean {
   return look(pid) !== undefined
 }
@@ -46,15 +46,15 @@ export function isSame({ pid, born }: SeenProcess): boolean {
   return look(pid)?.born === born
 }
 
-/** Whether two of them were at work in one directory at the same time; a session has a directory of its own. */
+/** Records whether two agents worked in one directory at the same time; each session has its own directory. */
 export interface AgentWatch extends AsyncDisposable {
-  /** Directories in which two agents were seen at once, twice in a row. */
+  /** Directories in which two agents were seen at once, in two polls in a row. */
   readonly doubles: Map<string, string>
 }
 
 const LOOK_MS = 60
 
-/** Looks at the process table all the time. */
+/** Polls the process table all the time. */
 export function watchAgents(folder: string): AgentWatch {
   const doubles = new Map<string, string>()
   const stop = new AbortController()
@@ -76,7 +76,7 @@ export function watchAgents(folder: string): AgentWatch {
   }
 }
 
-/** A child between its fork and what it becomes looks like its parent, so who descends from an agent is none. */
+/** A child between fork and exec looks like its parent, so descendants of an agent do not count as agents. */
 function pairsIn(agents: SeenProcess[]): Map<string, { cwd: string; text: string }> {
   const found = new Map<string, { cwd: string; text: string }>()
   const own = agents.filter(({ parent }) => !agents.some(({ pid }) => pid === parent))
@@ -94,7 +94,7 @@ function pairsIn(agents: SeenProcess[]): Map<string, { cwd: string; text: string
   return found
 }
 
-/** What wraps it has its words too, but is another program. */
+/** A wrapper has the same arguments, but is another program. */
 function isAgent({ pid, command }: SeenProcess): boolean {
   return command.includes('--input-format stream-json') && basename(programOf(pid)) === 'claude'
 }
@@ -103,7 +103,7 @@ function programOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/exe`)
   } catch {
-    return '' // gone in this instant
+    return '' // the process has just ended
   }
 }
 
@@ -115,7 +115,7 @@ function look(pid: number): SeenProcess | undefined {
     const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
     return { pid, parent: Number(rest[0]), born: rest[18] ?? '', cwd: directoryOf(pid), command }
   } catch {
-    return undefined // gone in this instant
+    return undefined // the process has just ended
   }
 }
 
@@ -123,7 +123,7 @@ function directoryOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)
   } catch {
-    return '' // gone in this instant
+    return '' // the process has just ended
   }
 }
 

@@ -4,21 +4,21 @@ import { join } from 'node:path'
 import { bareEnv } from '../../../test/support/world.ts'
 import type { RunWork } from '../plan/run-plan.ts'
 
-/** What git says about the project of a run when all is over. */
+/** What git says about the project of a run at the end. */
 export interface RunFacts {
-  /** Commits of the branch that brought the file of a task, by its token. */
+  /** How many commits of the branch added the file of a task, by its token. */
   commits: Record<string, number>
-  /** Commits that brought what its work was sent back for, by its token; for tasks whose work is to come back. */
+  /** For tasks whose work is sent back: how many commits added the missing file, by token. */
   mends: Record<string, number>
-  /** What is changed or unknown in the checkout; nothing where it is as its branch says. */
+  /** Changed or untracked files in the checkout; empty if it matches its branch. */
   loose: string
-  /** What `git fsck` complains about. */
+  /** The complaints of `git fsck`. */
   broken: string
-  /** Branches and worktrees of tasks that are left. */
+  /** Remaining branches and worktrees of tasks. */
   left: string
 }
 
-/** A project with one commit, whose branch is checked out, and which follows a remote where it has one. */
+/** Makes a project with one commit and a checked-out branch that follows a remote, if it has one. */
 export function makeRunProject(path: string, { remote }: { remote?: string | undefined } = {}): void {
   mkdirSync(path, { recursive: true })
   writeFileSync(join(path, 'README.md'), '# run\n')

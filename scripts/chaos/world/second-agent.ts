@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-// An agent of another kind, which speaks ACP and does what its plan says: the tools of the task that it is told, one after the other,
-// each asked for first. What stands in the ledger as done is not done again. Words: the plan's file.
+// An agent of another kind, which speaks ACP and follows its plan: it runs the tools of its task one after the other, and asks
+// before each. A tool that the ledger lists as done is not run again. Argument: the file of the plan.
 
-/** What it does for a task, by the text of the task. */
+/** The steps for each task, by the text of the task. */
 export type SecondPlan = Record<string, { token: string; command: string }[]>
 
 interface Message {

@@ -2,27 +2,27 @@ import { readFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
-/** One test as a file wrote it, not yet run. */
+/** A collected test that has not run yet. */
 export interface Collected {
   title: string
   file: string
   body: (t: { after(undo: () => unknown): void }) => unknown
 }
 
-/** Imports test files; each time everything of the project is evaluated anew. Counting what is covered takes most of the time. */
+/** Imports test files, evaluating the whole project again each time. Counting coverage takes most of the time. */
 export type Collect = (files: readonly string[], counting: boolean) => Promise<Collected[]>
 
 const HANDED_OVER = Symbol.for('pcc.mutation.collect')
 const STAND_IN_URL = 'pcc-mutation:test'
-/** What Stryker puts at the head of each file to count. */
+/** The header that Stryker adds to each file to count coverage. */
 const COUNTER = /function stryCov_\w+\(\) \{/
-/** Looked up with each call: whoever collects at the time gets the test. */
+/** Looked up with each call, so that the current collector gets the test. */
 const STAND_IN = `export const test = (...handed) => globalThis[Symbol.for('${HANDED_OVER.description}')](...handed)`
 
 /**
- * Puts a `node:test` in place that runs nothing: its `test` hands the title and the body over. node:test runs a file once in
- * its process, and a new process for every mutant costs a hundred times what it costs to run the bodies again. A mutant in a
- * table shows only when the table is made: for it the project's modules are imported again under other names, with the types
+ * Replaces `node:test` with a version that only collects the title and body of each test. node:test runs a file once per
+ * process, and a new process for every mutant costs a hundred times as much as running the bodies again. A mutant in a table
+ * shows only when the table is built, so for it the project's modules are imported again under other names, with the types
  * stripped once.
  */
 export function openCollector(root: string): Collect {

@@ -2,7 +2,7 @@ import { declareClassPlugin, declareValuePlugin, PluginKind } from '@stryker-mut
 import { RepeatingRunner } from './runner.ts'
 import { ignoreData } from './tables.ts'
 
-/** What stryker.config.json names: how tests are run, and which strings are no logic. */
+/** The plugins for stryker.config.json: how tests run, and which strings are not logic. */
 export const strykerPlugins = [
   declareClassPlugin(PluginKind.TestRunner, 'repeating', RepeatingRunner),
   declareValuePlugin(PluginKind.Ignore, 'data', { shouldIgnore: ignoreData }),

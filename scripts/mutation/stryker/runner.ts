@@ -16,7 +16,7 @@ import {
 } from '@stryker-mutator/api/test-runner'
 import { type Collect, type Collected, openCollector } from './collect.ts'
 
-/** Test files, and an expression for the sources whose mutants they are for: slow ones need not run for all. */
+/** Test files, and a pattern of the sources whose mutants they test; slow ones need not run for all. */
 interface Group {
   tests: string
   of: string
@@ -26,12 +26,12 @@ interface Known extends Collected {
   of: string
 }
 
-/** Runs the bodies of the tests again and again in one process, each time with another mutant switched on. */
+/** Runs the test bodies repeatedly in one process, each time with another mutant switched on. */
 export class RepeatingRunner implements TestRunner {
   static inject = tokens(commonTokens.options)
   readonly #groups: Group[]
   readonly #context: InstrumenterContext
-  /** The tests that killed mutants of a file, the latest first: they are the likeliest to kill its next one. */
+  /** The tests that killed mutants of a file, the latest first, because they are the most likely to kill the next one. */
   readonly #killers = new Map<string, string[]>()
   #collect: Collect | undefined
   #tests: Promise<Map<string, Known>> | undefined
@@ -91,7 +91,7 @@ export class RepeatingRunner implements TestRunner {
       }
       return { status: MutantRunStatus.Survived, nrOfTests }
     } catch (error) {
-      // Only the import of the tests throws past them: the mutant broke the program before a test could begin.
+      // Only the import of the tests can throw here: the mutant broke the program before a test could start.
       return { status: MutantRunStatus.Killed, killedBy: [], failureMessage: String(error), nrOfTests }
     } finally {
       this.#activate(undefined, undefined)
@@ -113,7 +113,7 @@ export class RepeatingRunner implements TestRunner {
     ]
   }
 
-  /** Workers of the classifier are threads with a global scope of their own: the environment tells them. */
+  /** Workers of the classifier are threads with their own global scope, so the environment tells them the mutant. */
   #activate(id: string | undefined, hitLimit: number | undefined) {
     delete process.env[INSTRUMENTER_CONSTANTS.ACTIVE_MUTANT_ENV_VARIABLE]
     delete this.#context.activeMutant

@@ -1,6 +1,6 @@
 import type { NodePath } from '@stryker-mutator/api/ignore'
 
-/** The little of a syntax tree that is looked at here. */
+/** The part of a syntax tree that is used here. */
 interface Node {
   type: string
   value?: unknown
@@ -9,10 +9,10 @@ interface Node {
 }
 
 /**
- * Strings that are data and no logic. A word in a list of nothing but words (names of programs, flags, folders), also where
- * the list is one string (`-a --all -k:`): a mutant of each would ask for a test that says the same word again. A list of
- * strings itself stays under mutation, so that one which nobody looks at is found. And sentences: what a reason says to a
- * person is not tested letter by letter, its code is.
+ * Strings that are data, not logic. First, words in a list of only words (names of programs, flags, folders), also if the
+ * list is one string (`-a --all -k:`): a mutant of each would need a test that repeats the word. The list itself is still
+ * mutated, so that an unused one is found. Second, sentences: the text of a reason is not tested letter by letter, but its
+ * code is.
  */
 export function ignoreData(path: NodePath): string | undefined {
   const { node, parent } = path as { node: Node; parent?: Node }

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** More than a gigabyte of other vendors' programs; a slow line needs its time. */
+/** More than a gigabyte of other vendors' programs takes time on a slow connection. */
 const INSTALL_MS = 20 * 60_000
-/** Where the npm that started us keeps which folder it works on: the one below works on another. */
+/** Variables in which the npm that started us stores its folder; the npm below works in another one. */
 const OTHER_FOLDER = /^npm_config_(prefix|local_prefix|global|dry_run|json)$/i
 
-/** The pinned programs that are not there in the pinned version. */
+/** The pinned programs that are missing or have another version. */
 export function missingPrograms(folder: string): string[] {
   const { dependencies } = readJson(join(folder, 'package.json')) as { dependencies: Record<string, string> }
   return Object.entries(dependencies).flatMap(([name, version]) => {
@@ -17,7 +17,7 @@ export function missingPrograms(folder: string): string[] {
   })
 }
 
-/** Installs the pinned set, exactly as its lock file says; false, after npm's own words, where that failed. */
+/** Installs the pinned set exactly as in its lock file. Returns false if that failed; npm has printed why. */
 export async function installPrograms(folder: string, signal: AbortSignal): Promise<boolean> {
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OTHER_FOLDER.test(name)))
   const child = spawn('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {

@@ -1,21 +1,21 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** One point of the contract that a live test has looked at, as `test/agents/conformance/point.ts` writes it. */
+/** One point of the contract that a live test has checked, as `test/agents/conformance/point.ts` writes it. */
 export interface TallyLine {
   agent: string
   point: string
-  /** It holds in full, or departs from the contract exactly as the agent's manifest says. */
+  /** Whether it holds completely, or deviates exactly as the agent's manifest says. */
   held: 'asserted' | 'degraded'
 }
 
 export interface AgentTally {
   asserted: number
   degraded: number
-  /** Points of the contract that were looked at, in full or in part. */
+  /** The points of the contract that were checked, completely or partly. */
   points: Set<string>
 }
 
-/** What live tests wrote down, counted for each agent. A point that was looked at twice counts once. */
+/** The records of live tests, counted for each agent. A point that was checked twice counts once. */
 export function readTally(file: string): Map<string, AgentTally> {
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
   const points = new Map(
@@ -34,7 +34,7 @@ export function readTally(file: string): Map<string, AgentTally> {
   return agents
 }
 
-/** A table for a person. */
+/** The counts as a table. */
 export function tallyTable(tallies: Map<string, AgentTally>, supervisor: Record<string, number>): string {
   const rows = [...tallies]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -45,7 +45,7 @@ export function tallyTable(tallies: Map<string, AgentTally>, supervisor: Record<
   return ['agent          asserted degraded  at least\n', ...rows].join('')
 }
 
-/** Each agent of which fewer points hold than the committed file says. `all`: every agent of it must have been looked at. */
+/** The agents that keep fewer points than the committed file says. `all`: every agent in it must have been checked. */
 export function fallen(
   tallies: Map<string, AgentTally>,
   supervisor: Record<string, number>,
@@ -58,7 +58,7 @@ export function fallen(
   })
 }
 
-/** Each point of the contract at which nobody looked, for each agent that was looked at. */
+/** The points of the contract that were not checked, for each checked agent. */
 export function unseen(tallies: Map<string, AgentTally>, contract: readonly string[]): string[] {
   return [...tallies].flatMap(([agent, { points }]) =>
     contract.filter(point => !points.has(point)).map(point => `${agent}: nobody looked at ${point}`),

@@ -6,7 +6,7 @@ export interface ErrorRow {
   next: string
 }
 
-/** What goes wrong around them: settings, store, daemon, agents, simulator. */
+/** Errors of settings, store, daemon, agent programs and simulator. */
 export const SYSTEM_ERRORS = {
   // config and trust
   config_invalid: {
@@ -19,7 +19,7 @@ export const SYSTEM_ERRORS = {
     exit: 2,
     http: 400,
     says: 'There is no setting "{key}"{suggestion}',
-    next: 'See them with: pcc config show',
+    next: 'See all settings with: pcc config show',
   },
   config_ambiguous_key: {
     exit: 2,
@@ -36,7 +36,7 @@ export const SYSTEM_ERRORS = {
   config_not_edited: {
     exit: 2,
     http: 400,
-    says: '{file} is written in a way that cannot be edited safely for {key}.',
+    says: '{key} cannot be edited safely in {file}, because of the way the file is written.',
     next: 'Edit the file by hand; nothing was changed.',
   },
   setting_invalid: {
@@ -48,7 +48,7 @@ export const SYSTEM_ERRORS = {
   confirmation_needed: {
     exit: 3,
     http: 400,
-    says: '{action} needs your yes, and nobody can be asked here.',
+    says: '{action} needs your confirmation, and there is no terminal to ask in.',
     next: 'Run it in a terminal, or add --yes. Nothing was changed.',
   },
   not_confirmed: {
@@ -67,43 +67,43 @@ export const SYSTEM_ERRORS = {
     exit: 1,
     http: 400,
     says: '{kind} cannot be used: {problem}',
-    next: 'Mend that and try again, or add --no-test to write it down unchecked. Nothing was changed.',
+    next: 'Correct that and try again, or add --no-test to save it unchecked. Nothing was changed.',
   },
   trust_refused: {
     exit: 3,
     http: 400,
-    says: '{path} of {project} cannot be agreed to: {problem} ({target}).',
-    next: 'Replace it by a plain file of the project. Nothing was changed.',
+    says: '{path} in {project} cannot be trusted: {problem} ({target}).',
+    next: 'Replace it with an ordinary file inside the project. Nothing was changed.',
   },
   trust_changed: {
     exit: 3,
     http: 409,
-    says: 'The files of {project} changed while they were shown: {files}.',
-    next: 'Look again with: pcc trust {project}',
+    says: 'Files of {project} changed while they were shown: {files}.',
+    next: 'Review them again with: pcc trust {project}',
   },
   trust_file_invalid: {
     exit: 2,
     http: 500,
     says: 'The trust file {file} is not valid: {problem}',
-    next: 'Move it away and agree again with: pcc trust PATH. Nothing was changed.',
+    next: 'Move it away and trust your projects again with: pcc trust PATH. Nothing was changed.',
   },
   rules_invalid: {
     exit: 2,
     http: 400,
     says: '{file}:{line}: {problem}',
-    next: 'Correct that line. Until then the last good rules are in force; where there are none, everything asks.',
+    next: 'Correct that line. Until then the last valid rules apply; without any, every call asks.',
   },
   rules_not_edited: {
     exit: 2,
     http: 400,
-    says: '{file} is written in a way that cannot be edited safely.',
+    says: '{file} cannot be edited safely, because of the way it is written.',
     next: 'Edit the file by hand; nothing was changed.',
   },
   rule_unknown: {
     exit: 2,
     http: 404,
     says: 'There is no rule {number} in {file}.',
-    next: 'See them with: pcc rules list',
+    next: 'See all rules with: pcc rules list',
   },
   config_newer: {
     exit: 5,
@@ -122,7 +122,7 @@ export const SYSTEM_ERRORS = {
     exit: 5,
     http: 500,
     says: 'The database {file} was made by a version of pcc that was never released (schema {found}; the first one is {first}). It was left untouched.',
-    next: 'Move it away to begin with an empty one, or give another --data-dir.',
+    next: 'Move it away to start with an empty database, or give another --data-dir.',
   },
   store_foreign: {
     exit: 1,
@@ -152,13 +152,13 @@ export const SYSTEM_ERRORS = {
     exit: 1,
     http: 507,
     says: 'Nothing new is started: {reason}',
-    next: 'Free some space or make the directory writable; what waits for it goes on by itself. See: pcc doctor',
+    next: 'Free some space or make the directory writable; sessions that wait for it then continue by themselves. See: pcc doctor',
   },
   // daemon
   daemon_unreachable: {
     exit: 1,
     http: 503,
-    says: 'The daemon for {home} did not come up: {problem}',
+    says: 'The daemon for {home} did not start: {problem}',
     next: 'See: pcc daemon logs',
   },
   daemon_running: {
@@ -170,21 +170,21 @@ export const SYSTEM_ERRORS = {
   daemon_silent: {
     exit: 1,
     http: 503,
-    says: 'The daemon for {home} (pid {pid}) gives no answer within {seconds} s: it was stopped, or hangs.',
-    next: 'Wake it with: kill -CONT {pid}. If that does not help, end it with: kill -9 {pid}; its sessions go on with the next command.',
+    says: 'The daemon for {home} (pid {pid}) did not answer within {seconds} s: it was stopped, or it hangs.',
+    next: 'Wake it with: kill -CONT {pid}. If that does not help, end it with: kill -9 {pid}; the next command resumes its sessions.',
   },
   socket_occupied: {
     exit: 1,
     http: 500,
-    says: 'The socket path {path} is occupied by something that is not our socket.',
-    next: 'Look at it, move it away and try again.',
+    says: 'The socket path {path} is occupied by something that is not a socket of pcc.',
+    next: 'Check what it is, move it away and try again.',
   },
   daemon_stopping: { exit: 1, http: 503, says: 'The daemon is shutting down.', next: 'Try again in a moment.' },
   daemon_gone: {
     exit: 1,
     http: 503,
-    says: 'The daemon went away while session {id} was watched.',
-    next: 'Why: pcc daemon logs. What became of the session: pcc status {id}',
+    says: 'The daemon ended while session {id} was being watched.',
+    next: 'See why with: pcc daemon logs. See what happened to the session with: pcc status {id}',
   },
   unauthorized: {
     exit: 1,
@@ -202,45 +202,45 @@ export const SYSTEM_ERRORS = {
     exit: 2,
     http: 404,
     says: 'There is no route {route}.',
-    next: 'Client and daemon may differ in version: pcc daemon restart',
+    next: 'Client and daemon may have different versions. Restart the daemon with: pcc daemon restart',
   },
   output_failed: {
     exit: 1,
     http: 500,
-    says: 'What was to be printed cannot be written: {problem}',
-    next: 'Print it somewhere else. Sessions go on: pcc list',
+    says: 'The output cannot be written: {problem}',
+    next: 'Send the output somewhere else. Sessions continue; see them with: pcc list',
   },
   internal: { exit: 1, http: 500, says: 'Something went wrong inside pcc: {problem}', next: 'See: pcc daemon logs' },
   // agents
   sandbox_missing: {
     exit: 2,
     http: 409,
-    says: '{agent} has to run in a sandbox, and there is none: {problem}.',
-    next: '{install} Or choose an agent that is held to every call: pcc agents list',
+    says: '{agent} has to run in a sandbox, and none is available: {problem}.',
+    next: '{install} Or choose an agent that asks before every call: pcc agents list',
   },
   sandbox_project: {
     exit: 2,
     http: 409,
-    says: '{project} cannot be opened in a sandbox: {hidden}, which is hidden there, lies in what would be shown.',
-    next: 'Work in a folder below it, or take the folder that holds it from agents.sandbox_read and agents.sandbox_write.',
+    says: '{project} cannot be opened in a sandbox: {hidden} must stay hidden, and it lies in a folder that the sandbox would show.',
+    next: 'Work in a folder below it, or remove the folder that holds it from agents.sandbox_read and agents.sandbox_write.',
   },
   sandbox_link: {
     exit: 2,
     http: 409,
-    says: '{path} is a link, and in a sandbox an agent could put another in its place.',
-    next: 'Put what it leads to there itself, or let the agent run without a sandbox: agents.sandbox = "off".',
+    says: '{path} is a link, which an agent in a sandbox could replace with another one.',
+    next: 'Replace the link with the file or folder it leads to, or let the agent run without a sandbox: agents.sandbox = "off".',
   },
   agent_missing: {
     exit: 1,
     http: 500,
     says: '{agent} cannot be started: {problem}',
-    next: 'How to get it: {install}. See what is there with: pcc agents doctor',
+    next: 'How to get it: {install}. See which agents are installed with: pcc agents doctor',
   },
   agent_path_wrong: {
     exit: 2,
     http: 400,
     says: 'The setting agents.path ({origin}) names {path}, which cannot be run: {problem}',
-    next: 'Correct it, or take it away with: pcc config reset agents.path. Nothing was started.',
+    next: 'Correct it, or remove it with: pcc config reset agents.path. Nothing was started.',
   },
   agent_not_logged_in: {
     exit: 1,
@@ -269,53 +269,53 @@ export const SYSTEM_ERRORS = {
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** Agents in a terminal of their own. */
+/** Errors of agents that run in a tmux terminal. */
 export const HOST_ERRORS = {
   tmux_missing: {
-    says: 'tmux is not installed: an agent in a terminal of its own needs it.',
+    says: 'tmux is not installed, and an agent in a terminal of its own needs it.',
     next: 'Install it (Debian and Ubuntu: apt install tmux; Fedora: dnf install tmux; macOS: brew install tmux), or leave out --host tmux.',
     exit: 1,
     http: 409,
   },
   tmux_failed: {
-    says: 'tmux did not do what it was told: {problem}',
+    says: 'tmux refused a command: {problem}',
     next: 'Try it again, or leave out --host tmux.',
     exit: 1,
     http: 502,
   },
   resume_missing: {
     says: 'Claude Code does not know the conversation {vendor_id}: its record is {state}.',
-    next: 'See the conversations that there are: pcc agents sessions. Or start anew, without --resume.',
+    next: 'See all conversations with: pcc agents sessions. Or start a new one without --resume.',
     exit: 1,
     http: 409,
   },
   hook_refused: {
-    says: 'No agent of this daemon is called {session}, or it does not say the word that was given to it.',
-    next: 'Look at what runs: pcc list. The call of the agent was refused.',
+    says: 'This daemon has no agent {session}, or the agent did not send its token.',
+    next: 'The call was refused. See what is running with: pcc list',
     exit: 1,
     http: 403,
   },
   not_in_terminal: {
-    says: 'Session {id} has no terminal that could be handed over: {problem}.',
-    next: 'Start one that has: pcc start <project> --host tmux. Steer the others with pcc attach, pause and stop.',
+    says: 'Session {id} has no terminal to hand over: {problem}.',
+    next: 'Start a session with a terminal: pcc start <project> --host tmux. Steer other sessions with pcc attach, pause and stop.',
     exit: 1,
     http: 409,
   },
   terminal_taken: {
-    says: 'A person has the terminal of session {id}: pcc presses no key there, so nothing was said or interrupted.',
-    next: 'Do it there: pcc attach {id} (Escape interrupts). Or give it back first: pcc handback {id}',
+    says: 'A person has taken over the terminal of session {id}, so pcc types nothing there: nothing was sent or interrupted.',
+    next: 'Do it in that terminal: pcc attach {id} (Escape interrupts). Or hand it back first: pcc handback {id}',
     exit: 1,
     http: 409,
   },
   terminal_asks: {
-    says: 'The terminal of session {id} shows a question of its agent, which nobody would answer any more.',
-    next: 'Answer it there (pcc attach {id}; Escape says no), then hand back. Or end it: pcc stop {id}',
+    says: 'The terminal of session {id} shows a question that nobody would answer after the handback.',
+    next: 'Answer it there (pcc attach {id}; Escape says no), then hand back. Or end the session: pcc stop {id}',
     exit: 1,
     http: 409,
   },
   terminal_command: {
-    says: 'pcc types no commands into the terminal of session {id}: {command} was not given.',
-    next: 'Give it there: pcc takeover {id}, type {command}, then pcc handback {id}. If the session is over: pcc resume {id}',
+    says: 'pcc types no commands into the terminal of session {id}, so {command} was not sent.',
+    next: 'Type it yourself: pcc takeover {id}, type {command}, then pcc handback {id}. If the session is over: pcc resume {id}',
     exit: 1,
     http: 409,
   },

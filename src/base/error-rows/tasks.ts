@@ -1,6 +1,6 @@
 import type { ErrorRow } from './system.ts'
 
-/** What goes wrong with a project's tasks and their graph. */
+/** Errors of a project's tasks and their graph. */
 export const TASK_ERRORS = {
   task_empty: {
     exit: 2,
@@ -24,25 +24,25 @@ export const TASK_ERRORS = {
     exit: 2,
     http: 400,
     says: 'The requirements file {path} is empty.',
-    next: 'Write into it what is to be done.',
+    next: 'Write into it what should be done.',
   },
   requirements_wrong: {
     exit: 2,
     http: 400,
     says: 'The requirements file {path} is wrong: {problems}',
-    next: 'Mend what is named; docs/requirements.md shows what a file may say.',
+    next: 'Correct the lines that are named; docs/requirements.md describes the format.',
   },
   requirements_cycle: {
     exit: 2,
     http: 400,
-    says: 'In the requirements file {path} tasks wait for one another: {cycle}',
-    next: 'Take one of these ids out of a depends_on.',
+    says: 'In the requirements file {path}, tasks wait for each other: {cycle}',
+    next: 'Remove one of these ids from a depends_on.',
   },
   requirements_done: {
     exit: 2,
     http: 400,
-    says: 'In the requirements file {path} every task is done already ({count} of {count}).',
-    next: 'Uncheck what is to be done again, add a task, or say --task "…".',
+    says: 'In the requirements file {path}, every task is already done ({count} of {count}).',
+    next: 'Uncheck the tasks to repeat, add a task, or give one with --task "…".',
   },
   task_unknown: {
     exit: 2,
@@ -59,26 +59,26 @@ export const TASK_ERRORS = {
   task_cancelled: {
     exit: 2,
     http: 409,
-    says: 'Task {id} ({title}) was cancelled: what comes after it would never run.',
+    says: 'Task {id} ({title}) was cancelled, so a task after it would never run.',
     next: 'Leave it out of --after. Nothing was changed.',
   },
   task_cycle: {
     exit: 2,
     http: 409,
-    says: 'Task {id} cannot come after {blocker}: {path} would wait for itself for ever.',
-    next: 'Leave one of these out. Nothing was changed.',
+    says: 'Task {id} cannot come after {blocker}: {path} would wait for itself forever.',
+    next: 'Leave one of these dependencies out. Nothing was changed.',
   },
   task_moved: {
     exit: 1,
     http: 409,
-    says: 'Task {id} is {state} (attempt {attempt}) by now: somebody else was first.',
-    next: 'Look again with: pcc status {session}',
+    says: 'Task {id} was changed by somebody else at the same moment: it is {state} now (attempt {attempt}).',
+    next: 'See its new state with: pcc status {session}',
   },
   task_move_refused: {
     exit: 2,
     http: 409,
     says: 'Task {id} is {from} and cannot become {to}.',
-    next: 'Look at it with: pcc status {session}',
+    next: 'See its state with: pcc status {session}',
   },
   task_at_work: {
     exit: 2,
@@ -90,25 +90,25 @@ export const TASK_ERRORS = {
     exit: 2,
     http: 404,
     says: 'There is no task "{ref}".',
-    next: 'A task is named by its id, or a beginning of it that is unique. See them with: pcc task list',
+    next: 'Name a task by its id or a unique beginning of it. See all tasks with: pcc task list',
   },
   task_has_parts: {
     exit: 2,
     http: 409,
-    says: 'Task {id} has {parts} of its own as parts, and its state follows them.',
-    next: 'Say it of the parts. See them with: pcc task tree {id}',
+    says: 'Task {id} has parts ({parts}), and its state follows theirs.',
+    next: 'Change the parts instead. See them with: pcc task tree {id}',
   },
   task_begun: {
     exit: 2,
     http: 409,
-    says: 'Task {id} is {state}: it can be given no parts any more.',
+    says: 'Task {id} is {state} and can no longer be split.',
     next: 'Reset it first with: pcc task reset {id}',
   },
   task_needed: {
     exit: 2,
     http: 409,
-    says: 'Task {id} is needed by {count}: {others}. Nothing was deleted.',
-    next: 'Delete all of them with: pcc task delete {id} --cascade',
+    says: 'Other tasks ({count}) depend on task {id}: {others}. Nothing was deleted.',
+    next: 'Delete it and all of them with: pcc task delete {id} --cascade',
   },
   task_not_after: {
     exit: 2,
@@ -120,37 +120,37 @@ export const TASK_ERRORS = {
     exit: 2,
     http: 409,
     says: 'Task {id} belongs to another project ({project}).',
-    next: 'Tasks are connected within one project. Nothing was changed.',
+    next: 'Connect only tasks of the same project. Nothing was changed.',
   },
   task_of_session: {
     exit: 2,
     http: 409,
     says: 'Task {id} is in the queue of session {session}, where it cannot wait for {blocker}.',
-    next: 'Order that queue with: pcc add {session} … --after … Nothing was changed.',
+    next: 'Put a task in order in that queue with: pcc add {session} … --after … Nothing was changed.',
   },
   task_taken: {
     exit: 2,
     http: 409,
-    says: 'There are tasks with these ids already: {ids}. Nothing was imported.',
+    says: 'Tasks with these ids already exist: {ids}. Nothing was imported.',
     next: 'Give them new ids with: pcc task import … --copy',
   },
   tasks_wrong: {
     exit: 2,
     http: 400,
-    says: 'The tasks of {path} cannot be taken: {problems}. Nothing was imported.',
-    next: 'Mend the file and import it again. What it may say is in docs/tasks.md.',
+    says: 'The tasks in {path} cannot be imported: {problems}. Nothing was imported.',
+    next: 'Correct the file and import it again; docs/tasks.md describes the format.',
   },
   tasks_unreadable: {
     exit: 2,
     http: 400,
     says: 'The file {path} cannot be used: {problem}',
-    next: 'Check the path and the rights on it.',
+    next: 'Check the path and its permissions.',
   },
   reply_unusable: {
     exit: 1,
     http: 502,
-    says: 'The agent replied twice with something that cannot be used: {problem} Nothing was stored.',
-    next: 'Try again, say it in other words, or with another model: --model …',
+    says: 'The agent gave an unusable reply twice: {problem} Nothing was stored.',
+    next: 'Try again, reword it, or use another model: --model …',
   },
   agent_failed: {
     exit: 1,
@@ -162,113 +162,118 @@ export const TASK_ERRORS = {
     exit: 4,
     http: 429,
     says: 'The account may not call the model now{until}. Nothing was asked.',
-    next: 'See how it stands with: pcc quota. Try again then, or from a shell with another login.',
+    next: 'See its limits with: pcc quota. Try again later, or from a shell with another login.',
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** What goes wrong with runs. */
+/** Errors of runs and schedules. */
 export const RUN_ERRORS = {
-  run_unknown: { exit: 2, http: 404, says: 'There is no run {ref}.', next: 'See all with: pcc runs' },
+  run_unknown: { exit: 2, http: 404, says: 'There is no run {ref}.', next: 'See all runs with: pcc runs' },
   run_ambiguous: {
     exit: 2,
     http: 409,
-    says: '"{ref}" fits several runs: {matches}.',
-    next: 'Give more of the id.',
+    says: '"{ref}" matches several runs: {matches}.',
+    next: 'Type more of the id.',
   },
   run_there: {
     exit: 3,
     http: 409,
-    says: 'Run {id} is at work on {target} already.',
+    says: 'Run {id} is already working on {target}.',
     next: 'Watch it with: pcc attach {id}',
   },
   run_over: {
     exit: 1,
     http: 409,
-    says: 'Run {id} is over already ({outcome}).',
-    next: 'Begin another one with: pcc run',
+    says: 'Run {id} is already over ({outcome}).',
+    next: 'Start another one with: pcc run',
   },
   run_target_unknown: {
     exit: 2,
     http: 404,
-    says: 'Nothing is called "{target}" here: no task, no directory, and no task belongs to a feature of that name.',
-    next: 'See what there is with: pcc task list. Run all of it with: pcc run .',
+    says: '"{target}" is neither a task nor a directory, nor a feature that has tasks.',
+    next: 'See all tasks with: pcc task list. Run all of them with: pcc run .',
   },
   task_without_session: {
     exit: 1,
     http: 409,
-    says: 'Nobody has begun task {id} yet ({state}), so it has no session.',
-    next: 'Look at it with: pcc task show {id}. Begin it with: pcc run {id}',
+    says: 'Task {id} has not been started yet ({state}), so it has no session.',
+    next: 'See the task with: pcc task show {id}. Start it with: pcc run {id}',
   },
   schedule_wrong: {
     exit: 2,
     http: 400,
     says: '{flag} "{text}" cannot be understood: {problem}.',
-    next: 'See what can be said with: pcc run --help',
+    next: 'See the accepted forms with: pcc run --help',
   },
   schedule_past: {
     exit: 2,
     http: 400,
-    says: 'The time "{text}" is over, or never comes.',
-    next: 'Give a time to come, such as "02:00" or "tomorrow 02:00"; to begin now leave --at out.',
+    says: 'The time "{text}" is in the past, or never comes.',
+    next: 'Give a time in the future, such as "02:00" or "tomorrow 02:00"; to start now, leave --at out.',
   },
   schedule_there: {
     exit: 2,
     http: 409,
-    says: 'The same is scheduled already, as {id}: {when}.',
-    next: 'Leave it so, or take it back first with: pcc stop {id}',
+    says: 'The same run is already scheduled as {id}: {when}.',
+    next: 'Keep that schedule, or remove it first with: pcc stop {id}',
   },
-  schedule_unknown: { exit: 2, http: 404, says: 'There is no schedule {ref}.', next: 'See them with: pcc runs' },
+  schedule_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no schedule {ref}.',
+    next: 'See all schedules with: pcc runs',
+  },
   schedule_over: {
     exit: 2,
     http: 409,
-    says: 'The schedule {id} is {state}: nothing comes of it any more.',
-    next: 'Schedule it anew with: pcc run … --at or --every',
+    says: 'The schedule {id} is {state} and starts nothing any more.',
+    next: 'Schedule the run again with: pcc run … --at or --every',
   },
   since_wrong: {
     exit: 2,
     http: 400,
     says: 'The time "{text}" cannot be understood.',
-    next: 'Say it as "22:00", "yesterday 18:00", "mon 22:00", "2027-01-31 22:00" or "8h".',
+    next: 'Write it as "22:00", "yesterday 18:00", "mon 22:00", "2027-01-31 22:00" or "8h".',
   },
   since_ahead: {
     exit: 2,
     http: 400,
-    says: 'The time "{text}" is still to come: nothing has happened since.',
+    says: 'The time "{text}" is in the future, so nothing has happened since.',
     next: 'Give a time in the past, such as "22:00" or "8h".',
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** What goes wrong on the way from an idea to a feature's tasks. */
+/** Errors on the way from an idea to a feature's tasks. */
 export const FEATURE_ERRORS = {
   feature_unknown: {
     exit: 2,
     http: 404,
     says: 'There is no feature "{name}" in {project}.',
-    next: 'See those there are with: pcc feature list. Make it with: pcc feature create {name}',
+    next: 'See all features with: pcc feature list. Create it with: pcc feature create {name}',
   },
   feature_there: {
     exit: 2,
     http: 409,
-    says: 'The feature "{name}" is there already, with its tasks.',
-    next: 'Work through it with: pcc run {name}. Begin anew after: pcc feature delete {name}',
+    says: 'The feature "{name}" already exists, with its tasks.',
+    next: 'Run its tasks with: pcc run {name}. To start over, first delete it with: pcc feature delete {name}',
   },
   feature_begun: {
     exit: 2,
     http: 409,
-    says: 'The feature "{name}" {has}: {flag} would be left out.',
-    next: 'Go on with it: pcc feature create {name}. Begin anew after: pcc feature delete {name} --files',
+    says: 'The feature "{name}" {has}, so {flag} would be ignored.',
+    next: 'Continue it with: pcc feature create {name}. To start over, first delete it with: pcc feature delete {name} --files',
   },
   feature_moved: {
     exit: 1,
     http: 409,
-    says: 'The feature "{name}" was taken up or deleted by somebody else in the same moment.',
-    next: 'See where it stands with: pcc feature show {name}',
+    says: 'The feature "{name}" was changed or deleted by somebody else at the same moment.',
+    next: 'See its state with: pcc feature show {name}',
   },
   feature_file: {
     exit: 2,
     http: 400,
     says: 'The file {path} cannot be used: {problem}.',
-    next: 'Mend it, then go on with the same command.',
+    next: 'Correct the file, then run the same command again.',
   },
   no_plan: {
     exit: 3,
@@ -279,47 +284,47 @@ export const FEATURE_ERRORS = {
   interview_needs_terminal: {
     exit: 2,
     http: 400,
-    says: 'There is nobody to interview about "{name}": this is no terminal.',
-    next: 'Write down what you want in a file, and: pcc feature create {name} --from <file>',
+    says: 'The interview about "{name}" needs a terminal, and this is not one.',
+    next: 'Write what you want into a file, then run: pcc feature create {name} --from <file>',
   },
   no_tools: {
     exit: 2,
     http: 403,
-    says: 'There is no session that these tools belong to: {problem}.',
-    next: 'pcc mcp is started by pcc for an agent; to look at it, name a session that is at work: pcc mcp --session <session>',
+    says: 'These tools belong to no session: {problem}.',
+    next: 'pcc itself starts pcc mcp for an agent. To try it by hand, name a running session: pcc mcp --session <session>',
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** What goes wrong with the notes of a project. */
+/** Errors of a project's notes. */
 export const NOTE_ERRORS = {
   note_unknown: {
     exit: 2,
     http: 404,
     says: 'There is no note "{ref}" in {folder}.',
-    next: 'A note is named by its file or its title, or a beginning of one that is unique. See them with: pcc notes',
+    next: 'Name a note by its file or title, or a unique beginning of either. See all notes with: pcc notes',
   },
   note_ambiguous: {
     exit: 2,
     http: 409,
-    says: '"{ref}" fits several notes: {matches}.',
-    next: 'Give more of the name.',
+    says: '"{ref}" matches several notes: {matches}.',
+    next: 'Type more of the name.',
   },
   note_refused: {
     exit: 2,
     http: 400,
-    says: 'The note "{title}" was not written down: {why}.',
-    next: 'What a note may be is in docs/journal.md.',
+    says: 'The note "{title}" was not saved: {why}.',
+    next: 'See docs/journal.md for what a note may contain.',
   },
   note_broken: {
     exit: 2,
     http: 400,
-    says: '{file} is no note: {problem}. It is left out until it is mended.',
-    next: 'Mend it with: pcc notes edit {file}',
+    says: '{file} is not a valid note: {problem}. It is ignored until it is corrected.',
+    next: 'Correct it with: pcc notes edit {file}',
   },
   editor_failed: {
     exit: 2,
     http: 400,
     says: 'The editor ({editor}) could not be used: {problem}.',
-    next: 'Name another one in $EDITOR, or change the file yourself: {file}',
+    next: 'Name another editor in $EDITOR, or edit the file yourself: {file}',
   },
 } as const satisfies Record<string, ErrorRow>

@@ -1,6 +1,6 @@
 import type { ErrorRow } from './system.ts'
 
-/** What goes wrong between a person and their sessions. */
+/** Errors of sessions, projects and accounts. */
 export const WORK_ERRORS = {
   usage: { exit: 2, http: 400, says: '{problem}', next: 'See: pcc {command} --help' },
   command_unknown: { exit: 2, http: 400, says: '{problem}', next: 'See all commands with: pcc --help' },
@@ -25,113 +25,118 @@ export const WORK_ERRORS = {
   project_too_wide: {
     exit: 2,
     http: 400,
-    says: '{path} is {what}, and hardly one project. Nothing was changed.',
+    says: '{path} is {what}, which is hardly a single project. Nothing was changed.',
     next: 'Name the directory of a project, or add --force if you mean it.',
   },
   project_not_writable: {
     exit: 1,
     http: 400,
     says: 'Nothing can be written in {path}: {problem}. Nothing was changed.',
-    next: 'Correct its permissions, or name another directory.',
+    next: 'Correct the permissions of the directory, or name another one.',
   },
   budget_spent: { exit: 4, http: 409, says: '{reason}.', next: '{remedy}' },
   line_full: {
     exit: 4,
     http: 429,
-    says: 'No more sessions may wait for a free place: {waiting} do already (sessions.max_waiting).',
-    next: 'Wait until some are done, stop one with pcc stop <session>, or raise it: pcc config set sessions.max_waiting {raised}',
+    says: 'The queue is full ({waiting} waiting): no more sessions may wait for a free place (sessions.max_waiting).',
+    next: 'Wait until some are done, stop one with pcc stop <session>, or raise the limit: pcc config set sessions.max_waiting {raised}',
   },
   budget_untouched: {
     exit: 1,
     http: 404,
-    says: 'Nothing was spent in {project} since its budget was last reset.',
+    says: 'Nothing has been spent in {project} since its budget was last reset.',
     next: 'See what is counted with: pcc budget',
   },
-  session_unknown: { exit: 2, http: 404, says: 'There is no session "{ref}".', next: 'See them with: pcc list' },
+  session_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is no session "{ref}".',
+    next: 'See all sessions with: pcc list',
+  },
   session_ambiguous: { exit: 2, http: 409, says: '"{ref}" could be any of {matches}.', next: 'Type more of the id.' },
   session_over: {
     exit: 2,
     http: 409,
     says: 'Session {id} is over ({status}).',
-    next: 'Go on with it: pcc resume {id}, or give it something new: pcc add {id} "…"',
+    next: 'Continue it with: pcc resume {id}, or give it a new task with: pcc add {id} "…"',
   },
   resume_invalid: {
     exit: 2,
     http: 400,
-    says: '"{vendor_id}" is not the id of a conversation of Claude Code.',
-    next: 'See the conversations there are with: pcc agents sessions {project}',
+    says: '"{vendor_id}" is not the id of a Claude Code conversation.',
+    next: 'See all conversations with: pcc agents sessions {project}',
   },
   record_unwritable: {
     exit: 2,
     http: 400,
     says: 'The recording {path} cannot be written: {problem}',
-    next: 'Give a file in an existing directory that you may write to. Nothing was started.',
+    next: 'Name a file in an existing directory that you may write to. Nothing was started.',
   },
   account_differs: {
     exit: 2,
     http: 409,
-    says: 'Session {id} was started with another login or another address of the API than this shell has. Nothing was changed.',
-    next: 'Do it from a shell with the same variables (ANTHROPIC_*, CLAUDE_CODE_*, CLAUDE_CONFIG_DIR), or go on with this login: pcc stop {id}, then pcc start {project} --resume {vendor_id} --task "…"',
+    says: 'Session {id} was started with another login or another API address than this shell has. Nothing was changed.',
+    next: 'Run it from a shell with the same variables (ANTHROPIC_*, CLAUDE_CODE_*, CLAUDE_CONFIG_DIR), or continue with this login: pcc stop {id}, then pcc start {project} --resume {vendor_id} --task "…"',
   },
   conversation_live: {
     exit: 2,
     http: 409,
-    says: 'The conversation {vendor_id} is in use by a session that has not ended ({id}): two would mix in it.',
-    next: 'Wait for it or stop it with: pcc stop {id}. Or go on with a copy: add --fork',
+    says: 'The conversation {vendor_id} is in use by session {id}, which has not ended; two sessions would mix in it.',
+    next: 'Wait for that session, or stop it with: pcc stop {id}. To continue with a copy of the conversation, add --fork',
   },
   session_taken_over: {
     exit: 1,
     http: 409,
-    says: 'Session {id} was taken up by another daemon; this one has no say in it any more.',
+    says: 'Session {id} was taken over by another daemon; this daemon no longer controls it.',
     next: 'See who runs it with: pcc status {id}',
   },
   session_withstood: {
     exit: 1,
     http: 409,
-    says: 'Processes of session {id} could not be ended ({pids}), so nothing is started on its conversation.',
+    says: 'Processes of session {id} could not be ended ({pids}), so no agent is started on its conversation.',
     next: 'End them by hand (kill -9 {pids}), then: pcc resume {id}',
   },
   session_running: {
     exit: 2,
     http: 409,
-    says: 'Session {id} is at work already.',
+    says: 'Session {id} is already running.',
     next: 'Watch it with: pcc attach {id}',
   },
   nothing_to_retry: {
     exit: 2,
     http: 409,
-    says: 'Nothing of session {id} has failed; it is {status}.',
-    next: 'Go on with it: pcc resume {id}, or give it something new: pcc add {id} "…"',
+    says: 'Nothing in session {id} has failed; it is {status}.',
+    next: 'Continue it with: pcc resume {id}, or give it a new task with: pcc add {id} "…"',
   },
   session_complete: {
     exit: 2,
     http: 409,
     says: 'Session {id} is complete and nothing is left in its queue.',
-    next: 'Give it something to do with: pcc add {id} "…"',
+    next: 'Give it a new task with: pcc add {id} "…"',
   },
   session_waits_for_answer: {
     exit: 2,
     http: 409,
-    says: 'Session {id} waits for your answer; it goes on by itself when it has it.',
-    next: 'See it with: pcc pending, then: pcc respond {number}',
+    says: 'Session {id} waits for your answer and continues by itself once it has one.',
+    next: 'See the question with: pcc pending. Answer it with: pcc respond {number}',
   },
   checkpoint_unknown: {
     exit: 2,
     http: 404,
     says: 'Session {id} has no usable checkpoint "{checkpoint}".{problem}',
-    next: 'See them with: pcc checkpoints {id}',
+    next: 'See its checkpoints with: pcc checkpoints {id}',
   },
   session_queued: {
     exit: 2,
     http: 409,
     says: 'Session {id} waits for a free place; it has no agent yet.',
-    next: 'Wait, or stop it with: pcc stop {id}',
+    next: 'Wait for it, or stop it with: pcc stop {id}',
   },
   account_unknown: {
     exit: 2,
     http: 404,
     says: 'There is no account "{ref}".',
-    next: 'See them with: pcc quota',
+    next: 'See all accounts with: pcc quota',
   },
   account_ambiguous: {
     exit: 2,
@@ -141,35 +146,35 @@ export const WORK_ERRORS = {
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** What goes wrong with the choice of an agent, and with its program. */
+/** Errors in choosing an agent and finding its program. */
 export const AGENT_ERRORS = {
   agent_unknown: {
     exit: 2,
     http: 400,
-    says: 'No agent is called "{agent}" ({origin}). Nothing was started.',
-    next: 'See which there are with: pcc agents list. A program of your own is named by its path, or stands in [agents.custom.<name>].',
+    says: 'There is no agent "{agent}" ({origin}). Nothing was started.',
+    next: 'See all agents with: pcc agents list. Name a program of your own by its path, or define it in [agents.custom.<name>].',
   },
   agent_malformed: {
     exit: 2,
     http: 400,
     says: 'The agent "{agent}" ({origin}) cannot be understood: {problem}. Nothing was started.',
-    next: 'Name a kind (pcc agents list), or write one command as in a shell, for example: --agent "gemini --model pro"',
+    next: 'Name an agent from pcc agents list, or write one command as in a shell, for example: --agent "gemini --model pro"',
   },
   agent_not_installed: {
     exit: 1,
     http: 400,
-    says: '{agent} is not there: no program {command} is found {where}. Nothing was started.',
-    next: 'How to get it: {install}. See what is there with: pcc agents doctor',
+    says: '{agent} is not installed: there is no program {command} {where}. Nothing was started.',
+    next: 'How to get it: {install}. See which agents are installed with: pcc agents doctor',
   },
   agent_not_held: {
     exit: 1,
     http: 409,
-    says: '{agent} does not ask about every call, so it does not work alone: {why}. Nothing was started.',
+    says: '{agent} does not ask before every call, so it may not work unattended: {why}. Nothing was started.',
     next: 'Stay with it (pcc start without --detach), or allow it by name in your own settings: pcc config set agents.unattended {name} (a command line gets its name in [agents.custom.<name>])',
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** What goes wrong with questions and answers. */
+/** Errors of questions, answers and notifications. */
 export const PEOPLE_ERRORS = {
   ask_unknown: {
     exit: 2,
@@ -180,14 +185,14 @@ export const PEOPLE_ERRORS = {
   notify_not_set_up: {
     exit: 2,
     http: 400,
-    says: 'Nobody would be told: {problem}.',
+    says: 'No notification can be sent: {problem}.',
     next: 'Set up a channel, for example: pcc config set notifications.ntfy.topic YOUR-TOPIC (docs/notifications.md)',
   },
   escalation_unknown: {
     exit: 2,
     http: 404,
     says: 'There is no decision {number}.',
-    next: 'See what waits with: pcc pending',
+    next: 'See all open decisions with: pcc pending',
   },
   escalation_answered: {
     exit: 2,
@@ -198,7 +203,7 @@ export const PEOPLE_ERRORS = {
   escalation_withdrawn: {
     exit: 2,
     http: 409,
-    says: 'Decision {number} needs no answer any more since {when}: {reason}',
+    says: 'Decision {number} has needed no answer since {when}: {reason}',
     next: 'See what still waits with: pcc pending',
   },
   answer_unfit: {
@@ -211,28 +216,28 @@ export const PEOPLE_ERRORS = {
     exit: 2,
     http: 404,
     says: 'No answer with the id "{id}" is remembered.',
-    next: 'See them with: pcc answers list',
+    next: 'See all remembered answers with: pcc answers list',
   },
   agent_answers: {
     exit: 3,
     http: 403,
-    says: 'This runs inside a session, and an agent cannot decide for a person. Nothing was changed.',
-    next: 'Do it from a terminal of your own: pcc {command}',
+    says: 'This command runs inside a session, and an agent cannot decide for a person. Nothing was changed.',
+    next: 'Run it in a terminal of your own: pcc {command}',
   },
 } as const satisfies Record<string, ErrorRow>
 
-/** What goes wrong with worktrees, gates and merges. */
+/** Errors of worktrees, gates and merges. */
 export const WORKSPACE_ERRORS = {
   gates_none: {
     exit: 3,
     http: 409,
-    says: 'No command counts as a gate in {project}: there is nothing to run.',
+    says: '{project} has no gate, so there is nothing to run.',
     next: 'Find commands with: pcc gates detect --write. See what waits for your agreement with: pcc gates list',
   },
   diff_none: {
     exit: 1,
     http: 404,
-    says: 'There is no diff of task {task}: {why}.',
+    says: 'Task {task} has no diff: {why}.',
     next: 'Look at the task with: pcc task show {task}',
   },
   review_none: {
@@ -257,66 +262,66 @@ export const WORKSPACE_ERRORS = {
     exit: 2,
     http: 404,
     says: 'No worktree was ever made for task {task}.',
-    next: 'See those there are with: pcc worktree list. Those there were: pcc worktree list --all',
+    next: 'See all worktrees with: pcc worktree list. Include those that were removed with: pcc worktree list --all',
   },
   worktree_ambiguous: {
     exit: 2,
     http: 409,
-    says: '"{ref}" fits the worktrees of several tasks: {matches}.',
-    next: 'Give more of the id.',
+    says: '"{ref}" matches the worktrees of several tasks: {matches}.',
+    next: 'Type more of the id.',
   },
   worktree_busy: {
     exit: 3,
     http: 409,
-    says: 'Task {task} is {state}: its worktree {path} is needed. Nothing was changed.',
-    next: 'Wait until it is over, or stop it first: pcc stop {task}',
+    says: 'Task {task} is {state} and needs its worktree {path}. Nothing was changed.',
+    next: 'Wait until the task is over, or stop it first with: pcc stop {task}',
   },
   worktree_not_so: {
     exit: 2,
     http: 409,
-    says: 'The worktree of task {task} is {state}, so that cannot be done. Nothing was changed.',
-    next: 'See what became of it with: pcc worktree show {task}',
+    says: 'The worktree of task {task} is {state}, so this is not possible. Nothing was changed.',
+    next: 'See what happened to it with: pcc worktree show {task}',
   },
   merge_no_worktree: {
     exit: 3,
     http: 409,
-    says: 'Attempt {attempt} at task {task} has no worktree whose work could be merged.',
-    next: 'See which there are with: pcc worktree list',
+    says: 'Attempt {attempt} at task {task} has no worktree to merge.',
+    next: 'See all worktrees with: pcc worktree list',
   },
   merge_unknown: {
     exit: 2,
     http: 404,
-    says: 'There is no merge "{ref}": neither a merge has that number nor a task with a merge that id.',
-    next: 'See those there are with: pcc merge list --all',
+    says: 'There is no merge "{ref}": no merge has that number, and no task with that id has a merge.',
+    next: 'See all merges with: pcc merge list --all',
   },
   merge_ambiguous: {
     exit: 2,
     http: 409,
-    says: '"{ref}" fits the merges of {found} tasks: {tasks}.',
+    says: '"{ref}" matches the merges of {found} tasks: {tasks}.',
     next: 'Type more of the id, or the number from: pcc merge list --all',
   },
   merge_not_so: {
     exit: 2,
     http: 409,
-    says: 'The merge {id} of task {task} is {state}, which cannot be changed this way.',
-    next: 'See where it stands with: pcc merge list --all. Its task: pcc task show {task}',
+    says: 'Merge {id} of task {task} is {state} and cannot be changed this way.',
+    next: 'See its state with: pcc merge list --all. See its task with: pcc task show {task}',
   },
   merge_moved: {
     exit: 1,
     http: 409,
-    says: 'Merge {id} was moved by somebody else in the same moment.',
-    next: 'See where it stands with: pcc merge list',
+    says: 'Merge {id} was changed by somebody else at the same moment.',
+    next: 'See its state with: pcc merge list',
   },
   worktree_gone: {
     exit: 1,
     http: 409,
     says: 'The worktree {path} of task {task} (branch {branch}) is gone.',
-    next: 'Bring it back with: pcc worktree restore {task}. Or have the task done anew with: pcc task reset {task}',
+    next: 'Restore it with: pcc worktree restore {task}. Or start the task over with: pcc task reset {task}',
   },
   project_without_git: {
     exit: 1,
     http: 409,
-    says: '{project} is no git repository any more, and the session works in a worktree of it.',
-    next: 'Bring its .git directory back, then go on with: pcc resume',
+    says: '{project} is no longer a git repository, and the session works in a worktree of it.',
+    next: 'Restore its .git directory, then continue with: pcc resume',
   },
 } as const satisfies Record<string, ErrorRow>

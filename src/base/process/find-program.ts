@@ -3,7 +3,7 @@ import { delimiter, isAbsolute, resolve } from 'node:path'
 
 type Env = Record<string, string | undefined>
 
-/** The file that `spawn` would run for this command, or undefined where it would fail. */
+/** The file that `spawn` would run for this command, or undefined if it would fail. */
 export function findProgram(command: string, env: Env, cwd = '.'): string | undefined {
   if (command.includes('/')) return [resolve(cwd, command)].find(isExecutable)
   const folders = (env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin').split(delimiter)
@@ -11,8 +11,8 @@ export function findProgram(command: string, env: Env, cwd = '.'): string | unde
 }
 
 /**
- * The file of a program that a person has installed. A folder that the PATH names by a relative path (`bin`, `.`, or an empty name) does not
- * count: it would be another one in every directory in which the program is started, and lie where an agent may write.
+ * The file of a program that a person has installed. Relative folders on the PATH (`bin`, `.`, or an empty name) do not
+ * count: they would mean another folder in every directory in which the program is started, and an agent may write there.
  */
 export function findInstalledProgram(command: string, env: Env, cwd?: string): string | undefined {
   const path = env['PATH']
@@ -21,12 +21,12 @@ export function findInstalledProgram(command: string, env: Env, cwd?: string): s
   return folders.length === 0 ? undefined : findProgram(command, { PATH: folders.join(delimiter) }, '/')
 }
 
-/** Where it was looked for, for the message that it is not there. */
+/** Where the program was searched, for the message that it was not found. */
 export function describeSearchPath(command: string, { PATH: path = '' }: Env): string {
   if (command.includes('/')) return 'under that path'
-  const left = path === '' ? [] : path.split(delimiter).filter(folder => !isAbsolute(folder))
-  if (left.length === 0) return 'on the PATH'
-  return `on the PATH (of which ${left.map(folder => JSON.stringify(folder)).join(', ')} does not count, being no whole path)`
+  const ignored = path === '' ? [] : path.split(delimiter).filter(folder => !isAbsolute(folder))
+  if (ignored.length === 0) return 'on the PATH'
+  return `on the PATH (without ${ignored.map(folder => JSON.stringify(folder)).join(', ')}: relative folders do not count)`
 }
 
 function isExecutable(path: string): boolean {

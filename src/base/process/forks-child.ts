@@ -1,6 +1,6 @@
 import { type ForkReply, type ForkRequest, runInThisProcess } from './run-short.ts'
 
-// The small process that starts short programs for a large one (forks.ts). It goes with the one it works for.
+// The small process that starts short programs for the daemon (`openForkServer` in run-short.ts). It exits with the daemon.
 
 const running = new Map<number, AbortController>()
 
@@ -14,8 +14,8 @@ process.on('message', (message: ForkRequest) => {
   running.set(id, control)
   void runInThisProcess(run, control.signal).then(end => {
     running.delete(id)
-    const told: ForkReply = { id, end }
-    if (process.connected) process.send?.(told)
+    const reply: ForkReply = { id, end }
+    if (process.connected) process.send?.(reply)
   })
 })
 process.on('disconnect', () => process.exit(0))

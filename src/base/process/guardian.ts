@@ -22,11 +22,11 @@ export interface GuardedCommand {
   marker: Marker
 }
 
-/** A child whose whole tree ends when it exits, when `end` is called, or when we die, by whatever cause. */
+/** A child whose whole process tree ends when it exits, when `end` is called, or when we die for any reason. */
 export interface GuardedChild extends ChildProcessWithoutNullStreams, AsyncDisposable {
   readonly level: IsolationLevel
   readonly marker: Marker
-  /** Kills what is left of the tree, at once. Resolves when nothing is left, or with what withstood ten seconds of it. */
+  /** Kills the rest of the tree at once. Resolves when nothing is left, or with the processes that survived for ten seconds. */
   end(): Promise<FoundProcess[]>
 }
 
@@ -38,7 +38,7 @@ export interface ProcessGuard {
 type Guardian = ChildProcessByStdio<Writable, null, null>
 type Facts = Pick<GuardedChild, 'marker' | 'level'>
 
-/** Starts guarded children, and remembers what this machine allows: the probe takes some milliseconds. */
+/** Starts guarded children, and caches what this machine allows, because the probe takes some milliseconds. */
 export function openGuard(): ProcessGuard {
   const known = new Map<Isolation, Namespace | undefined>()
   const namespaceFor = (isolation: Isolation) => {
@@ -51,13 +51,13 @@ export function openGuard(): ProcessGuard {
   }
 }
 
-/** One guarded child; whoever starts several keeps an `openGuard()`. */
+/** Starts one guarded child. To start several, keep an `openGuard()`. */
 export function spawnGuarded({ isolation, ...command }: GuardedCommand & { isolation: Isolation }): GuardedChild {
   return openGuard().spawn(command, isolation)
 }
 
 function spawnUnder(allowed: Namespace | undefined, { command, args, env, cwd, marker }: GuardedCommand): GuardedChild {
-  // A program that is not there is started bare, so that the owner gets the usual 'error' and not a shell's exit code.
+  // A missing program is started without a wrapper, so that the owner gets the usual 'error' and not a shell's exit code.
   const exists = findProgram(command, env, cwd) !== undefined
   const namespace = exists ? allowed : undefined
   const inner = namespace ? wrapInNamespace(namespace, command, args) : { command, args }
@@ -75,7 +75,7 @@ function spawnUnder(allowed: Namespace | undefined, { command, args, env, cwd, m
   }
 }
 
-/** In its own session, with nothing of ours open but the pipe whose end it waits for; it does not keep us alive. */
+/** The guardian runs in its own session and shares only the pipe with us, whose end it waits for. It does not keep us alive. */
 function startGuardian(marker: Marker): Guardian {
   const words = ['pcc-guardian', `${marker.name}=${marker.value}`, brandOf(marker)]
   const guardian = spawn('/bin/sh', ['-c', 'eval "$PCC_GUARDIAN"', ...words], {
@@ -89,21 +89,21 @@ function startGuardian(marker: Marker): Guardian {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
   })
-  guardian.on('error', () => undefined) // it could not start: then it is gone, and so is its agent
+  guardian.on('error', () => undefined) // it could not start: 'exit' is treated the same way, and the agent is ended
   guardian.unref()
   if (guardian.stdin instanceof Socket) guardian.stdin.unref()
-  guardian.stdin.on('error', () => undefined) // it was killed: its 'exit' is dealt with
+  guardian.stdin.on('error', () => undefined) // it was killed, which the 'exit' event handles
   return guardian
 }
 
 function guard(child: ChildProcessWithoutNullStreams, guardian: Guardian, facts: Facts): GuardedChild {
-  const gone = once(guardian, 'exit').catch(() => undefined) // a guardian that could not start is gone as well
+  const gone = once(guardian, 'exit').catch(() => undefined) // a guardian that could not start counts as gone
   const sweep = async () => {
     guardian.ref()
     guardian.stdin.end()
     await gone
     if (guardian.exitCode === 0) return []
-    return (await sweepMarked(facts.marker)).left // the guardian itself was killed, or met something that would not die
+    return (await sweepMarked(facts.marker)).left // the guardian was killed, or found a process that would not die
   }
   let ended: Promise<FoundProcess[]> | undefined
   const end = () => {
@@ -117,7 +117,7 @@ function guard(child: ChildProcessWithoutNullStreams, guardian: Guardian, facts:
   return Object.assign(child, { ...facts, kill, end, [Symbol.asyncDispose]: async () => void (await end()) })
 }
 
-/** The child we see in a namespace is only the agent's leader: a signal is meant for the agent, which is in its group. */
+/** In a namespace our child is only the agent's leader: a signal is meant for the agent, which is in the same group. */
 function killGroup(child: ChildProcess, signal: NodeJS.Signals | number = 'SIGTERM'): boolean {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return false
   try {
@@ -132,16 +132,17 @@ function killGroup(child: ChildProcess, signal: NodeJS.Signals | number = 'SIGTE
 /**
  * The guardian: a POSIX shell script in a session of its own, outside the agent's tree and without the marker.
  *
- * It reads its standard input, whose other end only the owner holds. The owner writes one line (`<pid> <start>`, the leader
- * it spawned). End of file means that the owner is dead, by whatever cause, or closed the pipe on purpose: then everything
- * is swept. SIGTERM, SIGINT and SIGHUP sweep at once as well, so a guardian never goes and leaves an agent behind.
+ * It reads its standard input, whose other end only the owner holds. The owner writes one line (`<pid> <start>` of the
+ * leader it spawned). End of file means that the owner died for any reason, or closed the pipe on purpose; the guardian
+ * then sweeps everything. SIGTERM, SIGINT and SIGHUP also sweep at once, so a guardian never exits and leaves an agent behind.
  *
- * A sweep stops the leader, everything marked and all their descendants, looks again until nobody new is found (a running
- * process could start another between look and kill, and a child with an empty environment is lost once its parent is dead),
- * kills them and starts over until nothing is found. Exit code 0: nothing is left; 1: something survived about ten seconds.
+ * A sweep stops the leader, everything marked and all their descendants, and searches again until it finds nothing new (a
+ * running process could start another between the search and the kill, and a child with an empty environment is lost once its
+ * parent is dead). Then it kills them and starts over until nothing is found. Exit code 0 means that nothing is left, 1 that
+ * something survived about ten seconds.
  *
- * Only sh, grep, sed, tr, awk, sort and sleep are used: `ps` is missing on slim images. It is told its
- * marker as `$1` and the brand as `$2` (marker.ts).
+ * It uses only sh, grep, sed, tr, awk, sort and sleep on Linux, because slim images have no `ps`. `$1` is the marker and
+ * `$2` the brand (marker.ts).
  */
 const GUARDIAN_SCRIPT = `
 mark=$1 brand=$2 leader= born=

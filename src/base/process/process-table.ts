@@ -16,7 +16,7 @@ export function readProcessTable(): ProcessRow[] {
   })
 }
 
-/** The numbers of those that carry exactly this marker: in their environment at their start, or as a brand. */
+/** The pids of the processes that carry exactly this marker, in their initial environment or as a brand. */
 export function findMarkedPids(marker: Marker): number[] {
   const entry = `${marker.name}=${marker.value}`
   if (process.platform === 'linux') {
@@ -24,14 +24,14 @@ export function findMarkedPids(marker: Marker): number[] {
     const carries = (pid: number) => `\0${readProc(`/proc/${pid}/environ`)}`.includes(`\0${entry}\0`)
     return linuxPids().filter(pid => carries(pid) || brand.test(readProc(`/proc/${pid}/limits`)))
   }
-  // Best effort: ps shows the environment after the command, separated by spaces, and hides that of protected programs.
+  // Best effort: ps prints the environment after the command, separated by spaces, and hides it for protected programs.
   return ps('-axEww', '-o', 'pid=,command=')
     .split('\n')
     .filter(line => ` ${line} `.includes(` ${entry} `))
     .map(line => Number.parseInt(line, 10))
 }
 
-/** Which of these markers anybody carries: one look at every process, however many markers there are. */
+/** The markers that some process carries. Reads every process once, however many markers there are. */
 export function findCarriedMarkers(markers: Marker[]): Set<Marker> {
   if (process.platform !== 'linux') return new Set(markers.filter(marker => findMarkedPids(marker).length > 0))
   const byEntry = new Map(markers.map(marker => [`${marker.name}=${marker.value}`, marker]))
@@ -47,7 +47,7 @@ export function findCarriedMarkers(markers: Marker[]): Set<Marker> {
   return found
 }
 
-/** These and everything that descends from them. */
+/** These processes and all their descendants. */
 export function withDescendants(roots: number[], table: ProcessRow[]): number[] {
   const children = Map.groupBy(table, row => row.parent)
   const found = new Set(roots)
@@ -55,13 +55,13 @@ export function withDescendants(roots: number[], table: ProcessRow[]): number[] 
   return [...found]
 }
 
-/** The command line, for people. */
+/** The command line of a process, to be shown to people. */
 export function commandOf(pid: number): string {
   if (process.platform !== 'linux') return ps('-o', 'command=', '-p', String(pid)).trim()
   return readProc(`/proc/${pid}/cmdline`).split('\0').join(' ').trim()
 }
 
-/** Where it works; empty when it is gone, belongs to somebody else or cannot be asked on this system. */
+/** The working directory of a process; empty if it is gone, belongs to another user or this system does not tell. */
 export function directoryOf(pid: number): string {
   try {
     return process.platform === 'linux' ? readlinkSync(`/proc/${pid}/cwd`) : ''
@@ -70,7 +70,7 @@ export function directoryOf(pid: number): string {
   }
 }
 
-/** Whether a terminal controls it; elsewhere than on Linux nobody asks. The name may hold anything: fields count from its last bracket. */
+/** Whether a process has a controlling terminal (Linux only). Its name may contain anything, so fields count from the last bracket. */
 export function hasTerminal(pid: number): boolean {
   const stat = readProc(`/proc/${pid}/stat`)
   const terminal = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4]
@@ -88,27 +88,27 @@ function rowsOf(lines: string): ProcessRow[] {
   })
 }
 
-/** A process that cannot be mistaken for a later one with the same number. */
+/** Identifies a process, so that it cannot be mistaken for a later one with the same pid. */
 export interface ProcessIdentity {
   pid: number
   startTime: string
 }
 
-/** When the process began, as an opaque text that differs after a reboot too; undefined when it is gone or a zombie. */
+/** The start time of a process, as an opaque text that differs after a reboot too; undefined if it is gone or a zombie. */
 export async function startTimeOf(pid: number): Promise<string | undefined> {
   const born = rawStartTime(pid)
   if (born === undefined) return undefined
   return process.platform === 'linux' ? `${bootId()}:${born}` : born
 }
 
-/** Whether that very process still runs. */
+/** Whether exactly this process is still running. */
 export async function isAlive({ pid, startTime }: ProcessIdentity): Promise<boolean> {
-  const found = await startTimeOf(pid)
-  // A file of ours may be damaged: no start time at all must not pass for that of a process which is not there.
-  return found !== undefined && found === startTime
+  const current = await startTimeOf(pid)
+  // A damaged file may give no start time at all, which must not equal that of a missing process.
+  return current !== undefined && current === startTime
 }
 
-/** The system's own word for the start: clock ticks since boot on Linux, a date elsewhere. Synchronous, for the moment of a spawn. */
+/** The start time as the system prints it: clock ticks since boot on Linux, a date elsewhere. Synchronous, to be read right after a spawn. */
 export function rawStartTime(pid: number): string | undefined {
   if (!Number.isInteger(pid) || pid <= 0) return undefined
   try {
@@ -118,7 +118,7 @@ export function rawStartTime(pid: number): string | undefined {
   }
 }
 
-/** Fields are counted after the last bracket: a process may have any name, brackets and spaces included. */
+/** Fields are counted after the last bracket, because the name of a process may contain brackets and spaces. */
 function rawStartTimeOnLinux(pid: number): string | undefined {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -136,49 +136,49 @@ function bootId(): string {
   return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
 }
 
-/** One process with what it uses. */
+/** The resources that one process uses. */
 export interface ProcessUsage {
   pid: number
   parent: number
   group: number
-  /** A signal has stopped it. One that a debugger holds is at work: its debugger is. */
+  /** Whether a signal has stopped it. A process that a debugger holds counts as working. */
   stopped: boolean
   /** Processor time so far. */
   cpuMs: number
-  /** Memory that is resident, pages it shares with others included. */
+  /** Resident memory, shared pages included. */
   residentBytes: number
 }
 
-/** Every process this user can see, with what it uses: one small read each. */
+/** Every process this user can see, with the resources it uses. Costs one small read per process. */
 export function readProcessUsage(): ProcessUsage[] {
   if (process.platform !== 'linux') return readUsageFromPs()
   return readdirSync('/proc').flatMap(name => (/^\d+$/.test(name) ? readUsageFromProc(Number(name)) : []))
 }
 
 /**
- * What these processes use together with shared pages counted once, by splitting them among those who share (PSS). Dearer to
- * read than what is resident, so it is asked only where that seems too much.
+ * The memory of these processes together, with shared pages divided among the processes that share them (PSS). It is more
+ * expensive to read than the resident size, so it is read only when that seems too large.
  */
-export function sumProportionalBytes(figures: readonly ProcessUsage[]): number {
-  return figures.reduce((sum, each) => sum + (proportionalBytes(each.pid) ?? each.residentBytes), 0)
+export function sumProportionalBytes(processes: readonly ProcessUsage[]): number {
+  return processes.reduce((sum, { pid, residentBytes }) => sum + (readProportionalBytes(pid) ?? residentBytes), 0)
 }
 
-/** How often its first thread has woken up from waiting; undefined where the system does not tell. */
+/** How often the first thread of a process has woken up; undefined if the system does not tell. */
 export function readWakeUps(pid: number): number | undefined {
-  const found = /^voluntary_ctxt_switches:\s*(\d+)/m.exec(readProc(`/proc/${pid}/status`))?.[1]
-  return found === undefined ? undefined : Number(found)
+  const count = /^voluntary_ctxt_switches:\s*(\d+)/m.exec(readProc(`/proc/${pid}/status`))?.[1]
+  return count === undefined ? undefined : Number(count)
 }
 
-/** A tick as Linux tells it to programs: 100 a second, whatever the kernel itself counts by. */
+/** Linux reports 100 ticks a second to programs, whatever the kernel counts internally. */
 const TICK_MS = 10
-const PAGE_BYTES = process.platform === 'linux' ? pageBytes() : 4096
+const PAGE_BYTES = process.platform === 'linux' ? readPageBytes() : 4096
 
-/** The name of a process may hold anything, brackets too: fields are counted from the last one. */
+/** Fields are counted after the last bracket, because the name of a process may contain brackets. */
 function readUsageFromProc(pid: number): ProcessUsage[] {
   const text = readProc(`/proc/${pid}/stat`)
   const [state, parent, group, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ')
   if (state === undefined || parent === undefined || group === undefined) return []
-  // In the numbering of proc(5) `rest` begins with field 6: 14 and 15 are processor time, 24 is what is resident.
+  // In the numbering of proc(5), `rest` begins with field 6. Fields 14 and 15 are processor time, 24 is the resident size.
   const field = (number: number) => Number(rest[number - 6] ?? 0)
   return [
     {
@@ -192,13 +192,13 @@ function readUsageFromProc(pid: number): ProcessUsage[] {
   ]
 }
 
-function proportionalBytes(pid: number): number | undefined {
+function readProportionalBytes(pid: number): number | undefined {
   const kilobytes = /^Pss:\s+(\d+) kB/m.exec(readProc(`/proc/${pid}/smaps_rollup`))?.[1]
   return kilobytes === undefined ? undefined : Number(kilobytes) * 1024
 }
 
-/** The kernel tells every program the size of a page in a small table of numbered values, where it is number 6. */
-function pageBytes(): number {
+/** The kernel gives every program a small table of numbered values (auxv); number 6 is the page size. */
+function readPageBytes(): number {
   const table = Buffer.from(readProc('/proc/self/auxv'), 'latin1')
   for (let at = 0; at + 16 <= table.length; at += 16) {
     if (table.readBigUInt64LE(at) === 6n) return Number(table.readBigUInt64LE(at + 8))
@@ -218,21 +218,21 @@ function readUsageFromPs(): ProcessUsage[] {
           parent: Number(parent),
           group: Number(group),
           stopped: state.startsWith('T'),
-          cpuMs: timeMs(time),
+          cpuMs: parseTimeMs(time),
           residentBytes: Number(rss) * 1024,
         },
       ]
     })
 }
 
-/** `1-02:03:04.50`, `2:03.50`. */
-function timeMs(text: string): number {
+/** Parses `1-02:03:04.50` and `2:03.50`. */
+function parseTimeMs(text: string): number {
   const [days, clock = ''] = text.includes('-') ? text.split('-') : ['0', text]
   const seconds = clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0)
   return (Number(days) * 86_400 + seconds) * 1000
 }
 
-/** What the system tells of a process in one of its files; empty when it is gone or belongs to somebody else. */
+/** The content of a file in /proc; empty if the process is gone or belongs to another user. */
 function readProc(path: string): string {
   try {
     return readFileSync(path, 'latin1')
@@ -241,7 +241,7 @@ function readProc(path: string): string {
   }
 }
 
-/** What `ps` prints; empty when nothing matches, for which it exits with 1. */
+/** The output of `ps`; empty if nothing matches, in which case `ps` exits with 1. */
 function ps(...args: string[]): string {
   try {
     return execFileSync('ps', args, {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { entryUrl } from '../program.ts'
 
-/** A program that is over soon, with nothing to say to it but what it reads at its start. */
+/** A program that ends soon and gets all its input at its start. */
 export interface ShortCommand {
   command: string
   args: readonly string[]
@@ -10,11 +10,11 @@ export interface ShortCommand {
   env: Record<string, string>
   input?: string | undefined
   timeoutMs: number
-  /** Of each stream. One that says more is ended: half a list is no list. */
+  /** The limit of each output stream. A program that prints more is ended, because half a list is useless. */
   maxBytes: number
 }
 
-/** How it ended. `why` is there where it was not there, was cut off, or said too much; `code` is null then. */
+/** How a program ended. If it was missing, cut off or printed too much, `why` is set and `code` is null. */
 interface ShortCommandResult {
   code: number | null
   stdout: string
@@ -22,31 +22,31 @@ interface ShortCommandResult {
   why?: string | undefined
 }
 
-/** After its end the streams are let go of at the latest. */
-const LEAVE_MS = 1000
+/** The streams are closed at the latest this long after the program was killed. */
+const CLOSE_MS = 1000
 
 export type ShortCommandRunner = (run: ShortCommand, signal?: AbortSignal) => Promise<ShortCommandResult>
 
-/** Runs it as a child of this process, in a process group of its own. Never throws; every end is a value. */
+/** Runs a program as a child of this process, in its own process group. Never throws: every outcome is a value. */
 export const runInThisProcess: ShortCommandRunner = (run, signal) => {
   if (signal?.aborted) return Promise.resolve(cutOffResult('it was called off'))
   const { promise, resolve } = Promise.withResolvers<ShortCommandResult>()
   const child = spawn(run.command, run.args, { cwd: run.cwd, env: run.env, detached: true, stdio: 'pipe' })
   let why: string | undefined
-  let leave: NodeJS.Timeout | undefined
+  let closing: NodeJS.Timeout | undefined
   const end = (reason: string) => {
     why ??= reason
     killGroup(child.pid)
-    // Whoever left the group may hold its streams for ever.
-    leave ??= setTimeout(() => {
+    // A process that left the group may hold the streams open forever.
+    closing ??= setTimeout(() => {
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy()
       settle(cutOffResult(reason))
-    }, LEAVE_MS)
+    }, CLOSE_MS)
   }
-  const late = setTimeout(end, run.timeoutMs, `it took longer than ${Math.round(run.timeoutMs / 1000)} s`)
+  const timeout = setTimeout(end, run.timeoutMs, `it took longer than ${Math.round(run.timeoutMs / 1000)} s`)
   const calledOff = () => end('it was called off')
   signal?.addEventListener('abort', calledOff, { once: true })
-  const gather = (chunks: Buffer[]) => {
+  const collect = (chunks: Buffer[]) => {
     let bytes = 0
     return (chunk: Buffer) => {
       bytes += chunk.length
@@ -56,13 +56,13 @@ export const runInThisProcess: ShortCommandRunner = (run, signal) => {
   }
   const out: Buffer[] = []
   const err: Buffer[] = []
-  child.stdout.on('data', gather(out))
-  child.stderr.on('data', gather(err))
-  child.stdin.on('error', () => undefined) // it did not want to read: its exit code says the rest
+  child.stdout.on('data', collect(out))
+  child.stderr.on('data', collect(err))
+  child.stdin.on('error', () => undefined) // the program did not read its input; its exit code tells the rest
   child.stdin.end(run.input ?? '')
   const settle = (result: ShortCommandResult) => {
-    clearTimeout(late)
-    clearTimeout(leave)
+    clearTimeout(timeout)
+    clearTimeout(closing)
     signal?.removeEventListener('abort', calledOff)
     resolve(result)
   }
@@ -74,37 +74,37 @@ export const runInThisProcess: ShortCommandRunner = (run, signal) => {
   return promise
 }
 
-/** What is told of one that did not come to its own end. */
+/** The result of a program that did not end by itself. */
 function cutOffResult(why: string): ShortCommandResult {
   return { code: null, stdout: '', stderr: '', why }
 }
 
-/** It may have started others of its kind. */
+/** Kills the whole group, because the program may have started others. */
 function killGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL')
   } catch {
-    // It was over in the same moment.
+    // The program ended at the same moment.
   }
 }
 
-/** Which process starts short programs. It belongs to the process as a whole, as its memory does, which is why it is kept here. */
-const currentRunner: { runs: ShortCommandRunner } = { runs: runInThisProcess }
+/** Who starts short programs. It depends on the memory of the whole process, so it is module state. */
+const current: { runner: ShortCommandRunner } = { runner: runInThisProcess }
 
-/** Runs a short program: as a child of this process, or of the small one that was lent to it. */
-export const runShort: ShortCommandRunner = (run, signal) => currentRunner.runs(run, signal)
+/** Runs a short program as a child of this process, or of the fork server if one is set. */
+export const runShort: ShortCommandRunner = (run, signal) => current.runner(run, signal)
 
-/** From now on short programs are started by somebody else, until this is taken back. */
-export function setShortRunner(runs: ShortCommandRunner): Disposable {
-  currentRunner.runs = runs
+/** Lets another runner start short programs until the result is disposed. */
+export function setShortRunner(runner: ShortCommandRunner): Disposable {
+  current.runner = runner
   return {
     [Symbol.dispose]() {
-      currentRunner.runs = runInThisProcess
+      current.runner = runInThisProcess
     },
   }
 }
 
-/** What is said to the small process, and what it says. */
+/** The messages to the fork server, and its replies. */
 export type ForkRequest = { id: number; run: ShortCommand } | { id: number; calledOff: true }
 export interface ForkReply {
   id: number
@@ -113,19 +113,19 @@ export interface ForkReply {
 
 export interface ForkServer extends Disposable {
   run: ShortCommandRunner
-  /** Of the small process, while there is one. */
+  /** The pid of the small process, while it runs. */
   readonly pid: number | undefined
 }
 
-/** Longer than the pauses between the tasks of a run; it holds 45 MB. */
+/** How long an idle fork server stays: longer than the pauses between the tasks of a run. It uses 45 MB. */
 const KEEP_MS = 60_000
-/** It ends what takes too long by itself; one that has not even done that is not waited for. */
+/** The fork server ends programs that take too long. If it has not done so after this extra time, it is killed. */
 const MARGIN_MS = 10_000
 
 /**
- * Starts short programs from a small process of its own. A process that starts another is copied for a moment, and holds still
- * meanwhile: with 150 MB that takes 5 ms, with the 45 MB of this one 1 ms, and a task that is verified and merged asks git forty
- * times. The process is there from the first program on, goes when nobody has asked for a while, and when we die.
+ * Starts short programs from a small process of its own. Starting a process copies the parent for a moment, and the parent
+ * stands still meanwhile: that takes 5 ms with 150 MB and 1 ms with the 45 MB of this one, and verifying and merging one task
+ * calls git forty times. The process starts with the first program and exits when it has been idle for a while, or when we die.
  */
 export function openForkServer({ keepMs = KEEP_MS, marginMs = MARGIN_MS } = {}): ForkServer {
   const waiting = new Map<number, (end: ShortCommandResult) => void>()
@@ -133,36 +133,36 @@ export function openForkServer({ keepMs = KEEP_MS, marginMs = MARGIN_MS } = {}):
   let idle: NodeJS.Timeout | undefined
   let last = 0
 
-  const cutAllOff = () => {
+  const failAll = () => {
     for (const [id, settle] of [...waiting]) {
       waiting.delete(id)
       settle(cutOffResult('the process that had started it is gone'))
     }
   }
-  const letGo = () => {
+  const release = () => {
     clearTimeout(idle)
     if (child?.connected) child.disconnect()
     child = undefined
-    cutAllOff()
+    failAll()
   }
-  const there = () => {
+  const ensureChild = () => {
     if (child?.connected) return child
     const started = startForkServer()
-    const gone = () => {
+    const onGone = () => {
       if (child !== started) return
       child = undefined
-      cutAllOff()
+      failAll()
     }
     started.on('message', (message: ForkReply) => {
       waiting.get(message.id)?.(message.end)
       waiting.delete(message.id)
       if (waiting.size > 0) return
       started.channel?.unref()
-      idle = setTimeout(letGo, keepMs).unref()
+      idle = setTimeout(release, keepMs).unref()
     })
-    // One that could not be started has an error and no exit.
-    started.on('error', gone)
-    started.on('disconnect', gone)
+    // A process that could not be started has an error and no exit.
+    started.on('error', onGone)
+    started.on('disconnect', onGone)
     child = started
     return started
   }
@@ -173,34 +173,34 @@ export function openForkServer({ keepMs = KEEP_MS, marginMs = MARGIN_MS } = {}):
     },
     run(run, signal) {
       if (signal?.aborted) return Promise.resolve(cutOffResult('it was called off'))
-      const to = there()
-      if (to.pid === undefined) return runInThisProcess(run, signal)
+      const server = ensureChild()
+      if (server.pid === undefined) return runInThisProcess(run, signal)
       clearTimeout(idle)
-      to.channel?.ref()
+      server.channel?.ref()
       last += 1
       const id = last
       const { promise, resolve } = Promise.withResolvers<ShortCommandResult>()
-      const calledOff = () => sendRequest(to, { id, calledOff: true })
+      const calledOff = () => sendRequest(server, { id, calledOff: true })
       signal?.addEventListener('abort', calledOff, { once: true })
-      const hung = setTimeout(() => to.kill('SIGKILL'), run.timeoutMs + marginMs)
+      const hung = setTimeout(() => server.kill('SIGKILL'), run.timeoutMs + marginMs)
       waiting.set(id, end => {
         clearTimeout(hung)
         signal?.removeEventListener('abort', calledOff)
         resolve(end)
       })
-      sendRequest(to, { id, run })
+      sendRequest(server, { id, run })
       return promise
     },
-    [Symbol.dispose]: letGo,
+    [Symbol.dispose]: release,
   }
 }
 
-/** That it is gone is heard elsewhere. */
+/** A failed send is ignored: the 'disconnect' event reports that the server is gone. */
 function sendRequest(child: ChildProcess, message: ForkRequest): void {
   if (child.connected) child.send(message, () => undefined)
 }
 
-/** In a session of its own: Ctrl+C in the daemon's terminal is not for it. It knows nothing of our environment. */
+/** It runs in its own session, so that Ctrl+C in the daemon's terminal does not reach it, and with an empty environment. */
 function startForkServer(): ChildProcess {
   const child = fork(entryUrl('base/process/forks-child'), [], {
     env: {},

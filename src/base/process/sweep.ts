@@ -22,7 +22,7 @@ export interface FoundProcess extends ProcessIdentity {
 
 export interface SweepResult {
   killed: FoundProcess[]
-  /** Still there at the deadline: in uninterruptible sleep, or not ours to kill. */
+  /** Processes that were still there at the deadline: in uninterruptible sleep, or not ours to kill. */
   left: FoundProcess[]
 }
 
@@ -33,50 +33,50 @@ interface SweepOptions {
 
 type Find = () => Promise<FoundProcess[]>
 
-/** Every living process that carries the marker or descends from one that does; never ourselves. */
+/** Every living process that carries the marker or descends from one that does, except this process. */
 export async function findMarked(marker: Marker): Promise<FoundProcess[]> {
   const roots = findMarkedPids(marker).filter(pid => pid !== process.pid)
-  return roots.length === 0 ? [] : identify(familyOf(roots))
+  return roots.length === 0 ? [] : identify(withFamily(roots))
 }
 
-/** Kills all that `findMarked` finds, again and again until nothing is found. */
+/** Kills everything that `findMarked` finds, repeatedly until it finds nothing. */
 export function sweepMarked(marker: Marker, options?: SweepOptions): Promise<SweepResult> {
   return sweep(() => findMarked(marker), options)
 }
 
-/** The same for one process and everything that descends from it. A later process of the same number is left alone. */
+/** Kills one process and all its descendants. A later process with the same pid is left alone. */
 export function sweepTree(root: ProcessIdentity, options?: SweepOptions): Promise<SweepResult> {
-  return sweep(async () => ((await isAlive(root)) ? identify(familyOf([root.pid])) : []), options)
+  return sweep(async () => ((await isAlive(root)) ? identify(withFamily([root.pid])) : []), options)
 }
 
 /**
- * The same for what works in a directory, nobody looks after any more and has no terminal, with all that descends from it:
- * a person may have gone there with a shell or an editor. For directories of our own only.
+ * Kills the orphans that work in a directory and have no terminal, with all their descendants. Processes with a terminal
+ * are spared, because a person may be there with a shell or an editor. Only for directories of our own.
  */
 export function sweepDirectory(directory: string, options?: SweepOptions): Promise<SweepResult> {
   return sweep(async () => {
-    const roots = orphans().filter(pid => isInside(directoryOf(pid), directory) && !hasTerminal(pid))
-    return roots.length === 0 ? [] : identify(familyOf(roots))
+    const roots = findOrphans().filter(pid => isInside(directoryOf(pid), directory) && !hasTerminal(pid))
+    return roots.length === 0 ? [] : identify(withFamily(roots))
   }, options)
 }
 
-/** Those that work in one of these directories and that nobody looks after any more: their parent is gone. They may be a person's own. */
+/** The orphans (processes without their parent) that work in one of these directories. They may belong to a person. */
 export async function findOrphansIn(directories: string[]): Promise<Map<string, FoundProcess[]>> {
-  const paths = orphans().map(pid => ({ pid, cwd: directoryOf(pid) }))
+  const orphans = findOrphans().map(pid => ({ pid, cwd: directoryOf(pid) }))
   const found = new Map<string, FoundProcess[]>()
   for (const directory of new Set(directories)) {
-    const here = paths.filter(({ cwd }) => isInside(cwd, directory))
+    const here = orphans.filter(({ cwd }) => isInside(cwd, directory))
     if (here.length > 0) found.set(directory, await identify(here.map(({ pid }) => pid)))
   }
   return found
 }
 
-/** An orphan is given to the first process, or to the one that systemd has for each user; never ourselves. */
-function orphans(): number[] {
-  const isKeeper = new Map<number, boolean>([[1, true]])
+/** An orphan is adopted by pid 1, or by the systemd process of its user. This process itself is left out. */
+function findOrphans(): number[] {
+  const adoptsOrphans = new Map<number, boolean>([[1, true]])
   return readProcessTable().flatMap(({ pid, parent }) => {
-    if (!isKeeper.has(parent)) isKeeper.set(parent, /^\S*systemd --user$/.test(commandOf(parent)))
-    return isKeeper.get(parent) && pid !== process.pid ? [pid] : []
+    if (!adoptsOrphans.has(parent)) adoptsOrphans.set(parent, /^\S*systemd --user$/.test(commandOf(parent)))
+    return adoptsOrphans.get(parent) && pid !== process.pid ? [pid] : []
   })
 }
 
@@ -89,35 +89,39 @@ async function sweep(find: Find, { deadlineMs = 10_000, signal }: SweepOptions =
     if (Date.now() > end) return { killed: [...killed.values()], left: found }
     for (const victim of await stopUntilStable(find, found)) {
       if (await isAlive(victim)) send(victim.pid, 'SIGKILL')
-      killed.set(`${victim.pid} ${victim.startTime}`, victim)
+      killed.set(keyOf(victim), victim)
     }
     await sleep(20, undefined, signal ? { signal } : {})
   }
 }
 
 /**
- * A running process can start another between our look and our kill, and a child without the marker is lost once its parent
- * is dead. So all are stopped first, and looked for again, until a look finds nobody new. Bounded: whoever forks faster than
- * we look is met again in the next round.
+ * A running process can start another between our search and our kill, and a child without the marker is lost once its
+ * parent is dead. So all are stopped first, and the search is repeated until it finds nothing new. It is bounded: processes
+ * that fork faster than we search are caught in the next round.
  */
 async function stopUntilStable(find: Find, first: FoundProcess[]): Promise<FoundProcess[]> {
-  let known = first
+  let stopped = first
   for (let round = 0; round < 20; round++) {
-    for (const one of known) if (await isAlive(one)) send(one.pid, 'SIGSTOP')
-    const now = await find()
-    const before = new Set(known.map(one => `${one.pid} ${one.startTime}`))
-    known = now
-    if (now.every(one => before.has(`${one.pid} ${one.startTime}`))) break
+    for (const target of stopped) if (await isAlive(target)) send(target.pid, 'SIGSTOP')
+    const found = await find()
+    const before = new Set(stopped.map(keyOf))
+    stopped = found
+    if (found.every(process => before.has(keyOf(process)))) break
   }
-  return known
+  return stopped
 }
 
-/** A directory is its own and everything below it. */
+function keyOf({ pid, startTime }: ProcessIdentity): string {
+  return `${pid} ${startTime}`
+}
+
+/** Whether a working directory is this directory or below it. */
 function isInside(cwd: string, directory: string): boolean {
   return cwd === directory || cwd.startsWith(`${directory}/`)
 }
 
-function familyOf(roots: number[]): number[] {
+function withFamily(roots: number[]): number[] {
   const others = readProcessTable().filter(row => row.pid !== process.pid)
   return withDescendants(roots, others)
 }
@@ -135,21 +139,21 @@ function send(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // Gone in this instant, or another user's: the next look says which.
+    // The process has just ended or belongs to another user; the next search shows which.
   }
 }
 
-/** A process and the directory in which it works. */
+/** A process that works in a directory. */
 export interface WorkingProcess {
   pid: number
   command: string
 }
 
-/** Every process that works in a directory or below it; undefined where this system does not tell. */
+/** Every process that works in a directory or below it; undefined if this system does not tell. */
 export async function findProcessesIn(directory: string): Promise<WorkingProcess[] | undefined> {
-  const real = resolved(directory)
-  const everyone = process.platform === 'linux' ? fromProc() : await fromLsof()
-  return everyone
+  const real = resolvePath(directory)
+  const all = process.platform === 'linux' ? readFromProc() : await readFromLsof()
+  return all
     ?.filter(({ cwd }) => cwd === real || cwd.startsWith(`${real}${sep}`))
     .map(({ pid }) => ({ pid, command: commandOf(pid) }))
 }
@@ -159,11 +163,11 @@ interface ProcessDirectory {
   cwd: string
 }
 
-function fromProc(): ProcessDirectory[] {
+function readFromProc(): ProcessDirectory[] {
   return readProcessTable().map(({ pid }) => ({ pid, cwd: directoryOf(pid) }))
 }
 
-/** What lsof prints for other programs: a line `p<pid>`, then a line `n<path>`. It exits with 1 where it may not see everything. */
+/** Parses the machine-readable output of lsof: a line `p<pid>`, then a line `n<path>`. It exits with 1 if it may not see everything. */
 export function parseLsof(text: string): ProcessDirectory[] {
   const found: ProcessDirectory[] = []
   let pid = 0
@@ -174,7 +178,7 @@ export function parseLsof(text: string): ProcessDirectory[] {
   return found
 }
 
-async function fromLsof(): Promise<ProcessDirectory[] | undefined> {
+async function readFromLsof(): Promise<ProcessDirectory[] | undefined> {
   const options = { timeout: 20_000, maxBuffer: 32_000_000 }
   const { stdout } = await promisify(execFile)('lsof', ['-n', '-P', '-a', '-d', 'cwd', '-F', 'pn'], options).catch(
     (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
@@ -182,7 +186,7 @@ async function fromLsof(): Promise<ProcessDirectory[] | undefined> {
   return stdout === '' ? undefined : parseLsof(stdout)
 }
 
-function resolved(directory: string): string {
+function resolvePath(directory: string): string {
   try {
     return realpathSync(directory)
   } catch {

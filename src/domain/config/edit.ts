@@ -11,12 +11,12 @@ import { checkConfigText } from './layers.ts'
 import { checkText } from './parse-setting.ts'
 import { type SettingKey, settingOf } from './settings.ts'
 
-/** Sets one key in the user's file and nothing else in it. A file that is wrong is refused, not repaired. */
+/** Sets one key in the user's file and changes nothing else. An invalid file is refused, not repaired. */
 export function setSetting(paths: AppPaths, key: SettingKey, text: string): TomlValue {
   const checked = checkText(key, text)
   if (!checked.ok) throw new AppError('setting_invalid', { origin: 'pcc config set', key, problem: checked.problem })
-  const value = stored(key, checked.value as TomlValue)
-  editing(paths, file => {
+  const value = toStoredValue(key, checked.value as TomlValue)
+  editFile(paths, file => {
     const before = readText(file) ?? ''
     check(file, before)
     const after = setInToml(before, key.split('.'), value)
@@ -27,9 +27,9 @@ export function setSetting(paths: AppPaths, key: SettingKey, text: string): Toml
   return value
 }
 
-/** Takes one key out of the user's file, the old file kept beside it; undefined when it was not in there. */
+/** Removes one key from the user's file and keeps a backup beside it. Returns the backup's path, or undefined if the key was not set. */
 export function resetSetting(paths: AppPaths, key: SettingKey, clock: Clock = systemClock): string | undefined {
-  return editing(paths, file => {
+  return editFile(paths, file => {
     const before = readText(file) ?? ''
     check(file, before)
     const after = removeFromToml(before, key.split('.'))
@@ -42,9 +42,9 @@ export function resetSetting(paths: AppPaths, key: SettingKey, clock: Clock = sy
   })
 }
 
-/** Empties the user's file, whatever is in it, the old one kept beside it; undefined when there was none. */
+/** Empties the user's file, whatever it contains, and keeps a backup beside it. Returns the backup's path, or undefined if there was no file. */
 export function resetSettings(paths: AppPaths, clock: Clock = systemClock): string | undefined {
-  return editing(paths, file => {
+  return editFile(paths, file => {
     if (!existsSync(file)) return undefined
     const backup = backUp(file, clock)
     replaceFile(file, '')
@@ -52,12 +52,12 @@ export function resetSettings(paths: AppPaths, clock: Clock = systemClock): stri
   })
 }
 
-function editing<T>(paths: AppPaths, work: (file: string) => T): T {
+function editFile<T>(paths: AppPaths, work: (file: string) => T): T {
   return withFileLock(join(paths.home, 'config.lock'), () => work(paths.configFile))
 }
 
-/** A path typed at a prompt is meant from where one stands; in the file it would start at the file. */
-function stored(key: SettingKey, value: TomlValue): TomlValue {
+/** A path on the command line is relative to the current directory; in the file it would be relative to the file. So it is made absolute. */
+function toStoredValue(key: SettingKey, value: TomlValue): TomlValue {
   const isPath = settingOf(key).kind === 'path' && typeof value === 'string'
   return isPath && value !== '~' && !value.startsWith('~/') ? resolve(value) : value
 }

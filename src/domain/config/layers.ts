@@ -7,24 +7,24 @@ import { parseToml, type TomlTable, tomlLines } from '../../base/toml.ts'
 import { absolutePath, checkText, checkValue, nearestKey, suggestionFor } from './parse-setting.ts'
 import { isSettingKey, SETTING_KEYS, type SettingKey, settingOf, type Values } from './settings.ts'
 
-/** The version of the file's own shape, written as `version = 1`; it may be left out. */
+/** The version of the file format, written as `version = 1`; it is optional. */
 const CONFIG_VERSION = 1
 
 interface ConfigFile {
   path: string
   content: string
   values: Partial<Values>
-  /** Line of each key, for messages. */
+  /** The line of each key, for messages. */
   lines: Map<string, number>
 }
 
-/** A config file, checked; undefined where there is none. A wrong one is refused by file, line, key and expectation. */
+/** Reads and checks a config file; undefined if there is none. An invalid one is refused with its file, line, key and the expected value. */
 export async function readConfigFile(path: string, home: string): Promise<ConfigFile | undefined> {
   const content = await readText(path)
   return content === undefined ? undefined : checkConfigText({ path, content, home })
 }
 
-/** The user's file. The standard one may be absent; one that a person named may not, or a mistyped --config would go unnoticed. */
+/** Reads the user's file. The standard file may be absent, but a named one may not, or a mistyped --config would go unnoticed. */
 export async function readUserFile(
   { configFile, home }: AppPaths,
   homeDirectory: string,
@@ -42,9 +42,9 @@ export function checkConfigText({ path, content, home }: { path: string; content
   }
   refuseNewer(path, parsed.table['version'])
   const lines = tomlLines(content)
-  const found = [...leavesOf(parsed.table)].sort((a, b) => lineOf(lines, a.key) - lineOf(lines, b.key))
+  const entries = [...listValues(parsed.table)].sort((a, b) => lineOf(lines, a.key) - lineOf(lines, b.key))
   const values: Partial<Record<SettingKey, unknown>> = {}
-  for (const { key, value } of found) {
+  for (const { key, value } of entries) {
     const refuse = (problem: string) =>
       new AppError('config_invalid', { file: path, line: lineOf(lines, key), key, problem })
     if (key === 'version') {
@@ -77,13 +77,13 @@ function refuseNewer(file: string, version: unknown): void {
   throw new AppError('config_newer', { file, found: version, known: CONFIG_VERSION })
 }
 
-/** Every value with its dotted key. A setting's own value is never descended into, so a section in its place is seen whole. */
-function* leavesOf(table: TomlTable, prefix = ''): Generator<{ key: string; value: unknown }> {
+/** Every value with its dotted key. The value of a setting is never descended into, so a section in its place is returned whole. */
+function* listValues(table: TomlTable, prefix = ''): Generator<{ key: string; value: unknown }> {
   for (const [name, value] of Object.entries(table)) {
     const key = prefix + name
     const isTable = typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
     if (isTable && !isSettingKey(key) && (isSection(key) || Object.keys(value).length > 0)) {
-      yield* leavesOf(value as TomlTable, `${key}.`)
+      yield* listValues(value as TomlTable, `${key}.`)
     } else {
       yield { key, value }
     }
@@ -100,27 +100,27 @@ function lineOf(lines: Map<string, number>, key: string): number {
 
 const PROJECT_FILE = '.perpetualcc.toml'
 
-/** The nearest project file at or above a directory; the home directory is the last one looked at. */
+/** The nearest project file in a directory or above; the home directory is the last one checked. */
 export async function findProjectFile(directory: string, home: string): Promise<string | undefined> {
-  for (const each of directoriesUp(directory, home)) {
-    const file = join(each, PROJECT_FILE)
+  for (const parent of directoriesUp(directory, home)) {
+    const file = join(parent, PROJECT_FILE)
     if (await exists(file)) return file
   }
   return undefined
 }
 
-/** A directory and those above it, up to home when it lies inside, else to the root of the file system. */
+/** A directory and those above it, up to home if it is inside, or else up to the root. */
 function directoriesUp(directory: string, home: string): string[] {
-  const found: string[] = []
+  const directories: string[] = []
   for (let at = resolve(directory); ; at = dirname(at)) {
-    found.push(at)
-    if (at === resolve(home) || at === dirname(at)) return found
+    directories.push(at)
+    if (at === resolve(home) || at === dirname(at)) return directories
   }
 }
 
 /**
- * What a project's file comes to: all of it when trusted; until then what is free, and of the rest only what makes a
- * setting stricter. `untrusted` names the keys that wait, in whole or in part.
+ * The effective values of a project's file: all of them if it is trusted; until then only free settings, and stricter values
+ * of others. `untrusted` names the keys that are ignored, completely or partly.
  */
 export function projectLayer(
   file: ConfigFile,
@@ -132,7 +132,7 @@ export function projectLayer(
   for (const key of Object.keys(file.values) as SettingKey[]) {
     const setting = settingOf(key)
     const proposed = file.values[key]
-    if (setting.project === 'never') throw notInProject(file, key)
+    if (setting.project === 'never') throw notAllowedError(file, key)
     if (trusted || setting.project === 'free') {
       values[key] = proposed
       continue
@@ -144,7 +144,7 @@ export function projectLayer(
   return { values: values as Partial<Values>, untrusted }
 }
 
-function notInProject(file: ConfigFile, key: SettingKey): AppError {
+function notAllowedError(file: ConfigFile, key: SettingKey): AppError {
   const problem = 'a project file may not set this; it belongs in your own config file (pcc config path)'
   return new AppError('config_invalid', { file: file.path, line: file.lines.get(key) ?? 1, key, problem })
 }
@@ -162,26 +162,26 @@ export function variableOf(key: SettingKey): string {
   return `PCC_${key.toUpperCase().replaceAll('.', '_')}`
 }
 
-/** Every variable that sets it, the one that wins first. */
+/** Every variable for a setting, the one with precedence first. */
 function variablesOf(key: SettingKey): string[] {
   const { variable } = settingOf(key)
   return variable === undefined ? [variableOf(key)] : [variableOf(key), variable]
 }
 
-/** The variable of an environment that sets it; undefined where none does. */
+/** The variable in an environment that sets this key; undefined if none does. */
 export function variableIn(env: Record<string, string | undefined>, key: SettingKey): string | undefined {
   return variablesOf(key).find(name => env[name])
 }
 
-/** Of the variables that travel with a request, those that may be stored: known settings that are no secrets. */
+/** The variables of a request that may be stored: known settings without secrets. */
 export function settingsToKeep(env: Record<string, string>): Record<string, string> {
-  const kept = SETTING_KEYS.filter(key => !settingOf(key).secret).flatMap(variablesOf)
-  return Object.fromEntries(kept.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
+  const names = SETTING_KEYS.filter(key => !settingOf(key).secret).flatMap(variablesOf)
+  return Object.fromEntries(names.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
 }
 
 /**
- * The brains' keys that settings only name (`env:NAME`), as variables of ours: they travel with a session, because the daemon
- * does not see the shell's environment, and the agent must not see them.
+ * The brains' keys that settings refer to by `env:NAME`, as variables of ours. They are sent with a session, because the
+ * daemon does not see the shell's environment, and the agent must not see them.
  */
 export function namedKeys(values: Values, env: Record<string, string | undefined>): Record<string, string> {
   return Object.fromEntries(
@@ -193,13 +193,13 @@ export function namedKeys(values: Values, env: Record<string, string | undefined
   )
 }
 
-/** Of an environment, what `namedKeys` put into it. */
+/** The variables that `namedKeys` put into an environment. */
 export function brainKeysIn(env: Record<string, string>): Record<string, string> {
   const names = new Set(SETTING_KEYS.filter(key => key.startsWith('brain.') && settingOf(key).secret).map(variableOf))
   return Object.fromEntries(Object.entries(env).filter(([name]) => names.has(name)))
 }
 
-/** What the environment sets. An empty variable sets nothing; one that is mistyped, in its section or in its name, is refused. */
+/** The settings from the environment. An empty variable sets nothing; a mistyped one is refused. */
 export function environmentLayer(env: Record<string, string | undefined>): Partial<Values> {
   const keyOf = new Map(SETTING_KEYS.flatMap(key => variablesOf(key).map(name => [name, key])))
   const sections = [...new Set(SETTING_KEYS.map(key => `PCC_${key.split('.')[0]?.toUpperCase()}_`))]
@@ -209,25 +209,25 @@ export function environmentLayer(env: Record<string, string | undefined>): Parti
     const key = keyOf.get(name)
     if (!key) {
       const typed = name.slice('PCC_'.length).toLowerCase().replace('_', '.')
-      // Others of ours (PCC_HOME, PCC_SESSION_MARK) are near to no setting.
+      // Other variables of ours (PCC_HOME, PCC_SESSION_MARK) are not similar to any setting.
       if (!sections.some(section => name.startsWith(section)) && !isMistyped(typed)) continue
-      throw new AppError('setting_invalid', { origin: 'environment', key: name, problem: unknown(typed) })
+      throw new AppError('setting_invalid', { origin: 'environment', key: name, problem: describeUnknown(typed) })
     }
     if (variableIn(env, key) !== name) continue
     const checked = checkText(key, text)
     if (!checked.ok) throw new AppError('setting_invalid', { origin: name, key, problem: checked.problem })
     const isPath = settingOf(key).kind === 'path'
-    // Not `~/`: the shell has expanded it, and placesFor reads PCC_DATA_DIRECTORY the same way.
+    // `~/` is not handled: the shell has expanded it, and `appPathsFor` reads PCC_DATA_DIRECTORY the same way.
     values[key] = isPath ? resolve(String(checked.value)) : checked.value
   }
   return values as Partial<Values>
 }
 
-function unknown(typed: string): string {
+function describeUnknown(typed: string): string {
   return `no setting has this variable${suggestionFor(typed)}`
 }
 
-/** One word alone is no mistyped setting: they have two at least. */
+/** A single word is not a mistyped setting, because settings have at least two. */
 function isMistyped(typed: string): boolean {
   return typed.includes('.') && nearestKey(typed) !== undefined
 }

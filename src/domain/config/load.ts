@@ -17,11 +17,11 @@ import { type Config, defaultValues, isSettingKey, nestValues, type SettingKey, 
 export interface LoadOptions {
   paths: AppPaths
   env: Record<string, string | undefined>
-  /** The project's directory; its file is looked for there and above. */
+  /** The project's directory; its config file is searched there and in the directories above. */
   project?: string | undefined
-  /** What command line flags set, by full key. */
+  /** The values of command line flags, by full key. */
   flags?: Partial<Values> | undefined
-  /** Whether a person has agreed to the project's file as it is now. Without it nothing of a project is trusted. */
+  /** Whether a person trusts the project's file as it is now. If absent, no project is trusted. */
   trusted?: ((file: { path: string; content: string }) => boolean) | undefined
 }
 
@@ -32,17 +32,17 @@ export interface LoadedConfig {
   origin(key: string): string
   userFile?: string
   projectFile?: string
-  /** Keys of the project file left out, in whole or in part, until it is trusted. */
+  /** Keys of the project file that are ignored, completely or partly, until it is trusted. */
   untrusted: SettingKey[]
 }
 
-/** The settings in force: defaults < user file < project file < environment < flags. */
+/** Loads the effective settings: defaults < user file < project file < environment < flags. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { paths, env, project, flags, trusted } = options
   const home = env['HOME'] || homedir()
   const values: Values = { ...defaultValues(), 'data.directory': join(paths.home, 'data') }
   const origins = new Map<string, string>()
-  const lay = (layer: Partial<Values>, originOf: (key: SettingKey) => string) => {
+  const apply = (layer: Partial<Values>, originOf: (key: SettingKey) => string) => {
     for (const key of Object.keys(layer) as SettingKey[]) {
       if (layer[key] === undefined) continue
       Object.assign(values, { [key]: layer[key] })
@@ -51,16 +51,16 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   }
 
   const user = await readUserFile(paths, home)
-  if (user) lay(user.values, key => `${user.path}:${user.lines.get(key) ?? 1}`)
+  if (user) apply(user.values, key => `${user.path}:${user.lines.get(key) ?? 1}`)
 
   const projectPath = project === undefined ? undefined : await findProjectFile(project, home)
   const file = projectPath === undefined ? undefined : await readConfigFile(projectPath, home)
   const mayLoosen = file !== undefined && trusted?.({ path: file.path, content: file.content }) === true
   const fromProject = file ? projectLayer(file, values, mayLoosen) : { values: {}, untrusted: [] }
-  if (file) lay(fromProject.values, key => `${file.path}:${file.lines.get(key) ?? 1}`)
+  if (file) apply(fromProject.values, key => `${file.path}:${file.lines.get(key) ?? 1}`)
 
-  lay(environmentLayer(env), key => variableIn(env, key) ?? variableOf(key))
-  lay(checkedFlags(flags ?? {}), () => 'flag')
+  apply(environmentLayer(env), key => variableIn(env, key) ?? variableOf(key))
+  apply(checkFlags(flags ?? {}), () => 'flag')
 
   return {
     config: nestValues(values),
@@ -72,7 +72,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   }
 }
 
-function checkedFlags(flags: Partial<Values>): Partial<Values> {
+function checkFlags(flags: Partial<Values>): Partial<Values> {
   for (const [key, value] of Object.entries(flags)) {
     if (value === undefined || !isSettingKey(key)) continue
     const checked = checkValue(key, value)
@@ -81,7 +81,7 @@ function checkedFlags(flags: Partial<Values>): Partial<Values> {
   return flags
 }
 
-/** `placesFor` that also heeds `data.directory` of the user's file; call it where `dataDirectoryHint` says `look`. */
+/** Like `appPathsFor`, but also applies `data.directory` of the user's file. Call it if `dataDirectoryHint` returns `look`. */
 export async function resolvePlaces(options: AppPathOptions): Promise<AppPaths> {
   const { env } = options
   refuseRelativeHome(env['PCC_HOME'])
@@ -92,7 +92,7 @@ export async function resolvePlaces(options: AppPathOptions): Promise<AppPaths> 
   return dataDir === undefined ? paths : appPathsFor({ ...options, dataDir })
 }
 
-/** It would be another home, with another daemon, in every directory one stands in. */
+/** A relative home would mean another home, with another daemon, in every working directory. */
 function refuseRelativeHome(home: string | undefined): void {
   if (!home || isAbsolute(home)) return
   const problem = `expected an absolute path, found "${home}"`

@@ -4,7 +4,7 @@ import { parseToml } from '../../base/toml.ts'
 import { findNearestWord } from '../../base/words.ts'
 import { isSettingKey, SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
 
-/** The full key of what a person typed: itself, a short name of the manual, or an ending that only one key has. */
+/** The full key for a typed name: the key itself, a short name from the manual, or a unique ending of a key. */
 export function findSetting(name: string): SettingKey {
   if (isSettingKey(name)) return name
   const alias = SETTING_KEYS.find(key => settingOf(key).also?.includes(name))
@@ -16,13 +16,13 @@ export function findSetting(name: string): SettingKey {
   throw new AppError('config_unknown_key', { key: name, suggestion: suggestionFor(name) })
 }
 
-/** `; did you mean "brain.type"?`, or a full stop where nothing is near. */
+/** `; did you mean "brain.type"?`, or a full stop if nothing is similar. */
 export function suggestionFor(name: string): string {
   const near = nearestKey(name) ?? nearestSection(name)
   return near ? `; did you mean "${near}"?` : '.'
 }
 
-/** The setting whose name a mistyped one was probably meant to be. */
+/** The setting that a mistyped name probably means. */
 export function nearestKey(name: string): string | undefined {
   const forms = SETTING_KEYS.flatMap(key =>
     [key, key.split('.').at(-1) ?? key, ...(settingOf(key).also ?? [])].map(form => ({ form, means: key })),
@@ -42,26 +42,26 @@ function nearestSection(name: string): string | undefined {
 
 export type CheckedValue = { ok: true; value: unknown } | { ok: false; problem: string }
 
-/** A value against its setting; the problem says what was expected and what was found, never a secret. */
+/** Checks a value against its setting. The problem says what was expected and what was found, but never shows a secret. */
 export function checkValue(key: SettingKey, value: unknown): CheckedValue {
   const setting = settingOf(key)
   if (setting.accepts(value)) return { ok: true, value }
-  return { ok: false, problem: `expected ${setting.expects}, found ${described(value, setting.secret === true)}` }
+  return { ok: false, problem: `expected ${setting.expects}, found ${describe(value, setting.secret === true)}` }
 }
 
-/** The same for text from the environment or the command line: lists by commas, or as a TOML list. */
+/** Checks text from the environment or the command line. Lists are separated by commas, or written as a TOML list. */
 export function checkText(key: SettingKey, text: string): CheckedValue {
-  return checkValue(key, fromText(key, text))
+  return checkValue(key, parseText(key, text))
 }
 
-/** Paths are kept absolute: `~/` is home, a relative one starts at `base`. */
+/** Makes a path absolute: `~/` is home, and a relative path starts at `base`. */
 export function absolutePath(path: string, base: string, home: string): string {
   if (path === '~') return home
   if (path.startsWith('~/')) return join(home, path.slice(2))
   return isAbsolute(path) ? resolve(path) : resolve(base, path)
 }
 
-function fromText(key: SettingKey, text: string): unknown {
+function parseText(key: SettingKey, text: string): unknown {
   const trimmed = text.trim()
   switch (settingOf(key).kind) {
     case 'flag':
@@ -69,7 +69,7 @@ function fromText(key: SettingKey, text: string): unknown {
     case 'number':
       return /^[+-]?(\d[\d_]*)(\.\d+)?$/.test(trimmed) ? Number(trimmed.replaceAll('_', '')) : text
     case 'list':
-      return listFrom(trimmed)
+      return parseList(trimmed)
     case 'text':
     case 'path':
     case 'sections':
@@ -77,25 +77,25 @@ function fromText(key: SettingKey, text: string): unknown {
   }
 }
 
-function listFrom(text: string): unknown {
+function parseList(text: string): unknown {
   if (text.startsWith('[')) {
     const parsed = parseToml(`list = ${text}`)
     return parsed.ok ? parsed.table['list'] : text
   }
   return text
     .split(',')
-    .map(each => each.trim())
-    .filter(each => each !== '')
+    .map(item => item.trim())
+    .filter(item => item !== '')
 }
 
-function described(value: unknown, secret: boolean): string {
-  if (Array.isArray(value)) return secret ? 'a list' : `the list ${shortened(JSON.stringify(value))}`
+function describe(value: unknown, secret: boolean): string {
+  if (Array.isArray(value)) return secret ? 'a list' : `the list ${shorten(JSON.stringify(value))}`
   if (value instanceof Date) return 'a date'
   if (typeof value === 'object' && value !== null) return 'a section'
-  if (typeof value === 'string') return secret ? 'a text' : `the text ${shortened(JSON.stringify(value))}`
+  if (typeof value === 'string') return secret ? 'a text' : `the text ${shorten(JSON.stringify(value))}`
   return secret ? `a ${typeof value}` : String(value)
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length > 80 ? `${text.slice(0, 77)}…` : text
 }

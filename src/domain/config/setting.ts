@@ -1,146 +1,149 @@
 import { readHours } from '../hours.ts'
 
 /**
- * What a project's own file may do to a setting before a person has said `pcc trust`:
- * `free` sets it, `tighten` may only make it stricter, `trusted` does nothing yet, `never` is refused at any time.
+ * What a project's own file may do to a setting before a person runs `pcc trust`:
+ * `free`: set it. `tighten`: only make it stricter. `trusted`: nothing yet. `never`: it is always refused.
  */
 export type ProjectRule = 'free' | 'tighten' | 'trusted' | 'never'
 
 export interface Setting<T = unknown> {
-  /** Written by hand and not with zod: reading a setting must not cost the loading of a library (docs/adr/0005). */
+  /** Written by hand instead of with zod, because reading a setting must not load a library (docs/adr/0005). */
   accepts(value: unknown): boolean
   kind: 'text' | 'flag' | 'number' | 'list' | 'path' | 'sections'
-  /** Ends the sentence "expected …". */
+  /** Completes the sentence "expected …". */
   expects: string
   standard: T
   about: string
   project: ProjectRule
-  /** With `tighten`: the strictest reading of both, which is what holds until the project is trusted. */
+  /** With `tighten`: the stricter of both values, which applies until the project is trusted. */
   tighten?(held: T, proposed: T): T
-  /** False while nothing reads it; `pcc config show` says so. */
+  /** False while nothing reads the setting; `pcc config show` says so. */
   inForce: boolean
   /** Shown masked. */
   secret?: true
-  /** Short names of the manual that are not simply the last part of the key. */
+  /** Short names in the manual that differ from the last part of the key. */
   also?: readonly string[]
-  /** A variable of the manual that stands for it too; the one made of its key wins. */
+  /** Another environment variable for it, from the manual; the one derived from its key wins. */
   variable?: string
 }
 
-type Given<T> = Omit<Setting<T>, 'accepts' | 'kind' | 'expects'>
+type SettingOptions<T> = Omit<Setting<T>, 'accepts' | 'kind' | 'expects'>
 
-/** true or false. */
-export function flag(given: Given<boolean>): Setting<boolean> {
-  return { accepts: value => typeof value === 'boolean', kind: 'flag', expects: 'true or false', ...given }
+/** A boolean. */
+export function flag(options: SettingOptions<boolean>): Setting<boolean> {
+  return { accepts: value => typeof value === 'boolean', kind: 'flag', expects: 'true or false', ...options }
 }
 
-/** A whole number with a floor. */
-export function count(least: number, given: Given<number>): Setting<number> {
+/** A whole number with a minimum. */
+export function count(least: number, options: SettingOptions<number>): Setting<number> {
   return {
     accepts: isCount(least),
     kind: 'number',
     expects: `a whole number, ${least} or more`,
-    ...given,
+    ...options,
   }
 }
 
-/** A whole number with a floor that may be left unset. */
-export function optionalCount(least: number, given: Given<number | undefined>): Setting<number | undefined> {
-  return { accepts: isCount(least), kind: 'number', expects: `a whole number, ${least} or more`, ...given }
+/** A whole number with a minimum that may be unset. */
+export function optionalCount(least: number, options: SettingOptions<number | undefined>): Setting<number | undefined> {
+  return { accepts: isCount(least), kind: 'number', expects: `a whole number, ${least} or more`, ...options }
 }
 
-/** A number above zero that may be left unset. */
-export function optionalAmount(given: Given<number | undefined>): Setting<number | undefined> {
+/** A number above zero that may be unset. */
+export function optionalAmount(options: SettingOptions<number | undefined>): Setting<number | undefined> {
   return {
     accepts: value => typeof value === 'number' && value > 0 && value <= Number.MAX_SAFE_INTEGER,
     kind: 'number',
     expects: 'a number above 0',
-    ...given,
+    ...options,
   }
 }
 
-/** A share of a hundred. */
-export function percent(given: Given<number>): Setting<number> {
+/** A percentage. */
+export function percent(options: SettingOptions<number>): Setting<number> {
   return {
     accepts: value => typeof value === 'number' && value > 0 && value <= 100,
     kind: 'number',
     expects: 'a number above 0, up to 100',
-    ...given,
+    ...options,
   }
 }
 
 /** A number from 0 to 1. */
-export function share(given: Given<number>): Setting<number> {
+export function share(options: SettingOptions<number>): Setting<number> {
   return {
     accepts: value => typeof value === 'number' && value >= 0 && value <= 1,
     kind: 'number',
     expects: 'a number from 0 to 1',
-    ...given,
+    ...options,
   }
 }
 
-/** One word of a few. */
-export function oneOf<const Word extends string>(words: readonly Word[], given: Given<Word>): Setting<Word> {
-  return { accepts: value => isOneOf(words, value), kind: 'text', expects: anyOf(words), ...given }
+/** One of a few words. */
+export function oneOf<const Word extends string>(words: readonly Word[], options: SettingOptions<Word>): Setting<Word> {
+  return { accepts: value => isOneOf(words, value), kind: 'text', expects: listAlternatives(words), ...options }
 }
 
-/** Text that may be left unset. */
-export function text(given: Given<string | undefined>): Setting<string | undefined> {
-  return { accepts: isText, kind: 'text', expects: 'text', ...given }
+/** Text that may be unset. */
+export function text(options: SettingOptions<string | undefined>): Setting<string | undefined> {
+  return { accepts: isText, kind: 'text', expects: 'text', ...options }
 }
 
 /** Text that always has a value. */
-export function word(given: Given<string>): Setting<string> {
-  return { accepts: isText, kind: 'text', expects: 'text', ...given }
+export function word(options: SettingOptions<string>): Setting<string> {
+  return { accepts: isText, kind: 'text', expects: 'text', ...options }
 }
 
-/** Hours of the day that may be left unset. */
-export function hours(given: Given<string | undefined>): Setting<string | undefined> {
+/** Hours of the day that may be unset. */
+export function hours(options: SettingOptions<string | undefined>): Setting<string | undefined> {
   return {
     accepts: value => typeof value === 'string' && readHours(value) !== undefined,
     kind: 'text',
     expects: 'hours such as "22:00-07:00", or several with commas between',
-    ...given,
+    ...options,
   }
 }
 
 /** An http or https address. */
-export function address(given: Given<string>): Setting<string> {
-  return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:11434', ...given }
+export function address(options: SettingOptions<string>): Setting<string> {
+  return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:11434', ...options }
 }
 
-/** An http or https address that may be left unset. */
-export function optionalAddress(given: Given<string | undefined>): Setting<string | undefined> {
-  return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:1234/v1', ...given }
+/** An http or https address that may be unset. */
+export function optionalAddress(options: SettingOptions<string | undefined>): Setting<string | undefined> {
+  return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:1234/v1', ...options }
 }
 
-/** A path; `~/` is the home directory, a relative one starts where the file that says it lies. */
-export function path<T extends string | undefined>(given: Given<T>): Setting<T> {
-  return { accepts: isText, kind: 'path', expects: 'a path', ...given }
+/** A path; `~/` is the home directory, and a relative path starts at the directory of the config file. */
+export function path<T extends string | undefined>(options: SettingOptions<T>): Setting<T> {
+  return { accepts: isText, kind: 'path', expects: 'a path', ...options }
 }
 
 /** A list of texts, each of which must match. */
-export function texts(given: Given<string[]>, item = /./s, each = 'texts'): Setting<string[]> {
+export function texts(options: SettingOptions<string[]>, item = /./s, each = 'texts'): Setting<string[]> {
   const accepts = (value: unknown) => isListOf(value, entry => typeof entry === 'string' && item.test(entry))
-  return { accepts, kind: 'list', expects: `a list of ${each}`, ...given }
+  return { accepts, kind: 'list', expects: `a list of ${each}`, ...options }
 }
 
-/** A list of words out of a few. */
-export function someOf<const Word extends string>(words: readonly Word[], given: Given<Word[]>): Setting<Word[]> {
+/** A list of words from a fixed set. */
+export function someOf<const Word extends string>(
+  words: readonly Word[],
+  options: SettingOptions<Word[]>,
+): Setting<Word[]> {
   const accepts = (value: unknown) => isListOf(value, entry => isOneOf(words, entry))
-  return { accepts, kind: 'list', expects: `a list of ${anyOf(words)}`, ...given }
+  return { accepts, kind: 'list', expects: `a list of ${listAlternatives(words)}`, ...options }
 }
 
-/** Sections of a name that the person gives, each with one text; they can be written in a file only. */
+/** Sections with names that the person chooses, each with one text; they can only be written in a file. */
 export function sections<const Key extends string>(
   key: Key,
-  given: Given<Record<string, Record<Key, string>>>,
+  options: SettingOptions<Record<string, Record<Key, string>>>,
   { name, expects }: { name: RegExp; expects: string },
 ): Setting<Record<string, Record<Key, string>>> {
   const isSection = (value: unknown) => isTable(value) && Object.keys(value).join() === key && isText(value[key])
   const accepts = (value: unknown) =>
     isTable(value) && Object.entries(value).every(([each, section]) => name.test(each) && isSection(section))
-  return { accepts, kind: 'sections', expects, ...given }
+  return { accepts, kind: 'sections', expects, ...options }
 }
 
 function isTable(value: unknown): value is Record<string, unknown> {
@@ -167,16 +170,16 @@ function isAddress(value: unknown): boolean {
   return typeof value === 'string' && URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)
 }
 
-function anyOf(words: readonly string[]): string {
-  const quoted = words.map(each => `"${each}"`)
+function listAlternatives(words: readonly string[]): string {
+  const quoted = words.map(word => `"${word}"`)
   return `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
 }
 
-/** How what a project says joins what holds already: only ever to the stricter side. */
+/** How a project's value combines with the current one: always to the stricter side. */
 export const bothTrue = (held: boolean, proposed: boolean): boolean => held && proposed
 export const lowerOf = (held: number, proposed: number): number => Math.min(held, proposed)
 export const intersection = (held: string[], proposed: string[]): string[] =>
-  held.filter(each => proposed.includes(each))
+  held.filter(item => proposed.includes(item))
 export const unionOf = (held: string[], proposed: string[]): string[] => [...new Set([...held, ...proposed])]
 export const onlyTo =
   <T>(strict: T) =>

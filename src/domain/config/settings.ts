@@ -7,7 +7,7 @@ import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
 import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
 import { count, flag, oneOf, onlyTo, path, type Setting, word } from './setting.ts'
 
-/** Every setting there is, by its full key: the one table that files, environment, flags and `pcc config` go by. */
+/** Every setting by its full key: the one table that files, environment, flags and `pcc config` use. */
 const SETTINGS = {
   ...BRAIN_SETTINGS,
   ...SESSIONS_SETTINGS,
@@ -86,7 +86,7 @@ const SETTINGS = {
 export type SettingKey = keyof typeof SETTINGS
 export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[]
 
-/** The row of one setting, for code that goes over all of them. */
+/** The definition of one setting, for code that handles all of them. */
 export function settingOf(key: SettingKey): Setting {
   return SETTINGS[key]
 }
@@ -108,12 +108,12 @@ type Nested<T> = {
 /** The settings as the manual nests them: `config.sessions.max_concurrent`. */
 export type Config = Nested<Values>
 
-/** What holds when nobody has said anything. */
+/** The values of all settings if nothing is configured. */
 export function defaultValues(): Values {
   return Object.fromEntries(SETTING_KEYS.map(key => [key, settingOf(key).standard])) as Values
 }
 
-/** Flat values as nested sections. */
+/** Turns flat values into nested sections. */
 export function nestValues(values: Values): Config {
   const root: Record<string, unknown> = {}
   for (const key of SETTING_KEYS) {

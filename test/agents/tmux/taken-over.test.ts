@@ -17,7 +17,7 @@ const MARK = '~'
 
 test('in a terminal that a person has, an interrupt presses no key and says so; a close ends it without one', async t => {
   const { session, keys, press } = await adopted(t, { takenOver: true })
-  await assert.rejects(session.interrupt(), { code: 'terminal_taken', message: /A person has the terminal/ })
+  await assert.rejects(session.interrupt(), { code: 'terminal_taken', message: /A person has taken over the terminal/ })
   await press(MARK)
   assert.equal(await keys(MARK), MARK)
   await session[Symbol.asyncDispose]()

@@ -23,7 +23,7 @@ for (const level of levels) {
   }
   const shell = (t: TestContext, script: string) => start(t, '/bin/sh', '-c', script)
 
-  test(`${level}: the level that was asked for is the level that holds`, async t => {
+  test(`${level}: the requested level is the effective level`, async t => {
     const child = shell(t, 'readlink /proc/self/ns/pid')
     const inside = (await text(child.stdout)).trim()
     assert.equal(child.level, level)
@@ -64,14 +64,14 @@ for (const level of levels) {
     assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM'])
   })
 
-  test(`${level}: a program that is not there is an error event, and nothing stays behind`, async t => {
+  test(`${level}: a missing program is an error event, and nothing is left behind`, async t => {
     const child = start(t, '/nonexistent/agent')
     const [error] = await once(child, 'error')
     assert.equal(error.code, 'ENOENT')
     assert.deepEqual(await child.end(), [])
   })
 
-  test(`${level}: what an agent leaves behind when it exits is ended`, async t => {
+  test(`${level}: processes that an agent leaves when it exits are ended`, async t => {
     const tool = messyTool(t, 'read go; exit 3')
     const child = shell(t, tool.script)
     await allStarted(tool)
@@ -81,7 +81,7 @@ for (const level of levels) {
     assert.deepEqual(tool.survivors(), [])
   })
 
-  test(`${level}: what an agent leaves behind when it is killed is ended, without anybody asking`, async t => {
+  test(`${level}: processes that an agent leaves when it is killed are ended without a call`, async t => {
     const tool = messyTool(t, 'cat /proc/self/stat; exec sleep 600')
     const child = shell(t, tool.script)
     await allStarted(tool)
@@ -111,7 +111,7 @@ for (const level of levels) {
     assert.deepEqual(tool.survivors(), [])
   })
 
-  test(`${level}: leaving the scope ends it`, async () => {
+  test(`${level}: leaving the scope ends the child`, async () => {
     const marker = sessionMarker(secretId())
     {
       await using child = spawnGuarded({ command: 'cat', args: [], env: bareEnv('/'), marker, isolation: level })
@@ -135,7 +135,7 @@ for (const level of levels) {
     assert.ok(lines.includes(`${child.marker.name}=${child.marker.value}`))
   })
 
-  test(`${level}: the agent's own number is the one its owner sees, so no two agents share one`, async t => {
+  test(`${level}: the agent's own pid is the one its owner sees, so no two agents share one`, async t => {
     const child = shell(t, 'echo $$')
     assert.equal(Number(await text(child.stdout)), child.pid)
   })

@@ -10,15 +10,15 @@ test('"marker" never makes a namespace', () => {
   assert.equal(isolationLevel('marker'), 'marker')
 })
 
-test('"auto" never hides who owns a file: it makes no user namespace', () => {
+test('"auto" never makes a user namespace, which would hide the owners of files', () => {
   assert.ok(!probeNamespace('auto')?.enter.includes('--user'))
 })
 
-test('without the right to make namespaces, "auto" is the marker', () => {
+test('without the right to make namespaces, "auto" uses the marker', () => {
   assert.equal(unprivileged('auto'), undefined)
 })
 
-test('without that right, "namespace" goes through a user namespace, or says that it is only the marker', () => {
+test('without that right, "namespace" uses a user namespace, or reports that it is only the marker', () => {
   const words = unprivileged('namespace')
   assert.ok(words === undefined || words.includes('--user'), String(words))
 })
@@ -49,7 +49,7 @@ test('a namespace tells whether its agent is alone in it; an orphan counts as co
   assert.equal(isAlone(child.pid ?? 0), false)
 })
 
-/** An agent with threads, as the real one, that starts something which leaves it. */
+/** An agent with threads, like the real one, that starts a process which leaves its tree. */
 const NODE = `
 const { spawnSync } = require('node:child_process')
 process.stdin.once('data', () => {

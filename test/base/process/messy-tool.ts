@@ -4,18 +4,18 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * What a careless tool leaves behind, each a `sleep` for a length that is the test's own: so survivors are found by their
- * command line, without trusting what is tested.
+ * The processes that a careless tool leaves behind, each a `sleep` of a unique length, so that survivors are found by their
+ * command line, independently of the code under test.
  */
 export interface MessyTool {
   script: string
-  /** Numbers of the sleeps that are alive. */
+  /** The pids of the living sleeps. */
   survivors(): number[]
-  /** Resolves when none is alive; throws at the deadline. Nobody tells us of the death of a process that is not our child. */
+  /** Resolves when none is alive; throws at the deadline. It polls, because they are not our children. */
   untilNone(): Promise<void>
 }
 
-/** A shell script that starts its five children, says `ready`, and goes on with `then`. What survives ends with the test. */
+/** A shell script that starts its five children, prints `ready`, and continues with `then`. Survivors are ended with the test. */
 export function messyTool(t: TestContext, then: string): MessyTool {
   const length = `600.${randomInt(1e9, 1e10)}`
   const survivors = () =>
@@ -45,7 +45,7 @@ export function messyTool(t: TestContext, then: string): MessyTool {
   }
 }
 
-/** They start at different moments; the last word of the script may come before the last of them. */
+/** The children start at different moments; the script may print its last line before the last of them runs. */
 export async function allStarted(tool: MessyTool, count = 5): Promise<void> {
   for (const deadline = Date.now() + 30_000; tool.survivors().length < count; await sleep(10)) {
     if (Date.now() > deadline) throw new Error(`only ${tool.survivors().length} of ${count} came up`)

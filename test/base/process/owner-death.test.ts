@@ -51,7 +51,7 @@ for (const level of levels) {
   test(`${level}: with owner and guardian killed at once, a later sweep by the marker finds all`, async t => {
     const { owner, tool, marker } = await startOwner(t, level)
     const guardian = guardianOf(marker)
-    // Stopped first: either would clean up in the instant after the other's death.
+    // Stopped first, because either would clean up right after the other's death.
     owner.kill('SIGSTOP')
     process.kill(guardian, 'SIGKILL')
     owner.kill('SIGKILL')

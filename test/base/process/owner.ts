@@ -1,6 +1,6 @@
 import { openForkServer } from '../../../src/base/process/run-short.ts'
 
-// Lets its small process run something that ends at once, says which process it is, and waits to be killed.
+// Runs a program in its small process, prints the pid of that process, and waits to be killed.
 const forks = openForkServer()
 await forks.run({
   command: 'true',

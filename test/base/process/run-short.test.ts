@@ -75,7 +75,7 @@ for (const [way, open] of Object.entries(WAYS)) {
   })
 }
 
-test('what ran when the small process died has no end of its own, and the next one is run by another', async () => {
+test('programs that ran when the small process died are reported as cut off, and the next one runs in a new process', async () => {
   using forks = openForkServer()
   const cut = forks.run(shell('sleep 2'))
   const first = forks.pid
@@ -86,7 +86,7 @@ test('what ran when the small process died has no end of its own, and the next o
   assert.notEqual(forks.pid, first)
 })
 
-test('a small process that hangs is ended, and nobody waits for it', async () => {
+test('a small process that hangs is killed, and nobody waits for it', async () => {
   using forks = openForkServer({ marginMs: 100 })
   await forks.run(shell('true'))
   const { pid } = forks
@@ -96,7 +96,7 @@ test('a small process that hangs is ended, and nobody waits for it', async () =>
   assert.equal((await forks.run(shell('echo again'))).stdout, 'again\n')
 })
 
-test('the small process goes when nobody has asked for a while, and when it is put away', async () => {
+test('the small process exits when it is idle for a while, and when it is disposed', async () => {
   const forks = openForkServer({ keepMs: 10 })
   await forks.run(shell('true'))
   const { pid } = forks
@@ -112,7 +112,7 @@ test('the small process goes when nobody has asked for a while, and when it is p
   await gone(second)
 })
 
-test('the small process goes when the one it works for is killed', async t => {
+test('the small process exits when its owner is killed', async t => {
   const owner = spawn(process.execPath, [join(import.meta.dirname, 'owner.ts')], {
     env: bareEnv(tempDir(t)),
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -123,7 +123,7 @@ test('the small process goes when the one it works for is killed', async t => {
   await gone(Number(line))
 })
 
-test('who is lent to the process runs short programs until they are taken back', async () => {
+test('another runner runs short programs until it is disposed', async () => {
   const asked: string[] = []
   {
     using _lent = setShortRunner(async ({ command }) => {
@@ -136,7 +136,7 @@ test('who is lent to the process runs short programs until they are taken back',
   assert.deepEqual(asked, ['sh'])
 })
 
-/** Resolves when the system knows no such process any more; the test's own limit ends the wait. */
+/** Resolves when the process no longer exists; the test's own time limit ends the wait. */
 async function gone(pid: number): Promise<void> {
   for (;;) {
     try {

@@ -15,7 +15,7 @@ test('a living process has a start time that does not change', async () => {
   assert.equal(await isAlive({ pid: process.pid, startTime: first }), true)
 })
 
-test('the same number with another start time is another process', async () => {
+test('the same pid with another start time is another process', async () => {
   const startTime = await startTimeOf(process.ppid)
   assert.ok(startTime)
   assert.notEqual(startTime, await startTimeOf(process.pid))
@@ -29,11 +29,11 @@ test('the start time names the boot, so that a reboot cannot repeat it', {
   assert.match(boot ?? '', /^[0-9a-f-]{36}$/)
 })
 
-test('a process that is gone, or a number that no process can have, has none', async () => {
+test('a dead process, or an impossible pid, has no start time', async () => {
   const child = spawn('true')
   await once(child, 'exit')
   for (const pid of [child.pid ?? 0, 0, -1, 1.5, Number.NaN]) assert.equal(await startTimeOf(pid), undefined)
-  // As of a file that was cut off: two unknowns are not the same process.
+  // As from a truncated file: two unknown start times are not the same process.
   const cutOff = { pid: -1 } as ProcessIdentity
   assert.equal(await isAlive(cutOff), false)
 })

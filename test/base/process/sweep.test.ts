@@ -11,7 +11,7 @@ import { allStarted, messyTool } from './messy-tool.ts'
 
 const PATH = '/usr/bin:/bin'
 
-test('marked processes are found with number, start time and command line', async t => {
+test('marked processes are found with pid, start time and command line', async t => {
   const marker = sessionMarker(secretId())
   const child = await sleeper(t, environment(marker))
   const [found, ...more] = await findMarked(marker)
@@ -25,7 +25,7 @@ test('a double fork that keeps its environment is found by the marker', async t 
   await once(spawn('/bin/sh', ['-c', tool.script], { env: environment(marker), stdio: 'ignore' }), 'exit')
   await allStarted(tool)
   await sweepMarked(marker)
-  // The two that dropped their environment and lost their parent were never branded here.
+  // The two that dropped their environment and lost their parent have no brand here.
   assert.equal(tool.survivors().length, 2)
 })
 
@@ -39,7 +39,7 @@ test('a double fork that drops its environment is found by the brand', async t =
   assert.deepEqual([killed.length, left, tool.survivors()], [5, [], []])
 })
 
-test('a tool that keeps starting processes without the marker is ended with all that are below it', async t => {
+test('a tool that keeps starting processes without the marker is ended with all its descendants', async t => {
   const marker = sessionMarker(secretId())
   const tool = messyTool(t, 'while :; do env -i sleep $length & sleep 0.01; done')
   const busy = spawn('/bin/sh', ['-c', tool.script], { env: environment(marker), stdio: 'ignore' })
@@ -47,7 +47,7 @@ test('a tool that keeps starting processes without the marker is ended with all 
   await allStarted(tool)
   assert.deepEqual((await sweepMarked(marker)).left, [])
   assert.deepEqual(await exit, [null, 'SIGKILL'])
-  // Only the one that had lost both its parent and its environment, and was never branded.
+  // Only the one without parent, environment and brand is left.
   assert.equal(tool.survivors().length, 1)
 })
 
@@ -66,7 +66,7 @@ test('a sweep with nothing to find ends nothing', async () => {
   assert.deepEqual(await sweepMarked(sessionMarker(secretId())), { killed: [], left: [] })
 })
 
-test('a sweep ends exactly those that carry its marker, whatever the others carry', async t => {
+test('a sweep ends exactly the processes with its marker', async t => {
   const value = fc.stringMatching(/^[a-z0-9]{1,8}$/)
   const neighbours = fc.record({
     ours: value,

@@ -72,7 +72,7 @@ test('pcc budget tells what is spent and left, resets a project, and refuses wha
   const reset = JSON.parse((await pcc.run(['budget', 'reset', project, '--json'])).stdout) as BudgetView
   assert.equal(reset.scopes.find(({ scope }) => scope === 'project')?.spent.cost_usd, 0)
   const again = await pcc.run(['budget', 'reset', project])
-  assert.deepEqual([again.code, /Nothing was spent in/.test(again.stderr)], [1, true])
+  assert.deepEqual([again.code, /Nothing has been spent in/.test(again.stderr)], [1, true])
 
   for (const typed of ['0 usd', '-1 usd', 'NaN usd', 'Infinity usd', '5 euro', '5', '']) {
     const { code, stderr } = await pcc.run(['start', project, '--task', 'x', '--budget', typed, '--detach'])

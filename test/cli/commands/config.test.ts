@@ -108,7 +108,7 @@ test('reset without a person or --yes is refused with exit 3 and changes nothing
   const { run, text } = setUp(t, 'logs.keep = 3\n')
   const { code, stderr } = await run(['config', 'reset'])
   assert.equal(code, 3)
-  assert.match(stderr, /needs your yes.*\n.*--yes/)
+  assert.match(stderr, /needs your confirmation.*\n.*--yes/)
   assert.equal(text(), 'logs.keep = 3\n')
 })
 

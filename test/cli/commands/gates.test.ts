@@ -58,7 +58,7 @@ test('commands of a project’s file are run after pcc trust and not before', as
   })
   const before = await pcc.run(['gates', 'run'], { cwd: project })
   assert.equal(before.code, 3, before.stdout)
-  assert.match(before.stderr, /No command counts as a gate/)
+  assert.match(before.stderr, /has no gate, so there is nothing to run/)
   const waiting = await pcc.run(['gates'], { cwd: project })
   assert.match(waiting.stdout, /build +echo built +needs your agreement: pcc trust/)
   await pcc.run(['trust', '--yes'], { cwd: project })

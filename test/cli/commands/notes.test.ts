@@ -64,12 +64,12 @@ test('errors are reported: no such note, several, a broken one, an empty one, an
     return stderr
   }
   assert.match(await failure('show', 'nope'), /There is no note "nope"/)
-  assert.match(await failure('show', 'one'), /fits several notes: one-a\.md, one-b\.md/)
+  assert.match(await failure('show', 'one'), /matches several notes: one-a\.md, one-b\.md/)
   assert.match(
     await failure('show', 'bad'),
-    /bad\.md is no note: it does not begin with front matter.*\n.*pcc notes edit bad\.md/,
+    /bad\.md is not a valid note: it does not begin with front matter.*\n.*pcc notes edit bad\.md/,
   )
-  assert.match(await failure('add', 'x', ' '), /was not written down: it is empty/)
+  assert.match(await failure('add', 'x', ' '), /was not saved: it is empty/)
   assert.match(await failure('add', 'x'), /Say what is worth knowing/)
   assert.match(
     (await pcc.run(['notes'], { cwd })).stdout,

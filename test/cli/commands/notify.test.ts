@@ -29,7 +29,7 @@ test('pcc notify test says so if nobody would be notified', async t => {
   assert.equal(none.code, 2)
   assert.match(
     none.stderr,
-    /Nobody would be told: no channel is set up\.[\s\S]*pcc config set notifications\.ntfy\.topic/,
+    /No notification can be sent: no channel is set up\.[\s\S]*pcc config set notifications\.ntfy\.topic/,
   )
   const wrong = await run(['notify', 'test', '--channel', 'bogus'])
   assert.equal(wrong.code, 2)

@@ -40,7 +40,7 @@ test('a session that can be neither paused nor resumed is named with what to do 
   for (const [args, code, words] of [
     [['pause', 'done'], 'session_over', /is over \(completed\)/],
     [['resume', 'done'], 'project_missing', /The project path \/nowhere\/project does not exist/],
-    [['retry', 'done'], 'nothing_to_retry', /Nothing of session s-aaaaaa has failed; it is completed/],
+    [['retry', 'done'], 'nothing_to_retry', /Nothing in session s-aaaaaa has failed; it is completed/],
     [['pause', 'asks'], 'session_waits_for_answer', /waits for your answer/],
     [['resume', 'asks'], 'session_waits_for_answer', /waits for your answer/],
     [['resume', 'lost'], 'project_missing', /does not exist/],

@@ -95,7 +95,7 @@ test('an invalid rule, number or time is refused, and an invalid file is refused
   assert.match(stderr, /pcc\/rules\.toml:2: tool: a text is needed/)
   const listed = await pcc.run(['rules', 'list'])
   assert.equal(listed.code, 2)
-  assert.match(listed.stdout, /^wrong: .*rules\.toml:2: .*everything asks\.\n$/)
+  assert.match(listed.stdout, /^wrong: .*rules\.toml:2: .*every call asks\.\n$/)
   const asJson = await pcc.run(['rules', 'list', '--json'])
   assert.deepEqual([asJson.code, JSON.parse(asJson.stdout).problem.code], [2, 'rules_invalid'])
   assert.match((await pcc.run(['explain', 'ls'])).stderr, /rules\.toml:2: .*needed\. Correct that line/)

@@ -33,7 +33,7 @@ These files run code or widen what an agent may do:
 
 `,
   )
-  assert.match(stderr, /Trusting .* needs your yes/)
+  assert.match(stderr, /Trusting .* needs your confirmation/)
   assert.ok(!existsSync(trustFile))
 })
 

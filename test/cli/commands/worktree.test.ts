@@ -47,6 +47,6 @@ test('worktrees are listed, archived and restored, and prune keeps those that ho
 
   const again = await run('remove', 't-bbbbbb')
   assert.equal(again.code, 2)
-  assert.match(again.stderr, /is archived, so that cannot be done/)
+  assert.match(again.stderr, /is archived, so this is not possible/)
   assert.match((await run('show', 't-nobody')).stderr, /No worktree was ever made for task t-nobody/)
 })

@@ -181,7 +181,7 @@ test('a session that is stopped needs no answer any more', async t => {
   assert.deepEqual([reply.status, reply.body.error.code], [409, 'escalation_withdrawn'])
   assert.match(
     reply.body.error.message,
-    new RegExp(`^Decision ${number} needs no answer any more since .*: stopped by a person$`),
+    new RegExp(`^Decision ${number} has needed no answer since .*: stopped by a person$`),
   )
   assert.equal(existsSync(join(world.project, 'made')), false)
 })

@@ -83,13 +83,13 @@ test('a config file that is a link stays a link, and what it leads to is changed
   assert.deepEqual(readdirSync(join(home, 'dotfiles')), ['pcc.toml'])
 })
 
-test('a path is stored from where it was typed', t => {
+test('a typed path is stored relative to the current directory', t => {
   const { paths } = writeConfigFiles(t)
   assert.equal(setSetting(paths, 'agents.path', 'bin/claude'), join(process.cwd(), 'bin/claude'))
   assert.equal(setSetting(paths, 'agents.path', '~/bin/claude'), '~/bin/claude')
 })
 
-test('resetting a key takes only it out and keeps the old file', t => {
+test('resetting a key removes only that key and keeps a backup', t => {
   const { paths } = writeConfigFiles(t, { user: MINE })
   const backup = resetSetting(paths, 'sessions.max_concurrent', { now: () => 0 })
   assert.equal(backup, `${paths.configFile}.1970-01-01T00-00-00.bak`)

@@ -16,7 +16,7 @@ test('every setting is either listed as not yet in force or has a test that flip
   }
 })
 
-test('no code outside the table heeds a setting that is said to be not yet in force', () => {
+test('no code outside the table reads a setting that is listed as not yet in force', () => {
   const waiting = SETTING_KEYS.filter(key => !settingOf(key).inForce)
   const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter(path => path.endsWith('.ts') && !path.startsWith('domain/config/'))

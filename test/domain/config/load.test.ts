@@ -139,7 +139,7 @@ for (const [what, text, words] of wrong) {
   })
 }
 
-test('the first wrong line is the one that is told', async t => {
+test('the first invalid line is reported', async t => {
   const { paths, env } = writeConfigFiles(t, { user: '[logs]\nkeep = 0\n[brain]\ntype = 1\n' })
   await assert.rejects(loadConfig({ paths, env }), refusal('config_invalid', ':2: logs.keep'))
 })

@@ -14,7 +14,7 @@ test('a file becomes a spec, a plan and tasks; an edited line of the spec is wha
 
   const nobody = await create()
   assert.equal(nobody.code, 2)
-  assert.match(nobody.stderr, /nobody to interview about "paint".*\n.*--from <file>/)
+  assert.match(nobody.stderr, /The interview about "paint" needs a terminal.*\n.*--from <file>/)
 
   const first = await create('--from', idea, '--until', 'spec')
   assert.equal(first.code, 0, first.stderr)
@@ -66,5 +66,5 @@ test('a file becomes a spec, a plan and tasks; an edited line of the spec is wha
     simulator.requests.filter(({ unexpected }) => unexpected?.length),
     [],
   )
-  assert.match((await create()).stderr, /The feature "paint" is there already, with its tasks/)
+  assert.match((await create()).stderr, /The feature "paint" already exists, with its tasks/)
 })

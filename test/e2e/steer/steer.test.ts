@@ -168,7 +168,7 @@ test('what failed is tried again; what has not failed is not', async t => {
   assert.match(retried.stdout, /▶ Session goes on: tried again\n(.|\n)*Paid and done\./)
   const nothing = await pcc.run(['retry', 'night'])
   assert.deepEqual(
-    [nothing.code, /Nothing of session s-\w+ has failed; it is completed/.test(nothing.stderr)],
+    [nothing.code, /Nothing in session s-\w+ has failed; it is completed/.test(nothing.stderr)],
     [2, true],
   )
 })

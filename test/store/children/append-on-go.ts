@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { openStore } from '../../../src/store/open.ts'
 import { note, upTo } from '../databases.ts'
 
-/** Opens the store at the word of its parent, so that several do so at once, and appends a number of events one by one. */
+/** Opens the store on a message of its parent, so that several do so at once, and appends events one by one. */
 const [file = '', name = '', count = '1'] = process.argv.slice(2)
 process.stdout.write('ready\n')
 await once(process.stdin, 'data')

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { DatabaseSync } from 'node:sqlite'
 
-/** A newer program at work: it has raised the schema's number and keeps the database open until its parent says go on. */
+/** A newer program: it has raised the schema number and keeps the database open until its parent lets it continue. */
 const [file = '', schema = '0'] = process.argv.slice(2)
 const database = new DatabaseSync(file)
 database.exec(`pragma journal_mode = wal; pragma user_version = ${Number(schema)}`)

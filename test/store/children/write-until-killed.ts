@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { openStore } from '../../../src/store/open.ts'
 import { note, upTo } from '../databases.ts'
 
-/** Writes in every way there is and says `label size` only after the store said it is done; the parent kills it somewhere. */
+/** Writes in every possible way and prints `label size` only after the store has confirmed; the parent kills it at some point. */
 const [file = '', name = ''] = process.argv.slice(2)
 await using store = await openStore({ file })
 const acknowledge = (label: string, size: number) => writeSync(1, `${label} ${size}\n`)

@@ -165,7 +165,7 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     ['yaml', 'tasks:\n  - title: a\n    title: b\n', /line 3: .*unique/],
     ['yaml', 'nothing: here', /there is no list of tasks/],
     ['markdown', '- [ ] a <!-- task: {oops} -->', /line 1: what stands in .* is no JSON/],
-    ['jsonl', JSON.stringify({ title: 'again', id: there.id }), /There are tasks with these ids already/],
+    ['jsonl', JSON.stringify({ title: 'again', id: there.id }), /Tasks with these ids already exist/],
   ]
   for (const [format, text, message] of cases) {
     const error = await imported(graph, text, format).then(

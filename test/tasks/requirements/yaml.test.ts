@@ -131,7 +131,7 @@ test('tasks that wait for one another are refused with the lines of each', async
   - { id: free, description: f }
   - { id: c, description: c, depends_on: b }
 `
-  assert.match(await refused(cycle), /r\.yaml tasks wait for one another: b \(line 3\) → c \(line 5\) → b$/)
+  assert.match(await refused(cycle), /r\.yaml, tasks wait for each other: b \(line 3\) → c \(line 5\) → b$/)
   assert.match(await refused('tasks:\n  - { id: a, description: a, depends_on: a }\n'), /: a \(line 2\) → a$/)
 })
 

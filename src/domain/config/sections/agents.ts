@@ -29,7 +29,7 @@ export const AGENTS_SETTINGS = {
     standard: ['user', 'project', 'local'],
     about: "Which of Claude Code's own settings apply",
     project: 'tighten',
-    // Without `user` a person's own deny rules would be gone, so a repository may only give up its own.
+    // Without `user` a person's own deny rules would not apply, so a repository may only remove its own sources.
     tighten: (held, proposed) => held.filter(each => each === 'user' || proposed.includes(each)),
     inForce: true,
   }),
@@ -92,7 +92,7 @@ export const AGENTS_SETTINGS = {
       inForce: true,
     },
     {
-      // Not the name of a kind: what a manifest says of one must not be said of another program.
+      // Not the name of a kind, because the manifest of that kind does not describe another program.
       name: /^(?!(claude|claude-acp|gemini|codex|opencode|custom)$)[a-z][a-z0-9-]{0,39}$/,
       expects: 'sections such as [agents.custom.mine] (small letters, not the name of a kind) with command = "…" alone',
     },
@@ -109,7 +109,7 @@ export const AGENTS_SETTINGS = {
   ),
 } as const satisfies Record<string, Setting>
 
-/** Which agents take a task over from one another, and when. Without an order nobody does. */
+/** Which agents take over tasks from each other, and when. Without an order, none does. */
 export const FAILOVER_SETTINGS = {
   'failover.agents': texts({
     standard: [],

@@ -2,8 +2,8 @@ import { BRAIN_KINDS, MODEL_KINDS } from '../../option-values.ts'
 import { address, count, flag, oneOf, optionalAddress, type Setting, share, someOf, text, word } from '../setting.ts'
 
 /**
- * What forms opinions. Addresses that a key is sent to are never a project's to say: it could name its own and be given the
- * person's key.
+ * The settings of brains. A project may never set an address to which a key is sent, because it could name its own and get
+ * the person's key.
  */
 export const BRAIN_SETTINGS = {
   'brain.type': oneOf(BRAIN_KINDS, {

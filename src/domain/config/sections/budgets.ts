@@ -13,7 +13,7 @@ import {
 
 type Amount = number | undefined
 
-/** A bound where there was none is stricter; of two the lower. */
+/** Any limit is stricter than none; of two limits, the lower one. */
 const lowerAmount = (held: Amount, proposed: Amount) =>
   held === undefined ? proposed : proposed === undefined ? held : Math.min(held, proposed)
 
@@ -30,7 +30,7 @@ const tokens = (of: string) => optionalCount(1, bound(`Most tokens ${of}; readin
 const money = (of: string) => optionalAmount(bound(`Most US dollars ${of}, as the agent counts them`))
 const time = (of: string) => optionalCount(1, bound(`Most minutes at work ${of}; waiting is left out`))
 
-/** What may be spent, and what stops a session that runs away. */
+/** Spending limits. */
 export const BUDGET_SETTINGS = {
   'budgets.task.turns': turns('for one task'),
   'budgets.task.tokens': tokens('for one task'),
@@ -60,7 +60,7 @@ const cap = (standard: number, about: string) => ({
   inForce: true,
 })
 
-/** From when on a session counts as running away, and is stopped softly. */
+/** When a session counts as running away and is stopped gracefully. */
 export const GUARD_SETTINGS = {
   'breakers.repeated_calls': count(
     3,
@@ -78,7 +78,7 @@ export const GUARD_SETTINGS = {
   'agents.max_memory_mb': count(256, cap(2048, 'Most memory of an agent with all that it started, in MB')),
 } as const satisfies Record<string, Setting>
 
-/** What is left of an account, and who is held back by it. */
+/** When the quota of an account holds sessions back. */
 export const QUOTA_SETTINGS = {
   'quota.notice_percent': percent({
     standard: 50,

@@ -1,11 +1,11 @@
 import { MODEL_STRATEGIES } from '../../option-values.ts'
 import { count, flag, oneOf, type Setting, text, word } from '../setting.ts'
 
-/** Most attempts, where 0 is no bound at all. */
+/** The lower limit of attempts; 0 means no limit. */
 const fewerAttempts = (held: number, proposed: number) =>
   held === 0 ? proposed : proposed === 0 ? held : Math.min(held, proposed)
 
-/** How `pcc run` works through tasks, and with which models. What costs more or runs another program waits for trust. */
+/** How `pcc run` works through tasks, and with which models. Settings that cost more or run another program need trust. */
 export const EXECUTION_SETTINGS = {
   'execution.max_retries': count(0, {
     standard: 3,
@@ -96,7 +96,7 @@ const clock = <T extends string | undefined>(given: { standard: T; about: string
     expects: 'a time such as "07:00"',
   }) as Setting<T>
 
-/** What is told of a night, and when. */
+/** The period and time of the nightly report. */
 export const REPORT_SETTINGS = {
   'report.since': clock<string>({
     standard: '22:00',
@@ -108,7 +108,7 @@ export const REPORT_SETTINGS = {
   }),
 } as const satisfies Record<string, Setting>
 
-/** What keeps the daemon alive and its disk from filling up. They belong to the daemon, never to a project. */
+/** Settings that keep the daemon alive and its disk from filling up. They belong to the daemon, never to a project. */
 export const UPKEEP_SETTINGS = {
   'daemon.parent': flag({
     standard: true,

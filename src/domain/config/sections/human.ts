@@ -12,7 +12,7 @@ import {
   text,
 } from '../setting.ts'
 
-/** What waits for a person, and how far their earlier answers go. */
+/** How long decisions wait for a person, and how long answers are reused. */
 export const HUMAN_SETTINGS = {
   'human.grace_seconds': count(1, {
     standard: 60,
@@ -65,7 +65,7 @@ const when = (about: string, also?: string[]) =>
 const secret = (about: string) =>
   text({ standard: undefined, about, project: 'never', inForce: true, secret: true as const })
 
-/** Who is told what, when and where. A repository may at most switch kinds; where words go to is the person's to say. */
+/** Notifications: what, when and where. A repository may at most switch kinds on and off; only the person sets where messages go. */
 export const NOTIFICATION_SETTINGS = {
   'notifications.enabled': when('Show notifications'),
   'notifications.sound': when('Play a sound with them', ['notification_sound']),

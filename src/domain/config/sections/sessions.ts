@@ -12,7 +12,7 @@ import {
   unionOf,
 } from '../setting.ts'
 
-/** How sessions start, go on and are kept. */
+/** How sessions start, resume and are stored. */
 export const SESSIONS_SETTINGS = {
   'sessions.max_concurrent': count(1, {
     standard: 5,

@@ -48,8 +48,8 @@ export const WORKTREE_SETTINGS = {
   }),
 } as const satisfies Record<string, Setting>
 
-/** The one that stands further behind in the list checks more. */
-const further =
+/** Returns the word that comes later in the list, because later words check more. */
+const laterOf =
   <Word extends string>(words: readonly Word[]) =>
   (held: Word, proposed: Word): Word =>
     words.indexOf(proposed) > words.indexOf(held) ? proposed : held
@@ -60,13 +60,13 @@ const VERIFIER = ['off', 'auto', 'on'] as const
 const command = (what: string): Setting<string | undefined> =>
   text({ standard: undefined, about: `Command that ${what}`, project: 'trusted', inForce: true })
 
-/** What is checked before a task is done. Commands run code of the project: they count after `pcc trust`. */
+/** What is checked before a task is done. Commands run code of the project, so they apply only after `pcc trust`. */
 export const GATE_SETTINGS = {
   'gates.profile': oneOf<GateProfile>(GATE_PROFILES, {
     standard: 'standard',
     about: 'How much is checked before a task is done',
     project: 'tighten',
-    tighten: further(GATE_PROFILES),
+    tighten: laterOf(GATE_PROFILES),
     inForce: true,
   }),
   'gates.build': command('builds the project; run by `sh`, in the project'),
@@ -91,7 +91,7 @@ export const GATE_SETTINGS = {
     standard: 'block',
     about: 'Whether tests that failed before the work began keep it from being done, or only new failures do',
     project: 'tighten',
-    tighten: further(KNOWN_FAILURES),
+    tighten: laterOf(KNOWN_FAILURES),
     inForce: true,
   }),
   'gates.env': texts(
@@ -108,7 +108,7 @@ export const GATE_SETTINGS = {
     standard: 'auto',
     about: 'Whether a second, read-only agent looks at the work: as the profile says, always, or never',
     project: 'tighten',
-    tighten: further(VERIFIER),
+    tighten: laterOf(VERIFIER),
     inForce: true,
   }),
   'gates.second_opinion': word({
@@ -120,11 +120,11 @@ export const GATE_SETTINGS = {
   }),
 } as const satisfies Record<string, Setting>
 
-/** 0 is no bound at all. */
+/** The lower limit; 0 means no limit. */
 const fewerLines = (held: number, proposed: number) =>
   held === 0 ? proposed : proposed === 0 ? held : Math.min(held, proposed)
 
-/** What the gates look for in the changes themselves. A project may ask for more; less counts after `pcc trust`. */
+/** What the gates check in the changes themselves. A project may ask for more; less applies only after `pcc trust`. */
 export const GATE_DIFF_SETTINGS = {
   'gates.max_changed_lines': count(0, {
     standard: 5_000,
@@ -157,7 +157,7 @@ export const GATE_DIFF_SETTINGS = {
   ),
 } as const satisfies Record<string, Setting>
 
-/** How verified work reaches the branch that it is for. */
+/** How verified work reaches its target branch. */
 export const MERGE_SETTINGS = {
   'merge.strategy': oneOf(MERGE_STRATEGIES, {
     standard: 'rebase',

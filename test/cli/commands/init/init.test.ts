@@ -89,7 +89,7 @@ test('a home directory, what holds it and the root are refused unless --force as
   for (const path of [pcc.home, join(pcc.home, '..'), '/']) {
     const { code, stderr } = await pcc.run(['init', path])
     assert.equal(code, 2)
-    assert.match(stderr, /home directory, and hardly one project[\s\S]*--force/)
+    assert.match(stderr, /home directory, which is hardly a single project[\s\S]*--force/)
   }
   assert.equal(existsSync(join(pcc.home, '.perpetualcc.toml')), false)
   assert.equal((await pcc.run(['init', pcc.home, '--force'])).code, 0)

@@ -14,7 +14,7 @@ const SHORT = {
   PCC_AGENT: 'gemini --acp',
 }
 
-test('the short variables set what they are short for, and are named as the origin', async t => {
+test('the short variables set their settings, and are named as the origin', async t => {
   const { paths, env } = writeConfigFiles(t)
   const { values, origin } = await loadConfig({ paths, env: { ...env, ...SHORT } })
   assert.equal(values['execution.limit'], 7)
@@ -24,7 +24,7 @@ test('the short variables set what they are short for, and are named as the orig
   assert.equal(origin('execution.model'), 'PCC_MODEL')
 })
 
-test('the variable made of the key stands above the short one, whichever comes first', async t => {
+test('the variable derived from the key wins over the short one, whichever comes first', async t => {
   const { paths, env } = writeConfigFiles(t)
   for (const both of [
     { PCC_MODEL: 'haiku', PCC_EXECUTION_MODEL: 'opus' },
@@ -43,13 +43,13 @@ test('a wrong value in a short variable is refused by its name; an empty one set
   assert.equal((await load({ PCC_LIMIT: '' })).values['execution.limit'], 0)
 })
 
-test('what an agent is told of its run is no setting', async t => {
+test('the variables that tell an agent about its run are not settings', async t => {
   const { paths, env } = writeConfigFiles(t)
   const told = await loadConfig({ paths, env: { ...env, PCC_ITERATION: '3', PCC_TOTAL: '12' } })
   assert.deepEqual(told.values, (await loadConfig({ paths, env })).values)
 })
 
-test('short variables travel with a session and are kept with it', t => {
+test('short variables are sent and stored with a session', t => {
   const { paths } = writeConfigFiles(t)
   assert.deepEqual(callerSettings(paths, { ...SHORT, PCC_HOME: '/h' }).settings, SHORT)
   assert.deepEqual(settingsToKeep({ ...SHORT, PCC_HOME: '/h' }), SHORT)
