@@ -77,7 +77,7 @@ test('the same --from again goes on; another file, or one after an interview beg
   await ends(first.session_id, 'I do not know.')
   const halted = await now()
   assert.match(halted.problem ?? '', /ended without a spec; it said: I do not know\.\n.*write it yourself: .*spec\.md$/)
-  await assert.rejects(create({ from: 'red walls' }), /"paint" has begun without it: --from would be left out/)
+  await assert.rejects(create({ from: 'red walls' }), /"paint" has begun without it, so --from would be ignored/)
   const again = await create({ from: 'blue walls' })
   assert.equal(begun.length, 2)
   assert.equal(again.problem, null)
