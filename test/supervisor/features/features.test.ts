@@ -168,7 +168,7 @@ test('a feature is deleted with its tasks, but not with those of another that co
   await submit('A part', { parent: own?.id })
   const other = await submit('Move in', { after: [own?.id ?? ''] })
   const all = { files: false, tasks: true }
-  await assert.rejects(features.remove(row, all), new RegExp(`needed by 1: ${other.id} \\(Move in\\)`))
+  await assert.rejects(features.remove(row, all), new RegExp(`depend on task t-\\w+: ${other.id} \\(Move in\\)`))
   assert.equal((await store.tasks.list({ project })).length, 3, 'nothing was removed')
   await store.transaction(tx => tasks.remove(other, { cascade: false }, tx))
   await features.remove(row, all)

@@ -160,10 +160,10 @@ test('filters narrow the list, --all looks beyond the project', async () => {
 function refused({ code, stderr }: Outcome): [number | null, string] {
   const known = ['task_needed', 'task_cycle', 'task_taken', 'tasks_wrong', 'tasks_unreadable', 'task_not_after']
   const words: Record<string, RegExp> = {
-    task_needed: /is needed by/,
+    task_needed: /depend on task/,
     task_cycle: /would wait for itself/,
     task_taken: /with these ids already/,
-    tasks_wrong: /cannot be taken/,
+    tasks_wrong: /cannot be imported/,
     tasks_unreadable: /cannot be used/,
     task_not_after: /does not come after/,
   }
