@@ -84,9 +84,9 @@ export async function sweepLeftovers(
     ...row,
     marker: sessionMarker(row.marker),
   }))
-  const registries = [new WarmMarkers(daemon.paths.run), commandMarkers(daemon.paths.run)]
-  const rowless = registries.flatMap(registry =>
-    registry.all().map(value => ({ registry, marker: sessionMarker(value) })),
+  const markerFiles = [new WarmMarkers(daemon.paths.run), commandMarkers(daemon.paths.run)]
+  const rowless = markerFiles.flatMap(markers =>
+    markers.all().map(value => ({ markers, marker: sessionMarker(value) })),
   )
   // The process table is scanned twice for all of them together: guardians rarely leave anything, and a scan reads every process.
   const carried = findCarriedMarkers([...[...rows, ...rowless].map(({ marker }) => marker)])
@@ -102,11 +102,11 @@ export async function sweepLeftovers(
     stuck.add(row.id)
     log.warn({ session: row.id, left }, 'processes could not be ended')
   }
-  for (const { registry, marker } of rowless) {
+  for (const { markers, marker } of rowless) {
     const { killed, left } = await sweepWithoutRow(marker, carried, daemon)
     swept.marker += killed
     swept.left += left
-    if (left === 0) registry.forget(marker.value)
+    if (left === 0) markers.forget(marker.value)
   }
   await removeBaseCheckouts(daemon.paths.run)
   const gone = rows.filter(({ id }) => !stuck.has(id))

@@ -1,9 +1,8 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
-import { fromSessionRow, toSessionColumns } from './session-row.ts'
 import type { SessionStore, Tx } from './store.ts'
-import type { NewSessionRow, SessionRow, Tables } from './tables.ts'
+import type { NewSessionRow, SessionRow, SessionsTable, Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
 /** How many matches are listed when a reference is ambiguous. */
@@ -125,5 +124,36 @@ function emptySession(
     intent: null,
     priority: 0,
     held_at: null,
+  }
+}
+
+/** A session's row with its JSON parsed. A damaged value becomes an empty one, so that the session stays listable. */
+function fromSessionRow(row: SessionsTable): SessionRow {
+  return {
+    ...row,
+    options: parseJson(row.options) ?? { project: row.project, task: row.task },
+    plan: parseJson(row.plan) ?? [],
+    parked: row.parked === null ? null : (parseJson(row.parked) ?? null),
+  }
+}
+
+/** The columns of a complete session. */
+function toSessionColumns(row: SessionRow): SessionsTable
+/** The columns of a partial change. */
+function toSessionColumns(row: Partial<SessionRow>): Partial<SessionsTable>
+function toSessionColumns({ options, plan, parked, ...plain }: Partial<SessionRow>): Partial<SessionsTable> {
+  return {
+    ...plain,
+    ...(options && { options: JSON.stringify(options) }),
+    ...(plan && { plan: JSON.stringify(plan) }),
+    ...(parked !== undefined && { parked: parked && JSON.stringify(parked) }),
+  }
+}
+
+function parseJson<T>(text: string): T | undefined {
+  try {
+    return JSON.parse(text) as T
+  } catch {
+    return undefined // damaged outside of the program
   }
 }

@@ -76,7 +76,7 @@ test('a reference that cannot be a session is refused as an unknown session', as
     for (const ref of ['', '..', ' ']) {
       const { code, stderr } = await pcc.run([command, ref])
       assert.equal(code, 2, command)
-      assert.equal(stderr, `error: There is no session "${ref}".\n  next: See them with: pcc list\n`)
+      assert.equal(stderr, `error: There is no session "${ref}".\n  next: See all sessions with: pcc list\n`)
     }
   }
 })

@@ -73,7 +73,7 @@ test('an unknown or ambiguous session is refused with what to do', async t => {
   for (const command of ['status', 'attach', 'logs', 'pause', 'resume', 'retry', 'stop']) {
     const unknown = await pcc.run([command, 'zzz'])
     assert.equal(unknown.code, 2, command)
-    assert.equal(unknown.stderr, 'error: There is no session "zzz".\n  next: See them with: pcc list\n')
+    assert.equal(unknown.stderr, 'error: There is no session "zzz".\n  next: See all sessions with: pcc list\n')
     const ambiguous = await pcc.run([command, 'aa', '--json'])
     assert.equal(ambiguous.code, 2, command)
     assert.equal(ambiguous.stdout, '')

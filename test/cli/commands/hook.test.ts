@@ -107,8 +107,8 @@ test('wrong arguments print the usage and refuse the call', async () => {
 /** The daemon's own route, with one session behind it. */
 async function daemonThat(t: TestContext, says: () => Promise<HookReply>, dir = tempDir(t)) {
   const received: unknown[] = []
-  const registry = new HookRegistry()
-  registry.open('s-000001', {
+  const hookRegistry = new HookRegistry()
+  hookRegistry.open('s-000001', {
     token: TOKEN,
     take: async ({ event, input }) => {
       received.push([event, input])
@@ -117,7 +117,7 @@ async function daemonThat(t: TestContext, says: () => Promise<HookReply>, dir = 
   })
   const app = fastify({ forceCloseConnections: true })
   app.setErrorHandler((error: { http?: number }, _request, reply) => reply.code(error.http ?? 500).send({}))
-  hookRoutes(app, { hooks: registry })
+  hookRoutes(app, { hooks: hookRegistry })
   await app.listen({ path: join(dir, 'pcc.sock') })
   t.after(() => app.close())
   return { received, dir, seat: seatIn(dir, { socket: join(dir, 'pcc.sock') }) }

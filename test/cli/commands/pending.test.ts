@@ -147,7 +147,7 @@ test('a wrong number, an answer too late, and both flags or none are refused wit
   assert.match(await failing('one', '--deny'), /"one" is no number of a decision/)
   assert.match(
     await failing('7', '--deny'),
-    /error: There is no decision 7\.\n {2}next: See what waits with: pcc pending/,
+    /error: There is no decision 7\.\n {2}next: See all open decisions with: pcc pending/,
   )
   assert.equal((await pcc.run(['respond', '1', '--approve'])).code, 0)
   assert.match(
@@ -223,7 +223,7 @@ test('an agent can change neither rules nor trust nor settings', async t => {
     assert.deepEqual([code, stdout], [3, ''], args.join(' '))
     assert.match(
       stderr,
-      /an agent cannot decide for a person\. Nothing was changed\.\n {2}next: Do it from a terminal of your own: pcc /,
+      /an agent cannot decide for a person\. Nothing was changed\.\n {2}next: Run it in a terminal of your own: pcc /,
     )
   }
   for (const args of [

@@ -77,7 +77,7 @@ test('the same --from again goes on; another file, or one after an interview beg
   await ends(first.session_id, 'I do not know.')
   const halted = await now()
   assert.match(halted.problem ?? '', /ended without a spec; it said: I do not know\.\n.*write it yourself: .*spec\.md$/)
-  await assert.rejects(create({ from: 'red walls' }), /"paint" has begun without it: --from would be left out/)
+  await assert.rejects(create({ from: 'red walls' }), /"paint" has begun without it, so --from would be ignored/)
   const again = await create({ from: 'blue walls' })
   assert.equal(begun.length, 2)
   assert.equal(again.problem, null)
@@ -168,7 +168,7 @@ test('a feature is deleted with its tasks, but not with those of another that co
   await submit('A part', { parent: own?.id })
   const other = await submit('Move in', { after: [own?.id ?? ''] })
   const all = { files: false, tasks: true }
-  await assert.rejects(features.remove(row, all), new RegExp(`needed by 1: ${other.id} \\(Move in\\)`))
+  await assert.rejects(features.remove(row, all), new RegExp(`depend on task t-\\w+: ${other.id} \\(Move in\\)`))
   assert.equal((await store.tasks.list({ project })).length, 3, 'nothing was removed')
   await store.transaction(tx => tasks.remove(other, { cascade: false }, tx))
   await features.remove(row, all)

@@ -139,7 +139,7 @@ test('sessions.max_waiting: one session more than may wait is refused, and nothi
   const first = await world.start('first')
   const goOn = await there
   const second = await world.start('second')
-  await assert.rejects(world.start('third'), /"code":"line_full".*1 do already.*pcc config set sessions.max_waiting 2/)
+  await assert.rejects(world.start('third'), /"code":"line_full".*1 waiting.*pcc config set sessions.max_waiting 2/)
   assert.equal((await world.store.sessions.list()).length, 2)
   goOn()
   await world.when(first, isComplete)

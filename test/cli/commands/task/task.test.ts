@@ -161,10 +161,10 @@ test('filters narrow the list, and --all lists all projects', async () => {
 /** The exit code and the error code, which is recognised by its message. */
 function refused({ code, stderr }: Outcome): [number | null, string] {
   const messages: Record<string, RegExp> = {
-    task_needed: /is needed by/,
+    task_needed: /depend on task/,
     task_cycle: /would wait for itself/,
     task_taken: /with these ids already/,
-    tasks_wrong: /cannot be taken/,
+    tasks_wrong: /cannot be imported/,
     tasks_unreadable: /cannot be used/,
     task_not_after: /does not come after/,
   }
