@@ -51,7 +51,7 @@ test('the task may come from standard input; what is not text or empty is refuse
   assert.equal(code, 0)
   assert.equal(JSON.parse(stdout).task.description, long.trim())
   const binary = await withInput(pcc, ['add', 'first', '-'], Buffer.from([0xff, 0xfe, 0x00]))
-  assert.deepEqual([binary.code, /not text in UTF-8/.test(binary.stderr)], [2, true])
+  assert.deepEqual([binary.code, /is not UTF-8 text/.test(binary.stderr)], [2, true])
   for (const outcome of [
     await withInput(pcc, ['add', 'first', '-'], Buffer.from(' \n')),
     await pcc.run(['add', 'first', ' ']),

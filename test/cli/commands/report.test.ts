@@ -18,7 +18,7 @@ test('pcc report shows a night without work as text, as JSON and as a page that 
   assert.equal(statSync(page).mode & 0o777, 0o600)
   const wrong = await pcc.run(['report', '--since', 'then'])
   assert.deepEqual([wrong.code, wrong.stdout], [2, ''])
-  assert.match(wrong.stderr, /"then" cannot be understood[\s\S]*next: Say it as/)
+  assert.match(wrong.stderr, /"then" cannot be understood[\s\S]*next: Write it as/)
   assert.match((await pcc.run(['report', '--since', 'tomorrow 10:00'])).stderr, /cannot be understood/)
 })
 
