@@ -4,9 +4,10 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { isInside } from '../../src/base/is-inside.ts'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import { classify } from '../../src/policy/classify/classify.ts'
-import { isInside, resolveRealPath } from '../../src/policy/paths/fence.ts'
+import { resolveRealPath } from '../../src/policy/paths/fence.ts'
 import { tempDir } from '../support/world.ts'
 
 const name = fc.constantFrom('a', 'b', 'app', 'app2', '..', '.', 'in', 'out', 'up', 'gone', '~', 'A', 'ä')

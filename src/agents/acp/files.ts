@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk'
 import * as z from 'zod'
 import { secretId } from '../../base/ids.ts'
+import { isInside } from '../../base/is-inside.ts'
 import { type CallApprover, parseParams, refusedError } from './gate.ts'
 
 /** A text that an agent reads whole is never larger; a larger one would only fill our memory and the model's context. */
@@ -109,9 +110,7 @@ export async function resolveInProject(path: string, root: string): Promise<Proj
   const home = await realpath(root)
   const real = await resolveLinks(resolve(path), MAX_LINKS)
   if (real === undefined) return { outside: `${path} leads through too many links` }
-  const inner = relative(home, real)
-  const isInside = inner === '' || (inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner))
-  return isInside ? { inside: real } : { outside: `${path} is outside of the project ${home}` }
+  return isInside(real, home) ? { inside: real } : { outside: `${path} is outside of the project ${home}` }
 }
 
 async function resolveLinks(path: string, links: number): Promise<string | undefined> {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath } from 'node:fs/promises'
-import { dirname, join, sep } from 'node:path'
+import { dirname, join } from 'node:path'
+import { isInside } from '../../base/is-inside.ts'
 import type { Checkpoint, FileChange, ModifiedFile } from '../../domain/checkpoint.ts'
 import { type ScanLimits, scanChanged } from './scan.ts'
 
@@ -93,7 +94,7 @@ const AT_ONCE = 16
 export async function hashFile(project: string, path: string): Promise<FileState> {
   const file = join(project, path)
   try {
-    if (!(await isInside(project, file))) return 'unreadable'
+    if (!(await isFolderInside(project, file))) return 'unreadable'
     const stats = await lstat(file)
     if (stats.isSymbolicLink()) return hashLink(await readlink(file))
     if (!stats.isFile()) return 'unreadable'
@@ -129,9 +130,10 @@ function hashLink(target: string): HashedFile {
   return { hash: createHash('sha256').update(text).digest('hex'), bytes: 0 }
 }
 
-async function isInside(project: string, file: string): Promise<boolean> {
+/** Whether the folder of a file lies in the project once links are followed. */
+async function isFolderInside(project: string, file: string): Promise<boolean> {
   const [root, folder] = await Promise.all([realpath(project), realpath(dirname(file))])
-  return folder === root || folder.startsWith(root === sep ? root : root + sep)
+  return isInside(folder, root)
 }
 
 async function hashRange(

@@ -3,6 +3,7 @@ import { closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, st
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
+import { isInside } from '../../base/is-inside.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import type { SandboxNeeds, SandboxSettings } from '../../domain/agent-manifest.ts'
 import type { Mounts } from './bubblewrap.ts'
@@ -41,7 +42,7 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
   const hidden = existing([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const project = existing([
     inside.cwd,
-    ...(settings.git && isWithin(inside.cwd, settings.git.top) ? [settings.git.top] : []),
+    ...(settings.git && isInside(inside.cwd, settings.git.top) ? [settings.git.top] : []),
   ])
   refuseExposed(inside, hidden, project)
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
@@ -62,7 +63,7 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
 }
 
 function refuseExposed({ cwd }: SandboxedCommand, hidden: string[], seen: string[]): void {
-  const exposed = hidden.find(secret => seen.some(path => isWithin(secret, path)))
+  const exposed = hidden.find(secret => seen.some(path => isInside(secret, path)))
   if (exposed !== undefined) throw new AppError('sandbox_project', { project: cwd, hidden: exposed })
 }
 
@@ -73,14 +74,14 @@ function programPaths({ command, args, env, cwd }: SandboxedCommand, hidden: str
   const scripts = args.filter(arg => arg.startsWith('/') && existsSync(arg) && statSync(arg).isFile())
   const files = [process.execPath, ...scripts, ...(program === undefined ? [] : [program])]
   const covers = [...hidden, '/tmp', '/var/tmp', '/run']
-  const exposes = (folder: string) => covers.some(cover => isWithin(cover, folder))
+  const exposes = (folder: string) => covers.some(cover => isInside(cover, folder))
   const folders = (env['PATH'] ?? '').split(':').filter(folder => folder.startsWith('/'))
   const needed = [...folders, ...files, ...files.map(file => realpathSync(file))].flatMap(path => [
     path,
     ...packagesAround(path),
     ...librariesOf(path).filter(folder => !exposes(dirname(folder))),
   ])
-  return needed.filter(path => !exposes(path) && covers.some(cover => isWithin(path, cover)))
+  return needed.filter(path => !exposes(path) && covers.some(cover => isInside(path, cover)))
 }
 
 /** A package finds others in the `node_modules` that contains it, and nothing else is there. */
@@ -97,10 +98,6 @@ function librariesOf(path: string): string[] {
 
 function existing(paths: string[]): string[] {
   return paths.filter(path => existsSync(path)).flatMap(path => [...new Set([path, realpathSync(path)])])
-}
-
-function isWithin(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(`${folder}/`)
 }
 
 /**

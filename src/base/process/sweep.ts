@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { realpathSync } from 'node:fs'
-import { sep } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { isInside } from '../is-inside.ts'
 import type { Marker } from './marker.ts'
 import {
   commandOf,
@@ -116,11 +116,6 @@ function keyOf({ pid, startTime }: ProcessIdentity): string {
   return `${pid} ${startTime}`
 }
 
-/** Whether a working directory is this directory or below it. */
-function isInside(cwd: string, directory: string): boolean {
-  return cwd === directory || cwd.startsWith(`${directory}/`)
-}
-
 function withFamily(roots: number[]): number[] {
   const others = readProcessTable().filter(row => row.pid !== process.pid)
   return withDescendants(roots, others)
@@ -153,9 +148,7 @@ export interface WorkingProcess {
 export async function findProcessesIn(directory: string): Promise<WorkingProcess[] | undefined> {
   const real = resolvePath(directory)
   const all = process.platform === 'linux' ? readFromProc() : await readFromLsof()
-  return all
-    ?.filter(({ cwd }) => cwd === real || cwd.startsWith(`${real}${sep}`))
-    .map(({ pid }) => ({ pid, command: commandOf(pid) }))
+  return all?.filter(({ cwd }) => isInside(cwd, real)).map(({ pid }) => ({ pid, command: commandOf(pid) }))
 }
 
 interface ProcessDirectory {

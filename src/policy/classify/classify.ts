@@ -1,15 +1,9 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { isInside } from '../../base/is-inside.ts'
 import { entryUrl } from '../../base/program.ts'
 import type { Assessment, Reason } from '../../domain/assessment.ts'
-import {
-  createFence,
-  type Fence,
-  type FenceData,
-  isInside,
-  resolveRealPath,
-  type WorktreeFence,
-} from '../paths/fence.ts'
+import { createFence, type Fence, type FenceData, resolveRealPath, type WorktreeFence } from '../paths/fence.ts'
 import { mayBeSlow } from '../shell/parse.ts'
 import { assessCommand, assessTool, refuseCommand } from './assess.ts'
 import { readToolUse } from './tool-use.ts'

@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { isInside } from '../../base/is-inside.ts'
 import { findSecretPart } from './secret-files.ts'
 
 /** The worktree of a session that works in one. The session must not change what the worktree shares with others. */
@@ -59,14 +60,6 @@ function walkPath(path: string, cwd: string, { realPath }: Fence): string | unde
 
 function findParent(real: string | undefined): string | undefined {
   return real === undefined ? undefined : dirname(real)
-}
-
-/** Whether `path` is `folder` or inside it; both are absolute. A sibling whose name begins with the folder's name is not. */
-export function isInside(path: string, folder: string): boolean {
-  if (path === folder) return true
-  if (!path.includes(`${sep}..`)) return path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
-  const step = relative(folder, path)
-  return step === '' || (step !== '..' && !step.startsWith(`..${sep}`) && !isAbsolute(step))
 }
 
 function expandHome(path: string, home: string): string {

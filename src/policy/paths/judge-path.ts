@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
+import { isInside } from '../../base/is-inside.ts'
 import type { Reason } from '../../domain/assessment.ts'
-import { type Fence, isInside, locatePath, type WorktreeFence } from './fence.ts'
+import { type Fence, locatePath, type WorktreeFence } from './fence.ts'
 import { findSecretPart, isHistory } from './secret-files.ts'
 import { findSteering } from './steering-files.ts'
 import { foldName } from './wildcard.ts'

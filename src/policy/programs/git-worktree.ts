@@ -1,5 +1,6 @@
+import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall } from '../classify/call.ts'
-import { isInside, locatePath } from '../paths/fence.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, atDoubleDash, isFlag } from '../shell/args.ts'
 import { GLOBAL_VALUED, isHarmlessSetting } from './git-commands.ts'
 

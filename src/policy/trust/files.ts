@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, relative, resolve, sep } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { messageOf } from '../../base/errors.ts'
+import { isInside } from '../../base/is-inside.ts'
 import { findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { settingOf } from '../../domain/config/settings.ts'
@@ -55,8 +56,7 @@ export async function filesToTrustIn(
   paths: AppPaths,
   { project, directory, top }: TrustCheckout & { project: string },
 ): Promise<TrustedFile[]> {
-  const isInside = (path: string) => !relative(top, path).startsWith('..')
-  const nameOf = (path: string) => relative(isInside(path) ? directory : project, path) || '.'
+  const nameOf = (path: string) => relative(isInside(path, top) ? directory : project, path) || '.'
   return judgeSurface(await findSurface(directory), { paths, directory, nameOf })
 }
 
@@ -165,8 +165,7 @@ export async function readSurface({ path, within, kind, problem }: SurfaceFile):
   try {
     const real = await realpath(path)
     const fence = await realpath(within)
-    const isInside = real.startsWith(fence.endsWith(sep) ? fence : fence + sep)
-    const outside = isInside ? {} : { outside: real }
+    const outside = real !== fence && isInside(real, fence) ? {} : { outside: real }
     // Opening a pipe would wait for a writer for ever.
     if (!(await stat(real)).isFile()) return { is: 'unreadable', problem: 'not a regular file', target: real }
     if (kind === 'scripts') return { is: 'file', sha256: await hashFile(real), text: '', ...outside }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFence, type Fence, isInside, locatePath } from '../../../src/policy/paths/fence.ts'
+import { isInside } from '../../../src/base/is-inside.ts'
+import { createFence, type Fence, locatePath } from '../../../src/policy/paths/fence.ts'
 
 const LINKS: Record<string, string> = {
   '/proj/out': '/else/deep',
