@@ -139,6 +139,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'worktrees.setup_seconds': 'test/workspace/worktrees/settings.test.ts',
   'worktrees.link': 'test/workspace/worktrees/settings.test.ts',
   'worktrees.keep_days': 'test/workspace/worktrees/settings.test.ts',
+  'gates.rounds': 'test/supervisor/completion/in-place.test.ts',
   'gates.profile': 'test/workspace/verify/flips.test.ts',
   'gates.build': 'test/workspace/verify/flips.test.ts',
   'gates.typecheck': 'test/workspace/verify/flips.test.ts',

@@ -41,7 +41,7 @@ test('an agent that says that all tests pass is caught, told so in the same conv
   )
 })
 
-test('what never holds goes back so often, then to a fresh attempt with the evidence, then it has failed', async t => {
+test('what never holds goes back as often as gates.rounds says, then to a fresh attempt with the evidence, then it has failed', async t => {
   const agent = liar(1_000)
   const world = await runWorld(t, agent)
   world.settings['PCC_GATES_TEST'] = 'echo "seen: nothing"; exit 1'

@@ -85,7 +85,7 @@ export const GATE_SETTINGS = {
     about: 'How often an agent gets a failed check back in the same conversation',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: false,
+    inForce: true,
   }),
   'gates.known_failures': oneOf(KNOWN_FAILURES, {
     standard: 'block',
