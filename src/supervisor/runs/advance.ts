@@ -6,7 +6,7 @@ import { findCompletingTask } from '../completion/work.ts'
 import type { KeptEnvironments } from '../session/kept-environments.ts'
 import type { WarmProcesses } from '../session/warm-processes.ts'
 import { agentByLabel, type BeginDeps, type BeginOptions, beginNext, requestFor } from './begin-next.ts'
-import { closeAttempts, openAttempts } from './close-attempt.ts'
+import { closeAttempts, openAttempts, readRunFacts } from './close-attempt.ts'
 import { chooseModel } from './models.ts'
 import { budgetLeft, countMerged, nextStep, type RunFacts, scopeOf } from './next-step.ts'
 import type { RunSettings } from './run-settings.ts'
@@ -41,9 +41,10 @@ export async function advanceRun(
     const run = await store.runs.get(id)
     if (!run || closing.aborted) return undefined
     const settings = await deps.settingsOf(run)
-    const standing = await closeAttempts(run, settings, deps)
+    await closeAttempts(run, settings, deps)
     // Sessions may outlive a run that has ended: a question that is answered later still ends its attempt.
     if (run.state === 'ended') return undefined
+    const standing = await readRunFacts(run, settings, deps)
     const { left, spent } = await budgetLeft(run, await store.runs.attempts({ run: id }), store)
     const facts = { ...standing, spent: spent ?? standing.spent }
     const step = nextStep(facts)

@@ -18,22 +18,37 @@ export interface FactsDeps extends Omit<CloseDeps, 'settings'> {
   tasks: Tasks
 }
 
-/** Closes the attempts that are over, and returns the facts of the run after that. */
-export async function closeAttempts(run: RunRow, settings: RunSettings, deps: FactsDeps): Promise<RunFacts> {
-  const { store, tasks } = deps
+/** Closes the attempts of a run whose sessions are over. */
+export async function closeAttempts(run: RunRow, settings: RunSettings, deps: FactsDeps): Promise<void> {
+  const { store } = deps
+  for (const attempt of await openAttempts(run.id, store)) {
+    const session = await store.sessions.get(attempt.session_id)
+    const task = await store.tasks.get(attempt.task_id)
+    const isOver = session !== undefined && standingOfAttempt(session, task) === 'over'
+    if (isOver) await closeAttempt(run, { attempt, session }, { ...deps, settings })
+  }
+}
+
+/** The facts from which the next step of a run follows. */
+export async function readRunFacts(
+  run: RunRow,
+  settings: RunSettings,
+  { store, tasks }: Pick<FactsDeps, 'store' | 'tasks'>,
+): Promise<RunFacts> {
   const attempts = { works: 0, lands: 0, waits: 0 }
   let limited: string | undefined
   let inPlace: string | undefined
   for (const attempt of await openAttempts(run.id, store)) {
     const session = await store.sessions.get(attempt.session_id)
+    if (!session) continue
     const task = await store.tasks.get(attempt.task_id)
-    const own = session ? standingOfAttempt(session, task) : 'over'
+    const own = standingOfAttempt(session, task)
     const standing = own === 'lands' && (await isHeldUp(attempt, store)) ? 'waits' : own
-    if (session?.ended_as === 'rate_limited' && standing === 'waits')
+    if (session.ended_as === 'rate_limited' && standing === 'waits')
       limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
-    if (standing === 'works' || standing === 'lands') inPlace ??= session?.options.in_place
-    if (standing !== 'over') attempts[standing] += 1
-    else if (session) await closeAttempt(run, { attempt, session }, { ...deps, settings })
+    if (standing === 'works' || standing === 'lands') inPlace ??= session.options.in_place
+    // A session that has just ended counts as at work until its attempt is closed: its end wakes the run again.
+    attempts[standing === 'over' ? 'works' : standing] += 1
   }
   const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
   return {
