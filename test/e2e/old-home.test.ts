@@ -84,7 +84,13 @@ test('a question that was parked before is answered by its number, and its sessi
   const answered = await pcc.run(['respond', '1', 'blue'])
   assert.equal(answered.code, 0, answered.stderr)
   const { stdout } = await pcc.run(['attach', 'colour', '--json'])
-  assert.match(stdout, /blue/)
+  const events = stdout
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as { kind: string; body: Record<string, unknown> })
+  const last = (kind: string) => events.findLast(event => event.kind === kind)?.body
+  assert.match(String(last('task.finished')?.['result']), /You said: .*"Which colour\?"="blue"/)
+  assert.equal(last('session.ended')?.['status'], 'completed')
 })
 
 async function oldHome(t: TestContext) {
