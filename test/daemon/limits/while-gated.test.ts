@@ -34,7 +34,7 @@ conversations:
   - match: meet the limit
     turns:
       - tools: [${waitsFor('go')}]
-      - fault: ${limitFor('75s')}
+      - fault: ${limitFor('110s')}
         text: Back again.
   - match: ask at the terminal
     turns:${question('Which colour at the terminal?')}
