@@ -100,7 +100,7 @@ export class Workbench {
 
   /** The tests that may catch a mutant, in batches: near ones that cover its code, or tests named after its file. */
   async *#chunks(mutant: Mutant, stage: Stage, copy: string): AsyncGenerator<TestFile[]> {
-    const named = stage === 'unit' ? unitTestsOf(mutant.file, this.#tests) : programTestsOf(mutant.file, this.#tests)
+    const named = stage === 'unit' ? unitTestsOf(mutant.file, this.#tests) : programTestsOf(mutant, this.#tests)
     // A file that another worker is measuring is taken later, so that two workers measure twice as many files.
     const queue = [
       ...named.filter(({ path }) => !this.#pending.has(path)),

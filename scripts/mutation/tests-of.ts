@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readTree } from '../../test/house/source-tree.ts'
 import { selectTests } from '../testing/select.ts'
-import { hashOf } from './sample.ts'
+import { hashOf, type Mutant } from './sample.ts'
 
 export interface TestFile {
   path: string
@@ -12,11 +12,13 @@ export interface TestFile {
   distances: Map<string, number>
   /** Whether it starts `pcc` or a daemon as a process. */
   startsProgram: boolean
+  /** Its text and that of its helpers in the same folder. */
+  text: string
 }
 
 /** The maximum distance for a mutant. More distant tests would cost hours and rarely catch more. */
 const UNIT_FILES = 40
-const PROGRAM_FILES = 3
+const PROGRAM_FILES = 4
 /** Tests with many rounds, which run after nearer and shorter ones. */
 const LONG = /property|random|any-night|hostile|crash|kill|many-parked|crossings|dependencies/
 const STARTS_PROGRAM = 'test/support/program.ts'
@@ -36,7 +38,9 @@ export function readTests(root: string): TestFile[] {
     if (OTHERS.test(path)) return []
     const own = [...distances.keys()].filter(one => !one.startsWith('src/')).sort()
     const hash = hashOf(...own.map(one => files.get(one)?.text ?? ''), ...dataBeside(root, path))
-    return [{ path, hash, distances, startsProgram: distances.has(STARTS_PROGRAM) }]
+    const beside = own.filter(one => dirname(one) === dirname(path))
+    const text = beside.map(one => files.get(one)?.text ?? '').join('\n')
+    return [{ path, hash, distances, startsProgram: distances.has(STARTS_PROGRAM), text }]
   })
 }
 
@@ -57,13 +61,30 @@ export function unitTestsOf(file: string, tests: TestFile[]): TestFile[] {
   return nearest(importing, rank, UNIT_FILES)
 }
 
-/** The tests of the whole program whose path shares the most words with the file's path; if there are none, all of them. */
-export function programTestsOf(file: string, tests: TestFile[]): TestFile[] {
-  const rank = ({ path }: TestFile) => -alike(file, path) - shared(file, path) / 10
+/** How much of the source around a mutant is searched for words that tests share with it. */
+const AROUND_CHARS = 1500
+
+/**
+ * The tests of the whole program that name what was changed: by the words of its file's path, and by routes, kinds, states and commands
+ * near it. A word that few tests know counts more than one that many know.
+ */
+export function programTestsOf({ file, text, start }: Mutant, tests: TestFile[]): TestFile[] {
+  const near = text.slice(Math.max(0, start - AROUND_CHARS), start + AROUND_CHARS)
   const all = tests.filter(test => test.startsProgram && PROGRAM_TESTS.test(test.path))
-  const named = all.filter(({ path }) => alike(file, path) + shared(file, path) > 0)
+  const words = wordsSpelt(near).map(word => ({ word, users: all.filter(({ text }) => text.includes(word)) }))
+  const common = (test: TestFile) =>
+    words.reduce((sum, { users }) => sum + (users.includes(test) ? 1 / users.length : 0), 0)
+  const rank = (test: TestFile) => -alike(file, test.path) - shared(file, test.path) / 10 - 2 * common(test)
+  const named = all.filter(test => rank(test) < 0)
   if (named.length === 0) return all.filter(({ path }) => path === WHOLE_WAY)
   return nearest(named, rank, PROGRAM_FILES)
+}
+
+/** Routes, kinds, states and flags in the strings of a source file: `/sessions`, `task.deleted`, `--cascade`. */
+function wordsSpelt(source: string): string[] {
+  const strings = source.replace(/^import .*$/gm, '').matchAll(/'([^'\n]{4,60})'|`([^`\n]{4,60})`/g)
+  const words = [...strings].flatMap(([, plain, template]) => (plain ?? template ?? '').split(/\$\{[^}]*\}|[:\s]+/))
+  return [...new Set(words.filter(word => /^[-/\w.]{4,}$/.test(word)))]
 }
 
 function nearest(tests: TestFile[], rank: (test: TestFile) => number, count: number): TestFile[] {
