@@ -52,7 +52,7 @@ export type StartRun = z.infer<typeof StartRun>
 export interface RunPosition {
   id: string
   iteration: number
-  /** The most attempts, or the number of open tasks if no limit was given. */
+  /** The most attempts, or the number of tasks of the target, in any state, if no limit was given. */
   total: number
 }
 
