@@ -43,7 +43,7 @@ const TaskBudget = z
   .strictObject(Object.fromEntries(MEASURES.map(measure => [measure, z.number().positive().optional()])))
   .refine(limits => Object.keys(limits).length > 0, 'it names no amount')
 
-/** A path or pattern inside the project, as people write it: `src/api`, `./docs/*.md`. */
+/** A path or pattern inside the project, as people write it: `./src/api`, `./docs/*.md`. */
 const DeclaredPath = Line(300)
   .transform(path => path.replace(/^(\.\/)+/, '').replace(/\/+$/, ''))
   .refine(

@@ -3,8 +3,11 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { COMMANDS } from '../../src/cli/table.ts'
+import { SETTING_KEYS } from '../../src/domain/config/settings.ts'
 import { BIN } from '../support/program.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
+import { wrongNames } from './names.ts'
 import { ROOT } from './source-tree.ts'
 
 const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT, encoding: 'utf8' })
@@ -62,18 +65,8 @@ test('every relative link and anchor in the docs leads somewhere', () => {
   assert.ok(linksIn(read('README.md')).length > 3)
 })
 
-test('every file of this repository that the docs name exists', () => {
-  const named = pages.flatMap(page =>
-    [...read(page).matchAll(/`((?:src|test|scripts|bench|bin|docs|\.ci)\/[\w./-]+)`/g)].map(match => ({
-      page,
-      path: match[1] ?? '',
-    })),
-  )
-  assert.ok(named.length > 20)
-  assert.deepEqual(
-    named.filter(({ path }) => !tracked.some(file => file === path || file.startsWith(`${path.replace(/\/$/, '')}/`))),
-    [],
-  )
+test('every name in backticks exists, in the docs and in comments of the source', () => {
+  assert.deepEqual(wrongNames(ROOT, { commands: [...COMMANDS.map(({ name }) => name), 'hook'], settings: SETTING_KEYS }), [])
 })
 
 test('no tracked file names a place of one machine or a package registry', () => {
@@ -115,6 +108,8 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
         'config',
         'trust',
         'agents',
+        'feature',
+        'gates',
         'rules',
         'quota',
         'answers',

@@ -145,7 +145,6 @@ export class PromptTyper {
   #waiting: string[] = []
   #typing = false
 
-  /** `isTheirs`: whether a person has the keyboard. */
   constructor(isPersonInControl: () => boolean) {
     this.#isPersonInControl = isPersonInControl
   }

@@ -152,7 +152,7 @@ function mockFindings(file: DiffFile): DiffFinding[] {
   })
 }
 
-/** `cart.test.ts`, `test_cart.py` and `cart_test.go` test `cart`. */
+/** The name of what a test file tests: `cart` for cart.test.ts, test_cart.py and cart_test.go. */
 function unitOf(path: string): string {
   return nameOf(path)
     .replace(/\.\w+$/, '')
