@@ -66,7 +66,8 @@ test('every relative link and anchor in the docs leads somewhere', () => {
 })
 
 test('every name in backticks exists, in the docs and in comments of the source', () => {
-  assert.deepEqual(wrongNames(ROOT, { commands: [...COMMANDS.map(({ name }) => name), 'hook'], settings: SETTING_KEYS }), [])
+  const commands = [...COMMANDS.map(({ name }) => name), 'help', 'hook']
+  assert.deepEqual(wrongNames(ROOT, { commands, settings: SETTING_KEYS }), [])
 })
 
 test('no tracked file names a place of one machine or a package registry', () => {

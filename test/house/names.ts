@@ -20,7 +20,7 @@ const FENCE = /^ *```[\s\S]*?^ *```/gm
 const FILE_ENDING = /\.(ts|tsx|js|md|json|jsonl|toml|ya?ml|sh|png|svg|html|txt|log)$/
 
 interface Tree {
-  files: string[]
+  files: Set<string>
   /** Every word of the code of each folder, without comments: identifiers and what stands in strings. */
   words: Set<string>
   wordsOfProgram: Set<string>
@@ -44,9 +44,10 @@ function wrongPath(token: string, { files }: Tree): string | undefined {
   const path = token.replace(/\/$/, '')
   const isWhole = /^(src|test|scripts|bench|bin|docs|examples|\.ci)\//.test(path)
   if (!/^[\w.*/-]+$/.test(path) || !(isWhole || /\w\.ts$/.test(path))) return undefined
+  if (files.has(path)) return undefined
   const pattern = path.replaceAll('.', '\\.').replaceAll(/\*+/g, '[^/]*')
   const wanted = new RegExp(`${isWhole ? '^' : '(^|/)'}${pattern}$`)
-  return files.some(file => wanted.test(file)) ? undefined : 'there is no such file'
+  return files.values().some(file => wanted.test(file)) ? undefined : 'there is no such file'
 }
 
 /** Checks the names of `someName`, `name()` and `a.someName(…)`. A plain word is prose unless it is called. */
@@ -97,14 +98,11 @@ function readNames(root: string): Tree {
   const read = (path: string) => ({ path, text: readFileSync(join(root, path), 'utf8') })
   const sources = files.filter(path => /^(bench|bin|scripts|src|test)\/.*\.(ts|js|tsx)$/.test(path)).map(read)
   const pages = [...globSync('*.md', { cwd: root }), ...files.filter(path => /^docs\/.*\.md$/.test(path))].map(read)
-  const codeIn = (folder: RegExp) =>
-    sources
-      .filter(({ path }) => folder.test(path))
-      .map(({ text }) => text.replace(COMMENT, ''))
-      .join('\n')
+  const code = sources.map(({ path, text }) => ({ path, text: text.replace(COMMENT, '') }))
+  const codeIn = (folder: RegExp) => code.flatMap(({ path, text }) => (folder.test(path) ? [text] : [])).join('\n')
   const comments = sources.filter(({ path }) => path.startsWith('src/')).map(({ path, text }) => ({ path, text: keepComments(text) }))
   return {
-    files,
+    files: new Set(files),
     words: wordsIn(codeIn(/./)),
     wordsOfProgram: wordsIn(codeIn(/^(src|scripts|bin)\//)),
     cli: codeIn(/^src\/cli\//),
