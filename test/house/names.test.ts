@@ -9,7 +9,8 @@ const KNOWN = { commands: ['start', 'hook'], settings: ['sessions.max_concurrent
 
 test('every name in backticks that does not exist is reported, with its file and line', t => {
   const root = treeWith(t, {
-    'AGENTS.md': 'Read `src/cli/start.ts`, `src/cli/` and `start.ts`.\nNot `src/cli/gone.ts`, nor `gone.ts`, nor `docs/x-*.md`.\n',
+    'AGENTS.md':
+      'Read `src/cli/start.ts`, `src/cli/` and `start.ts`.\nNot `src/cli/gone.ts`, nor `gone.ts`, nor `docs/x-*.md`.\n',
     'CONTEXT.md': 'A `LiveTask` is made by `openTask()`, not by `makeTask` or `make()`; `DeadTask.state` is gone.\n',
     'docs/a.md':
       'Type `pcc start --detach`, not `pcc begin` or `pcc start --forever`.\n```\n`goneInBlock` and `pcc begin`\n```\n' +

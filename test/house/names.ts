@@ -32,7 +32,9 @@ interface Tree {
 export function wrongNames(root: string, known: KnownNames): string[] {
   const tree = readNames(root)
   return tree.mentions.flatMap(({ path, where, token }) => {
-    const checks = HISTORY.test(path) ? [wrongPath] : [wrongPath, wrongIdentifier, wrongCommand, wrongSetting, wrongVariable]
+    const checks = HISTORY.test(path)
+      ? [wrongPath]
+      : [wrongPath, wrongIdentifier, wrongCommand, wrongSetting, wrongVariable]
     return checks.flatMap(check => {
       const problem = check(token, tree, known)
       return problem === undefined ? [] : [`${where} \`${token}\`: ${problem}`]
@@ -100,13 +102,17 @@ function readNames(root: string): Tree {
   const pages = [...globSync('*.md', { cwd: root }), ...files.filter(path => /^docs\/.*\.md$/.test(path))].map(read)
   const code = sources.map(({ path, text }) => ({ path, text: text.replace(COMMENT, '') }))
   const codeIn = (folder: RegExp) => code.flatMap(({ path, text }) => (folder.test(path) ? [text] : [])).join('\n')
-  const comments = sources.filter(({ path }) => path.startsWith('src/')).map(({ path, text }) => ({ path, text: keepComments(text) }))
+  const comments = sources
+    .filter(({ path }) => path.startsWith('src/'))
+    .map(({ path, text }) => ({ path, text: keepComments(text) }))
   return {
     files: new Set(files),
     words: wordsIn(codeIn(/./)),
     wordsOfProgram: wordsIn(codeIn(/^(src|scripts|bin)\//)),
     cli: codeIn(/^src\/cli\//),
-    mentions: [...pages.map(({ path, text }) => ({ path, text: text.replace(FENCE, blank) })), ...comments].flatMap(mentionsIn),
+    mentions: [...pages.map(({ path, text }) => ({ path, text: text.replace(FENCE, blank) })), ...comments].flatMap(
+      mentionsIn,
+    ),
   }
 }
 
