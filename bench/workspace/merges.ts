@@ -7,12 +7,11 @@ import { systemClock } from '../../src/base/clock.ts'
 import { openLog } from '../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../src/domain/config/settings.ts'
 import { openStore } from '../../src/store/open.ts'
-import type { Store } from '../../src/store/store.ts'
-import type { MergeDeps } from '../../src/workspace/merge/merge-state.ts'
-import { advanceMerges, enqueueMerge } from '../../src/workspace/merge/queue.ts'
+import { enqueueMerge } from '../../src/workspace/merge/queue.ts'
 import { makeWorktree } from '../../src/workspace/worktrees/make-worktree.ts'
-import { removeWorktree } from '../../src/workspace/worktrees/remove-worktree.ts'
 import type { WorktreeDeps } from '../../src/workspace/worktrees/worktree.ts'
+import { driveQueue, type QueueDriver } from '../../test/workspace/merge/drive-queue.ts'
+import { verificationOf } from '../../test/workspace/merge/merge-fixture.ts'
 import type { BenchRow } from '../row.ts'
 
 const FILES = 50
@@ -48,31 +47,22 @@ async function mergesAMinute(batch: number): Promise<number> {
     const worktrees = { store, log, clock: systemClock, root: join(dir, 'worktrees'), env: process.env, settings }
     for (let task = 0; task < MERGES; task += 1) await queued(`t-${String(task).padStart(6, '0')}`, project, worktrees)
     let landed = 0
-    const deps = mergeDeps(store, { worktrees, batch, landed: () => (landed += 1) })
+    const driver: QueueDriver = {
+      deps: { store, clock: systemClock, log, env: {}, isStale: async () => false },
+      batch,
+      verify: async ({ result }) => verificationOf('passed', result),
+      note: ({ kind }) => {
+        if (kind === 'merged') landed += 1
+      },
+    }
     const from = performance.now()
-    for (const lane of await store.merges.lanes()) await advanceMerges(lane, deps)
+    for (const queue of await store.merges.queues()) await driveQueue(queue, driver)
     const ms = performance.now() - from
     if (landed !== MERGES) throw new Error(`${landed} of ${MERGES} landed`)
     return (landed / ms) * 60_000
   } finally {
     log.close()
     rmSync(dir, { recursive: true, force: true })
-  }
-}
-
-function mergeDeps(
-  store: Store,
-  { worktrees, batch, landed }: { worktrees: WorktreeDeps; batch: number; landed: () => void },
-): MergeDeps {
-  const never = () => Promise.reject(new Error('nothing of the kind can happen here'))
-  return {
-    ...{ store, clock: systemClock, log: worktrees.log, batch },
-    removeWorktree: (place, options) => removeWorktree(place, worktrees, options),
-    verifyAgain: async (_, __, commit) => ({
-      ...{ status: 'passed', isProven: false, commit, tree: null, checks: [], findings: [], next_steps: [] },
-    }),
-    landed: async () => landed(),
-    ...{ sentBack: never, conflicted: never, gaveUp: never, isStale: async () => false },
   }
 }
 

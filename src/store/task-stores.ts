@@ -204,7 +204,7 @@ export interface MergeQueueKey {
 export interface MergeFilter {
   project?: string | undefined
   task?: string | undefined
-  lane?: MergeQueueKey | undefined
+  queue?: MergeQueueKey | undefined
   states?: readonly MergeState[] | undefined
   /** At most this many, the newest ones. */
   limit?: number | undefined
@@ -221,7 +221,7 @@ export interface MergeStore {
   /** In the order in which they were added. */
   list(filter?: MergeFilter, tx?: Tx): Promise<Merge[]>
   /** The queues that have a merge that is not over. */
-  lanes(): Promise<MergeQueueKey[]>
+  queues(): Promise<MergeQueueKey[]>
   /** Merges that landed and whose branch or worktree may still exist. */
   toClean(): Promise<Merge[]>
 }

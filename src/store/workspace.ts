@@ -152,7 +152,7 @@ export function openMergeStore(read: Kysely<Tables>): MergeStore {
       return all.where('state', 'in', OPEN_MERGES).executeTakeFirst()
     },
     list: async (filter, tx) => (await selectNewestFirst(tx?.db ?? read, filter).execute()).reverse(),
-    lanes: () => {
+    queues: () => {
       const all = read.selectFrom('merges').select(['repository', 'target']).distinct()
       return all.where('state', 'in', OPEN_MERGES).orderBy('repository').orderBy('target').execute()
     },
@@ -163,11 +163,11 @@ export function openMergeStore(read: Kysely<Tables>): MergeStore {
   }
 }
 
-function selectNewestFirst(db: Kysely<Tables>, { project, task, lane, states, limit }: MergeFilter = {}) {
+function selectNewestFirst(db: Kysely<Tables>, { project, task, queue, states, limit }: MergeFilter = {}) {
   let select = db.selectFrom('merges').selectAll()
   if (project !== undefined) select = select.where('project', '=', project)
   if (task !== undefined) select = select.where('task_id', '=', task)
-  if (lane) select = select.where('repository', '=', lane.repository).where('target', '=', lane.target)
+  if (queue) select = select.where('repository', '=', queue.repository).where('target', '=', queue.target)
   if (states) select = select.where('state', 'in', states)
   if (limit !== undefined) select = select.limit(limit)
   return select.orderBy('id', 'desc')

@@ -152,7 +152,7 @@ test('of two concurrent moves of the same merge one succeeds', async t => {
   assert.equal((await store.merges.get(merge.id))?.state, 'rebasing')
 })
 
-test('lanes are the queues with open merges, and lists are in order and keep the newest', async t => {
+test('only queues with open merges are listed, and lists are in order and keep the newest', async t => {
   const store = await open(t)
   await store.transaction(async tx => {
     await store.merges.insert(row({ state: 'merged' }), tx)
@@ -160,10 +160,10 @@ test('lanes are the queues with open merges, and lists are in order and keep the
     await store.merges.insert(row({ task_id: 't-000003', target: 'other', state: 'waiting' }), tx)
     await store.merges.insert(row({ task_id: 't-000004', state: 'merged', target: 'gone', cleaned_at: 5 }), tx)
   })
-  assert.deepEqual(await store.merges.lanes(), [{ repository: '/p/.git', target: 'other' }])
-  const lane = { repository: '/p/.git', target: 'other' }
+  assert.deepEqual(await store.merges.queues(), [{ repository: '/p/.git', target: 'other' }])
+  const queue = { repository: '/p/.git', target: 'other' }
   assert.deepEqual(
-    (await store.merges.list({ lane })).map(({ task_id }) => task_id),
+    (await store.merges.list({ queue })).map(({ task_id }) => task_id),
     ['t-000002', 't-000003'],
   )
   assert.deepEqual(

@@ -66,9 +66,9 @@ export const OF_RUNS: readonly Plant[] = [
     patches: [
       {
         file: 'src/workspace/merge/outcomes.ts',
-        symbol: 'finish',
+        symbol: 'recordOutcome',
         find: "await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])",
-        put: "await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])\n      await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])",
+        put: "await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])\n    await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])",
       },
     ],
     round: running('merge.after-ref'),

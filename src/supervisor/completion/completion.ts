@@ -1,32 +1,39 @@
 import { AppError, messageOf } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
 import { refuseWithSurvivors } from '../context.ts'
 import { driveTask, inOneTransaction } from './drive.ts'
-import { type CompletionDeps, type MergeTarget, openMergeQueues } from './merge-queues.ts'
+import { type CompletionDeps, MergeQueues } from './merge-queues.ts'
 import { askPerson, endSessionAs, TROUBLE_TOOL } from './moves.ts'
-import { COMPLETION_STATES, type FinishedWork, findCompletingTask, findWork, isCompleting } from './work.ts'
+import {
+  COMPLETION_STATES,
+  type FinishedWork,
+  findCompletingTask,
+  findWork,
+  isCompleting,
+} from './work.ts'
 
-/** What could not be verified for now is tried again after this. */
+/** Work that cannot be verified for a passing reason is tried again after this. */
 const RETRY_MS = 15_000
 
 /**
- * What happens between an agent's "done" and its task being done: verified, sent back, merged, or brought before a person. All of
- * it stands in rows; a restart looks at what is in `verifying` and `merging` and goes on.
+ * What happens between an agent's "done" and its task being done: the work is verified, then sent back, merged, or shown to a
+ * person. Everything is in rows: after a restart, tasks in the states `verifying` and `merging` go on.
  */
 export class Completion {
   readonly #deps: CompletionDeps
   readonly #slots: Slots
-  readonly #queues: KeyedWorker<MergeTarget>
+  readonly #queues: MergeQueues
   readonly #worker: KeyedWorker
 
   constructor(deps: CompletionDeps) {
     this.#deps = deps
     this.#slots = new Slots(deps.atOnce)
-    this.#queues = openMergeQueues(deps)
+    this.#queues = new MergeQueues(deps)
     this.#worker = new KeyedWorker({
       work: (task, signal) => this.#complete(task, signal),
-      failed: (task, error) => this.#couldNot(task, error).catch(() => RETRY_MS), // the store itself may be what fails
+      failed: (task, error) => this.#handleFailure(task, error).catch(() => RETRY_MS), // the store itself may be what fails
     })
   }
 
@@ -35,30 +42,30 @@ export class Completion {
     void this.#worker.wake(task)
   }
 
-  /** What an earlier life of the daemon left, or what may go on by now. */
+  /** Recovers what an earlier life of the daemon left unfinished, and goes on with all of it. */
   async lookAtAll(): Promise<void> {
-    await this.#deps.merges.recover()
+    await this.#queues.recover()
     await this.lookAgain()
-    for (const queue of await this.#deps.merges.lanes()) void this.#queues.wake(queue)
+    await this.#queues.wakeAll()
   }
 
-  /** All that is to land: an account is open again, a run goes on. */
+  /** Looks at every completing task: an account is open again, or a run goes on. */
   async lookAgain(): Promise<void> {
     for (const { id } of await this.#deps.supervisor.deps.store.tasks.list({ states: COMPLETION_STATES })) this.look(id)
   }
 
-  /** Follows what happens to tasks, and what people say. */
+  /** Follows what happens to tasks, and what people answer. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
     const { store } = this.#deps.supervisor.deps
     for await (const event of store.follow(after, { signal, alone: true })) await this.#heard(event)
   }
 
-  /** The task of a session that is to land, if it has one. */
+  /** The completing task of a session, if it has one. */
   async of(session: string): Promise<string | undefined> {
     return (await findCompletingTask(session, this.#deps.supervisor.deps.store))?.id
   }
 
-  /** A person says to look once more at what they were asked about. */
+  /** Withdraws what a person was asked about a task and looks at it again, because they want that. */
   async again(task: string): Promise<void> {
     const { deps } = this.#deps.supervisor
     const { openEscalations } = await import('../../human/escalations.ts')
@@ -68,22 +75,22 @@ export class Completion {
     this.look(task)
   }
 
-  /** Its session, or its run, is stopped: gates that run are ended, and the task is given back. Resolves when they are gone. */
+  /** Ends the gates of a session that is stopped, or whose run is, and makes its task ready again. Resolves when the gates are gone. */
   async stop(session: string, reason: string): Promise<void> {
-    const { supervisor, merges } = this.#deps
+    const { supervisor } = this.#deps
     const { store, tasks } = supervisor.deps
     const task = await findCompletingTask(session, store)
     if (!task) return
-    merges.interrupt(task.id)
+    this.#queues.interrupt(task.id)
     await this.#worker.end(task.id)
-    // Its target is being moved this moment: it is in there, or not, when that is over.
-    const open = await merges.open(task.id)
+    // While its target is being moved, nobody can say whether the target holds the work.
+    const open = await store.merges.open(task.id)
     if (open?.state === 'landing') await this.#queues.idle(open)
     await inOneTransaction(this.#deps, async tx => {
       const work = await findWork(task.id, store, tx)
       if (!work || work.session.id !== session) return
-      const merge = await merges.open(task.id, tx)
-      if (merge) await merges.abort(merge, reason, tx)
+      const merge = await store.merges.open(task.id, tx)
+      if (merge) await changeMergeIn(merge, { state: 'aborted', reason }, supervisor.deps, tx)
       const why = `${reason}; it was not verified to the end`
       await tasks.transition(task.id, { to: 'ready', reason: why, attempt: work.task.attempt }, tx)
       await endSessionAs(work.session, { status: 'stopped', reason }, supervisor, tx)
@@ -91,7 +98,7 @@ export class Completion {
     supervisor.kept.forget(session)
   }
 
-  /** Nothing new begins; what runs is ended and goes on with the next daemon. */
+  /** Ends what runs; the next daemon goes on with it. Nothing new begins. */
   async close(): Promise<void> {
     await Promise.all([this.#worker.close(), this.#queues.close()])
   }
@@ -105,19 +112,19 @@ export class Completion {
     if (!kind.startsWith('task.') || !('task_id' in body)) return
     const { task_id: id } = body
     if (kind === 'task.verifying' || kind === 'task.merging') this.look(id)
-    else if (OVER_EVENTS.has(kind)) await this.#left(id)
+    else if (END_EVENTS.has(kind)) await this.#left(id)
   }
 
-  /** It is not on its way any more: by our own hand, or a person has said what becomes of it. */
+  /** Ends what runs for a task that is no longer completing, and lets its run or session go on. */
   async #left(id: string): Promise<void> {
     const { store } = this.#deps.supervisor.deps
     const task = await store.tasks.get(id)
     if (task && isCompleting(task)) return
     this.#worker.abort(id)
-    this.#deps.merges.interrupt(id)
-    const merge = await this.#deps.merges.open(id)
-    if (merge) void this.#queues.wake(merge)
-    // A run that is over has attempts that outlive it.
+    this.#queues.interrupt(id)
+    const merge = await store.merges.open(id)
+    if (merge) this.#queues.wake(merge)
+    // An attempt may outlive its run, so the runs of all attempts are told.
     for (const run of new Set((await store.runs.attempts({ task: id })).map(({ run_id }) => run_id)))
       this.#deps.ended(run)
     const session = task?.session_id
@@ -127,20 +134,20 @@ export class Completion {
     })
   }
 
-  /** Verifies and merges a task as far as that goes now. */
+  /** Verifies a task and has it merged, as far as that is possible now. */
   async #complete(id: string, signal: AbortSignal): Promise<number | undefined> {
-    await this.#agentIsGone(id)
+    await this.#waitForAgentToEnd(id)
     const driven = await driveTask(id, { deps: this.#deps, signal, turn: wait => this.#slots.take(wait) })
     if (driven.over) {
       return driven.lookAgainAt === undefined ? undefined : driven.lookAgainAt - this.#deps.supervisor.deps.clock.now()
     }
-    const merge = await this.#deps.merges.open(id)
-    if (merge) void this.#queues.wake(merge)
+    const merge = await this.#deps.supervisor.deps.store.merges.open(id)
+    if (merge) this.#queues.wake(merge)
     return undefined
   }
 
-  /** Whoever wrote the work must not be able to write any more when it is looked at. */
-  async #agentIsGone(id: string): Promise<void> {
+  /** The agent must not be able to change its work while that is verified. */
+  async #waitForAgentToEnd(id: string): Promise<void> {
     const { supervisor } = this.#deps
     const session = (await supervisor.deps.store.tasks.get(id))?.session_id
     if (!session) return
@@ -148,8 +155,8 @@ export class Completion {
     await refuseWithSurvivors(session, supervisor)
   }
 
-  /** What passes by itself is tried again; anything else a person has to know. */
-  async #couldNot(id: string, error: unknown): Promise<number | undefined> {
+  /** Tries again after a problem that passes by itself; asks a person about any other. */
+  async #handleFailure(id: string, error: unknown): Promise<number | undefined> {
     const { supervisor } = this.#deps
     supervisor.log.error({ task: id, error }, 'its work could not be looked at')
     const code = error instanceof AppError ? error.code : undefined
@@ -161,7 +168,7 @@ export class Completion {
     return undefined
   }
 
-  /** Every look fails as the one before it while the cause lasts: a person hears of it once. */
+  /** Whether a person was already asked: while the cause lasts, every look fails in the same way. */
   async #isAsked({ session }: FinishedWork): Promise<boolean> {
     const open = await this.#deps.supervisor.deps.store.escalations.list({ session: session.id, states: ['open'] })
     return open.some(({ tool }) => tool === TROUBLE_TOOL)
@@ -170,8 +177,8 @@ export class Completion {
 
 const PASSING_CODES = new Set(['disk_full', 'store_unusable', 'daemon_stopping', 'place_busy'])
 
-/** Into these a task comes when it is no longer on its way. */
-const OVER_EVENTS = new Set([
+/** The events of a task that is no longer completing. */
+const END_EVENTS = new Set([
   'task.finished',
   'task.failed',
   'task.cancelled',
@@ -180,7 +187,7 @@ const OVER_EVENTS = new Set([
   'task.deleted',
 ])
 
-/** Lets so many in at once; the others wait in the order in which they came. */
+/** Gives out a limited number of turns; who gets none waits, in the order in which they asked. */
 class Slots {
   readonly #most: number
   readonly #waiting: (() => void)[] = []
@@ -198,7 +205,7 @@ class Slots {
     return { [Symbol.dispose]: () => this.#leave() }
   }
 
-  /** Whoever leaves hands the turn on: it is never free in between. */
+  /** A turn that ends goes straight to the next who waits: it is never free in between. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next) next()

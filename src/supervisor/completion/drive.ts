@@ -3,11 +3,23 @@ import { AppError, messageOf, unreachable } from '../../base/errors.ts'
 import type { Escalation } from '../../domain/escalation.ts'
 import type { VerificationResult } from '../../domain/evidence.ts'
 import type { Store, Tx } from '../../store/store.ts'
-import type { CompletionDeps, CompletionSettings, EnqueueOptions, RebaseOutcome, TaskMerges } from './merge-queues.ts'
+import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
+import { enqueueMerge } from '../../workspace/merge/queue.ts'
+import { type ContinueResult, continueRebase } from '../../workspace/merge/rebase.ts'
+import { commitLeftovers } from '../../workspace/verify/commit-leftovers.ts'
+import type { CompletionDeps } from './merge-queues.ts'
 import { askPerson, askReview, finishTask, refuseWork, sendBack, TROUBLE_TOOL } from './moves.ts'
 import { afterVerification, type CompletionFacts, nextStep } from './next-step.ts'
 import { conflictReport, failureLine, failureReport, reviewReport } from './report-text.ts'
-import { type FinishedWork, findWork, needsVerification, resolveWords, worktreeWords } from './work.ts'
+import {
+  type CompletionSettings,
+  countRound,
+  type FinishedWork,
+  findWork,
+  needsVerification,
+  resolveWords,
+  worktreeWords,
+} from './work.ts'
 
 /** How far a task was brought. */
 export type DriveResult =
@@ -31,7 +43,7 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
     const work = await findWork(id, store)
     if (!work || signal.aborted) return { over: true }
     const settings = await deps.settingsOf(work.session)
-    const facts = await readFacts(work, { settings, store, merges: deps.merges })
+    const facts = await readFacts(work, { settings, store })
     if (facts.givenUp !== undefined) {
       const reason = `A person gave it up: ${facts.givenUp}`
       if (before === reason) return { over: true, lookAgainAt: clock.now() + REFUSED_RETRY_MS }
@@ -41,7 +53,7 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
     }
     const step = nextStep(facts)
     // The same step from the same rows was refused just now, and would be refused again at once and for ever.
-    const current = JSON.stringify([step.do, work.task.state, work.task.attempt, work.note.verified, facts.merge])
+    const current = JSON.stringify([step.do, work.task.state, work.task.attempt, work.progress.verified, facts.merge])
     if (current === before) return { over: true, lookAgainAt: clock.now() + REFUSED_RETRY_MS }
     before = current
     switch (step.do) {
@@ -82,8 +94,8 @@ async function verifyOrEnqueue(options: VerifyOptions, how: 'verify' | 'enqueue'
   const { work, settings, deps, signal, turn } = options
   using slot = await turn(signal)
   if (!slot || signal.aborted) return undefined
-  const rebase = await deps.finishRebase(work)
-  if (rebase.kind !== 'whole')
+  const rebase = work.worktree ? await continueRebase(work.worktree) : ({ kind: 'none' } as const)
+  if (rebase.kind !== 'none' && rebase.kind !== 'done')
     await inOneTransaction(deps, tx => sendConflictBack(work, { rebase, settings }, deps, tx))
   else if (how === 'verify') return verifyNow(options)
   else await enqueueAsIs(work, settings, deps)
@@ -94,28 +106,30 @@ async function verifyOrEnqueue(options: VerifyOptions, how: 'verify' | 'enqueue'
 /** An unresolved conflict goes back to the agent as often as a failed check does; then a person is asked. */
 async function sendConflictBack(
   work: FinishedWork,
-  { rebase, settings }: { rebase: Exclude<RebaseOutcome, { kind: 'whole' }>; settings: CompletionSettings },
+  { rebase, settings }: { rebase: Exclude<ContinueResult, { kind: 'none' | 'done' }>; settings: CompletionSettings },
   { supervisor }: CompletionDeps,
   tx: Tx,
 ): Promise<void> {
-  const target = work.place?.target ?? 'its target'
+  const target = work.worktree?.target ?? 'its target'
   if (rebase.kind === 'broken') return askPerson(work, `${rebase.why}. ${worktreeWords(work)}`, supervisor, tx)
-  const { conflict, missing } = rebase
+  const { conflict } = rebase
+  const missing = rebase.kind === 'unresolved' ? rebase.missing : []
   const reason = `it conflicts with ${target}${missing.length > 0 ? `: ${missing[0]}` : ''}`
-  if (work.note.conflicts >= settings.rounds) return askPerson(work, `${reason}. ${resolveWords(work)}`, supervisor, tx)
+  if (work.progress.conflicts >= settings.rounds)
+    return askPerson(work, `${reason}. ${resolveWords(work)}`, supervisor, tx)
   const report = conflictReport({ conflict, missing, target })
   return sendBack(work, { cause: 'conflict', reason, told: report }, supervisor, tx)
 }
 
 /** Runs the gates and does what follows from their result. Returns a time if they cannot run now. */
 async function verifyNow({ work, settings, deps, signal }: VerifyOptions): Promise<number | undefined> {
-  const round = work.note.verified + 1
+  const round = work.progress.verified + 1
   const result = await deps.verify(work, round, signal)
   if (signal.aborted) return undefined
   if ('later' in result) return result.later
   crashPoint('landing.after-verify')
   await inOneTransaction(deps, async tx => {
-    const counted = await countRound(work, round, deps, tx)
+    const counted = await countRound(work, deps.supervisor.deps.store, tx, round)
     await tx.append([verifiedEvent(counted, round, result)])
     await followUp(counted, { settings, result }, deps, tx)
     crashPoint('landing.before-commit')
@@ -128,34 +142,42 @@ async function verifyNow({ work, settings, deps, signal }: VerifyOptions): Promi
 
 /** Commits and merges work as it is that is not to be verified. */
 async function enqueueAsIs(work: FinishedWork, settings: CompletionSettings, deps: CompletionDeps): Promise<void> {
-  const committed = await deps.commit(work)
+  const { worktree, task } = work
+  const committed = worktree ? await commitLeftovers(worktree, task.title) : NO_WORKTREE
   await inOneTransaction(deps, tx =>
-    'problem' in committed
-      ? askPerson(work, committed.problem, deps.supervisor, tx)
-      : enqueueWork(work, { settings, head: committed.head, review: settings.merge.review }, deps, tx),
+    committed.ok
+      ? enqueueWork(work, { settings, head: committed.commit, review: settings.merge.review }, deps, tx)
+      : askPerson(work, committed.finding.text, deps.supervisor, tx),
   )
 }
+
+const NO_WORKTREE = { ok: false, finding: { text: 'it has no worktree, so there is nothing to merge' } } as const
 
 async function afterReview(
   work: FinishedWork,
   { facts, step }: { facts: KnownCompletionFacts; step: 'release' | 'return' | 'verify_anew' },
   deps: CompletionDeps,
 ): Promise<void> {
-  const { supervisor, merges } = deps
+  const { supervisor } = deps
+  const { store, tasks } = supervisor.deps
   await inOneTransaction(deps, async tx => {
-    const merge = await merges.open(work.task.id, tx)
-    if (step === 'release' && merge) return merges.release(merge, tx)
-    if (merge) await merges.abort(merge, step === 'return' ? 'a person returned it' : 'it is verified anew', tx)
+    const merge = await store.merges.open(work.task.id, tx)
+    if (step === 'release' && merge) {
+      await changeMergeIn(merge, { state: 'queued', reason: null }, supervisor.deps, tx)
+      return
+    }
+    const why = step === 'return' ? 'a person returned it' : 'it is verified anew'
+    if (merge) await changeMergeIn(merge, { state: 'aborted', reason: why }, supervisor.deps, tx)
     if (step === 'return') {
       const reason = `returned by a person${facts.comments ? `: ${facts.comments}` : ''}`
       return sendBack(work, { cause: 'review', reason, told: reviewReport(facts.comments) }, supervisor, tx)
     }
-    const last = await merges.last(work.task.id, tx)
-    if (last?.state === 'aborted' && last.attempt === work.place?.attempt) {
+    const last = (await store.merges.list({ task: work.task.id, limit: 1 }, tx)).at(-1)
+    if (last?.state === 'aborted' && last.attempt === work.worktree?.attempt) {
       return askPerson(work, `Its merge was called off${last.reason ? ` (${last.reason})` : ''}.`, supervisor, tx)
     }
     const { task } = work
-    await supervisor.deps.tasks.transition(task.id, { to: 'verifying', attempt: task.attempt }, tx)
+    await tasks.transition(task.id, { to: 'verifying', attempt: task.attempt }, tx)
   })
   deps.wake()
 }
@@ -169,21 +191,6 @@ export async function inOneTransaction(deps: CompletionDeps, work: (tx: Tx) => P
     if (!isMoved) throw error
     deps.supervisor.log.info({ problem: messageOf(error) }, 'the task was moved by somebody else meanwhile')
   }
-}
-
-/** Counts the round in the session's row. The row is read in the transaction, because others write to it too. */
-async function countRound(
-  work: FinishedWork,
-  round: number,
-  { supervisor }: CompletionDeps,
-  tx: Tx,
-): Promise<FinishedWork> {
-  const { store } = supervisor.deps
-  const session = (await store.sessions.get(work.session.id, tx)) ?? work.session
-  const note = { ...work.note, ...session.options.landing, verified: round }
-  const options = { ...session.options, landing: note }
-  await store.sessions.update(session.id, { options }, tx)
-  return { ...work, note, session: { ...session, options } }
 }
 
 function verifiedEvent({ task, session }: FinishedWork, round: number, result: VerificationResult) {
@@ -200,11 +207,11 @@ function verifiedEvent({ task, session }: FinishedWork, round: number, result: V
 async function refuseForGood(
   work: FinishedWork,
   reason: string,
-  { supervisor, merges }: CompletionDeps,
+  { supervisor }: CompletionDeps,
   tx: Tx,
 ): Promise<void> {
-  const merge = await merges.open(work.task.id, tx)
-  if (merge) await merges.abort(merge, reason, tx)
+  const merge = await supervisor.deps.store.merges.open(work.task.id, tx)
+  if (merge) await changeMergeIn(merge, { state: 'aborted', reason }, supervisor.deps, tx)
   await refuseWork({ ...work, run: undefined }, reason, supervisor, tx)
 }
 
@@ -218,12 +225,12 @@ export interface KnownCompletionFacts extends CompletionFacts {
 /** Reads the facts about finished work from its rows. */
 export async function readFacts(
   work: FinishedWork,
-  { settings, store, merges }: { settings: CompletionSettings; store: Store; merges: TaskMerges },
+  { settings, store }: { settings: CompletionSettings; store: Store },
 ): Promise<KnownCompletionFacts> {
-  const { task, session, run, place: worktree } = work
+  const { task, session, run, worktree } = work
   const escalations = (await store.escalations.list({ session: session.id })).filter(row => isAbout(row, work))
   const open = escalations.filter(({ state }) => state === 'open')
-  const merge = task.state === 'merging' ? await merges.open(task.id) : undefined
+  const merge = task.state === 'merging' ? await store.merges.open(task.id) : undefined
   const review = escalations.findLast(({ kind, state, input }) => {
     return kind === 'review' && state === 'answered' && merge !== undefined && input['merge'] === merge.id
   })
@@ -256,8 +263,8 @@ async function followUp(
 ): Promise<void> {
   const { supervisor } = deps
   const { rounds, merge } = settings
-  const { run, place: worktree, note } = work
-  const context = { rounds, review: merge.review, failed: note.failed, hasRun: run !== undefined }
+  const { run, worktree, progress } = work
+  const context = { rounds, review: merge.review, failed: progress.failed, hasRun: run !== undefined }
   const step = afterVerification(result, { ...context, merges: worktree !== undefined && merge.mode !== 'off' })
   switch (step.do) {
     case 'finish':
@@ -266,13 +273,13 @@ async function followUp(
     case 'ask_review':
       return enqueueWork(work, { settings, head: result.commit ?? '', review: step.do === 'ask_review' }, deps, tx)
     case 'send_back': {
-      const times = { number: note.failed + 1, of: rounds }
+      const times = { number: progress.failed + 1, of: rounds }
       const reason = `${failureLine(result)}; sent back (${times.number} of ${times.of})`
       return sendBack(work, { cause: 'gates', reason, told: failureReport(result, times) }, supervisor, tx)
     }
     case 'try_anew':
     case 'fail':
-      return refuseWork(work, `${failureLine(result)}, ${describeFailures(note.failed + 1)}`, supervisor, tx)
+      return refuseWork(work, `${failureLine(result)}, ${describeFailures(progress.failed + 1)}`, supervisor, tx)
     case 'escalate':
       return askPerson(work, describeBroken(result), supervisor, tx)
     default:
@@ -281,16 +288,33 @@ async function followUp(
 }
 
 /** Puts work into the merge queue of its target; work that needs a review waits there for a person. */
-async function enqueueWork(work: FinishedWork, how: EnqueueOptions, deps: CompletionDeps, tx: Tx): Promise<void> {
-  const { task } = work
-  const reason = how.review ? `waits for your review: pcc review ${task.id}` : undefined
-  await deps.supervisor.deps.tasks.transition(task.id, { to: 'merging', reason, attempt: task.attempt }, tx)
-  const merge = await deps.merges.enqueue(work, how, tx)
-  if (how.review) await askReview(work, merge.id, deps.supervisor, tx)
+async function enqueueWork(
+  work: FinishedWork,
+  { settings, head, review }: EnqueueOptions,
+  { supervisor }: CompletionDeps,
+  tx: Tx,
+): Promise<void> {
+  const { task, worktree } = work
+  const { store, clock, tasks } = supervisor.deps
+  const reason = review ? `waits for your review: pcc review ${task.id}` : undefined
+  await tasks.transition(task.id, { to: 'merging', reason, attempt: task.attempt }, tx)
+  if (!worktree) throw new AppError('merge_no_worktree', { task: task.id, attempt: '' })
+  const { strategy, mode } = settings.merge
+  const wanted = { strategy, head, review, asPullRequest: mode === 'pr' }
+  const merge = await enqueueMerge(worktree, wanted, { store, clock, tx })
+  if (review) await askReview(work, merge.id, supervisor, tx)
+}
+
+interface EnqueueOptions {
+  settings: CompletionSettings
+  /** The commit that is to be merged. */
+  head: string
+  /** A person has to look at it first. */
+  review: boolean
 }
 
 /** Says where the work of a finished task is that the settings do not merge. */
-function describeUnmerged({ place: worktree, task }: FinishedWork): string | undefined {
+function describeUnmerged({ worktree, task }: FinishedWork): string | undefined {
   return worktree && `its work stands on ${worktree.branch} and is not merged, as the settings say: pcc diff ${task.id}`
 }
 

@@ -1,80 +1,43 @@
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError, messageOf, unreachable } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { isProvenBy, type VerificationResult } from '../../domain/evidence.ts'
-import type { Conflict, Merge, MergeStrategy } from '../../domain/merge.ts'
-import { hasChangedNothing, type Worktree } from '../../domain/worktree.ts'
+import type { Merge } from '../../domain/merge.ts'
+import type { Verification } from '../../domain/task.ts'
+import { hasChangedNothing } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import type { MergeQueueKey } from '../../store/task-stores.ts'
 import { findGitOperation } from '../../workspace/git/checkout-state.ts'
+import type { PreparedMerge } from '../../workspace/merge/attempt.ts'
 import type { MergeDeps } from '../../workspace/merge/merge-state.ts'
-import { advanceMerges, enqueueMerge, recoverMerges } from '../../workspace/merge/queue.ts'
+import { cleanUp, type MergeOutcome, settleOutcomes } from '../../workspace/merge/outcomes.ts'
+import { MergeQueue, type QueueStep, recoverMerges } from '../../workspace/merge/queue.ts'
 import type { SupervisorContext } from '../context.ts'
 import { askPerson, finishTask, refuseWork, sendBack } from './moves.ts'
 import { conflictReport, failureLine, failureReport } from './report-text.ts'
-import { type FinishedWork, findWork, needsVerification, resolveWords, worktreeWords } from './work.ts'
+import {
+  type CompletionSettings,
+  countRound,
+  type FinishedWork,
+  findMergingWork,
+  needsVerification,
+  resolveWords,
+  worktreeWords,
+} from './work.ts'
 
-/** The settings under which work lands. */
-export interface CompletionSettings {
-  /** How often a conversation gets a failed verification, or a conflict, back. */
-  rounds: number
-  merge: { mode: 'auto' | 'pr' | 'off'; strategy: MergeStrategy; review: boolean }
-}
-
-/** The queue of a repository and a branch of it. */
-export type MergeTarget = Pick<Merge, 'repository' | 'target'>
-
-/** How work stands in the queue: which commit of it, and whether a person has to look first. */
-export interface EnqueueOptions {
-  settings: CompletionSettings
-  head: string
-  review: boolean
-}
-
-/** What an agent was to finish in a worktree: a rebase that stands still there. */
-export type RebaseOutcome =
-  | { kind: 'whole' }
-  /** The next commit conflicts too, or what was given back is not finished; `missing` says what is. */
-  | { kind: 'conflict'; conflict: Conflict | undefined; missing: string[] }
-  | { kind: 'broken'; why: string }
-
-/** What becomes of merges; the way there is git's business (`workspace/merge`). */
-export interface TaskMerges {
-  /** The merge of a task that is not over. */
-  open(task: string, tx?: Tx): Promise<Merge | undefined>
-  /** The last one there was of a task. */
-  last(task: string, tx?: Tx): Promise<Merge | undefined>
-  /** Puts work into the queue of its target. */
-  enqueue(work: FinishedWork, how: EnqueueOptions, tx: Tx): Promise<Merge>
-  /** A person has looked: it stands in the queue now. */
-  release(merge: Merge, tx: Tx): Promise<void>
-  /** Nobody wants it any more. */
-  abort(merge: Merge, why: string, tx: Tx): Promise<void>
-  /** Makes what steps can be made in a queue; the time at which it is to be looked at again by the clock. */
-  advance(lane: MergeTarget, signal: AbortSignal): Promise<{ lookAgainAt?: number | undefined }>
-  /** Ends the gates that run for a task in its queue. */
-  interrupt(task: string): void
-  /** Queues in which something is not over. */
-  lanes(): Promise<MergeTarget[]>
-  /** What an earlier life of the daemon left half done is decided from what git says. */
-  recover(): Promise<void>
-}
-
-/** What landing needs of those around it. */
+/** What completion uses beside the rows. */
 export interface CompletionDeps {
   supervisor: SupervisorContext
-  merges: TaskMerges
   settingsOf(session: SessionRow): Promise<CompletionSettings>
-  /** Runs the gates on the work as it lies there. `later`: not now, and when. */
+  /** Runs the gates on the work as it is in its directory now. `later`: they cannot run before that time. */
   verify(work: FinishedWork, round: number, signal: AbortSignal): Promise<VerificationResult | { later: number }>
-  /** Goes on with the rebase that was left to its agent, if there is one. */
-  finishRebase(work: FinishedWork): Promise<RebaseOutcome>
-  /** Commits what is left of work that is not to be verified, and names it. */
-  commit(work: FinishedWork): Promise<{ head: string } | { problem: string }>
-  /** Sessions have a time in their rows now. */
+  /** How many merges of a queue are tried together, at most. */
+  batchOf(queue: MergeQueueKey): Promise<number>
+  /** Called when sessions may have a time in their rows at which they resume. */
   wake(): void
-  /** A task that this run tried is not on its way any more. */
+  /** Called when a task that this run tried is no longer completing. */
   ended(run: string): void
-  /** A session whose task is done may go on with the next of its queue. */
+  /** Starts the next task of a session whose task is done. */
   nudge(session: string): Promise<void>
   /** How many verifications may run at once. */
   atOnce: number
@@ -83,129 +46,177 @@ export interface CompletionDeps {
 /** A queue that could not go on is tried again after this. */
 const RETRY_MS = 15_000
 
-/** The queues of targets: in each, one thing happens at a time. */
-export function openMergeQueues({ merges, supervisor, wake }: CompletionDeps): KeyedWorker<MergeTarget> {
-  const { clock } = supervisor.deps
-  return new KeyedWorker<MergeTarget>(
-    {
-      async work(queue, signal) {
-        const { lookAgainAt } = await merges.advance(queue, signal)
-        wake()
-        return lookAgainAt === undefined ? undefined : lookAgainAt - clock.now()
-      },
-      failed({ repository, target }, error) {
-        supervisor.log.error({ repository, target, problem: messageOf(error), error }, 'the queue could not go on')
-        wake()
-        return RETRY_MS
-      },
-    },
-    ({ repository, target }) => JSON.stringify([repository, target]),
-  )
-}
+export type MergeQueuesDeps = Pick<CompletionDeps, 'supervisor' | 'settingsOf' | 'verify' | 'batchOf' | 'wake'>
 
-export interface TaskMergesDeps {
-  supervisor: SupervisorContext
-  settingsOf(work: FinishedWork): Promise<CompletionSettings>
-  /** Runs the gates once more, on what lies in the place now. */
-  verifyAgain(work: FinishedWork, place: Worktree, commit: string): ReturnType<MergeDeps['verifyAgain']>
-  /** Of the project whose work it is. */
-  removeWorktree: MergeDeps['removeWorktree']
-  propose?: MergeDeps['propose']
-  interrupt(task: string): void
-  batch(lane: { repository: string; target: string }): Promise<number>
-}
+/**
+ * Drives the merge queues: in each, one thing happens at a time. Every step of a queue says what became of merges and what it needs
+ * next; this records it together with what follows for the tasks, and does what is needed.
+ */
+export class MergeQueues {
+  readonly #deps: MergeQueuesDeps
+  readonly #merging: MergeDeps
+  readonly #worker: KeyedWorker<MergeQueueKey>
+  /** The verifications that run for a queue, by task. */
+  readonly #verifications = new Map<string, AbortController>()
 
-/** What becomes of tasks by what the queues of their targets do. */
-export function openTaskMerges(deps: TaskMergesDeps): TaskMerges {
-  const { store, clock } = deps.supervisor.deps
-  return {
-    open: (task, tx) => store.merges.open(task, tx),
-    last: async (task, tx) => (await store.merges.list({ task, limit: 1 }, tx)).at(-1),
-    enqueue: ({ place, session }, { settings, head, review }, tx) => {
-      if (!place) throw new AppError('merge_no_worktree', { task: session.task_id ?? '', attempt: '' })
-      const { strategy, mode } = settings.merge
-      return enqueueMerge(place, { strategy, head, review, asPullRequest: mode === 'pr' }, { store, clock, tx })
-    },
-    release: (merge, tx) => moved(merge, { state: 'queued', reason: null }, tx),
-    abort: (merge, reason, tx) => moved(merge, { state: 'aborted', reason }, tx),
-    advance: async (lane, signal) => advanceMerges(lane, await mergeDeps(await deps.batch(lane), signal)),
-    interrupt: deps.interrupt,
-    lanes: () => store.merges.lanes(),
-    recover: async () => recoverMerges(await mergeDeps(1, undefined)),
+  constructor(deps: MergeQueuesDeps) {
+    const { supervisor, wake } = deps
+    const { store, clock } = supervisor.deps
+    this.#deps = deps
+    this.#merging = {
+      ...{ store, clock, log: supervisor.log, env: supervisor.prepareDeps.env },
+      isStale: async (merge, tx) => (await findMergingWork(merge, store, tx)) === undefined,
+    }
+    this.#worker = new KeyedWorker<MergeQueueKey>(
+      {
+        work: async (queue, signal) => {
+          const lookAgainAt = await this.advance(queue, signal)
+          wake()
+          return lookAgainAt === undefined ? undefined : lookAgainAt - clock.now()
+        },
+        failed: ({ repository, target }, error) => {
+          supervisor.log.error({ repository, target, problem: messageOf(error), error }, 'the queue could not go on')
+          wake()
+          return RETRY_MS
+        },
+      },
+      ({ repository, target }) => JSON.stringify([repository, target]),
+    )
   }
 
-  async function moved(merge: Merge, patch: Partial<Merge>, tx: Tx): Promise<void> {
-    await store.merges.move(merge, { ...patch, updated_at: clock.now() }, tx)
+  /** Something in a queue has changed. */
+  wake(queue: MergeQueueKey): void {
+    void this.#worker.wake(queue)
   }
 
-  async function mergeDeps(batch: number, signal: AbortSignal | undefined): Promise<MergeDeps> {
-    const { supervisor } = deps
-    return {
-      ...{ store, clock, log: supervisor.log, batch, signal, removeWorktree: deps.removeWorktree },
-      ...(deps.propose && { propose: deps.propose }),
-      verifyAgain: async (merge, place, commit) => {
-        const work = await merging(merge)
-        if (!work)
-          throw new AppError('task_moved', { id: merge.task_id, state: '', attempt: merge.attempt, session: '' })
-        return deps.verifyAgain(work, place, commit)
-      },
-      landed: async (merge, tx) => {
-        const work = await merging(merge, tx)
-        // A person has said what becomes of it: what reached the target stays there.
-        if (work)
-          await finishTask(
-            work,
-            { verification: await verificationOf(work, tx), reason: mergedWords(work, merge) },
-            supervisor,
-            tx,
-          )
-      },
-      sentBack: async (merge, result, tx) => {
-        const work = await merging(merge, tx)
-        if (!work) return
-        const { rounds } = await deps.settingsOf(work)
-        const reason = `on top of ${merge.target}: ${failureLine(result)}`
-        if (work.note.failed >= rounds) return refuseWork(work, reason, supervisor, tx)
-        const told = failureReport(result, { number: work.note.failed + 1, of: rounds, onTarget: merge.target })
-        return sendBack(work, { cause: 'gates', reason: `${reason}; sent back`, told }, supervisor, tx)
-      },
-      conflicted: async (merge, conflict, tx) => {
-        const work = await merging(merge, tx)
-        if (!work) return
-        const reason = merge.reason ?? `conflicts with ${merge.target}`
-        const told = conflictReport({ conflict, missing: [], target: merge.target })
-        return sendBack(work, { cause: 'conflict', reason, told }, supervisor, tx)
-      },
-      gaveUp: async (merge, why, tx) => {
-        const work = await merging(merge, tx)
-        if (!work) return
-        const isStanding = work.place && (await findGitOperation(work.place.top))
-        const next = isStanding ? resolveWords(work) : worktreeWords(work)
-        await askPerson(work, `It could not be merged: ${why}. ${next}`, supervisor, tx)
-      },
-      isStale: async (merge, tx) => (await merging(merge, tx)) === undefined,
+  /** Wakes every queue in which a merge is not over. */
+  async wakeAll(): Promise<void> {
+    for (const queue of await this.#merging.store.merges.queues()) this.wake(queue)
+  }
+
+  /** Resolves when nothing happens in a queue. */
+  idle(queue: MergeQueueKey): Promise<void> {
+    return this.#worker.idle(queue)
+  }
+
+  close(): Promise<void> {
+    return this.#worker.close()
+  }
+
+  /** Ends the gates that run for a task in its queue. */
+  interrupt(task: string): void {
+    this.#verifications.get(task)?.abort()
+  }
+
+  /** Decides from what git says what became of merges that an earlier life of the daemon left unfinished. */
+  async recover(): Promise<void> {
+    for (const outcome of await recoverMerges(this.#merging)) await this.#settle([outcome])
+    for (const merge of await this.#merging.store.merges.toClean()) await cleanUp(merge, this.#merging)
+  }
+
+  /** Takes steps in a queue until nothing in it can go on. Returns when to look at it again, if nothing wakes it before. */
+  async advance(key: MergeQueueKey, signal: AbortSignal): Promise<number | undefined> {
+    const queue = new MergeQueue(key, await this.#deps.batchOf(key), this.#merging)
+    let step: QueueStep = { kind: 'again', outcomes: [] }
+    while (step.kind !== 'wait') step = await this.#act(step, { queue, signal }).catch(error => queue.fail(error))
+    return step.lookAgainAt
+  }
+
+  /** Does what a step says, and takes the next one. After an abort no other merge is tried. */
+  async #act(
+    step: Exclude<QueueStep, { kind: 'wait' }>,
+    { queue, signal }: { queue: MergeQueue; signal: AbortSignal },
+  ): Promise<QueueStep> {
+    await this.#settle(step.outcomes)
+    switch (step.kind) {
+      case 'again':
+        return signal.aborted ? { kind: 'wait', outcomes: [] } : queue.next()
+      case 'verify':
+        return queue.verified(step, await this.#verify(step.batch.last))
+      case 'land':
+        return queue.land(step)
+      default:
+        return unreachable(step)
     }
   }
 
-  /** The work that a merge is for, as long as its task waits for that merge: another attempt has another place. */
-  async function merging({ task_id, attempt }: Merge, tx?: Tx): Promise<FinishedWork | undefined> {
-    const work = await findWork(task_id, store, tx)
-    return work?.task.state === 'merging' && work.place?.attempt === attempt ? work : undefined
+  #settle(outcomes: readonly MergeOutcome[]): Promise<void> {
+    return settleOutcomes(outcomes, this.#merging, (outcome, tx) => this.#moveTask(outcome, tx))
+  }
+
+  /** Does to a task what follows from its merge. A task whose person has decided otherwise meanwhile stays as it is. */
+  async #moveTask(outcome: MergeOutcome, tx: Tx): Promise<void> {
+    const { supervisor, settingsOf } = this.#deps
+    const { merge } = outcome
+    const work = await findMergingWork(merge, this.#merging.store, tx)
+    if (!work) return
+    switch (outcome.kind) {
+      case 'merged':
+      case 'proposed': {
+        const verification = await this.#verificationOf(work, tx)
+        return finishTask(work, { verification, reason: describeMerged(work, merge) }, supervisor, tx)
+      }
+      case 'refused': {
+        const { result } = outcome
+        const { rounds } = await settingsOf(work.session)
+        const { failed } = work.progress
+        const reason = `on top of ${merge.target}: ${failureLine(result)}`
+        if (failed >= rounds) return refuseWork(work, reason, supervisor, tx)
+        const told = failureReport(result, { number: failed + 1, of: rounds, onTarget: merge.target })
+        return sendBack(work, { cause: 'gates', reason: `${reason}; sent back`, told }, supervisor, tx)
+      }
+      case 'conflicted': {
+        const reason = merge.reason ?? `conflicts with ${merge.target}`
+        const told = conflictReport({ conflict: outcome.conflict, missing: [], target: merge.target })
+        return sendBack(work, { cause: 'conflict', reason, told }, supervisor, tx)
+      }
+      case 'given_up': {
+        const isUnfinished = work.worktree && (await findGitOperation(work.worktree.top))
+        const next = isUnfinished ? resolveWords(work) : worktreeWords(work)
+        return askPerson(work, `It could not be merged: ${outcome.why}. ${next}`, supervisor, tx)
+      }
+      default:
+        return unreachable(outcome)
+    }
+  }
+
+  /** Runs the gates on a commit that a queue has made, in its worktree. It counts as a round of its own. */
+  async #verify({ merge, worktree }: PreparedMerge): Promise<VerificationResult> {
+    const { supervisor, verify } = this.#deps
+    const { store } = this.#merging
+    const work = await findMergingWork(merge, store)
+    if (!work) throw new AppError('task_moved', { id: merge.task_id, state: '', attempt: merge.attempt, session: '' })
+    if (!needsVerification(work)) return NOT_VERIFIED
+    const counted = await store.transaction(tx => countRound(work, store, tx))
+    const ending = new AbortController()
+    this.#verifications.set(work.task.id, ending)
+    const signal = AbortSignal.any([ending.signal, supervisor.closing])
+    const result = await verify({ ...counted, worktree }, counted.progress.verified, signal).finally(() =>
+      this.#verifications.delete(work.task.id),
+    )
+    // The merge stays in the queue and is tried again.
+    if ('later' in result) throw new AppError('account_limited', { until: '' })
+    return result
   }
 
   /** Whether anything was checked that could have failed. */
-  async function verificationOf(work: FinishedWork, tx: Tx) {
+  async #verificationOf(work: FinishedWork, tx: Tx): Promise<Verification> {
     if (!needsVerification(work)) return 'unverified'
-    // Of the whole attempt: the last word may be of several tasks together, which were then taken one by one.
-    const rows = await store.evidence.list({ task: work.task.id, attempt: work.task.attempt }, tx)
+    // Of the whole attempt: the last round may be of several tasks together, which were then merged one by one.
+    const rows = await this.#merging.store.evidence.list({ task: work.task.id, attempt: work.task.attempt }, tx)
     const rounds = Object.values(Object.groupBy(rows, ({ round }) => round))
     return rounds.some(round => isProvenBy(round ?? [])) ? 'passed' : 'unverified'
   }
 }
 
-function mergedWords({ place }: FinishedWork, merge: Merge): string {
+/** The result for work that is not to be verified: the queue does not verify it either. */
+const NOT_VERIFIED: VerificationResult = {
+  ...{ status: 'passed', isProven: false, commit: null, tree: null, checks: [], findings: [], next_steps: [] },
+}
+
+function describeMerged({ worktree }: FinishedWork, merge: Merge): string {
   const { state, reason, target, result } = merge
   if (state === 'proposed') return `proposed: ${reason ?? ''}`
-  if (hasChangedNothing(place, merge)) return 'it changed nothing, so there was nothing to merge'
+  if (hasChangedNothing(worktree, merge)) return 'it changed nothing, so there was nothing to merge'
   return `merged into ${target} as ${result?.slice(0, 10) ?? ''}`
 }

@@ -30,7 +30,7 @@ export async function sendBack(
   tx: Tx,
 ): Promise<void> {
   const { store, tasks, clock, accounts } = deps
-  const { task, session, note } = work
+  const { task, session, progress } = work
   const now = clock.now()
   // Gates take long: a person may have paused the run since they began.
   const isPaused = task.run_id !== null && (await store.runs.get(task.run_id, tx))?.state === 'paused'
@@ -41,12 +41,16 @@ export async function sendBack(
     tx,
   )
   const counted =
-    cause === 'gates' ? { failed: note.failed + 1 } : cause === 'conflict' ? { conflicts: note.conflicts + 1 } : {}
+    cause === 'gates'
+      ? { failed: progress.failed + 1 }
+      : cause === 'conflict'
+        ? { conflicts: progress.conflicts + 1 }
+        : {}
   const patch: Partial<SessionRow> = {
     ...{ ended_as: 'paused', status_reason: reason, ended_at: now, resumes_at: isPaused ? null : now },
     // Another try needs nobody's consent, unless the account is closed: then the session waits as its person chose.
     retries: open ? 1 : 0,
-    options: { ...session.options, landing: { ...note, ...counted, told } },
+    options: { ...session.options, landing: { ...progress, ...counted, told } },
   }
   await store.sessions.update(session.id, patch, tx)
   await openEscalations(deps).withdraw(session.id, 'the work goes back to its agent', tx)
@@ -97,7 +101,7 @@ export const TROUBLE_TOOL = 'landing'
 
 /** Asks a person, because work never passes when a check could not run. "Yes" checks it again, "no" gives the task up. */
 export async function askPerson(work: FinishedWork, why: string, { deps }: SupervisorContext, tx: Tx): Promise<void> {
-  const { task, session, note } = work
+  const { task, session, progress } = work
   // The work is verified again after the person's answer: their changes have to pass the checks as well.
   if (task.state === 'merging')
     await deps.tasks.transition(task.id, { to: 'verifying', reason: why, attempt: task.attempt }, tx)
@@ -105,7 +109,7 @@ export async function askPerson(work: FinishedWork, why: string, { deps }: Super
     newEscalation(work, {
       ...{ kind: 'error', tool: TROUBLE_TOOL, target: `${task.id} ${task.title}`, reason: why },
       input: { task: task.id, attempt: task.attempt, ...describeWorktree(work) },
-      normalised: `landing ${task.id} ${task.attempt} ${note.verified} ${deps.clock.now()}`,
+      normalised: `landing ${task.id} ${task.attempt} ${progress.verified} ${deps.clock.now()}`,
     }),
     tx,
   )
@@ -114,7 +118,7 @@ export async function askPerson(work: FinishedWork, why: string, { deps }: Super
 
 /** Asks a person to review work before it is merged. */
 export async function askReview(work: FinishedWork, merge: number, { deps }: SupervisorContext, tx: Tx): Promise<void> {
-  const { task, place: worktree } = work
+  const { task, worktree } = work
   await openEscalations(deps).record(
     newEscalation(work, {
       ...{ kind: 'review', tool: 'review', target: `${task.id} ${task.title}` },
@@ -141,7 +145,7 @@ function newEscalation({ task, session: { id, project } }: FinishedWork, fields:
   }
 }
 
-function describeWorktree({ place: worktree }: FinishedWork): Record<string, string> {
+function describeWorktree({ worktree }: FinishedWork): Record<string, string> {
   if (!worktree) return {}
   const { directory, branch, target } = worktree
   return { directory, branch, target }

@@ -1,6 +1,4 @@
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
-import { AppError } from '../../base/errors.ts'
 import { openGuard, type ProcessGuard } from '../../base/process/guardian.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
@@ -12,23 +10,18 @@ import type { SessionRow } from '../../store/tables.ts'
 import { nameWorkTree } from '../../workspace/git/checkout-state.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
-import { openPullRequestProposer } from '../../workspace/merge/pull-request.ts'
-import { continueRebase } from '../../workspace/merge/rebase.ts'
-import { commitLeftovers } from '../../workspace/verify/commit-leftovers.ts'
 import { type JudgeDiff, keepJudge } from '../../workspace/verify/diff/judge-apart.ts'
 import { type GateSettings, readGateSettings } from '../../workspace/verify/gate-settings.ts'
 import type { VerifyRequest } from '../../workspace/verify/request.ts'
 import { verify } from '../../workspace/verify/verify.ts'
-import { removeWorktree } from '../../workspace/worktrees/remove-worktree.ts'
 import { chosenAgent, type SupervisorContext } from '../context.ts'
 import type { Proposals } from '../features/proposals.ts'
 import { modelNamesFor } from '../runs/models.ts'
 import type { PrepareDeps } from '../session/prepare.ts'
 import { secondAgent, settingsOfCaller } from '../session/settings.ts'
 import { Completion } from './completion.ts'
-import { type CompletionSettings, openTaskMerges, type RebaseOutcome } from './merge-queues.ts'
 import { openVerifier } from './verifier.ts'
-import { type FinishedWork, needsVerification } from './work.ts'
+import type { CompletionSettings, FinishedWork } from './work.ts'
 
 export interface CompletionHooks {
   ask: Proposals['ask']
@@ -43,31 +36,17 @@ export function openCompletion(
   supervisor: SupervisorContext,
   { ask, agentEnv, wake, nudge, ended }: CompletionHooks,
 ): Completion {
-  const { store, clock } = supervisor.deps
-  const { log } = supervisor
+  const { store } = supervisor.deps
   const verifyDeps = { supervisor, guard: openGuard(), judgeDiff: keepJudge(), ask, envOf }
-  /** The verifications that run in a merge queue, by task. */
-  const queueVerifications = new Map<string, AbortController>()
-  const merges = openTaskMerges({
-    supervisor,
-    settingsOf: ({ session }) => settingsOf(session),
-    verifyAgain: (work, worktree) => verifyAgain(work, worktree),
-    interrupt: task => queueVerifications.get(task)?.abort(),
-    removeWorktree: async (worktree, options) => {
-      const config = await configOfWorktree(worktree)
-      const root = config.worktrees.directory ?? join(supervisor.prepareDeps.paths.home, 'worktrees')
-      const deps = { store, clock, log, root, env: supervisor.prepareDeps.env, settings: config.worktrees }
-      return removeWorktree(worktree, deps, options)
-    },
-    propose: openPullRequestProposer(supervisor.prepareDeps.env),
-    batch: async lane => {
-      const [first] = await store.merges.list({ lane, states: ['queued', 'waiting'] })
-      return first ? (await configFor(first.project)).merge.batch : 1
-    },
-  })
   return new Completion({
-    ...{ supervisor, merges, settingsOf, wake, nudge, ended, finishRebase, commit: commitWork },
+    ...{ supervisor, settingsOf, wake, nudge, ended },
     verify: (work, round, signal) => verifyWork(work, { round, signal }, verifyDeps),
+    batchOf: async queue => {
+      const [first] = await store.merges.list({ queue, states: ['queued', 'waiting'] })
+      if (!first) return 1
+      const options = { project: first.project, task: '' }
+      return (await configForSession({ project: first.project, options }, supervisor.prepareDeps)).merge.batch
+    },
     atOnce: Math.max(1, Math.floor(availableParallelism() / 2)),
   })
 
@@ -83,65 +62,6 @@ export function openCompletion(
     const sessionEnv = supervisor.kept.of(session.id)
     return runEnv || sessionEnv ? { ...runEnv, ...sessionEnv } : agentEnv
   }
-
-  /** Verifies the commit that the merge queue has made of the work. It counts as a round of its own. */
-  async function verifyAgain(work: FinishedWork, worktree: Worktree): Promise<VerificationResult> {
-    if (!needsVerification(work)) return NOT_VERIFIED
-    const round = await store.transaction(async tx => {
-      const session = (await store.sessions.get(work.session.id, tx)) ?? work.session
-      const landing = { ...work.note, ...session.options.landing }
-      const verified = landing.verified + 1
-      await store.sessions.update(
-        session.id,
-        { options: { ...session.options, landing: { ...landing, verified } } },
-        tx,
-      )
-      return verified
-    })
-    const ending = new AbortController()
-    queueVerifications.set(work.task.id, ending)
-    const signal = AbortSignal.any([ending.signal, supervisor.closing])
-    const result = await verifyWork({ ...work, place: worktree }, { round, signal }, verifyDeps).finally(() =>
-      queueVerifications.delete(work.task.id),
-    )
-    // The merge stays in the queue and is tried again.
-    if ('later' in result) throw new AppError('account_limited', { until: '' })
-    return result
-  }
-
-  function configFor(project: string) {
-    return configForSession({ project, options: { project, task: '' } }, supervisor.prepareDeps)
-  }
-
-  async function configOfWorktree(worktree: Worktree) {
-    const row = await store.worktrees.get(worktree)
-    return configFor(row?.project ?? worktree.directory)
-  }
-}
-
-/** The result for work that is not to be verified: the queue does not verify it either. */
-const NOT_VERIFIED: VerificationResult = {
-  ...{ status: 'passed', isProven: false, commit: null, tree: null, checks: [], findings: [], next_steps: [] },
-}
-
-async function finishRebase({ place: worktree }: FinishedWork): Promise<RebaseOutcome> {
-  const rebase = worktree ? await continueRebase(worktree) : ({ kind: 'none' } as const)
-  switch (rebase.kind) {
-    case 'conflict':
-      return { kind: 'conflict', conflict: rebase.conflict, missing: [] }
-    case 'unresolved':
-      return { kind: 'conflict', conflict: rebase.conflict, missing: rebase.missing }
-    case 'broken':
-      return { kind: 'broken', why: rebase.why }
-    default:
-      return { kind: 'whole' }
-  }
-}
-
-async function commitWork({ place: worktree, task }: FinishedWork): Promise<{ head: string } | { problem: string }> {
-  if (!worktree) return { problem: 'it has no worktree, so there is nothing to merge' }
-  const committed = await commitLeftovers(worktree, task.title)
-  return committed.ok ? { head: committed.commit } : { problem: committed.finding.text }
 }
 
 export interface VerifyWorkDeps {
@@ -164,7 +84,7 @@ async function verifyWork(
 ): Promise<VerificationResult | { later: number }> {
   const { store, clock } = supervisor.deps
   const { task, session } = work
-  const worktree = work.place && { ...work.place, base: await findBase(work.place) }
+  const worktree = work.worktree && { ...work.worktree, base: await findBase(work.worktree) }
   const { paths } = supervisor.prepareDeps
   const loaded = await loadConfigFor(session, supervisor.prepareDeps)
   const { config } = loaded

@@ -1,17 +1,25 @@
 import { type CompletionProgress, NO_COMPLETION_PROGRESS } from '../../domain/evidence.ts'
+import type { Merge, MergeStrategy } from '../../domain/merge.ts'
 import type { Task, TaskState } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { RunRow, SessionRow } from '../../store/tables.ts'
+
+/** The settings under which work is completed. */
+export interface CompletionSettings {
+  /** How often a session gets a failed verification, or a conflict, back. */
+  rounds: number
+  merge: { mode: 'auto' | 'pr' | 'off'; strategy: MergeStrategy; review: boolean }
+}
 
 /** Work that its agent has called done, and that is still to be verified and merged. */
 export interface FinishedWork {
   task: Task
   session: SessionRow
   /** The worktree in which it was done; absent where it was done in the project itself. */
-  place: Worktree | undefined
+  worktree: Worktree | undefined
   run: RunRow | undefined
-  note: CompletionProgress
+  progress: CompletionProgress
 }
 
 /** Whether finished work goes through completion: in a worktree, and in a run. Anywhere else the agent's word counts, unverified. */
@@ -38,9 +46,32 @@ export async function findWork(id: string, store: Store, tx?: Tx): Promise<Finis
   if (!task || !isCompleting(task) || task.session_id === null) return undefined
   const session = await store.sessions.get(task.session_id, tx)
   if (!session) return undefined
-  const { place: worktree, landing = NO_COMPLETION_PROGRESS } = session.options
+  const { place: worktree, landing: progress = NO_COMPLETION_PROGRESS } = session.options
   const run = task.run_id === null ? undefined : await store.runs.get(task.run_id, tx)
-  return { task, session, place: worktree, run, note: landing }
+  return { task, session, worktree, run, progress }
+}
+
+/** The work that a merge is for; undefined where its task no longer waits for it, or has a newer attempt with another worktree. */
+export async function findMergingWork(
+  { task_id, attempt }: Merge,
+  store: Store,
+  tx?: Tx,
+): Promise<FinishedWork | undefined> {
+  const work = await findWork(task_id, store, tx)
+  return work?.task.state === 'merging' && work.worktree?.attempt === attempt ? work : undefined
+}
+
+/**
+ * Counts a verification in the session's row: the one with this number, or the next. The row is read in the transaction, because
+ * others write to it too.
+ */
+export async function countRound(work: FinishedWork, store: Store, tx: Tx, round?: number): Promise<FinishedWork> {
+  const session = (await store.sessions.get(work.session.id, tx)) ?? work.session
+  const before = { ...work.progress, ...session.options.landing }
+  const progress = { ...before, verified: round ?? before.verified + 1 }
+  const options = { ...session.options, landing: progress }
+  await store.sessions.update(session.id, { options }, tx)
+  return { ...work, progress, session: { ...session, options } }
 }
 
 /** The task of a session, while it is completing. */
@@ -50,14 +81,14 @@ export async function findCompletingTask(session: string, store: Store, tx?: Tx)
 }
 
 /** Tells a person where to mend the work, and what to do then. */
-export function worktreeWords({ place: worktree, task }: FinishedWork): string {
+export function worktreeWords({ worktree, task }: FinishedWork): string {
   return worktree
     ? `Its work lies in ${worktree.directory} on ${worktree.branch}: put it right there and commit, then say yes (or: pcc resume ${task.session_id})`
     : ''
 }
 
 /** The same where a rebase or merge stopped in the worktree: the person must not continue it, `pcc` does. */
-export function resolveWords({ place: worktree, task }: FinishedWork): string {
+export function resolveWords({ worktree, task }: FinishedWork): string {
   const where = worktree ? ` (${worktree.directory})` : ''
   return `Its worktree stands ready: pcc worktree open ${task.id}${where}. Resolve it there, git add each file, then: pcc merge retry ${task.id}`
 }

@@ -8,55 +8,77 @@ import { askGitLine, isAncestorOrSame, isSameTree } from '../git/refs.ts'
 import { noteBases } from '../worktrees/worktree-note.ts'
 import { changeMerge, changeMergeIn, findUsableWorktree, type MergeDeps } from './merge-state.ts'
 import { moveTarget } from './move-target.ts'
-import { abortStale, finish, giveUp, handOverConflict, holdUp, requeue, sendBack } from './outcomes.ts'
+import { abortStale, conflictOutcome, holdUp, type MergeOutcome, refusalOutcome, requeue } from './outcomes.ts'
+import { openPullRequest } from './pull-request.ts'
 import { replayOnto } from './rebase.ts'
 import { keepVerified, restoreWork } from './restore-work.ts'
 
-/**
- * Tries merges together: the work of each is put onto that of the one before it, so that the last worktree holds the
- * combination, which is verified once. A merge that conflicts with those before it returns to the queue.
- */
-export async function tryBatch(queued: readonly Merge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
-  const chain: PreparedMerge[] = []
-  for (const merge of queued) {
-    const onto = chain.at(-1)?.result ?? tip
-    const prepared = await prepareMerge(merge, { onto, tip }, deps)
-    if (prepared.kind === 'ready') chain.push(prepared)
-    else if (prepared.kind === 'broken') await giveUp(prepared.merge, prepared.why, deps)
-    else if (prepared.kind === 'conflict' && chain.length === 0) {
-      await handOverConflict(prepared.merge, prepared.conflict, deps)
-      return { kind: 'settled' }
-    } else if (prepared.kind === 'conflict') await returnToQueue(prepared.merge, prepared.worktree, deps)
-  }
-  const { rows, result } = await verifyBatchAgain(chain, deps)
-  crashPoint('merge.after-verify')
-  const [first] = rows
-  if (!first) return { kind: 'settled' }
-  if (result === undefined || result.status === 'passed') {
-    return first.merge.as_pull_request ? proposePullRequest(first, deps) : land(rows, tip, deps)
-  }
-  if (rows.length === 1) {
-    await sendBack(first.merge, result, deps)
-    return { kind: 'settled' }
-  }
-  await requeue(mergesOf(rows), 'it is tried again with fewer others: together they do not pass', deps)
-  return { kind: 'red', count: rows.length }
+/** Merges that are tried together: each is on top of the one before it, so that the last one holds the work of all. */
+export interface MergeBatch {
+  rows: readonly PreparedMerge[]
+  last: PreparedMerge
+  /** The commit of the target under the first of them. */
+  tip: string
+  /** Whether the gates have already seen exactly the tree of the last one. */
+  isVerified: boolean
 }
 
-async function returnToQueue(merge: Merge, worktree: PreparedMerge['worktree'], deps: MergeDeps): Promise<void> {
-  const why = await restoreWork(merge, worktree)
-  if (why !== undefined) return giveUp(merge, why, deps)
-  await changeMerge(merge, { state: 'queued', reason: 'it conflicts with one before it, and waits for that one' }, deps)
-}
-
-/** A merge whose work is already on top of the commit that it has to follow. */
-interface PreparedMerge {
+/** A merge whose work is on top of the commit that it has to follow, in its worktree, as the commit `result`. */
+export interface PreparedMerge {
   merge: Merge
   worktree: Worktree
   result: string
 }
 
-export type MergePreparation =
+/** Puts the work of each merge onto that of the one before it. A merge that conflicts with those before it returns to the queue. */
+export async function prepareBatch(
+  queued: readonly Merge[],
+  tip: string,
+  deps: MergeDeps,
+): Promise<{ batch: MergeBatch | undefined; outcomes: MergeOutcome[] }> {
+  const chain: PreparedMerge[] = []
+  const outcomes: MergeOutcome[] = []
+  for (const merge of queued) {
+    const onto = chain.at(-1)?.result ?? tip
+    const prepared = await prepareMerge(merge, { onto, tip }, deps)
+    if (prepared.kind === 'ready') chain.push(prepared)
+    else if (prepared.kind === 'broken') outcomes.push({ kind: 'given_up', merge: prepared.merge, why: prepared.why })
+    else if (prepared.kind === 'conflict' && chain.length === 0) {
+      outcomes.push(conflictOutcome(prepared.merge, prepared.conflict))
+      break
+    } else if (prepared.kind === 'conflict') outcomes.push(...(await returnToQueue(prepared, deps)))
+  }
+  const rows = await markVerifying(chain, deps)
+  const last = rows.at(-1)
+  if (!last) return { batch: undefined, outcomes }
+  const { head, repository } = last.merge
+  const isVerified = head !== null && (await isSameTree(repository, head, last.result))
+  return { batch: { rows, last, tip, isVerified }, outcomes }
+}
+
+async function returnToQueue(
+  { merge, worktree }: Pick<PreparedMerge, 'merge' | 'worktree'>,
+  deps: MergeDeps,
+): Promise<MergeOutcome[]> {
+  const why = await restoreWork(merge, worktree)
+  if (why !== undefined) return [{ kind: 'given_up', merge, why }]
+  await changeMerge(merge, { state: 'queued', reason: 'it conflicts with one before it, and waits for that one' }, deps)
+  return []
+}
+
+/** Records that the gates look at the last merge of a chain, for all of the chain. */
+async function markVerifying(chain: readonly PreparedMerge[], deps: MergeDeps): Promise<PreparedMerge[]> {
+  const batch = chain.length > 1 ? (chain[0]?.merge.id ?? null) : null
+  const rows: PreparedMerge[] = []
+  for (const prepared of chain) {
+    const merge = await changeMerge(prepared.merge, { state: 'verifying', result: prepared.result, batch }, deps)
+    if (!merge) throw new AppError('merge_moved', { id: prepared.merge.id })
+    rows.push({ ...prepared, merge })
+  }
+  return rows
+}
+
+type MergePreparation =
   | ({ kind: 'ready' } & PreparedMerge)
   | { kind: 'conflict'; merge: Merge; worktree: Worktree; conflict: Conflict }
   | { kind: 'broken'; merge: Merge; why: string }
@@ -133,31 +155,35 @@ async function readTitle({ task_id }: Merge, { store }: MergeDeps): Promise<stri
 
 const MAX_TITLE = 72
 
-export interface ReverifiedBatch {
-  rows: PreparedMerge[]
-  /** Undefined where the gates have already seen exactly this tree. */
-  result: VerificationResult | undefined
+/**
+ * `merged`: all of the batch is in the target. `red`: they do not pass together, and each of them is queued again. `left`: the
+ * batch is over in another way, and the queue goes on. `blocked`: nothing can go on before something outside changes.
+ */
+export interface BatchResult {
+  kind: 'merged' | 'red' | 'left' | 'blocked'
+  outcomes: MergeOutcome[]
 }
 
-/** Runs the gates on the last worktree of a chain, unless its tree is the one that they have already seen. */
-async function verifyBatchAgain(chain: readonly PreparedMerge[], deps: MergeDeps): Promise<ReverifiedBatch> {
-  const batch = chain.length > 1 ? (chain[0]?.merge.id ?? null) : null
-  const rows: PreparedMerge[] = []
-  for (const prepared of chain) {
-    const merge = await changeMerge(prepared.merge, { state: 'verifying', result: prepared.result, batch }, deps)
-    if (!merge) throw new AppError('merge_moved', { id: prepared.merge.id })
-    rows.push({ ...prepared, merge })
+/** Moves the target to a batch that passed its gates, or says why not. `result` is undefined where they have seen its tree before. */
+export async function concludeBatch(
+  batch: MergeBatch,
+  result: VerificationResult | undefined,
+  deps: MergeDeps,
+): Promise<BatchResult> {
+  crashPoint('merge.after-verify')
+  const { rows, last } = batch
+  const verified = result && refuseOtherCommit(result, last.result)
+  if (verified === undefined || verified.status === 'passed') {
+    return last.merge.as_pull_request ? proposePullRequest(last, deps) : land(batch, deps)
   }
-  const last = rows.at(-1)
-  if (!last) return { rows, result: undefined }
-  const { repository, head } = last.merge
-  if (head !== null && (await isSameTree(repository, head, last.result))) return { rows, result: undefined }
-  const result = await deps.verifyAgain(last.merge, last.worktree, last.result)
-  return { rows, result: result.status === 'passed' && result.commit !== last.result ? asOtherCommit(result) : result }
+  if (rows.length === 1) return { kind: 'left', outcomes: [refusalOutcome(last.merge, verified)] }
+  await requeue(mergesOf(rows), 'it is tried again with fewer others: together they do not pass', deps)
+  return { kind: 'red', outcomes: [] }
 }
 
-/** Somebody wrote in the worktree meanwhile: the gates saw another commit than the one that is to land. */
-function asOtherCommit(result: VerificationResult): VerificationResult {
+/** A result that passed counts only for the commit that is to land: somebody may have written in the worktree meanwhile. */
+function refuseOtherCommit(result: VerificationResult, commit: string): VerificationResult {
+  if (result.status !== 'passed' || result.commit === commit) return result
   const text =
     'The worktree was changed while it was being merged: the gates looked at another commit than the one to land.'
   return {
@@ -167,42 +193,38 @@ function asOtherCommit(result: VerificationResult): VerificationResult {
   }
 }
 
-/**
- * `landed`: `count` merges are in the target. `settled`: one merge left the queue for its agent or a person, and the queue goes
- * on. `red`: `count` merges do not pass together, and each of them is queued again. `waits`: nothing can go on before something
- * outside changes.
- */
-export type BatchResult = { kind: 'landed' | 'red'; count: number } | { kind: 'settled' | 'again' } | { kind: 'waits' }
-
 /** Moves the target to work that is verified on top of it. The intent is recorded first; only git knows whether it happened. */
-async function land(rows: readonly PreparedMerge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
-  const last = rows.at(-1)
-  if (!last) return { kind: 'again' }
+async function land({ rows, last, tip }: MergeBatch, deps: MergeDeps): Promise<BatchResult> {
   const { repository, target } = last.merge
   const move = { repository, target, from: tip, to: last.result, message: reflogMessage(rows) }
   const intent = await writeIntent(rows, deps)
   if (intent.kind === 'stale') {
     await abortStale(intent.merge, 'a newer attempt at the task has begun, or the task is over', deps)
     await requeue(mergesExcept(rows, intent.merge), 'one that it was tried with has gone', deps)
-    return { kind: 'again' }
+    return { kind: 'left', outcomes: [] }
   }
   crashPoint('merge.before-ref')
   const moved = await moveTarget(move)
   crashPoint('merge.after-ref')
   if (moved.kind === 'moved') {
-    await finish(intent.rows, deps)
-    return { kind: 'landed', count: rows.length }
+    return {
+      kind: 'merged',
+      outcomes: intent.rows.map(({ merge, result }) => ({ kind: 'merged', merge, result })),
+    }
   }
-  if (moved.kind === 'blocked') return holdUpAll(intent.rows, moved.why, deps)
+  if (moved.kind === 'blocked') {
+    for (const { merge } of intent.rows) await holdUp(merge, moved.why, deps)
+    return { kind: 'blocked', outcomes: [] }
+  }
   await requeue(mergesOf(intent.rows), `${target} has moved meanwhile`, deps)
-  return { kind: 'again' }
+  return { kind: 'left', outcomes: [] }
 }
 
-type LandingIntent = { kind: 'written'; rows: PreparedMerge[] } | { kind: 'stale'; merge: Merge }
+type MergeIntent = { kind: 'written'; rows: PreparedMerge[] } | { kind: 'stale'; merge: Merge }
 
 /** Checks that no attempt is stale in the same transaction that records that they land. */
-function writeIntent(rows: readonly PreparedMerge[], deps: MergeDeps): Promise<LandingIntent> {
-  return deps.store.transaction(async (tx): Promise<LandingIntent> => {
+function writeIntent(rows: readonly PreparedMerge[], deps: MergeDeps): Promise<MergeIntent> {
+  return deps.store.transaction(async (tx): Promise<MergeIntent> => {
     for (const { merge } of rows) if (await deps.isStale(merge, tx)) return { kind: 'stale', merge }
     const written: PreparedMerge[] = []
     for (const row of rows) {
@@ -212,11 +234,6 @@ function writeIntent(rows: readonly PreparedMerge[], deps: MergeDeps): Promise<L
     }
     return { kind: 'written', rows: written }
   })
-}
-
-async function holdUpAll(rows: readonly PreparedMerge[], why: string, deps: MergeDeps): Promise<BatchResult> {
-  for (const { merge } of rows) await holdUp(merge, why, deps)
-  return { kind: 'waits' }
 }
 
 function mergesOf(rows: readonly PreparedMerge[]): Merge[] {
@@ -236,18 +253,11 @@ async function proposePullRequest(row: PreparedMerge, deps: MergeDeps): Promise<
   const intent = await writeIntent([row], deps)
   if (intent.kind === 'stale') await abortStale(intent.merge, 'a newer attempt at the task has begun', deps)
   const merge = intent.kind === 'written' ? intent.rows[0]?.merge : undefined
-  if (!merge) return { kind: 'settled' }
-  const proposed = (await deps.propose?.(merge, row.worktree, await readTitle(merge, deps))) ?? NO_PROPOSER
-  if (!proposed.ok) {
-    await giveUp(merge, `no pull request: ${proposed.why}`, deps)
-    return { kind: 'settled' }
-  }
-  await deps.store.transaction(async tx => {
-    const now = await changeMergeIn(merge, { state: 'proposed', reason: proposed.url }, deps, tx)
-    if (!now) throw new AppError('merge_moved', { id: merge.id })
-    await deps.landed(now, tx)
-  })
-  return { kind: 'settled' }
+  if (!merge) return { kind: 'left', outcomes: [] }
+  const title = await readTitle(merge, deps)
+  const opened = await openPullRequest({ merge, worktree: row.worktree, title }, deps.env)
+  const outcome: MergeOutcome = opened.ok
+    ? { kind: 'proposed', merge, url: opened.url }
+    : { kind: 'given_up', merge, why: `no pull request: ${opened.why}` }
+  return { kind: 'left', outcomes: [outcome] }
 }
-
-const NO_PROPOSER = { ok: false, why: 'nobody here can open one' } as const

@@ -1,55 +1,20 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import type { VerificationResult } from '../../domain/evidence.ts'
-import type { Conflict, Merge } from '../../domain/merge.ts'
+import type { Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import { isAncestorOrSame, readBranchTips } from '../git/refs.ts'
 import { repairGitLink } from '../worktrees/worktree.ts'
 
-/** What happened to a worktree whose work has landed. */
-export interface MergedWorktreeRemoval {
-  kind: 'removed' | 'archived' | 'kept'
-  why?: string
-}
-
-/**
- * What the queue needs from the parts that know tasks and gates. Every function with a `tx` runs in the transaction that changes
- * the merge's row, so that task and merge never contradict each other.
- */
 export interface MergeDeps {
   store: Store
   clock: Clock
   log: Log
-  /** How many merges are tried together, at most. */
-  batch: number
-  signal?: AbortSignal | undefined
-  /** Removes worktree and branch where that certainly loses nothing; the commit `landed` reached the target in another form. */
-  removeWorktree(worktree: Worktree, options: { landed: string | undefined }): Promise<MergedWorktreeRemoval>
-  /**
-   * Runs the gates once more, on a commit in `worktree`: the base has moved, or several merges are tried together. The commit may
-   * hold the work of other merges of the same batch as well.
-   */
-  verifyAgain(merge: Merge, worktree: Worktree, commit: string): Promise<VerificationResult>
-  /** The task is done. The `reason` of a merge that is `proposed` is the address of the pull request. */
-  landed(merge: Merge, tx: Tx): Promise<void>
-  /**
-   * The gates passed before but fail on the current target. The task goes back to its conversation, and its worktree holds the
-   * state that fails.
-   */
-  sentBack(merge: Merge, result: VerificationResult, tx: Tx): Promise<void>
-  /** The conflicting rebase or merge was left in the task's worktree, for the task's own conversation to resolve. */
-  conflicted(merge: Merge, conflict: Conflict, tx: Tx): Promise<void>
-  /** A person has to look; the worktree stays as it is. */
-  gaveUp(merge: Merge, why: string, tx: Tx): Promise<void>
-  /** The task has a newer attempt than the merge, or no longer waits for it. */
-  isStale(merge: Merge, tx: Tx): Promise<boolean>
-  /** Pushes and opens a pull request; undefined where that is not possible. */
-  propose?(merge: Merge, worktree: Worktree, title: string): Promise<PullRequestResult>
+  /** The person's environment, for the programs that push a branch and open a pull request. */
+  env: Record<string, string | undefined>
+  /** Whether the task has a newer attempt than the merge, or no longer waits for it. It only reads. */
+  isStale(merge: Merge, tx?: Tx): Promise<boolean>
 }
-
-/** `url` is that of the pull request; `why` says what is missing. */
-export type PullRequestResult = { ok: true; url: string } | { ok: false; why: string }
 
 /** What git and the store say about a merge, whatever its row says. */
 export interface MergeFacts {
@@ -129,7 +94,7 @@ export async function readMergeFacts(merge: Merge, isStale: boolean): Promise<Me
   return { isStale, target, tip: tips.get(merge.branch) ?? null, hasHead, hasResult }
 }
 
-type MergePatch = Partial<Omit<Merge, 'id'>>
+export type MergePatch = Partial<Omit<Merge, 'id'>>
 
 /** Changes a row in its own transaction, together with what `also` writes; undefined where somebody else changed the row first. */
 export function changeMerge(

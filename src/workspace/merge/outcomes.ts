@@ -1,32 +1,115 @@
 import { crashPoint } from '../../base/crash-point.ts'
-import { messageOf } from '../../base/errors.ts'
+import { messageOf, unreachable } from '../../base/errors.ts'
 import type { VerificationResult } from '../../domain/evidence.ts'
 import type { Conflict, Merge } from '../../domain/merge.ts'
+import type { Tx } from '../../store/store.ts'
 import { git } from '../git/git.ts'
 import { isAncestorOrSame, readBranchTips } from '../git/refs.ts'
-import { appendHeldUp, changeMerge, changeMergeIn, findMergeWorktree, type MergeDeps } from './merge-state.ts'
+import { removeWorktree } from '../worktrees/remove-worktree.ts'
+import {
+  appendHeldUp,
+  changeMerge,
+  changeMergeIn,
+  findMergeWorktree,
+  type MergeDeps,
+  type MergePatch,
+} from './merge-state.ts'
 
-/** How often a task's conversation is given a conflict before a person is. */
+/** What became of a merge. Its row does not say so yet: the caller records it with `settleOutcomes`. */
+export type MergeOutcome =
+  /** The target holds the work, as the commit `result`. */
+  | { kind: 'merged'; merge: Merge; result: string }
+  /** A pull request is open at `url`. */
+  | { kind: 'proposed'; merge: Merge; url: string }
+  /** The gates passed before but fail on the current target. The worktree holds the state that fails. */
+  | { kind: 'refused'; merge: Merge; result: VerificationResult }
+  /** The unfinished rebase or merge is in the worktree, for the task's own session to resolve. */
+  | { kind: 'conflicted'; merge: Merge; conflict: Conflict }
+  /** A person has to look. The worktree stays as it is. */
+  | { kind: 'given_up'; merge: Merge; why: string }
+
+/**
+ * Records what became of merges, then cleans up after those that are in their target. `moveTask` runs in the transaction that
+ * changes the rows, so that task and merge never contradict each other; not for a row that somebody else changed first.
+ */
+export async function settleOutcomes(
+  outcomes: readonly MergeOutcome[],
+  deps: MergeDeps,
+  moveTask: (outcome: MergeOutcome, tx: Tx) => Promise<void>,
+): Promise<void> {
+  if (outcomes.length === 0) return
+  const isMerged = outcomes.some(({ kind }) => kind === 'merged')
+  if (isMerged) crashPoint('merge.before-commit')
+  const merged = await deps.store.transaction(async tx => {
+    const rows: Merge[] = []
+    for (const outcome of outcomes) {
+      const merge = await recordOutcome(outcome, deps, tx)
+      if (!merge) continue
+      await moveTask({ ...outcome, merge }, tx)
+      if (outcome.kind === 'merged') rows.push(merge)
+    }
+    return rows
+  })
+  if (isMerged) crashPoint('merge.after-commit')
+  for (const merge of merged) await cleanUp(merge, deps)
+}
+
+/** Writes an outcome to the row of its merge. Returns the changed row; undefined where somebody else changed it first. */
+async function recordOutcome(outcome: MergeOutcome, deps: MergeDeps, tx: Tx): Promise<Merge | undefined> {
+  const { id, task_id: task, target } = outcome.merge
+  if (outcome.kind === 'given_up') deps.log.warn({ merge: id, task, why: outcome.why }, 'merge given up')
+  const changed = await changeMergeIn(outcome.merge, patchFor(outcome), deps, tx)
+  if (changed && outcome.kind === 'merged') {
+    const body = { task, target, commit: outcome.result }
+    await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])
+  }
+  return changed
+}
+
+function patchFor(outcome: MergeOutcome): MergePatch {
+  const { rounds, target } = outcome.merge
+  switch (outcome.kind) {
+    case 'merged':
+      return { state: 'merged', result: outcome.result, reason: null }
+    case 'proposed':
+      return { state: 'proposed', reason: outcome.url }
+    case 'refused':
+      return { state: 'failed', reason: `on top of ${target} the gates fail: ${firstProblem(outcome.result)}` }
+    case 'conflicted':
+      return {
+        state: 'conflicted',
+        reason: `conflicts with ${target} in ${listFiles(outcome.conflict)}`,
+        rounds: rounds + 1,
+      }
+    case 'given_up':
+      return { state: 'failed', reason: outcome.why }
+    default:
+      return unreachable(outcome)
+  }
+}
+
+/** How often a task's session is given a conflict before a person is. */
 const MAX_CONFLICT_ROUNDS = 5
 
-/** Records that merges are in the target, all in one transaction, then cleans up their worktrees and branches. */
-export async function finish(landed: readonly { merge: Merge; result: string }[], deps: MergeDeps): Promise<void> {
-  crashPoint('merge.before-commit')
-  const merged = await deps.store.transaction(async tx => {
-    const done: Merge[] = []
-    for (const { merge, result } of landed) {
-      const now = await changeMergeIn(merge, { state: 'merged', result, reason: null }, deps, tx)
-      if (!now) continue
-      const { task_id: task, target } = now
-      const body = { task, target, commit: result }
-      await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.landed', body }])
-      await deps.landed(now, tx)
-      done.push(now)
-    }
-    return done
-  })
-  crashPoint('merge.after-commit')
-  for (const merge of merged) await cleanUp(merge, deps)
+/** The outcome of a merge that conflicts with its target. */
+export function conflictOutcome(merge: Merge, conflict: Conflict): MergeOutcome {
+  if (merge.rounds < MAX_CONFLICT_ROUNDS) return { kind: 'conflicted', merge, conflict }
+  const why = `after ${MAX_CONFLICT_ROUNDS} rounds it still conflicts with ${merge.target} in ${listFiles(conflict)}`
+  return { kind: 'given_up', merge, why }
+}
+
+/** The outcome of a merge whose gates do not pass on the current target. */
+export function refusalOutcome(merge: Merge, result: VerificationResult): MergeOutcome {
+  if (result.status !== 'broken') return { kind: 'refused', merge, result }
+  return { kind: 'given_up', merge, why: `the gates could not run: ${firstProblem(result)}` }
+}
+
+function listFiles({ files }: Conflict): string {
+  return files.map(({ path }) => path).join(', ')
+}
+
+function firstProblem({ next_steps, findings }: VerificationResult): string {
+  return next_steps[0] ?? findings.find(({ weight }) => weight === 'block')?.text ?? 'no reason was given'
 }
 
 /** Aborts the merge of a stale attempt; its worktree and branch stay as they are. */
@@ -45,45 +128,12 @@ export async function requeue(merges: readonly Merge[], reason: string, deps: Me
   for (const merge of merges) await changeMerge(merge, { state: 'queued', batch: null, reason }, deps)
 }
 
-/** Fails a merge, and leaves it to a person. */
-export async function giveUp(merge: Merge, why: string, deps: MergeDeps): Promise<void> {
-  deps.log.warn({ merge: merge.id, task: merge.task_id, why }, 'merge given up')
-  await changeMerge(merge, { state: 'failed', reason: why }, deps, (now, tx) => deps.gaveUp(now, why, tx))
-}
-
-/** Sends work back to its task: its gates passed before, but fail on the current target. */
-export async function sendBack(merge: Merge, result: VerificationResult, deps: MergeDeps): Promise<void> {
-  if (result.status === 'broken') return giveUp(merge, `the gates could not run: ${firstProblem(result)}`, deps)
-  const reason = `on top of ${merge.target} the gates fail: ${firstProblem(result)}`
-  await changeMerge(merge, { state: 'failed', reason }, deps, (now, tx) => deps.sentBack(now, result, tx))
-}
-
-/** Hands a conflict, which is left in the worktree, to the task's own conversation; after `MAX_CONFLICT_ROUNDS` to a person. */
-export async function handOverConflict(merge: Merge, conflict: Conflict, deps: MergeDeps): Promise<void> {
-  const files = conflict.files.map(({ path }) => path).join(', ')
-  const rounds = merge.rounds + 1
-  if (rounds > MAX_CONFLICT_ROUNDS) {
-    return giveUp(
-      merge,
-      `after ${MAX_CONFLICT_ROUNDS} rounds it still conflicts with ${merge.target} in ${files}`,
-      deps,
-    )
-  }
-  const patch = { state: 'conflicted', reason: `conflicts with ${merge.target} in ${files}`, rounds } as const
-  await changeMerge(merge, patch, deps, (now, tx) => deps.conflicted(now, conflict, tx))
-}
-
-function firstProblem({ next_steps, findings }: VerificationResult): string {
-  return next_steps[0] ?? findings.find(({ weight }) => weight === 'block')?.text ?? 'no reason was given'
-}
-
-/** Removes worktree and branch of a merge that landed. What cannot be removed now is tried again at the daemon's next start. */
+/** Removes worktree and branch of a merge that is in its target. What cannot be removed now is tried again at the daemon's next start. */
 export async function cleanUp(merge: Merge, deps: MergeDeps): Promise<void> {
   try {
     const worktree = await findMergeWorktree(merge, deps)
     crashPoint('merge.before-remove')
-    const landed = merge.head ?? undefined
-    const removal = worktree && (await deps.removeWorktree(worktree, { landed }))
+    const removal = worktree && (await removeWorktree(worktree, deps, { landed: merge.head ?? undefined }))
     crashPoint('merge.after-remove')
     if (removal?.kind === 'kept') return
     if (removal?.kind !== 'removed') await dropBranch(merge) // otherwise it was removed with the worktree

@@ -5,50 +5,46 @@ import type { Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
 import { askGitLine } from '../git/refs.ts'
-import type { PullRequestResult } from './merge-state.ts'
 
 type PersonEnv = Record<string, string | undefined>
+
+/** `url` is that of the pull request; `why` says what is missing. */
+export type PullRequestResult = { ok: true; url: string } | { ok: false; why: string }
+
+export interface PullRequestWork {
+  merge: Merge
+  worktree: Worktree
+  title: string
+}
 
 /**
  * Pushes a task's branch and opens a pull request with `gh`, as the person whose environment is passed. An agent may have written
  * the repository's own settings: they name the remote, but never a program that is run. A second call finds the pull request
  * that is already open.
  */
-export function openPullRequestProposer(
+export async function openPullRequest(
+  { merge, worktree, title }: PullRequestWork,
   env: PersonEnv,
-): (merge: Merge, worktree: Worktree, title: string) => Promise<PullRequestResult> {
-  return async (merge, worktree, title) => {
-    const gh = findProgram('gh', env)
-    if (gh === undefined) return noPullRequest('the program gh is not installed: see https://cli.github.com')
-    const remote = await findRemote(merge.repository, merge.target)
-    if (!remote) return noPullRequest(`${merge.repository} has no remote: add one with git remote add origin ADDRESS`)
-    const pushed = await pushBranch(merge, remote, env)
-    if (pushed !== undefined) return noPullRequest(pushed)
-    const call = (args: string[], input = '') => runGh(gh, args, { env: personEnv(env), input })
-    const where = ['--repo', remote.url]
-    const existing = await call([
-      'pr',
-      'list',
-      ...where,
-      '--head',
-      merge.branch,
-      '--state',
-      'open',
-      '--json',
-      'url',
-      '--jq',
-      '.[0].url',
-    ])
-    if (existing.ok && isAddress(existing.stdout)) return { ok: true, url: existing.stdout.trim() }
-    const head = ['--head', merge.branch, '--base', merge.target]
-    const made = await call(
-      ['pr', 'create', ...where, ...head, '--title', title, '--body-file', '-'],
-      await describeWork(merge, worktree),
-    )
-    const url = made.stdout.split('\n').findLast(isAddress)
-    if (made.ok && url !== undefined) return { ok: true, url: url.trim() }
-    return noPullRequest(`gh pr create failed: ${(made.stderr || made.stdout).trim().slice(-500) || 'it said nothing'}`)
-  }
+): Promise<PullRequestResult> {
+  const gh = findProgram('gh', env)
+  if (gh === undefined) return noPullRequest('the program gh is not installed: see https://cli.github.com')
+  const remote = await findRemote(merge.repository, merge.target)
+  if (!remote) return noPullRequest(`${merge.repository} has no remote: add one with git remote add origin ADDRESS`)
+  const pushed = await pushBranch(merge, remote, env)
+  if (pushed !== undefined) return noPullRequest(pushed)
+  const call = (args: string[], input = '') => runGh(gh, args, { env: personEnv(env), input })
+  const where = ['--repo', remote.url]
+  const wanted = ['--head', merge.branch, '--state', 'open', '--json', 'url', '--jq', '.[0].url']
+  const existing = await call(['pr', 'list', ...where, ...wanted])
+  if (existing.ok && isAddress(existing.stdout)) return { ok: true, url: existing.stdout.trim() }
+  const head = ['--head', merge.branch, '--base', merge.target]
+  const made = await call(
+    ['pr', 'create', ...where, ...head, '--title', title, '--body-file', '-'],
+    await describeWork(merge, worktree),
+  )
+  const url = made.stdout.split('\n').findLast(isAddress)
+  if (made.ok && url !== undefined) return { ok: true, url: url.trim() }
+  return noPullRequest(`gh pr create failed: ${(made.stderr || made.stdout).trim().slice(-500) || 'it said nothing'}`)
 }
 
 async function pushBranch(merge: Merge, { name, url }: PushRemote, env: PersonEnv): Promise<string | undefined> {

@@ -1,9 +1,10 @@
 import { AppError, messageOf } from '../../base/errors.ts'
+import type { VerificationResult } from '../../domain/evidence.ts'
 import { MERGES_AT_WORK, type Merge, type MergeStrategy } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
-import { type BatchResult, tryBatch } from './attempt.ts'
+import { concludeBatch, type MergeBatch, prepareBatch } from './attempt.ts'
 import {
   changeMerge,
   changeMergeIn,
@@ -13,7 +14,7 @@ import {
   readMergeFacts,
 } from './merge-state.ts'
 import { whyTargetBlocked } from './move-target.ts'
-import { abortStale, cleanUp, finish, giveUp, holdUp } from './outcomes.ts'
+import { abortStale, holdUp, type MergeOutcome } from './outcomes.ts'
 import { restoreAfterDeath } from './restore-work.ts'
 import { findCheckouts, repairCheckout } from './target-checkout.ts'
 
@@ -62,28 +63,139 @@ export async function enqueueMerge(
 
 type QueueDeps = Pick<MergeDeps, 'store' | 'clock'>
 
+/**
+ * What a step of a queue came to, and what the caller does next. With every step the caller first records the outcomes
+ * (`settleOutcomes`).
+ */
+export type QueueStep =
+  /** Then it calls `next`. */
+  | { kind: 'again'; outcomes: MergeOutcome[] }
+  /** Then it runs the gates on the last commit of the batch, and passes their result to `verified`. */
+  | { kind: 'verify'; outcomes: MergeOutcome[]; batch: MergeBatch }
+  /** The gates have already seen the tree of the batch. Then it calls `land`. */
+  | { kind: 'land'; outcomes: MergeOutcome[]; batch: MergeBatch }
+  /** Nothing can go on before something outside changes; the clock alone says when to look again. */
+  | { kind: 'wait'; outcomes: []; lookAgainAt?: number }
+
+type QueueStepOf<Kind extends QueueStep['kind']> = Extract<QueueStep, { kind: Kind }>
+
+/**
+ * One pass over the merge queue of a target; there is one at a time for each queue. The caller drives it: it calls `next`, acts on
+ * the step, calls the method that belongs to it, and so on until a step says `wait`. An error on the way goes to `fail`. Where
+ * merges do not pass together, half as many are tried each time, until the one at fault is found: it is sent back alone, and the
+ * others land.
+ */
+export class MergeQueue {
+  readonly #key: MergeQueueKey
+  readonly #deps: MergeDeps
+  readonly #most: number
+  /** How many merges are tried together now, and how many are queued among which one does not pass. */
+  #size: number
+  #suspects = 0
+  /** The merges that are being tried. */
+  #tried: readonly Merge[] = []
+
+  /** At most `most` merges are tried together. */
+  constructor(key: MergeQueueKey, most: number, deps: MergeDeps) {
+    this.#key = key
+    this.#most = most
+    this.#size = most
+    this.#deps = deps
+  }
+
+  /** Finds the merges that can be tried next and puts their work onto the target, in their worktrees. */
+  async next(): Promise<QueueStep> {
+    this.#tried = []
+    const { ready, tip, outcome } = await this.#collectReady()
+    if (outcome) return { kind: 'again', outcomes: [outcome] }
+    const [first] = ready
+    if (!first || tip === null || (await isStillBlocked(first, tip, this.#deps))) return this.#wait()
+    this.#tried = nextBatch(ready, this.#size)
+    const { batch, outcomes } = await prepareBatch(this.#tried, tip, this.#deps)
+    if (!batch) return this.#again(0, outcomes)
+    return { kind: batch.isVerified ? 'land' : 'verify', outcomes, batch }
+  }
+
+  /** Lands a batch that passed its gates; otherwise one merge is refused, or several are tried again with fewer others. */
+  verified({ batch }: QueueStepOf<'verify'>, result: VerificationResult): Promise<QueueStep> {
+    return this.#conclude(batch, result)
+  }
+
+  /** Lands a batch whose tree the gates have already seen. */
+  land({ batch }: QueueStepOf<'land'>): Promise<QueueStep> {
+    return this.#conclude(batch, undefined)
+  }
+
+  /**
+   * Leaves the merges that are being tried in the queue, with the error as the reason; the next try restores their worktrees. An
+   * error that has nothing to do with them is thrown.
+   */
+  async fail(error: unknown): Promise<QueueStep> {
+    if (this.#tried.length === 0) throw error
+    const { store, log } = this.#deps
+    const isMoved = error instanceof AppError && error.code === 'merge_moved'
+    const state = isMoved ? 'queued' : 'waiting'
+    const reason = isMoved ? 'one that it was tried with has gone' : `it failed: ${messageOf(error)}`
+    log.error({ merges: this.#tried.map(({ id }) => id), problem: messageOf(error) }, 'merge failed')
+    for (const { id } of this.#tried) {
+      const now = await store.merges.get(id)
+      if (now && MERGES_AT_WORK.some(active => active === now.state))
+        await changeMerge(now, { state, reason }, this.#deps)
+    }
+    return isMoved ? this.#again(0) : this.#wait()
+  }
+
+  async #conclude(batch: MergeBatch, result: VerificationResult | undefined): Promise<QueueStep> {
+    const { kind, outcomes } = await concludeBatch(batch, result, this.#deps)
+    if (kind === 'blocked') return this.#wait()
+    const count = batch.rows.length
+    return this.#again(kind === 'red' ? count : kind === 'merged' ? this.#suspects - count : 0, outcomes)
+  }
+
+  #again(suspects: number, outcomes: MergeOutcome[] = []): QueueStep {
+    this.#suspects = suspects
+    this.#size = suspects > 0 ? Math.ceil(Math.min(this.#size, suspects) / 2) : this.#most
+    return { kind: 'again', outcomes }
+  }
+
+  async #wait(): Promise<QueueStep> {
+    const { clock } = this.#deps
+    const waiting = (await this.#listWaiting()).filter(({ state }) => state === 'waiting')
+    if (waiting.length === 0) return { kind: 'wait', outcomes: [] }
+    const age = clock.now() - Math.min(...waiting.map(({ updated_at }) => updated_at))
+    const lookAgainAt = clock.now() + Math.min(LATEST_MS, Math.max(SOONEST_MS, age / 4))
+    return { kind: 'wait', outcomes: [], lookAgainAt }
+  }
+
+  /**
+   * The first merges that can be tried and the target's commit at that time, or the outcome of a merge before them. A merge that is
+   * stale or has to wait is passed over, and its row says why.
+   */
+  async #collectReady(): Promise<{ ready: Merge[]; tip: string | null; outcome?: MergeOutcome }> {
+    const ready: Merge[] = []
+    let tip: string | null = null
+    for (const merge of await this.#listWaiting()) {
+      if (ready.length >= this.#size) break
+      const facts = await readMergeFacts(merge, await this.#deps.isStale(merge))
+      const step = nextMergeStep(merge, facts)
+      tip ??= facts.target
+      if (step.kind === 'finish') return { ready, tip, outcome: { kind: 'merged', merge, result: step.result } }
+      if (step.kind === 'give_up') return { ready, tip, outcome: { kind: 'given_up', merge, why: step.why } }
+      if (step.kind === 'refuse') await abortStale(merge, step.why, this.#deps)
+      else if (step.kind === 'wait') await holdUp(merge, step.why, this.#deps)
+      else if (step.kind === 'attempt') ready.push(merge)
+    }
+    return { ready, tip }
+  }
+
+  #listWaiting(): Promise<Merge[]> {
+    return this.#deps.store.merges.list({ queue: this.#key, states: ['queued', 'waiting'] })
+  }
+}
+
 /** How soon a blocked checkout is checked again: the longer it has been blocked, the later. */
 const SOONEST_MS = 2_000
 const LATEST_MS = 60_000
-
-/**
- * Advances one queue until nothing in it can go on; one caller at a time for each queue. Where merges do not pass together, half
- * as many are tried each time, until the one at fault is found: it is sent back alone, and the others land.
- */
-export async function advanceMerges(lane: MergeQueueKey, deps: MergeDeps): Promise<{ lookAgainAt?: number }> {
-  let size = deps.batch
-  let suspects = 0
-  while (!deps.signal?.aborted) {
-    const { ready, tip } = await collectReady(lane, size, deps)
-    if (ready.length === 0 || tip === null) return whenToLookAgain(await listWaiting(lane, deps), deps)
-    if (await isStillBlocked(ready[0], tip, deps)) return whenToLookAgain(await listWaiting(lane, deps), deps)
-    const tried = await tryBatchSafely(nextBatch(ready, size), tip, deps)
-    if (tried.kind === 'waits') return whenToLookAgain(await listWaiting(lane, deps), deps)
-    suspects = tried.kind === 'red' ? tried.count : tried.kind === 'landed' ? suspects - tried.count : 0
-    size = suspects > 0 ? Math.ceil(Math.min(size, suspects) / 2) : deps.batch
-  }
-  return {}
-}
 
 /** The first merges, up to `size`; a merge that becomes a pull request goes alone. */
 function nextBatch(ready: readonly Merge[], size: number): Merge[] {
@@ -91,39 +203,9 @@ function nextBatch(ready: readonly Merge[], size: number): Merge[] {
   return ready.slice(0, Math.max(1, alone < 0 ? size : Math.min(size, alone)))
 }
 
-/**
- * The first merges that can be tried, up to `most`, and the target's commit at that time. The next steps of the merges that
- * cannot be tried are carried out on the way.
- */
-async function collectReady(
-  lane: MergeQueueKey,
-  most: number,
-  deps: MergeDeps,
-): Promise<{ ready: Merge[]; tip: string | null }> {
-  const ready: Merge[] = []
-  let tip: string | null = null
-  for (const merge of await listWaiting(lane, deps)) {
-    if (ready.length >= most) break
-    const isStale = await deps.store.transaction(tx => deps.isStale(merge, tx))
-    const facts = await readMergeFacts(merge, isStale)
-    const step = nextMergeStep(merge, facts)
-    tip ??= facts.target
-    if (step.kind === 'finish') await finish([{ merge, result: step.result }], deps)
-    else if (step.kind === 'refuse') await abortStale(merge, step.why, deps)
-    else if (step.kind === 'give_up') await giveUp(merge, step.why, deps)
-    else if (step.kind === 'wait') await holdUp(merge, step.why, deps)
-    else if (step.kind === 'attempt') ready.push(merge)
-  }
-  return { ready, tip }
-}
-
-function listWaiting(lane: MergeQueueKey, { store }: MergeDeps): Promise<Merge[]> {
-  return store.merges.list({ lane, states: ['queued', 'waiting'] })
-}
-
 /** Whether the first merge is still blocked. Only that one is checked, so that waiting stays cheap: one look at the checkout. */
-async function isStillBlocked(first: Merge | undefined, tip: string, deps: MergeDeps): Promise<boolean> {
-  if (first?.state !== 'waiting' || first.result === null) return false
+async function isStillBlocked(first: Merge, tip: string, deps: MergeDeps): Promise<boolean> {
+  if (first.state !== 'waiting' || first.result === null) return false
   const { repository, target, result } = first
   const why = await whyTargetBlocked({ repository, target, from: tip, to: result })
   if (why !== undefined) await holdUp(first, why, deps)
@@ -131,52 +213,30 @@ async function isStillBlocked(first: Merge | undefined, tip: string, deps: Merge
 }
 
 /**
- * Tries a batch; an unexpected error leaves the rows in the queue with a reason, and the next try restores their worktrees. A row
- * that somebody else has changed meanwhile is treated the same way.
- */
-async function tryBatchSafely(rows: readonly Merge[], tip: string, deps: MergeDeps): Promise<BatchResult> {
-  try {
-    return await tryBatch(rows, tip, deps)
-  } catch (error) {
-    const isMoved = error instanceof AppError && error.code === 'merge_moved'
-    const state = isMoved ? 'queued' : 'waiting'
-    const reason = isMoved ? 'one that it was tried with has gone' : `it failed: ${messageOf(error)}`
-    deps.log.error({ merges: rows.map(({ id }) => id), problem: messageOf(error) }, 'merge failed')
-    for (const { id } of rows) {
-      const now = await deps.store.merges.get(id)
-      if (now && MERGES_AT_WORK.some(active => active === now.state)) await changeMerge(now, { state, reason }, deps)
-    }
-    return { kind: isMoved ? 'again' : 'waits' }
-  }
-}
-
-function whenToLookAgain(rows: readonly Merge[], { clock }: MergeDeps): { lookAgainAt?: number } {
-  const waiting = rows.filter(({ state }) => state === 'waiting')
-  if (waiting.length === 0) return {}
-  const age = clock.now() - Math.min(...waiting.map(({ updated_at }) => updated_at))
-  return { lookAgainAt: clock.now() + Math.min(LATEST_MS, Math.max(SOONEST_MS, age / 4)) }
-}
-
-/**
  * Recovers after a death of the daemon: a merge that was under way is finished where git says that it happened, and queued again
- * where it did not; checkouts that were left half moved are repaired. Called once, before any queue is advanced.
+ * where it did not; checkouts that were left half moved are repaired. Called once, before any queue is advanced. The caller
+ * records each outcome.
  */
-export async function recoverMerges(deps: MergeDeps): Promise<void> {
-  for (const lane of await deps.store.merges.lanes()) {
-    const checkouts = (await findCheckouts(lane.repository, lane.target)) ?? []
-    for (const checkout of checkouts) await repairCheckout(checkout)
+export async function recoverMerges(deps: MergeDeps): Promise<MergeOutcome[]> {
+  for (const { repository, target } of await deps.store.merges.queues()) {
+    for (const checkout of (await findCheckouts(repository, target)) ?? []) await repairCheckout(checkout)
   }
-  for (const merge of await deps.store.merges.list({ states: MERGES_AT_WORK })) await recoverMerge(merge, deps)
-  for (const merge of await deps.store.merges.toClean()) await cleanUp(merge, deps)
+  const outcomes: MergeOutcome[] = []
+  for (const merge of await deps.store.merges.list({ states: MERGES_AT_WORK })) {
+    const outcome = await recoverMerge(merge, deps)
+    if (outcome) outcomes.push(outcome)
+  }
+  return outcomes
 }
 
-async function recoverMerge(merge: Merge, deps: MergeDeps): Promise<void> {
+async function recoverMerge(merge: Merge, deps: MergeDeps): Promise<MergeOutcome | undefined> {
   // Staleness is checked when the merge is tried: what git has already done stays done.
   const step = nextMergeStep(merge, await readMergeFacts(merge, false))
-  if (step.kind === 'finish') return finish([{ merge, result: step.result }], deps)
+  if (step.kind === 'finish') return { kind: 'merged', merge, result: step.result }
   const worktree = await findUsableWorktree(merge, deps)
   const why = worktree && (await restoreAfterDeath(merge, worktree))
-  if (why !== undefined) return giveUp(merge, why, deps)
+  if (why !== undefined) return { kind: 'given_up', merge, why }
   const reason = 'the daemon ended while it was being merged'
   await changeMerge(merge, { state: 'queued', batch: null, result: null, reason }, deps)
+  return undefined
 }

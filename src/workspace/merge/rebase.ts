@@ -106,7 +106,8 @@ function brokenReplay(command: string, output: string): ReplayResult {
  * the rebase conflicts too. `unresolved`: the agent has not resolved everything, and `missing` says in sentences what is left.
  */
 export type ContinueResult =
-  | { kind: 'none' | 'done' }
+  | { kind: 'none' }
+  | { kind: 'done' }
   | { kind: 'conflict'; conflict: Conflict }
   | { kind: 'unresolved'; conflict: Conflict | undefined; missing: string[] }
   | { kind: 'broken'; why: string }

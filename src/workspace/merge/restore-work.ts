@@ -163,7 +163,7 @@ export async function forgetOldWork(
   signal: AbortSignal,
 ): Promise<number> {
   const merged = new Set((await store.merges.list({ states: ['merged'] })).map(({ repository }) => repository))
-  const busy = new Set((await store.merges.lanes()).map(({ repository }) => repository))
+  const busy = new Set((await store.merges.queues()).map(({ repository }) => repository))
   const before = Math.floor((clock.now() - days * DAY_MS) / 1000)
   let count = 0
   for (const repository of merged) {

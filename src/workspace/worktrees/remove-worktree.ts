@@ -16,7 +16,7 @@ import { forgetNote, readGateMadeFiles } from './worktree-note.ts'
  */
 export async function removeWorktree(
   worktree: Worktree,
-  deps: WorktreeDeps,
+  deps: Pick<WorktreeDeps, 'store' | 'clock' | 'log'>,
   options: RemoveOptions = {},
 ): Promise<WorktreeRemoval> {
   const row = await deps.store.worktrees.get(worktree)

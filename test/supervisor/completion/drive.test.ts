@@ -9,7 +9,7 @@ import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Tx } from '../../../src/store/store.ts'
 import { driveTask, type KnownCompletionFacts, readFacts } from '../../../src/supervisor/completion/drive.ts'
-import type { CompletionDeps, TaskMerges } from '../../../src/supervisor/completion/merge-queues.ts'
+import type { CompletionDeps } from '../../../src/supervisor/completion/merge-queues.ts'
 import { askPerson, askReview } from '../../../src/supervisor/completion/moves.ts'
 import { type FinishedWork, findWork } from '../../../src/supervisor/completion/work.ts'
 import type { SupervisorContext } from '../../../src/supervisor/context.ts'
@@ -44,9 +44,7 @@ test('a step that is refused is not tried again at once and for ever, but after 
   // Only what the completion of a task in the project itself uses.
   const deps = {
     supervisor: { deps: { store, clock, tasks: { ...tasks, transition } }, log: silentLog },
-    merges: {},
     settingsOf: async () => ({ rounds: 3, merge: { mode: 'off', strategy: 'rebase', review: false } }),
-    finishRebase: async () => ({ kind: 'whole' }),
     verify: async () => {
       verifications += 1
       return { ...passed, checks: [], findings: [], next_steps: [] }
@@ -100,9 +98,11 @@ async function verified(t: TestContext): Promise<Asked> {
     },
     facts(other = {}, number = 1) {
       const open = async () => ({ id: number, state: 'review' }) as Merge
-      const merges = { open } as Pick<TaskMerges, 'open'> as TaskMerges
       const similar = { ...work, task: { ...work.task, ...other } }
-      return readFacts(similar, { store, merges, settings: { rounds: 3, merge } })
+      return readFacts(similar, {
+        store: { ...store, merges: { ...store.merges, open } },
+        settings: { rounds: 3, merge },
+      })
     },
   }
 }

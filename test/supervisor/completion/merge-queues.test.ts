@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { TaskState } from '../../../src/domain/task.ts'
-import { openTaskMerges } from '../../../src/supervisor/completion/merge-queues.ts'
+import { MergeQueues } from '../../../src/supervisor/completion/merge-queues.ts'
 import type { SupervisorContext } from '../../../src/supervisor/context.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 import { openMergeFixture } from '../../workspace/merge/merge-fixture.ts'
@@ -30,14 +30,13 @@ async function queuedWork(t: TestContext, { attempt = 1, state = 'merging' }: { 
     if (state !== 'verifying') await tasks.transition(id, { to: state }, tx)
   })
   // Only what a merge without another verification uses.
-  const supervisor = { deps: { store, clock, tasks }, log } as unknown as SupervisorContext
+  const supervisor = { deps: { store, clock, tasks }, log, prepareDeps: { env: {} } } as unknown as SupervisorContext
   const never = () => assert.fail('nothing is verified again, and nobody is asked')
-  const context = openTaskMerges({
-    ...{ supervisor, settingsOf: never, verifyAgain: never, interrupt: never },
-    removeWorktree: removed => world.remove(removed),
-    batch: async () => 1,
+  const queues = new MergeQueues({
+    ...{ supervisor, settingsOf: never, verify: never, wake: never },
+    batchOf: async () => 1,
   })
-  await context.advance(world.lane, new AbortController().signal)
+  await queues.advance(world.queue, new AbortController().signal)
   return { world, task: await store.tasks.get(id), merge: await world.row(id) }
 }
 

@@ -19,7 +19,7 @@ test('several that are ready are verified once, together, and all land', async t
   const world = await openMergeFixture(t, { batch: 4 })
   await queued(world, TASKS.slice(0, 4))
   await world.advance()
-  assert.deepEqual(toldOf(world, 'landed'), TASKS.slice(0, 4))
+  assert.deepEqual(toldOf(world, 'merged'), TASKS.slice(0, 4))
   assert.deepEqual(toldOf(world, 'verified'), ['t-000004'], 'in the worktree of the last one')
   assert.equal(world.subjects().length, 5)
   assert.equal(world.git('status', '--porcelain'), '')
@@ -33,9 +33,9 @@ for (const bad of ['t-000001', 't-000004']) {
     await queued(world, TASKS, [bad])
     world.commit({ 'moved.txt': 'so that even the first is looked at\n' })
     await world.advance()
-    assert.deepEqual(toldOf(world, 'sentBack'), [bad])
+    assert.deepEqual(toldOf(world, 'refused'), [bad])
     assert.deepEqual(
-      toldOf(world, 'landed'),
+      toldOf(world, 'merged'),
       TASKS.filter(task => task !== bad),
     )
     assert.ok(toldOf(world, 'verified').length <= 5, `it took ${toldOf(world, 'verified').length} looks`)
@@ -52,7 +52,7 @@ test('one that conflicts with another of its batch waits for that one, and then 
   await world.enqueue(await world.work('t-000002', { 'a.txt': 'one\nsecond\nthree\n' }))
   await world.enqueue(await world.work('t-000003', { 'c.txt': 'c\n' }))
   await world.advance()
-  assert.deepEqual(toldOf(world, 'landed'), ['t-000001', 't-000003'])
+  assert.deepEqual(toldOf(world, 'merged'), ['t-000001', 't-000003'])
   assert.deepEqual(toldOf(world, 'conflicted'), ['t-000002'])
 })
 
@@ -64,7 +64,7 @@ test('a stale attempt is refused, however far it is, and those that it was tried
     return 'passed'
   })
   await world.advance()
-  assert.deepEqual(toldOf(world, 'landed'), ['t-000001', 't-000003'])
+  assert.deepEqual(toldOf(world, 'merged'), ['t-000001', 't-000003'])
   const row = await world.row('t-000002')
   assert.deepEqual([row.state, row.reason], ['aborted', 'a newer attempt at the task has begun, or the task is over'])
   assert.equal(world.git('ls-tree', '--name-only', 'main', 't-000002.txt'), '')
@@ -78,7 +78,7 @@ test('a stale attempt that is in the target already has landed all the same', as
   world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
   world.stale.add('t-000001')
   await world.advance()
-  assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
+  assert.deepEqual(world.told, [{ kind: 'merged', task: 't-000001' }])
 })
 
 test('commits that somebody adds after the verification are neither merged nor lost: a person is asked', async t => {
@@ -87,7 +87,7 @@ test('commits that somebody adds after the verification are neither merged nor l
   await world.enqueue(worktree)
   world.gitIn(worktree.top, 'commit', '-q', '--allow-empty', '-m', 'late')
   await world.advance()
-  assert.deepEqual(toldOf(world, 'gaveUp'), ['t-000001'])
+  assert.deepEqual(toldOf(world, 'given_up'), ['t-000001'])
   assert.deepEqual(world.subjects(), ['first'])
   assert.equal(world.git('log', '-1', '--format=%s', 'pcc/t-000001').trim(), 'late')
 })

@@ -138,7 +138,7 @@ test('after so many rounds a person is asked, and the worktree stands ready', as
     assert.equal((await world.row('t-000001')).state, round <= 5 ? 'conflicted' : 'failed')
   }
   const last = world.told.at(-1)
-  assert.ok(last?.kind === 'gaveUp')
+  assert.ok(last?.kind === 'given_up')
   assert.match(last.why ?? '', /after 5 rounds it still conflicts with main in a\.txt/)
   assert.match(world.gitIn(worktree.top, 'status'), /rebase in progress/)
 })

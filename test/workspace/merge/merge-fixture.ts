@@ -3,27 +3,31 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { VerificationResult } from '../../../src/domain/evidence.ts'
-import type { Conflict, Merge, MergeStrategy } from '../../../src/domain/merge.ts'
+import type { Merge, MergeStrategy } from '../../../src/domain/merge.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
-import type { MergeDeps } from '../../../src/workspace/merge/merge-state.ts'
-import { advanceMerges, type EnqueueRequest, enqueueMerge } from '../../../src/workspace/merge/queue.ts'
+import type { MergeOutcome } from '../../../src/workspace/merge/outcomes.ts'
+import { type EnqueueRequest, enqueueMerge } from '../../../src/workspace/merge/queue.ts'
 import { openWorktreeFixture, type WorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
+import { driveQueue, type QueueDriver } from './drive-queue.ts'
 
-/** What the queue reported through `MergeDeps`, in order. */
-export type MergeNotice =
-  | { kind: 'landed' | 'conflicted' | 'gaveUp' | 'sentBack'; task: string; why?: string; conflict?: Conflict }
-  | { kind: 'verified'; task: string; commit: string }
+/** What became of merges, and which commits were verified, in order. */
+export type MergeNotice = { task: string } & (
+  | { kind: 'merged' | 'proposed' | 'refused' }
+  | { kind: 'conflicted'; conflict: Extract<MergeOutcome, { kind: 'conflicted' }>['conflict'] }
+  | { kind: 'given_up'; why: string }
+  | { kind: 'verified'; commit: string }
+)
 
 export interface MergeFixture extends WorktreeFixture {
-  merges: MergeDeps
+  driver: QueueDriver
   told: MergeNotice[]
-  lane: { repository: string; target: string }
+  queue: { repository: string; target: string }
   /** A worktree with one commit that writes these files; null deletes one. */
   work(task: string, files: Record<string, string | null>, options?: WorkOptions): Promise<Worktree>
   /** Commits in the person's own checkout. */
   commit(files: Record<string, string>): void
   enqueue(worktree: Worktree, options?: Partial<EnqueueRequest>): Promise<Merge>
-  advance(): ReturnType<typeof advanceMerges>
+  advance(): ReturnType<typeof driveQueue>
   /** Sets the verdict of the gates from now on. */
   gates(verdict: (commit: string, worktree: Worktree) => VerificationResult['status']): void
   stale: Set<string>
@@ -53,30 +57,22 @@ export function mergeFixtureOn(fixture: WorktreeFixture, batch: number): MergeFi
   const told: MergeNotice[] = []
   const stale = new Set<string>()
   let verdict: (commit: string, worktree: Worktree) => VerificationResult['status'] = () => 'passed'
-  const record = (notice: MergeNotice) => {
-    told.push(notice)
-    return Promise.resolve()
-  }
-  const merges: MergeDeps = {
-    store,
-    clock: deps.clock,
-    log: deps.log,
+  const driver: QueueDriver = {
+    deps: {
+      ...{ store, clock: deps.clock, log: deps.log, env: {} },
+      isStale: async ({ task_id }) => stale.has(task_id),
+    },
     batch,
-    removeWorktree: (worktree, more) => fixture.remove(worktree, more),
-    verifyAgain: async ({ task_id: task }, worktree, commit) => {
-      await record({ kind: 'verified', task, commit })
+    verify: async ({ merge, worktree, result: commit }) => {
+      told.push({ kind: 'verified', task: merge.task_id, commit })
       return verificationOf(verdict(commit, worktree), commit)
     },
-    landed: ({ task_id: task }) => record({ kind: 'landed', task }),
-    sentBack: ({ task_id: task }) => record({ kind: 'sentBack', task }),
-    conflicted: ({ task_id: task }, conflict) => record({ kind: 'conflicted', task, conflict }),
-    gaveUp: ({ task_id: task }, why) => record({ kind: 'gaveUp', task, why }),
-    isStale: ({ task_id }) => Promise.resolve(stale.has(task_id)),
+    note: outcome => told.push(noticeOf(outcome)),
   }
-  const lane = { repository: join(project, '.git'), target: 'main' }
+  const queue = { repository: join(project, '.git'), target: 'main' }
   return {
     ...fixture,
-    ...{ merges, told, stale, lane },
+    ...{ driver, told, stale, queue },
     work: async (task, files, { attempt = 1, target } = {}) => {
       const worktree = await fixture.make({ task, attempt, ...(target && { target }) })
       for (const [path, text] of Object.entries(files)) {
@@ -98,7 +94,7 @@ export function mergeFixtureOn(fixture: WorktreeFixture, batch: number): MergeFi
       const wanted = { strategy, head, ...more }
       return store.transaction(tx => enqueueMerge(worktree, wanted, { store, clock: deps.clock, tx }))
     },
-    advance: () => advanceMerges(lane, merges),
+    advance: () => driveQueue(queue, driver),
     gates: next => {
       verdict = next
     },
@@ -110,6 +106,12 @@ export function mergeFixtureOn(fixture: WorktreeFixture, batch: number): MergeFi
     tip: ref => git('rev-parse', ref).trim(),
     subjects: () => git('log', '--format=%s', 'main').trim().split('\n'),
   }
+}
+
+function noticeOf(outcome: MergeOutcome): MergeNotice {
+  const task = outcome.merge.task_id
+  if (outcome.kind === 'conflicted') return { kind: outcome.kind, task, conflict: outcome.conflict }
+  return outcome.kind === 'given_up' ? { kind: outcome.kind, task, why: outcome.why } : { kind: outcome.kind, task }
 }
 
 export function verificationOf(status: VerificationResult['status'], commit: string): VerificationResult {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { openPullRequestProposer } from '../../../src/workspace/merge/pull-request.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
 import { openMergeFixture } from './merge-fixture.ts'
@@ -29,7 +28,7 @@ async function proposing(t: TestContext, options: { gh?: boolean; remote?: boole
     chmodSync(join(tools, 'gh'), 0o755)
   }
   const env = bareEnv(tools)
-  world.merges.propose = openPullRequestProposer({ ...env, PATH: `${tools}:/usr/bin:/bin` })
+  world.driver.deps.env = { ...env, PATH: `${tools}:/usr/bin:/bin` }
   const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   return { world, worktree, remote, called: () => readFileSync(join(tools, 'called'), 'utf8'), tools }
 }
@@ -41,7 +40,7 @@ test('a pull request is opened in place of moving the target, with the work push
   await world.advance()
   const row = await world.row('t-000001')
   assert.deepEqual([row.state, row.reason], ['proposed', 'https://example.invalid/pr/1'])
-  assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
+  assert.deepEqual(world.told, [{ kind: 'proposed', task: 't-000001' }])
   assert.equal(world.gitIn(remote, 'rev-parse', 'pcc/t-000001').trim(), head)
   assert.deepEqual(world.subjects(), ['first'], 'the target stays')
   assert.ok(existsSync(worktree.top), 'for what its readers may ask for')

@@ -11,7 +11,7 @@ test('verified work on an unmoved target lands as it is, without another look, a
   const head = world.tip('pcc/t-000001')
   await world.enqueue(worktree)
   assert.deepEqual(await world.advance(), {})
-  assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
+  assert.deepEqual(world.told, [{ kind: 'merged', task: 't-000001' }])
   assert.equal(world.tip('main'), head)
   assert.equal(readFileSync(join(world.project, 'new.txt'), 'utf8'), 'new\n', 'the main checkout went with it')
   assert.equal(world.git('status', '--porcelain'), '')
@@ -30,7 +30,7 @@ test('work on a target that has moved is rebased and verified again before it la
   await world.advance()
   assert.deepEqual(world.told, [
     { kind: 'verified', task: 't-000001', commit: world.tip('main') },
-    { kind: 'landed', task: 't-000001' },
+    { kind: 'merged', task: 't-000001' },
   ])
   assert.deepEqual(world.subjects(), ['work of t-000001', 'by hand: other.txt', 'first'])
   assert.equal(world.git('status', '--porcelain'), '')
@@ -47,7 +47,7 @@ test('work that fails on the moved target goes back with the report, rebased, an
   await world.advance()
   assert.deepEqual(
     world.told.map(({ kind }) => kind),
-    ['verified', 'sentBack'],
+    ['verified', 'refused'],
   )
   assert.equal(world.tip('main'), before)
   assert.match((await world.row('t-000001')).reason ?? '', /on top of main the gates fail: mend the test/)
@@ -82,10 +82,10 @@ test('gates that looked at another commit than the one to land let nothing land'
   const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   world.commit({ 'other.txt': 'other\n' })
   const before = world.tip('main')
-  const { verifyAgain } = world.merges
-  world.merges.verifyAgain = async (...asked) => {
+  const { verify } = world.driver
+  world.driver.verify = async prepared => {
     world.gitIn(worktree.top, 'commit', '-q', '--allow-empty', '-m', 'somebody else')
-    return { ...(await verifyAgain(...asked)), commit: world.gitIn(worktree.top, 'rev-parse', 'HEAD').trim() }
+    return { ...(await verify(prepared)), commit: world.gitIn(worktree.top, 'rev-parse', 'HEAD').trim() }
   }
   await world.enqueue(worktree)
   await world.advance()

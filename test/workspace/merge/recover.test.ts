@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Merge } from '../../../src/domain/merge.ts'
-import { recoverMerges } from '../../../src/workspace/merge/queue.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
+import { recover } from './drive-queue.ts'
 import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 /** Writes a state into the row, whatever git says. */
@@ -21,7 +21,7 @@ test('what lies in a worktree beside the verified work is kept under a ref befor
   world.gitIn(worktree.top, 'commit', '-q', '--allow-empty', '-m', 'somebody was here')
   write(worktree.top, { 'a.txt': 'changed\n', 'loose.txt': 'loose\n' })
   await left(world, { state: 'rebasing' })
-  await recoverMerges(world.merges)
+  await recover(world.driver)
   assert.equal((await world.row('t-000001')).state, 'queued')
   const kept = world.git('for-each-ref', '--format=%(refname)', 'refs/pcc/archive/t-000001').trim().split('\n')
   assert.ok(kept.some(ref => world.git('ls-tree', '-r', '--name-only', ref).includes('loose.txt')))
@@ -38,7 +38,7 @@ test('a rebase that stands half done is given up, and done anew', async t => {
   await world.enqueue(worktree)
   assert.throws(() => world.gitIn(worktree.top, 'rebase', 'main'))
   await left(world, { state: 'rebasing' })
-  await recoverMerges(world.merges)
+  await recover(world.driver)
   assert.equal(world.gitIn(worktree.top, 'rev-parse', 'HEAD').trim(), head)
   assert.equal(world.gitIn(worktree.top, 'status', '--porcelain', '--branch'), '## pcc/t-000001\n')
   await world.advance()
@@ -51,8 +51,8 @@ test('what git says counts: a result that is in the target has landed, whatever 
   await world.enqueue(worktree)
   world.git('merge', '-q', '--ff-only', 'pcc/t-000001')
   await left(world, { state: 'landing', result: world.tip('main') })
-  await recoverMerges(world.merges)
-  assert.deepEqual(world.told, [{ kind: 'landed', task: 't-000001' }])
+  await recover(world.driver)
+  assert.deepEqual(world.told, [{ kind: 'merged', task: 't-000001' }])
   assert.equal(world.git('branch', '--list', 'pcc/*'), '', 'and is tidied up')
 })
 
@@ -63,7 +63,7 @@ test('a worktree whose file .git leads elsewhere is not believed', async t => {
   write(world.project, { 'a.txt': 'in the middle of something\n' })
   write(worktree.top, { '.git': `gitdir: ${world.project}/.git\n` })
   await left(world, { state: 'rebasing' })
-  await recoverMerges(world.merges)
+  await recover(world.driver)
   await world.advance()
   assert.match(world.git('status', '--porcelain'), /^ M a\.txt/, 'the person’s checkout is as it was')
   assert.match((await world.row('t-000001')).reason ?? '', /has changes that are not committed/)
@@ -81,10 +81,10 @@ test('what an older attempt left of its merge does not touch the worktree of the
     readFileSync(join(newer.top, 'new.txt'), 'utf8'),
   ]
   const before = look()
-  await recoverMerges(world.merges)
+  await recover(world.driver)
   assert.deepEqual(look(), before, 'it is not put back to the work of the older attempt')
   await left(world, { state: 'merged', result: world.tip('main') })
-  await recoverMerges(world.merges)
+  await recover(world.driver)
   assert.deepEqual(look(), before, 'nor removed with what the older attempt left')
   assert.equal((await world.deps.store.worktrees.get(newer))?.state, 'live')
   assert.notEqual((await world.deps.store.merges.get(first.id))?.cleaned_at, null)

@@ -37,7 +37,7 @@ test('merge.batch: two that are ready are verified once together, or one after t
 test('merge.target: work for another branch leaves the one that is checked out alone', async t => {
   const { world, states } = await queued(t, settings({ 'merge.target': 'stable' }))
   assert.deepEqual(states, ['queued', 'queued'], 'the queue of main has nothing to do with it')
-  assert.deepEqual(await world.deps.store.merges.lanes(), [{ ...world.lane, target: 'stable' }])
+  assert.deepEqual(await world.deps.store.merges.queues(), [{ ...world.queue, target: 'stable' }])
 })
 
 test('merge.review: required work waits for a person', async t => {

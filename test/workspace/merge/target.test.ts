@@ -21,7 +21,7 @@ async function held(world: MergeFixture): Promise<string> {
 
 async function landsNow(world: MergeFixture): Promise<void> {
   assert.deepEqual(await world.advance(), {})
-  assert.deepEqual(world.told.at(-1), { kind: 'landed', task: 't-000001' })
+  assert.deepEqual(world.told.at(-1), { kind: 'merged', task: 't-000001' })
   assert.equal(readFileSync(join(world.project, 'new.txt'), 'utf8'), 'new\n')
   assert.equal(world.git('status', '--porcelain', '--untracked-files=no'), '')
 }
@@ -200,14 +200,14 @@ test('hooks and signatures of the repository never run', async t => {
   for (const [index, worktree] of paths.entries())
     await world.enqueue(worktree, { strategy: strategies[index] ?? 'rebase' })
   await world.advance()
-  assert.equal(world.told.filter(({ kind }) => kind === 'landed').length, 3)
+  assert.equal(world.told.filter(({ kind }) => kind === 'merged').length, 3)
   assert.ok(!existsSync(proof), existsSync(proof) ? readFileSync(proof, 'utf8') : '')
 })
 
 test('a target stays where it is while git cannot tell in which checkouts it is', async t => {
   const world = await openMergeFixture(t)
   await world.work('t-000001', { 'new.txt': 'new\n' })
-  const move = { ...world.lane, from: world.tip('main'), to: world.tip('pcc/t-000001'), message: 'merge' }
+  const move = { ...world.queue, from: world.tip('main'), to: world.tip('pcc/t-000001'), message: 'merge' }
   const half = join(world.project, '.git', 'worktrees', 'half')
   mkdirSync(half, { recursive: true })
   write(half, { gitdir: '/nowhere/.git\n', HEAD: 'ref: refs/heads/other\n', commondir: '' })
