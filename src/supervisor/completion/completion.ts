@@ -6,13 +6,7 @@ import { refuseWithSurvivors } from '../context.ts'
 import { driveTask, inOneTransaction } from './drive.ts'
 import { type CompletionDeps, MergeQueues } from './merge-queues.ts'
 import { askPerson, endSessionAs, TROUBLE_TOOL } from './moves.ts'
-import {
-  COMPLETION_STATES,
-  type FinishedWork,
-  findCompletingTask,
-  findWork,
-  isCompleting,
-} from './work.ts'
+import { COMPLETION_STATES, type FinishedWork, findCompletingTask, findWork, isCompleting } from './work.ts'
 
 /** Work that cannot be verified for a passing reason is tried again after this. */
 const RETRY_MS = 15_000

@@ -181,12 +181,12 @@ export class MergeQueues {
   }
 
   /** Runs the gates on a commit that a queue has made, in its worktree. It counts as a round of its own. */
-  async #verify({ merge, worktree }: PreparedMerge): Promise<VerificationResult> {
+  async #verify({ merge, worktree, result: commit }: PreparedMerge): Promise<VerificationResult> {
     const { supervisor, verify } = this.#deps
     const { store } = this.#merging
     const work = await findMergingWork(merge, store)
     if (!work) throw new AppError('task_moved', { id: merge.task_id, state: '', attempt: merge.attempt, session: '' })
-    if (!needsVerification(work)) return NOT_VERIFIED
+    if (!needsVerification(work)) return { ...NOT_VERIFIED, commit }
     const counted = await store.transaction(tx => countRound(work, store, tx))
     const ending = new AbortController()
     this.#verifications.set(work.task.id, ending)
@@ -209,9 +209,9 @@ export class MergeQueues {
   }
 }
 
-/** The result for work that is not to be verified: the queue does not verify it either. */
-const NOT_VERIFIED: VerificationResult = {
-  ...{ status: 'passed', isProven: false, commit: null, tree: null, checks: [], findings: [], next_steps: [] },
+/** The result for work that is not to be verified: it lands, and nothing is proven. */
+const NOT_VERIFIED: Omit<VerificationResult, 'commit'> = {
+  ...{ status: 'passed', isProven: false, tree: null, checks: [], findings: [], next_steps: [] },
 }
 
 function describeMerged({ worktree }: FinishedWork, merge: Merge): string {

@@ -90,3 +90,24 @@ test('of two tasks that landed one after the other, diff and report tell of each
     )
   }
 })
+
+test('work that is not to be verified lands on a target that has moved meanwhile, without a gate', async t => {
+  const agent = writer({
+    'make a.txt': cwd => {
+      write(world.project, 'other.txt', 'by hand\n')
+      world.git('add', 'other.txt')
+      world.git('-c', 'user.name=Ann', '-c', 'user.email=ann@example.invalid', 'commit', '-qm', 'by hand')
+      return write(cwd, 'a.txt', 'a\n')
+    },
+  })
+  const world = await landWorld(t, agent)
+  world.settings['PCC_GATES_TEST'] = 'exit 1'
+  const task = await world.add('make a.txt')
+  const { id } = await world.run({ verify: false })
+  assert.equal((await world.over(id)).outcome, 'complete')
+  const { state, verification } = await world.task(task)
+  assert.deepEqual([state, verification], ['done', 'unverified'])
+  assert.equal(world.git('show', 'main:a.txt'), 'a')
+  assert.equal(world.git('show', 'main:other.txt'), 'by hand')
+  await world.tidy()
+})
