@@ -157,13 +157,13 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
   if ((await store.sessions.waiting()).length > 0) watchdog.begin()
   supervisor.wakeWaiting()
   const deadlines = enforceDeadlines(daemon)
-  await supervisor.landing.lookAtAll()
+  await supervisor.completion.lookAtAll()
   await supervisor.runs.lookAtAll()
   await supervisor.features.lookAtAll()
   const running = supervisor.runs
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'runs are not looked after any more'))
-  const landing = supervisor.landing
+  const completing = supervisor.completion
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'finished work is not looked after any more'))
   const planning = supervisor.features
@@ -183,7 +183,7 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
   }
   await Promise.all([reports.close(), deadlines.close()])
   await drain(daemon, { app, settle: () => settled.abort() })
-  await Promise.all([delivering, notifying, running, landing, planning])
+  await Promise.all([delivering, notifying, running, completing, planning])
   rmSync(paths.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

@@ -134,7 +134,7 @@ export interface RunSteering {
   stop(id: string, reason: string): Promise<void>
   pause(id: string): Promise<void>
   resume(row: SessionRow): Promise<unknown>
-  landAgain(): Promise<void>
+  completeAgain(): Promise<void>
 }
 
 /** Opens the run manager. Its `stop` and `pause` also reach sessions without a process. */
@@ -150,7 +150,7 @@ export function openRuns(
     ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv, notesLock: notesLock(options.paths) },
     settingsOf: run => runSettings(run, options),
     start: steering.start,
-    landAgain: steering.landAgain,
+    completeAgain: steering.completeAgain,
     ground: supervisor.ground,
     heldBack: new HeldBackTasks(clock),
     brief: async (task, { attempts, run, place }) => {

@@ -50,7 +50,7 @@ export class Supervisor {
   /** Agents that only read, and what they propose. */
   readonly proposals: Proposals
   /** Takes a task from the agent's report to its end: verification and merge. */
-  readonly landing: Completion
+  readonly completion: Completion
   /** Features on their way from an idea to tasks; each phase is a session of this supervisor. */
   readonly features: FeatureManager
   readonly #watch: GuardWatch
@@ -65,7 +65,8 @@ export class Supervisor {
       closing: this.#closing.signal,
       settled: row => {
         if (row.resumes_at !== null) void this.#waker.poke()
-        if (row.ended_as === 'completed' && row.task_id !== null && needsCompletion(row)) this.landing.look(row.task_id)
+        if (row.ended_as === 'completed' && row.task_id !== null && needsCompletion(row))
+          this.completion.look(row.task_id)
       },
     })
     this.#supervisor = opened.supervisor
@@ -81,7 +82,7 @@ export class Supervisor {
       refuseWhenFull: () => this.#refuseWhenFull(),
       gatesChanged: () => this.gatesChanged(),
     })
-    this.landing = openCompletion(this.#supervisor, {
+    this.completion = openCompletion(this.#supervisor, {
       ask: this.proposals.ask,
       agentEnv: options.agentEnv,
       wake: () => void this.#waker.poke(),
@@ -96,7 +97,7 @@ export class Supervisor {
       stop: (id, why) => this.stop(id, why),
       pause: id => this.pause(id),
       resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
-      landAgain: () => this.landing.lookAgain(),
+      completeAgain: () => this.completion.lookAgain(),
     })
     this.calendar = openCalendar(this.#supervisor, options, this.runs)
     this.features = openFeatures(this.#supervisor, options, {
@@ -179,9 +180,9 @@ export class Supervisor {
     { env, ...resume }: Omit<SessionResume, 'env'> & { env?: SessionResume['env'] | undefined },
   ): Promise<SessionRow> {
     this.#refuseWhenFull()
-    const task = await this.landing.of(row.id)
+    const task = await this.completion.of(row.id)
     if (task !== undefined) {
-      await this.landing.again(task)
+      await this.completion.again(task)
       return (await this.#options.store.sessions.get(row.id)) ?? row
     }
     return resumeSession(row, { ...resume, env: env ?? this.envOf(row.id) }, this.#supervisor)
@@ -209,7 +210,7 @@ export class Supervisor {
   async stop(id: string, reason: string): Promise<void> {
     await this.#storeIntent(id, 'stop')
     await this.#supervisor.sessions.stop(id, reason)
-    await this.landing.stop(id, reason)
+    await this.completion.stop(id, reason)
   }
 
   /** Applies a change of gates: one was held or released, or the times of waiting sessions have changed. */
@@ -218,7 +219,7 @@ export class Supervisor {
     this.#admission.admitReady()
     void this.#failoverWatch.poke()
     void this.#waker.poke()
-    await this.landing.lookAgain()
+    await this.completion.lookAgain()
   }
 
   /** Ends a limit before its time because a person says so: of one account, or of all. */
@@ -253,7 +254,7 @@ export class Supervisor {
     await this.calendar.close()
     await this.runs.close()
     await this.features.close()
-    await this.landing.close()
+    await this.completion.close()
     await this.#waker.close()
     await this.#failoverWatch.close()
     const { sessions, warm } = this.#supervisor

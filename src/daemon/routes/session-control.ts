@@ -20,7 +20,7 @@ const Hold = z.strictObject({ held: z.boolean() })
 export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/sessions/:ref/stop', async request => {
     const row = await findSession(request.params, daemon)
-    if ((await daemon.supervisor.landing.of(row.id)) !== undefined) {
+    if ((await daemon.supervisor.completion.of(row.id)) !== undefined) {
       await daemon.supervisor.stop(row.id, 'stopped by a person')
       return readFreshView(row.id, daemon)
     }

@@ -124,9 +124,9 @@ export function mergeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/merges/:ref/retry', async (request): Promise<{ merge: MergeView }> => {
     const merge = await findMerge(parseRequest(Ref, request.params, 'POST /merges/:ref/retry').ref, daemon)
     const task = await store.tasks.get(merge.task_id)
-    if (WAITING.has(merge.state)) supervisor.landing.look(merge.task_id)
+    if (WAITING.has(merge.state)) supervisor.completion.look(merge.task_id)
     else if (GIVEN_UP.has(merge.state) && (task?.state === 'merging' || task?.state === 'verifying')) {
-      await supervisor.landing.again(merge.task_id)
+      await supervisor.completion.again(merge.task_id)
     } else throw refusal(merge)
     return showMerge(merge, daemon)
   })
@@ -138,7 +138,7 @@ export function mergeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     if (!(await store.transaction(tx => store.merges.move(merge, patch, tx)))) {
       throw new AppError('merge_moved', { id: merge.id })
     }
-    supervisor.landing.look(merge.task_id)
+    supervisor.completion.look(merge.task_id)
     return showMerge({ ...merge, ...patch }, daemon)
   })
 }

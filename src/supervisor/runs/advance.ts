@@ -24,8 +24,8 @@ export interface RunManagerDeps extends BeginDeps {
   stop(session: string, reason: string): Promise<void>
   pause(session: string): Promise<void>
   resume(session: string): Promise<void>
-  /** Checks the tasks again whose work was called done and has not landed. */
-  landAgain(): Promise<void>
+  /** Looks again at every task that is completing. */
+  completeAgain(): Promise<void>
   /** Keeps a session without a process from resuming by itself. */
   pauseWaiting(session: string): Promise<void>
 }

@@ -108,7 +108,7 @@ export class RunManager {
       await this.#deps.warmth.drop(id)
       if (how === 'now') await this.#each(id, session => this.#deps.stop(session, 'its run was stopped'))
       // Had it been paused, what its sessions called done was left as it was, and the run waits for that.
-      else await this.#deps.landAgain()
+      else await this.#deps.completeAgain()
     } finally {
       this.#clearing.delete(id)
       this.look(id)
@@ -139,7 +139,7 @@ export class RunManager {
     await this.#each(id, session => this.#deps.resume(session))
     await this.#change(id, { state: 'running', stopping: false, reason: null })
     // What its sessions called done before that was left as it was.
-    await this.#deps.landAgain()
+    await this.#deps.completeAgain()
     this.look(id)
   }
 

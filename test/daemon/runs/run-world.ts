@@ -32,7 +32,7 @@ export async function runWorld(
   const following = new AbortController()
   const followed = Promise.all([
     world.supervisor.runs.follow(0, following.signal),
-    world.supervisor.landing.follow(0, following.signal),
+    world.supervisor.completion.follow(0, following.signal),
   ])
   t.after(async () => {
     following.abort()

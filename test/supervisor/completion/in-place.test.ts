@@ -76,7 +76,7 @@ test('work is not verified while a process of its agent could still change it', 
   goOn()
   // With the third kill two checks are over: a person is told of the process once, however often it is checked.
   while (left.kills() < 3 && !existsSync(looked)) {
-    world.supervisor.landing.look(task)
+    world.supervisor.completion.look(task)
     await new Promise(resolve => setImmediate(resolve))
   }
   const [asked, ...others] = (await world.call('GET', '/escalations')).body.escalations
@@ -86,7 +86,7 @@ test('work is not verified while a process of its agent could still change it', 
   assert.equal(existsSync(looked), false)
 
   left.yield()
-  world.supervisor.landing.look(task)
+  world.supervisor.completion.look(task)
   await left.gone
   await world.call('POST', `/escalations/${asked.number}/answer`, { verdict: 'allow' })
   assert.equal((await world.over(id)).outcome, 'complete')

@@ -231,7 +231,7 @@ test('the routes set, list and take back; a run begins without anybody and drain
   const following = new AbortController()
   const followed = Promise.all([
     world.supervisor.runs.follow(0, following.signal),
-    world.supervisor.landing.follow(0, following.signal),
+    world.supervisor.completion.follow(0, following.signal),
   ])
   t.after(async () => {
     following.abort()

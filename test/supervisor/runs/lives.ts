@@ -100,11 +100,11 @@ export async function openLives(
       const [last] = await mortal.events({ tail: 1 })
       const delivered = deliverAnswers(world).catch(() => undefined) // the daemon may die meanwhile
       supervisor.wakeWaiting()
-      await supervisor.landing.lookAtAll()
+      await supervisor.completion.lookAtAll()
       await supervisor.runs.lookAtAll()
       const following = Promise.all([
         supervisor.runs.follow(last?.id ?? 0, over.signal),
-        supervisor.landing.follow(last?.id ?? 0, over.signal),
+        supervisor.completion.follow(last?.id ?? 0, over.signal),
       ]).catch(() => undefined) // the daemon may die meanwhile
       const close = async (goOn: boolean) => {
         over.abort()

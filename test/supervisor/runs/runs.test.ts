@@ -24,7 +24,7 @@ async function runWorld(t: TestContext, agent: ScriptedAgent): Promise<RunWorld>
   const following = new AbortController()
   const followed = Promise.all([
     world.supervisor.runs.follow(0, following.signal),
-    world.supervisor.landing.follow(0, following.signal),
+    world.supervisor.completion.follow(0, following.signal),
   ])
   t.after(async () => {
     following.abort()
