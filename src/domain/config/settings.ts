@@ -38,7 +38,7 @@ const SETTINGS = {
   }),
   'data.directory': path<string>({
     standard: '~/.perpetualcc/data',
-    about: 'Where the data lies; another directory is another daemon',
+    about: 'Directory of the data; each directory has a daemon of its own',
     project: 'never',
     inForce: true,
   }),
@@ -58,7 +58,7 @@ const SETTINGS = {
   ...FAILOVER_SETTINGS,
   'logs.level': oneOf(['debug', 'info', 'warn', 'error'], {
     standard: 'info',
-    about: "Least level in the daemon's log",
+    about: "Lowest level that the daemon's log contains",
     project: 'never',
     inForce: true,
   }),

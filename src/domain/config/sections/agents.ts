@@ -18,7 +18,7 @@ export const AGENTS_SETTINGS = {
   'agents.env': texts(
     {
       standard: [...STANDARD_AGENT_ENV],
-      about: 'Variables of your environment that travel to the agent: NAME, PREFIX_*, "NAME if FLAG"',
+      about: 'Variables of your environment that the agent gets: NAME, PREFIX_*, "NAME if FLAG"',
       project: 'trusted',
       inForce: true,
     },
@@ -35,14 +35,14 @@ export const AGENTS_SETTINGS = {
   }),
   'agents.isolation': oneOf(ISOLATION, {
     standard: 'auto',
-    about: 'How an agent is fenced in: a PID namespace, a marker, or the best there is',
+    about: "How an agent's processes are kept together: by a PID namespace, a marker, or the best of both that works",
     project: 'tighten',
     tighten: stricterIsolation,
     inForce: true,
   }),
   'agents.sandbox': oneOf(SANDBOX_MODES, {
     standard: 'auto',
-    about: 'Whether agents that are not held to every call run in a sandbox: where there is one, always, or never',
+    about: 'Whether agents that do not ask about every call run in a sandbox: where there is one, always, or never',
     project: 'tighten',
     tighten: stricterSandbox,
     inForce: true,
@@ -51,7 +51,7 @@ export const AGENTS_SETTINGS = {
     {
       standard: [],
       about:
-        'Hosts that an agent in a sandbox may reach beside its vendor\'s: "name", "*.name", "name:port"; "*" is all',
+        'Hosts that an agent in a sandbox may reach besides its vendor\'s: "name", "*.name", "name:port"; "*" is all',
       project: 'trusted',
       inForce: true,
     },
@@ -72,13 +72,13 @@ export const AGENTS_SETTINGS = {
   }),
   'agents.path': path<string | undefined>({
     standard: undefined,
-    about: 'The claude program, in place of the one that came with pcc',
+    about: 'The claude program to use instead of the one that came with pcc',
     project: 'trusted',
     inForce: true,
   }),
   'agents.append_prompt': text({
     standard: undefined,
-    about: "Text behind pcc's own lines at the end of the agent's system prompt",
+    about: "Text that is added to the agent's system prompt, after pcc's own lines",
     project: 'trusted',
     inForce: true,
   }),
@@ -113,26 +113,26 @@ export const AGENTS_SETTINGS = {
 export const FAILOVER_SETTINGS = {
   'failover.agents': texts({
     standard: [],
-    about: 'Agents in the order in which they take a task over from one another; empty, nobody does',
+    about: 'Agents in the order in which they take over a task from one another; empty: none does',
     project: 'trusted',
     inForce: true,
   }),
   'failover.on': someOf(['limit', 'outage'], {
     standard: ['limit', 'outage'],
-    about: 'What a task is handed over for',
+    about: 'What makes another agent take over a task',
     project: 'trusted',
     inForce: true,
   }),
   'failover.after_minutes': count(0, {
     standard: 15,
     about:
-      'Minutes for which an agent is waited for; a longer limit hands its task over. Nobody returns sooner, either',
+      'Minutes to wait for an agent: after a longer limit another one takes over, and no agent gets a task back sooner',
     project: 'trusted',
     inForce: true,
   }),
   'failover.cost_usd': optionalAmount({
     standard: undefined,
-    about: 'Dollars that one agent may spend on a session; then the next one goes on',
+    about: 'Dollars that one agent may spend on a session; then the next agent takes over',
     project: 'trusted',
     inForce: true,
   }),

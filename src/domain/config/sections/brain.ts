@@ -8,7 +8,7 @@ import { address, count, flag, oneOf, optionalAddress, type Setting, share, some
 export const BRAIN_SETTINGS = {
   'brain.type': oneOf(BRAIN_KINDS, {
     standard: 'none',
-    about: 'What forms opinions beside the rules: nothing, or a language model',
+    about: 'What forms opinions besides the rules: nothing, or a language model',
     project: 'tighten',
     tighten: (held, proposed) => (proposed === 'none' ? 'none' : held),
     inForce: true,
@@ -22,14 +22,14 @@ export const BRAIN_SETTINGS = {
   }),
   'brain.timeout_seconds': count(1, {
     standard: 30,
-    about: 'Seconds after which an opinion of a model that has not come is none',
+    about: 'Seconds to wait for the opinion of a model; after that it has none',
     project: 'tighten',
     tighten: (held, proposed) => Math.min(held, proposed),
     inForce: true,
   }),
   'brain.confidence_threshold': share({
     standard: 0.7,
-    about: 'Least confidence for an answer without a person',
+    about: 'Lowest confidence for an answer without a person',
     project: 'tighten',
     tighten: (held, proposed) => Math.max(held, proposed),
     inForce: true,
@@ -80,13 +80,13 @@ export const BRAIN_SETTINGS = {
   }),
   'brain.openai_compatible.base_url': optionalAddress({
     standard: undefined,
-    about: 'Address of an endpoint that speaks as OpenAI does, such as http://localhost:1234/v1',
+    about: "Address of an endpoint with OpenAI's API, such as http://localhost:1234/v1",
     project: 'never',
     inForce: true,
   }),
   'brain.openai_compatible.api_key': text({
     standard: undefined,
-    about: 'Its API key where it wants one, or "env:NAME" to take it from the environment',
+    about: 'Its API key if it needs one, or "env:NAME" to take it from the environment',
     project: 'trusted',
     inForce: true,
     secret: true,
@@ -99,7 +99,7 @@ export const BRAIN_SETTINGS = {
   }),
   'brain.openai_compatible.json_schema': flag({
     standard: true,
-    about: 'Ask it for JSON of a given schema; false where it only knows "some JSON"',
+    about: 'Ask for JSON of a given schema; false if the endpoint can only promise any JSON',
     project: 'trusted',
     inForce: true,
   }),

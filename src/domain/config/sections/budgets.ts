@@ -26,9 +26,9 @@ const bound = (about: string) => ({
 })
 
 const turns = (of: string) => optionalCount(1, bound(`Most rounds with the model ${of}`))
-const tokens = (of: string) => optionalCount(1, bound(`Most tokens ${of}; reading from the cache is left out`))
+const tokens = (of: string) => optionalCount(1, bound(`Most tokens ${of}; reading from the cache does not count`))
 const money = (of: string) => optionalAmount(bound(`Most US dollars ${of}, as the agent counts them`))
-const time = (of: string) => optionalCount(1, bound(`Most minutes at work ${of}; waiting is left out`))
+const time = (of: string) => optionalCount(1, bound(`Most minutes at work ${of}; waiting does not count`))
 
 /** Spending limits. */
 export const BUDGET_SETTINGS = {
@@ -64,18 +64,18 @@ const cap = (standard: number, about: string) => ({
 export const GUARD_SETTINGS = {
   'breakers.repeated_calls': count(
     3,
-    cap(8, 'Same call, or same two to four calls in turn, with the same outcome, after which a session is stopped'),
+    cap(8, 'Times that a call, or a cycle of two to four calls, gives the same outcome before the session is stopped'),
   ),
   'breakers.no_progress_rounds': count(
     8,
-    cap(120, 'Rounds without a change of file, plan or test; one that brings nothing new at all counts as four'),
+    cap(120, 'Rounds without a change of a file, a plan or a test; a round with nothing new at all counts as four'),
   ),
   'sessions.stall_minutes': count(
     1,
     cap(5, 'Minutes without a sign of life after which an agent counts as hung; twelve times that while a tool runs'),
   ),
-  'sessions.max_waiting': count(0, cap(500, 'Most sessions that may wait for a free place; one more is refused')),
-  'agents.max_memory_mb': count(256, cap(2048, 'Most memory of an agent with all that it started, in MB')),
+  'sessions.max_waiting': count(0, cap(500, 'Most sessions that may wait to start; any more are refused')),
+  'agents.max_memory_mb': count(256, cap(2048, 'Most memory of an agent and all processes that it started, in MB')),
 } as const satisfies Record<string, Setting>
 
 /** When the quota of an account holds sessions back. */
@@ -110,7 +110,7 @@ export const QUOTA_SETTINGS = {
   }),
   'quota.max_tokens_per_hour': count(1, {
     standard: 100_000,
-    about: 'What our own estimate calls a full hour, reading from the cache left out',
+    about: 'Tokens of a full hour, for our own estimate; reading from the cache does not count',
     project: 'tighten',
     tighten: lowerOf,
     inForce: true,
@@ -124,7 +124,7 @@ export const QUOTA_SETTINGS = {
   }),
   'quota.ccusage': word({
     standard: 'ccusage',
-    about: 'The ccusage program, by name or path; it is asked where the vendor tells nothing and a limit is set',
+    about: 'The ccusage program, by name or path; asked if the vendor reports nothing and `quota.token_limit` is set',
     project: 'never',
     inForce: true,
   }),

@@ -9,7 +9,7 @@ const fewerAttempts = (held: number, proposed: number) =>
 export const EXECUTION_SETTINGS = {
   'execution.max_retries': count(0, {
     standard: 3,
-    about: 'Tries after the first before a task of a run counts as failed',
+    about: 'Retries before a task of a run counts as failed',
     project: 'tighten',
     tighten: (held, proposed) => Math.min(held, proposed),
     inForce: true,
@@ -17,14 +17,14 @@ export const EXECUTION_SETTINGS = {
   'execution.verify': flag({
     standard: true,
     about:
-      'Check what an agent calls done before the task is, as far as there are gates; false leaves all of it unverified',
+      'Run the gates on work that an agent calls done, before its task is done; false leaves all work unverified',
     project: 'tighten',
     tighten: (held, proposed) => held || proposed,
     inForce: true,
   }),
   'execution.limit': count(0, {
     standard: 0,
-    about: 'Most attempts of one run; 0 for no bound. Also `PCC_LIMIT`',
+    about: 'Most attempts of one run; 0 for no limit. Also `PCC_LIMIT`',
     project: 'tighten',
     tighten: fewerAttempts,
     inForce: true,
@@ -100,11 +100,11 @@ const clock = <T extends string | undefined>(given: { standard: T; about: string
 export const REPORT_SETTINGS = {
   'report.since': clock<string>({
     standard: '22:00',
-    about: 'From when on `pcc report` tells, unless it is said otherwise',
+    about: 'Time from which `pcc report` reports, unless `--since` names another',
   }),
   'report.at': clock<string | undefined>({
     standard: undefined,
-    about: 'When the report is sent through the channels of notifications, each day; unset, it is not',
+    about: 'Time at which the report is sent each day as a notification; unset: never',
   }),
 } as const satisfies Record<string, Setting>
 
@@ -118,13 +118,13 @@ export const UPKEEP_SETTINGS = {
   }),
   'daemon.watchdog_seconds': count(5, {
     standard: 60,
-    about: 'Seconds for which the background process may stand still before it is ended and started again',
+    about: 'Seconds without a reaction after which the background process is ended and started again',
     project: 'never',
     inForce: true,
   }),
   'data.min_free_mb': count(0, {
     standard: 200,
-    about: 'Free megabytes below which nothing new starts and running sessions pause until there is space again',
+    about: 'Free space in MB below which nothing new starts and running sessions pause until there is space again',
     project: 'never',
     inForce: true,
   }),
@@ -136,7 +136,7 @@ export const UPKEEP_SETTINGS = {
   }),
   'data.max_events_mb': count(1, {
     standard: 2_000,
-    about: 'Size of the database from which the oldest sessions that are over lose their events before that time',
+    about: 'Size of the database from which the events of the oldest finished sessions are removed before that time',
     project: 'never',
     inForce: true,
   }),

@@ -16,7 +16,7 @@ import {
 export const SESSIONS_SETTINGS = {
   'sessions.max_concurrent': count(1, {
     standard: 5,
-    about: 'Most sessions at once; the rest wait as `idle` in the order they came',
+    about: 'Most sessions at once; the rest wait as `idle`, in the order in which they came',
     project: 'tighten',
     tighten: lowerOf,
     inForce: true,
@@ -30,14 +30,14 @@ export const SESSIONS_SETTINGS = {
   }),
   'sessions.resume_hours': hours({
     standard: undefined,
-    about: 'Hours in which work may go on by itself after a limit; unset, at any time',
+    about: 'Hours in which work may go on by itself after a limit; unset: at any time',
     project: 'trusted',
     inForce: true,
   }),
   'sessions.retry_seconds': count(0, {
     standard: 5,
     about:
-      'Seconds before the first of three tries after a failure that may pass; the second waits 6 times, the third 24 times as long',
+      'Seconds before the first of three retries after a transient failure; the second waits 6 times, the third 24 times as long',
     project: 'trusted',
     inForce: true,
   }),
@@ -49,7 +49,7 @@ export const SESSIONS_SETTINGS = {
   }),
   'sessions.keep_environment': flag({
     standard: true,
-    about: 'Keep what an agent was started with in a private file until its session is over, to go on after a restart',
+    about: "Keep an agent's environment in a private file until its session is over, to resume it after a restart",
     project: 'tighten',
     tighten: bothTrue,
     inForce: true,
@@ -88,7 +88,7 @@ export const PERMISSIONS_SETTINGS = {
   }),
   'permissions.unattended_high': oneOf(['deny', 'wait'], {
     standard: 'deny',
-    about: 'HIGH risk with nobody there: refused at once with the way round, or the session waits for a person',
+    about: 'HIGH risk with nobody there: refused at once with a safer way, or the session waits for a person',
     project: 'tighten',
     tighten: onlyTo<'deny' | 'wait'>('deny'),
     inForce: true,

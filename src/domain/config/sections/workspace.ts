@@ -13,7 +13,7 @@ export const WORKTREE_SETTINGS = {
   }),
   'worktrees.directory': path<string | undefined>({
     standard: undefined,
-    about: 'Where worktrees are made; unset: the folder "worktrees" beside the config file',
+    about: 'Folder of the worktrees; unset: "worktrees" beside the config file',
     project: 'never',
     inForce: true,
   }),
@@ -25,7 +25,7 @@ export const WORKTREE_SETTINGS = {
   }),
   'worktrees.setup_seconds': count(1, {
     standard: 600,
-    about: 'Seconds after which the set-up command is ended',
+    about: 'Most seconds that the set-up command may take',
     project: 'trusted',
     inForce: true,
   }),
@@ -33,7 +33,7 @@ export const WORKTREE_SETTINGS = {
     {
       standard: [],
       about:
-        'Dependency directories that a worktree gets a copy of; empty: those that are found (node_modules, .venv …)',
+        'Dependency directories that are copied into a worktree; empty: those that are found (node_modules, .venv …)',
       project: 'trusted',
       inForce: true,
     },
@@ -42,7 +42,7 @@ export const WORKTREE_SETTINGS = {
   ),
   'worktrees.keep_days': count(1, {
     standard: 14,
-    about: 'Days for which a worktree that nobody works in, and what was archived of one, is kept',
+    about: 'Days for which unused worktrees, and their archives, are kept',
     project: 'never',
     inForce: true,
   }),
@@ -71,25 +71,25 @@ export const GATE_SETTINGS = {
   }),
   'gates.build': command('builds the project; run by `sh`, in the project'),
   'gates.typecheck': command('checks types'),
-  'gates.lint': command('looks for mistakes of style, without mending them'),
+  'gates.lint': command('checks the style, without fixing anything'),
   'gates.test': command('runs the tests'),
   'gates.timeout_seconds': count(1, {
     standard: 900,
-    about: 'Longest time for one gate command',
+    about: 'Most seconds that one gate command may take',
     project: 'tighten',
     tighten: lowerOf,
     inForce: true,
   }),
   'gates.rounds': count(0, {
     standard: 3,
-    about: 'How often an agent gets a failed check back in the same conversation',
+    about: 'How often failed checks are sent back to the agent in the same conversation',
     project: 'tighten',
     tighten: lowerOf,
     inForce: true,
   }),
   'gates.known_failures': oneOf(KNOWN_FAILURES, {
     standard: 'block',
-    about: 'Whether tests that failed before the work began keep it from being done, or only new failures do',
+    about: 'Whether tests that failed before the work began block it too, or only new failures do',
     project: 'tighten',
     tighten: laterOf(KNOWN_FAILURES),
     inForce: true,
@@ -97,7 +97,7 @@ export const GATE_SETTINGS = {
   'gates.env': texts(
     {
       standard: [],
-      about: 'Variables that gate commands may see beside the usual few; keys of model vendors never',
+      about: 'Variables that gate commands see besides the usual few; keys of model vendors never',
       project: 'trusted',
       inForce: true,
     },
@@ -106,7 +106,7 @@ export const GATE_SETTINGS = {
   ),
   'gates.verifier': oneOf(VERIFIER, {
     standard: 'auto',
-    about: 'Whether a second, read-only agent looks at the work: as the profile says, always, or never',
+    about: 'Whether a second, read-only agent reviews the work: as the profile says, always, or never',
     project: 'tighten',
     tighten: laterOf(VERIFIER),
     inForce: true,
@@ -114,7 +114,7 @@ export const GATE_SETTINGS = {
   'gates.second_opinion': word({
     standard: 'off',
     about:
-      'Another agent that reads the work too and must not find it wanting: off, or an agent as for `agent.command`',
+      'Another agent that reviews the work too and must accept it: off, or an agent as for `agent.command`',
     project: 'trusted',
     inForce: true,
   }),
@@ -128,7 +128,7 @@ const fewerLines = (held: number, proposed: number) =>
 export const GATE_DIFF_SETTINGS = {
   'gates.max_changed_lines': count(0, {
     standard: 5_000,
-    about: 'Most lines that one task may add and remove, generated files aside; 0 for no bound',
+    about: 'Most lines that one task may add and remove, without generated files; 0 for no limit',
     project: 'tighten',
     tighten: fewerLines,
     inForce: true,
@@ -148,7 +148,7 @@ export const GATE_DIFF_SETTINGS = {
     {
       standard: [],
       about:
-        'Findings that do not stand in the way: a code (`path.ci`), or one with files (`test.skipped:test/old/**`)',
+        'Findings that do not block: a code (`path.ci`), or a code with files (`test.skipped:test/old/**`)',
       project: 'trusted',
       inForce: true,
     },
@@ -161,31 +161,31 @@ export const GATE_DIFF_SETTINGS = {
 export const MERGE_SETTINGS = {
   'merge.strategy': oneOf(MERGE_STRATEGIES, {
     standard: 'rebase',
-    about: 'How verified work is put onto its target: its commits anew, a merge commit, or all of it as one commit',
+    about: 'How verified work is put onto its target: its commits rebased, a merge commit, or all of it as one commit',
     project: 'trusted',
     inForce: true,
   }),
   'merge.target': text({
     standard: undefined,
-    about: 'The branch that work is for; unset: the one that is checked out in the project when a task begins',
+    about: 'The branch that work is merged into; unset: the one that is checked out in the project when a task begins',
     project: 'trusted',
     inForce: true,
   }),
   'merge.mode': oneOf(['auto', 'pr', 'off'], {
     standard: 'auto',
-    about: 'Merge by itself, push and open a pull request with `gh`, or leave the work on its branch',
+    about: 'Merge automatically, push and open a pull request with `gh`, or leave the work on its branch',
     project: 'trusted',
     inForce: true,
   }),
   'merge.batch': count(1, {
     standard: 4,
-    about: 'Most that are verified and merged together; 1 takes each alone',
+    about: 'Most tasks that are verified and merged together; 1: each alone',
     project: 'trusted',
     inForce: true,
   }),
   'merge.review': oneOf(['off', 'required'], {
     standard: 'off',
-    about: 'Whether a person has to look before work is merged',
+    about: 'Whether a person has to approve work before it is merged',
     project: 'tighten',
     tighten: onlyTo('required'),
     inForce: true,
