@@ -167,7 +167,7 @@ export type PathEntry =
   | { kind: 'nothing' }
   | { kind: 'file'; isLink: boolean }
   | { kind: 'folder' }
-  /** Nothing may be written entry. */
+  /** Nothing may be written at this path. */
   | { kind: 'blocked'; why: string }
 
 /** Finds what is at a path of a project. Nothing is ever written through a link that leads out of the project. */
@@ -217,7 +217,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-/** Makes git ignore everything that pcc keeps in its folder, but not what a person writes entry. */
+/** Makes git ignore everything that pcc keeps in its folder, but not what a person writes there. */
 export const IGNORE_LINES = [
   '# pcc: its index and what runs leave behind; features, notes and rules are yours to commit',
   '/.perpetualcc/*',

@@ -61,7 +61,7 @@ function planProject(project: string, facts: ProjectFacts, above: string | undef
   return [...leftSettings, ...planSteps(project, { entries, ignore: facts.git !== undefined })]
 }
 
-/** Only if the gates were written just now: somebody who has agreed to them need not be reminded. */
+/** A remark about gates that were just written: they need a person's agreement. */
 function gateRemarks({ commands }: ProjectFacts, steps: readonly InitStep[]): string[] {
   const isNew = steps.some(({ path, does }) => path === '.perpetualcc.toml' && does === 'create')
   const gates = proposeGateCommands(commands).filter(({ caution }) => caution === undefined)

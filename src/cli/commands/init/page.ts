@@ -104,7 +104,7 @@ function taskLine({ file, count, added, known, above }: TakenTasks, dryRun: bool
 }
 
 const NO_UNIT =
-  '  No build file that pcc knows: please describe how it is built and tested in the skill check-your-work'
+  '  pcc knows no build file here: please describe in the skill check-your-work how the project is built and tested'
 
 function unitLines(units: readonly ProjectUnit[]): string[] {
   return units.map(({ directory, manager, manager_from, members }) => {

@@ -16,15 +16,15 @@ export function settingsText(facts: ProjectFacts): string {
   return addStamp(`${parts.filter(Boolean).join('\n\n')}\n\n`, 'toml')
 }
 
-const HEAD = `# Settings of this project for pcc. What each does: pcc config show, and docs/config.md of pcc.
+const HEAD = `# Settings of this project for pcc. "pcc config show" and docs/config.md of pcc explain each of them.
 #
-# A project's file can make pcc stricter for whoever works here. What loosens it, or runs code, counts only after that
-# person has looked at it and said: pcc trust
-# A line that begins with "#" does nothing. A key that pcc does not know makes the whole file wrong.
+# This file can make pcc stricter for everybody who works here. Settings that make it less strict, or that run code, apply
+# only after that person has read this file and run: pcc trust
+# Lines that begin with "#" are comments. pcc refuses the whole file if it contains an unknown key.
 
 version = 1`
 
-/** Holds no numbers that change daily: a pointless update of the file would be noise in somebody's commit. */
+/** Contains no numbers that change daily: each change of the file shows up in somebody's commit. */
 function foundSection({ languages, units, git }: ProjectFacts): string {
   const names = languages.slice(0, 3).map(({ name }) => name)
   const managers = units.map(({ directory, manager, manager_from }) => {
@@ -45,19 +45,19 @@ function commandSection(all: readonly ProjectCommand[]): string {
   if (gates.length === 0 && others.length === 0) return NO_COMMANDS
   const rows = gates.map(({ gate, run, from, caution }) => {
     const line = `${gate} = ${formatToml(run)}`
-    const about = `# ${oneLine(from)}${caution === undefined ? '' : `; left out because ${caution}`}`
+    const about = `# ${oneLine(from)}${caution === undefined ? '' : `; not used because ${caution}`}`
     return `${about}\n${caution === undefined ? line : `# ${line}`}`
   })
   const more = others.map(({ kind, directory, run, from }) => {
     const where = directory === '.' ? '' : ` in ${oneLine(directory)}`
     return `#   ${kind}${where}: ${run}    (${oneLine(from)})`
   })
-  const found = more.length === 0 ? [] : ['# Found too, and no gates:', ...more]
+  const found = more.length === 0 ? [] : ['# Other commands that were found:', ...more]
   return [...(gates.length === 0 ? [NO_GATES] : [GATES_HEAD, ...rows]), ...found].join('\n')
 }
 
-const GATES_HEAD = `# What pcc runs itself, on a named tree, before a task counts as done. It runs code of this project, so it counts only after
-# you have looked at it and said: pcc trust. Agents are told the same by .claude/skills/check-your-work.
+const GATES_HEAD = `# Commands that pcc runs before a task counts as done. They run code of this project, so they apply only after you have
+# read them and run: pcc trust. Agents find the same commands in .claude/skills/check-your-work.
 [gates]`
 
 const NO_GATES = '# No command that builds, checks or tests this project was found: nothing proves that a task is done.'
@@ -71,21 +71,21 @@ function permissionSection({ source_directories: own }: ProjectFacts): string {
   const list = formatToml(own.length > 0 ? own.map(oneLine) : standard)
   const note =
     wider.length === 0
-      ? '# Folders in which an agent may write unasked. Fewer than the standard ones count at once.'
-      : `# Folders in which an agent may write unasked. ${wider.join(', ')}: not among the standard ones, and counts after pcc trust.`
+      ? '# Folders in which an agent may write without asking. A list that only leaves out standard ones applies at once.'
+      : `# Folders in which an agent may write without asking. ${wider.join(', ')}: not standard, so it applies after pcc trust.`
   return [
     '# [permissions]',
     note,
     `# safe_directories = ${list}`,
-    '# Commands that are always refused. Those that are refused everywhere stay so, named here or not.',
+    '# Commands that are always refused here, besides those that are refused everywhere.',
     `# blocked_commands = ${formatToml([...blocked, 'git push'])}`,
-    '# What is dangerous, with nobody there: refused at once.',
+    '# Dangerous calls when nobody is there to ask: refused at once.',
     '# unattended_high = "deny"',
   ].join('\n')
 }
 
 const SPENDING = `# [budgets.task]
-# The most that one task may spend; the lower of this and a person's own counts.
+# The most that one task may spend. If a person has set a lower limit, that one applies.
 # cost_usd = 5
 # wall_minutes = 120
 
@@ -113,13 +113,13 @@ const CHECK_ABOUT =
 function checkYourWork(commands: readonly ProjectCommand[]): string {
   return [
     '# Check your work',
-    'A claim that something is done is checked by others afterwards. Check it first, and after your last change:',
+    'Others check your work after you say that it is done. Check it yourself first, after your last change:',
     commandTable(commands),
-    `- Run what belongs to what you changed while you work, and everything once at the end.
-- A check that fails is a result. Mend the cause; do not skip, delete or weaken the test, and do not switch off the rule.
-- A check that failed before you began is not yours to hide: say which one, and show that it failed before.
+    `- While you work, run the checks of what you changed; at the end, run all of them once.
+- If a check fails, fix the cause. Do not skip, delete or weaken the test, and do not switch off the rule.
+- Do not hide a check that failed before you began: say which one, and show that it failed before.
 - A command that waits for input or watches for changes never ends here. Run it so that it ends.
-- Report which commands you ran and how they ended. What you did not run, say that you did not.`,
+- Report which commands you ran and how they ended, and which you did not run.`,
   ].join('\n\n')
 }
 
@@ -134,7 +134,7 @@ const TITLES: Record<CommandKind, string> = {
 
 function commandTable(commands: readonly ProjectCommand[]): string {
   if (commands.length === 0) {
-    return 'No command was found when this file was written. Look for one in the README and in the build files before you invent one.'
+    return 'No command was found when this file was written. Look in the README and in the build files before you invent one.'
   }
   const rows = COMMAND_KINDS.flatMap(kind => commands.filter(command => command.kind === kind)).map(commandRow)
   return ['| what | command | where |', '|---|---|---|', ...rows].join('\n')
@@ -146,33 +146,33 @@ function commandRow({ kind, run, directory, caution }: ProjectCommand): string {
 }
 
 const NOTES_ABOUT =
-  'Notes that earlier work left about this project, with its pitfalls and decisions. Read the ones that fit before changing a part of it.'
+  'Notes from earlier work on this project, about pitfalls and decisions. Read those about a part of it before you change that part.'
 
 const NOTES = `# Notes of this project
 
-\`.perpetualcc/knowledge/\` holds one Markdown file for each thing that somebody learned here the hard way: a trap, a
-constraint, a decision and its reason. Each begins with a title and tags.
+\`.perpetualcc/knowledge/\` has one Markdown file for each thing that somebody learned the hard way: a pitfall, a
+constraint, a decision and its reason. Each file begins with a title and tags.
 
-- Before you change a part of the project, look at the titles and tags and read the notes that fit. They are short.
-- A note can be out of date. Where the code says otherwise, the code is right: say so in your report.
-- Do not write there yourself; those files are kept for you. When you learned something that the next one would stumble over,
-  put it into your report as your instructions ask for it: what is so, why, and where it shows. One thing at a time.
+- Before you change a part of the project, read the notes whose titles or tags fit. They are short.
+- A note can be out of date. If the code says otherwise, the code is right: say so in your report.
+- Do not write there yourself; pcc writes the files. If you learned something that the next agent needs to know, put it
+  into your report in the form that your instructions ask for: the fact, its reason, and where it shows. One fact per note.
 - Not worth a note: what the code says plainly, what only concerns today's task, and anything secret.`
 
 const PLAN_ABOUT =
-  'How to cut a larger piece of work into tasks that can be done one after the other by somebody who knows nothing of this conversation.'
+  'How to split a larger piece of work into tasks that agents who know nothing of this conversation can do one after the other.'
 
 const PLAN = `# Plan tasks
 
-Each task is done by a fresh agent that sees the task and what came before it, and nothing of this conversation. So a task
+A fresh agent does each task. It sees the task and the tasks before it, but nothing of this conversation. So a task
 
-- is one piece of work with one outcome, small enough to be done and checked in one go;
+- is one piece of work with one outcome, small enough to be done and checked in one session;
 - names the files, commands and decisions that it needs, instead of "as discussed";
 - says when it is done, in a way that somebody else can check: a command that passes, an answer that a route gives;
-- comes after what it needs, and after nothing else, so that as much as possible can be done independently;
+- comes only after the tasks that it needs, so that as many as possible are independent;
 - leaves the project working: tests that belong to a change are part of that change's task.
 
-Write them as a check-list, the first to be done first:
+Write them as a check-list, in the order in which they are done:
 
 \`\`\`markdown
 ## Tasks
@@ -180,7 +180,7 @@ Write them as a check-list, the first to be done first:
 - [ ] Serve \`GET /notes\` from it. Done when it answers with all notes, newest first, and an empty list where there are none.
 \`\`\`
 
-Put what holds for all of them above the list, once: preferences, constraints, what must not be touched. When the work is
+Put what applies to all of them above the list, once: preferences, constraints, what must not be touched. If the work is
 larger than about twenty tasks, plan the first part and say what remains.`
 
 /** Folders that a project begins with; they are empty at first. */
@@ -197,11 +197,11 @@ This folder belongs to pcc, which has coding agents work on this project under s
 | here | what | git |
 |---|---|---|
 | \`features/\` | what is wanted: a specification and a plan for each feature | commit it |
-| \`knowledge/\` | notes on this project that agents are shown: pitfalls, decisions | commit it |
+| \`knowledge/\` | notes on this project for agents: pitfalls, decisions | commit it |
 | \`rules.toml\` | what is always asked about or refused here (\`pcc rules add --project\`) | commit it |
-| everything else | an index and what work leaves behind; it can be deleted at any time | left out |
+| everything else | an index and leftovers of work; it can be deleted at any time | ignored |
 
-Settings of the project stand in \`.perpetualcc.toml\` beside this folder.
+The settings of the project are in \`.perpetualcc.toml\`, beside this folder.
 
 `,
     'markdown',
