@@ -64,7 +64,7 @@ async function listArchives(task: string, { store, tx }: Pick<BriefOptions, 'sto
   return rows.toReversed().flatMap(({ archive }) => archive ?? [])
 }
 
-/** Adds to the last attempt what the gates saw of it, if it failed by them. */
+/** Adds the evidence of the failed gates to the last attempt, if that failed. */
 async function addEvidence(
   attempts: readonly PastAttempt[],
   task: string,

@@ -112,7 +112,7 @@ export function notesSection(notes: readonly Note[]): BriefSection {
   for (const note of notes) {
     const whole = noteText(note)
     const text =
-      countTokens(whole) <= MAX_NOTE ? whole : `${firstTokens(whole, MAX_NOTE - 25)} …\n(the rest stands in the file)`
+      countTokens(whole) <= MAX_NOTE ? whole : `${firstTokens(whole, MAX_NOTE - 25)} …\n(the rest is in the file)`
     const tokens = countTokens(fenceText(text)) + 2
     if (tokens > room) omitted.push({ note, tokens })
     else {
@@ -134,7 +134,7 @@ export function notesSection(notes: readonly Note[]): BriefSection {
 }
 
 const NOTES_INTRO =
-  'Written down by people and agents who worked here before. Check what you rely on: the project may have moved on.'
+  'Written by people and agents who worked here before. Check what you rely on: the project may have changed.'
 
 function noteText({ file, title, tags, body }: Note): string {
   const about = tags.length > 0 ? ` [${tags.join(', ')}]` : ''
@@ -145,7 +145,7 @@ function omittedText(notes: readonly Note[]): string {
   const names = notes.slice(0, MAX_NAMED).map(({ file }) => JSON.stringify(stripInvisible(file)))
   const more = notes.length - names.length
   const all = `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-  return `(Left out for want of room, in ${NOTES_FOLDER}: ${firstTokens(all, 120)})`
+  return `(Left out for length, in ${NOTES_FOLDER}: ${firstTokens(all, 120)})`
 }
 
 /** The failed attempts, the last one with all that was seen of it; `note` is advice for the next one (`retryPlan`). */
@@ -165,7 +165,7 @@ export function retrySection(history: readonly PastAttempt[], note: string | und
 
 function lastFailure({ number, reason, result, evidence = [] }: PastAttempt, count: number): BriefPiece[] {
   const times = count === 1 ? 'once' : `${count} times`
-  const why = `It failed ${times}. Look at what is there already before you begin. Why attempt ${number} failed:`
+  const why = `It failed ${times}. Look at what exists already before you begin. Why attempt ${number} failed:`
   return [
     { text: why, verbatim: reason ?? 'no reason was given' },
     ...evidence.map(({ what, text }) => ({ text: `What ${what} said:`, verbatim: text })),

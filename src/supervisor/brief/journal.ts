@@ -109,9 +109,9 @@ export function keepNotes(
   for (const { title, tags, body } of knowledge.slice(0, MAX_NOTES)) {
     const note = { title, tags, body, task: task.id, ...(task.feature !== null && { feature: task.feature }) }
     const recorded = recordNote(note, { project, by: 'agent', ...where })
-    if (recorded.did === 'refused') log.warn({ task: task.id, title, why: recorded.why }, 'a note was not written down')
-    else log.info({ task: task.id, file: recorded.file, did: recorded.did }, 'a note was written down')
+    if (recorded.did === 'refused') log.warn({ task: task.id, title, why: recorded.why }, 'a note was not stored')
+    else log.info({ task: task.id, file: recorded.file, did: recorded.did }, 'a note was stored')
   }
   const more = knowledge.length - MAX_NOTES
-  if (more > 0) log.warn({ task: task.id, more }, 'one attempt may write down only so many notes')
+  if (more > 0) log.warn({ task: task.id, more }, 'an attempt wrote too many notes: the rest is not stored')
 }

@@ -44,7 +44,7 @@ export interface AskAgentDeps {
   /** Throws `budget_spent` where the project or the day has nothing left. */
   refuseSpent(spender: Spender, ready: PreparedSession): Promise<void>
   spent(spender: Spender, amounts: Amounts): Promise<void>
-  /** Where the next daemon finds the processes that this one leaves behind. */
+  /** Records processes, so that the next daemon finds those that this one leaves behind. */
   markers: Pick<WarmMarkers, 'note' | 'forget'>
 }
 
@@ -140,7 +140,7 @@ function updateMeter(event: SessionEvent, meter: Meter): void {
 }
 
 function retryPrompt(problem: string): string {
-  return `Your reply cannot be used: ${problem}\n\nReply once more, with the whole of it mended: only the JSON object that was asked for.`
+  return `Your reply cannot be used: ${problem}\n\nSend the whole reply again, corrected: only the JSON object that was asked for.`
 }
 
 /** The tools of an agent that may only read. */

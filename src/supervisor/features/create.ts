@@ -211,5 +211,5 @@ async function describeMissingDocument(row: FeatureRow, session: string, kind: D
   return `Its session ${session} ended without a ${kind}; ${instead}\nTry again, or write it yourself: ${documentPath(row, kind)}`
 }
 
-/** How much is quoted of what an agent said in place of a document. */
+/** How much is quoted of what an agent said instead of a document. */
 const MAX_QUOTE = 300

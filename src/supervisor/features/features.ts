@@ -22,25 +22,25 @@ const PHASES_UNTIL: Record<FeatureUntil, readonly FeaturePhase[]> = {
   tasks: ['interview', 'spec', 'plan', 'tasks'],
 }
 
-/** Why a session cannot be taken up again however often it is tried: then a new one is started. */
+/** Error codes after which a session can never resume: a new one is started. */
 const HOPELESS: ReadonlySet<string> = new Set(['account_differs', 'session_complete', 'session_unknown'])
 
-/** Somebody else makes it go on in the same moment: a daemon that has just come back, or its waker. */
+/** Error codes that mean that somebody else resumes the session in the same moment: a restarted daemon, or the waker. */
 const RESUMED_ELSEWHERE: ReadonlySet<string> = new Set(['session_running', 'conversation_live', 'feature_moved'])
 
-/** Whether the phase that comes next is one that the person wants to be begun. */
+/** Whether the person wants the next phase to begin. */
 function isPhaseWanted({ phase, until }: FeatureRow): boolean {
   return PHASES_UNTIL[until].includes(phase)
 }
 
-/** Whether nobody needs to make it go on: it works, it has a time at which it will, or an answer makes it. */
-function goesOn({ state, ended_as, resumes_at }: SessionRow): boolean {
+/** Whether nobody needs to resume the session: it is at work, resumes at a time, or resumes with an answer. */
+function goesOnByItself({ state, ended_as, resumes_at }: SessionRow): boolean {
   return state !== 'ended' || ended_as === 'waiting_input' || resumes_at !== null
 }
 
 /**
- * Features on their way from an idea to tasks. Each phase is one session; when it is over, what it came to is taken over and the
- * next begins, as far as the person said. All of it is rows and files: a restart goes on where it was.
+ * Leads features from an idea to tasks. Each phase is one session; when that is over, its result is saved and the next phase
+ * begins, up to the phase that the person named. Everything is kept in rows and files, so a restart changes nothing.
  */
 export class FeatureManager {
   readonly #deps: FeatureDeps
@@ -54,7 +54,7 @@ export class FeatureManager {
     })
   }
 
-  /** Makes a feature and begins with its first phase; one that is there, and not ready, goes on. */
+  /** Creates a feature and begins its first phase. A feature that exists and is not ready goes on. */
   async create(request: CreateFeature): Promise<FeatureRow> {
     const { store } = this.#deps
     const project = await checkProject(request.project)
@@ -71,7 +71,7 @@ export class FeatureManager {
     return this.#row(row.id)
   }
 
-  /** Goes on with a feature: with the session that is at it, or with the phase that comes next. */
+  /** Goes on with a feature: resumes its session, or begins its next phase. */
   async goOn({ id }: FeatureRow, { until, env, attach }: ContinueFeature): Promise<FeatureRow> {
     const { store, kept } = this.#deps
     await store.features.update(id, { until })
@@ -81,7 +81,7 @@ export class FeatureManager {
     const onDisk = await this.#deps.keepsEnvironment({ project: row.project, ...row.options })
     kept.keep(id, { ...kept.of(id), ...env }, { onDisk })
     const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
-    if (session && goesOn(session)) return row
+    if (session && goesOnByItself(session)) return row
     await store.features.update(id, { problem: null })
     try {
       if (!session) await beginPhase(row, { ...this.#deps, attach })
@@ -95,7 +95,7 @@ export class FeatureManager {
     return this.#row(id)
   }
 
-  /** Takes over what its session has come to, if that is over. Resolves when nothing is left to be done now. Never throws. */
+  /** Saves the result of the feature's session if that is over. Resolves when nothing is left to do now. Never throws. */
   look(id: string): Promise<void> {
     return this.#worker.wake(id)
   }
@@ -104,7 +104,7 @@ export class FeatureManager {
     for (const { id } of await this.#deps.store.features.list({ open: true })) await this.look(id)
   }
 
-  /** Follows what becomes of sessions, and looks at the features that they belong to. */
+  /** Follows the ends of sessions, and checks the features that they belong to. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
     const { store } = this.#deps
     for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
@@ -114,7 +114,7 @@ export class FeatureManager {
     }
   }
 
-  /** Ends what is at it and forgets it; files and tasks only where that is said. */
+  /** Stops the feature's session and deletes the feature; its files and tasks only where the person says so. */
   async remove(row: FeatureRow, { files, tasks }: { files: boolean; tasks: boolean }): Promise<void> {
     const { store, kept } = this.#deps
     const { id, project, name, session_id } = row
@@ -138,17 +138,17 @@ export class FeatureManager {
     const session = row?.session_id == null ? undefined : await store.sessions.get(row.session_id)
     if (!row || row.phase === 'ready' || session?.state !== 'ended') return
     if (session.ended_as === 'error' || session.ended_as === 'stopped') {
-      const problem = `Its session ${session.id} ${session.ended_as === 'error' ? 'failed' : 'was stopped'}: ${session.status_reason ?? 'no reason was told'}`
+      const problem = `Its session ${session.id} ${session.ended_as === 'error' ? 'failed' : 'was stopped'}: ${session.status_reason ?? 'no reason was given'}`
       if (row.problem !== problem) await moveFeature(row, { problem }, this.#deps)
       return
     }
-    if (session.ended_as !== 'completed') return // it goes on: at its time, or with an answer
+    if (session.ended_as !== 'completed') return // it resumes: at its time, or with an answer
     const moved = await moveFeature(row, await collectPhase(row, session.id, this.#deps), this.#deps)
     if (moved.phase === 'ready') return this.#deps.kept.forget(id)
     if (moved.problem === null && isPhaseWanted(moved)) await beginPhase(moved, this.#deps)
   }
 
-  /** What could not be done is kept with the feature: whoever looks sees it, and what to do. */
+  /** Writes to the feature's row why it could not go on and what to do, for people to see. */
   async #halt(id: string, error: unknown): Promise<void> {
     const { store, log } = this.#deps
     if (error instanceof AppError && RESUMED_ELSEWHERE.has(error.code)) return
@@ -156,9 +156,9 @@ export class FeatureManager {
     const row = await store.features.get(id).catch(() => undefined) // the store itself may be what fails
     if (!row || row.phase === 'ready') return
     const problem = error instanceof AppError ? `${error.message} ${error.next}` : messageOf(error)
-    // Its session has given what it had: the next try is a new one.
+    // Its session has nothing more to give: the next try starts a new one.
     const over = error instanceof AppError && error.code === 'no_plan' ? { session_id: null } : {}
-    if (row.problem === problem) return // whoever looks again, and often, need not be told again
+    if (row.problem === problem) return // the same problem is recorded once
     await moveFeature(row, { problem, ...over }, this.#deps).catch(() => undefined)
   }
 

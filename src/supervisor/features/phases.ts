@@ -73,10 +73,10 @@ async function readInterview(row: FeatureRow, store: Pick<Store, 'sessions' | 'e
   return [...answers].map(([question, answer]) => ({ question, answer }))
 }
 
-/** What the prompt of a phase contains beside the instructions. */
+/** What the prompt of a phase contains besides the instructions. */
 interface PhaseMaterial {
   name: string
-  /** What the person wrote in place of an interview. */
+  /** What the person wrote instead of an interview. */
   source: string | null
   /** The questions and answers so far. */
   answers: readonly InterviewAnswer[]
@@ -100,7 +100,7 @@ function phasePrompt(phase: WorkPhase, material: PhaseMaterial): string {
     ...(answers.length === 0 ? [] : [`What the person has answered already:\n\n${formatAnswers(answers)}`]),
     ...(spec === undefined || phase === 'interview' || phase === 'spec' ? [] : [`The spec:\n\n${fenceText(spec)}`]),
     ...(plan === undefined || phase !== 'tasks' ? [] : [`The plan:\n\n${fenceText(plan)}`]),
-    ...(drafted.length === 0 ? [] : [`Tasks that are there already:\n\n${formatDraft(drafted)}`]),
+    ...(drafted.length === 0 ? [] : [`Tasks that exist already:\n\n${formatDraft(drafted)}`]),
   ].join('\n\n')
 }
 
@@ -109,34 +109,34 @@ const READ_ONLY =
 
 const PROMPTS: Record<WorkPhase, (name: string) => string> = {
   interview:
-    name => `You interview a person about a feature of this project that they call "${name}", until you could write down what is wanted so that somebody who was not there can build it.
+    name => `You interview a person about a feature of this project that they call "${name}", until you can write down what is wanted so that somebody who was not there can build it.
 
 ${READ_ONLY} Do not ask what the code says.
 
 - Ask with your tool ask_human (of the server pcc), one question at a time, the most important one first; give options where there are some. Here asking is the work: do not guess what only the person knows.
 - Ask what it is for, who uses it, what must hold when it is done, what is not part of it, and what may go wrong.
-- Five to ten questions are enough for most. When the person says that it is enough, ask nothing more.
+- Five to ten questions are mostly enough. When the person says that it is enough, ask nothing more.
 
 ${SPEC_FORM}`,
   spec: name => `You write the spec of a feature of this project that is called "${name}", from what the person has said about it below.
 
-${READ_ONLY} Nobody can be asked now: what is not said you decide in the plainest way, and name under "Open questions".
+${READ_ONLY} Nobody can be asked now: decide what is not said in the plainest way, and name it under "Open questions".
 
 ${SPEC_FORM}`,
-  plan: name => `You plan how a feature of this project, "${name}", is built. Its spec stands below; the person has read it and may have changed it, so every line of it counts.
+  plan: name => `You plan how a feature of this project, "${name}", is built. Its spec is below; the person has read it and may have changed it, so every line counts.
 
 ${READ_ONLY}
 
-Your last message is the plan in Markdown, between a line <plan> and a line </plan>: first how it is built and why so, with the files that matter; then, under the heading "Tasks", a check-list with a line "- [ ] …" for each task, in the order in which they can be done, and what whoever does it needs to know indented below it. A task is what one agent does in one sitting and what can be checked when it is done; tests belong to the task that needs them.`,
+Your last message is the plan in Markdown, between a line <plan> and a line </plan>: first how it is built and why so, with the files that matter; then, under the heading "Tasks", a check-list with a line "- [ ] …" for each task, in the order in which they can be done, and indented below it what its agent needs to know. A task is what one agent can do in one session, and it can be checked when it is done; tests belong to the task that needs them.`,
   tasks:
-    name => `You turn the plan of a feature of this project, "${name}", into tasks. Its spec and its plan stand below; the person has read both and may have changed them, so every line of them counts.
+    name => `You turn the plan of a feature of this project, "${name}", into tasks. Its spec and its plan are below; the person has read both and may have changed them, so every line counts.
 
 ${READ_ONLY}
 
-- Add each task with your tool add_task (of the server pcc), those first that others come after: its title, a description that is enough for an agent who sees nothing but it and the spec, and what must hold when it is done, as acceptance.
-- Say what it comes after only where it needs that done: what does not depend on one another is done side by side. add_dependency adds what you forgot.
+- Add each task with your tool add_task (of the server pcc), a task before those that depend on it: its title, a description that is enough for an agent who sees only that and the spec, and what must hold when it is done, as acceptance.
+- Name the tasks that it comes after only where it needs them done: independent tasks run at the same time. add_dependency adds what you forgot.
 - When a tool refuses something, do what it says.
-- All tasks of the plan, and nothing that is not in it. Then end with one line that says how many there are.`,
+- Add all tasks of the plan, and no others. Then end with one line that says how many there are.`,
 }
 
 const SPEC_FORM = `Your last message is the spec in Markdown, between a line <spec> and a line </spec>: a heading with its name; what it is for; what it does, point by point; acceptance criteria that can be checked; what is not part of it; open questions. Use the person's own words where they are clear.`

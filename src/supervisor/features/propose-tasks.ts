@@ -104,18 +104,20 @@ function proposalPrompt({ text, feature, parent, open }: ProposalInput): string 
   return [
     `## What to do
 
-Somebody describes below what they want done in this project. Make tasks of it: one where one agent can do it in one go, several where it is
-more than that. You only plan. You may look around with Read, Grep and Glob, so that the tasks name the files, words and commands
-of this project (look into AGENTS.md, CLAUDE.md or README.md for how it is built and tested); you cannot change anything, and nobody can be asked.
+Somebody describes below what they want done in this project. Turn it into tasks: one if one agent can do it in one session, else
+several. You only plan. You may look around with Read, Grep and Glob, so that the tasks name the files, words and commands
+of this project (AGENTS.md, CLAUDE.md or README.md say how it is built and tested); you cannot change anything, and nobody can be asked.
 
-Every task is done later by another agent that sees nothing of this conversation: its description must stand alone.`,
+Another agent that sees nothing of this conversation does each task later: its description must be complete.`,
     `## What is wanted${feature === undefined ? '' : ` (feature ${feature})`}\n\n${fenceText(firstTokens(text, MAX_TEXT_TOKENS))}`,
     ...(parent
-      ? [`## It is a part of\n\n${fenceText(firstTokens(`${parent.title}\n\n${parent.description}`, MAX_LIST_TOKENS))}`]
+      ? [
+          `## The task that it is a part of\n\n${fenceText(firstTokens(`${parent.title}\n\n${parent.description}`, MAX_LIST_TOKENS))}`,
+        ]
       : []),
     ...(open.length > 0
       ? [
-          `## Tasks that are there already\n\nDo not propose them again; others may come after them, by id.\n\n${fenceText(formatTasks(open))}`,
+          `## Tasks that exist already\n\nDo not propose them again; yours may come after them, by id.\n\n${fenceText(formatTasks(open))}`,
         ]
       : []),
     REPLY,
@@ -133,17 +135,17 @@ Only a JSON object, nothing before or after it:
       "id": "schema",
       "title": "what to do, in one line of at most 200 characters",
       "description": "all that the agent needs to know",
-      "acceptance": ["what must hold when it is done; best a command that passes"],
+      "acceptance": ["what must hold when it is done; a command that passes is best"],
       "after": ["ids of tasks that must be done before"],
       "priority": 0
     }
   ],
-  "remarks": "what you took for granted or left open, for the person; may be empty"
+  "remarks": "what you assumed or left open, for the person; may be empty"
 }
 \`\`\`
 
-At most ${MAX_PROPOSED} tasks. "id" is a short name within your reply. "after" names ids of your reply or of tasks that are there already, and must
-not go round in a circle. Give every task at least one criterion. Leave "priority" at 0 unless something is more urgent (higher is sooner).`
+At most ${MAX_PROPOSED} tasks. "id" is a short name within your reply. "after" names ids of your reply or of existing tasks, and must
+not form a circle. Give every task at least one criterion. Leave "priority" at 0 unless something is more urgent (higher is sooner).`
 
 function formatTasks(open: ProposalInput['open']): string {
   return firstTokens(open.map(({ id, title, state }) => `${id} (${state}) ${title}`).join('\n'), MAX_LIST_TOKENS)

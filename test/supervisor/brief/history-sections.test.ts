@@ -96,8 +96,8 @@ test('a note that is too long is cut, and those without room are named by their 
   const notes = Array.from({ length: 9 }, (_, n) => ({ ...long, file: `long-${n}.md` }))
   const { text, tokens, dropped } = drawn(notesSection(notes))
   assert.ok(tokens <= 2_000, String(tokens))
-  assert.match(text, / …\n\(the rest stands in the file\)\n```/)
-  assert.match(text, /\(Left out for want of room, in \.perpetualcc\/knowledge: "long-2\.md", .* and 2 more\)$/)
+  assert.match(text, / …\n\(the rest is in the file\)\n```/)
+  assert.match(text, /\(Left out for length, in \.perpetualcc\/knowledge: "long-2\.md", .* and 2 more\)$/)
   assert.equal(dropped[0]?.section, 'notes')
   assert.ok(countTokens(text) > 1_000, 'there is room for two')
 })
@@ -112,7 +112,7 @@ test('whatever notes say, they keep within 2,000 tokens and inside of their fenc
     fc.property(notes, list => {
       const { text, tokens } = drawn(notesSection(list.map(aNote)))
       assert.ok(tokens <= 2_000)
-      const outside = text.replace(/^(`{3,})\n[\s\S]*?\n\1$/gm, '').replace(/\(Left out for want[^\n]*/, '')
+      const outside = text.replace(/^(`{3,})\n[\s\S]*?\n\1$/gm, '').replace(/\(Left out for length[^\n]*/, '')
       assert.ok(!/[`語\x1b]/.test(outside), JSON.stringify(outside))
     }),
     { numRuns: 60 },

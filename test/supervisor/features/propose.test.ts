@@ -65,7 +65,7 @@ test('an answer that cannot be used is told to the agent once, with what is wron
           { id: 'a', title: 'B' },
         ],
       },
-      /another one's id already/,
+      /the id of another task already/,
     ],
     [circle, /tasks wait for one another: (a → b → a|b → a → b)/],
   ] as const) {
