@@ -36,7 +36,7 @@ export function aiModel(model: LanguageModel, { name, key, providerOptions }: Ai
     } catch (error) {
       // Text of another shape is still a reply: the brain says what is wrong with it and asks again.
       if (NoObjectGeneratedError.isInstance(error)) {
-        if (error.finishReason === 'content-filter') return { refused: 'its filter stepped in' }
+        if (error.finishReason === 'content-filter') return { refused: 'its content filter blocked the reply' }
         return { text: error.text ?? '' }
       }
       throw new ModelFailure(describeFailure(name, error, key), { cause: error })

@@ -21,8 +21,8 @@ export interface ClaudeJudge {
 }
 
 /**
- * Claude Code as a judge that can only reply: no tools, no settings files, hence no hooks and no servers, and a folder of its
- * own, so that what it judges cannot make it act or ask.
+ * Claude Code as a judge that can only reply: it has no tools and no settings files, hence no hooks and no servers, and a folder
+ * of its own. So the text that it judges cannot make it act or ask.
  */
 export function claudeJudge({ model, env, executable, isolation }: ClaudeJudge): Model {
   const guard = openGuard()

@@ -166,7 +166,7 @@ function readAnswer(chosen: string[], question: QuestionItem): { answer: string 
   }
   const labels = chosen.map(text => findLabel(text, question))
   if (!labels.every(label => label !== undefined))
-    return { problem: `"${first.slice(0, 100)}" is not one of the labels, which are to be given exactly` }
+    return { problem: `"${first.slice(0, 100)}" is not one of the labels; give a label exactly` }
   return { answer: question.multiSelect ? [...new Set(labels)] : (labels[0] ?? first) }
 }
 
@@ -198,8 +198,8 @@ const REST_MS = 60_000
  * answering nonsense; the guarded brain never throws, and a failure is "not confident".
  *
  * Closed: every question is asked. After five failures in a row the circuit is open: callers get "not confident" at once and
- * go on to the next brain or to a person. After the rest the first question is a trial: while it runs, other callers still get
- * "not confident" at once. The trial closes the circuit or opens it for another rest. A caller who gives up is no failure of
+ * go on to the next brain or to a person. After `restMs` the first question is a trial: while it runs, other callers still get
+ * "not confident" at once. The trial closes the circuit or opens it for another `restMs`. A caller who gives up is no failure of
  * the brain, but no proof of its health either: a trial that is given up opens the circuit again.
  */
 export function withGuard(brain: Brain, { deadlineMs, restMs = REST_MS }: GuardOptions): Brain {
@@ -242,7 +242,7 @@ class CallerGone extends Error {}
 
 function explainFailure(name: string, error: unknown, deadlineMs: number): string {
   if (error instanceof CallerGone) return 'nobody waits for the answer any more'
-  if (isBrokenCircuitError(error)) return `${name} failed several times in a row and rests for a while`
+  if (isBrokenCircuitError(error)) return `${name} failed several times in a row and is not asked for a while`
   if (isTaskCancelledError(error)) return `${name} did not answer within ${deadlineMs / 1000} s`
   return `${name} failed: ${error instanceof Error ? error.message : String(error)}`
 }

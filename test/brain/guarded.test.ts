@@ -57,7 +57,7 @@ test('after five failures in a row the brain is left alone for a minute, tried o
   state.next = fails
   for (let count = 0; count < 5; count++) await ask()
   assert.equal(state.calls, 5)
-  assert.match((await ask()).reasoning, /rests for a while/)
+  assert.match((await ask()).reasoning, /is not asked for a while/)
   assert.equal(state.calls, 5)
   tick(59_000)
   await ask()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EVERYDAY_GIT_VERBS, judgePermission } from '../../src/brain/rules/permission.ts'
+import { judgePermission, ROUTINE_GIT_VERBS } from '../../src/brain/rules/permission.ts'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import { classify } from '../../src/policy/classify/classify.ts'
 
@@ -8,7 +8,7 @@ const assess = (tool: string, input: object) =>
   classify({ tool, input, project: '/proj', home: '/home/u' }, { realPath: path => path }) as Assessment
 const approves = (command: string) => judgePermission(assess('Bash', { command })).approve
 
-test('everyday work inside the project is approved', () => {
+test('routine work on the project is approved', () => {
   for (const command of [
     'git add -A',
     'git commit -m x',
@@ -58,5 +58,5 @@ test('one reason that is not everyday spoils the rest', () => {
 
 test('no verb of the list is one that throws work away', () => {
   for (const verb of ['push', 'gc', 'prune', 'filter-branch', 'update-ref', 'clone', 'pull'])
-    assert.ok(!(EVERYDAY_GIT_VERBS as readonly string[]).includes(verb), verb)
+    assert.ok(!(ROUTINE_GIT_VERBS as readonly string[]).includes(verb), verb)
 })

@@ -63,7 +63,7 @@ test('nothing is asked in nothing, in code alone, or in a turn as long as a book
   assert.equal(questionInProse(`${'('.repeat(50_000)}?`), undefined)
 })
 
-test('leave to go on is given so that the work goes on', () => {
+test('permission to go on is given so that the work goes on', () => {
   for (const text of [
     'The plan is ready.\n\nShall I proceed?',
     'Step 1 is done. Ready to continue with step 2?',

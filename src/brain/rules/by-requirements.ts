@@ -49,7 +49,7 @@ export function byRequirements(item: QuestionItem, { preferences, constraints }:
   return {
     answer: left,
     confidence: 0.8,
-    reasoning: `the requirements' constraints speak for ${[left].flat().join(', ')}`,
+    reasoning: `the requirements' constraints leave ${[left].flat().join(', ')}`,
   }
 }
 

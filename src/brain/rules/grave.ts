@@ -207,16 +207,16 @@ email (field|address|template|validation|validator|format|column|input|provider|
  * sensitive, in whatever words, language or disguise; or it cannot be read.
  */
 export function findGraveWords(text: string): string | undefined {
-  if (text.length > LONGEST) return 'it is too long to be read closely'
+  if (text.length > LONGEST) return 'it is too long to be checked'
   for (const reading of normalizedReadings(text)) {
     const rest = reading.replace(HARMLESS_PHRASE, ' ')
     for (const [kind, pattern] of PATTERNS) {
       const match = pattern.exec(rest)
-      if (match) return `it speaks of something ${kind} ("${match[0].trim().slice(0, 60)}")`
+      if (match) return `it names something ${kind} ("${match[0].trim().slice(0, 60)}")`
     }
   }
   const opaque = OPAQUE.exec(text)
-  return opaque ? `it holds text that cannot be read ("${opaque[0].slice(0, 20)}…")` : undefined
+  return opaque ? `it contains text that cannot be read ("${opaque[0].slice(0, 20)}…")` : undefined
 }
 
 const LONGEST = 20_000

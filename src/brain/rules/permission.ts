@@ -1,6 +1,6 @@
 import type { Assessment, Reason } from '../../domain/assessment.ts'
 
-/** A brain's opinion of a request. Zero confidence is an answer too: then a person is asked. */
+/** A brain's opinion of a request. With a confidence of zero a person is asked. */
 export interface PermissionOpinion {
   approve: boolean
   confidence: number
@@ -8,10 +8,10 @@ export interface PermissionOpinion {
 }
 
 /**
- * Git commands that are everyday work on the task's own branch: they read, or they add to the history without removing
+ * Git commands that are routine on the task's own branch: they read, or they add to the history without removing
  * anything. This is the only list of them.
  */
-export const EVERYDAY_GIT_VERBS = [
+export const ROUTINE_GIT_VERBS = [
   // read
   'status',
   'log',
@@ -81,9 +81,9 @@ export const EVERYDAY_GIT_VERBS = [
   'init',
 ] as const
 
-/** Codes of reasons that are everyday work inside the project. All others are left to a person. */
-const EVERYDAY = new Set<string>([
-  ...EVERYDAY_GIT_VERBS.map(verb => `git.${verb}`),
+/** Codes of reasons that are routine work on a project. All others are left to a person. */
+const ROUTINE = new Set<string>([
+  ...ROUTINE_GIT_VERBS.map(verb => `git.${verb}`),
   'git.branch-edit',
   'git.rewrite',
   'write.project',
@@ -113,19 +113,19 @@ const EVERYDAY = new Set<string>([
   'read.wide',
 ])
 
-/** The rule brain on permissions: sure about everyday work inside the project, and about nothing else. */
+/** The rule brain's opinion of a permission: it approves routine work on the project, and has no opinion on anything else. */
 export function judgePermission(assessment: Pick<Assessment, 'risk' | 'reasons'>): PermissionOpinion {
   if (assessment.risk === 'HIGH') return unsure(assessment.reasons[0])
-  const unusual = assessment.reasons.find(reason => reason.risk !== 'LOW' && !EVERYDAY.has(reason.code))
+  const unusual = assessment.reasons.find(reason => reason.risk !== 'LOW' && !ROUTINE.has(reason.code))
   if (unusual) return unsure(unusual)
   const [first] = assessment.reasons
   return {
     approve: true,
     confidence: 0.85,
-    reason: first ? `everyday work in the project: ${first.text}` : 'everyday work in the project',
+    reason: first ? `routine work: ${first.text}` : 'routine work',
   }
 }
 
 function unsure(reason: Reason | undefined): PermissionOpinion {
-  return { approve: false, confidence: 0, reason: reason?.text ?? 'it is not everyday work' }
+  return { approve: false, confidence: 0, reason: reason?.text ?? 'it is not routine work' }
 }

@@ -13,7 +13,7 @@ export const rulesBrain: Brain = {
     return answerByRules(questions, context)
   },
   async evaluatePermission({ risk, found }) {
-    if (!found) return noOpinion('rules', 'the rules go by codes, and none were given')
+    if (!found) return noOpinion('rules', 'the rules need the codes of reasons, and there are none')
     const { approve, confidence, reason } = judgePermission({ risk, reasons: found })
     return { value: approve ? true : undefined, confidence, reasoning: reason, by: 'rules' }
   },
@@ -25,8 +25,8 @@ export const rulesBrain: Brain = {
         .at(-1)
         ?.replace(/\s+/g, ' ')
         .trim() ?? ''
-    if (!last) return noOpinion('rules', 'there is nothing to sum up')
-    return { value: clip(last), confidence: 0.5, reasoning: 'the last paragraph stands for the whole', by: 'rules' }
+    if (!last) return noOpinion('rules', 'there is nothing to summarize')
+    return { value: clip(last), confidence: 0.5, reasoning: 'the last paragraph is taken as the summary', by: 'rules' }
   },
 }
 
@@ -70,7 +70,7 @@ function isOversized({ question, options }: QuestionItem): boolean {
   return question.length > 2_000 || options.length > 30 || options.some(({ label }) => label.length > 200)
 }
 
-/** Where to save something, from the project's directories; only for things with a usual place, and never outside. */
+/** Where to save something, from the project's directories; only for things with a usual folder, and never outside the project. */
 function byPlace(item: QuestionItem, entries: readonly string[]): RuleAnswer | undefined {
   const text = `${item.header} ${item.question}`
   if (!ASKS_WHERE.test(item.question) || findGraveWords(text) !== undefined || item.multiSelect) return undefined

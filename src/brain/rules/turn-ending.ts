@@ -42,10 +42,10 @@ export function answerInProse({ question, kind, about }: ProseQuestion, context:
   if (kind === 'proceed' && hasOutsideEffect(about.slice(-NEAR)))
     return noOpinion('rules', 'it may reach beyond the working copy')
   if (kind === 'proceed' && !question.includes('?') && READABLE.test(about) && WAITS_TO_GO_ON.test(question))
-    return { value: GO_AHEAD, confidence: 0.75, reasoning: 'it waits for leave to go on', by: 'rules' }
+    return { value: GO_AHEAD, confidence: 0.75, reasoning: 'it waits for permission to go on', by: 'rules' }
   const options = kind === 'choice' ? offeredOptions(question, about) : []
   if (kind === 'choice' && options.length === 0 && !/\b(which|what)\b/i.test(question))
-    return noOpinion('rules', 'it is a choice, and what it is between cannot be read')
+    return noOpinion('rules', 'it is a choice, and its options cannot be read')
   const opinion = answerByRules([{ question, header: '', multiSelect: false, options }], context)
   const answer = [opinion.value?.[0] ?? []].flat().join(', ')
   if (!answer) return noOpinion('rules', opinion.reasoning)

@@ -6,11 +6,11 @@ import { decided, event, plain } from './sample.ts'
 const draw = decisionLines({ terminal: plain(80), project: '/p', verbose: false })
 
 test('a decision is shown with its risk, who decided, how sure and how fast, and why', () => {
-  const body = { by: 'brain', risk: 'MEDIUM' as const, confidence: 0.85, latency_ms: 0.42, reason: 'everyday work' }
+  const body = { by: 'brain', risk: 'MEDIUM' as const, confidence: 0.85, latency_ms: 0.42, reason: 'routine work' }
   assert.deepEqual(draw(decided({ ...body, tool: 'Bash', target: 'git commit -m x' })), [
     '[12:00:08] ✓ allowed MEDIUM Bash → git commit -m x',
     '             by brain (85% sure, 0.4 ms)',
-    '             everyday work',
+    '             routine work',
   ])
 })
 
