@@ -18,7 +18,7 @@ import { Accounts, type AccountsDeps } from './limits/accounts.ts'
 import { StartBarrier } from './limits/start-barrier.ts'
 import { type BeginDeps, HeldBackTasks } from './runs/begin-next.ts'
 import { Calendar } from './runs/calendar.ts'
-import { standingOfAttempt } from './runs/next-step.ts'
+import { classifyAttempt } from './runs/next-step.ts'
 import { runSettings } from './runs/run-settings.ts'
 import { RunManager } from './runs/runs.ts'
 import { AdmissionQueue } from './session/admission.ts'
@@ -123,7 +123,7 @@ async function applyFailover(
     const { endingWithFailover } = await import('./limits/failover.ts')
     return await endingWithFailover(ending, live, ready, supervisor)
   } catch (error) {
-    live.log.warn({ problem: messageOf(error) }, 'could not look for another agent')
+    live.log.warn({ problem: messageOf(error) }, 'could not choose another agent')
     return ending
   }
 }
@@ -151,7 +151,7 @@ export function openRuns(
     settingsOf: run => runSettings(run, options),
     start: steering.start,
     completeAgain: steering.completeAgain,
-    ground: supervisor.ground,
+    worktrees: supervisor.ground,
     heldBack: new HeldBackTasks(clock),
     brief: async (task, { attempts, run, place }) => {
       const { text, skipped } = await briefFor(task, { store, attempts, run, place, more: await featureSections(task) })
@@ -172,8 +172,8 @@ export function openRuns(
     },
     resume: async id => {
       const row = await store.sessions.get(id)
-      // A session that is over is closed by the run's next check, which releases its task: it must not be resumed beside that.
-      if (row?.state === 'ended' && standingOfAttempt(row) !== 'over') await steering.resume(row)
+      // A session that is over is closed by the run's next check, which releases its task: it must not be resumed as well.
+      if (row?.state === 'ended' && classifyAttempt(row) !== 'over') await steering.resume(row)
     },
   })
 }

@@ -24,7 +24,7 @@ export interface RunManagerDeps extends BeginDeps {
   stop(session: string, reason: string): Promise<void>
   pause(session: string): Promise<void>
   resume(session: string): Promise<void>
-  /** Looks again at every task that is completing. */
+  /** Verifies and merges finished work that was left while the run was paused. */
   completeAgain(): Promise<void>
   /** Keeps a session without a process from resuming by itself. */
   pauseWaiting(session: string): Promise<void>
@@ -44,9 +44,9 @@ export async function advanceRun(
     await closeAttempts(run, settings, deps)
     // Sessions may outlive a run that has ended: a question that is answered later still ends its attempt.
     if (run.state === 'ended') return undefined
-    const standing = await readRunFacts(run, settings, deps)
+    const read = await readRunFacts(run, settings, deps)
     const { left, spent } = await budgetLeft(run, await store.runs.attempts({ run: id }), store)
-    const facts = { ...standing, spent: spent ?? standing.spent }
+    const facts = { ...read, spent: spent ?? read.spent }
     const step = nextStep(facts)
     if (step.do === 'end' && !mayEnd()) return undefined // the run is checked again when its sessions are over
     if (step.do === 'end' && step.reason === spent) await stopOpenAttempts(run, settings, deps)

@@ -23,7 +23,7 @@ export interface BeginDeps extends ClaimDeps {
     task: Task,
     about: { attempts: readonly AttemptRow[]; run: string; place: Worktree | undefined },
   ): Promise<string>
-  ground: WorktreeProvider
+  worktrees: WorktreeProvider
   heldBack: HeldBackTasks
 }
 
@@ -59,7 +59,7 @@ export type BeginResult =
 
 /** Begins the next attempt of a run: a fresh session for the next ready task, in a worktree of its own where there is git. */
 export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginDeps): Promise<BeginResult> {
-  const { store, ground, heldBack } = deps
+  const { store, worktrees, heldBack } = deps
   const choice = await chooseTask(run, { ...options, skipped: heldBack.skippedIn(run.id) }, store)
   if (!('task' in choice)) return heldBack.next(run.id) ?? (choice.why === undefined ? 'no' : { why: choice.why })
   const { task } = choice
@@ -94,16 +94,16 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
     await deps.start(request, bound)
     return 'yes'
   } catch (error) {
-    if (worktree) await ground.leave(worktree, { project: run.project, settings: run.options })
+    if (worktree) await worktrees.leave(worktree, { project: run.project, settings: run.options })
     if (error instanceof AppError && error.code === 'task_moved') return 'no'
     throw error
   }
 }
 
 /** Another git process may be working in the repository right now: the task is held back, and the run goes on. */
-async function makeWorktree(task: Task, run: RunRow, { ground, heldBack }: BeginDeps) {
+async function makeWorktree(task: Task, run: RunRow, { worktrees, heldBack }: BeginDeps) {
   try {
-    const made = await ground.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
+    const made = await worktrees.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
     heldBack.free(task.id)
     return made
   } catch (error) {
@@ -215,7 +215,7 @@ export function claimFor(
   }
 }
 
-/** Another git process is soon done. A lock that a dead git left behind must be removed by a person, who is told of it. */
+/** Another git process ends soon. A lock that a dead git left behind must be removed by a person, who sees the reason. */
 const WAITS_MS = [5_000, 15_000, 60_000]
 
 interface Hold {
@@ -268,7 +268,7 @@ export class HeldBackTasks {
     for (const [task, held] of this.#held) if (held.run === run) this.#held.delete(task)
   }
 
-  /** If the clock was set back, a time may lie far in the future: such a time is ignored. */
+  /** If the clock was set back, a time may be far in the future: such a time is ignored. */
   #heldNow(run: string): [string, Hold][] {
     const now = this.#clock.now()
     const longest = WAITS_MS.at(-1) ?? 0

@@ -82,7 +82,7 @@ export class Calendar {
     const row = await store.transaction(async tx => {
       const found = await store.schedules.get(id, tx)
       if (!found) throw new AppError('schedule_unknown', { ref: id })
-      const patch = { state: 'cancelled', due_at: null, reason: 'taken back by a person' } as const
+      const patch = { state: 'cancelled', due_at: null, reason: 'cancelled by a person' } as const
       if (!(await store.schedules.move(found, patch, tx)))
         throw new AppError('schedule_over', { id, state: found.state })
       await tx.append([{ actor: 'human', subject: id, kind: 'schedule.cancelled', body: { reason: patch.reason } }])
@@ -131,7 +131,7 @@ export class Calendar {
       const isPassing = !(error instanceof AppError) || PASSING_CODES.has(error.code)
       log.warn(
         { schedule: row.id, error },
-        isPassing ? 'a scheduled run cannot begin yet' : 'a scheduled run is left out',
+        isPassing ? 'a scheduled run cannot begin yet' : 'a scheduled run is skipped',
       )
       if (!isPassing) await this.#skip(row, messageOf(error))
       else await this.#hold(row, `cannot begin yet: ${messageOf(error)}`)
@@ -175,7 +175,7 @@ export class Calendar {
     if (next_at === null) kept.forget(row.id)
   }
 
-  /** The next time lies after the row's own time as well: a clock that was set back must not bring the same time again. */
+  /** The next time is also after the row's own time: a clock that was set back must not give the same time again. */
   #nextTime({ pattern, zone, due_at }: ScheduleRow): number | null {
     const now = this.#deps.clock.now()
     return pattern === null ? null : (nextScheduledTime(pattern, zone, Math.max(now, due_at ?? now)) ?? null)

@@ -59,7 +59,7 @@ export function keepApart(
   return { next: undefined, apart }
 }
 
-/** All tasks that have to wait now, wherever they stand in the order. */
+/** All ready tasks that have to wait now, in their order. */
 export function allApart(ready: readonly Touching[], atWork: readonly Touching[]): HeldBackTask[] {
   return ready.flatMap(task => {
     const overlap = findOverlap(task, atWork)

@@ -5,7 +5,7 @@ import type { Store, Tx } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { attemptStory, keepNotes } from '../brief/journal.ts'
-import { type RunFacts, retryPlan, scopeOf, sinceReset, standingOfAttempt } from './next-step.ts'
+import { classifyAttempt, type RunFacts, retryPlan, scopeOf, sinceReset } from './next-step.ts'
 import { type RunSettings, retriesFor } from './run-settings.ts'
 
 /** The attempts of a run that have no outcome yet. */
@@ -24,7 +24,7 @@ export async function closeAttempts(run: RunRow, settings: RunSettings, deps: Fa
   for (const attempt of await openAttempts(run.id, store)) {
     const session = await store.sessions.get(attempt.session_id)
     const task = await store.tasks.get(attempt.task_id)
-    const isOver = session !== undefined && standingOfAttempt(session, task) === 'over'
+    const isOver = session !== undefined && classifyAttempt(session, task) === 'over'
     if (isOver) await closeAttempt(run, { attempt, session }, { ...deps, settings })
   }
 }
@@ -35,26 +35,26 @@ export async function readRunFacts(
   settings: RunSettings,
   { store, tasks }: Pick<FactsDeps, 'store' | 'tasks'>,
 ): Promise<RunFacts> {
-  const attempts = { works: 0, lands: 0, waits: 0 }
+  const attempts = { working: 0, completing: 0, waiting: 0 }
   let limited: string | undefined
   let inPlace: string | undefined
   for (const attempt of await openAttempts(run.id, store)) {
     const session = await store.sessions.get(attempt.session_id)
     if (!session) continue
     const task = await store.tasks.get(attempt.task_id)
-    const own = standingOfAttempt(session, task)
-    const standing = own === 'lands' && (await isHeldUp(attempt, store)) ? 'waits' : own
-    if (session.ended_as === 'rate_limited' && standing === 'waits')
-      limited = `the account is limited, and ${session.id} was not to go on by itself: pcc resume ${session.id}`
-    if (standing === 'works' || standing === 'lands') inPlace ??= session.options.in_place
+    const own = classifyAttempt(session, task)
+    const state = own === 'completing' && (await isHeldUp(attempt, store)) ? 'waiting' : own
+    if (session.ended_as === 'rate_limited' && state === 'waiting')
+      limited = `the account is limited, and ${session.id} does not go on by itself: pcc resume ${session.id}`
+    if (state === 'working' || state === 'completing') inPlace ??= session.options.in_place
     // A session that has just ended counts as at work until its attempt is closed: its end wakes the run again.
-    attempts[standing === 'over' ? 'works' : standing] += 1
+    attempts[state === 'over' ? 'working' : state] += 1
   }
   const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
   return {
     counts: await tasks.counts(scopeOf(run)),
-    working: attempts.works + attempts.lands,
-    waiting: attempts.waits,
+    working: attempts.working + attempts.completing,
+    waiting: attempts.waiting,
     iterations: run.iterations,
     limit: settings.limit,
     parallel: inPlace === undefined ? settings.parallel : 1,
@@ -106,7 +106,7 @@ export async function closeAttempt(
     const current = await store.sessions.get(session.id, tx)
     const task = await store.tasks.get(attempt.task_id, tx)
     // The session was resumed since it was read. If it has ended again by now, that end triggers another check.
-    if (current && (standingOfAttempt(current, task) !== 'over' || current.ended_at !== session.ended_at)) return
+    if (current && (classifyAttempt(current, task) !== 'over' || current.ended_at !== session.ended_at)) return
     const outcome = session.ended_as === 'error' ? 'failed' : task?.state === 'done' ? 'done' : 'interrupted'
     const closed = await store.runs.end(
       attempt,

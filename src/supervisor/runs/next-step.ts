@@ -95,23 +95,24 @@ export function targetName(target: RunTarget): string {
 type Session = Pick<SessionRow, 'id' | 'state' | 'ended_as' | 'resumes_at'>
 
 /**
- * How an open attempt stands: its session works or will resume by itself (`works`); its work is verified or merged (`lands`); it
- * waits for a person (`waits`); or it is over. An attempt whose agent called the task done stays open until the task is done.
+ * The state of an open attempt: its session is at work or will resume by itself (`working`); its work is verified or merged
+ * (`completing`); it waits for a person (`waiting`); or it is over. An attempt whose agent called the task done stays open until
+ * the task is done.
  */
-export function standingOfAttempt(
+export function classifyAttempt(
   session: Session,
   task?: Pick<Task, 'state' | 'session_id'> | undefined,
-): 'works' | 'lands' | 'waits' | 'over' {
+): 'working' | 'completing' | 'waiting' | 'over' {
   const { state, ended_as, resumes_at } = session
-  if (state !== 'ended' || resumes_at !== null) return 'works'
-  if (ended_as === 'completed' && task?.session_id === session.id) return landingStanding(task)
-  return ended_as === 'completed' || ended_as === 'stopped' || ended_as === 'error' ? 'over' : 'waits'
+  if (state !== 'ended' || resumes_at !== null) return 'working'
+  if (ended_as === 'completed' && task?.session_id === session.id) return classifyCompletion(task)
+  return ended_as === 'completed' || ended_as === 'stopped' || ended_as === 'error' ? 'over' : 'waiting'
 }
 
-function landingStanding({ state }: Pick<Task, 'state'>): 'lands' | 'waits' | 'over' {
-  if (state === 'waiting') return 'waits'
+function classifyCompletion({ state }: Pick<Task, 'state'>): 'completing' | 'waiting' | 'over' {
+  if (state === 'waiting') return 'waiting'
   // A running task was sent back: its session is about to resume the same conversation.
-  return state === 'verifying' || state === 'merging' || state === 'running' ? 'lands' : 'over'
+  return state === 'verifying' || state === 'merging' || state === 'running' ? 'completing' : 'over'
 }
 
 /** Most sessions in one query. */
@@ -179,7 +180,7 @@ export interface RetryRules {
 }
 
 export type RetryPlan =
-  /** `note`: advice for the next attempt, beside the report. */
+  /** `note`: advice for the next attempt, besides the report. */
   | { again: true; afterMs: number; note?: string }
   /** `story`: every failed attempt with its reason, for the task's row and its reader. */
   | { again: false; why: string; story: string }
@@ -187,7 +188,7 @@ export type RetryPlan =
 /** The waits that follow from the default of `sessions.retry_seconds` (`runs/run-settings.ts`). */
 const RETRY_MS = [60_000, 300_000, 900_000]
 
-/** Failures that no other attempt and no other model mends: a person has to act first. */
+/** Failures that neither another attempt nor another model can fix: a person has to act first. */
 const NEEDS_A_PERSON: ReadonlySet<FailureKind> = new Set(['auth', 'billing', 'agent_missing', 'model_not_found'])
 
 /**

@@ -13,7 +13,7 @@ import type { RunSettings } from './run-settings.ts'
 export async function planRun(
   run: Pick<RunRow, 'project' | 'target' | 'options'>,
   settings: RunSettings,
-  { store, ground }: { store: Store; ground: Pick<WorktreeProvider, 'look'> },
+  { store, worktrees }: { store: Store; worktrees: Pick<WorktreeProvider, 'look'> },
 ): Promise<RunPlan> {
   const { project, feature, task } = scopeOf(run)
   const filter = { project, feature, under: task }
@@ -26,7 +26,7 @@ export async function planRun(
   const planned = order.slice(0, settings.limit)
   const assumed: PastAttempt[] = []
   const steps = []
-  const worktree = await ground.look({ project, task: '' }, run.options)
+  const worktree = await worktrees.look({ project, task: '' }, run.options)
   for (const next of planned) {
     const history = assumed.length > 0 ? assumed : await store.runs.attempts({ task: next.id })
     const { model, why } = modelFor(next, history, settings)

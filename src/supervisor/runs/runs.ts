@@ -12,11 +12,11 @@ import { openAttempts, SETTLED_BY_PERSON } from './close-attempt.ts'
 import { overlap, PASSING_CODES, targetName } from './next-step.ts'
 import { planRun } from './plan-run.ts'
 
-/** Runs that drain a target, a fresh session per task. They are rows: a restart goes on with those that are open. */
+/** Starts, steers and ends runs. A run is a row: after a restart the open runs go on. */
 export class RunManager {
   readonly #deps: RunManagerDeps
   readonly #worker: KeyedWorker
-  /** Those whose sessions are being stopped. */
+  /** Runs whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
 
   constructor(deps: RunManagerDeps) {
@@ -30,7 +30,7 @@ export class RunManager {
     })
   }
 
-  /** Refused where another run is at the same tasks. `also` happens with it or not at all. */
+  /** Starts a run. Refused where another run works on the same tasks. `also` runs in the transaction that creates the run. */
   async start(
     { env, project: path, target, settings, ...rest }: StartRun,
     also?: (run: RunRow, tx: Tx) => Promise<void>,
@@ -41,7 +41,7 @@ export class RunManager {
       project,
       options: { ...rest, settings },
     })
-    // No secret is stored in a row: the brains' keys lie with the environment.
+    // No secret is stored in a row: the brains' keys are kept with the environment.
     const options = { ...rest, verify, parallel, ...(settings && { settings: settingsToKeep(settings) }) }
     const row: RunRow = {
       ...{ id: shortId('r'), project, target, options, state: 'running', outcome: null, reason: null, gave_up: null },
@@ -61,53 +61,54 @@ export class RunManager {
     return row
   }
 
-  /** What a run would work through; nothing is started. */
+  /** The tasks that a run would work through, in order. Starts nothing. */
   async plan({ env: _, project: path, target, ...options }: StartRun): Promise<RunPlan> {
     const project = await checkProject(path)
     const settings = await this.#deps.settingsOf({ project, options })
     return planRun({ project, target, options }, settings, this.#deps)
   }
 
-  /** Something about a run, its tasks or its sessions has changed. */
+  /** Checks a run again: the run, one of its tasks or one of its sessions has changed. */
   look(id: string): void {
     void this.#worker.wake(id)
   }
 
-  /** What an earlier life of the daemon left: runs that are open, and attempts that outlived theirs. */
+  /** Checks what an earlier daemon left: open runs, and attempts that are still open although their run has ended. */
   async lookAtAll(): Promise<void> {
-    await this.#lookAtOpen()
-    await this.#lookAtLate()
+    await this.#lookAtOpenRuns()
+    await this.#lookAtOpenAttempts()
   }
 
-  /** Follows what happens to sessions and tasks, and looks at the runs that it may concern. */
+  /** Follows the events of sessions and tasks, and checks the runs that they may concern. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
     const { store } = this.#deps
     for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
       const run = kind === 'session.ended' ? (await store.sessions.get(subject))?.options.run : undefined
       if (run) this.look(run.id)
-      if (kind === 'session.ended' || kind === 'disk.freed' || kind.startsWith('task.')) await this.#lookAtOpen()
-      // What was called done lands although its run has ended meanwhile: its attempt is closed then.
-      if (kind === 'task.finished' || kind === 'task.readied' || kind === 'task.failed') await this.#lookAtLate()
+      if (kind === 'session.ended' || kind === 'disk.freed' || kind.startsWith('task.')) await this.#lookAtOpenRuns()
+      // A task may be verified and merged after its run has ended: its attempt is still closed then.
+      if (kind === 'task.finished' || kind === 'task.readied' || kind === 'task.failed')
+        await this.#lookAtOpenAttempts()
     }
   }
 
-  async #lookAtLate(): Promise<void> {
+  async #lookAtOpenAttempts(): Promise<void> {
     for (const id of await this.#deps.store.runs.withOpenAttempts()) this.look(id)
   }
 
-  async #lookAtOpen(): Promise<void> {
+  async #lookAtOpenRuns(): Promise<void> {
     for (const { id } of await this.#deps.store.runs.list({ open: true })) this.look(id)
   }
 
-  /** `after current`: no new task begins. `now`: its sessions are stopped too, and their tasks given back. */
+  /** `after current`: no new task begins. `now`: its sessions are stopped too, and their tasks are ready again. */
   async stop(id: string, how: 'after current' | 'now'): Promise<void> {
-    // Looked at meanwhile it would be over before its sessions are, and their tasks would not be given back.
+    // A check in between would end the run before its sessions, and their tasks would not become ready again.
     if (how === 'now') this.#clearing.add(id)
     try {
       await this.#change(id, { stopping: true, state: 'running' })
       await this.#deps.warmth.drop(id)
-      if (how === 'now') await this.#each(id, session => this.#deps.stop(session, 'its run was stopped'))
-      // Had it been paused, what its sessions called done was left as it was, and the run waits for that.
+      if (how === 'now') await this.#eachSession(id, session => this.#deps.stop(session, 'its run was stopped'))
+      // While a run is paused, finished work is not verified or merged. The run must not end before that has happened.
       else await this.#deps.completeAgain()
     } finally {
       this.#clearing.delete(id)
@@ -115,7 +116,7 @@ export class RunManager {
     }
   }
 
-  /** A person has said what becomes of tasks that were at work: their agents are stopped, and the runs go on. */
+  /** A person has settled, reset or cancelled tasks that were at work: their agents are stopped, and the runs go on. */
   async taken(tasks: readonly Pick<Task, 'run_id' | 'session_id'>[]): Promise<void> {
     for (const { run_id, session_id } of tasks) {
       if (run_id === null || session_id === null) continue
@@ -127,25 +128,25 @@ export class RunManager {
     }
   }
 
-  /** No new task begins, and its sessions stop after the tool in flight. */
+  /** Pauses a run: no new task begins, and its sessions stop after the tool in flight. */
   async pause(id: string): Promise<void> {
     await this.#change(id, { state: 'paused' })
     await this.#deps.warmth.drop(id)
-    await this.#each(id, session => this.#deps.pause(session))
+    await this.#eachSession(id, session => this.#deps.pause(session))
   }
 
   async resume(id: string): Promise<void> {
-    // Its sessions first: while one of them is on its way a look would take it for one that waits, and begin another beside it.
-    await this.#each(id, session => this.#deps.resume(session))
+    // Its sessions come first: a check would take a session that is about to resume for one that waits, and begin another task.
+    await this.#eachSession(id, session => this.#deps.resume(session))
     await this.#change(id, { state: 'running', stopping: false, reason: null })
-    // What its sessions called done before that was left as it was.
+    // While the run was paused, finished work was not verified or merged.
     await this.#deps.completeAgain()
     this.look(id)
   }
 
   /**
-   * A person stops the daemon, and thereby all that works in it: runs are paused, as sessions are stopped, and go on when the
-   * person says so. Their sessions that have no process are paused with them; the others are the caller's.
+   * Pauses all runs because a person stops the daemon: they go on when the person resumes them. Their sessions without a process
+   * are paused too; the caller stops the others.
    */
   async pauseAll(why: string): Promise<void> {
     const { store } = this.#deps
@@ -159,7 +160,7 @@ export class RunManager {
     return this.#worker.close()
   }
 
-  /** What a person says of a run that has ended meanwhile must not bring it back. */
+  /** Updates a run that is still open. A run that has ended stays ended. */
   async #change(id: string, patch: Partial<RunRow>): Promise<void> {
     const { runs, transaction } = this.#deps.store
     await transaction(async tx => {
@@ -169,8 +170,8 @@ export class RunManager {
     })
   }
 
-  /** A session that is just being started is no session yet that could be steered: the look that starts it is waited for. */
-  async #each(id: string, work: (session: string) => Promise<void>): Promise<void> {
+  /** Applies `work` to each open session of a run. Waits for a check under way first: the session that it starts has no row yet. */
+  async #eachSession(id: string, work: (session: string) => Promise<void>): Promise<void> {
     await this.#worker.idle(id)
     for (const { session_id } of await openAttempts(id, this.#deps.store)) {
       await work(session_id).catch(error => this.#deps.log.warn({ run: id, session: session_id, error }, 'not steered'))
@@ -179,11 +180,11 @@ export class RunManager {
 
   async #failed(id: string, error: unknown): Promise<undefined> {
     this.#deps.log.error({ run: id, error }, 'the run could not go on')
-    await this.#couldNotGoOn(id, error).catch(() => undefined) // the store itself may be what fails
+    await this.#recordFailure(id, error).catch(() => undefined) // the store itself may be what fails
   }
 
-  /** What passes by itself is waited for; anything else would stand in the way of the next task for ever. */
-  async #couldNotGoOn(id: string, error: unknown): Promise<void> {
+  /** A problem that passes by itself is waited for. Any other would keep the next task from beginning for ever: the run ends. */
+  async #recordFailure(id: string, error: unknown): Promise<void> {
     const { store } = this.#deps
     const [run, open] = [await store.runs.get(id), await openAttempts(id, store)]
     if (!run || run.state === 'ended') return

@@ -199,5 +199,5 @@ test('a limit that is not to be waited for ends the run, and its session can be 
   const { outcome, reason, tasks, attempts } = await world.over((await world.run({ auto_resume: false })).id)
   const session = attempts[0]?.session_id
   assert.deepEqual([outcome, tasks], ['limit_reached', { waiting: 1, ready: 1 }])
-  assert.equal(reason, `the account is limited, and ${session} was not to go on by itself: pcc resume ${session}`)
+  assert.equal(reason, `the account is limited, and ${session} does not go on by itself: pcc resume ${session}`)
 })
