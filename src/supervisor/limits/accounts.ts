@@ -29,7 +29,7 @@ export interface AccountsDeps {
   changed(): void
 }
 
-/** The sessions of one account share its allowance: a limit that one of them meets holds back all of them. */
+/** The sessions of one account share its allowance: a limit for one of them holds back all of them. */
 export class Accounts implements AccountLimits {
   readonly #deps: AccountsDeps
   /** The windows of each account as they were last reported or read. */
@@ -51,7 +51,7 @@ export class Accounts implements AccountLimits {
     return row.account === null ? Promise.resolve({ open: true }) : this.#deps.gates.admits(row.account)
   }
 
-  /** A limit was met: the account is closed in its row, and all its sessions stop at their next step. */
+  /** Closes the account after a limit: in its row, and for all its sessions, which stop at their next step. */
   async shut(live: LiveSession, limit: Limit): Promise<AccountGate | undefined> {
     const { account } = live.row
     if (account === null) return undefined
@@ -60,7 +60,7 @@ export class Accounts implements AccountLimits {
     this.#holdBackOthers(live)
     const gate = await closing
     this.#tried.delete(account)
-    live.log.warn({ account, until: gate.closed_until, window: gate.window }, 'the account is shut')
+    live.log.warn({ account, until: gate.closed_until, window: gate.window }, 'the account is closed')
     this.#holdBackOthers(live)
     return gate
   }
@@ -108,7 +108,7 @@ export class Accounts implements AccountLimits {
     try {
       await quota.seen(account, windows)
     } catch (error) {
-      live.log.warn({ problem: messageOf(error) }, 'the quota could not be noted')
+      live.log.warn({ problem: messageOf(error) }, 'the quota could not be stored')
     }
     await this.level(live)
     const now = clock.now()
@@ -205,8 +205,8 @@ async function openOneForTrial(
 }
 
 function trialNote(index: number): string {
-  const when = index === 0 ? 'goes on at once, to try it' : 'goes on when another one has tried it'
-  return `A person takes the limit for over (pcc quota release --now): this session ${when}.`
+  const when = index === 0 ? 'goes on at once, to try it' : 'goes on when another session has tried it'
+  return `A person says that the limit is over (pcc quota release --now): this session ${when}.`
 }
 
 /** A session that resumes later than this after the opening has another reason for its time, such as the hours that a person agreed to. */

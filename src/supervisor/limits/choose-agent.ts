@@ -23,8 +23,8 @@ export interface AgentFacts {
   talks?: boolean | undefined
 }
 
-/** How the agent at work stands. */
-export type AgentStanding =
+/** The state of the agent at work. */
+export type CurrentAgentState =
   | { why: 'limit'; until: number | undefined }
   | { why: 'outage'; tries: number }
   | { why: 'cost'; spent: number }
@@ -38,8 +38,8 @@ export interface FailoverFacts {
   /** The agents in the order of the settings. */
   order: AgentFacts[]
   current: string
-  standing: AgentStanding
-  /** When the task last changed hands. */
+  state: CurrentAgentState
+  /** When the task last went to another agent. */
   changedAt: number | undefined
   thresholdMs: number
   on: readonly string[]
@@ -55,36 +55,36 @@ export type FailoverChoice =
 const OUTAGE_TRIES = 2
 
 /**
- * Chooses the agent that goes on with a task, and says why. Pure. An agent that may not be used is never chosen. An agent that was
- * left gets the task back only after the threshold, so that the task does not go to and fro. An agent that is earlier in the order and
- * has a conversation about the task gets it back when its vendor lets it work.
+ * Chooses the agent that goes on with a task, and says why. Pure. An agent that may not be used is never chosen. An agent that left
+ * the task gets it back only after the threshold, so that the task does not go back and forth. An agent that is earlier in the order
+ * and has a conversation about the task gets it back when its vendor lets it work.
  */
 export function chooseNext(facts: FailoverFacts): FailoverChoice {
-  const { order, current, standing, now } = facts
+  const { order, current, state, now } = facts
   const index = order.findIndex(({ name }) => name === current)
   if (index < 0 || order.length < 2) return { stay: 'its agent is not one of several in failover.agents' }
   const others = order.filter(({ name }) => name !== current)
   const earlier = order.slice(0, index).find(agent => agent.talks && readyAt(agent, facts) <= now)
-  if (earlier && standing.why !== 'broken' && standing.why !== 'cost' && hasStayedLongEnough(facts))
+  if (earlier && state.why !== 'broken' && state.why !== 'cost' && hasStayedLongEnough(facts))
     return { go: earlier.name, cause: 'return', at: now }
   if (!shouldLeave(facts)) return { stay: `${current} goes on` }
-  const candidates = standing.why === 'cost' ? order.slice(index + 1) : others
+  const candidates = state.why === 'cost' ? order.slice(index + 1) : others
   const free = candidates.find(agent => readyAt(agent, facts) <= now)
-  if (free) return { go: free.name, cause: handOverCause(standing), at: now }
-  if (standing.why === 'broken') return waitWithFormer(others, facts)
+  if (free) return { go: free.name, cause: handOverCause(state), at: now }
+  if (state.why === 'broken') return waitWithFormer(others, facts)
   const lookAt = Math.min(...candidates.map(agent => readyAt(agent, facts)))
   return { stay: 'nobody else can take it now', ...(Number.isFinite(lookAt) && { lookAt }) }
 }
 
 /** Whether the current agent should leave the task to another. */
-function shouldLeave({ standing, thresholdMs, on, now, costUsd }: FailoverFacts): boolean {
-  switch (standing.why) {
+function shouldLeave({ state, thresholdMs, on, now, costUsd }: FailoverFacts): boolean {
+  switch (state.why) {
     case 'limit':
-      return on.includes('limit') && (standing.until === undefined || standing.until - now > thresholdMs)
+      return on.includes('limit') && (state.until === undefined || state.until - now > thresholdMs)
     case 'outage':
-      return on.includes('outage') && standing.tries >= OUTAGE_TRIES
+      return on.includes('outage') && state.tries >= OUTAGE_TRIES
     case 'cost':
-      return costUsd !== undefined && standing.spent >= costUsd
+      return costUsd !== undefined && state.spent >= costUsd
     case 'broken':
       return true
     case 'works':
@@ -111,8 +111,8 @@ function waitWithFormer(others: AgentFacts[], facts: FailoverFacts): FailoverCho
     : { stay: 'nobody else can take it' }
 }
 
-function handOverCause(standing: AgentStanding): HandOverCause {
-  return standing.why === 'works' ? 'return' : standing.why
+function handOverCause(state: CurrentAgentState): HandOverCause {
+  return state.why === 'works' ? 'return' : state.why
 }
 
 /** One agent of the order, and the account that it would use. */
@@ -177,20 +177,20 @@ interface FailoverWatchDeps {
 }
 
 /**
- * Watches live sessions whose task could change hands: an earlier agent may take it back, or the current one has spent what one agent
- * may spend. Such a session stops after the tool in flight; its ending decides what follows. Does nothing without failover.
+ * Watches live sessions whose task could go to another agent: an earlier one may take it back, or the current one has spent what
+ * one agent may spend. Such a session stops after the tool in flight; its ending decides what follows. Does nothing without failover.
  */
 export class FailoverWatch extends Alarm {
   readonly #deps: FailoverWatchDeps
 
   constructor(deps: FailoverWatchDeps) {
-    const failed = (error: unknown) => deps.log.error({ error }, 'could not check which tasks change hands')
+    const failed = (error: unknown) => deps.log.error({ error }, 'could not check which tasks go to another agent')
     super({ look: () => this.#pauseChanging(), failed })
     this.#deps = deps
   }
 
   async #pauseChanging(): Promise<number | undefined> {
-    const sessions = this.#deps.supervisor().sessions.all().filter(mayChangeHands)
+    const sessions = this.#deps.supervisor().sessions.all().filter(mayChangeAgent)
     for (const live of sessions) if (await this.#shouldChange(live)) pauseForGate(live)
     return sessions.length > 0 ? CHECK_MS : undefined
   }
@@ -199,24 +199,24 @@ export class FailoverWatch extends Alarm {
     const { failover, row } = live
     if (!failover || live.pausing !== undefined || live.session === undefined) return false
     const { order, on, thresholdMs, costUsd } = failover
-    const standing = readStanding(live)
+    const state = readAgentState(live)
     const changedAt = row.options.handed?.at
     const now = this.#deps.clock.now()
-    if (standing.why === 'works' && changedAt !== undefined && now - changedAt < thresholdMs) return false
+    if (state.why === 'works' && changedAt !== undefined && now - changedAt < thresholdMs) return false
     const supervisor = this.#deps.supervisor()
     const env = supervisor.kept.of(row.id) ?? live.open.env
     const agents = await readAgentFacts({ row, env, order, supervisor })
-    const choice = chooseNext({ now, order: agents, current: row.agent, standing, changedAt, thresholdMs, on, costUsd })
+    const choice = chooseNext({ now, order: agents, current: row.agent, state, changedAt, thresholdMs, on, costUsd })
     return 'go' in choice
   }
 }
 
-function mayChangeHands({ failover, row, over }: LiveSession): boolean {
+function mayChangeAgent({ failover, row, over }: LiveSession): boolean {
   if (over || !failover || failover.order.length < 2) return false
   return row.options.handed !== undefined || failover.costUsd !== undefined
 }
 
-function readStanding({ failover, row }: LiveSession): AgentStanding {
+function readAgentState({ failover, row }: LiveSession): CurrentAgentState {
   const spent = row.cost_usd - (row.options.handed?.cost_usd ?? 0)
   const isTooCostly = failover?.costUsd !== undefined && spent >= failover.costUsd
   return isTooCostly ? { why: 'cost', spent } : { why: 'works' }

@@ -12,7 +12,7 @@ import type { FailoverSettings } from '../session/settings.ts'
 import { isStillWaiting } from '../session/settle.ts'
 import {
   type AgentCandidate,
-  type AgentStanding,
+  type CurrentAgentState,
   chooseNext,
   type FailoverChoice,
   readAgentFacts,
@@ -33,10 +33,10 @@ export async function endingWithFailover(
   if (failover.order.length < 2) return ending
   const { row } = live
   const admission = await supervisor.deps.accounts.admits({ row })
-  const standing = readStandingAtEnd(ending, live, admission, failover.costUsd)
-  if (!standing) return ending
+  const state = readStateAtEnd(ending, live, admission, failover.costUsd)
+  if (!state) return ending
   const env = supervisor.kept.of(row.id) ?? live.open.env
-  const { choice, agents } = await chooseAgent({ row, env, standing, failover }, supervisor)
+  const { choice, agents } = await chooseAgent({ row, env, state, failover }, supervisor)
   const now = supervisor.deps.clock.now()
   if (!('go' in choice)) return wakeSooner(ending, choice.lookAt, now)
   const at = nextAllowedTime(choice.at, live.consent)
@@ -56,13 +56,13 @@ export async function reconsider(
   supervisor: SupervisorContext,
 ): Promise<SessionRow> {
   const admission = await supervisor.deps.accounts.admits({ row })
-  const standing = readStandingWhileWaiting(row, admission)
-  if (!standing || (standing.why === 'works' && !row.options.handed)) return row
+  const state = readStateWhileWaiting(row, admission)
+  if (!state || (state.why === 'works' && !row.options.handed)) return row
   const { failover, consent } = await prepareResumed(row, env, supervisor)
   if (failover.order.length < 2) return row
   const { store, clock } = supervisor.deps
   const now = clock.now()
-  const { choice, agents } = await chooseAgent({ row, env, standing, failover }, supervisor)
+  const { choice, agents } = await chooseAgent({ row, env, state, failover }, supervisor)
   if (!('go' in choice) || nextAllowedTime(now, consent) !== now) return row
   const change = agentChangeFor(row, { choice, agents, now })
   if (!change) return row
@@ -78,16 +78,16 @@ export async function reconsider(
 interface FailoverInput {
   row: SessionRow
   env: Record<string, string>
-  standing: AgentStanding
+  state: CurrentAgentState
   failover: FailoverSettings
 }
 
-async function chooseAgent({ row, env, standing, failover }: FailoverInput, supervisor: SupervisorContext) {
+async function chooseAgent({ row, env, state, failover }: FailoverInput, supervisor: SupervisorContext) {
   const { order, on, thresholdMs, costUsd } = failover
   const agents = await readAgentFacts({ row, env, order, supervisor })
   const now = supervisor.deps.clock.now()
   const changedAt = row.options.handed?.at
-  const choice = chooseNext({ now, order: agents, current: row.agent, standing, changedAt, thresholdMs, on, costUsd })
+  const choice = chooseNext({ now, order: agents, current: row.agent, state, changedAt, thresholdMs, on, costUsd })
   return { choice, agents }
 }
 
@@ -116,7 +116,7 @@ function agentChangeFor(row: SessionRow, { choice, agents, now, problem }: Agent
 }
 
 const WHY: Record<HandOverCause, string> = {
-  limit: 'its limit lasts longer than it is waited for',
+  limit: 'its limit lasts longer than the wait that is set',
   outage: 'its vendor does not answer',
   cost: 'it has spent what one agent may spend',
   broken: 'it could not begin',
@@ -147,13 +147,13 @@ const CANNOT_BEGIN = new Set<FailureKind>([
   'other',
 ])
 
-/** How the agent stands when its session ends; undefined where no other agent could help. */
-function readStandingAtEnd(
+/** The state of the agent when its session ends; undefined where no other agent could help. */
+function readStateAtEnd(
   ending: LiveSessionEnding,
   live: LiveSession,
   admission: AccountAdmission,
   costUsd: number | undefined,
-): AgentStanding | undefined {
+): CurrentAgentState | undefined {
   if (ending.held || live.hasSurvivors || live.stopping !== undefined || live.pausing === 'person') return undefined
   const { handed, host } = live.row.options
   // In a terminal a person has chosen the agent.
@@ -165,19 +165,19 @@ function readStandingAtEnd(
   if (ending.resumesAt === undefined || ending.task?.to === 'verifying') return undefined
   const spent = live.row.cost_usd - (handed?.cost_usd ?? 0)
   if (costUsd !== undefined && spent >= costUsd) return { why: 'cost', spent }
-  if (ending.as === 'rate_limited') return standingAtGate(admission)
+  if (ending.as === 'rate_limited') return stateAtGate(admission)
   return ending.as === 'paused' && ending.retries ? { why: 'outage', tries: ending.retries } : undefined
 }
 
 /** The same for a session that waits. */
-function readStandingWhileWaiting(row: SessionRow, admission: AccountAdmission): AgentStanding | undefined {
+function readStateWhileWaiting(row: SessionRow, admission: AccountAdmission): CurrentAgentState | undefined {
   if (row.parked !== null || row.held_at !== null || row.options.host !== undefined) return undefined
   if (!admission.open && admission.why === 'held') return undefined
   if (row.retries > 0) return { why: 'outage', tries: row.retries }
-  return standingAtGate(admission)
+  return stateAtGate(admission)
 }
 
-function standingAtGate(admission: AccountAdmission): AgentStanding {
+function stateAtGate(admission: AccountAdmission): CurrentAgentState {
   return !admission.open && admission.why === 'limit' ? { why: 'limit', until: admission.until } : { why: 'works' }
 }
 

@@ -21,15 +21,15 @@ export async function handOverText(row: SessionRow, handed: HandOver, store: Sto
   const from = agentName(handed.from)
   const opening =
     handed.away_since === undefined
-      ? `HAND-OVER:\n${from} worked on this task before you, in this very directory, and had to stop: ${WHY[handed.why]}. It does not run any more; you go on in its place.`
-      : `BACK AGAIN:\nYou had to stop, and ${from} went on with this task meanwhile, in this very directory. It does not run any more; you go on where it stopped.`
+      ? `HAND-OVER:\n${from} worked on this task before you, in this directory, and had to stop: ${WHY[handed.why]}. It no longer runs; you go on in its place.`
+      : `BACK AGAIN:\nYou had to stop, and ${from} went on with this task meanwhile, in this directory. It no longer runs; you go on where it stopped.`
   return [
     opening,
     ...(handed.away_since === undefined ? [] : describeWork(events, handed.away_since)),
     `Files that are not committed:\n${quoteList(changed, FILES)}`,
     ...(open.length > 0
       ? [
-          `Under way when it was stopped, so that a file may be half-written (look at it first):\n${quoteList(open, FILES)}`,
+          `Calls under way when it was stopped; a file may be half-written, so look at it first:\n${quoteList(open, FILES)}`,
         ]
       : []),
   ].join('\n\n')
@@ -40,7 +40,7 @@ const WHY: Record<HandOverCause, string> = {
   outage: 'its vendor does not answer',
   cost: 'it has spent what it may',
   broken: 'it could not begin',
-  return: 'another agent was to go on',
+  return: 'another agent takes over',
 }
 
 function describeWork(events: StoredEvent[], since: number): string[] {

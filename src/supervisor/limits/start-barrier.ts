@@ -1,14 +1,14 @@
-/** Taking up twenty sessions takes half a second; whoever is slower than this holds nobody up. */
+/** Twenty sessions resume in half a second; agents wait no longer than this for slower ones. */
 const LONGEST_MS = 1_500
 
 /**
- * Whether agents may be started now. After a restart many sessions are taken up at once, and the first agents to start up
- * would leave the daemon no processor to take up the rest: they are started together when all have been.
+ * Delays the start of agents. After a restart many sessions resume at once, and the first agents would take the processor that the
+ * daemon needs to resume the rest: so the agents start together when all sessions have resumed.
  */
 export class StartBarrier {
   #free: Promise<void> = Promise.resolve()
 
-  /** Nothing is started until this is disposed of, or a while has passed. */
+  /** No agent starts until this is disposed of, or `LONGEST_MS` have passed. */
   hold(): Disposable {
     const { promise, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, LONGEST_MS).unref()
@@ -21,7 +21,7 @@ export class StartBarrier {
     }
   }
 
-  /** Resolves when an agent may be started. */
+  /** Resolves when an agent may start. */
   free(): Promise<void> {
     return this.#free
   }

@@ -18,7 +18,7 @@ import { staggerResumes } from './accounts.ts'
 
 /** The wait before a session that could not resume is tried again. */
 const RETRY_MS = 15_000
-/** Clocks are corrected by a few seconds all the time, which is nothing to act on. */
+/** Clocks are corrected by a few seconds all the time. */
 const CLOCK_TOLERANCE_MS = 60_000
 
 export interface WakerDeps {
@@ -39,7 +39,7 @@ export class Waker extends Alarm {
   readonly #deps: WakerDeps
 
   constructor(deps: WakerDeps) {
-    const failed = (error: unknown) => deps.log.error({ error }, 'could not look for sessions that wait')
+    const failed = (error: unknown) => deps.log.error({ error }, 'could not check the sessions that wait')
     super({ look: () => this.#wakeDue(), failed })
     this.#deps = deps
   }
@@ -75,7 +75,7 @@ export class Waker extends Alarm {
   }
 }
 
-/** A session that ended in the future was recorded before the clock was set back: its time means nothing any more. */
+/** A session that ended in the future was recorded before the clock was set back: its time no longer counts. */
 function isDue({ resumes_at, ended_at }: SessionRow, now: number): boolean {
   return (resumes_at ?? now) <= now || (ended_at ?? now) > now + CLOCK_TOLERANCE_MS
 }
@@ -124,9 +124,9 @@ function wasCutOff({ status_reason }: SessionRow): boolean {
 const HELD_CHECK_MS = 10 * 60_000
 
 /**
- * Gives a due session another time, or none, if it may not resume now: its account is closed by a longer limit that was met
- * since, or held by a person, or the person did not agree to this hour (the daemon was not running in time, or the settings have
- * changed). Nothing is started then. Returns true where the session must keep waiting.
+ * Gives a due session another time, or none, if it may not resume now: a newer limit has closed its account for longer, a person
+ * holds the account, or the person did not agree to this hour (the daemon was not running in time, or the settings have changed).
+ * Nothing starts then. Returns true where the session must keep waiting.
  */
 export async function reschedule(
   row: SessionRow,
@@ -143,12 +143,12 @@ export async function reschedule(
   if (resumes_at === now) return false
   const next = `go on with: pcc resume ${row.id}${await terminalNote(row)}`
   const stays = resumes_at === null && { status_reason: `${row.status_reason}; ${next}` }
-  // If the clock was set back, the end lies in the future: it is set to now, or the session would always be due.
+  // If the clock was set back, the end is in the future: it is set to now, or the session would always be due.
   const ended = row.ended_at !== null && row.ended_at > now && { ended_at: now }
   await store.transaction(async tx => {
     if (!(await isStillWaiting(row, store, tx))) return
     await store.sessions.update(row.id, { resumes_at, ...stays, ...ended }, tx)
-    // The log says that the session resumes by itself: people who watch it must learn that it does not.
+    // An earlier event says that the session resumes by itself: people who watch it must see that it does not.
     const text = `It does not go on by itself, as its settings say; ${next}`
     if (stays) await tx.append([{ actor: 'daemon', subject: row.id, kind: 'session.noted', body: { text } }])
   })

@@ -53,7 +53,7 @@ test('a limit that is over days before its reset: a person has it tried now, and
     bodiesOf(log, 'session.noted')
       .map(({ text }) => text)
       .join('\n'),
-    /takes the limit for over \(pcc quota release --now\): this session goes on at once/,
+    /says that the limit is over \(pcc quota release --now\): this session goes on at once/,
   )
   assert.deepEqual(
     bodiesOf(log, 'task.finished').map(({ result }) => result),

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import {
   type AgentFacts,
-  type AgentStanding,
+  type CurrentAgentState,
   chooseNext,
   type FailoverChoice,
 } from '../../../src/supervisor/limits/choose-agent.ts'
@@ -14,12 +14,12 @@ const THRESHOLD = 15 * MINUTE
 const NAMES = ['claude', 'codex', 'opencode'] as const
 type Name = (typeof NAMES)[number]
 
-const facts = (standing: AgentStanding, order: AgentFacts[], more: object = {}) => ({
-  ...{ now: 0, order, current: 'claude', standing, changedAt: undefined, thresholdMs: THRESHOLD },
+const facts = (state: CurrentAgentState, order: AgentFacts[], more: object = {}) => ({
+  ...{ now: 0, order, current: 'claude', state, changedAt: undefined, thresholdMs: THRESHOLD },
   ...{ on: ['limit', 'outage'], costUsd: undefined, ...more },
 })
 const open = (name: string): AgentFacts => ({ name, opensAt: 0 })
-const long: AgentStanding = { why: 'limit', until: 60 * MINUTE }
+const long: CurrentAgentState = { why: 'limit', until: 60 * MINUTE }
 
 test('the next of the order that may be used and is free takes the task', () => {
   const shut = { name: 'codex', opensAt: 30 * MINUTE }
@@ -41,7 +41,7 @@ test('a limit without a known end is longer than any threshold; one just within 
 })
 
 test('a cost hands it on to later agents only, and an agent outside of the order keeps its task', () => {
-  const dear: AgentStanding = { why: 'cost', spent: 5 }
+  const dear: CurrentAgentState = { why: 'cost', spent: 5 }
   const order = [open('claude'), open('codex')]
   assert.ok('stay' in chooseNext(facts(dear, order, { current: 'codex', costUsd: 2 })))
   assert.deepEqual(chooseNext(facts(dear, order, { costUsd: 2 })), { go: 'codex', cause: 'cost', at: 0 })
@@ -75,7 +75,7 @@ test('whatever limits, outages, returns and crashes follow one another: one agen
         else if (one.do === 'bar') model.barred.add(one.name)
         // The daemon died: only the row is left.
         else if (one.do === 'crash') model.row = JSON.parse(JSON.stringify(model.row))
-        else change(model, standingIn(model, one), `${at}`)
+        else change(model, stateIn(model, one), `${at}`)
       }
     }),
     { numRuns: 2_000 },
@@ -94,7 +94,7 @@ function begin(): Model {
   }
 }
 
-function standingIn(model: Model, one: { do: string; minutes?: number; tries?: number }): AgentStanding {
+function stateIn(model: Model, one: { do: string; minutes?: number; tries?: number }): CurrentAgentState {
   const { agent, options, cost_usd } = model.row
   if (one.do === 'limit') {
     model.opensAt[agent as Name] = model.now + (one.minutes ?? 0) * MINUTE
@@ -108,7 +108,7 @@ function standingIn(model: Model, one: { do: string; minutes?: number; tries?: n
   return one.do === 'broken' && options.handed ? { why: 'broken' } : { why: 'works' }
 }
 
-function change(model: Model, standing: AgentStanding, label: string): void {
+function change(model: Model, state: CurrentAgentState, label: string): void {
   const { now, row, opensAt, barred } = model
   const handed = row.options.handed
   const order = NAMES.map(name => ({
@@ -117,7 +117,7 @@ function change(model: Model, standing: AgentStanding, label: string): void {
     ...((barred.has(name) || handed?.broken.includes(name)) && { refused: 'no' }),
   }))
   const current = row.agent
-  const asked = { now, order, current, standing, changedAt: handed?.at, thresholdMs: THRESHOLD }
+  const asked = { now, order, current, state, changedAt: handed?.at, thresholdMs: THRESHOLD }
   const choice: FailoverChoice = chooseNext({ ...asked, on: ['limit', 'outage'], costUsd: 4 })
   if (!('go' in choice)) return
   const { go, cause, at } = choice
@@ -126,7 +126,7 @@ function change(model: Model, standing: AgentStanding, label: string): void {
   assert.ok(opensAt[go as Name] <= at, 'never to one whose vendor refuses')
   const leftAt = model.left.get(go)
   assert.ok(leftAt === undefined || at - leftAt >= THRESHOLD, `back to ${go} after ${at - (leftAt ?? 0)} ms`)
-  if (standing.why === 'limit' && cause !== 'return') assert.ok((standing.until ?? 0) - now > THRESHOLD)
+  if (state.why === 'limit' && cause !== 'return') assert.ok((state.until ?? 0) - now > THRESHOLD)
   const to = { kind: go as Name, name: go }
   model.row = { ...row, ...handOverPatch(row, { to, account: `a-${go}`, cause, now, until: null }) }
   model.left.set(current, now)
