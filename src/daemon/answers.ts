@@ -138,7 +138,7 @@ export async function answerAsked(session: string, answer: AnswerAsk, daemon: Da
   await deliverToOthers({ escalation, remembered: false }, { said, env: answer.env }, daemon)
 }
 
-/** The waiting sessions are read again, because others may have joined until the moment in which it was settled. */
+/** Gives the answer to every other session that waits for it. They are read again, because more may have joined meanwhile. */
 async function deliverToOthers(
   { escalation: settled }: AnsweredEscalation,
   { said, env }: OpenAnswer,
@@ -246,25 +246,25 @@ function toTerminalAnswer(ask: OpenAsk, { verdict, answer, reason, by, always }:
   }
 }
 
-/** A row may be made with a nearer deadline meanwhile: the worker looks at least this often. */
-const LOOK_MS = 15_000
+/** The longest time between two checks: an escalation with a nearer deadline may be created meanwhile. */
+const CHECK_EVERY_MS = 15_000
 
-/** Settles what nobody has answered by its deadline, until it is closed. The times stand in the rows. */
+/** Settles escalations that nobody has answered by their deadline, until it is closed. */
 export function enforceDeadlines(daemon: DaemonContext, now: () => number = Date.now): Alarm {
   const { store, log } = daemon
   const alarm = new Alarm({
     async look() {
       const { rows, next } = await store.escalations.due(now())
       for (const row of rows) await settleLate(row, now(), daemon)
-      return next === undefined ? LOOK_MS : next - now()
+      return next === undefined ? CHECK_EVERY_MS : next - now()
     },
-    failed: error => log.error({ error }, 'could not look for deadlines'),
+    failed: error => log.error({ error }, 'could not check the deadlines'),
   })
   void alarm.poke()
   return alarm
 }
 
-/** What cannot be settled so waits for a person: the deadline goes, so that it is not tried again and again. */
+/** Settles one escalation. If that fails, it waits for a person without a deadline, so that it is not tried again and again. */
 async function settleLate(row: Escalation, now: number, daemon: DaemonContext): Promise<void> {
   const { number } = row
   const said = answerAtDeadline(row, now)
@@ -275,13 +275,13 @@ async function settleLate(row: Escalation, now: number, daemon: DaemonContext): 
       return
     }
   } catch (error) {
-    if (daemon.stopping.aborted || isForNow(error)) return
-    daemon.log.warn({ number, error }, 'could not be settled at its deadline; it waits on')
+    if (daemon.stopping.aborted || isPassing(error)) return
+    daemon.log.warn({ number, error }, 'could not be settled at its deadline; it waits for a person')
   }
   await daemon.store.transaction(tx => daemon.store.escalations.dropDeadline(number, tx))
 }
 
-/** It is tried again with the next look. */
-function isForNow(error: unknown): boolean {
+/** Whether the problem passes, so that the next check tries again. */
+function isPassing(error: unknown): boolean {
   return error instanceof AppError && error.code === 'disk_full'
 }

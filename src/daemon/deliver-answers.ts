@@ -33,7 +33,7 @@ const RESUMES_LATER = new Set<SessionRow['ended_as']>(['paused', 'rate_limited']
 
 /**
  * Delivers a settled answer to a session that waits for it. If the session cannot resume (its login came from a shell), the
- * decision is opened again, so that the person hears of it. Returns whether the session resumes.
+ * decision is opened again, so that the person sees it. Returns whether the session resumes.
  */
 export async function deliverAnswer(
   { row, settled, envs, story }: AnswerDelivery,
@@ -42,11 +42,11 @@ export async function deliverAnswer(
   const { number } = settled
   try {
     await resumeIn(envs, { row, said: readSettledAnswer(settled) }, daemon)
-    daemon.log.info({ number, session: row.id }, 'answer brought to a session that waited for it')
+    daemon.log.info({ number, session: row.id }, 'answer delivered to a session that waited for it')
     return true
   } catch (error) {
     if (daemon.stopping.aborted) return false // the next daemon tries again
-    daemon.log.warn({ number, session: row.id, error }, 'answer could not be brought to its session')
+    daemon.log.warn({ number, session: row.id, error }, 'answer could not be delivered to its session')
     await askAgain(row.id, number, { daemon, why: `${story}, so it is asked again: ${messageOf(error)}` })
     return false
   }

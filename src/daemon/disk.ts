@@ -19,7 +19,10 @@ export function readDiskReport(dir: string, minFreeMb: number): DiskReport {
     accessSync(dir, constants.W_OK)
     const freeMb = Math.floor(readFreeBytes(dir) / MB)
     if (freeMb >= minFreeMb) return OK
-    return { state: 'full', reason: `only ${freeMb} MB are free in ${dir}; ${minFreeMb} MB must be (data.min_free_mb)` }
+    return {
+      state: 'full',
+      reason: `only ${freeMb} MB are free in ${dir}; at least ${minFreeMb} MB are needed (data.min_free_mb)`,
+    }
   } catch (error) {
     return classifyDiskError(error) ?? OK
   }

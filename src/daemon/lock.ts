@@ -54,7 +54,7 @@ export function readLockHolder(paths: AppPaths): Holder | undefined {
   }
 }
 
-/** The lock lies beside the database: another home, or a link, that leads to the same data meets the same lock. */
+/** The lock is beside the database: another home, or a link, that leads to the same data finds the same lock. */
 function lockFile({ data }: AppPaths): string {
   return join(data, 'lock.db')
 }

@@ -49,7 +49,7 @@ export async function runNotifications(
       },
     })
   } catch (error) {
-    if (!stopping.aborted) log.error({ error }, 'nobody is told what happens: notifications could not be started')
+    if (!stopping.aborted) log.error({ error }, 'notifications could not be started: nobody is notified')
   }
 }
 
@@ -71,7 +71,7 @@ function openSettingsReader(
     } catch (error) {
       const last = cached ?? cache.get('')
       if (!last) throw error
-      log.warn({ project, error }, 'settings could not be read; notifications go by the last ones')
+      log.warn({ project, error }, 'settings could not be read; notifications use the last ones')
       return last.settings
     }
   }
@@ -115,7 +115,7 @@ export function announceReports(
     const span = { since: Math.max(parseSince(report.since, zone, due), until - LONGEST_SPAN_MS), until }
     const made = await gatherReport(span, { store, tasks: getTasks(daemon), quota: daemon.quota })
     await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'report.made', body: summarise(made) }])
-    log.info({ done: made.done.length, failed: made.failed.length }, 'the report of the night is made')
+    log.info({ done: made.done.length, failed: made.failed.length }, 'the daily report is made')
     return CHECK_EVERY_MS
   }
   const alarm = new Alarm({ look: check, failed: error => log.error({ error }, 'the report could not be made') })

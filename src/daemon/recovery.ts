@@ -24,7 +24,7 @@ import type { DaemonContext } from './context.ts'
 
 /**
  * The largest store that is checked at the start. A check reads the whole file, at about 5 ms per 10 MB. Damage in a larger
- * store is found when a query meets it, or by `pcc doctor`.
+ * store is found by the first query that reads it, or by `pcc doctor`.
  */
 const CHECKED_BYTES = 100 * 1024 * 1024
 
@@ -50,7 +50,7 @@ function keepCopy(file: string): string {
 }
 
 /**
- * Cleans up after an earlier daemon: ends its processes, then takes over its sessions. Returns undefined if that daemon had
+ * Cleans up after an earlier daemon: ends its processes, then recovers its sessions. Returns undefined if that daemon had
  * ended cleanly.
  */
 export async function recoverSessions(daemon: DaemonContext): Promise<EventBody<'daemon.recovered'> | undefined> {
@@ -130,7 +130,7 @@ async function findLeftSessions(all: SessionRow[], bootId: string): Promise<(Ses
 /** Ends what was started for a session that has no row yet, or for a project. */
 async function sweepWithoutRow(marker: Marker, carried: ReadonlySet<Marker>, { log }: Pick<DaemonContext, 'log'>) {
   const { killed, left } = carried.has(marker) ? await sweepMarked(marker) : NOTHING
-  if (left.length > 0) log.warn({ left }, 'processes that no session has could not be ended')
+  if (left.length > 0) log.warn({ left }, 'processes that belong to no session could not be ended')
   return { killed: killed.length, left: left.length }
 }
 
@@ -158,6 +158,6 @@ async function sweepOne(row: Marked, { carried, orphans }: Traces, { log }: Pick
   if (options.place) {
     return { marker, tree, directory: await sweepDirectory(options.place.top) }
   }
-  log.info({ session: row.id, orphans }, 'processes without a parent work in its project')
+  log.info({ session: row.id, orphans }, 'processes without a parent run in its project')
   return { marker, tree, directory: NOTHING }
 }

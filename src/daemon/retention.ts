@@ -24,7 +24,8 @@ const PRUNE_EVERY_MS = 24 * HOUR_MS
 /** Removes expired data now and once a day, by the settings of that moment. Disposing waits for the round that is under way. */
 export function startRetention(deps: Retention): AsyncDisposable {
   const stopping = new AbortController()
-  const prune = () => pruneOnce(deps, stopping.signal).catch(error => deps.log.warn({ error }, 'could not be pruned'))
+  const prune = () =>
+    pruneOnce(deps, stopping.signal).catch(error => deps.log.warn({ error }, 'could not prune old data'))
   let latest = prune()
   const timer = setInterval(() => {
     latest = prune()
@@ -45,7 +46,7 @@ export async function pruneOnce(deps: Retention, signal: AbortSignal): Promise<v
   const now = clock.now()
   const gapMs = await measureGap(now, store)
   if (!isClockTrusted(join(paths.run, 'clock-doubted'), { now, gapMs })) {
-    log.warn({ now, gap_ms: gapMs }, 'the clock is far ahead of the last thing written: nothing is removed for its age')
+    log.warn({ now, gap_ms: gapMs }, 'the clock is far ahead of the last write: nothing is removed for its age')
     return
   }
   const { data, logs } = (await loadConfig({ paths, env })).config
@@ -66,7 +67,7 @@ export async function pruneOnce(deps: Retention, signal: AbortSignal): Promise<v
   const files = await pruneLogs(paths.logs, { days: logs.keep_days, now })
   const worktrees = await pruneWorktrees({ paths, env, store, log, clock, signal })
   if (checkpoints + events + files + worktrees > 0) {
-    log.info({ checkpoints, events, files, worktrees }, 'old things removed')
+    log.info({ checkpoints, events, files, worktrees }, 'old data removed')
   }
 }
 

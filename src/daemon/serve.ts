@@ -65,7 +65,7 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     limitMs: config.daemon.watchdog_seconds * 1000,
     logs: paths.logs,
     live: () => supervisor.liveCount,
-    lost: error => log.warn({ error }, 'the watchdog is gone'),
+    lost: error => log.warn({ error }, 'the watchdog has ended'),
   })
   refuseDamagedStore(paths)
   const late: { disk?: Disk } = {} // set below: the disk watcher needs the store, and the store reports its failures to it
@@ -162,13 +162,13 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
   await supervisor.features.lookAtAll()
   const running = supervisor.runs
     .follow(started?.id ?? 0, stopping.signal)
-    .catch(error => log.error({ error }, 'runs are not looked after any more'))
+    .catch(error => log.error({ error }, 'runs are no longer followed'))
   const completing = supervisor.completion
     .follow(started?.id ?? 0, stopping.signal)
-    .catch(error => log.error({ error }, 'finished work is not looked after any more'))
+    .catch(error => log.error({ error }, 'finished work is no longer followed'))
   const planning = supervisor.features
     .follow(started?.id ?? 0, stopping.signal)
-    .catch(error => log.error({ error }, 'features are not looked after any more'))
+    .catch(error => log.error({ error }, 'features are no longer followed'))
   const notifying = runNotifications(daemon, { env, since: started?.id ?? 0, settings: config.notifications })
   const reports = announceReports(daemon, { env, since: started?.time ?? Date.now() })
   ready({ ready: true }, `The daemon for ${paths.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)

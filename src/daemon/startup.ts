@@ -41,7 +41,7 @@ const PROBLEMS: Record<string, string> = {
   EEXIST: 'there is a file in its place',
   EACCES: 'you may not write there',
   EPERM: 'you may not write there',
-  EROFS: 'it lies on a disk that is read-only',
+  EROFS: 'its disk is read-only',
   ENOSPC: 'the disk is full',
 }
 
