@@ -54,7 +54,7 @@ export function explainTree({ pieces }: Assessment): string[] {
   return pieces.flatMap(piece => lines(unwrap(piece), ''))
 }
 
-/** A request that is one plain command is toSafeLine once. */
+/** A request that is one plain command is shown once. */
 function unwrap(piece: Piece): Piece {
   const [only, second] = piece.pieces
   const isSame =

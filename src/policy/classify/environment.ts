@@ -88,7 +88,7 @@ function oddReason(name: string, at: Span): Reason {
   return {
     code: 'env.odd',
     risk: 'MEDIUM',
-    text: `${name} is set to a place or to words that a program may act on`,
+    text: `${name} is set to a path or to words that a program may act on`,
     at,
   }
 }

@@ -27,12 +27,12 @@ export function judgeCall(call: ProgramCall): undefined {
   if (rule !== undefined && onlyAsksForHelp(call)) return
   const brace = call.args.find(arg => arg.text === '{' || arg.text === '}')
   if (brace && named.name !== 'find')
-    call.say('shell.odd', 'MEDIUM', `${brace.text} stands where it means nothing`, brace)
+    call.say('shell.odd', 'MEDIUM', `${brace.text} means nothing at this point`, brace)
   const qualifier = call.args.find(arg => arg.glob && /[*?)]\([^)]*(['":]|^\+)/.test(arg.text))
   if (qualifier) call.say('shell.odd', 'MEDIUM', `${qualifier.text} runs a command in some shells`, qualifier)
   judgeSharedFiles(call)
   if (call.fence.worktree && WORKTREE_PROGRAMS.test(named.name))
-    call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${GIT_ALTERNATIVES.land}`)
+    call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${GIT_ALTERNATIVES.commit}`)
   if (rule) rule(call)
   else judgeUnknown(call, named.is === 'program')
 }
@@ -98,7 +98,7 @@ function resolveName(head: Arg, scope: Scope, fence: Fence): ResolvedName {
   const { value } = head
   if (!head.known) {
     const base = value.slice(value.lastIndexOf('/') + 1)
-    return { is: 'unknown', why: base.includes(HOLE) ? 'which program it is' : 'where the program lies' }
+    return { is: 'unknown', why: base.includes(HOLE) ? 'which program it is' : 'where the program is' }
   }
   if (head.glob) return { is: 'unknown', why: 'which program the pattern finds' }
   if (value === '') return { is: 'unknown', why: 'which program it is' }
@@ -106,7 +106,7 @@ function resolveName(head: Arg, scope: Scope, fence: Fence): ResolvedName {
   const name = value.slice(value.lastIndexOf('/') + 1)
   if (scope.cwd === undefined && !value.startsWith('/')) return { is: 'foreign-file', name, path: value }
   const place = locatePath(value, scope.cwd ?? fence.boundary, fence)
-  if (place.where === 'strange') return { is: 'unknown', why: 'where the program lies' }
+  if (place.where === 'strange') return { is: 'unknown', why: 'where the program is' }
   if (place.where === 'inside') return { is: 'project-file', name, path: place.relative }
   // A path is the system's by its spelling or by its target: links in /usr/bin are the system's own.
   const spelled = SYSTEM.exec(value) ?? SYSTEM.exec(place.path)

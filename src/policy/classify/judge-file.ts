@@ -43,7 +43,7 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: FileC
     const reason = judgePath(arg.value, 'read', { cwd: fence.boundary, fence })
     if (reason.risk !== 'LOW') return add({ ...reason, at })
     if (access === 'write')
-      add({ code: 'write.unknown', risk: 'HIGH', text: `it is not known in which folder ${arg.text} lies`, at })
+      add({ code: 'write.unknown', risk: 'HIGH', text: `it is not known in which folder ${arg.text} is`, at })
     return
   }
   if (access === 'read' && mayHoldSecrets(arg.value, scope.home))

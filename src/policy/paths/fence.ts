@@ -39,7 +39,7 @@ export function locatePath(path: string, cwd: string, fence: Fence): PathLocatio
   // both must be inside.
   const walked = spelled.includes('..') ? walkPath(spelled, cwd, fence) : real
   if (real === undefined || walked === undefined)
-    return { where: 'strange', why: 'it cannot be told where it leads', lost: true }
+    return { where: 'strange', why: 'it is not known where it leads', lost: true }
   const outside = [real, walked].filter(end => !isInside(end, fence.boundary))
   const worst = outside.find(end => findSecretPart(end) !== undefined) ?? outside[0]
   if (worst !== undefined) return { where: 'outside', path: worst }

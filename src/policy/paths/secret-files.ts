@@ -112,7 +112,7 @@ const PLAIN_SAMPLES = [
 
 const MAX_PATTERN = 128
 
-/** Whether a shell pattern seems meant to find secrets. `*` alone and `*.json` are everyday patterns and do not count. */
+/** Whether a shell pattern seems meant to find secrets. `*` alone and `*.json` are common patterns and do not count. */
 export function globFindsSecret(pattern: string): boolean {
   for (const part of pattern.toLowerCase().split('/')) {
     if (!/[*?[]/.test(part)) continue

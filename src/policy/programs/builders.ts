@@ -195,7 +195,7 @@ export const BUILDERS: ProgramRules = {
         'runs or changes the project',
       ],
     ],
-    otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'is not everyday' },
+    otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'is unusual' },
   }),
   mix: call => {
     const [verb, ...rest] = call.args

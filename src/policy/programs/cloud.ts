@@ -2,7 +2,7 @@ import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { findOperands } from '../shell/args.ts'
 import { named, type VerbRow, verbs } from './rule-builders.ts'
 
-const GONE = 'cannot be taken back'
+const GONE = 'cannot be undone'
 
 /** Destructive words of cloud tools, anywhere in the call. */
 const DESTROY =
@@ -29,7 +29,7 @@ const CLOUD: VerbRow[] = [
   ],
   [DESTROY, 'HIGH', 'infra.destroy', GONE],
   [SECRET, 'HIGH', 'secret.store', 'handles secrets or logins'],
-  [READS, 'MEDIUM', 'infra.read', 'looks at shared things'],
+  [READS, 'MEDIUM', 'infra.read', 'reads shared resources'],
 ]
 
 const CLOUD_FLAGS: VerbRow[] = [
@@ -37,7 +37,7 @@ const CLOUD_FLAGS: VerbRow[] = [
     /^(--force|--yes|-y|--quiet|-q|--auto-approve|-auto-approve|--delete|--purge|--grace-period=0|--now|--force-with-lease|--skip-confirmation|--no-confirm|--confirm)(=|$)/,
     'HIGH',
     'infra.force',
-    'skips what would stop it',
+    'skips a confirmation or a check',
   ],
   [/^--?(show-secrets?|show-token|reveal|with-decryption|decrypt)(=|$)/, 'HIGH', 'secret.store', 'shows secrets'],
   [
@@ -48,7 +48,7 @@ const CLOUD_FLAGS: VerbRow[] = [
   ],
 ]
 
-const changes = { risk: 'MEDIUM', code: 'infra.change', text: 'changes shared things' } as const
+const changes = { risk: 'MEDIUM', code: 'infra.change', text: 'changes shared resources' } as const
 
 const VALUED = [
   '-n',
@@ -186,7 +186,12 @@ function forge(call: ProgramCall): undefined {
     paths: true,
     valued: VALUED,
     flags: [
-      [/^(--admin|--yes|--force|--confirm|--delete-branch|-d)$/, 'HIGH', 'infra.force', 'skips what would stop it'],
+      [
+        /^(--admin|--yes|--force|--confirm|--delete-branch|-d)$/,
+        'HIGH',
+        'infra.force',
+        'skips a confirmation or a check',
+      ],
     ],
   })(call)
 }
@@ -261,7 +266,7 @@ export const INFRA: ProgramRules = {
           /^(-auto-approve|--auto-approve|-chdir.*|-out.*|-destroy|-force|-lock=false|-plugin-dir.*|-replace.*)/,
           'HIGH',
           'infra.force',
-          'skips what would stop it',
+          'skips a confirmation or a check',
         ],
       ],
     }),

@@ -121,7 +121,7 @@ export function go(call: ProgramCall): undefined {
   for (const { kind, arg, name, value } of flags) {
     if (kind === 'runs' || (value && /-extld|-plugin|-toolexec|-linkmode|-B |-fplugin/.test(value.value)))
       call.say('flag.runs', 'HIGH', `${arg.text} makes go run something else`, arg)
-    else if (kind === 'asks') call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday`, arg)
+    else if (kind === 'asks') call.say('tool.flag', 'MEDIUM', `${arg.text} is an unusual flag`, arg)
     else if (name === 'o' && value) call.path(value, 'write')
     else if (name === 'C') call.say('flag.runs', 'HIGH', `${arg.text} makes go work elsewhere`, arg)
   }

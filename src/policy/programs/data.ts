@@ -62,7 +62,7 @@ export const DATA: ProgramRules = {
     if (call.args.length > 0) call.say('code.plain', 'MEDIUM', 'fx computes with a program text')
     for (const arg of call.args) call.secret(arg)
   },
-  // It runs a command that is given in place of a parser.
+  // It runs a command that is given instead of a parser.
   jc: call => {
     const command = call.args.findIndex(arg => !arg.value.startsWith('-'))
     if (command >= 0) return call.run(call.args.slice(command))

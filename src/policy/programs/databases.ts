@@ -135,7 +135,7 @@ export const MIGRATION_TOOLS: ProgramRules = {
           /(^| )(db:(drop|reset|purge|migrate:reset|rollback|truncate\S*|schema:load|seed:undo\S*|migrate:undo\S*)|drop|reset|clean|dropAll|drop-all|downgrade|undo\S*|down|flush|sqlflush|reset_db|rollback|wipe|migrate:(fresh|reset|rollback|refresh)|db:wipe|schema:drop|database drop|db reset|purge|revert)( |$)/,
           'HIGH',
           'db.destroy',
-          'empties or takes back a database',
+          'empties or rolls back a database',
         ],
         [
           /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate)( |$)/,
@@ -151,7 +151,7 @@ export const MIGRATION_TOOLS: ProgramRules = {
           /^--(force|no-input|noinput|force-reset|accept-data-loss|drop-database)$/,
           'HIGH',
           'db.destroy',
-          'skips what would stop it',
+          'skips a confirmation or a check',
         ],
       ],
     }),

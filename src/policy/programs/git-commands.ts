@@ -62,7 +62,8 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     const source = findFlag(args, ['--source', '-s'], 's')
     if (source) for (const arg of findOperands(args, ['--source', '-s'])) call.path(arg, 'write')
     const both = has(args, /^(-SW|-WS)$/) ?? (has(args, /^(--st[a-z]*|-S)$/) && has(args, /^(--w[a-z]*|-W)$/))
-    if (both) return say(call, 'git.destroy', 'HIGH', `${both.text} throws away changes in both places`, both)
+    if (both)
+      return say(call, 'git.destroy', 'HIGH', `${both.text} throws away changes in the files and in the index`, both)
     if (has(args, /^(--st[a-z]*|-S)$/)) return undefined
     const listed = has(args, /^--pathspec/)
     if (listed) return say(call, 'git.destroy', 'HIGH', 'git restore throws away changes of many files', listed)
@@ -181,5 +182,6 @@ function judgeElsewhere(call: ProgramCall, arg: Arg): undefined {
     !arg.value.startsWith('~') &&
     !arg.value.split('/').includes('..') &&
     (!arg.value.startsWith('/') || `${arg.value}/`.startsWith(`${call.fence.boundary}/`))
-  if (!inside) call.say('git.elsewhere', 'MEDIUM', `${arg.text} is another place, whose settings can run programs`, arg)
+  if (!inside)
+    call.say('git.elsewhere', 'MEDIUM', `${arg.text} is another directory, whose settings can run programs`, arg)
 }

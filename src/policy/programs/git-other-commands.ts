@@ -90,7 +90,7 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
   worktree: (call, args) => {
     const [verb] = findOperands(args)
     if (verb && /^(remove|prune)$/.test(verb.value))
-      return say(call, 'git.destroy', 'HIGH', `git worktree ${verb.text} removes a place with work`, verb)
+      return say(call, 'git.destroy', 'HIGH', `git worktree ${verb.text} removes a worktree with its work`, verb)
     return verb && verb.value !== 'list'
       ? say(call, 'git.worktree-edit', 'MEDIUM', `git worktree ${verb.text}`, verb)
       : undefined

@@ -22,14 +22,15 @@ export function judgeWorktreeGit(call: ProgramCall, { head, verb, args }: GitCal
   }
   if (verb === undefined) return
   if (!verb.known || verb.glob)
-    return refuse(`which git command it is, is known only when it runs: ${GIT_ALTERNATIVES.land}`, verb)
+    return refuse(`which git command it is, is known only when it runs: ${GIT_ALTERNATIVES.commit}`, verb)
   const row = Object.hasOwn(WORKTREE_GIT, verb.value) ? WORKTREE_GIT[verb.value] : undefined
   if (args.some(arg => SEQUENCE_FLAGS.test(arg.value)) && /^(rebase|merge|cherry-pick|revert|am)$/.test(verb.value))
     return refuse(`git ${verb.text} is driven by pcc: ${GIT_ALTERNATIVES.sequence}`, verb)
-  if (row === undefined) return refuse(`git ${verb.text} is not for a task's worktree: ${GIT_ALTERNATIVES.land}`, verb)
+  if (row === undefined)
+    return refuse(`git ${verb.text} is not for a task's worktree: ${GIT_ALTERNATIVES.commit}`, verb)
   if (row.only === undefined ? row.way !== undefined : !isKnown(args) || !row.only(readWords(args)))
-    return refuse(`git ${verb.text} is left to pcc in a task's worktree: ${row.way ?? GIT_ALTERNATIVES.land}`, verb)
-  if (!isHere(call)) refuse(`git works in another place there: ${GIT_ALTERNATIVES.here}`, verb)
+    return refuse(`git ${verb.text} is left to pcc in a task's worktree: ${row.way ?? GIT_ALTERNATIVES.commit}`, verb)
+  if (!isHere(call)) refuse(`git works in another directory there: ${GIT_ALTERNATIVES.here}`, verb)
 }
 
 /** Why a flag of git itself is refused; undefined if it is harmless. */
@@ -87,8 +88,8 @@ export interface WorktreeVerb {
 }
 
 export const GIT_ALTERNATIVES = {
-  land: 'commit here; pcc merges it',
-  sync: 'work on what is here; pcc brings in what others have landed',
+  commit: 'commit here; pcc merges it',
+  sync: 'work on what is here; pcc brings in what others have merged',
   stay: 'stay on this branch; pcc made it for the task',
   shared: 'the repository is shared with others; leave its settings, refs and remotes as they are',
   sequence: 'edit the files and git add them; pcc continues',
@@ -191,17 +192,17 @@ export const WORKTREE_GIT: Readonly<Record<string, WorktreeVerb>> = {
       /^(ls-files|status|env|version|track)$/.test(firstOperand(words) ?? '') && words.operands.length === 1,
     way: GIT_ALTERNATIVES.shared,
   },
-  'format-patch': { only: ({ flags }) => flags.includes('--stdout'), way: GIT_ALTERNATIVES.land },
+  'format-patch': { only: ({ flags }) => flags.includes('--stdout'), way: GIT_ALTERNATIVES.commit },
   'sparse-checkout': { only: words => firstOperand(words) === 'list', way: GIT_ALTERNATIVES.shared },
-  ...rows('push send-pack request-pull send-email', { way: GIT_ALTERNATIVES.land }),
+  ...rows('push send-pack request-pull send-email', { way: GIT_ALTERNATIVES.commit }),
   ...rows('pull fetch fetch-pack ls-remote clone bundle', { way: GIT_ALTERNATIVES.sync }),
-  ...rows('merge rebase cherry-pick revert am', { way: GIT_ALTERNATIVES.land }),
+  ...rows('merge rebase cherry-pick revert am', { way: GIT_ALTERNATIVES.commit }),
   ...rows('update-ref replace notes gc prune repack pack-refs maintenance filter-branch filter-repo init', {
     way: GIT_ALTERNATIVES.shared,
   }),
 }
 
-/** Flags that continue or end an operation that stopped in the middle: pcc drives a rebase that met a conflict. */
+/** Flags that continue or end an operation that stopped in the middle: pcc drives a rebase that stopped at a conflict. */
 export const SEQUENCE_FLAGS = /^--(continue|abort|skip|quit|edit-todo|show-current-patch)$/
 
 /** Flags of git itself, before the verb, that change neither where it works nor what it runs. */

@@ -113,7 +113,7 @@ const COMMANDS = { ...GIT_COMMANDS, ...OTHER_GIT_COMMANDS }
 
 const TEXT_VERBS = new Set(['commit', 'tag', 'notes', 'log', 'grep', 'stash'])
 
-/** All other verbs of git. Which of them are everyday is not decided here. */
+/** All other verbs of git. Which of them are routine is not decided here. */
 const KNOWN = new Set(
   'add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout cherry cherry-pick clean clone column commit config count-objects describe diagnose diff diff-files diff-index diff-tree diff-pairs fetch fmt-merge-msg for-each-ref format-patch fsck get-tar-commit-id grep help init interpret-trailers lfs log ls-files ls-remote ls-tree mailinfo mailsplit merge merge-base merge-file merge-tree mv name-rev notes pull push range-diff rebase reflog remote reset restore rev-list rev-parse revert rm shortlog show show-branch show-index show-ref sparse-checkout stage stash status stripspace submodule subtree switch tag unpack-file var verify-commit verify-pack verify-tag version whatchanged worktree backfill refs repo last-modified'.split(
     ' ',

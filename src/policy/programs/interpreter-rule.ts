@@ -50,7 +50,7 @@ export function interpreter(language: Language): ProgramRule {
     if (checks?.some(flag => args.some(arg => arg.value === flag))) {
       for (const arg of args)
         if (isFlag(arg) && !checks.includes(arg.value))
-          call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday beside a check`, arg)
+          call.say('tool.flag', 'MEDIUM', `${arg.text} is an unusual word in a check`, arg)
       return file ? call.path(file, 'read') : undefined
     }
     if (args.some(arg => arg.value === '--test')) return judgeProjectRun(call, 'it runs the tests of the project')

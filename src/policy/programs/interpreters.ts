@@ -97,7 +97,7 @@ function deno(call: ProgramCall): undefined {
   }
   if (verb && /^(run|serve)$/.test(verb.value) && rest[0]) {
     if (call.args.some(arg => /^(-A|--allow-all|--allow-run.*|--allow-ffi.*)$/.test(arg.value)))
-      call.say('deno.rights', 'MEDIUM', 'it gets every right')
+      call.say('deno.rights', 'MEDIUM', 'it gets every permission')
     return judgeScriptFile(call, rest[0])
   }
   if (verb?.value === 'task') {

@@ -133,6 +133,6 @@ export const MACHINE: ProgramRules = {
   arch: call => {
     const command = call.args.findIndex(arg => !isFlag(arg))
     if (command >= 0) return call.run(call.args.slice(command))
-    if (call.args.length > 0) call.say('flag.unknown', 'MEDIUM', 'arch is asked for more than its name', call.args[0])
+    if (call.args.length > 0) call.say('flag.unknown', 'MEDIUM', 'arch may run a program', call.args[0])
   },
 }

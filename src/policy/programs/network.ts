@@ -169,7 +169,7 @@ export const NETWORK: ProgramRules = {
     const runs = findFlag(call.args, ['-e', '-c', '--exec', '--sh-exec', '--lua-exec'], 'weicpsXx')
     if (runs) call.say('flag.runs', 'HIGH', `${runs.arg.text} hands a connection to a program`, runs.arg)
     const listens = call.args.some(arg => /^-[a-z]*l|--listen/.test(arg.value))
-    if (listens) call.say('net.door', 'HIGH', 'it opens a door to this machine')
+    if (listens) call.say('net.door', 'HIGH', 'it lets others connect to this machine')
     const looks = call.args.some(arg => /^-[a-z]*z/.test(arg.value))
     if (looks) call.say('net.look', 'MEDIUM', `${call.name} asks whether a port is open`)
     else call.say('net.raw', 'HIGH', `${call.name} opens a raw connection`)

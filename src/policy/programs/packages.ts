@@ -8,7 +8,7 @@ import { named, verbs } from './rule-builders.ts'
 const NODE_HIGH: [RegExp, string][] = [
   [
     /^(publish|unpublish|deprecate|undeprecate|dist-tag (add|rm|set|remove)|owner (add|rm)|npm (publish|tag|owner)|stage|trust)\b/,
-    'publishes or takes back packages',
+    'publishes or withdraws packages',
   ],
   [/^(token|npm token)\b/, 'handles the tokens of the registry'],
   [
@@ -102,7 +102,7 @@ const RUBY: ProgramRule = verbs({
       /^(push|yank|owner|signin|signout|cert|release)( |$)|^global /,
       'HIGH',
       'pkg.publish',
-      'publishes or takes back packages',
+      'publishes or withdraws packages',
     ],
     [/^install \S/, 'MEDIUM', 'pkg.foreign', 'installs a program'],
     [

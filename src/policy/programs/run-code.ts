@@ -64,7 +64,7 @@ function onlyComputes(code: string): boolean {
   return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
 }
 
-/** Judges a file whose content runs: a file of the project is everyday, any other is foreign code. */
+/** Judges a file whose content runs: a file of the project is routine, any other is foreign code. */
 export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIUM'): undefined {
   if (!file.known || file.glob || file.value === '-')
     return call.say('script.unknown', 'HIGH', `${file.text} is a program known only when it runs`, file)
@@ -215,7 +215,7 @@ function judgeWord(call: ProgramCall, arg: Arg, row: ToolRow): undefined {
   if (row.high?.test(arg.value) || row.high?.test(key))
     call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
   else if (row.medium?.test(arg.value) || row.medium?.test(key))
-    call.say('tool.flag', 'MEDIUM', `${arg.text} is not everyday`, arg)
+    call.say('tool.flag', 'MEDIUM', `${arg.text} is an unusual word`, arg)
   if (!isFlag(arg)) return
   const glued = /^-[crfpIC]((?:[/~]|\.\.).*)$/s.exec(arg.value)?.[1]
   if (glued === undefined && !LOADS.test(arg.value)) return

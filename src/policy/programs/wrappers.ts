@@ -25,7 +25,7 @@ export const WRAPPERS: ProgramRules = {
   rlwrap: wrapper({ harmless: '-acnrRsv', runs: '-f: -z: -H: -l: -P:' }),
   ...named(
     'with-contenv cgexec',
-    wrapper({ harmless: '-g:', besides: { risk: 'MEDIUM', code: 'wrapper', text: 'runs it in other surroundings' } }),
+    wrapper({ harmless: '-g:', besides: { risk: 'MEDIUM', code: 'wrapper', text: 'runs it in another environment' } }),
   ),
   setarch: wrapper({ harmless: '-BFILRSTXZv3 --verbose --addr-no-randomize --show? --3gb --32bit --uname-2.6' }),
   ...named('busybox toybox', wrapper({ harmless: '--list --list-full', writes: '--install' })),

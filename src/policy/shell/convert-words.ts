@@ -45,7 +45,7 @@ export function convertRedirect(node: Bash.Redirection, context: ConvertContext)
     return { op: node.operator, at, target: undefined, body: { text, at: convertSpan(node.body, context), bits } }
   }
   const target = node.target === undefined ? undefined : convertWord(node.target, context)
-  if (target === undefined) context.errors.push({ message: 'a redirect leads nowhere', at })
+  if (target === undefined) context.errors.push({ message: 'a redirect has no target', at })
   return node.type === 'HereString'
     ? { op: node.operator, at, target: undefined, body: target }
     : { op: node.operator, at, target, body: undefined }

@@ -264,5 +264,6 @@ function arithmeticWords(expression: Bash.ArithmeticExpression | undefined, cont
 /** `$((rm x))` is no arithmetic. Shells differ in how they read it, so it counts as unreadable. */
 function checkArithmetic(text: string, at: Span, context: ConvertContext): void {
   const inner = text.replace(/^\$\(\(|\)\)$/g, '').replace(/\$?\{[^}]*\}|\$\([^)]*\)|`[^`]*`/g, '1')
-  if (/[A-Za-z_]\w*\s+-?[A-Za-z_]/.test(inner)) context.errors.push({ message: 'it looks like a sum and is none', at })
+  if (/[A-Za-z_]\w*\s+-?[A-Za-z_]/.test(inner))
+    context.errors.push({ message: 'it looks like arithmetic and is none', at })
 }

@@ -83,7 +83,7 @@ const racing = { mayRace: true } as const
 /** The finding for a file that cannot be parsed: it may contain anything. */
 const unreadable: TrustFinding = {
   kind: 'a form that cannot be read',
-  text: 'not valid, so what it does cannot be told',
+  text: 'not valid, so it is not known what it does',
   ...racing,
 }
 

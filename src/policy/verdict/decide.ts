@@ -131,7 +131,7 @@ async function ask(adviser: Adviser, assessment: Assessment, signal: AbortSignal
 
 /** What an agent can do instead, by the beginning of a reason's code. The first match counts. */
 const ALTERNATIVES: [beginning: string, alternative: string][] = [
-  ['boundary.file', 'leave it as it is; what lies in this worktree is yours'],
+  ['boundary.file', 'leave it as it is; the files in this worktree are yours'],
   ['boundary.', 'commit here; pcc merges it'],
   ['path.secret', 'do without the secret; ask for a value in your report if you need one'],
   ['secret.', 'do without the secret'],

@@ -75,7 +75,7 @@ function cutRule(text: string, index: number): string | undefined {
   let result = text
   for (const [start, end] of spans.toReversed()) {
     const after = result.slice(end)
-    // Two blank lines in place of the rule would be one too many.
+    // Where the rule was, one blank line stays and not two.
     const isDoubled = /(^|\n\r?\n)$/.test(result.slice(0, start)) && /^\r?\n/.test(after)
     result = result.slice(0, start) + (isDoubled ? after.replace(/^\r?\n/, '') : after)
   }

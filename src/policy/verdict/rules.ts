@@ -126,7 +126,7 @@ function commandsIn(piece: Piece): (readonly string[])[] {
 }
 
 const SHELLS = /^(ba|z|da|k|mk|a|fi|c|tc)?sh$/
-/** What a shell in a pattern stands for: anything that runs its standard input. */
+/** What a shell in a pattern matches: anything that runs its standard input. */
 const INTERPRETERS =
   /^((ba|z|da|k|mk|a|fi|c|tc|pw)?sh|python[\d.]*|node|perl|ruby|php|lua|deno|bun|osascript|tclsh|eval|source|\.)$/
 
@@ -198,7 +198,7 @@ export function rulesFromAllowedTools(
     }))
 }
 
-/** Entries that allow nothing, so that the person can be told. */
+/** Entries that allow nothing, for a message to the person. */
 export function findIdleRules(rules: readonly string[]): string[] {
   return rules.filter(rule => {
     const { tool, what } = readEntry(rule)

@@ -71,7 +71,7 @@ test('of two readings that both lead out, the one at a secret is told', () => {
 })
 
 test('what cannot be followed leads nowhere that can be told, at any step', () => {
-  const lost = { where: 'strange', why: 'it cannot be told where it leads', lost: true }
+  const lost = { where: 'strange', why: 'it is not known where it leads', lost: true }
   assert.deepEqual(place('/lost/x'), lost)
   assert.deepEqual(place('lost'), lost)
   assert.deepEqual(place('lost/../src/a'), lost)

@@ -68,7 +68,7 @@ test('harmless settings are not asked about, a word that is not known is', () =>
 
 test('a file that is no object may hold anything, an empty one and one with a mark of its encoding are read', () => {
   const unreadable = [
-    { kind: 'a form that cannot be read', text: 'not valid, so what it does cannot be told', mayRace: true },
+    { kind: 'a form that cannot be read', text: 'not valid, so it is not known what it does', mayRace: true },
   ]
   for (const text of ['{', '[]', '"x"', 'null', '5']) {
     assert.deepEqual(findingsInSettings(text), unreadable, text)

@@ -123,9 +123,9 @@ test('nothing that a terminal would obey is shown, and what cannot be read count
   const { files } = await trustStatus(paths, project)
   const texts = files.flatMap(file => file.contains.map(each => each.text))
   assert.deepEqual(texts, [
-    'not valid, so what it does cannot be told',
+    'not valid, so it is not known what it does',
     'env A=\\u{1b}[2Jx\\u{202e}',
-    'not valid, so what it does cannot be told',
+    'not valid, so it is not known what it does',
   ])
 })
 

@@ -254,7 +254,7 @@ test('a refusal says the way round', () => {
   assert.match(textOf('git push'), /commit here; pcc merges it/)
   assert.match(textOf('git rebase --continue'), /pcc continues/)
   assert.match(textOf('git merge --abort'), /pcc continues/)
-  assert.match(textOf('git pull'), /pcc brings in what others have landed/)
+  assert.match(textOf('git pull'), /pcc brings in what others have merged/)
   assert.match(textOf('git switch main'), /stay on this branch/)
   assert.match(textOf('git -C /elsewhere log'), /work in this worktree/)
 })
