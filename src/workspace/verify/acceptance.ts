@@ -34,7 +34,7 @@ function criterionFinding({ text, status, evidence }: Criterion): Finding {
       return {
         code: 'acceptance.unproven',
         weight: 'note',
-        text: `Nothing that was run speaks for or against it: ${text}`,
+        text: `Nothing that was run proves or disproves it: ${text}`,
       }
   }
 }

@@ -110,9 +110,9 @@ function endFindings({ gate, command, timeoutMs }: CommandGate, { end, exit, kil
     case 'killed':
       return block(`${gate}.killed`, `was killed by ${killedBy}.`)
     case 'timed_out':
-      return block(`${gate}.timed_out`, `was not over after ${timeoutMs / 1000} s.`)
+      return block(`${gate}.timed_out`, `did not end within ${timeoutMs / 1000} s.`)
     case 'aborted':
-      return block('gate.aborted', 'was called off.')
+      return block('gate.aborted', 'was cancelled.')
     case 'not_started':
       return block('gate.broken', 'could not be started.')
   }
@@ -222,9 +222,9 @@ export interface TryGatesRequest {
 }
 
 /**
- * Runs the gate commands in the directory where a person works, to try them out. Nothing is committed or put back, the cache is
- * neither read nor written, and no task is completed by it. No marker is noted either: a daemon that starts would end the
- * commands that it finds noted.
+ * Runs the gate commands in the directory where a person works, to try them out. Nothing is committed or restored, the cache is
+ * neither read nor written, and no task is completed by it. No marker is recorded either: a daemon that starts would end the
+ * commands that it finds recorded.
  */
 export async function tryGates(wanted: TryGatesRequest): Promise<GateCheck[]> {
   const { directory, gates, only, signal, isolation } = wanted

@@ -10,7 +10,7 @@ import { committerEnv, readPersonalConfig } from '../git/harden.ts'
 import { readGateMadeFiles, readNote } from '../worktrees/worktree-note.ts'
 import type { VerifyRequest } from './request.ts'
 
-/** The tree that is verified. Without git it has no id, and nothing can be compared or put back. */
+/** The tree that is verified. Without git it has no id, and nothing can be compared or restored. */
 export interface VerifiedTree {
   commit: string | null
   tree: string | null
@@ -32,7 +32,7 @@ export async function nameVerifiedTree({ place: worktree, directory, task }: Ver
   if (!folder) return { ok: true, subject: { commit: null, tree: null, folder: undefined } }
   const tree = await nameWorkTree(folder)
   if (tree !== undefined) return { ok: true, subject: { commit: null, tree, folder } }
-  const text = `git cannot name what lies in ${directory}: look at it with git status.`
+  const text = `git cannot write a tree of ${directory}: look at it with git status.`
   return { ok: false, status: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
 }
 
@@ -45,11 +45,11 @@ export type CommittedTree = { ok: true; commit: string; tree: string; folder: Gi
  */
 export async function commitLeftovers(worktree: Worktree, title = worktree.task): Promise<CommittedTree> {
   const folder = await findGitFolder(worktree.top)
-  if (folder?.top !== worktree.top) return brokenTree(`${worktree.top} is no git worktree any more.`)
+  if (folder?.top !== worktree.top) return brokenTree(`${worktree.top} is no longer a git worktree.`)
   const unfinished = await findUnfinishedWork(worktree, folder)
   if (unfinished) return unfinished
   const staged = await stageLeftovers(worktree, folder)
-  if (staged !== undefined) return brokenTree(`What was left in ${worktree.top} could not be put together: ${staged}`)
+  if (staged !== undefined) return brokenTree(`The work in ${worktree.top} could not be staged: ${staged}`)
   const changed = await git(worktree.top, ['diff-index', '--cached', '--quiet', 'HEAD', '--'])
   if (changed.code === 1) {
     const message = `${title}\n\nLeft uncommitted by the agent of ${worktree.task}, attempt ${worktree.attempt}.`
@@ -61,8 +61,8 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
   const [commit = '', tree = '', top] = named.stdout.trim().split('\n')
   // Settings of a worktree can make git use another directory than the one in which commands run.
   if (named.ok && top !== (await realpath(worktree.top)))
-    return brokenTree(`git takes ${top} for the files of ${worktree.top}.`)
-  return named.ok ? { ok: true, commit, tree, folder } : brokenTree(`git cannot name what is in ${worktree.top}.`)
+    return brokenTree(`git works on the files of ${top} instead of ${worktree.top}.`)
+  return named.ok ? { ok: true, commit, tree, folder } : brokenTree(`git cannot write a tree of ${worktree.top}.`)
 }
 
 /** Stages everything that belongs in the commit; returns the problem where that fails. */
@@ -133,10 +133,7 @@ async function findUnfinishedWork(worktree: Worktree, { own }: GitFolder): Promi
   const files = conflicts.stdout.split('\0').filter(Boolean)
   if (files.length > 0) {
     const some = files.slice(0, 20).join(', ')
-    return unfinishedTree(
-      'git.conflict',
-      `There are conflicts nobody has resolved: ${some}. Edit them, then: git add them.`,
-    )
+    return unfinishedTree('git.conflict', `There are unresolved conflicts: ${some}. Edit the files, then git add them.`)
   }
   const middle = Object.keys(UNFINISHED_FILES).find(name => existsSync(join(own, name)))
   if (middle !== undefined)
@@ -153,7 +150,7 @@ async function returnToBranch({ top, branch }: Worktree): Promise<UnverifiableTr
   ])
   const follows = tip.ok ? await git(top, ['merge-base', '--is-ancestor', tip.stdout.trim(), 'HEAD']) : here
   if (!here.ok || !follows.ok) {
-    const text = `${top} is not on its branch ${branch}, and what is there does not follow from it.`
+    const text = `${top} is not on its branch ${branch}, and its HEAD does not descend from it.`
     return { ok: false, weight: 'broken', finding: { code: 'git.branch', weight: 'block', text } }
   }
   await git(top, ['update-ref', ref, here.stdout.trim(), ...(tip.ok ? [tip.stdout.trim()] : [])])

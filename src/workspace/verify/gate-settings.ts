@@ -11,7 +11,7 @@ export interface GateSettings {
   profile: GateProfile
   commands: Partial<Record<GateCommand, string>>
   timeoutMs: number
-  /** Names of variables that commands may see beside the usual ones. */
+  /** Names of variables that commands may see besides the usual ones. */
   env: readonly string[]
   /** How often a failed check goes back into the same conversation. */
   rounds: number

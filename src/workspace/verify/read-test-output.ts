@@ -212,7 +212,7 @@ function vitest(): TestParser {
   }
 }
 
-/** `|unit| src/a.test.ts`: the project of a workspace stands before the file. */
+/** `|unit| src/a.test.ts`: the project of a workspace comes before the file. */
 function withoutProject(name: string): string {
   return name.replace(/^\|[^|]*\| /, '')
 }

@@ -23,17 +23,17 @@ export function regressionGate(
   const skipped = (output: string) => ({ tests, regression: gateCheck({ ...REGRESSION, status: 'skipped', output }) })
   if (tests.tests === null || base?.tests === null) {
     const failsToo = tests.status === 'failed' && base !== undefined && base.exit !== 0
-    const note = failsToo ? ' It fails where the work began too.' : ''
-    return skipped(`Whole command only: the runner does not tell of single tests.${note}`)
+    const note = failsToo ? ' It also failed before the work began.' : ''
+    return skipped(`Only the whole command counts: the runner does not list single tests.${note}`)
   }
-  if (base === undefined) return skipped('Not compared: nobody knows how the tests stood where the work began.')
+  if (base === undefined) return skipped('Not compared: the results of the tests before the work are not known.')
   const { findings, before, isExcused } = compareTests(base.tests, tests.tests)
   const regression = gateCheck({
     ...REGRESSION,
     status: statusByFindings(findings),
     command: tests.command,
     duration_ms: base.durationMs,
-    output: `${base.tests.length} tests where the work began, ${tests.tests.length} now.${base.cached ? ' Known from before.' : ''}`,
+    output: `${base.tests.length} tests before the work, ${tests.tests.length} now.${base.cached ? ' The earlier result was cached.' : ''}`,
     findings,
     cached: base.cached,
   })
@@ -111,7 +111,7 @@ function goneFindings(gone: readonly string[], fresh: number): Finding[] {
   return capFindings(
     'regression.gone',
     gone,
-    name => `This test passed before the work and is not there any more: ${name}`,
+    name => `This test passed before the work and is missing now: ${name}`,
     weight,
   )
 }
@@ -251,7 +251,7 @@ async function resolveCommit({ top, base }: WorkStart): Promise<string | undefin
   const known = await git(top, ['rev-parse', '--verify', '--quiet', `${base}^{commit}`])
   if (known.ok) return known.stdout.trim()
   const env = await committerEnv(top)
-  const made = await git(top, ['commit-tree', base, '-m', 'what a project held when work began in it'], { env })
+  const made = await git(top, ['commit-tree', base, '-m', 'the project when work began in it'], { env })
   return made.ok ? made.stdout.trim() : undefined
 }
 

@@ -89,7 +89,7 @@ async function addRegression(
   const tests = checks.find(({ gate, kind }) => kind === 'command' && gate === 'test')
   const run = commandRunFor('test', context)
   if (!tests || !run || !['passed', 'failed', 'flaky'].includes(tests.status)) return [...checks]
-  // The command passed and lists no single tests to compare: running the base would tell nothing.
+  // The command passed and lists no single tests to compare: running the base would show nothing.
   const isOnlyWhole = tests.tests === null && tests.status === 'passed'
   const wanted = { run, base: isOnlyWhole ? 'known' : PROFILES[gates.profile].base } as const
   const base = work && (await runBaseTests({ work, ...wanted }, { ...context.deps, runner }))
@@ -145,7 +145,7 @@ async function askVerifier(
   if (!judge) return skipped('There is no agent to ask.')
   const { request, subject, watch, asRow } = context
   if (checks.some(check => ['failed', 'broken'].includes(applyAllowList(check, request.gates.diff.allow).status)))
-    return skipped('Something else keeps the task from being done already.')
+    return skipped('Another gate blocks the task already.')
   return verifierGate({ gate, request, subject, criteria: texts, checks: checks.map(asRow) }, judge, watch?.after)
 }
 
@@ -176,7 +176,7 @@ async function diffGate(request: DiffRequest | undefined): Promise<GateCheck> {
       gate: 'diff',
       kind: 'diff',
       status: 'skipped',
-      output: 'Nobody knows what the work began with.',
+      output: 'It is not known where the work began.',
     })
   const began = performance.now()
   const findings = await diffFindings(request)
@@ -184,7 +184,7 @@ async function diffGate(request: DiffRequest | undefined): Promise<GateCheck> {
   return gateCheck({ gate: 'diff', kind: 'diff', status: statusByFindings(findings), findings, duration_ms })
 }
 
-/** Findings that a person may allow with `gates.allow`, beside those of the diff. A failure cannot be allowed by name. */
+/** Findings that a person may allow with `gates.allow`, besides those of the diff. A failure cannot be allowed by name. */
 const CAN_BE_ALLOWED =
   /^(diff\.ignored|git\.shared|git\.target|gate\.changed_files|gate\.moved_branch|regression\.gone|regression\.skipped)$/
 

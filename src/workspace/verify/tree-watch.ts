@@ -107,7 +107,7 @@ async function guardTree(guarded: GuardedTree): Promise<(gate: string) => Promis
     if (changed.length === 0) return { findings: moved, made, isLost: false }
     const isRestored = guarded.head === undefined || (await restoreFiles(guarded, now, changed))
     const what = guarded.head === undefined ? 'while it ran, files were changed' : 'it changed files'
-    const after = guarded.head === undefined ? '' : ' They were put back.'
+    const after = guarded.head === undefined ? '' : ' They were restored.'
     const text = `The command of ${gate}: ${what}: ${nameSome(changed)}.${after}`
     const findings = [
       ...moved,
@@ -126,14 +126,14 @@ async function restoreGitLink(
 ): Promise<string | undefined> {
   if (link === undefined) {
     const there = await stat(join(folder.own, 'HEAD')).catch(() => undefined)
-    return there ? undefined : `its command deleted ${folder.own}, which cannot be put back.`
+    return there ? undefined : `its command deleted ${folder.own}, which cannot be restored.`
   }
   if ((await readFile(entry, 'utf8').catch(() => '')) === link) return undefined
   const there = await stat(join(folder.own, 'HEAD')).catch(() => undefined)
-  if (!there) return `its command deleted ${folder.own}, which cannot be put back.`
+  if (!there) return `its command deleted ${folder.own}, which cannot be restored.`
   return writeFile(entry, link).then(
     () => undefined,
-    () => `its command took ${entry} away, which could not be put back.`,
+    () => `its command removed ${entry}, which could not be restored.`,
   )
 }
 
@@ -152,7 +152,7 @@ async function restoreHead({ folder, head }: GuardedTree, gate: string): Promise
   const staged = await git(folder.top, ['diff-index', '--cached', '--quiet', head.commit, '--'])
   if (staged.code === 1) await git(folder.top, ['read-tree', head.commit])
   if (isAtCommit && isOnBranch) return []
-  const text = `The command of ${gate} moved the branch to ${at.stdout.trim() || 'nothing'}; it was put back to ${head.commit}.`
+  const text = `The command of ${gate} moved the branch to ${at.stdout.trim() || 'nothing'}; it was moved back to ${head.commit}.`
   return [blockingFinding('gate.moved_branch', text)]
 }
 
@@ -176,7 +176,7 @@ async function compareTrees(
 async function restoreFiles(guarded: GuardedTree, now: string, changed: readonly string[]): Promise<boolean> {
   const { top } = guarded.folder
   const env = await committerEnv(top)
-  const copy = await git(top, ['commit-tree', now, '-m', 'what a gate found changed'], { env })
+  const copy = await git(top, ['commit-tree', now, '-m', 'files that a gate command changed'], { env })
   if (copy.ok) await git(top, ['update-ref', guarded.ref, copy.stdout.trim()])
   const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
   const input = changed.join('\0')

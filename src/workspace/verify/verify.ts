@@ -112,7 +112,7 @@ function stepsForCheck({ findings, status, command, output, kind }: NewEvidence)
   if (kind !== 'command' || status === 'passed' || output.trim() === '' || steps.length === 0) return steps
   const shown = output.length > MOST_OUTPUT ? `[…]\n${output.slice(-MOST_OUTPUT)}` : output
   const [first = '', ...rest] = steps
-  return [`${first} Mend the cause and see \`${command}\` pass. It printed:\n${shown.trimEnd()}`, ...rest]
+  return [`${first} Fix the cause until \`${command}\` passes. It printed:\n${shown.trimEnd()}`, ...rest]
 }
 
 function describeFinding({ text, file, line }: Finding): string {

@@ -67,8 +67,8 @@ async function touchesManifest({ top, base }: Worktree, head: string | null): Pr
 }
 
 /**
- * Finds changes to the shared repository that make git show something else than there is. They are left to a person: an agent
- * cannot be told to undo them, and the person may have made them.
+ * Finds changes to the shared repository that make git show a wrong state. They are left to a person: an agent cannot be told to
+ * undo them, and the person may have made them.
  */
 export async function checkSharedRepository(worktree: Worktree, folder: GitFolder): Promise<Finding[]> {
   const { shared, bases } = await readNote(worktree.top)
@@ -86,7 +86,8 @@ export async function checkSharedRepository(worktree: Worktree, folder: GitFolde
   return findings
 }
 
-const OR_ALLOW = 'Put it back, or, if it was you, let it pass by its name in gates.allow, then say to look again.'
+const OR_ALLOW =
+  'Restore it or, if you changed it yourself, allow the finding in gates.allow; then have it checked again.'
 
 /** Whether the person has reset the target to an older commit. */
 async function isTargetReset({ top, base }: Worktree, made: string): Promise<boolean> {
@@ -94,7 +95,7 @@ async function isTargetReset({ top, base }: Worktree, made: string): Promise<boo
 }
 
 function targetMovedText({ target, base }: Worktree, made: string): string {
-  const moved = `${target} holds ${base.slice(0, 10)}, which is a commit of this work, and pcc has not put it there.`
+  const moved = `${target} contains ${base.slice(0, 10)}, a commit of this work that pcc has not put there.`
   return `${moved} If it was not you: git update-ref refs/heads/${target} ${made.slice(0, 10)}. ${OR_ALLOW}`
 }
 
@@ -112,7 +113,7 @@ export async function listIgnored(top: string): Promise<string[]> {
 const MAX_NAMED_SOURCES = 10
 
 /**
- * Source files that git was told to ignore after the work began: the gates see them, but no commit holds them. Files that were
+ * Source files that git was told to ignore after the work began: the gates see them, but no commit contains them. Files that were
  * ignored before, and whole folders of generated files, are left alone.
  */
 export async function findIgnoredSources(top: string, base: string, listed: readonly string[]): Promise<Finding[]> {
@@ -131,13 +132,13 @@ export async function findIgnoredSources(top: string, base: string, listed: read
       ? shared?.has(pattern)
       : isInTree(list) && isSource(file) && !linesAtBase.get(list)?.includes(pattern)
     if (!isHidden) continue
-    const text = `${file} is ignored (${list}: ${pattern}), so that no commit holds it: commit it, or take it away.`
+    const text = `${file} is ignored (${list}: ${pattern}), so no commit contains it: commit it, or remove it.`
     findings.push({ code: 'diff.ignored', weight: 'block', text, file })
   }
   return findings
 }
 
-/** The ignore list that all checkouts share and no commit holds. */
+/** The ignore list that all checkouts share and that is in no commit. */
 const EXCLUDE = /(^|\/)info\/exclude$/
 
 /** Patterns that were added to that list after the work began: an agent's git can write there, and hide any file. */

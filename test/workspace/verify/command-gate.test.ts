@@ -161,5 +161,5 @@ test('a command that tells no single tests is compared as a whole, and the evide
   const work = await openVerifyFixture(t)
   const { checks } = await verify(work.request({}, { commands: { test: 'echo fine' } }), work.deps())
   assert.equal(checks.find(({ gate }) => gate === 'test')?.tests, null)
-  assert.match(checks.find(({ kind }) => kind === 'regression')?.output ?? '', /^Whole command only/)
+  assert.match(checks.find(({ kind }) => kind === 'regression')?.output ?? '', /^Only the whole command counts/)
 })

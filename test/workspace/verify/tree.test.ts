@@ -16,7 +16,7 @@ test('a check that changes files has them put back, is told so and has not passe
   assert.equal(work.git('status', '--porcelain'), '')
   assert.match(
     result.next_steps[0] ?? '',
-    /The command of lint: it changed files: a\.txt, b\.txt\. They were put back\./,
+    /The command of lint: it changed files: a\.txt, b\.txt\. They were restored\./,
   )
   assert.equal(work.git('show', 'refs/pcc/kept/t-1:a.txt'), 'mended', 'and what they became is kept')
 })
@@ -135,7 +135,7 @@ test('conflicts that nobody resolved go back to the agent', async t => {
   assert.throws(() => work.git('merge', 'other'))
   const result = await verify(work.request(), work.deps())
   assert.equal(result.status, 'failed')
-  assert.match(result.next_steps[0] ?? '', /conflicts nobody has resolved: a\.txt/)
+  assert.match(result.next_steps[0] ?? '', /unresolved conflicts: a\.txt/)
 })
 
 test('an agent that went off its branch with its work is put back onto it', async t => {

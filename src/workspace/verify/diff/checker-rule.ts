@@ -91,7 +91,7 @@ function listFindings(file: DiffFile): DiffFinding[] {
     return [
       block(
         'config.excluded',
-        `${file.path}: ${key} takes in less now (${[...gone, ...negated].slice(0, 3).join(', ')}).`,
+        `${file.path}: ${key} includes less now (${[...gone, ...negated].slice(0, 3).join(', ')}).`,
         at,
       ),
     ]
@@ -199,7 +199,7 @@ function levelsIn(text: string): Map<string, number> {
 function denialFindings({ path, before = '', after = '' }: DiffFile): DiffFinding[] {
   const denies = /-D["',\s]*warnings|-Werror|filterwarnings\s*=\s*\[?\s*["']?error|deny\(warnings\)/
   if (!denies.test(before) || denies.test(after)) return []
-  return [block('config.loosened', `${path}: warnings are no errors any more.`, { file: path })]
+  return [block('config.loosened', `${path}: warnings are no longer errors.`, { file: path })]
 }
 
 /** `addopts = -k "not slow"` and the like. */

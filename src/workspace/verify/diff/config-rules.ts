@@ -131,21 +131,21 @@ function launched(file: DiffFile): DiffFinding[] {
   const known = new Set(file.removed.map(({ text }) => text.trim()))
   return file.added.flatMap(({ line, text }) => {
     if (known.has(text.trim()) || !lines.some(each => each.test(text))) return []
-    const said = `${file.path} has other programs run in the place of checks: ${text.trim().slice(0, 80)}`
+    const said = `${file.path} runs other programs instead of checks: ${text.trim().slice(0, 80)}`
     return [block('script.replaced', said, { file: file.path, line })]
   })
 }
 
 function inPlace(file: DiffFile): DiffFinding[] {
   if (file.status !== 'added' || !TAKES_PLACE.test(nameOf(file.path))) return []
-  const text = `${file.path} is read in place of a Makefile: put what it says into that.`
+  const text = `${file.path} is read instead of the Makefile: move its content there.`
   return [block('script.shim', text, { file: file.path })]
 }
 
 function untold({ path, status, before = '', after = '' }: DiffFile): DiffFinding[] {
   if (status !== 'modified' || !RUNS_TESTS.test(before) || !RUNS_TESTS.test(after)) return []
   if (!TELLS.test(before) || TELLS.test(after)) return []
-  return [block('test.exit', `${path} runs tests and does not tell any more whether they failed.`, { file: path })]
+  return [block('test.exit', `${path} runs tests and no longer reports whether they failed.`, { file: path })]
 }
 
 const TOOLS =
@@ -161,6 +161,6 @@ export const shimRule: DiffRule = change =>
     const isNamed = TOOLS.test(nameOf(file.path)) || /^(pytest|_pytest|unittest)$/.test(first)
     if (file.status !== 'added' || !isNamed || !FOUND.test(file.path) || /^makefile$/i.test(nameOf(file.path)))
       return []
-    const text = `${file.path} is named like a tool and may run in its place: give it another name, or take it away.`
+    const text = `${file.path} has the name of a tool and may run instead of it: rename it, or remove it.`
     return [block('script.shim', text, { file: file.path })]
   })

@@ -27,7 +27,7 @@ export async function diffFindings({
 }: DiffRequest): Promise<Finding[]> {
   const change = await readChange({ directory, base, head, signal })
   if (change === undefined)
-    return [{ code: 'diff.unread', weight: 'block', text: `git cannot show what lies between ${base} and ${head}.` }]
+    return [{ code: 'diff.unread', weight: 'block', text: `git cannot show the changes between ${base} and ${head}.` }]
   return change.files.length + change.unread.length === 0 ? [EMPTY] : judge({ change, settings }, { signal })
 }
 

@@ -18,7 +18,7 @@ export const pathRule: DiffRule = (change, { forbiddenPaths }) =>
   change.files.flatMap(file => {
     const pattern = forbiddenPaths.find(each => fits(file.path, each))
     if (pattern !== undefined)
-      return [block('path.forbidden', `${file.path} was changed, which "${pattern}" keeps for people.`, at(file))]
+      return [block('path.forbidden', `${file.path} was changed, which "${pattern}" forbids to agents.`, at(file))]
     return builtIn(file, change)
   })
 
@@ -38,11 +38,11 @@ function builtIn(file: DiffFile, change: DiffChange): DiffFinding[] {
   if (isCi(path))
     return [block('path.ci', `${path} runs elsewhere, with secrets at hand: leave it to a person.`, at(file))]
   if (INSTALLED.test(path)) {
-    const text = `${path} is installed or loaded by other programs and does not belong into a commit.`
+    const text = `${path} is installed or loaded by other programs and does not belong in a commit.`
     return [block('path.installed', text, at(file))]
   }
   if (file.kind === 'submodule' && file.status === 'added') {
-    const text = `${path} is a repository of its own, of which this one holds nothing: take its .git away and commit its files.`
+    const text = `${path} is a repository of its own, so no commit here contains its files: remove its .git and commit them.`
     return [block('diff.nested', text, at(file))]
   }
   if (file.kind === 'submodule')
@@ -69,11 +69,7 @@ function modeFindings(file: DiffFile): DiffFinding[] {
     const to = file.added[0]?.text
     if (to !== undefined && leadsOut(path, to))
       return [
-        block(
-          'diff.link',
-          `${path} is a link out of the repository, to ${to}: what lies there is in no commit.`,
-          at(file),
-        ),
+        block('diff.link', `${path} is a link out of the repository, to ${to}: its target is in no commit.`, at(file)),
       ]
     return [note('diff.mode', `${path} is a link to ${to ?? 'nowhere'}.`, at(file))]
   }
@@ -121,8 +117,8 @@ function binaryFindings(file: DiffFile): DiffFinding[] {
   if (file.newMode === '100755')
     return [block('diff.binary', `${file.path} is a program: commit what it is made of instead.`, at)]
   if (MEDIA.test(file.path) || isTestSupport(file.path))
-    return [note('diff.binary', `${file.path} is no text and nobody read it.`, at)]
-  return [block('diff.binary', `${file.path} is no text: a person has to agree to it.`, at)]
+    return [note('diff.binary', `${file.path} is not text, and nobody has read it.`, at)]
+  return [block('diff.binary', `${file.path} is not text: a person has to agree to it.`, at)]
 }
 
 const MEDIA = /\.(png|jpe?g|gif|webp|avif|ico|icns|bmp|tiff?|svgz|woff2?|ttf|otf|eot|mp3|ogg|wav|mp4|webm|pdf)$/i
@@ -134,7 +130,7 @@ export const mergeMarkerRule: DiffRule = change =>
     const middle = isDocument(file.path) ? undefined : file.added.find(({ text }) => text === '=======')
     const found = begin ?? middle
     if (found === undefined) return []
-    const text = `${file.path} still holds a conflict: line ${found.line} begins with "${found.text.slice(0, 7)}".`
+    const text = `${file.path} still contains a conflict: line ${found.line} begins with "${found.text.slice(0, 7)}".`
     return [block('diff.merge-marker', text, { file: file.path, line: found.line })]
   })
 
@@ -166,9 +162,9 @@ const LONGEST_LINE = 4_000
 function findingOf(kind: string, file: DiffFile, { line }: DiffLine, isMade: boolean): DiffFinding {
   const at = { file: file.path, line }
   // A key in a test or an example is usually made up; a person is shown it all the same.
-  if (isMade) return note('diff.secret', `${kind} stands in ${file.path}, line ${line}: is it made up?`, at)
-  const way = 'read it from the environment instead, and treat it as known to others from now on'
-  return block('diff.secret', `${kind} stands in ${file.path}, line ${line}: ${way}.`, at)
+  if (isMade) return note('diff.secret', `${kind} is in ${file.path}, line ${line}: is it made up?`, at)
+  const way = 'read it from the environment instead, and treat this one as leaked'
+  return block('diff.secret', `${kind} is in ${file.path}, line ${line}: ${way}.`, at)
 }
 
 /** Patterns that only keys of a certain vendor match. */

@@ -69,7 +69,7 @@ export function keepJudge({ keepMs = KEEP_MS } = {}): JudgeDiff {
 const UNREAD: Finding = {
   code: 'diff.unread',
   weight: 'block',
-  text: 'The change could not be looked at in time: make it smaller.',
+  text: 'The change could not be checked in time: make it smaller.',
 }
 
 async function answerOf(

@@ -132,15 +132,11 @@ function findingOf({ text, isWide }: FoundSilencer, file: DiffFile, line: number
     .slice(0, 80)
     .trim()
   if (isWide)
-    return block(
-      'lint.disabled',
-      `${file.path} tells a checker to be silent about too much (${shown}): mend what it says.`,
-      at,
-    )
-  if (hasWhy) return note('lint.disabled', `${file.path} tells a checker to be silent, and why: ${shown}`, at)
+    return block('lint.disabled', `${file.path} silences a checker about too much (${shown}): fix what it reports.`, at)
+  if (hasWhy) return note('lint.disabled', `${file.path} silences a checker and says why: ${shown}`, at)
   return block(
     'lint.disabled',
-    `${file.path} tells a checker to be silent (${shown}): mend what it says, or name the rule and the reason.`,
+    `${file.path} silences a checker (${shown}): fix what it reports, or name the rule and the reason.`,
     at,
   )
 }

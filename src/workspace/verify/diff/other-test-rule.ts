@@ -97,13 +97,13 @@ function without(some: readonly Place[], others: readonly Place[]): Place[] {
 /** Marks by which a runner recognises a function as a test. */
 const MARKS = /^\s*(@(Test|ParameterizedTest|RepeatedTest)\b|\[\s*(Fact|Theory|Test|TestCase|TestMethod)\b|#\[Test\])/
 
-/** The function still exists, but no runner recognises it as a test any more. */
+/** The function still exists, but no runner recognises it as a test. */
 function unmarked(gone: readonly Place[], come: readonly Place[], removed: ReadonlySet<string>): DiffFinding[] {
   const were = gone.filter(({ text }) => MARKS.test(text))
   const isLess = were.length > come.filter(({ text }) => MARKS.test(text)).length
   const [first] = were
   if (!first || !isLess || removed.size > 0 || come.some(({ text }) => TABLES.test(text))) return []
-  const text = `A test is not run any more: ${short(first.text)} was taken away.`
+  const text = `A test no longer runs: ${short(first.text)} was removed.`
   return [block('test.deleted', text, { file: first.file })]
 }
 
@@ -122,7 +122,7 @@ function weaker(gone: readonly Place[], come: readonly Place[]): DiffFinding[] {
   )
   if (!first || were.length <= are.length) return []
   const was = were.find(({ file }) => file === first.file) ?? were[0]
-  const text = `An assertion was replaced by one that more would pass: ${short(was?.text)} became ${short(first.text)}.`
+  const text = `An assertion was replaced by a weaker one: ${short(was?.text)} became ${short(first.text)}.`
   return [block('test.weakened', text, { file: first.file, line: first.line })]
 }
 
@@ -134,7 +134,7 @@ function says(exact: string, other: string): boolean {
   return isAbout && values.some(each => !literalsIn(other).includes(each))
 }
 
-/** A parametrised test stands for many: its rows are not counted here. */
+/** A parametrised test has many cases: its rows are not counted here. */
 const TABLES =
   /DataProvider|@dataProvider|ParameterizedTest|\[Theory|InlineData|CsvSource|MethodSource|shared_examples|it_behaves_like|\bwhere:|INSTANTIATE_TEST|\.each\b|\bfor\b|\bforEach\b/
 

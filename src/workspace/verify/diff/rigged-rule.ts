@@ -10,15 +10,15 @@ const SHAPES: Shape[] = [
   [
     /\bprocess\.exit\(\s*0?\s*\)|\bprocess\.exitCode\s*=\s*0\b|\bDeno\.exit\(\s*0?\s*\)/,
     'test.exit',
-    'ends the process as if all were well',
+    'ends the process as if everything had passed',
   ],
   [
     /\bsys\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bpytest\.exit\(|\bexit\(0\)/,
     'test.exit',
-    'ends the process as if all were well',
+    'ends the process as if everything had passed',
   ],
-  [/\bos\.Exit\(\s*0\s*\)/, 'test.exit', 'ends the process as if all were well'],
-  [/\bprocess::exit\(\s*0\s*\)/, 'test.exit', 'ends the process as if all were well'],
+  [/\bos\.Exit\(\s*0\s*\)/, 'test.exit', 'ends the process as if everything had passed'],
+  [/\bprocess::exit\(\s*0\s*\)/, 'test.exit', 'ends the process as if everything had passed'],
   [
     /\b(global|globalThis|window|self)\.(expect|assert|test|it|describe)\s*=[^=]/,
     'test.rigged',
@@ -47,7 +47,7 @@ const SHAPES: Shape[] = [
   [
     /\bdef\s+pytest_(ignore_collect|runtest_makereport|sessionfinish|report_teststatus)\b/,
     'test.rigged',
-    'takes part in what is run or reported',
+    'changes what is run or reported',
   ],
   [
     /\b(builtins|sys\.modules)(\[|\.)\s*["']?(AssertionError|assert|pytest)/,
@@ -111,9 +111,7 @@ function wholeFindings({ path, before = '', after = '' }: DiffFile): DiffFinding
     now !== main.exec(before)?.[1] &&
     !/os\.Exit\((m\.Run\(\)|code|exit\w*|status|rc|ret\w*|result)\)|^[^}]*\bm\.Run\(\)\s*$/m.test(now)
   )
-    findings.push(
-      block('test.exit', `TestMain of ${path} does not end with what the tests ended with.`, { file: path }),
-    )
+    findings.push(block('test.exit', `TestMain of ${path} does not exit with the result of the tests.`, { file: path }))
   return findings
 }
 
@@ -130,7 +128,7 @@ function productFindings(file: DiffFile): DiffFinding[] {
         block('code.knows-tests', `${file.path} asks whether it is being tested: ${text.trim().slice(0, 80)}`, at),
       ]
     if (/NODE_ENV["'\]]*\s*[!=]==?\s*["']test["']/.test(text))
-      return [note('code.knows-tests', `${file.path} behaves otherwise where NODE_ENV is "test".`, at)]
+      return [note('code.knows-tests', `${file.path} behaves differently where NODE_ENV is "test".`, at)]
     return []
   })
 }
@@ -146,9 +144,7 @@ function mockFindings(file: DiffFile): DiffFinding[] {
     if (file.before?.includes(text.trim())) return []
     const what = mockedModule(text, unit) ?? mockedFunction(text, after, unit) ?? shadowed(text, file)
     if (what === undefined) return []
-    return [
-      block('test.mocked', `${file.path} replaces ${what}, which it is there to test.`, { file: file.path, line }),
-    ]
+    return [block('test.mocked', `${file.path} replaces ${what}, which is what it tests.`, { file: file.path, line })]
   })
 }
 

@@ -46,20 +46,20 @@ function lineFindings(file: DiffFile, isTold: boolean): DiffFinding[] {
         text,
       )
     )
-      findings.push(block('script.silenced', `${file.path} lets a step fail unseen: ${text.trim()}`, at))
+      findings.push(block('script.silenced', `${file.path} hides the failure of a step: ${text.trim()}`, at))
     const silencer = silencerIn(text.replace(/["',]+\s*$/, ''))
     if (isTold || silencer === undefined) continue
     if (CHECKS.test(text) || (/set \+e/.test(text) && CHECKS.test(file.after ?? '')))
       findings.push(
-        block('script.silenced', `A check in ${file.path} cannot fail any more (${silencer}): take that out.`, at),
+        block('script.silenced', `A check in ${file.path} can no longer fail (${silencer}): remove that.`, at),
       )
     else if (/^\s*exit 0\s*$/.test(text) && CHECKS.test(file.after ?? '') && isScriptFile(file.path))
-      findings.push(block('script.silenced', `${file.path} ends as if all were well.`, at))
+      findings.push(block('script.silenced', `${file.path} ends as if everything had passed.`, at))
   }
   const early = file.added.find(({ text }) => /^\s*exit 0\s*$/.test(text))
   if (early && !isTold && isScriptFile(file.path) && CHECKS.test(file.after ?? '') && findings.length === 0)
     findings.push(
-      block('script.silenced', `${file.path} ends as if all were well.`, { file: file.path, line: early.line }),
+      block('script.silenced', `${file.path} ends as if everything had passed.`, { file: file.path, line: early.line }),
     )
   return isTold || findings.length > 0 ? findings : goneLines(file)
 }
@@ -85,7 +85,7 @@ function goneLines(file: DiffFile): DiffFinding[] {
   })
   if (gone === undefined) return []
   return [
-    block('script.replaced', `${file.path} does not check any more: ${gone.text.trim().slice(0, 80)}`, {
+    block('script.replaced', `${file.path} no longer runs a check: ${gone.text.trim().slice(0, 80)}`, {
       file: file.path,
     }),
   ]
@@ -107,7 +107,7 @@ function noVerify(file: DiffFile): DiffFinding[] {
   const isRun = isScriptFile(file.path) || isCi(file.path) || nameOf(file.path) === 'package.json'
   if (!isRun) return []
   return [
-    block('script.no-verify', `${file.path} goes around hooks: ${found.text.trim().slice(0, 80)}`, {
+    block('script.no-verify', `${file.path} bypasses hooks: ${found.text.trim().slice(0, 80)}`, {
       file: file.path,
       line: found.line,
     }),
@@ -132,8 +132,8 @@ function compareCommand({ name, file, line, before, after, others }: Compared): 
   const whole = withOthers(after, others)
   const silencer = silencerIn(after)
   if (silencer !== undefined && silencerIn(before) === undefined)
-    return [block('script.silenced', `${name} cannot fail any more (${silencer}): take that out.`, at)]
-  if (isNothing(after)) return [block('script.replaced', `${name} checks nothing any more: ${shown(after)}`, at)]
+    return [block('script.silenced', `${name} can no longer fail (${silencer}): remove that.`, at)]
+  if (isNothing(after)) return [block('script.replaced', `${name} no longer checks anything: ${shown(after)}`, at)]
   const lost = [...new Set(toolsIn(withOthers(before, others)))].filter(tool => !whole.includes(tool))
   const tools = toolsIn(whole)
   if (lost.length > 0) {
@@ -141,7 +141,7 @@ function compareCommand({ name, file, line, before, after, others }: Compared): 
     const isReplaced = tools.some(tool => !before.includes(tool))
     return isReplaced
       ? [note('script.replaced', `${name} runs something else: ${shown(after)}`, at)]
-      : [block('script.replaced', `${name} does not run ${lost.join(', ')} any more: ${shown(after)}`, at)]
+      : [block('script.replaced', `${name} no longer runs ${lost.join(', ')}: ${shown(after)}`, at)]
   }
   const narrowed = narrowingFlags(after).filter(flag => !narrowingFlags(before).includes(flag))
   if (narrowed.length > 0)
@@ -151,7 +151,7 @@ function compareCommand({ name, file, line, before, after, others }: Compared): 
   if (gone.length > 0) return [block('config.loosened', `${name} is less strict: ${gone.join(' ')} is gone.`, at)]
   const files = operandFiles(after).filter(each => !operandFiles(before).includes(each))
   if (files.length > 0 && operandFiles(before).length === 0 && toolsIn(before).length > 0)
-    return [block('config.excluded', `${name} looks at ${files.join(', ')} only.`, at)]
+    return [block('config.excluded', `${name} checks only ${files.join(', ')}.`, at)]
   return []
 }
 

@@ -25,7 +25,7 @@ function goneFindings({ gone, removed }: TestChange): DiffFinding[] {
     const at = { file: test.file, line: test.line }
     return isWithItsCode(test, removed)
       ? note('test.deleted', `The test "${test.name}" is gone, with what it tested.`, at)
-      : block('test.deleted', `The test "${test.name}" is gone, and what it tested is not: bring it back.`, at)
+      : block('test.deleted', `The test "${test.name}" is gone, but what it tested is not: bring it back.`, at)
   })
 }
 
@@ -59,7 +59,7 @@ function freshSkip(test: TestCase): DiffFinding[] {
 
 function focused(test: TestCase, wasFocused: boolean): DiffFinding[] {
   if (!test.isFocused || wasFocused) return []
-  const text = `Only "${test.name}" runs now, and the tests beside it do not: take the focus away.`
+  const text = `Only "${test.name}" runs now, and the tests beside it do not: remove the focus.`
   return [block('test.focused', text, { file: test.file, line: test.line })]
 }
 
@@ -108,9 +108,9 @@ function isElsewhere(row: string, after: TestCase, come: string[], { after: all 
 
 const CODES = { swallowed: 'test.swallowed', unreached: 'test.unreached', guarded: 'test.unreached' } as const
 const TEXTS = {
-  swallowed: 'is caught by the test itself, and nothing comes of it',
+  swallowed: 'is caught by the test itself and ignored',
   unreached: 'is never reached',
-  guarded: 'is looked at only under a condition',
+  guarded: 'runs only under a condition',
 } as const
 
 /** Assertions that still exist but no longer count, and new tests in which none counts. */

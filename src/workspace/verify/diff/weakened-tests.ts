@@ -16,7 +16,7 @@ function comparedFindings(before: TestCase, after: TestCase, change: TestChange)
   const lost = matched.removed.filter(one => !isElsewhere(one, after, matched, change))
   if (after.assertions.length === 0 && lost.length > 0) {
     const at = { file: after.file, line: after.line }
-    return [block('test.emptied', `${called(after)} asserts nothing any more: bring its assertions back.`, at)]
+    return [block('test.emptied', `${called(after)} no longer asserts anything: bring its assertions back.`, at)]
   }
   if (before.assertions.length === 0 && isBlank(after.body) && !isBlank(before.body))
     return [block('test.emptied', `${called(after)} is empty now.`, { file: after.file, line: after.line })]
@@ -75,8 +75,8 @@ function lostFinding(one: Assertion, after: TestCase, { removed }: TestChange): 
   const at = { file: after.file, line: after.line }
   const shown = shortened(one.text)
   return speaksOf(one.text, removed)
-    ? note('test.assertion-removed', `${called(after)} asserts no more: ${shown}, with what it is about.`, at)
-    : block('test.assertion-removed', `${called(after)} asserts no more: ${shown}. Bring it back.`, at)
+    ? note('test.assertion-removed', `${called(after)} no longer asserts this, which is gone too: ${shown}`, at)
+    : block('test.assertion-removed', `${called(after)} no longer asserts this: ${shown}. Bring it back.`, at)
 }
 
 function replacedFindings(
@@ -91,7 +91,7 @@ function replacedFindings(
   if (drop >= 1) {
     if (after.strength >= 2 && isCovered(before.literals, after.literals) && before.literals.length > 0)
       return [note('test.weakened', `${called(test)} asserts a little less: ${how}.`, at)]
-    return [block('test.weakened', `${called(test)} would see less: ${how}. Assert as much as before.`, at)]
+    return [block('test.weakened', `${called(test)} would detect less: ${how}. Assert as much as before.`, at)]
   }
   if (isWider(before, after)) return [block('test.weakened', `${called(test)} is less exact: ${how}.`, at)]
   const went = without(before.literals, after.literals)
@@ -229,7 +229,11 @@ function wantedFindings(before: TestCase, after: TestCase, { hasCode }: TestChan
     const [one, other] = [literalsIn(value), literalsIn(next)]
     if (!/\w\(/.test(value) && /\w\(/.test(next) && one.length > 0 && callsSame(next, after))
       return [
-        block('test.weakened', `"${after.name}" expects what the code under test gives (${name}): say the value.`, at),
+        block(
+          'test.weakened',
+          `"${after.name}" expects what the code under test returns (${name}): write the value.`,
+          at,
+        ),
       ]
     if (one.length === 0 || overlap(one, other) === 1 || other.length === 0) continue
     const text = `"${after.name}" expects something else (${name})`
