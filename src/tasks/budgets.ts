@@ -105,7 +105,7 @@ export function findOverrun(totals: SpendingTotals, budgets: Budgets): BudgetUse
 
 const LONGEST_LASTING_FIRST: readonly BudgetScope[] = ['project', 'session', 'task', 'day']
 
-/** The limits whose warning share lies between the spending before and now. */
+/** The limits whose warning share was passed between the spending before and now. */
 export function findBudgetWarnings(before: SpendingTotals, after: SpendingTotals, budgets: Budgets): BudgetUse[] {
   const earlier = budgetUses(before, budgets)
   return budgetUses(after, budgets).filter(({ scope, measure, spent, limit }) => {

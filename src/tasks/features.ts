@@ -30,7 +30,7 @@ export async function readDocument(home: FeatureLocation, kind: DocumentKind): P
   const refused = (problem: string) => new AppError('feature_file', { path, problem })
   if (!stats.isFile()) throw refused('it is not a file')
   // A link in a project could bring any file of the machine into a prompt.
-  if (!(await liesBelow(path, home.project))) throw refused('it lies outside of the project')
+  if (!(await isBelow(path, home.project))) throw refused('it is outside the project')
   if (stats.size > MAX_DOCUMENT * 4) throw refused(TOO_LONG)
   const text = await readFile(path, 'utf8').catch(error => Promise.reject(refused(messageOf(error))))
   if (text.length > MAX_DOCUMENT) throw refused(TOO_LONG)
@@ -48,8 +48,8 @@ export async function writeDocument(home: FeatureLocation, kind: DocumentKind, t
   } catch (error) {
     throw new AppError('feature_file', { path: directory, problem: messageOf(error) })
   }
-  if (!(await liesBelow(directory, home.project)))
-    throw new AppError('feature_file', { path, problem: 'it lies outside of the project' })
+  if (!(await isBelow(directory, home.project)))
+    throw new AppError('feature_file', { path, problem: 'it is outside the project' })
   const aside = join(directory, `.${kind}.${secretId(6)}.tmp`)
   try {
     await using file = await open(aside, 'wx', 0o644)
@@ -70,14 +70,14 @@ export async function writeDocument(home: FeatureLocation, kind: DocumentKind, t
 export async function removeDocuments(home: FeatureLocation): Promise<void> {
   const directory = featureDirectory(home)
   if (!(await stat(directory).catch(() => undefined))) return
-  if (!(await liesBelow(directory, home.project)))
-    throw new AppError('feature_file', { path: directory, problem: 'it lies outside of the project' })
+  if (!(await isBelow(directory, home.project)))
+    throw new AppError('feature_file', { path: directory, problem: 'it is outside the project' })
   for (const kind of DOCUMENTS) await rm(documentPath(home, kind), { force: true })
   await rmdir(directory).catch(() => undefined)
 }
 
-/** Whether a path lies below the project once links are followed. */
-async function liesBelow(path: string, project: string): Promise<boolean> {
+/** Whether a path is below the project once links are followed. */
+async function isBelow(path: string, project: string): Promise<boolean> {
   const [real, root] = [await realpath(path), await realpath(project)]
   return real !== root && isInside(real, root)
 }

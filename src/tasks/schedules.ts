@@ -13,13 +13,13 @@ const MINUTE_MS = 60_000
 const UNIT_MS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 24 * 60 * MINUTE_MS } as const
 /** A run takes longer than this; a shorter interval is a mistake. */
 const LEAST_APART_MS = 5 * MINUTE_MS
-/** How many times of a pattern are compared: the first two may lie on either side of a pause. */
+/** How many times of a pattern are compared: there may be a pause between the first two. */
 const COMPARED_TIMES = 10
 
 /** Parses the time that a person gave. Throws `schedule_wrong` and `schedule_past`. */
 export function parseScheduleTimes({ at, every, zone }: When, now: number): ScheduleTimes {
   if (at !== undefined && every !== undefined)
-    throw scheduleError('--at', at, 'it is for one time, and --every is there too')
+    throw scheduleError('--at', at, 'it names one time, and --every is given too')
   if (every !== undefined) {
     const pattern = parsePattern(every, zone, now)
     return { pattern, due_at: nextScheduledTime(pattern, zone, now) ?? throwPast(every) }
@@ -48,7 +48,7 @@ function parseMoment(text: string, zone: string, now: number): number {
     throw scheduleError(
       '--at',
       text,
-      'a time such as "02:00", "tomorrow 02:00", "2027-01-31 02:00" or "in 3h" is meant',
+      'expected a time such as "02:00", "tomorrow 02:00", "2027-01-31 02:00" or "in 3h"',
     )
   const [hour, minute] = clock
   if (days === undefined || days === 'tonight')
@@ -58,19 +58,19 @@ function parseMoment(text: string, zone: string, now: number): number {
     return refusePast(text, localTime(date, clock, zone) ?? throwPast(text), now)
   }
   const day = parseDays(days)
-  if (day === undefined) throw scheduleError('--at', text, `"${days}" is no day`)
+  if (day === undefined) throw scheduleError('--at', text, `"${days}" is not a day`)
   return nextScheduledTime(`${minute} ${hour} * * ${day}`, zone, now) ?? throwPast(text)
 }
 
 function parsePattern(text: string, zone: string, now: number): string {
   const words = text.toLowerCase().replace(/\s+/g, ' ')
   const pattern = parseInterval(words) ?? parseDaysAndTime(words) ?? (words.split(' ').length === 5 ? words : undefined)
-  const meant = 'days and a time such as "weekdays 22:00", "mon,thu 03:30", "day 02:00", or "6h", is meant'
+  const meant = 'expected days and a time such as "weekdays 22:00", "mon,thu 03:30", "day 02:00", or "6h"'
   if (pattern === undefined) throw scheduleError('--every', text, meant)
   try {
     const times = new Cron(pattern, { timezone: zone, paused: true }).nextRuns(COMPARED_TIMES, new Date(now))
     const isTooOften = times.some((time, index) => Number(times[index + 1] ?? Infinity) - Number(time) < LEAST_APART_MS)
-    if (isTooOften) throw scheduleError('--every', text, 'five minutes apart is the least')
+    if (isTooOften) throw scheduleError('--every', text, 'the shortest interval is five minutes')
     return pattern
   } catch (error) {
     throw error instanceof AppError ? error : scheduleError('--every', text, meant)

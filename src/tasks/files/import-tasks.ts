@@ -59,7 +59,7 @@ function refuseDuplicates(tasks: readonly ImportedTask[]): void {
   for (const { id, line = 0 } of tasks) {
     if (id === undefined) continue
     if (names.has(id))
-      problems.push({ line, problem: `${JSON.stringify(id.slice(0, 60))} is another one's id already` })
+      problems.push({ line, problem: `${JSON.stringify(id.slice(0, 60))} is the id of another task already` })
     names.add(id)
   }
   if (problems.length > 0) throw tasksWrongError('the import', problems)

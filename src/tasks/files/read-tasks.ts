@@ -15,7 +15,7 @@ export async function readTasks(text: string, format: TaskFormat, path: string):
   const read: ImportedTask[] = []
   const lines = new Map<string, number>()
   if (tasks.length > MAX_IMPORTED) {
-    const problem = `there are ${tasks.length} tasks; ${MAX_IMPORTED} can be taken at once`
+    const problem = `there are ${tasks.length} tasks; ${MAX_IMPORTED} can be imported at once`
     throw tasksWrongError(path, [{ line: tasks[MAX_IMPORTED]?.line ?? 0, problem }])
   }
   for (const { line, value } of tasks) {

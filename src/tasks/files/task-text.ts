@@ -121,7 +121,7 @@ function parseFields(json: string | undefined, line: number, raw: RawTasks): obj
   try {
     return JSON.parse(json) as object
   } catch {
-    raw.problems.push({ line, problem: 'what stands in <!-- task: … --> is no JSON' })
+    raw.problems.push({ line, problem: 'the text in <!-- task: … --> is not JSON' })
     return {}
   }
 }
@@ -157,7 +157,7 @@ export function fromJsonLines(text: string): RawTasks {
     try {
       raw.tasks.push({ line, value: JSON.parse(source) })
     } catch (error) {
-      raw.problems.push({ line, problem: `this is no JSON: ${messageOf(error).slice(0, 100)}` })
+      raw.problems.push({ line, problem: `this is not JSON: ${messageOf(error).slice(0, 100)}` })
     }
   }
   return raw

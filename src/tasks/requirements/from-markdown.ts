@@ -119,7 +119,7 @@ function readItem(item: ListItem, partOf: string[], options: TaskReading): void 
 function findWrongBox(source: string): string | undefined {
   if (/^\[[ xX]\]\s*$/.test(source)) return 'the task is empty: say after the box what is to be done'
   const box = /^\[[^\]]?\](?![([:])(?=\s|$|\p{L})/u.exec(source)?.[0]
-  return box && `${quoted(box)} is no box: write "[ ] " for a task that is open, "[x] " for one that is done`
+  return box && `${quoted(box)} is not a box: write "[ ] " for an open task, "[x] " for a done one`
 }
 
 /** The text under "Overview", else the first paragraphs under the title. */

@@ -191,7 +191,7 @@ function readPriority(field: YamlField, sheet: YamlSheet): number {
   const named = PRIORITIES.get(text.toLowerCase())
   if (named !== undefined) return named
   if (/^[+-]?\d{1,6}$/.test(text)) return Number(text)
-  const problem = `${quoted(text)} is no priority: a whole number (higher is sooner), or ${[...PRIORITIES.keys()].join(', ')}`
+  const problem = `${quoted(text)} is not a priority: expected a whole number (higher is sooner), or ${[...PRIORITIES.keys()].join(', ')}`
   sheet.problems.push({ line: field.line, field: field.path, problem })
   return 0
 }

@@ -44,7 +44,7 @@ export function quoted(value: string): string {
 function findTooMany(tasks: RequiredTask[]): RequirementsProblem[] {
   const first = tasks[MAX_REQUIRED_TASKS]
   if (!first) return []
-  const problem = `there are ${tasks.length} tasks; a file may hold ${MAX_REQUIRED_TASKS}`
+  const problem = `there are ${tasks.length} tasks; a file may have ${MAX_REQUIRED_TASKS}`
   return [{ line: first.line, field: 'tasks', problem }]
 }
 

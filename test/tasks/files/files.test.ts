@@ -151,7 +151,7 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     .join('\n')}\ntasks:\n  - title: t\n    labels: *h\n`
   const cases: [TaskFormat, string, RegExp][] = [
     ['jsonl', '{"title":"a","id":"x"}\n\n{"title":"b","id":"x"}', /line 3: "x" is the id of line 1 already/],
-    ['jsonl', '{"title":"a"}\nnonsense', /line 2: this is no JSON/],
+    ['jsonl', '{"title":"a"}\nnonsense', /line 2: this is not JSON/],
     ['jsonl', '{"title":"a","prio":1}', /line 1: .*prio/],
     ['jsonl', '{"title":"\\u0007 \\u001b[2J"}', /line 1: title/],
     ['jsonl', '{"title":"a","after":["nowhere"]}', /line 1: no task has the id "nowhere"/],
@@ -164,7 +164,7 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     ['yaml', bomb, /Excessive alias count/],
     ['yaml', 'tasks:\n  - title: a\n    title: b\n', /line 3: .*unique/],
     ['yaml', 'nothing: here', /there is no list of tasks/],
-    ['markdown', '- [ ] a <!-- task: {oops} -->', /line 1: what stands in .* is no JSON/],
+    ['markdown', '- [ ] a <!-- task: {oops} -->', /line 1: the text in .* is not JSON/],
     ['jsonl', JSON.stringify({ title: 'again', id: there.id }), /Tasks with these ids already exist/],
   ]
   for (const [format, text, message] of cases) {
@@ -197,7 +197,7 @@ test('fifty thousand lines of Markdown are read at once or refused at once, and 
     ),
     {
       code: 'tasks_wrong',
-      message: new RegExp(`there are 50000 tasks; ${MAX_IMPORTED} can be taken at once`),
+      message: new RegExp(`there are 50000 tasks; ${MAX_IMPORTED} can be imported at once`),
     },
   )
   const deep = many(3_000, index => `${' '.repeat(index)}- [ ] task ${index}`)

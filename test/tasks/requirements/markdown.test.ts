@@ -144,10 +144,10 @@ test('what is ruled out never stands as a value or a constraint without the word
 
 test('a box that Markdown does not take for one, or that has nothing behind it, is refused with its line', async () => {
   const problems = await refusedFor('r.md', '## Tasks\n- [] a\n- [ ]\n- [?] b\n- [x]done\n- [a link](http://x) stays\n')
-  assert.match(problems, /line 2, Tasks: "\[\]" is no box: write "\[ \] "/)
+  assert.match(problems, /line 2, Tasks: "\[\]" is not a box: write "\[ \] "/)
   assert.match(problems, /line 3, Tasks: the task is empty/)
-  assert.match(problems, /line 4, Tasks: "\[\?\]" is no box/)
-  assert.match(problems, /line 5, Tasks: "\[x\]" is no box/)
+  assert.match(problems, /line 4, Tasks: "\[\?\]" is not a box/)
+  assert.match(problems, /line 5, Tasks: "\[x\]" is not a box/)
   assert.doesNotMatch(problems, /line 6/)
 })
 

@@ -91,7 +91,7 @@ tasks:
     'line 1, project: it must be a text, not a list',
     'line 3, tasks.0.description: it is missing',
     'line 4, tasks.0.descripton: unknown field, did you mean description?',
-    'line 5, tasks.0.priority: "soon" is no priority: a whole number (higher is sooner), or critical, high',
+    'line 5, tasks.0.priority: "soon" is not a priority: expected a whole number (higher is sooner), or critical, high',
     'line 6, tasks.1.id: "a" is the id of line 3 already',
     'line 8, tasks.1.depends_on: no task has the id "schemaa", did you mean "schema"?',
     'line 11, tasks.2.done: it must be true or false',
@@ -108,7 +108,7 @@ const WRONG: [text: string, problem: RegExp][] = [
   ['tasks:\n  a: 1\n', /line 1, tasks: it must be a list/],
   ['tasks:\n  - a\n  -\n', /line 3, tasks\.1: it is empty/],
   ['tasks:\n  - description: ""\n', /line 2, tasks\.0\.description: it is empty/],
-  ['tasks:\n  - description: a\n    priority: 1.5\n', /line 3, tasks\.0\.priority: "1\.5" is no priority/],
+  ['tasks:\n  - description: a\n    priority: 1.5\n', /line 3, tasks\.0\.priority: "1\.5" is not a priority/],
   ['tasks:\n  - description: a\n    priority: 12345678\n', /line 3, tasks\.0\.priority: /],
   [
     'tasks:\n  - description: a\n    dependsOn: b\n',
@@ -137,7 +137,7 @@ test('tasks that wait for one another are refused with the lines of each', async
 
 test('a file of more tasks than one session is given is refused', async () => {
   const list = Array.from({ length: 1_001 }, (_, index) => `- task ${index}\n`).join('')
-  assert.match(await refused(list), /line 1001, tasks: there are 1001 tasks; a file may hold 1000/)
+  assert.match(await refused(list), /line 1001, tasks: there are 1001 tasks; a file may have 1000/)
 })
 
 test('a file that holds itself is refused as nested too deeply', async () => {
