@@ -50,13 +50,11 @@ export const BUDGET_SETTINGS = {
   'budgets.project.wall_minutes': time('in one project, until `pcc budget reset`'),
 } as const satisfies Record<string, Setting>
 
-const fewer = (held: number, proposed: number) => Math.min(held, proposed)
-
 const cap = (standard: number, about: string) => ({
   standard,
   about,
   project: 'tighten' as const,
-  tighten: fewer,
+  tighten: lowerOf,
   inForce: true,
 })
 

@@ -1,9 +1,5 @@
 import { MODEL_STRATEGIES } from '../../option-values.ts'
-import { count, flag, oneOf, type Setting, text, word } from '../setting.ts'
-
-/** The lower limit of attempts; 0 means no limit. */
-const fewerAttempts = (held: number, proposed: number) =>
-  held === 0 ? proposed : proposed === 0 ? held : Math.min(held, proposed)
+import { bothTrue, count, flag, lowerLimit, lowerOf, oneOf, type Setting, text, word } from '../setting.ts'
 
 /** How `pcc run` works through tasks, and with which models. Settings that cost more or run another program need trust. */
 export const EXECUTION_SETTINGS = {
@@ -11,13 +7,12 @@ export const EXECUTION_SETTINGS = {
     standard: 3,
     about: 'Retries before a task of a run counts as failed',
     project: 'tighten',
-    tighten: (held, proposed) => Math.min(held, proposed),
+    tighten: lowerOf,
     inForce: true,
   }),
   'execution.verify': flag({
     standard: true,
-    about:
-      'Run the gates on work that an agent calls done, before its task is done; false leaves all work unverified',
+    about: 'Run the gates on work that an agent calls done, before its task is done; false leaves all work unverified',
     project: 'tighten',
     tighten: (held, proposed) => held || proposed,
     inForce: true,
@@ -26,7 +21,7 @@ export const EXECUTION_SETTINGS = {
     standard: 0,
     about: 'Most attempts of one run; 0 for no limit. Also `PCC_LIMIT`',
     project: 'tighten',
-    tighten: fewerAttempts,
+    tighten: lowerLimit,
     inForce: true,
     variable: 'PCC_LIMIT',
   }),
@@ -34,7 +29,7 @@ export const EXECUTION_SETTINGS = {
     standard: 1,
     about: 'Tasks of one run at once, each in a worktree of its own. Also `PCC_PARALLEL`',
     project: 'tighten',
-    tighten: (held, proposed) => Math.min(held, proposed),
+    tighten: lowerOf,
     inForce: true,
     variable: 'PCC_PARALLEL',
   }),
@@ -56,7 +51,7 @@ export const EXECUTION_SETTINGS = {
     standard: true,
     about: 'Start the agent of the next task while the current one works, which takes about 160 MB',
     project: 'tighten',
-    tighten: (held, proposed) => held && proposed,
+    tighten: bothTrue,
     inForce: true,
   }),
   'agent.command': word({

@@ -1,6 +1,18 @@
 import { MERGE_STRATEGIES } from '../../merge.ts'
 import { GATE_PROFILES, type GateProfile } from '../../option-values.ts'
-import { count, lowerOf, oneOf, onlyTo, path, type Setting, text, texts, unionOf, word } from '../setting.ts'
+import {
+  count,
+  lowerLimit,
+  lowerOf,
+  oneOf,
+  onlyTo,
+  path,
+  type Setting,
+  text,
+  texts,
+  unionOf,
+  word,
+} from '../setting.ts'
 
 /** Where the tasks of a run work. */
 export const WORKTREE_SETTINGS = {
@@ -113,16 +125,11 @@ export const GATE_SETTINGS = {
   }),
   'gates.second_opinion': word({
     standard: 'off',
-    about:
-      'Another agent that reviews the work too and must accept it: off, or an agent as for `agent.command`',
+    about: 'Another agent that reviews the work too and must accept it: off, or an agent as for `agent.command`',
     project: 'trusted',
     inForce: true,
   }),
 } as const satisfies Record<string, Setting>
-
-/** The lower limit; 0 means no limit. */
-const fewerLines = (held: number, proposed: number) =>
-  held === 0 ? proposed : proposed === 0 ? held : Math.min(held, proposed)
 
 /** What the gates check in the changes themselves. A project may ask for more; less applies only after `pcc trust`. */
 export const GATE_DIFF_SETTINGS = {
@@ -130,7 +137,7 @@ export const GATE_DIFF_SETTINGS = {
     standard: 5_000,
     about: 'Most lines that one task may add and remove, without generated files; 0 for no limit',
     project: 'tighten',
-    tighten: fewerLines,
+    tighten: lowerLimit,
     inForce: true,
   }),
   'gates.forbidden_paths': texts(
@@ -147,8 +154,7 @@ export const GATE_DIFF_SETTINGS = {
   'gates.allow': texts(
     {
       standard: [],
-      about:
-        'Findings that do not block: a code (`path.ci`), or a code with files (`test.skipped:test/old/**`)',
+      about: 'Findings that do not block: a code (`path.ci`), or a code with files (`test.skipped:test/old/**`)',
       project: 'trusted',
       inForce: true,
     },
