@@ -73,7 +73,6 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
   const dependents = Map.groupBy(edges, ({ blocker_id }) => blocker_id)
   const parts = Map.groupBy(tasks, ({ parent_id }) => parent_id ?? '')
   const done = new Set([...byId.values()].filter(({ state }) => state === 'done').map(({ id }) => id))
-  const atWork = new Set(tasks.filter(({ state }) => AT_WORK.has(state)).map(({ id }) => id))
   const blockerOf = (id: string | null): string | undefined => {
     for (let at = id; at !== null; at = byId.get(at)?.parent_id ?? null) {
       const open = blockers.get(at)?.find(({ blocker_id }) => byId.has(blocker_id) && !done.has(blocker_id))
@@ -103,6 +102,7 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
       if (task) markReady(task)
     }
   }
+  // A plan assumes that every attempt goes well, those at work included.
   for (const task of tasks) if (AT_WORK.has(task.state)) finish(task.id)
   for (const task of tasks) markReady(task)
   for (let next = findFirst(ready); next; next = findFirst(ready)) {
@@ -113,18 +113,15 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
   const heldUp = [...waiting].map(({ id, title, session_id }) => {
     const blocker = byId.get(blockerOf(id) ?? '')
     const why = blocker
-      ? `comes after ${blocker.id}, which is ${describeState(blocker, atWork)}`
+      ? `comes after ${blocker.id}, which is ${blocker.state}`
       : `is in the queue of session ${session_id}`
     return { id, title, why }
   })
   return { order, heldUp }
 }
 
+/** States of tasks that an attempt has begun. */
 const AT_WORK: ReadonlySet<Task['state']> = new Set(['running', 'waiting', 'verifying', 'merging'])
-
-function describeState({ id, state }: Task, atWork: ReadonlySet<string>): string {
-  return atWork.has(id) ? 'at work' : state
-}
 
 /** The task of the highest priority, else the oldest: a set keeps the order of insertion, not of submission. */
 function findFirst(ready: ReadonlySet<Task>): Task | undefined {
