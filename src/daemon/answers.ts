@@ -249,11 +249,13 @@ function toTerminalAnswer(ask: OpenAsk, { verdict, answer, reason, by, always }:
 /** The longest time between two checks: an escalation with a nearer deadline may be created meanwhile. */
 const CHECK_EVERY_MS = 15_000
 
-/** Settles escalations that nobody has answered by their deadline, until it is closed. */
+/** Settles escalations that nobody has answered by their deadline, until it is closed or the daemon stops. */
 export function enforceDeadlines(daemon: DaemonContext, now: () => number = Date.now): Alarm {
   const { store, log } = daemon
   const alarm = new Alarm({
     async look() {
+      // Nothing is answered between the stop and the close.
+      if (daemon.stopping.aborted) return undefined
       const { rows, next } = await store.escalations.due(now())
       for (const row of rows) await settleLate(row, now(), daemon)
       return next === undefined ? CHECK_EVERY_MS : next - now()
