@@ -145,8 +145,7 @@ export async function skillsSection(project: string): Promise<BriefSection> {
   }
 }
 
-const SKILLS_INTRO =
-  'Unless you have loaded them already, read the file of a skill that fits before you do what it is about:'
+const SKILLS_INTRO = 'Unless you have loaded them, read the file of a skill that fits before you do what it is about:'
 
 function shorten(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
