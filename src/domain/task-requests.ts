@@ -88,6 +88,7 @@ export const UpdateTask = z.strictObject({
   feature: Fields.feature.nullish(),
   model: Fields.model.nullish(),
   budget: Fields.budget.nullish(),
+  max_retries: Fields.max_retries.nullish(),
   parent: Ref.nullish(),
 })
 export type UpdateTask = z.infer<typeof UpdateTask>

@@ -71,9 +71,6 @@ export const AT_WORK = ['running', 'verifying', 'merging'] as const satisfies re
 /** States of tasks that are not over. */
 export const OPEN_STATES = ['blocked', 'ready', 'waiting', ...AT_WORK] as const satisfies readonly TaskState[]
 
-/** The default number of tries after the first. */
-export const DEFAULT_RETRIES = 3
-
 /** The row of a task. */
 export interface Task {
   id: string
@@ -91,7 +88,8 @@ export interface Task {
   open_blockers: number
   /** The number of the attempt; the holder of an older attempt may neither move nor finish the task. */
   attempt: number
-  max_retries: number
+  /** How often it is tried after the first time; null means as `execution.max_retries` says. */
+  max_retries: number | null
   created_at: number
   started_at: number | null
   ended_at: number | null
@@ -164,7 +162,8 @@ export const TaskView = z.object({
   paths: z.array(z.string()),
   verification: Verification.nullable(),
   retries: z.number(),
-  max_retries: z.number(),
+  /** Null means as `execution.max_retries` says. */
+  max_retries: z.number().nullable(),
   /** How many of its dependencies are not done, plus one while its parent task is blocked. */
   open_blockers: z.number(),
   /** The number of its parts: in all, open, failed and done. */

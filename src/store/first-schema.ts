@@ -216,7 +216,7 @@ const JOURNAL_WORDS = {
   once: 'outcome',
 }
 
-/** Everything that a new home needs. A home that went through the 23 steps before this one has the same schema and number. */
+/** Everything that a new home needed at schema 23. A home that went through the 23 steps before this one has the same schema and number. */
 export const firstSchema: Migration = {
   number: 23,
   name: 'first schema',

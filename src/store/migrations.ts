@@ -1,8 +1,24 @@
+import { sql } from 'kysely'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
 
+/**
+ * A task says nothing about its retries unless somebody asked for a number: `max_retries` may be null. Until now the default,
+ * 3, stood for that. The column is replaced, because SQLite cannot make a column nullable.
+ */
+const nullableRetries: Migration = {
+  number: 24,
+  name: 'nullable retries',
+  async up(db, { columns }) {
+    await db.schema.alterTable('tasks').addColumn('own_retries', columns.integer).execute()
+    await sql`update tasks set own_retries = max_retries where max_retries <> 3`.execute(db)
+    await db.schema.alterTable('tasks').dropColumn('max_retries').execute()
+    await db.schema.alterTable('tasks').renameColumn('own_retries', 'max_retries').execute()
+  },
+}
+
 /** All migrations, in the order of their numbers. A new one goes to the end with the next number. */
-export const MIGRATIONS: readonly Migration[] = [firstSchema]
+export const MIGRATIONS: readonly Migration[] = [firstSchema, nullableRetries]
 
 /** The schema number that this program reads and writes. */
 export const SCHEMA = MIGRATIONS.at(-1)?.number ?? 0

@@ -1,6 +1,6 @@
 import { AppError } from '../base/errors.ts'
 import type { BudgetLimits } from '../domain/budget.ts'
-import { DEFAULT_RETRIES, type Task } from '../domain/task.ts'
+import type { Task } from '../domain/task.ts'
 import { findTask, resolveTask } from './find-task.ts'
 import { endPoint, findWaitPath, hasOpenBlockers, refuseAsParent, refuseForeignBlocker, storedGraph } from './graph.ts'
 import { countPart, eventSubject, partStateOf, reasonBlockedBy, type TasksTxDeps } from './transition.ts'
@@ -22,6 +22,7 @@ export interface NewTaskRequest {
   labels?: readonly string[] | undefined
   acceptance?: readonly string[] | undefined
   paths?: readonly string[] | undefined
+  /** By default as the settings say. */
   maxRetries?: number | undefined
   model?: string | undefined
   budget?: BudgetLimits | undefined
@@ -37,7 +38,7 @@ export interface NewTaskRequest {
 /** Stores a task, its blockers and the event, in the caller's transaction. */
 export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Promise<Task> {
   const { store, clock, tx } = deps
-  const { session_id, project, priority = 0, maxRetries = DEFAULT_RETRIES, over } = request
+  const { session_id, project, priority = 0, maxRetries = null, over } = request
   const blockers = await findBlockers(request, deps)
   const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, tx)
   if (parent) {

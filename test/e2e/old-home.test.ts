@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import type { SessionView } from '../../src/domain/api.ts'
+import type { TaskView } from '../../src/domain/task.ts'
 import { openStore } from '../../src/store/open.ts'
 import { accountOf } from '../../src/supervisor/session/prepare-agent.ts'
 import { tempDir } from '../support/world.ts'
@@ -50,15 +51,15 @@ function schemaOf(file: string): unknown {
   return { schema, version, conditions: conditions.map(({ name, sql }) => [name, plain(sql)]) }
 }
 
-test('a new database has the schema of the one before, number included', async t => {
+test('a database of the version before is brought to the schema of a new one, number included', async t => {
   const dir = tempDir(t)
   const places = { project: '/p', home: '/h', pcc: '/c', program: '/x', later: '1', account: 'a' }
   writeDatabase(join(dir, 'old.db'), places)
-  await (await openStore({ file: join(dir, 'new.db') })).close()
+  for (const name of ['old.db', 'new.db']) await (await openStore({ file: join(dir, name) })).close()
   assert.deepEqual(schemaOf(join(dir, 'new.db')), schemaOf(join(dir, 'old.db')))
 })
 
-test('a home of the version before opens as it is: sessions, tasks, rules, answers, checkpoints and settings', async t => {
+test('a home of the version before opens: sessions, tasks, rules, answers, checkpoints and settings', async t => {
   const { pcc, project } = await oldHome(t)
   const { sessions } = JSON.parse((await pcc.run(['list', '--json'])).stdout) as { sessions: SessionView[] }
   const statuses = Object.fromEntries(sessions.map(({ name, status }) => [name, status]))
@@ -71,6 +72,8 @@ test('a home of the version before opens as it is: sessions, tasks, rules, answe
   })
   const { stdout: tasks } = await pcc.run(['task', 'list', '--project', project])
   assert.match(tasks, /t-74122f.*Paint the fence/)
+  const { task } = JSON.parse((await pcc.run(['task', 'show', 't-74122f', '--json'])).stdout) as { task: TaskView }
+  assert.equal(task.max_retries, null, 'nobody has set a number: the settings say it')
   assert.match((await pcc.run(['rules', 'list'])).stdout, /allow +Bash +echo \*[\s\S]*deny +Write +\.\/secret\/\*/)
   assert.match((await pcc.run(['answers', 'list', '--project', project])).stdout, /Which shape\?/)
   assert.match((await pcc.run(['checkpoints', 'night'])).stdout, /2026-11-16/)

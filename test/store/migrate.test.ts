@@ -32,6 +32,13 @@ const breaksHalfway: Migration = {
   },
 }
 
+/** A task as a program with schema 23 wrote it. */
+function insertOldTask(retries: number) {
+  return sql`insert into tasks
+    (id, project, title, description, state, priority, open_blockers, attempt, max_retries, created_at, position)
+    values (${`t-${retries}`}, '/p', ${`retried ${retries} times`}, '', 'ready', 0, 0, 0, ${retries}, 1, ${retries})`
+}
+
 test('migrations are numbered without a gap', () => {
   assert.deepEqual(
     MIGRATIONS.map(({ number }) => number),
@@ -40,6 +47,30 @@ test('migrations are numbered without a gap', () => {
 })
 
 for (const { name, open } of OPENERS) {
+  test(`${name}: a number of retries that nobody asked for is none after schema 24, and any other stays`, async t => {
+    const file = join(tempDir(t), 'store.db')
+    const old = await open(file, 23)
+    await migrate(
+      old,
+      file,
+      MIGRATIONS.filter(({ number }) => number <= 23),
+    )
+    for (const retries of [0, 3, 5]) await old.transaction(tx => insertOldTask(retries).execute(tx))
+    await old.close()
+
+    await using store = await openStore({ file })
+    assert.equal(store.schema, SCHEMA)
+    const tasks = await store.tasks.list({ project: '/p' })
+    assert.deepEqual(
+      tasks.map(({ id, title, max_retries }) => ({ id, title, max_retries })),
+      [
+        { id: 't-0', title: 'retried 0 times', max_retries: 0 },
+        { id: 't-3', title: 'retried 3 times', max_retries: null },
+        { id: 't-5', title: 'retried 5 times', max_retries: 5 },
+      ],
+    )
+  })
+
   test(`${name}: a database of an older program is brought up to date with its data`, async t => {
     const file = join(tempDir(t), 'store.db')
     await using store = await openStore({ file })

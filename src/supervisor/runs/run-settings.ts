@@ -1,7 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { DEFAULT_RETRIES, type Task } from '../../domain/task.ts'
+import type { Task } from '../../domain/task.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { RunRow } from '../../store/tables.ts'
 import type { PrepareDeps } from '../session/prepare.ts'
@@ -66,14 +66,11 @@ export async function runSettings(
   }
 }
 
-/**
- * How often a task is retried in a run: the run's option, else the task's own number, else the setting. A task's row cannot
- * express "not set", so the default number counts as not set.
- */
+/** How often a task is retried in a run: the run's option, else the task's own number, else the setting. */
 export function retriesFor(
   { max_retries: own }: Pick<Task, 'max_retries'>,
   { options }: Pick<RunRow, 'options'>,
   { maxRetries }: Pick<RunSettings, 'maxRetries'>,
 ): number {
-  return options.max_retries ?? (own === DEFAULT_RETRIES ? maxRetries : own)
+  return options.max_retries ?? own ?? maxRetries
 }

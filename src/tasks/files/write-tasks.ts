@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { DEFAULT_RETRIES, OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
+import { OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
 import type { TaskFormat } from './task-text.ts'
 
 /** Writes tasks as a file from which `readTasks` reads the same tasks with the same ids. The history of runs is not included. */
@@ -29,7 +29,7 @@ function plainTask(task: TaskView) {
     ...(labels.length > 0 && { labels }),
     ...(acceptance.length > 0 && { acceptance }),
     ...(paths.length > 0 && { paths }),
-    ...(task.max_retries !== DEFAULT_RETRIES && { max_retries: task.max_retries }),
+    ...(task.max_retries !== null && { max_retries: task.max_retries }),
     ...(task.model !== null && { model: task.model }),
     ...(task.budget !== null && { budget: task.budget }),
   }

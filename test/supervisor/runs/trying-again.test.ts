@@ -75,6 +75,17 @@ function counts(prompts: readonly string[]): Record<string, number> {
   return counted
 }
 
+test('a task that asks for the default number of retries keeps it when the setting differs', async t => {
+  const agent = meeting({ a: Array.from({ length: 9 }, () => FAILED), b: Array.from({ length: 9 }, () => FAILED) })
+  const world = await runWorld(t, agent)
+  const task = await world.add('a', { max_retries: 3 })
+  await world.add('b')
+  await world.over((await world.run({ settings: { PCC_EXECUTION_MAX_RETRIES: '1' } })).id)
+  assert.deepEqual(counts(agent.prompts), { a: 4, b: 2 })
+  await world.call('POST', `/tasks/${task}`, { max_retries: null })
+  assert.equal((await world.store.tasks.get(task))?.max_retries, null, 'null gives it back to the settings')
+})
+
 test('a sigil at the end of a long report counts, and one that the report only quotes does not', async t => {
   const long = 'It was a long way. '.repeat(3_000)
   const agent = meeting({

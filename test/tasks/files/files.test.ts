@@ -45,6 +45,7 @@ const A_TASK = fc.record({
   parent: fc.option(fc.nat(20), { freq: 2 }),
   labels: fc.subarray(['api', 'ui', 'später']),
   acceptance: fc.array(titled, { maxLength: 2 }),
+  maxRetries: fc.constantFrom(undefined, 0, 3, 7),
   over: fc.constantFrom(undefined, undefined, 'done' as const, 'failed' as const, 'cancelled' as const),
 })
 

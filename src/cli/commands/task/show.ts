@@ -132,12 +132,7 @@ function factLines(task: TaskView): string[] {
           .map(([measure, limit]) => `${limit} ${measure}`)
           .join(', '),
     ],
-    [
-      'Attempts',
-      task.attempt
-        ? `${task.attempt} (${Math.min(task.retries, task.max_retries)} of ${task.max_retries} retries)`
-        : null,
-    ],
+    ['Attempts', task.attempt ? attemptsText(task) : null],
     ['Session', task.session_id],
     ['Run', task.run_id],
     ['Goes on', task.wakes_at && wakeTime(task.wakes_at, Date.now())],
@@ -145,6 +140,12 @@ function factLines(task: TaskView): string[] {
     ['Ended', task.ended_at && dateTime(task.ended_at)],
   ]
   return facts.flatMap(([name, value]) => (value === null ? [] : [`${name}: ${value}`]))
+}
+
+/** The last failure counts as a retry too, although no attempt follows it. */
+function attemptsText({ attempt, retries, max_retries: most }: TaskView): string {
+  if (most !== null) return `${attempt} (${Math.min(retries, most)} of ${most} retries)`
+  return retries === 0 ? `${attempt}` : `${attempt} (${retries} failed)`
 }
 
 function partsDone({ children, children_done }: TaskView): string {
