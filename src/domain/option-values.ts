@@ -2,6 +2,9 @@
 export const MODEL_KINDS = ['gemini', 'ollama', 'claude', 'openai-compatible'] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
+/** The default of `brain.confidence_threshold`. */
+export const CONFIDENCE_THRESHOLD = 0.7
+
 /** The values of `brain.type`; `none` means the rules alone. */
 export const BRAIN_KINDS = ['none', ...MODEL_KINDS] as const
 export type BrainKind = (typeof BRAIN_KINDS)[number]

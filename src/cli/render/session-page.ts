@@ -1,4 +1,5 @@
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
+import { CONFIDENCE_THRESHOLD } from '../../domain/option-values.ts'
 import type { TaskView } from '../../domain/task.ts'
 import {
   commandsToResume,
@@ -25,11 +26,10 @@ export interface PageOptions {
 const PLAN_GLYPHS = { done: '✓', active: '→', pending: '○' } as const
 /** The text for the default brain: a person decides what the rules are not sure about. */
 const RULES = 'rules (asks you when unsure)'
-const STANDARD_THRESHOLD = 0.7
 
 /** The brain of a session as the head of a page shows it. */
 function describeBrain({ mind }: SessionView): string {
-  if (!mind || (mind.brain === 'rules' && mind.threshold === STANDARD_THRESHOLD)) return RULES
+  if (!mind || (mind.brain === 'rules' && mind.threshold === CONFIDENCE_THRESHOLD)) return RULES
   return `${mind.brain} (confidence threshold: ${mind.threshold})`
 }
 

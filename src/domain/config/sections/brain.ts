@@ -1,4 +1,4 @@
-import { BRAIN_KINDS, MODEL_KINDS } from '../../option-values.ts'
+import { BRAIN_KINDS, CONFIDENCE_THRESHOLD, MODEL_KINDS } from '../../option-values.ts'
 import { address, count, flag, oneOf, optionalAddress, type Setting, share, someOf, text, word } from '../setting.ts'
 
 /**
@@ -28,7 +28,7 @@ export const BRAIN_SETTINGS = {
     inForce: true,
   }),
   'brain.confidence_threshold': share({
-    standard: 0.7,
+    standard: CONFIDENCE_THRESHOLD,
     about: 'Lowest confidence for an answer without a person',
     project: 'tighten',
     tighten: (held, proposed) => Math.max(held, proposed),
