@@ -12,6 +12,18 @@ const LEVELS = [
   ['cli'],
 ]
 
+/**
+ * The only files that start processes. Programs that end soon go through run-short.ts, what must not outlive us through
+ * guardian.ts, what a person works in through run-in-terminal.ts; the last one starts the daemon.
+ */
+const STARTS_PROCESSES = [
+  'src/base/process/run-short.ts',
+  'src/base/process/fork-server.ts',
+  'src/base/process/guardian.ts',
+  'src/cli/run-in-terminal.ts',
+  'src/cli/connection/start-daemon.ts',
+]
+
 /** The simulator is separate: it knows the domain, and only the command line may import it. */
 const MAY_NOT: Record<string, string[]> = {
   tasks: ['simulator'],
@@ -51,6 +63,8 @@ function wrongImports(file: SourceFile): string[] {
   return file.imports.flatMap(({ specifier, target, line }) => {
     const where = `${file.path}:${line}`
     if (specifier === '<computed>') return [`${where} imports a computed path, which no rule can follow`]
+    if (/^(node:)?child_process$/.test(specifier) && !STARTS_PROCESSES.includes(file.path))
+      return [`${where} imports ${specifier}: short programs are started by src/base/process/run-short.ts`]
     if (target === undefined) return []
     if (!target.startsWith('src/')) return target === 'package.json' ? [] : [`${where} imports ${target}, outside src`]
     const to = folderOf(target)

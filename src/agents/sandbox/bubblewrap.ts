@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
+import { problemOf, runShort } from '../../base/process/run-short.ts'
 import type { AgentManifest, SandboxMode, SandboxProgram } from '../../domain/agent-manifest.ts'
 
 /** The program that makes sandboxes on this machine, or why there is none. */
@@ -23,14 +23,17 @@ export async function findBubblewrap(env: Record<string, string | undefined> = p
     return { problem: `there is no sandbox for ${process.platform}`, install: 'Run on Linux, or in a container.' }
   const program = findProgram('bwrap', env)
   if (program === undefined) return { problem: 'bubblewrap is not installed', install: INSTALL }
-  const version = /\d[\d.]*/.exec((await run(program, ['--version'])).stdout)?.[0] ?? 'unknown'
+  const run = (args: string[]) =>
+    runShort({ command: program, args, cwd: '/', env: { PATH: env['PATH'] }, timeoutMs: 10_000, maxBytes: 1_000_000 })
+  const version = /\d[\d.]*/.exec((await run(['--version'])).stdout)?.[0] ?? 'unknown'
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp']
-  const trial = await run(program, [
+  const trial = await run([
     ...[...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts],
     ...['--', '/bin/sh', '-c', ':'],
   ])
-  if (trial.problem === undefined) return { program, version }
-  const reason = trial.stderr.trim().split('\n')[0] || trial.problem
+  const problem = problemOf(trial)
+  if (problem === undefined) return { program, version }
+  const reason = trial.stderr.trim().split('\n')[0] || problem
   const isOld = reason.includes('Unknown option')
   return {
     problem: `bubblewrap ${version} cannot make a sandbox here (${reason.slice(0, 200)})`,
@@ -38,14 +41,6 @@ export async function findBubblewrap(env: Record<string, string | undefined> = p
       ? INSTALL
       : 'Allow unprivileged user namespaces (sysctl user.max_user_namespaces, or your AppArmor profile).',
   }
-}
-
-function run(program: string, args: string[]): Promise<{ stdout: string; stderr: string; problem?: string }> {
-  return new Promise(resolve => {
-    execFile(program, args, { encoding: 'utf8', timeout: 10_000 }, (error, stdout, stderr) =>
-      resolve({ stdout, stderr, ...(error && { problem: error.code ? `exit code ${error.code}` : error.message }) }),
-    )
-  })
 }
 
 /**

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { findProgram } from '../../base/process/find-program.ts'
+import { runShortSync } from '../../base/process/run-short.ts'
 import type { SandboxNeeds, SandboxSettings } from '../../domain/agent-manifest.ts'
 import type { Mounts } from './bubblewrap.ts'
 
@@ -159,17 +159,16 @@ function ensureWorktreeConfig(own: string): void {
  * it like any other. Reading settings starts nothing.
  */
 function includedSettings(top: string): string[] {
-  try {
-    const output = execFileSync('git', ['config', '--local', '--includes', '--list', '--show-origin', '--null'], {
-      ...{ cwd: top, encoding: 'utf8', timeout: 10_000, stdio: ['ignore', 'pipe', 'ignore'] },
-      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
-    })
-    // Entries alternate: an origin, then a setting.
-    const origins = output.split('\0').filter((_, at) => at % 2 === 0)
-    return [
-      ...new Set(origins.filter(origin => origin.startsWith('file:')).map(origin => resolve(top, origin.slice(5)))),
-    ]
-  } catch {
-    return [] // settings that git cannot read are of no use to an agent either
-  }
+  const { code, stdout } = runShortSync({
+    command: 'git',
+    args: ['config', '--local', '--includes', '--list', '--show-origin', '--null'],
+    cwd: top,
+    env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
+    timeoutMs: 10_000,
+    maxBytes: 8_000_000,
+  })
+  if (code !== 0) return [] // settings that git cannot read are of no use to an agent either
+  // Entries alternate: an origin, then a setting.
+  const origins = stdout.split('\0').filter((_, at) => at % 2 === 0)
+  return [...new Set(origins.filter(origin => origin.startsWith('file:')).map(origin => resolve(top, origin.slice(5))))]
 }

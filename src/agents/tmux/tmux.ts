@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
+import { problemOf, runShort } from '../../base/process/run-short.ts'
 
 /** The socket of the installation's tmux server, beside the daemon's own: just as short, and just as private. */
 export function tmuxSocket(daemonSocket: string): string {
@@ -9,6 +9,7 @@ export function tmuxSocket(daemonSocket: string): string {
 
 /** A command to a tmux server takes milliseconds; a server that does not answer for this long hangs. */
 const ANSWER_MS = 10_000
+const MAX_BYTES = 1_000_000
 
 /** A name without special characters, like our ids. */
 const PLAIN_NAME = /^[A-Za-z0-9][\w-]*$/
@@ -85,17 +86,15 @@ export class Tmux {
     await this.#run(['kill-session', '-t', `=${name}`]).catch(() => undefined)
   }
 
-  #run(args: string[], input?: string): Promise<string> {
-    const { promise, resolve, reject } = Promise.withResolvers<string>()
-    const child = execFile(
-      'tmux',
-      ['-u', '-S', this.socket, '-f', '/dev/null', ...args],
-      { cwd: '/', env: this.#minimalEnv(), timeout: ANSWER_MS, killSignal: 'SIGKILL' },
-      (error, stdout, stderr) => (error ? reject(failed(stderr.trim() || messageOf(error))) : resolve(stdout)),
-    )
-    child.stdin?.on('error', () => undefined) // the child's exit reports the problem
-    child.stdin?.end(input)
-    return promise
+  async #run(args: string[], input?: string): Promise<string> {
+    const result = await runShort({
+      command: 'tmux',
+      args: ['-u', '-S', this.socket, '-f', '/dev/null', ...args],
+      ...{ cwd: '/', env: this.#minimalEnv(), input, timeoutMs: ANSWER_MS, maxBytes: MAX_BYTES },
+    })
+    const problem = problemOf(result)
+    if (problem !== undefined) throw failed(result.stderr.trim() || problem)
+    return result.stdout
   }
 
   /** The server keeps the environment of the process that started it and passes it to every window: so it gets next to nothing. */

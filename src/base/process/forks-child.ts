@@ -1,6 +1,7 @@
-import { type ForkReply, type ForkRequest, runInThisProcess } from './run-short.ts'
+import type { ForkReply, ForkRequest } from './fork-server.ts'
+import { runInThisProcess } from './run-short.ts'
 
-// The small process that starts short programs for the daemon (`openForkServer` in run-short.ts). It exits with the daemon.
+// The small process that starts short programs for the daemon (`openForkServer` in fork-server.ts). It exits with the daemon.
 
 const running = new Map<number, AbortController>()
 

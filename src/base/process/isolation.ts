@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { findProgram } from './find-program.ts'
+import { runShortSync } from './run-short.ts'
 
 /** The values of the setting `agents.isolation`; docs/adr/0003 has the reasons. */
 export type Isolation = 'auto' | 'namespace' | 'marker'
@@ -44,8 +44,9 @@ function ours(program: string): string {
 
 function works(namespace: Namespace): boolean {
   const inside = 'test "$(readlink /proc/1/ns/pid)" = "$(readlink /proc/$$/ns/pid)"'
-  const { command, args } = wrapInNamespace(namespace, '/bin/sh', ['-c', inside])
-  return spawnSync(command, args, { stdio: 'ignore', timeout: 10_000 }).status === 0
+  const leader = wrapInNamespace(namespace, '/bin/sh', ['-c', inside])
+  const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
+  return runShortSync({ ...leader, cwd: '/', env, timeoutMs: 10_000, maxBytes: 100_000 }).code === 0
 }
 
 /** How a namespace is made: `unshare` with its flags, and the words before the command inside. */

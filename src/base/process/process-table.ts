@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { brandOf, type Marker } from './marker.ts'
+import { runShortSync } from './run-short.ts'
 
 export interface ProcessRow {
   pid: number
@@ -126,9 +126,7 @@ function rawStartTimeOnLinux(pid: number): string | undefined {
 }
 
 function rawStartTimeByPs(pid: number): string | undefined {
-  const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
-  const line = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8', env }).trim()
-  const [state = '', ...date] = line.split(/\s+/)
+  const [state = '', ...date] = ps('-o', 'stat=,lstart=', '-p', String(pid)).trim().split(/\s+/)
   return state === '' || state.startsWith('Z') ? undefined : date.join(' ')
 }
 
@@ -243,13 +241,8 @@ function readProc(path: string): string {
 
 /** The output of `ps`; empty if nothing matches, in which case `ps` exits with 1. */
 function ps(...args: string[]): string {
-  try {
-    return execFileSync('ps', args, {
-      encoding: 'utf8',
-      maxBuffer: 64 * 1024 * 1024,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-  } catch {
-    return ''
-  }
+  const env = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+  const limits = { timeoutMs: 20_000, maxBytes: 64 * 1024 * 1024 }
+  const { code, stdout } = runShortSync({ command: 'ps', args, cwd: '/', env, ...limits })
+  return code === 0 ? stdout : ''
 }

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
 import { realpathSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { isInside } from '../is-inside.ts'
 import type { Marker } from './marker.ts'
 import {
@@ -15,6 +13,7 @@ import {
   startTimeOf,
   withDescendants,
 } from './process-table.ts'
+import { runShort } from './run-short.ts'
 
 export interface FoundProcess extends ProcessIdentity {
   command: string
@@ -172,10 +171,10 @@ export function parseLsof(text: string): ProcessDirectory[] {
 }
 
 async function readFromLsof(): Promise<ProcessDirectory[] | undefined> {
-  const options = { timeout: 20_000, maxBuffer: 32_000_000 }
-  const { stdout } = await promisify(execFile)('lsof', ['-n', '-P', '-a', '-d', 'cwd', '-F', 'pn'], options).catch(
-    (error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }),
-  )
+  const args = ['-n', '-P', '-a', '-d', 'cwd', '-F', 'pn']
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' }
+  const limits = { timeoutMs: 20_000, maxBytes: 32_000_000 }
+  const { stdout } = await runShort({ command: 'lsof', args, cwd: '/', env, ...limits })
   return stdout === '' ? undefined : parseLsof(stdout)
 }
 

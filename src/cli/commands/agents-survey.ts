@@ -1,11 +1,9 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import { canRunUnattended, findManifest, MANIFESTS } from '../../agents/manifests/manifests.ts'
 import { findNeededSandbox } from '../../agents/sandbox/bubblewrap.ts'
-import { messageOf } from '../../base/errors.ts'
 import { findInstalledProgram, findProgram } from '../../base/process/find-program.ts'
+import { problemOf, runShort } from '../../base/process/run-short.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { AGENT_KINDS, type AgentManifest, type PermissionCoverage } from '../../domain/agent-manifest.ts'
 import { chooseAgent } from '../../domain/choose-agent.ts'
@@ -40,7 +38,6 @@ export interface SurveyOptions {
   starts: boolean
 }
 
-const run = promisify(execFile)
 /** Generous, because an agent starts a whole runtime. */
 const VERSION_TIMEOUT_MS = 20_000
 
@@ -112,14 +109,12 @@ async function readVersion(
   if (agent.kind === 'custom') return {}
   const packagedVersion = readPackagedVersion(program, PACKAGES[agent.kind])
   if (packagedVersion !== undefined && !starts) return { version: packagedVersion }
-  try {
-    const running = run(program, ['--version'], { timeout: VERSION_TIMEOUT_MS, env })
-    running.child.stdin?.end()
-    const version = /\d+\.\d+\.\d+\S*/.exec((await running).stdout)?.[0]
-    return version === undefined ? { problem: 'it does not say its version' } : { version }
-  } catch (error) {
-    return { problem: `it does not run: ${messageOf(error).split('\n')[0]}` }
-  }
+  const limits = { timeoutMs: VERSION_TIMEOUT_MS, maxBytes: 1_000_000 }
+  const result = await runShort({ command: program, args: ['--version'], cwd: process.cwd(), env, ...limits })
+  const why = problemOf(result)
+  if (why !== undefined) return { problem: `it does not run: ${why}` }
+  const version = /\d+\.\d+\.\d+\S*/.exec(result.stdout)?.[0]
+  return version === undefined ? { problem: 'it does not say its version' } : { version }
 }
 
 function readPackagedVersion(program: string, name: string | undefined): string | undefined {

@@ -1,14 +1,13 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { claudeManifest } from '../../agents/manifests/claude.ts'
 import { agentMissingError } from '../../agents/manifests/manifests.ts'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError } from '../../base/errors.ts'
 import { type CommandContext, contextOf, ExitCode } from '../context.ts'
 import { dateTime, shownPath } from '../render/format.ts'
 import { cut, firstLine } from '../render/text.ts'
+import { runInTerminal } from '../run-in-terminal.ts'
 import type { FoundAgent } from './agents-survey.ts'
 
 /** `pcc agents …`: which agents are installed, the login, and the agent's own past conversations. */
@@ -130,16 +129,7 @@ async function login(program: string, options: LoginOptions, { env }: CommandCon
     ...(options.sso ? ['--sso'] : []),
     ...(options.email ? ['--email', options.email] : []),
   ]
-  const child = spawn(program, ['auth', 'login', ...flags], { stdio: 'inherit', env })
-  // Ctrl+C also reaches the child, which handles it.
-  const ignore = () => undefined
-  process.on('SIGINT', ignore)
-  try {
-    const [code] = (await once(child, 'exit')) as [number | null]
-    return code ?? 130
-  } catch (error) {
-    throw agentMissingError(claudeManifest, messageOf(error), error)
-  } finally {
-    process.off('SIGINT', ignore)
-  }
+  const { code, error } = await runInTerminal({ command: program, args: ['auth', 'login', ...flags], env })
+  if (error) throw agentMissingError(claudeManifest, error.message, error)
+  return code ?? 130
 }

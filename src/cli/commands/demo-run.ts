@@ -1,9 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { appPathsFor } from '../../base/app-paths.ts'
 import { isAlive, startTimeOf } from '../../base/process/process-table.ts'
+import { problemOf, runShort, type ShortCommandResult } from '../../base/process/run-short.ts'
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import { openSimulator } from '../../simulator/open.ts'
 import { type Client, openClient } from '../connection/client.ts'
@@ -31,14 +31,14 @@ export async function runDemo(context: CommandContext): Promise<number> {
   for (const signal of SIGNALS) process.once(signal, onSignal)
   process.stdout.on('error', onSignal)
   try {
-    using sandbox = makeDemoSandbox(context.env)
+    using sandbox = await makeDemoSandbox(context.env)
     await using simulator = await openSimulator({ text: DEMO_SCENARIO })
     await using daemon = await startDaemonIn(sandbox)
     const signal = AbortSignal.any([interrupted.signal, AbortSignal.timeout(LIMIT_MS)])
     const env = { ...sandbox.env, ...agentVariables(simulator.url) }
     const session = await showSession({ sandbox, client: daemon.client, env, context, signal })
     if (!session) return interrupted.signal.aborted ? 130 : fail(context, 'The demo did not end in time.')
-    return report(checkDemo(sandbox, session), context)
+    return report(await checkDemo(sandbox, session), context)
   } finally {
     for (const signal of SIGNALS) process.off(signal, onSignal)
     process.stdout.off('error', onSignal)
@@ -133,7 +133,7 @@ interface DemoSandbox extends Disposable {
 }
 
 /** Makes the sandbox: a home, a git project whose tests fail, and backups beside it that must not be touched. */
-function makeDemoSandbox(caller: Record<string, string | undefined>): DemoSandbox {
+async function makeDemoSandbox(caller: Record<string, string | undefined>): Promise<DemoSandbox> {
   const root = mkdtempSync(join(tmpdir(), 'pcc-demo-'))
   const home = join(root, 'home')
   const project = join(root, 'slugs')
@@ -143,17 +143,29 @@ function makeDemoSandbox(caller: Record<string, string | undefined>): DemoSandbo
     for (const [path, text] of Object.entries(DEMO_FILES)) write(join(project, path), text)
     write(keepsake, 'ten years of photos\n')
     mkdirSync(home)
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env, stdio: 'pipe' })
-    git('init', '-q', '-b', 'main')
-    git('config', 'user.name', 'Demo')
-    git('config', 'user.email', 'demo@example.invalid')
-    git('add', '-A')
-    git('commit', '-q', '-m', 'Tests first')
+    const git = async (...args: string[]) => {
+      const result = await runInSandbox('git', args, { project, env })
+      const why = problemOf(result)
+      if (why !== undefined) throw new Error(`git ${args[0]}: ${result.stderr.trim() || why}`)
+    }
+    await git('init', '-q', '-b', 'main')
+    await git('config', 'user.name', 'Demo')
+    await git('config', 'user.email', 'demo@example.invalid')
+    await git('add', '-A')
+    await git('commit', '-q', '-m', 'Tests first')
   } catch (error) {
     remove(root)
     throw error
   }
   return { root, project, keepsake, env, [Symbol.dispose]: () => remove(root) }
+}
+
+function runInSandbox(
+  command: string,
+  args: string[],
+  { project, env }: Pick<DemoSandbox, 'project' | 'env'>,
+): Promise<ShortCommandResult> {
+  return runShort({ command, args, cwd: project, env, timeoutMs: LIMIT_MS, maxBytes: 1_000_000 })
 }
 
 /** Takes from the caller only what affects display; PATH holds the system's directories and this Node's. */
@@ -244,22 +256,18 @@ interface DemoCheck {
 }
 
 /** Checks the sandbox itself, not what was reported about it. */
-function checkDemo(sandbox: DemoSandbox, session: SessionView): DemoCheck[] {
+async function checkDemo(sandbox: DemoSandbox, session: SessionView): Promise<DemoCheck[]> {
   const file = join(sandbox.project, 'src/slug.js')
   const written = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  const tests = spawnSync(process.execPath, ['--test'], { cwd: sandbox.project, env: sandbox.env, stdio: 'ignore' })
+  const tests = await runInSandbox(process.execPath, ['--test'], sandbox)
+  const log = await runInSandbox('git', ['log', '-1', '--format=%s'], sandbox)
   return [
     { what: 'the session completed', ok: session.status === 'completed' },
     { what: 'src/slug.js holds the answer that was given', ok: written.includes(`'${DEMO_ANSWER}'`) },
-    { what: 'its tests pass', ok: written !== '' && tests.status === 0 },
+    { what: 'its tests pass', ok: written !== '' && tests.code === 0 },
     { what: 'the backups outside the project are untouched', ok: existsSync(sandbox.keepsake) },
-    { what: 'the work is committed', ok: lastCommit(sandbox) === DEMO_COMMIT_MESSAGE },
+    { what: 'the work is committed', ok: log.stdout.trim() === DEMO_COMMIT_MESSAGE },
     { what: 'the blocked and the dangerous command were refused', ok: session.tools.denied === 2 },
     { what: 'nobody had to approve the rest', ok: session.tools.human === 0 },
   ]
-}
-
-function lastCommit({ project, env }: DemoSandbox): string {
-  const log = spawnSync('git', ['log', '-1', '--format=%s'], { cwd: project, env, encoding: 'utf8' })
-  return log.stdout?.trim() ?? ''
 }

@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { findBubblewrap } from '../../agents/sandbox/bubblewrap.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { isolationLevel } from '../../base/process/isolation.ts'
+import { problemOf, runShort, type ShortCommandResult } from '../../base/process/run-short.ts'
 import { programVersion } from '../../base/program.ts'
 import { readDiskReport, readFreeBytes } from '../../daemon/disk.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../../domain/agent-env.ts'
@@ -90,10 +89,12 @@ function summary(findings: DoctorFinding[]): string {
   return count('warning') > 0 ? `No problem, ${counted(count('warning'), 'warning')}.` : 'All is well.'
 }
 
-const run = promisify(execFile)
-
 /** Most programs answer within milliseconds, but the agent starts a whole runtime. */
 const PROGRAM_TIMEOUT_MS = 20_000
+
+function run(command: string, args: string[], env: DoctorContext['env']): Promise<ShortCommandResult> {
+  return runShort({ command, args, cwd: process.cwd(), env, timeoutMs: PROGRAM_TIMEOUT_MS, maxBytes: 1_000_000 })
+}
 
 export const checkPrograms: DoctorCheck = async context => [
   ok('pcc', `version ${programVersion()}, Node ${process.versions.node}`),
@@ -113,12 +114,10 @@ async function checkTool(
   { missing }: { missing: DoctorFinding },
 ): Promise<DoctorFinding> {
   if (!findProgram(name, env)) return missing
-  try {
-    const { stdout } = await run(name, args, { timeout: PROGRAM_TIMEOUT_MS, env: process.env })
-    return ok(name, stdout.trim().split('\n')[0] ?? '')
-  } catch (error) {
-    return problem(name, `it does not run: ${firstLineOf(error)}`, `Install ${name} again.`)
-  }
+  const result = await run(name, args, env)
+  const why = problemOf(result)
+  if (why !== undefined) return problem(name, `it does not run: ${why}`, `Install ${name} again.`)
+  return ok(name, result.stdout.trim().split('\n')[0] ?? '')
 }
 
 /** Checks the agent as a session starts it: the configured program, in the environment that a session gives it. */
@@ -134,14 +133,11 @@ async function checkAgent(context: DoctorContext): Promise<DoctorFinding[]> {
   const agentEnv = await sessionEnvironment({ paths, env, project: process.cwd() }).catch(() =>
     agentEnvironment(env, STANDARD_AGENT_ENV),
   )
-  try {
-    const { stdout } = await run(program, ['--version'], { timeout: PROGRAM_TIMEOUT_MS, env: agentEnv })
-    return [ok('agent', `${stdout.trim()} at ${program}`), await checkLogin(program, agentEnv)]
-  } catch (error) {
-    return [
-      problem('agent', `${program} does not run: ${firstLineOf(error)}`, 'Correct agents.path, or install pcc again.'),
-    ]
-  }
+  const result = await run(program, ['--version'], agentEnv)
+  const why = problemOf(result)
+  if (why !== undefined)
+    return [problem('agent', `${program} does not run: ${why}`, 'Correct agents.path, or install pcc again.')]
+  return [ok('agent', `${result.stdout.trim()} at ${program}`), await checkLogin(program, agentEnv)]
 }
 
 /** Asks the agent itself whether it is logged in; no key is read. */
@@ -151,14 +147,15 @@ async function checkLogin(program: string, env: Record<string, string>): Promise
     'the agent is not logged in',
     'Log in with: pcc agents login (or set ANTHROPIC_API_KEY)',
   )
+  const result = await run(program, ['auth', 'status', '--json'], env)
   try {
-    const { stdout } = await run(program, ['auth', 'status', '--json'], { timeout: PROGRAM_TIMEOUT_MS, env })
-    const { loggedIn, authMethod } = JSON.parse(stdout) as { loggedIn?: boolean; authMethod?: string }
+    // "Not logged in" comes with exit code 1.
+    if (result.code !== 0 && result.stdout.includes('"loggedIn"')) return loggedOut
+    const why = problemOf(result)
+    if (why !== undefined) throw new Error(why)
+    const { loggedIn, authMethod } = JSON.parse(result.stdout) as { loggedIn?: boolean; authMethod?: string }
     return loggedIn ? ok('login', `logged in (${authMethod ?? 'by an unknown method'})`) : loggedOut
   } catch (error) {
-    // "Not logged in" comes with exit code 1; the output is in the error then.
-    const stdout = (error as { stdout?: string }).stdout ?? ''
-    if (stdout.includes('"loggedIn"')) return loggedOut
     return warning(
       'login',
       `the agent does not say whether it is logged in: ${firstLineOf(error)}`,

@@ -1,8 +1,5 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
-import { quoteForShell } from '../../base/words.ts'
 import type { FeatureView } from '../../domain/feature.ts'
 import type { DocumentKind, FeaturePhase } from '../../domain/feature-phase.ts'
 import type { TaskView } from '../../domain/task.ts'
@@ -11,6 +8,7 @@ import { featurePath } from '../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../context.ts'
 import { confirm } from '../input.ts'
 import { cut, firstLine, neutral, pad, type Terminal, type Tone, widthOf } from '../render/text.ts'
+import { editorFor, runInTerminal } from '../run-in-terminal.ts'
 import { countsText } from './run/format.ts'
 import { taskLines } from './task/lines.ts'
 
@@ -74,11 +72,11 @@ export async function editFeature(
 
 /** Opens a file in the person's editor and waits until the editor exits. */
 export async function openInEditor(path: string, { env }: Pick<CommandContext, 'env'>): Promise<void> {
-  const editor = env['VISUAL'] || env['EDITOR'] || 'vi'
-  // Through a shell, as is usual: the variable may hold options.
-  const child = spawn('/bin/sh', ['-c', `${editor} ${quoteForShell(path)}`], { stdio: 'inherit' })
-  const [code] = await once(child, 'exit')
-  if (code !== 0) throw new AppError('feature_file', { path, problem: `the editor (${editor}) ended with ${code}` })
+  const { editor, ...program } = editorFor(path, env)
+  const { code, signal, error } = await runInTerminal(program)
+  if (code === 0) return
+  const end = error?.message ?? `ended with ${code ?? signal}`
+  throw new AppError('feature_file', { path, problem: `the editor (${editor}) ${end}` })
 }
 
 const PHASES: Record<FeaturePhase, { text: string; next: string }> = {

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +12,7 @@ import { type CommandContext, contextOf } from '../context.ts'
 import { confirm, readStandardInput } from '../input.ts'
 import { collect, refuseInSession } from '../options.ts'
 import { neutral } from '../render/text.ts'
+import { editorFor, runInTerminal } from '../run-in-terminal.ts'
 import { brokenLines, findNote, noteLines, notePage, noteView, readProjectNotes } from './notes-lines.ts'
 
 const NOTE_HELP = 'its file or its title, or a unique beginning of one'
@@ -154,7 +154,7 @@ async function editNote(
   const file = 'note' in named ? named.note.file : named.broken.file
   if ('broken' in named && /link|plain file|larger/.test(named.broken.problem))
     throw new AppError('note_broken', named.broken)
-  openEditor(join(stored.directory, file), context.env)
+  await openEditor(join(stored.directory, file), context.env)
   const edited = findNote(file, readProjectNotes(project))
   if ('broken' in edited) throw new AppError('note_broken', { ...edited.broken })
   context.out(
@@ -203,22 +203,20 @@ function shownFile(file: string): string {
 }
 
 /** Opens a file in the person's editor and waits until the editor exits. */
-function openEditor(file: string, env: CommandContext['env']): void {
-  const editor = env['VISUAL'] || env['EDITOR'] || 'vi'
-  // An editor may be named with options ("code --wait"): the shell splits it, and gets the file as a separate argument.
-  const result = spawnSync('/bin/sh', ['-c', `${editor} "$1"`, 'editor', file], { stdio: 'inherit' })
-  if (result.error) throw new AppError('editor_failed', { editor, file, problem: result.error.message })
-  if (result.status !== 0)
-    throw new AppError('editor_failed', { editor, file, problem: `it ended with ${result.status ?? result.signal}` })
+async function openEditor(file: string, env: CommandContext['env']): Promise<void> {
+  const { editor, ...program } = editorFor(file, env)
+  const { code, signal, error } = await runInTerminal(program)
+  if (code === 0) return
+  throw new AppError('editor_failed', { editor, file, problem: error?.message ?? `it ended with ${code ?? signal}` })
 }
 
 /** Lets the person write a text in their editor; empty if they wrote nothing. */
-function writeInEditor(env: CommandContext['env']): string {
+async function writeInEditor(env: CommandContext['env']): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'pcc-note-'))
   const file = join(directory, 'note.md')
   try {
     writeFileSync(file, '')
-    openEditor(file, env)
+    await openEditor(file, env)
     return readFileSync(file, 'utf8')
   } finally {
     rmSync(directory, { recursive: true, force: true })

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
@@ -10,6 +8,7 @@ import { type CommandContext, contextOf, ExitCode, isInteractive } from '../cont
 import { refuseInSession } from '../options.ts'
 import { ago, counted, duration } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, type Tone } from '../render/text.ts'
+import { runInTerminal } from '../run-in-terminal.ts'
 
 interface ReviewOptions {
   approve?: true
@@ -268,14 +267,9 @@ async function showInPager(lines: readonly string[], env: CommandContext['env'])
   const pager = env['PCC_PAGER'] ?? env['PAGER'] ?? 'less'
   if (pager === '' || pager === 'cat') return false
   // The options that git uses: show colours, leave a short text on the screen, restore the terminal.
-  const child = spawn('/bin/sh', ['-c', pager], {
-    stdio: ['pipe', 'inherit', 'inherit'],
-    env: { LESS: 'FRX', ...env },
-  })
-  child.stdin.on('error', () => undefined) // the person may quit the pager before the end
-  child.stdin.end(`${lines.join('\n')}\n`)
-  const [code] = await once(child, 'close').catch(() => [NOT_FOUND])
-  return code !== NOT_FOUND
+  const shown = { env: { LESS: 'FRX', ...env }, input: `${lines.join('\n')}\n` }
+  const { code, error } = await runInTerminal({ command: '/bin/sh', args: ['-c', pager], ...shown })
+  return code !== NOT_FOUND && !error
 }
 
 /** The exit code of a shell that does not find the program. */

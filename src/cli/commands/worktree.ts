@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
@@ -8,6 +7,7 @@ import { openClient } from '../connection/client.ts'
 import { type CommandContext, contextOf, ExitCode } from '../context.ts'
 import { ago, shownPath } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, widthOf } from '../render/text.ts'
+import { editorFor, runInTerminal } from '../run-in-terminal.ts'
 
 const TASK = 'the id of its task, or a unique beginning of it'
 
@@ -72,7 +72,7 @@ export function addWorktreeCommand(program: Command): void {
       const context = await contextOf(command)
       const { worktrees } = await request<TaskWorktrees>(context, 'GET', worktreePath(task))
       const [newest] = worktrees
-      if (newest) openWorktree(newest, context, options)
+      if (newest) await openWorktree(newest, context, options)
     })
 
   const addRemovalCommand = (name: 'remove' | 'archive', description: string) =>
@@ -224,7 +224,7 @@ function forecastText({ kind, why }: WorktreeForecast): string {
 }
 
 /** Opens a shell or the person's editor in a worktree; without a terminal, prints its path. */
-function openWorktree(worktree: WorktreeView, context: CommandContext, options: OpenOptions): void {
+async function openWorktree(worktree: WorktreeView, context: CommandContext, options: OpenOptions): Promise<void> {
   const { directory, task, state } = worktree
   if (!existsSync(directory))
     throw new AppError('worktree_not_so', { task, state: state === 'live' ? 'deleted' : state })
@@ -233,15 +233,10 @@ function openWorktree(worktree: WorktreeView, context: CommandContext, options: 
     context.out(context.json ? JSON.stringify({ task, directory }) : directory)
     return
   }
-  const [program, args] = options.editor ? editorCommand(context.env) : [context.env['SHELL'] || '/bin/sh', []]
+  const { env } = context
+  const program = options.editor ? editorFor('.', env) : { command: env['SHELL'] || '/bin/sh', args: [], env }
   context.note(options.editor ? `Opening ${directory}` : `A shell in ${directory}; leave it with: exit`)
-  const result = spawnSync(program, args, { cwd: directory, stdio: 'inherit' })
-  if (result.error)
-    throw new AppError('editor_failed', { editor: program, file: directory, problem: result.error.message })
-  if (options.editor && result.status !== 0) throw new ExitCode(1)
-}
-
-/** The editor may be set with options ("code --wait"), so a shell splits the command. */
-function editorCommand(env: CommandContext['env']): [string, string[]] {
-  return ['/bin/sh', ['-c', `${env['VISUAL'] || env['EDITOR'] || 'vi'} .`]]
+  const { code, error } = await runInTerminal({ ...program, cwd: directory })
+  if (error) throw new AppError('editor_failed', { editor: program.command, file: directory, problem: error.message })
+  if (options.editor && code !== 0) throw new ExitCode(1)
 }

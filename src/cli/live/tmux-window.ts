@@ -1,14 +1,13 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { tmuxSocket } from '../../agents/tmux/tmux.ts'
 import { AppError } from '../../base/errors.ts'
 import { findProgram } from '../../base/process/find-program.ts'
+import { runShort } from '../../base/process/run-short.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { Client } from '../connection/client.ts'
 import type { CommandContext } from '../context.ts'
 import { isOver, statusWords } from '../render/format.ts'
+import { runInTerminal } from '../run-in-terminal.ts'
 
 /**
  * Attaches the person to the terminal of an agent until they leave it, and returns tmux's exit code. Returns `undefined`
@@ -26,22 +25,18 @@ export async function enterTerminal(
   const { TMUX, ...outside } = env
   // Inside the same tmux server the client is switched; inside another tmux, ours is shown nested.
   const command = TMUX?.split(',')[0] === socket ? 'switch-client' : 'attach-session'
-  const child = spawn('tmux', ['-u', '-S', socket, command, '-t', `=${id}`], {
-    stdio: 'inherit',
+  const { code, error } = await runInTerminal({
+    command: 'tmux',
+    args: ['-u', '-S', socket, command, '-t', `=${id}`],
     env: command === 'switch-client' ? env : outside,
   })
-  // Ctrl+C belongs to the agent's terminal and must not end this process.
-  const ignore = () => undefined
-  process.on('SIGINT', ignore)
-  try {
-    const [code] = (await once(child, 'exit')) as [number | null]
-    return code ?? 130
-  } finally {
-    process.off('SIGINT', ignore)
-  }
+  if (error) throw error
+  return code ?? 130
 }
 
 const POLL_MS = 200
+/** A command to a tmux server takes milliseconds. */
+const ANSWER_MS = 10_000
 
 interface AwaitWindowOptions {
   client: Client
@@ -66,10 +61,8 @@ async function awaitWindow({ id }: SessionView, { client, socket, env, note }: A
 }
 
 async function hasWindow(id: string, { socket, env }: Pick<AwaitWindowOptions, 'socket' | 'env'>): Promise<boolean> {
-  try {
-    await promisify(execFile)('tmux', ['-S', socket, '-f', '/dev/null', 'has-session', '-t', `=${id}`], { env })
-    return true
-  } catch {
-    return false // no such window, or no server yet
-  }
+  const args = ['-S', socket, '-f', '/dev/null', 'has-session', '-t', `=${id}`]
+  const limits = { timeoutMs: ANSWER_MS, maxBytes: 100_000 }
+  // It fails if there is no such window, or no server yet.
+  return (await runShort({ command: 'tmux', args, cwd: '/', env, ...limits })).code === 0
 }

@@ -1,5 +1,5 @@
-import { execFile } from 'node:child_process'
 import type { Log } from '../../base/log.ts'
+import { problemOf, runInThisProcess } from '../../base/process/run-short.ts'
 
 export interface Systemd extends Disposable {
   /** Sends READY=1, and from then on a heartbeat at half the interval that systemd allows. */
@@ -34,13 +34,18 @@ function halfOfWatchdog(env: Record<string, string | undefined>): number | undef
   return env['NOTIFY_SOCKET'] && isForUs && micros > 0 ? micros / 2000 : undefined
 }
 
-function notify(words: string[], env: Record<string, string | undefined>, log: Log): Promise<void> {
-  return new Promise(resolve => {
-    execFile('systemd-notify', words, { env: notifyEnv(env), timeout: PATIENCE_MS }, error => {
-      if (error) log.warn({ error, words }, 'systemd could not be told')
-      resolve()
-    })
+/** Not through the fork server: the heartbeats would keep its 45 MB forever. */
+async function notify(words: string[], env: Record<string, string | undefined>, log: Log): Promise<void> {
+  const limits = { timeoutMs: PATIENCE_MS, maxBytes: 100_000 }
+  const result = await runInThisProcess({
+    command: 'systemd-notify',
+    args: words,
+    cwd: '/',
+    env: notifyEnv(env),
+    ...limits,
   })
+  const problem = problemOf(result)
+  if (problem !== undefined) log.warn({ problem, stderr: result.stderr, words }, 'systemd could not be told')
 }
 
 function notifyEnv({ NOTIFY_SOCKET, PATH }: Record<string, string | undefined>): Record<string, string> {

@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process'
 import { findProgram } from '../../base/process/find-program.ts'
+import { problemOf, runShort } from '../../base/process/run-short.ts'
 import type { Channel, NotifyMessage, SendResult } from './notice.ts'
 
 type Env = Record<string, string | undefined>
 
 /** A desktop that does not answer must not delay the other channels. */
 const PATIENCE_MS = 10_000
+const MAX_BYTES = 1_000_000
 
 export interface Desktop {
   program: string
@@ -24,7 +25,7 @@ export function findDesktop(env: Env, platform: string = process.platform): Desk
 /** Shows notices on the desktop. Text is passed as arguments, never as a part of a script or a command line. */
 export function desktopChannel({ program, via }: Desktop, env: Env): Channel {
   const buildArgs = via === 'osascript' ? osascriptArgs : notifySendArgs
-  return { name: 'desktop', send: (message, signal) => run(program, buildArgs(message), { env, signal }) }
+  return { name: 'desktop', send: (message, signal) => run(program, buildArgs(message), env, signal) }
 }
 
 function notifySendArgs({ kind, title, text, sound }: NotifyMessage): string[] {
@@ -50,11 +51,10 @@ function osascriptArgs({ title, text, sound }: NotifyMessage): string[] {
   return [...lines, 'PerpetualCC', title, text]
 }
 
-function run(program: string, args: string[], { env, signal }: { env: Env; signal: AbortSignal }): Promise<SendResult> {
-  return new Promise(resolve => {
-    execFile(program, args, { env, signal, timeout: PATIENCE_MS, killSignal: 'SIGKILL' }, (error, _stdout, stderr) => {
-      if (!error) resolve({ ok: true })
-      else resolve({ ok: false, problem: stderr.trim().split('\n')[0]?.slice(0, 200) || error.message.slice(0, 200) })
-    })
-  })
+async function run(program: string, args: string[], env: Env, signal: AbortSignal): Promise<SendResult> {
+  const limits = { timeoutMs: PATIENCE_MS, maxBytes: MAX_BYTES }
+  const result = await runShort({ command: program, args, cwd: '/', env, ...limits }, signal)
+  const problem = problemOf(result)
+  if (problem === undefined) return { ok: true }
+  return { ok: false, problem: (result.stderr.trim().split('\n')[0] || problem).slice(0, 200) }
 }

@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process'
 import { isAutomatic } from '../../domain/escalation.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Commit, DecisionsTaken, LimitsMet, ShownDecision, Spent } from '../../domain/report.ts'
+import { git } from '../../workspace/git/git.ts'
 
 type Usage = Pick<EventOf<'usage.reported'>['body'], 'cost_usd' | 'input_tokens' | 'output_tokens'>
 
@@ -107,13 +107,13 @@ function shownAnswer({ time, subject, body }: EventOf<'question.answered'>): Sho
 const MAX_COMMITS = 2_000
 const MAX_BYTES = 4_000_000
 const TIMEOUT_MS = 10_000
-/** A repository must not start programs of its own while it is read. */
-const SAFE_OPTIONS = ['-c', 'core.fsmonitor=false', '-c', 'log.showSignature=false', '-c', 'core.pager=cat']
 
 /** The commits of a project between two moments, on any branch, oldest first; none where git does not answer. */
 export async function commitsIn(project: string, since: number, until: number): Promise<Commit[]> {
   const range = [`--since=@${Math.floor(since / 1000) - 1}`, `--until=@${Math.ceil(until / 1000) + 1}`]
-  const commits = readCommits(await git(project, ['log', '--branches', ...range, FORMAT, `--max-count=${MAX_COMMITS}`]))
+  const commits = readCommits(
+    await readGit(project, ['log', '--branches', ...range, FORMAT, `--max-count=${MAX_COMMITS}`]),
+  )
   // Git counts in whole seconds.
   return commits.filter(({ at }) => at >= since - 1000 && at <= until).toSorted((a, b) => a.at - b.at)
 }
@@ -124,9 +124,10 @@ export async function commitsIn(project: string, since: number, until: number): 
  */
 export async function listMergedCommits({ repository, base, head, result, strategy }: MergedRange): Promise<Commit[]> {
   if (base === null || head === null || result === null) return []
-  const count = strategy === 'squash' ? 1 : Number(await git(repository, ['rev-list', '--count', `${base}..${head}`]))
+  const count =
+    strategy === 'squash' ? 1 : Number(await readGit(repository, ['rev-list', '--count', `${base}..${head}`]))
   const range = strategy === 'merge' && count > 0 ? [`${base}..${head}`] : [`--max-count=${count || 1}`, result]
-  return readCommits(await git(repository, ['log', FORMAT, `--max-count=${MAX_COMMITS}`, ...range])).reverse()
+  return readCommits(await readGit(repository, ['log', FORMAT, `--max-count=${MAX_COMMITS}`, ...range])).reverse()
 }
 
 type MergedRange = Pick<Merge, 'repository' | 'base' | 'head' | 'result' | 'strategy'>
@@ -140,12 +141,7 @@ function readCommits(output: string): Commit[] {
 
 const FORMAT = '--format=%H%x09%ct%x09%s'
 
-function git(cwd: string, args: string[]): Promise<string> {
-  const base = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '' }
-  // Git would fetch a missing object with programs that the repository's settings may name.
-  const env = { ...base, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' }
-  const options = { cwd, env, timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES, killSignal: 'SIGKILL' } as const
-  return new Promise(resolve => {
-    execFile('git', [...SAFE_OPTIONS, ...args], options, (error, output) => resolve(error ? '' : output))
-  })
+async function readGit(directory: string, args: string[]): Promise<string> {
+  const { ok, stdout } = await git(directory, args, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
+  return ok ? stdout : ''
 }

@@ -1,6 +1,6 @@
-import { execFile } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { findProgram } from '../../base/process/find-program.ts'
+import { problemOf, runShort } from '../../base/process/run-short.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
@@ -32,19 +32,22 @@ export async function openPullRequest(
   if (!remote) return noPullRequest(`${merge.repository} has no remote: add one with git remote add origin ADDRESS`)
   const pushed = await pushBranch(merge, remote, env)
   if (pushed !== undefined) return noPullRequest(pushed)
-  const call = (args: string[], input = '') => runGh(gh, args, { env: personEnv(env), input })
+  // Outside the repository: otherwise gh would read the repository's settings.
+  const outside = { cwd: tmpdir(), env: personEnv(env), timeoutMs: 60_000, maxBytes: 1_000_000 }
+  const call = (args: string[], input = '') => runShort({ command: gh, args, input, ...outside })
   const where = ['--repo', remote.url]
   const wanted = ['--head', merge.branch, '--state', 'open', '--json', 'url', '--jq', '.[0].url']
   const existing = await call(['pr', 'list', ...where, ...wanted])
-  if (existing.ok && isAddress(existing.stdout)) return { ok: true, url: existing.stdout.trim() }
+  if (existing.code === 0 && isAddress(existing.stdout)) return { ok: true, url: existing.stdout.trim() }
   const head = ['--head', merge.branch, '--base', merge.target]
   const made = await call(
     ['pr', 'create', ...where, ...head, '--title', title, '--body-file', '-'],
     await describeWork(merge, worktree),
   )
   const url = made.stdout.split('\n').findLast(isAddress)
-  if (made.ok && url !== undefined) return { ok: true, url: url.trim() }
-  return noPullRequest(`gh pr create failed: ${(made.stderr || made.stdout).trim().slice(-500) || 'it said nothing'}`)
+  if (made.code === 0 && url !== undefined) return { ok: true, url: url.trim() }
+  const words = (made.stderr || made.stdout).trim().slice(-500)
+  return noPullRequest(`gh pr create failed: ${words || problemOf(made) || 'it said nothing'}`)
 }
 
 async function pushBranch(merge: Merge, { name, url }: PushRemote, env: PersonEnv): Promise<string | undefined> {
@@ -86,26 +89,6 @@ function isAddress(text: string): boolean {
 
 function noPullRequest(why: string): PullRequestResult {
   return { ok: false, why }
-}
-
-interface GhResult {
-  ok: boolean
-  stdout: string
-  stderr: string
-}
-
-/** Runs gh outside the repository: otherwise it would read the repository's settings. */
-function runGh(
-  program: string,
-  args: string[],
-  { env, input }: { env: Record<string, string>; input: string },
-): Promise<GhResult> {
-  return new Promise(resolve => {
-    const options = { cwd: tmpdir(), env, timeout: 60_000, maxBuffer: 1_000_000 }
-    const child = execFile(program, args, options, (error, stdout, stderr) => resolve({ ok: !error, stdout, stderr }))
-    child.stdin?.on('error', () => undefined) // gh may exit without reading its input
-    child.stdin?.end(input)
-  })
 }
 
 /** The remote that a branch is pushed to. */

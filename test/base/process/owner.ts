@@ -1,4 +1,4 @@
-import { openForkServer } from '../../../src/base/process/run-short.ts'
+import { openForkServer } from '../../../src/base/process/fork-server.ts'
 
 // Runs a program in its small process, prints the pid of that process, and waits to be killed.
 const forks = openForkServer()

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openForkServer } from '../../../src/base/process/fork-server.ts'
 import {
-  openForkServer,
+  problemOf,
   runInThisProcess,
   runShort,
+  runShortSync,
   type ShortCommand,
   type ShortCommandRunner,
   setShortRunner,
@@ -24,6 +26,12 @@ const shell = (script: string, more: Partial<ShortCommand> = {}): ShortCommand =
   timeoutMs: 20_000,
   maxBytes: 1_000_000,
   ...more,
+})
+
+/** The result of a program that ended with this code. */
+const ended = (code: number, stdout: string, stderr = '') => ({
+  ...{ code, signal: null, stdout, stderr },
+  ...{ timedOut: false, truncated: false },
 })
 
 const WAYS: Record<string, (t: TestContext) => ShortCommandRunner> = {
@@ -42,13 +50,14 @@ for (const [way, open] of Object.entries(WAYS)) {
     const said = await run(
       shell('pwd; echo $A; cat; echo wrong >&2; exit 3', { cwd, env: { PATH: '/bin', A: 'ä' }, input: 'in' }),
     )
-    assert.deepEqual(said, { code: 3, stdout: `${cwd}\nä\nin`, stderr: 'wrong\n' })
+    assert.deepEqual(said, ended(3, `${cwd}\nä\nin`, 'wrong\n'))
   })
 
   test(`${way} cuts off what takes too long, says too much, is called off, or is not there`, async t => {
     const run = open(t)
     const late = await run(shell('sleep 60 & sleep 60', { timeoutMs: 50 }))
-    assert.deepEqual([late.code, late.why], [null, 'it took longer than 0 s'])
+    assert.deepEqual([late.code, late.signal, late.timedOut], [null, 'SIGKILL', true])
+    assert.equal(late.why, 'it took longer than 0 s')
     const pipe = join(tempDir(t), 'pipe')
     execFileSync('mkfifo', [pipe])
     const held = await run(shell(`setsid cat ${pipe} & sleep 60`, { timeoutMs: 1000 }))
@@ -56,12 +65,16 @@ for (const [way, open] of Object.entries(WAYS)) {
     closeSync(openSync(pipe, 'r+')) // and goes now; opened to be written only, it would wait for one that never came
     const loud = await run(shell('while :; do echo 0123456789; done', { maxBytes: 1000 }))
     assert.deepEqual([loud.code, loud.why, loud.stdout], [null, 'it said more than 1000 bytes', ''])
+    assert.deepEqual([loud.truncated, loud.timedOut], [true, false])
     const control = new AbortController()
     const off = run(shell('sleep 60'), control.signal)
     control.abort()
     assert.equal((await off).why, 'it was called off')
     assert.equal((await run(shell('true'), control.signal)).why, 'it was called off')
     assert.match((await run(shell('', { command: 'no-such-program' }))).why ?? '', /ENOENT/)
+    const killed = await run(shell('echo before; kill -TERM $$'))
+    assert.deepEqual([killed.stdout, killed.signal, killed.why], ['before\n', 'SIGTERM', 'it was killed by SIGTERM'])
+    assert.match((await run(shell('', { args: ['-c', 'a\0b'] }))).why ?? '', /null bytes/)
   })
 
   test(`${way} runs many at once, and mixes up none`, async t => {
@@ -81,7 +94,8 @@ test('programs that ran when the small process died are reported as cut off, and
   const first = forks.pid
   assert.ok(first)
   process.kill(first, 'SIGKILL')
-  assert.deepEqual(await cut, { code: null, stdout: '', stderr: '', why: 'the process that had started it is gone' })
+  assert.equal((await cut).code, null)
+  assert.equal((await cut).why, 'the process that had started it is gone')
   assert.equal((await forks.run(shell('echo again'))).stdout, 'again\n')
   assert.notEqual(forks.pid, first)
 })
@@ -128,12 +142,37 @@ test('another runner runs short programs until it is disposed', async () => {
   {
     using _lent = setShortRunner(async ({ command }) => {
       asked.push(command)
-      return { code: 0, stdout: 'lent', stderr: '' }
+      return ended(0, 'lent')
     })
     assert.equal((await runShort(shell('echo own'))).stdout, 'lent')
   }
   assert.equal((await runShort(shell('echo own'))).stdout, 'own\n')
   assert.deepEqual(asked, ['sh'])
+})
+
+test('a program that is waited for without anything else happening has the same ends', async t => {
+  const cwd = tempDir(t)
+  const env = { PATH: '/bin', A: 'ä' }
+  process.env['PCC_OF_THE_TEST'] = 'leaked'
+  t.after(() => delete process.env['PCC_OF_THE_TEST'])
+  const said = runShortSync(
+    shell('pwd; echo $A$PCC_OF_THE_TEST; cat; echo wrong >&2; exit 3', { cwd, env, input: 'in' }),
+  )
+  assert.deepEqual(said, ended(3, `${cwd}\nä\nin`, 'wrong\n'))
+  const pidFile = join(cwd, 'pid')
+  const late = runShortSync(shell(`sleep 60 & echo $! >${pidFile}; sleep 60`, { timeoutMs: 500 }))
+  assert.deepEqual([late.code, late.timedOut, late.why], [null, true, 'it took longer than 1 s'])
+  await gone(Number(readFileSync(pidFile, 'utf8'))) // what it started goes with it
+  const loud = runShortSync(shell('while :; do echo 0123456789; done', { maxBytes: 1000 }))
+  assert.deepEqual([loud.code, loud.truncated, loud.stdout], [null, true, ''])
+  assert.match(runShortSync(shell('', { command: 'no-such-program' })).why ?? '', /ENOENT/)
+  assert.match(runShortSync(shell('', { args: ['-c', 'a\0b'] })).why ?? '', /null bytes/)
+  assert.equal(runShortSync(shell('kill -TERM $$')).signal, 'SIGTERM')
+})
+
+test('what went wrong with a program is told in words', () => {
+  const words = ['exit 0', 'exit 4', 'kill -TERM $$'].map(script => problemOf(runShortSync(shell(script))))
+  assert.deepEqual(words, [undefined, 'it ended with exit code 4', 'it was killed by SIGTERM'])
 })
 
 /** Resolves when the process no longer exists; the test's own time limit ends the wait. */
