@@ -74,6 +74,7 @@ test('a home of the version before opens: sessions, tasks, rules, answers, check
   assert.match(tasks, /t-74122f.*Paint the fence/)
   const { task } = JSON.parse((await pcc.run(['task', 'show', 't-74122f', '--json'])).stdout) as { task: TaskView }
   assert.equal(task.max_retries, null, 'nobody has set a number: the settings say it')
+  assert.match((await pcc.run(['task', 'show', 't-c5edd3'])).stdout, /^Attempts: 1$/m)
   assert.match((await pcc.run(['rules', 'list'])).stdout, /allow +Bash +echo \*[\s\S]*deny +Write +\.\/secret\/\*/)
   assert.match((await pcc.run(['answers', 'list', '--project', project])).stdout, /Which shape\?/)
   assert.match((await pcc.run(['checkpoints', 'night'])).stdout, /2026-11-16/)
