@@ -8,6 +8,9 @@ const PermissionReply = z.union([ParkReply, Verdict])
 const QuestionReply = z.union([ParkReply, Answer])
 const ToolReplySchema = z.object({ ok: z.boolean(), text: z.string() })
 
+/** A person at a terminal may be away for a while; the caller's own asks decide sooner when to park. */
+export const ASK_DEADLINE_MS = 60 * 60_000
+
 export interface CheckedAsks {
   permission(request: Request, signal: AbortSignal): Promise<Verdict | Park>
   question(question: Question, signal: AbortSignal): Promise<Answer | Park>

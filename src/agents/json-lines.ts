@@ -1,4 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { isObject, parseJson } from '../base/json.ts'
 
 /** Far above the size of any sensible message: a file of that size is never sent whole. */
 const MAX_LINE = 32_000_000
@@ -34,14 +35,8 @@ export async function* readJsonLines(input: AsyncIterable<Buffer>): AsyncGenerat
 }
 
 function parseLine(text: string): JsonLine {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return { message: value as Record<string, unknown> }
-  } catch {
-    // reported below
-  }
-  return { garbage: text.slice(0, 200) }
+  const value = parseJson(text)
+  return isObject(value) ? { message: value } : { garbage: text.slice(0, 200) }
 }
 
 /** A line holds a whole message, and a message can hold a picture. A longer line is skipped, each byte read once. */
@@ -139,9 +134,6 @@ export function fileSize(path: string): number {
 }
 
 function parseRecord(line: Buffer): unknown[] {
-  try {
-    return [JSON.parse(line.toString('utf8'))]
-  } catch {
-    return [] // not JSON
-  }
+  const value = parseJson(line.toString('utf8'))
+  return value === undefined ? [] : [value]
 }

@@ -94,7 +94,8 @@ export interface ReplayDriver extends Driver {
   readonly differences: readonly Difference[]
 }
 
-const ASK_DEADLINE_MS = 60_000
+/** Nobody sits at a replay. */
+const REPLAY_DEADLINE_MS = 60_000
 
 /**
  * Plays a recording as if the agent ran: the same events, the same asks, nothing executed. The recording goes on after an ask
@@ -210,7 +211,7 @@ class ReplaySession implements Session {
   }
 
   async #ask(line: AskLine): Promise<void> {
-    const asks = checkedAsks(this.#open.asks, ASK_DEADLINE_MS)
+    const asks = checkedAsks(this.#open.asks, REPLAY_DEADLINE_MS)
     const { kind, request, reply: recorded } = line
     const { callId } = request
     const given =

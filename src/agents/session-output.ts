@@ -104,7 +104,7 @@ export class TextAssembler {
   }
 }
 
-/** Gemini CLI puts a title in front of every thought, even an empty one. */
+/** Some agents put a title in front of every thought, even an empty one. */
 function withoutEmptyTitle(text: string): string {
   return text.replace(/^\*{4}\n/, '')
 }
@@ -191,4 +191,13 @@ export class SessionOutput {
   close(): void {
     this.#recorder?.close()
   }
+}
+
+/** More than a person would read; a log dumped by a tool must not be stored whole. */
+const OUTPUT_CHARS = 20_000
+
+/** The beginning of a tool's output, and how much is left out. */
+export function capOutput(text: string): string {
+  if (text.length <= OUTPUT_CHARS) return text
+  return `${text.slice(0, OUTPUT_CHARS)}\n… (${text.length - OUTPUT_CHARS} more characters)`
 }

@@ -9,3 +9,10 @@ export function shortId(prefix: string): string {
 export function secretId(bytes = 32): string {
   return randomBytes(bytes).toString('base64url')
 }
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Whether a text has the form of a UUID. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text)
+}

@@ -1,12 +1,12 @@
+import { isObject } from '../../base/json.ts'
 import type { ToolNaming } from '../../domain/agent-manifest.ts'
 import { type AgentToolName, toolCallName } from '../../domain/agent-tools.ts'
 import type { SessionEvent } from '../../domain/session.ts'
 import type { OwnTools } from '../own-tools.ts'
+import { capOutput } from '../session-output.ts'
 import { type AcpNamedCall, type EndedCall, nameCalls, readInput, readToolName } from './tool-names.ts'
 import type { AcpToolCall, Content } from './wire.ts'
 
-/** More than a person would read; a log dumped by a tool must not be stored whole. */
-const OUTPUT_CHARS = 20_000
 /** Calls are remembered until the end of their turn; an agent that makes up ids without end must not fill the memory. */
 const MAX_CALLS = 2000
 
@@ -148,7 +148,7 @@ export class AcpCalls {
     const known = this.#ensure(call.toolCallId)
     if (known.over) return []
     known.over = true
-    const shown = cap(output ?? outputOf(call))
+    const shown = capOutput(output ?? outputOf(call))
     this.#drop(known)
     return [{ kind: 'tool_result', callId: call.toolCallId, ok, output: shown, ...by }]
   }
@@ -191,7 +191,7 @@ export class AcpCalls {
     if (known.chars <= MAX_CALL_CHARS && this.#chars <= MAX_TOTAL_CHARS) return
     known.tooLarge = true
     // Its output is kept, as much of it as a person would read.
-    const shown = cap(outputOf(known.call))
+    const shown = capOutput(outputOf(known.call))
     this.#drop(known)
     known.call.rawOutput = shown
   }
@@ -215,10 +215,6 @@ function mergeInput(before: unknown, now: unknown): unknown {
   return isObject(before) && isObject(now) ? { ...before, ...now } : now
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function outputOf({ rawOutput, content }: AcpToolCall): string {
   if (typeof rawOutput === 'string') return rawOutput
   const shown = (content ?? []).map(describePart).filter(Boolean).join('\n')
@@ -229,9 +225,4 @@ function outputOf({ rawOutput, content }: AcpToolCall): string {
 function describePart(part: Content): string {
   if (part.type === 'content') return part.content?.text ?? `[${part.content?.type ?? 'content'}]`
   return part.type === 'diff' ? `[changed ${part.path ?? 'a file'}]` : `[${part.type}]`
-}
-
-function cap(text: string): string {
-  if (text.length <= OUTPUT_CHARS) return text
-  return `${text.slice(0, OUTPUT_CHARS)}\n… (${text.length - OUTPUT_CHARS} more characters)`
 }

@@ -4,7 +4,7 @@ import { openGuard, type ProcessGuard } from '../../base/process/guardian.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { Driver, Failure, OpenSession } from '../../domain/session.ts'
 import { AgentProcess, type DriverOptions } from '../agent-process.ts'
-import { checkedAsks } from '../checked-asks.ts'
+import { ASK_DEADLINE_MS, checkedAsks } from '../checked-asks.ts'
 import { type PipedProcess, PipedSession } from '../piped-session.ts'
 import { findNeededSandbox } from '../sandbox/bubblewrap.ts'
 import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts'
@@ -17,8 +17,6 @@ import { type McpServer, prepareCommand } from './start-command.ts'
 import { AcpTerminals } from './terminals.ts'
 import { AcpConnection, Update } from './wire.ts'
 
-/** A person at a terminal may be away for a while; the caller's own asks decide sooner when to park. */
-const ASK_DEADLINE_MS = 60 * 60_000
 /** Some agents load for seconds, on a busy machine for many; an agent that is silent for this long never will. */
 const START_MS = 90_000
 

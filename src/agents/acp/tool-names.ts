@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { AgentManifest, ToolFieldSource, ToolNaming } from '../../domain/agent-manifest.ts'
 import type { AcpToolCall } from './wire.ts'
@@ -94,8 +95,7 @@ function pathsOf(call: AcpToolCall): string[] {
 }
 
 export function readInput({ rawInput }: AcpToolCall): Record<string, unknown> {
-  const isObject = typeof rawInput === 'object' && rawInput !== null && !Array.isArray(rawInput)
-  return isObject ? (rawInput as Record<string, unknown>) : {}
+  return isObject(rawInput) ? rawInput : {}
 }
 
 function readFirst(call: AcpToolCall, sources: ToolFieldSource[]): unknown {

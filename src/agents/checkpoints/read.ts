@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
+import { parseJson } from '../../base/json.ts'
 import { CHECKPOINT_VERSION, Checkpoint } from '../../domain/checkpoint.ts'
 import { isCheckpointId, listCheckpointIds } from './save.ts'
 
@@ -88,14 +89,6 @@ function parseCheckpoint(id: string, sessionId: string, text: string): SavedChec
   if (!data) return { id, problem: `it is damaged (${error.issues[0]?.path.join('.') || 'not a checkpoint'})` }
   if (data.session_id !== sessionId) return { id, problem: `it belongs to another session (${data.session_id})` }
   return { id, checkpoint: data }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // cut short, or written by something else
-  }
 }
 
 /** The checkpoint a person means: by its id, a unique beginning of it, or `latest`. Throws if there is none. */

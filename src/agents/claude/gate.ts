@@ -7,6 +7,7 @@ import type {
   PermissionResult,
 } from '@anthropic-ai/claude-agent-sdk'
 import * as z from 'zod'
+import { isObject } from '../../base/json.ts'
 import { OWN_SERVER, toolCallName } from '../../domain/agent-tools.ts'
 import { type Answer, type Park, Question, type Request, type Verdict } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
@@ -266,8 +267,4 @@ function textOf(content: unknown): string {
 
 function shorten(input: unknown): string {
   return (JSON.stringify(input) ?? '').slice(0, 200)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
+import { parseJson } from '../../base/json.ts'
 import type { ConversationState } from '../../domain/session.ts'
 
 export interface PastSession {
@@ -152,12 +153,4 @@ function isPrompt({ role, content }: Message): boolean {
 function isRecord(line: string): boolean {
   const value = parseJson(line)
   return typeof value === 'object' && value !== null
-}
-
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined // half a line, or damaged
-  }
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type Failure, type PlanItem, Question, type SessionEvent } from '../../domain/session.ts'
+import { capOutput } from '../session-output.ts'
 import {
   type Assistant,
   type Block,
@@ -18,8 +19,6 @@ interface Call {
   input: Record<string, unknown>
 }
 
-/** More than a person would read; a log dumped by a tool must not be stored whole. */
-const OUTPUT_CHARS = 20_000
 /** Calls are remembered until their result comes; an interrupted call may never get one. */
 const OPEN_CALLS = 1000
 
@@ -122,7 +121,7 @@ export class ClaudeTranslator {
     const isMainCall = ok && call && by.agentId === undefined
     const items = isMainCall ? this.#plan.after({ ...call, output: message.tool_use_result }) : undefined
     return [
-      { kind: 'tool_result', callId, ok, output: cap(textOf(block.content)), ...by },
+      { kind: 'tool_result', callId, ok, output: capOutput(textOf(block.content)), ...by },
       ...(items ? [{ kind: 'plan' as const, items }] : []),
     ]
   }
@@ -153,11 +152,6 @@ function textOf(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
   return content.map(part => (part?.type === 'text' ? String(part.text) : `[${String(part?.type)}]`)).join('\n')
-}
-
-function cap(text: string): string {
-  if (text.length <= OUTPUT_CHARS) return text
-  return `${text.slice(0, OUTPUT_CHARS)}\n… (${text.length - OUTPUT_CHARS} more characters)`
 }
 
 function retryOf(message: Extract<System, { subtype: 'api_retry' }>): SessionEvent {

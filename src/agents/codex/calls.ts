@@ -1,9 +1,9 @@
+import { isObject } from '../../base/json.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { SessionEvent } from '../../domain/session.ts'
+import { capOutput } from '../session-output.ts'
 import type { CodexChange, CommandAsk, Item } from './wire.ts'
 
-/** More than a person would read; a log dumped by a tool must not be stored whole. */
-const OUTPUT_CHARS = 20_000
 /** Finished calls are remembered for a while; an agent that makes up ids without end must not fill the memory. */
 const MAX_CALLS = 2000
 /** Items that only concern Codex's own conversation. Everything else is a call and needs permission. */
@@ -68,7 +68,7 @@ export class CodexCalls {
     if (call.over) return []
     call.over = true
     call.item = undefined
-    return [{ kind: 'tool_result', callId, ok, output: cap(output) }]
+    return [{ kind: 'tool_result', callId, ok, output: capOutput(output) }]
   }
 
   /** The end of a call as Codex reports it. A call that was never asked about is emitted as a request first. */
@@ -153,11 +153,6 @@ function outputOf({ aggregatedOutput, changes, result, error, contentItems }: It
   return result ? JSON.stringify(result) : ''
 }
 
-function cap(text: string): string {
-  if (text.length <= OUTPUT_CHARS) return text
-  return `${text.slice(0, OUTPUT_CHARS)}\n… (${text.length - OUTPUT_CHARS} more characters)`
-}
-
 /** A call in our own terms: a tool that the policy knows, and its input. */
 export interface CodexNamedCall {
   tool: string
@@ -227,10 +222,6 @@ function splitDiff(diff: string): [string, string] {
       .map(line => line.slice(1))
       .join('\n')
   return [side('-'), side('+')]
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Shells whose `-c` takes a script. */

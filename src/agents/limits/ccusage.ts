@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
+import { parseJson } from '../../base/json.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { spawnGuarded } from '../../base/process/guardian.ts'
 import type { QuotaWindow } from '../../domain/quota.ts'
@@ -104,12 +105,4 @@ async function runCcusage(command: string, place: CcusageEnv): Promise<{ text: s
     else resolve({ problem: `${command} ended with code ${code ?? 'none'}` })
   })
   return await promise.finally(() => clearTimeout(timer))
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined // the caller reports it as garbage
-  }
 }

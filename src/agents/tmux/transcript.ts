@@ -1,6 +1,7 @@
 import { type Dirent, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { isObject } from '../../base/json.ts'
 import { SYNTHETIC, toMilliseconds } from '../claude/messages.ts'
 import { fileSize, TranscriptReader } from '../json-lines.ts'
 
@@ -43,10 +44,6 @@ export function isInterruption(line: Record<string, unknown>): boolean {
   const { content } = line['message'] as { content?: unknown }
   const texts = Array.isArray(content) ? content.map(part => (isObject(part) ? part['text'] : undefined)) : [content]
   return texts.some(text => typeof text === 'string' && text.startsWith('[Request interrupted by user'))
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** How a turn in a terminal ended. */
