@@ -1,6 +1,6 @@
 import { acpDriver } from '../../src/agents/acp/driver.ts'
 import { prepareCommand } from '../../src/agents/acp/start-command.ts'
-import { geminiManifest } from '../../src/agents/manifests/gemini.ts'
+import { geminiAgent } from '../../src/domain/agents/gemini.ts'
 import { GEMINI_MODEL, geminiEnv } from '../../test/agents/programs/gemini.ts'
 import { program } from '../../test/agents/programs/programs.ts'
 import { barePipe } from './bare-pipe.ts'
@@ -14,9 +14,9 @@ export const gemini: Pair = {
   call: { run_shell_command: { command: 'touch made' } },
   env: geminiEnv,
   model: GEMINI_MODEL,
-  driver: () => acpDriver(geminiManifest, { executable }),
+  driver: () => acpDriver(geminiAgent, { executable }),
   async bare(open) {
-    const { dispose, ...started } = await prepareCommand(geminiManifest, { open, program: [executable] })
+    const { dispose, ...started } = await prepareCommand(geminiAgent, { open, program: [executable] })
     const pipe = barePipe({
       ...started,
       cwd: open.cwd,

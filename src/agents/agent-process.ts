@@ -5,7 +5,7 @@ import { type Isolation, isAlone } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
 import { rawStartTime } from '../base/process/process-table.ts'
 import type { AgentManifest } from '../domain/agent-manifest.ts'
-import { agentMissingError } from './manifests/manifests.ts'
+import { agentMissingError } from '../domain/agents/find-manifest.ts'
 import type { Sandbox } from './sandbox/sandbox.ts'
 
 /** How a driver starts its agent; the same for all its sessions. */

@@ -1,10 +1,11 @@
 import { AppError } from '../base/errors.ts'
 import type { AgentChoice } from '../domain/agent-choice.ts'
 import type { AgentManifest } from '../domain/agent-manifest.ts'
+import { AGENT_DEFINITIONS, AGENTS, isAgentKind } from '../domain/agents/agent-registry.ts'
+import { findManifest } from '../domain/agents/find-manifest.ts'
 import type { SessionHost } from '../domain/option-values.ts'
 import type { Driver } from '../domain/session.ts'
 import type { AcpDriverOptions } from './acp/driver.ts'
-import { findManifest, isAgentKind, MANIFESTS } from './manifests/manifests.ts'
 import type { TmuxHost } from './tmux/driver.ts'
 
 /** Which driver a session needs. */
@@ -54,14 +55,15 @@ function openPlainDriver(
   return importDriver(manifest, { log, appendPrompt, ...(command && { command }) })
 }
 
-/** Only Claude Code reports through hooks what it does in a terminal. */
+/** An agent in a terminal must report through hooks what it does there. */
 async function openHostedDriver(
   { agent, executable, appendPrompt }: DriverRequest,
   log: (line: string) => void,
   { tmux }: { tmux?: TmuxHost },
 ): Promise<Driver> {
-  if (agent.kind !== 'claude' || !tmux) {
-    const problem = 'only Claude Code reports through hooks what it does there'
+  if (agent.kind === 'custom' || !AGENTS[agent.kind].inTmux || !tmux) {
+    const hooked = AGENT_DEFINITIONS.flatMap(({ name, inTmux }) => (inTmux ? [name] : []))
+    const problem = `only ${hooked.join(' and ')} reports through hooks what it does there`
     throw new AppError('host_cannot', { agent: findManifest(agent).name, problem })
   }
   const { tmuxDriver } = await import('./tmux/driver.ts')
@@ -71,7 +73,7 @@ async function openHostedDriver(
 /** The driver of an agent by its kind. */
 export async function openDriver(kind: string, options: AcpDriverOptions = {}): Promise<Driver> {
   if (!isAgentKind(kind)) throw new AppError('usage', { problem: `There is no agent "${kind}".`, command: 'start' })
-  return importDriver(MANIFESTS[kind], options)
+  return importDriver(AGENTS[kind], options)
 }
 
 /** Imports a vendor's library on first use. */

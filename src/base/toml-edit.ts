@@ -46,7 +46,7 @@ function* waysToSet(text: string, path: string[], written: string): Generator<st
   const inline = scan.entries.find(entry => isDeepStrictEqual(entry.path, parent) && text[entry.valueStart] === '{')
   if (inline) yield insertInline(text, inline, scan, line)
 
-  // `gemini.model = "x"` under [brain] already defines the table; a header for it would define it twice.
+  // `ollama.model = "x"` under [brain] already defines the table; a header for it would define it twice.
   const sibling = scan.entries.findLast(
     entry => !entry.inline && entry.path.length > parent.length && startsWith(entry.path, parent),
   )

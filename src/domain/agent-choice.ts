@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { AGENT_KINDS } from './agent-manifest.ts'
+import { AGENT_KINDS } from './agents/agent-registry.ts'
 
 /** The agent of a session. It is stored in the session's row, so later changes of the settings do not affect it. */
 export const AgentChoice = z.strictObject({
-  /** `custom`: an agent without a manifest, which speaks ACP. */
+  /** `custom`: an agent without a definition, which speaks ACP. */
   kind: z.enum([...AGENT_KINDS, 'custom']),
   /** Its kind, or its name in the settings. */
   name: z.string().min(1),

@@ -1,10 +1,5 @@
 import type { SessionHost } from './option-values.ts'
 
-export const AGENT_KINDS = ['claude', 'claude-acp', 'gemini', 'codex', 'opencode'] as const
-export type AgentKind = (typeof AGENT_KINDS)[number]
-/** All kinds, including agents without a manifest. */
-export type AnyAgentKind = AgentKind | 'custom'
-
 /**
  * `every-call`: the agent asks before every call. `writes`: it asks before calls that change something; reads may run
  * unasked. `observed`: it can be watched but not stopped; it must not run unattended except in a sandbox.
@@ -13,7 +8,8 @@ export type PermissionCoverage = 'every-call' | 'writes' | 'observed'
 
 /** Everything a driver knows about one kind of agent, as data, so that it can be shown, compared and corrected in one place. */
 export interface AgentManifest {
-  kind: AnyAgentKind
+  /** Its kind in the registry (`agents/agent-registry.ts`), or `custom`. */
+  kind: string
   /** The name that people see. */
   name: string
   /** Where its process runs, if it is not our own child. */
@@ -67,6 +63,8 @@ export interface AgentStart {
   model: { args?: string[]; env?: Record<string, string> }
   /** How a person installs the program. */
   install: string
+  /** Set if the program comes with pcc: its version is ours, and `agents.path` names another one. */
+  bundled?: true
   /** Sent to the agent with a new session, under `_meta`. */
   meta?: Record<string, unknown>
   /** Whether we serve files and terminals for the agent. */

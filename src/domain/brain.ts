@@ -10,7 +10,7 @@ export interface Opinion<T> {
   /** 0 to 1. */
   confidence: number
   reasoning: string
-  /** The brain's name: `rules`, `gemini`, `ollama`, `claude`, … */
+  /** The brain's name: `rules`, `ollama`, `claude`, … */
   by: string
 }
 

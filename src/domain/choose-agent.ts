@@ -3,7 +3,7 @@ import { basename, isAbsolute, resolve } from 'node:path'
 import { AppError } from '../base/errors.ts'
 import { splitWords } from '../base/words.ts'
 import type { AgentChoice } from './agent-choice.ts'
-import { AGENT_KINDS, type AgentKind } from './agent-manifest.ts'
+import { AGENT_KINDS, AGENTS, type AgentKind, isAgentKind } from './agents/agent-registry.ts'
 
 /** The requested agent: a kind, the name of a custom agent, or a command line. */
 export interface AgentSelection extends AgentMention {
@@ -13,47 +13,17 @@ export interface AgentSelection extends AgentMention {
 
 export type CustomAgents = Readonly<Record<string, { command: string }>>
 
-/** The program of each known kind, by which a command line can name it. */
-export const PROGRAMS: Record<AgentKind, string> = {
-  claude: 'claude',
-  'claude-acp': 'claude-agent-acp',
-  gemini: 'gemini',
-  codex: 'codex',
-  opencode: 'opencode',
-}
-
-/** Arguments that select the protocol. They are always given, so naming them changes nothing. */
-const PROTOCOL_WORDS: Record<AgentKind, readonly string[]> = {
-  claude: [],
-  'claude-acp': [],
-  gemini: ['--acp', '--experimental-acp'],
-  codex: ['app-server'],
-  opencode: ['acp'],
-}
-
-/**
- * The flags that a kind accepts, with or without a value. A list of forbidden flags would never be complete, because programs
- * spell one flag in many ways. For any other flag, a person needs a custom agent, which is only observed.
- */
-const ALLOWED_FLAGS: Record<AgentKind, Readonly<Record<string, 'value' | 'alone'>>> = {
-  claude: {},
-  'claude-acp': {},
-  gemini: { '-m': 'value', '--model': 'value' },
-  codex: { '-m': 'value', '--model': 'value' },
-  opencode: { '--print-logs': 'alone', '--log-level': 'value' },
-}
-
 /** Finds the agent that a text means. Nothing is expanded and no shell is called; a text that cannot be understood is refused with the position. */
 export function chooseAgent({ text, origin, custom, directory }: AgentSelection): AgentChoice {
   const name = text.trim()
-  if (isKind(name)) return { kind: name, name }
+  if (isAgentKind(name)) return { kind: name, name }
   const own = Object.hasOwn(custom, name) ? custom[name] : undefined
   if (own) {
     const words = commandWords({ text: own.command, origin: `agents.custom.${name}, named by ${origin}` })
     return { kind: 'custom', name, command: words }
   }
   const words = commandWords({ text, origin, directory })
-  const kind = AGENT_KINDS.find(candidate => PROGRAMS[candidate] === basename(words[0]))
+  const kind = AGENT_KINDS.find(candidate => AGENTS[candidate].start.command === basename(words[0]))
   if (kind) return chooseKnownAgent(kind, words, { text, origin })
   if (words.length === 1 && !words[0].includes('/')) throw new AppError('agent_unknown', { agent: name, origin })
   return { kind: 'custom', name: adhocName(words), command: words }
@@ -77,33 +47,29 @@ function chooseKnownAgent(
   [program, ...rest]: [string, ...string[]],
   mention: AgentMention,
 ): AgentChoice {
+  const { commandLine, speaks, start } = AGENTS[kind]
+  const other = start.bundled ? `another ${kind} is named by agents.path` : CUSTOM
   if (program.includes('/'))
-    throw malformed(mention, `${program} is a path, and only the ${kind} of your PATH is known; ${OTHER_PROGRAM[kind]}`)
-  const words = rest.filter(word => !PROTOCOL_WORDS[kind].includes(word))
-  if (kind === 'claude' && words[0] !== undefined)
-    throw malformed(mention, `claude is driven through its library and takes no arguments, such as ${words[0]}`)
+    throw malformed(mention, `${program} is a path, and only the ${kind} of your PATH is known; ${other}`)
+  const words = rest.filter(word => !commandLine.protocol.includes(word))
+  if (speaks === 'sdk' && words[0] !== undefined)
+    throw malformed(mention, `${kind} is driven through its library and takes no arguments, such as ${words[0]}`)
   refuseOtherFlags(kind, words, mention)
   return { kind, name: kind, ...(words.length > 0 && { command: [program, ...words] }) }
 }
 
 const CUSTOM = 'another program stands in [agents.custom.<name>], and is only observed'
-const OTHER_PROGRAM: Record<AgentKind, string> = {
-  claude: 'another claude is named by agents.path',
-  'claude-acp': CUSTOM,
-  gemini: CUSTOM,
-  codex: CUSTOM,
-  opencode: CUSTOM,
-}
 
 function refuseOtherFlags(kind: AgentKind, words: readonly string[], mention: AgentMention): void {
+  const { flags } = AGENTS[kind].commandLine
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? ''
     const [flag = '', inline] = word.startsWith('--') ? splitFlag(word) : [word]
-    const takes = Object.hasOwn(ALLOWED_FLAGS[kind], flag) ? ALLOWED_FLAGS[kind][flag] : undefined
+    const takes = Object.hasOwn(flags, flag) ? flags[flag] : undefined
     const value = takes === 'value' ? (inline ?? words[++at]) : undefined
     const isAllowed = takes === 'value' ? value !== undefined && !value.startsWith('-') : takes && inline === undefined
     if (isAllowed) continue
-    const allowed = Object.keys(ALLOWED_FLAGS[kind]).join(', ') || 'none'
+    const allowed = Object.keys(flags).join(', ') || 'none'
     throw malformed(mention, `${word} could loosen the control over ${kind}; the allowed flags are: ${allowed}`)
   }
 }
@@ -111,10 +77,6 @@ function refuseOtherFlags(kind: AgentKind, words: readonly string[], mention: Ag
 function splitFlag(word: string): [string, string?] {
   const at = word.indexOf('=')
   return at < 0 ? [word] : [word.slice(0, at), word.slice(at + 1)]
-}
-
-function isKind(name: string): name is AgentKind {
-  return (AGENT_KINDS as readonly string[]).includes(name)
 }
 
 /** A command line and where it comes from. */

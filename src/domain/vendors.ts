@@ -1,148 +1,41 @@
 import { AppError } from '../base/errors.ts'
-import { agentEnvironment, COMMON_AGENT_ENV, STANDARD_AGENT_ENV } from './agent-env.ts'
-import type { AnyAgentKind } from './agent-manifest.ts'
+import { agentEnvironment, COMMON_AGENT_ENV } from './agent-env.ts'
+import { AGENT_DEFINITIONS, AGENTS, isAgentKind } from './agents/agent-registry.ts'
+import type { Vendor } from './agents/definition.ts'
 
-/** The vendor whose model an agent calls: which variables its agents get, and how its account is recognised. */
-export interface Vendor {
-  /** Part of the account's name: two agents of one vendor share a login, and with it a limit. */
-  tag: string
-  /** Variables that are passed on to its agents. */
-  env: readonly string[]
-  /** Variables that override the vendor's address. */
-  addresses: readonly string[]
-  host: string
-  /** Variables that hold a credential, the one with precedence first, and what kind it is. */
-  credentials: readonly (readonly [name: string, what: string])[]
-  /** Where a login is stored: in the directory that the variable names, or else in the folder of the home directory; in which file; and the command that makes one. */
-  login: {
-    variable: string
-    /** A folder below the directory that the variable names. */
-    below?: string
-    folder: string
-    file: string
-    command: string
-  }
-}
-
-const ANTHROPIC: Vendor = {
-  tag: 'claude',
-  env: STANDARD_AGENT_ENV,
-  addresses: ['ANTHROPIC_BASE_URL'],
-  host: 'api.anthropic.com',
-  credentials: [
-    ['ANTHROPIC_API_KEY', 'API key'],
-    ['ANTHROPIC_AUTH_TOKEN', 'bearer token'],
-    ['CLAUDE_CODE_OAUTH_TOKEN', 'subscription token'],
-  ],
-  login: {
-    ...{ variable: 'CLAUDE_CONFIG_DIR', folder: '.claude', file: '.credentials.json' },
-    command: 'pcc agents login',
-  },
-}
-
-/** Named one by one, as for Claude Code, because other variables of it change what it asks about. */
-const GOOGLE: Vendor = {
-  tag: 'gemini',
-  env: [
-    'GEMINI_API_KEY',
-    'GEMINI_MODEL',
-    'GEMINI_CLI_HOME',
-    'GOOGLE_API_KEY',
-    'GOOGLE_GEMINI_BASE_URL',
-    'GOOGLE_VERTEX_BASE_URL',
-    'GOOGLE_GENAI_USE_VERTEXAI',
-    'GOOGLE_GENAI_USE_GCA',
-    'GOOGLE_CLOUD_PROJECT',
-    'GOOGLE_CLOUD_LOCATION',
-    'GOOGLE_APPLICATION_CREDENTIALS if GOOGLE_GENAI_USE_VERTEXAI',
-  ],
-  addresses: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL'],
-  host: 'generativelanguage.googleapis.com',
-  credentials: [
-    ['GEMINI_API_KEY', 'API key'],
-    ['GOOGLE_API_KEY', 'API key'],
-  ],
-  login: {
-    ...{ variable: 'GEMINI_CLI_HOME', below: '.gemini', folder: '.gemini', file: 'oauth_creds.json' },
-    command: 'gemini (it asks how at its first start)',
-  },
-}
-
-const OPENAI: Vendor = {
-  tag: 'codex',
-  env: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT', 'CODEX_API_KEY', 'CODEX_HOME'],
-  addresses: ['OPENAI_BASE_URL'],
-  host: 'api.openai.com',
-  credentials: [
-    ['CODEX_API_KEY', 'API key'],
-    ['OPENAI_API_KEY', 'API key'],
-  ],
-  login: { variable: 'CODEX_HOME', folder: '.codex', file: 'auth.json', command: 'codex login' },
-}
-
-/** opencode calls the vendor for which it is configured; its account is recognised by the first of these credentials. */
-const MANY: Vendor = {
-  tag: 'opencode',
-  env: [
-    'ANTHROPIC_API_KEY',
-    'ANTHROPIC_BASE_URL',
-    'OPENAI_API_KEY',
-    'OPENAI_BASE_URL',
-    'GEMINI_API_KEY',
-    'GOOGLE_GENERATIVE_AI_API_KEY',
-    'OPENROUTER_API_KEY',
-    'OPENCODE_API_KEY',
-    'OPENCODE_CONFIG',
-    'OPENCODE_MODEL',
-  ],
-  addresses: [],
-  host: 'the vendor it is set up for',
-  credentials: [
-    ['OPENCODE_API_KEY', 'API key'],
-    ['ANTHROPIC_API_KEY', 'API key'],
-    ['OPENAI_API_KEY', 'API key'],
-    ['OPENROUTER_API_KEY', 'API key'],
-    ['GEMINI_API_KEY', 'API key'],
-    ['GOOGLE_GENERATIVE_AI_API_KEY', 'API key'],
-  ],
-  login: {
-    ...{ variable: 'XDG_DATA_HOME', below: 'opencode', folder: '.local/share/opencode', file: 'auth.json' },
-    command: 'opencode auth login',
-  },
-}
+const ANTHROPIC = AGENTS.claude.vendor
+/** The vendors of all agents, each once. */
+const VENDORS = [...new Set(AGENT_DEFINITIONS.map(({ vendor }) => vendor))]
 
 const UNKNOWN: Vendor = {
   tag: 'custom',
   env: [],
+  prefixes: [],
   addresses: [],
   host: 'its own vendor',
   credentials: [],
   login: { variable: '', folder: '', file: '', command: '' },
 }
 
-const VENDOR_OF: Record<AnyAgentKind, Vendor> = {
-  claude: ANTHROPIC,
-  'claude-acp': ANTHROPIC,
-  gemini: GOOGLE,
-  codex: OPENAI,
-  opencode: MANY,
-  custom: UNKNOWN,
+const VARIABLE = new RegExp(`^(${VENDORS.flatMap(({ prefixes }) => prefixes).join('|')})(_|$)`, 'i')
+
+/** Whether a variable belongs to an agent or its vendor: it may hold a key, or say where the agent looks. */
+export function isVendorVariable(name: string): boolean {
+  return VARIABLE.test(name)
 }
 
 /** The vendor of a kind of agent; an unknown one for any other name. */
 export function vendorOf(kind: string): Vendor {
-  return Object.hasOwn(VENDOR_OF, kind) ? VENDOR_OF[kind as AnyAgentKind] : UNKNOWN
+  return isAgentKind(kind) ? AGENTS[kind].vendor : UNKNOWN
 }
 
 /** The vendor whose allowance an agent uses. An agent for many vendors that has the key of a single one uses that vendor's, as that vendor's own agents do. */
 export function vendorIn(kind: string, env: Record<string, string | undefined>): Vendor {
   const vendor = vendorOf(kind)
-  if (vendor !== MANY) return vendor
-  const [name, ...more] = MANY.credentials.map(([variable]) => variable).filter(variable => env[variable])
+  if (!vendor.isAny) return vendor
+  const [name, ...more] = vendor.credentials.map(([variable]) => variable).filter(variable => env[variable])
   if (name === undefined || more.length > 0) return vendor
-  return (
-    [ANTHROPIC, GOOGLE, OPENAI].find(({ credentials }) => credentials.some(([variable]) => variable === name)) ?? vendor
-  )
+  return VENDORS.find(each => !each.isAny && each.credentials.some(([variable]) => variable === name)) ?? vendor
 }
 
 /** Whether this agent understands the model names in the settings (`models.*`) as they are. */
@@ -152,7 +45,7 @@ export function speaksClaude(kind: string): boolean {
 
 /**
  * The part of an environment that an agent gets. Claude's variables are removed by name, however the list spells them: one list
- * serves all agents, and a key that is listed for Claude must not reach another vendor. opencode lists some of them as its own.
+ * serves all agents, and a key that is listed for Claude must not reach another vendor. An agent for any vendor lists some of them as its own.
  */
 export function environmentFor(
   kind: string,
@@ -183,7 +76,7 @@ export function patternsFor(kind: string, configured: readonly string[]): string
 
 /** The patterns for a session whose agent is chosen elsewhere: everything that any agent could need. */
 export function patternsOfAll(configured: readonly string[]): string[] {
-  const others = [GOOGLE, OPENAI, MANY].flatMap(({ env }) => env)
+  const others = VENDORS.filter(vendor => vendor !== ANTHROPIC).flatMap(({ env }) => env)
   return [...new Set([...configured, ...others])]
 }
 

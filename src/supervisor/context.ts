@@ -6,6 +6,7 @@ import { sessionMarker } from '../base/process/marker.ts'
 import { sweepMarked } from '../base/process/sweep.ts'
 import { quoteForShell } from '../base/words.ts'
 import { type AgentChoice, DEFAULT_AGENT } from '../domain/agent-choice.ts'
+import { agentName } from '../domain/agents/agent-registry.ts'
 import type { StartSession } from '../domain/api.ts'
 import { brainKeysIn } from '../domain/config/layers.ts'
 import type { Driver } from '../domain/session.ts'
@@ -148,7 +149,9 @@ export async function checkRecordingPath(path: string | undefined): Promise<void
 /** Refuses an id that cannot be a conversation's, before anything is started for it. */
 export function checkConversationId({ resume, project }: StartSession, driver: Driver): void {
   if (!resume || driver.isVendorId?.(resume.vendor_id) !== false) return
-  throw new AppError('resume_invalid', { vendor_id: resume.vendor_id, project: quoteForShell(project) })
+  throw new AppError('resume_invalid', {
+    ...{ vendor_id: resume.vendor_id, agent: agentName(driver.agent), project: quoteForShell(project) },
+  })
 }
 
 /** Refuses to go on in a worktree that somebody has removed; the error says how to get its work back. */

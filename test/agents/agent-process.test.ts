@@ -4,10 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { AgentProcess } from '../../src/agents/agent-process.ts'
-import { codexManifest } from '../../src/agents/manifests/codex.ts'
 import { AppError } from '../../src/base/errors.ts'
 import { secretId } from '../../src/base/ids.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
+import { codexAgent } from '../../src/domain/agents/codex.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 
 // The PATH of a person may name a folder by a relative path: in a worktree that is a folder in which an agent writes.
@@ -17,7 +17,7 @@ function worktree(t: TestContext) {
   const cwd = tempDir(t)
   program(join(cwd, 'bin'), 'planted')
   const agent = new AgentProcess({
-    manifest: codexManifest,
+    manifest: codexAgent,
     guard: openGuard(),
     isolation: 'marker',
     marker: secretId(12),

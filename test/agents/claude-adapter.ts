@@ -1,12 +1,12 @@
-import { claudeManifest } from '../../src/agents/manifests/claude.ts'
 import { openDriver } from '../../src/agents/open.ts'
+import { claudeAgent } from '../../src/domain/agents/claude.ts'
 import { agentEnv } from '../support/world.ts'
 import { claudeModel } from './claude-model.ts'
 import type { Adapter } from './conformance/adapter.ts'
 
 /** The real Claude Code against the simulator. */
 export const claude: Adapter = {
-  manifest: claudeManifest,
+  manifest: claudeAgent,
   openDriver: options => openDriver('claude', options),
   openModel: claudeModel,
   env(home, url, login) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canRunUnattended, MANIFESTS } from '../../src/agents/manifests/manifests.ts'
 import { AppError } from '../../src/base/errors.ts'
-import { AGENT_KINDS } from '../../src/domain/agent-manifest.ts'
-import { chooseAgent, PROGRAMS } from '../../src/domain/choose-agent.ts'
+import { AGENT_KINDS, AGENTS } from '../../src/domain/agents/agent-registry.ts'
+import { canRunUnattended } from '../../src/domain/agents/find-manifest.ts'
+import { chooseAgent } from '../../src/domain/choose-agent.ts'
 
 const custom = {
   mine: { command: '/opt/mine/bin/mine --acp "two words"' },
@@ -14,10 +14,10 @@ const chosen = (text: string) => chooseAgent({ text, origin: '--agent', custom, 
 
 test('a kind is chosen by its name or its program, but never by a path', () => {
   for (const kind of AGENT_KINDS) {
-    assert.equal(PROGRAMS[kind], MANIFESTS[kind].start.command)
+    const { command } = AGENTS[kind].start
     assert.deepEqual(chosen(kind), { kind, name: kind })
-    assert.deepEqual(chosen(PROGRAMS[kind]), { kind, name: kind })
-    for (const path of [`/opt/${PROGRAMS[kind]}`, `./tools/${PROGRAMS[kind]}`])
+    assert.deepEqual(chosen(command), { kind, name: kind })
+    for (const path of [`/opt/${command}`, `./tools/${command}`])
       assert.throws(
         () => chosen(path),
         error => error instanceof AppError && /is a path/.test(error.message),

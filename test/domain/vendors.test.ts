@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { STANDARD_AGENT_ENV } from '../../src/domain/agent-env.ts'
-import { accountLabel, environmentFor } from '../../src/domain/vendors.ts'
+import { accountLabel, environmentFor, isVendorVariable } from '../../src/domain/vendors.ts'
 
 const env = {
   HOME: '/home/me',
@@ -69,4 +69,17 @@ test('the name never contains a secret, wherever it is', () => {
   })
   assert.equal(label, 'claude · gateway.example · bearer token')
   assert.equal(accountLabel('claude', { ANTHROPIC_BASE_URL: 'hush' }).includes('hush'), false)
+})
+
+test('a variable of an agent or its vendor is recognised by its first word', () => {
+  for (const name of [
+    'ANTHROPIC_API_KEY',
+    'CLAUDE_CONFIG_DIR',
+    'CODEX_HOME',
+    'openai_api_key',
+    'OPENCODE_API_KEY',
+    'GEMINI',
+  ])
+    assert.ok(isVendorVariable(name), name)
+  for (const name of ['CLAUDECODE', 'MY_OPENAI_KEY', 'GEMINIS', 'PATH']) assert.ok(!isVendorVariable(name), name)
 })

@@ -2,9 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
+import { isObject } from '../../base/json.ts'
 import type { AgentManifest, OwnHome } from '../../domain/agent-manifest.ts'
+import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
-import { agentMissingError } from '../manifests/manifests.ts'
 import type { OwnTools } from '../own-tools.ts'
 import { serveOwnTools } from '../own-tools-server.ts'
 
@@ -145,8 +146,4 @@ function mergeSettings(settings: Json, over: Json): Json {
     return [key, isObject(value) && isObject(under) ? mergeSettings(under, value) : value]
   })
   return { ...settings, ...Object.fromEntries(overridden) }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -8,24 +8,21 @@ import {
   type SpawnOptions,
   startup,
 } from '@anthropic-ai/claude-agent-sdk'
-import { secretId } from '../../base/ids.ts'
+import { isUuid, secretId } from '../../base/ids.ts'
 import { openGuard } from '../../base/process/guardian.ts'
+import { claudeAgent } from '../../domain/agents/claude.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
 import { AgentProcess, type DriverOptions } from '../agent-process.ts'
-import { claudeManifest } from '../manifests/claude.ts'
+import { ASK_DEADLINE_MS } from '../checked-asks.ts'
 import { ClaudeGate } from './gate.ts'
 import { bundledProgram, optionsFor } from './options.ts'
 import { ClaudeOwnTools } from './own-tools.ts'
 import { readTranscriptState } from './past-sessions.ts'
 import { type ClaudeProcess, ClaudeSession } from './session.ts'
 
-/** A person at a terminal may be away for a while; the caller's own asks decide sooner when to park. */
-const ASK_DEADLINE_MS = 60 * 60_000
 const WARM_FOR_MS = 5 * 60_000
 /** A parked call is offered again within a second of the start, or within a few seconds on a busy machine. */
 const REOFFER_MS = 30_000
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Drives Claude Code through the vendor's library. */
 export function claudeDriver(driver: DriverOptions = {}): Driver {
@@ -37,7 +34,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   const prepare = (open: OpenSession) => {
     const gate = new ClaudeGate(askDeadlineMs)
     const agent = new AgentProcess({
-      ...{ manifest: claudeManifest, guard, isolation: open.isolation },
+      ...{ manifest: claudeAgent, guard, isolation: open.isolation },
       marker: open.marker ?? secretId(16),
     })
     const own = new ClaudeOwnTools(open.ownTools ?? [])
@@ -50,7 +47,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   }
   return {
     agent: 'claude',
-    isVendorId: id => UUID.test(id),
+    isVendorId: isUuid,
     conversationState: (vendorId, { cwd, env }) => readTranscriptState({ vendorId, cwd, env }),
     async open(open) {
       const warm = await pool.take(open)

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 import type { Options, Settings } from '@anthropic-ai/claude-agent-sdk'
 import type { Marker } from '../../base/process/marker.ts'
+import { claudeAgent } from '../../domain/agents/claude.ts'
+import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { AgentProcess } from '../agent-process.ts'
-import { claudeManifest } from '../manifests/claude.ts'
-import { agentMissingError } from '../manifests/manifests.ts'
 import type { ClaudeGate } from './gate.ts'
 import type { ClaudeOwnTools } from './own-tools.ts'
 
@@ -135,7 +135,7 @@ export function bundledProgram(): string {
     }
   }
   const problem = `its package for ${process.platform} on ${process.arch} is not installed`
-  throw agentMissingError(claudeManifest, problem)
+  throw agentMissingError(claudeAgent, problem)
 }
 
 /** npm may have installed the packages for both C libraries: the one for this machine's library comes first. */

@@ -1,8 +1,8 @@
+import { claudeAgent } from '../../domain/agents/claude.ts'
 import type { Limit } from '../../domain/limit.ts'
 import type { Failure, FailureKind, SessionEvent, TurnOutcome } from '../../domain/session.ts'
 import { notLoggedIn } from '../../domain/vendors.ts'
 import { parseResetTime } from '../limits/reset-time.ts'
-import { claudeManifest } from '../manifests/claude.ts'
 import { type Assistant, findApiError, type RateLimit, type Result, toMilliseconds } from './messages.ts'
 
 export type ClaudeTurnEnded = Extract<SessionEvent, { kind: 'turn_ended' }>
@@ -144,7 +144,7 @@ function kindOf(error: string, status: number | undefined): FailureKind {
 
 /** The vendor says "Please run /login", which nobody can do here; the code that shows the failure says what helps. */
 function explainLogin(problem: string, status: number | undefined): string {
-  return status === undefined ? notLoggedIn(claudeManifest).message : `The login was refused (${problem}).`
+  return status === undefined ? notLoggedIn(claudeAgent).message : `The login was refused (${problem}).`
 }
 
 type Info = RateLimit['rate_limit_info']

@@ -2,11 +2,11 @@ import { accessSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Query, SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
 import { AppError, messageOf } from '../../base/errors.ts'
+import { claudeAgent } from '../../domain/agents/claude.ts'
+import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { Failure, OpenSession, Session, SessionEvent } from '../../domain/session.ts'
 import type { AgentProcess } from '../agent-process.ts'
 import { checkedAsks } from '../checked-asks.ts'
-import { claudeManifest } from '../manifests/claude.ts'
-import { agentMissingError } from '../manifests/manifests.ts'
 import { EventQueue, openRecorder, type Recorder } from '../session-output.ts'
 import { ClaudeConversation } from './conversation.ts'
 import type { ClaudeGate } from './gate.ts'
@@ -156,7 +156,7 @@ export class ClaudeSession implements Session {
   #explainExit(problem: string): Failure {
     const { agent } = this.#process
     if (this.#nothingParked) return this.#nothingParked
-    if (agent.missing) return { kind: 'agent_missing', message: agentMissingError(claudeManifest, problem).message }
+    if (agent.missing) return { kind: 'agent_missing', message: agentMissingError(claudeAgent, problem).message }
     return { kind: 'agent_crashed', message: `Claude Code ended unexpectedly (${agent.lastWords}).` }
   }
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
+import { codexAgent } from '../../domain/agents/codex.ts'
 import type { Failure, OpenSession } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 import { fileSize, TranscriptReader } from '../json-lines.ts'
 import type { LimitEvent } from '../limits/reset-time.ts'
-import { codexManifest } from '../manifests/codex.ts'
 import type { RecorderNote } from '../session-output.ts'
 import { type AgentTurn, AgentTurns, type SessionLink } from '../turns.ts'
 import type { CodexCalls, CodexNamedCall } from './calls.ts'
@@ -38,7 +38,7 @@ export class CodexConversation {
     this.turns = new AgentTurns({
       ...{ open, link, reader: this.#translator },
       protocol: {
-        name: codexManifest.name,
+        name: codexAgent.name,
         begin: turn => this.#begin(turn),
         cancel: () => this.#interrupt(),
         steer: text => this.#steer(text),

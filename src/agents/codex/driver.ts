@@ -1,12 +1,12 @@
 import { mkdtemp, open as openFile, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { secretId } from '../../base/ids.ts'
+import { isUuid, secretId } from '../../base/ids.ts'
 import { openGuard } from '../../base/process/guardian.ts'
+import { codexAgent } from '../../domain/agents/codex.ts'
 import type { ConversationState, Driver, Failure, OpenSession } from '../../domain/session.ts'
 import { AgentProcess, type DriverOptions } from '../agent-process.ts'
-import { checkedAsks } from '../checked-asks.ts'
-import { codexManifest } from '../manifests/codex.ts'
+import { ASK_DEADLINE_MS, checkedAsks } from '../checked-asks.ts'
 import { type PipedProcess, PipedSession } from '../piped-session.ts'
 import { CodexConversation } from './conversation.ts'
 import { rpcFailure } from './failures.ts'
@@ -15,8 +15,6 @@ import { codexHome, openThread, prepareHome } from './open-thread.ts'
 import { flagsFor } from './policy.ts'
 import { CodexConnection } from './wire.ts'
 
-/** A person at a terminal may be away for a while; the caller's own asks decide sooner when to park. */
-const ASK_DEADLINE_MS = 60 * 60_000
 /** Codex starts within a second, or a few on a busy machine; a process that is silent for this long never will. */
 const START_MS = 90_000
 /** A Codex that was told to stop and does not is ended after this time. */
@@ -39,18 +37,18 @@ export function codexDriver(options: CodexDriverOptions = {}): Driver {
   const guard = openGuard()
   return {
     agent: 'codex',
-    isVendorId: isThreadId,
+    isVendorId: isUuid,
     conversationState: (vendorId, { env }) => threadState(vendorId, env),
     async open(open) {
       log(`session ${open.id}: starts Codex (${guard.level(open.isolation)})`)
       const process = new AgentProcess({
-        manifest: codexManifest,
+        manifest: codexAgent,
         guard,
         isolation: open.isolation,
         marker: open.marker ?? secretId(16),
         log: line => log(`session ${open.id}: ${line}`),
       })
-      const deps = { manifest: codexManifest, process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log }
+      const deps = { manifest: codexAgent, process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log }
       return new CodexSession(open, deps)
     },
     // Codex starts in a third of a second, and a warm process would have to be set up all over again.
@@ -140,18 +138,12 @@ const NOTHING_PARKED: Failure = {
   message: 'There was no parked call to answer. Go on with a prompt.',
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** Bytes of a conversation's file to read: its first line holds the instructions, and more than the beginning is not needed. */
 const BEGINNING = 4096
 
-/** Whether this can be the id of a conversation of Codex. */
-function isThreadId(id: string): boolean {
-  return UUID.test(id)
-}
-
 /** The state of a conversation in Codex's own files. */
 async function threadState(vendorId: string, env: Record<string, string>): Promise<ConversationState> {
-  if (!isThreadId(vendorId)) return 'missing'
+  if (!isUuid(vendorId)) return 'missing'
   const home = codexHome(env)
   for (const folder of ['sessions', 'archived_sessions']) {
     const file = await findRollout(join(home, folder), vendorId)

@@ -6,9 +6,9 @@ import * as z from 'zod'
 import { messageOf } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { AGENT_TOOLS, type AgentToolName, OWN_SERVER } from '../../domain/agent-tools.ts'
+import { codexAgent } from '../../domain/agents/codex.ts'
+import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
-import { codexManifest } from '../manifests/codex.ts'
-import { agentMissingError } from '../manifests/manifests.ts'
 import { mayOnlyRead, POLICY } from './policy.ts'
 import { type CodexConnection, Initialized, ThreadOpened } from './wire.ts'
 
@@ -196,7 +196,7 @@ export async function prepareHome(env: Record<string, string>, settings: { user:
     }
     await replaceFile(join(given, 'config.toml'), await readCopiedSettings(join(own, 'config.toml')))
   } catch (error) {
-    throw agentMissingError(codexManifest, `its folder ${own} cannot be prepared: ${messageOf(error)}`, error)
+    throw agentMissingError(codexAgent, `its folder ${own} cannot be prepared: ${messageOf(error)}`, error)
   }
   return { own, given }
 }

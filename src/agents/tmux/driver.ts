@@ -1,29 +1,26 @@
 import { accessSync, constants } from 'node:fs'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { secretId } from '../../base/ids.ts'
+import { isUuid, secretId } from '../../base/ids.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { rawStartTime } from '../../base/process/process-table.ts'
 import { sweepMarked } from '../../base/process/sweep.ts'
+import { claudeAgent } from '../../domain/agents/claude.ts'
+import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
 import type { DriverOptions } from '../agent-process.ts'
+import { ASK_DEADLINE_MS } from '../checked-asks.ts'
 import { appendedPrompt, bundledProgram, pinnedVariables, plannerVariables } from '../claude/options.ts'
 import { readTranscriptState } from '../claude/past-sessions.ts'
-import { claudeManifest } from '../manifests/claude.ts'
-import { agentMissingError } from '../manifests/manifests.ts'
 import { AgentWindow, isSameProcess } from './agent-window.ts'
 import { createTools, hookSettings, mcpConfig, prepareConfig, restoreTools, startCommand } from './launch.ts'
 import { TmuxSession } from './session.ts'
 import { type HookRegistry, TmuxSessionFolder } from './session-folder.ts'
 import { type NewWindow, Tmux, type TmuxWindow, tmuxSocket } from './tmux.ts'
 
-/** As in the driver of the library: a person may be away for a while. */
-const ASK_DEADLINE_MS = 60 * 60_000
 /** A restarted daemon is back within this time; then the call is judged as if nothing had happened. */
 const AWAY_MS = 20_000
 /** Our hook answers within half a second, or a few seconds on a busy machine. */
 const DIALOG_MS = 10_000
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The connection between agents in tmux and the daemon. */
 export interface TmuxHost {
@@ -71,7 +68,7 @@ export function tmuxDriver(
   }
   return {
     agent: 'claude',
-    isVendorId: id => UUID.test(id),
+    isVendorId: isUuid,
     conversationState: (vendorId, { cwd, env }) => readTranscriptState({ vendorId, cwd, env }),
     async open(open) {
       const folder = new TmuxSessionFolder(host.run, open.id)
@@ -127,9 +124,7 @@ async function openSingleWindow(tmux: Tmux, window: NewWindow, { marker, folder 
 /** The interactive Claude Code shows a list and waits when it is asked to resume an unknown conversation. */
 async function checkConversation({ resume, cwd, env }: OpenSession): Promise<void> {
   if (!resume) return
-  const state = UUID.test(resume.vendorId)
-    ? await readTranscriptState({ vendorId: resume.vendorId, cwd, env })
-    : 'missing'
+  const state = isUuid(resume.vendorId) ? await readTranscriptState({ vendorId: resume.vendorId, cwd, env }) : 'missing'
   if (state !== 'intact') throw new AppError('resume_missing', { vendor_id: resume.vendorId, state })
 }
 
@@ -138,7 +133,7 @@ function findExecutable(executable: string | undefined): string {
   try {
     accessSync(program, constants.X_OK)
   } catch (error) {
-    throw agentMissingError(claudeManifest, messageOf(error), error)
+    throw agentMissingError(claudeAgent, messageOf(error), error)
   }
   return program
 }

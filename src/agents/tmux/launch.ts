@@ -3,10 +3,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { packagePath } from '../../base/program.ts'
 import { quoteForShell } from '../../base/words.ts'
+import { claudeAgent } from '../../domain/agents/claude.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import { notLoggedIn } from '../../domain/vendors.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
-import { claudeManifest } from '../manifests/claude.ts'
 import { OwnTools } from '../own-tools.ts'
 import { createToolEndpoint, findToolEndpoint, type ToolEndpoint, toolServerCommand } from '../own-tools-server.ts'
 import type { TmuxSessionFolder } from './session-folder.ts'
@@ -174,7 +174,7 @@ export function prepareConfig(folder: TmuxSessionFolder, { env, cwd }: { env: En
   const own = env['CLAUDE_CONFIG_DIR'] ?? join(env['HOME'] ?? homedir(), '.claude')
   if (!hasCredential(env)) {
     // Claude Code would ask a person to log in, and wait.
-    if (readOwn(own, env)['hasCompletedOnboarding'] !== true) throw notLoggedIn(claudeManifest)
+    if (readOwn(own, env)['hasCompletedOnboarding'] !== true) throw notLoggedIn(claudeAgent)
     return { directory: own, env: { CLAUDE_CODE_SANDBOXED: '1' } }
   }
   const directory = join(folder.path, 'config')

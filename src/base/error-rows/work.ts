@@ -63,7 +63,7 @@ export const WORK_ERRORS = {
   resume_invalid: {
     exit: 2,
     http: 400,
-    says: '"{vendor_id}" is not the id of a Claude Code conversation.',
+    says: '"{vendor_id}" is not the id of a conversation of {agent}.',
     next: 'See all conversations with: pcc agents sessions {project}',
   },
   record_unwritable: {
@@ -158,7 +158,7 @@ export const AGENT_ERRORS = {
     exit: 2,
     http: 400,
     says: 'The agent "{agent}" ({origin}) cannot be understood: {problem}. Nothing was started.',
-    next: 'Name an agent from pcc agents list, or write one command as in a shell, for example: --agent "gemini --model pro"',
+    next: 'Name an agent from pcc agents list, or write one command as in a shell, for example: --agent "mine --acp"',
   },
   agent_not_installed: {
     exit: 1,

@@ -1,14 +1,16 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { canRunUnattended, findManifest, MANIFESTS } from '../../agents/manifests/manifests.ts'
 import { findNeededSandbox } from '../../agents/sandbox/bubblewrap.ts'
 import { findInstalledProgram, findProgram } from '../../base/process/find-program.ts'
 import { problemOf, runShort } from '../../base/process/run-short.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
-import { AGENT_KINDS, type AgentManifest, type PermissionCoverage } from '../../domain/agent-manifest.ts'
+import type { AgentManifest, PermissionCoverage } from '../../domain/agent-manifest.ts'
+import { AGENT_KINDS, AGENTS } from '../../domain/agents/agent-registry.ts'
+import type { Vendor } from '../../domain/agents/definition.ts'
+import { canRunUnattended, findManifest } from '../../domain/agents/find-manifest.ts'
 import { chooseAgent } from '../../domain/choose-agent.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
-import { environmentFor, type Vendor, vendorOf } from '../../domain/vendors.ts'
+import { environmentFor, vendorOf } from '../../domain/vendors.ts'
 import { boxTable } from '../render/list-table.ts'
 import { firstLine, type Terminal } from '../render/text.ts'
 import { type DoctorFinding, ok, problem, warning } from './doctor-checks.ts'
@@ -55,7 +57,7 @@ export async function surveyAgents({ loaded, env, directory, starts }: SurveyOpt
     all.map(async agent => {
       const manifest = findManifest(agent)
       const sandboxed = await isSandboxed(manifest, config.agents.sandbox)
-      const program = await findAgentProgram(agent, { loaded, env })
+      const program = await findAgentProgram(agent, { start: manifest.start, loaded, env })
       const agentEnv = environmentFor(agent.kind, env, config.agents.env)
       return {
         ...{ agent, manifest, isDefault: agent === defaultAgent },
@@ -76,13 +78,10 @@ async function isSandboxed(manifest: AgentManifest, mode: Parameters<typeof find
 }
 
 async function findAgentProgram(
-  { kind, command }: AgentChoice,
-  { loaded, env }: Pick<SurveyOptions, 'loaded' | 'env'>,
+  { command }: AgentChoice,
+  { start, loaded, env }: Pick<SurveyOptions, 'loaded' | 'env'> & Pick<AgentManifest, 'start'>,
 ): Promise<string | undefined> {
-  if (kind !== 'claude' || command) {
-    const [program = kind === 'custom' ? '' : MANIFESTS[kind].start.command] = command ?? []
-    return findInstalledProgram(program, env)
-  }
+  if (command || !start.bundled) return findInstalledProgram(command?.[0] ?? start.command, env)
   const { path } = loaded.config.agents
   if (path !== undefined) return findProgram(path, env)
   const { bundledProgram } = await import('../../agents/claude/options.ts')
@@ -93,21 +92,13 @@ async function findAgentProgram(
   }
 }
 
-/** The npm package of each agent; its package.json, near the program, holds the version. */
-const PACKAGES: Partial<Record<AgentChoice['kind'], string>> = {
-  'claude-acp': '@agentclientprotocol/claude-agent-acp',
-  gemini: '@google/gemini-cli',
-  codex: '@openai/codex',
-  opencode: 'opencode-ai',
-}
-
 /** A custom program is not started just to be listed: nobody knows what it does with `--version`. */
 async function readVersion(
   program: string,
   { agent, env, starts }: { agent: AgentChoice; env: Record<string, string>; starts: boolean },
 ): Promise<{ version?: string; problem?: string }> {
   if (agent.kind === 'custom') return {}
-  const packagedVersion = readPackagedVersion(program, PACKAGES[agent.kind])
+  const packagedVersion = readPackagedVersion(program, AGENTS[agent.kind].package)
   if (packagedVersion !== undefined && !starts) return { version: packagedVersion }
   const limits = { timeoutMs: VERSION_TIMEOUT_MS, maxBytes: 1_000_000 }
   const result = await runShort({ command: program, args: ['--version'], cwd: process.cwd(), env, ...limits })
@@ -221,8 +212,8 @@ export function agentFindings(found: FoundAgent, env: Env): DoctorFinding[] {
 
 function describeInstall({ agent, manifest }: FoundAgent): string {
   if (agent.kind === 'custom') return `Correct its command in [agents.custom.${agent.name}], or install it.`
-  const { install } = manifest.start
-  return agent.kind === 'claude' ? 'Install pcc again: npm i -g perpetualcc' : `Get it with: ${install}`
+  const { bundled, install } = manifest.start
+  return bundled ? 'Install pcc again: npm i -g perpetualcc' : `Get it with: ${install}`
 }
 
 function versionFindings({ agent, manifest, version }: FoundAgent): DoctorFinding[] {

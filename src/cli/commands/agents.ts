@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { claudeManifest } from '../../agents/manifests/claude.ts'
-import { agentMissingError } from '../../agents/manifests/manifests.ts'
 import { AppError } from '../../base/errors.ts'
+import { claudeAgent } from '../../domain/agents/claude.ts'
+import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import { type CommandContext, contextOf, ExitCode } from '../context.ts'
 import { dateTime, shownPath } from '../render/format.ts'
 import { cut, firstLine } from '../render/text.ts'
@@ -130,6 +130,6 @@ async function login(program: string, options: LoginOptions, { env }: CommandCon
     ...(options.email ? ['--email', options.email] : []),
   ]
   const { code, error } = await runInTerminal({ command: program, args: ['auth', 'login', ...flags], env })
-  if (error) throw agentMissingError(claudeManifest, error.message, error)
+  if (error) throw agentMissingError(claudeAgent, error.message, error)
   return code ?? 130
 }

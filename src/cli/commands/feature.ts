@@ -81,7 +81,7 @@ function addCreateCommand(feature: Command): void {
     .option('--yes', 'go on to the tasks without stopping in between')
     .option(
       '--agent <command>',
-      'the agent that works on it: claude, codex, … or a command line (agent.command; see: pcc agents list)',
+      'the agent that works on it: claude, another one, or a command line (agent.command; see: pcc agents list)',
     )
     .option('--model <name>', 'the model that the agents use')
     .option('--budget <amounts>', 'the most that each of its sessions may spend, as in "2 usd, 30m"', budgetOption)

@@ -1,13 +1,15 @@
 import { AppError } from '../../base/errors.ts'
-import type { OpenAsk } from '../../domain/api.ts'
+import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import type { AnswerEscalation, EscalationView } from '../../domain/escalation.ts'
 import { questionsIn } from '../../human/questions.ts'
 import { readAnswer } from '../../human/read-answer.ts'
 import { describeRule } from '../../policy/verdict/rules.ts'
+import type { Client } from '../connection/client.ts'
 import { type CommandContext, ExitCode, isInteractive } from '../context.ts'
 import { confirm } from '../input.ts'
 import { openKeyboard, openScreen } from '../live/terminal.ts'
 import { terminalPerson } from '../live/terminal-person.ts'
+import { agentName } from '../render/ask-lines.ts'
 import { contextLines, wholeLines } from '../render/escalation-lines.ts'
 import { clockTime } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, wrap } from '../render/text.ts'
@@ -19,6 +21,7 @@ const LEFT = 130
 /** Shows a decision in a box and reads the answer by keys. Ctrl+C leaves the decision open. */
 export async function answerByKeys(
   row: EscalationView,
+  client: Client,
   context: CommandContext,
 ): Promise<Pick<AnswerEscalation, 'verdict' | 'answer' | 'reason'>> {
   if (!isInteractive(context)) {
@@ -32,10 +35,12 @@ export async function answerByKeys(
     })
   }
   const { terminal } = context
+  // The decision can be answered even if its session cannot be shown.
+  const session = await client.request<SessionView>('GET', `/sessions/${row.session_id}`).catch(() => undefined)
   const screen = openScreen(process.stdout)
   const leave = new AbortController()
   using keyboard = openKeyboard(process.stdin, { onInterrupt: () => leave.abort(), onEnd: () => leave.abort() })
-  screen.print(decisionBox(row, terminal, Date.now()))
+  screen.print(decisionBox(row, { agent: session?.agent, terminal, now: Date.now() }))
   const askContext = { signal: leave.signal, echo: (line: string) => screen.print([line]) }
   const reply = await terminalPerson(keyboard, screen, terminal).answer(toAsk(row, questions), askContext)
   if (!reply) throw new ExitCode(LEFT)
@@ -53,10 +58,15 @@ function toAsk(row: EscalationView, questions: ReturnType<typeof questionsIn> & 
 const WIDEST = 100
 
 /** The request and its context in a frame. */
-export function decisionBox(row: EscalationView, terminal: Terminal, now: number): string[] {
+export function decisionBox(
+  row: EscalationView,
+  { agent, terminal, now }: { agent: string | undefined; terminal: Terminal; now: number },
+): string[] {
   const width = Math.min(terminal.width, WIDEST) - 4
   const title = `[${clockTime(row.created_at)}] ⚠️  Human input needed for session ${row.session_id}`
-  const intro = row.kind === 'question' ? 'Claude asks:' : row.kind === 'permission' ? 'Claude wants:' : 'It says:'
+  const speaker = agent === undefined ? 'The agent' : agentName(agent).speaker
+  const asks = row.kind === 'question' ? `${speaker} asks:` : `${speaker} wants:`
+  const intro = row.kind === 'question' || row.kind === 'permission' ? asks : 'It says:'
   const body = ['', intro, ...wholeLines(row, width - 2), ...contextLines(row, { width: width - 2, now }), '']
   const bar = terminal.paint('dim', '│')
   const rule = (left: string, right: string) => terminal.paint('dim', `${left}${'─'.repeat(width + 2)}${right}`)

@@ -57,7 +57,7 @@ async function respond(
   // The daemon rejects an answer to an escalation that is answered or withdrawn, so the person is not asked first.
   const reply =
     options.interactive && isWaiting
-      ? await (await import('./respond-interactive.ts')).answerByKeys(escalation, context)
+      ? await (await import('./respond-interactive.ts')).answerByKeys(escalation, client, context)
       : readReply(words, options)
   const { everywhere = false, yes = false } = options
   const lasting =

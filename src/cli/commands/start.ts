@@ -24,7 +24,7 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--requirements <path>', 'a file that says what to do (Markdown, YAML or text)')
     .option(
       '--agent <command>',
-      'who does it: claude, gemini, … or a command line (agent.command; see: pcc agents list)',
+      'who does it: claude, another agent, or a command line (agent.command; see: pcc agents list)',
     )
     .option('--model <name>', 'the model the agent uses')
     .option('--max-turns <n>', 'stop after this many turns', positiveOption)

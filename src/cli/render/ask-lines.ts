@@ -1,3 +1,4 @@
+import { AGENTS, isAgentKind } from '../../domain/agents/agent-registry.ts'
 import type { OpenAsk } from '../../domain/api.ts'
 import type { Suggestion } from '../../domain/brain.ts'
 import type { EventBody } from '../../domain/event.ts'
@@ -130,17 +131,10 @@ export function suggestionLine(suggestion: Suggestion | undefined): string | und
   return `Brain: ${answers} (confidence: ${Math.round(suggestion.confidence * 100)}%)`
 }
 
-const AGENT_NAMES: Record<string, { speaker: string; program: string }> = {
-  claude: { speaker: 'Claude', program: 'Claude Code' },
-  'claude-acp': { speaker: 'Claude', program: 'Claude Code over ACP' },
-  gemini: { speaker: 'Gemini', program: 'Gemini CLI' },
-  codex: { speaker: 'Codex', program: 'Codex' },
-}
-
 /** The name of an agent as a speaker and the name of its program. */
 export function agentName(agent: string | undefined): { speaker: string; program: string } {
   const name = firstLine(agent ?? 'claude')
-  return Object.hasOwn(AGENT_NAMES, name)
-    ? (AGENT_NAMES[name] ?? { speaker: name, program: name })
+  return isAgentKind(name)
+    ? { speaker: AGENTS[name].speaker, program: AGENTS[name].name }
     : { speaker: name, program: name }
 }

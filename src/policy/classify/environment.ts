@@ -1,4 +1,5 @@
 import type { Reason, Span } from '../../domain/assessment.ts'
+import { isVendorVariable } from '../../domain/vendors.ts'
 import type { Arg } from '../shell/args.ts'
 import { bindVariable, expandText, expandWords } from '../shell/expand.ts'
 import type { Scope } from '../shell/scope.ts'
@@ -29,7 +30,7 @@ const HIJACK: RegExp[] = [
 
 /** Variables that send a program somewhere else or change what it trusts: MEDIUM, not HIGH. */
 const REDIRECT =
-  /^(IFS|HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_.*|OPENSSL_.*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|CURL_HOME|WGETRC|KUBECONFIG|DOCKER_(HOST|CONTEXT|TLS.*|CERT.*)|CONTAINER_HOST|AWS_.*|AZURE_.*|GOOGLE_.*|GCLOUD_.*|CLOUDSDK_.*|(https?|all|ftp|no)_proxy|GREP_OPTIONS|GREP_COLORS?|POSIXLY_CORRECT|BLOCK_SIZE|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|PG(HOST|SERVICE.*|PASSFILE|SYSCONFDIR|DATABASE|USER|PORT)|MYSQL_.*|REDISCLI_.*|DATABASE_URL|DB_.*|CLAUDE.*|ANTHROPIC_.*|OPENAI_.*|PCC_.*|GEMINI_.*|CODEX_.*|TF_VAR_.*|TF_.*|VAULT_.*|CONSUL_.*|NOMAD_.*|RAILS_ENV|RACK_ENV|DJANGO_SETTINGS_MODULE|FLASK_APP|SPRING_.*)$/i
+  /^(IFS|HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_.*|OPENSSL_.*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|CURL_HOME|WGETRC|KUBECONFIG|DOCKER_(HOST|CONTEXT|TLS.*|CERT.*)|CONTAINER_HOST|AWS_.*|AZURE_.*|GOOGLE_.*|GCLOUD_.*|CLOUDSDK_.*|(https?|all|ftp|no)_proxy|GREP_OPTIONS|GREP_COLORS?|POSIXLY_CORRECT|BLOCK_SIZE|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|PG(HOST|SERVICE.*|PASSFILE|SYSCONFDIR|DATABASE|USER|PORT)|MYSQL_.*|REDISCLI_.*|DATABASE_URL|DB_.*|CLAUDE.*|PCC_.*|TF_VAR_.*|TF_.*|VAULT_.*|CONSUL_.*|NOMAD_.*|RAILS_ENV|RACK_ENV|DJANGO_SETTINGS_MODULE|FLASK_APP|SPRING_.*)$/i
 
 /** Variables that only set language, verbosity, or one of the project's own modes. */
 const HARMLESS =
@@ -61,7 +62,7 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
   if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlistedReason(name, at))
   if (HIJACK.some(shape => shape.test(name)))
     return add({ code: 'env.hijack', risk: 'HIGH', text: `${name} decides what other programs load or run`, at })
-  if (REDIRECT.test(name))
+  if (REDIRECT.test(name) || isVendorVariable(name))
     return add({
       code: 'env.redirect',
       risk: 'MEDIUM',

@@ -1,3 +1,4 @@
+import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import { foldName, matchesWildcard } from './wildcard.ts'
 
 /** Names of files that hold secrets, in any folder. */
@@ -47,7 +48,10 @@ const SECRET_FOLDERS = new Set([
 ])
 /** Secret paths that only two or more names together identify. */
 const SECRET_PAIRS =
-  /\/(\.config\/(gcloud|gh|op|hub|doctl|rclone|heroku|stripe|netlify|sops|age|containers|github-copilot|configstore|ngrok|anthropic|openai|bitwarden cli|1password)|\.local\/share\/(keyrings|code-server)|\.docker\/config\.json|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.m2\/settings(-security)?\.xml|\.gradle\/gradle\.properties|\.claude\/\.credentials\.json|\.claude\.json|\.codex\/auth\.json|\.gemini\/oauth_creds\.json|\.perpetualcc\/run|\.terraform\.d\/credentials\.tfrc\.json|\.mozilla\/firefox|\.config\/(google-chrome|chromium|bravesoftware)|var\/run\/secrets|run\/secrets|proc\/[^/]+\/(environ|mem|maps)|proc\/kcore|etc\/ssl\/private|etc\/sudoers\.d|dev\/(mem|kmem)|library\/(cookies|keychains|application support\/(google\/chrome|firefox|bravesoftware|chromium|microsoft edge))|etc\/(wireguard|ppp\/(chap|pap)-secrets|networkmanager\/system-connections)|\.wrangler\/config|\.railway\/config\.json|\.fly\/config\.yml|\.snowsql\/config|\.dbt\/profiles\.yml)(\/|$)/
+  /\/(\.config\/(gcloud|gh|op|hub|doctl|rclone|heroku|stripe|netlify|sops|age|containers|github-copilot|configstore|ngrok|anthropic|openai|bitwarden cli|1password)|\.local\/share\/(keyrings|code-server)|\.docker\/config\.json|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.m2\/settings(-security)?\.xml|\.gradle\/gradle\.properties|\.claude\.json|\.perpetualcc\/run|\.terraform\.d\/credentials\.tfrc\.json|\.mozilla\/firefox|\.config\/(google-chrome|chromium|bravesoftware)|var\/run\/secrets|run\/secrets|proc\/[^/]+\/(environ|mem|maps)|proc\/kcore|etc\/ssl\/private|etc\/sudoers\.d|dev\/(mem|kmem)|library\/(cookies|keychains|application support\/(google\/chrome|firefox|bravesoftware|chromium|microsoft edge))|etc\/(wireguard|ppp\/(chap|pap)-secrets|networkmanager\/system-connections)|\.wrangler\/config|\.railway\/config\.json|\.fly\/config\.yml|\.snowsql\/config|\.dbt\/profiles\.yml)(\/|$)/
+
+/** The files with the logins of the agents that pcc knows, below a home directory. */
+const AGENT_LOGINS = AGENT_DEFINITIONS.map(({ vendor: { login } }) => `/${login.folder}/${login.file}`)
 
 /** Histories of what a person typed, which often contain a password. */
 const HISTORY =
@@ -62,7 +66,9 @@ export function findSecretPart(path: string): string | undefined {
     if (SECRET_FOLDERS.has(name) && !isPublic(folded.slice(index + 1))) return parts[index]
     if (isLast && isSecretName(name)) return parts[index]
   }
-  return SECRET_PAIRS.test(`/${folded.join('/')}`) ? parts.at(-1) : undefined
+  const whole = `/${folded.join('/')}`
+  const isLogin = AGENT_LOGINS.some(file => `${whole}/`.includes(`${file}/`))
+  return isLogin || SECRET_PAIRS.test(whole) ? parts.at(-1) : undefined
 }
 
 /** Whether a file of this folded name holds a secret. */

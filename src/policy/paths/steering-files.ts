@@ -1,3 +1,4 @@
+import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import { foldName } from './wildcard.ts'
 
 export interface SteeringRisk {
@@ -29,18 +30,20 @@ const TOOL: SteeringRisk = {
   why: 'it says where packages come from or which programs run',
 }
 
+/** The settings folders of the agents that pcc knows, and of others, without the dot. */
+const AGENT_FOLDERS = [
+  ...AGENT_DEFINITIONS.map(({ settingsFolder }) => settingsFolder.slice(1)),
+  ...['cursor', 'windsurf', 'continue', 'aider', 'copilot', 'roo', 'cline', 'clinerules', 'kiro', 'amazonq'],
+].join('|')
+const AGENT_SETTINGS =
+  /settings.*|hooks(\/.*|\.json)?|config\..*|\.credentials.*|(commands|agents|plugins|skills|rules|output-styles|workflows|steering)(\/.*)?|mcp\.json/
+    .source
+
 /** Patterns for the whole folded path, which begins with a slash. The first match counts. */
 const STEERING: [RegExp, SteeringRisk][] = [
   [/\/\.perpetualcc(\.toml|\/)?/, GUARD],
   // The folder itself counts too: a file that is copied into it keeps its own name.
-  [
-    /\/\.(claude|codex|gemini|cursor|windsurf|continue|aider|copilot|opencode|roo|cline|clinerules|kiro|amazonq)$/,
-    GUARD,
-  ],
-  [
-    /\/\.(claude|codex|gemini|cursor|windsurf|continue|aider|copilot|opencode|roo|cline|clinerules|kiro|amazonq)\/(settings.*|hooks(\/.*|\.json)?|config\..*|\.credentials.*|(commands|agents|plugins|skills|rules|output-styles|workflows|steering)(\/.*)?|mcp\.json)$/,
-    GUARD,
-  ],
+  [new RegExp(`/\\.(${AGENT_FOLDERS})(/(${AGENT_SETTINGS}))?$`), GUARD],
   [/\/(\.mcp\.json|\.claude\.json|\.cursorrules|\.aider\.conf\.yml|managed-settings\.json)$/, GUARD],
   [/\/\.git(\/|$)/, GIT],
   [/\/git~\d+(\/|$)/, GIT],

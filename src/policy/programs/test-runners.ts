@@ -1,7 +1,10 @@
+import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { findOperands } from '../shell/args.ts'
 import { named, wrapper } from './rule-builders.ts'
 import { tool } from './run-code.ts'
+
+const AGENT_PROGRAMS = AGENT_DEFINITIONS.map(({ start }) => start.command).join(' ')
 
 /** Test runners for JavaScript. */
 export const TEST_RUNNERS: ProgramRules = {
@@ -146,7 +149,7 @@ export const OTHER_TOOLS: ProgramRules = {
     call.say('tool.other', 'MEDIUM', 'it makes a folder for packages')
     for (const arg of findOperands(call.args, ['--prompt', '-p', '--python'])) call.path(arg, 'write')
   }),
-  ...named('claude codex gemini aider opencode copilot pcc perpetualcc cursor-agent amp', (call: ProgramCall) => {
+  ...named(`${AGENT_PROGRAMS} aider copilot pcc perpetualcc cursor-agent amp`, (call: ProgramCall) => {
     const loose = call.args.find(arg =>
       /dangerously|bypass|yolo|--allow-all|full-auto|never|acceptEdits/i.test(arg.value),
     )

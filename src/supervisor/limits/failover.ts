@@ -1,7 +1,7 @@
 import type { AccountAdmission } from '../../agents/limits/account-gates.ts'
 import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
-import { findManifest } from '../../agents/manifests/manifests.ts'
 import type { AgentChoice, HandOver, HandOverCause, RestingAgent } from '../../domain/agent-choice.ts'
+import { findManifest } from '../../domain/agents/find-manifest.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import type { FailureKind } from '../../domain/session.ts'
 import type { SessionRow } from '../../store/tables.ts'

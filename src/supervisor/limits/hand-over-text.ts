@@ -1,6 +1,6 @@
 import { quoteBlock, quoteLine, quoteList } from '../../agents/checkpoints/restoration-prompt.ts'
-import { agentName } from '../../agents/manifests/manifests.ts'
 import type { HandOver, HandOverCause } from '../../domain/agent-choice.ts'
+import { agentName } from '../../domain/agents/agent-registry.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'

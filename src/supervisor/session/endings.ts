@@ -1,8 +1,9 @@
-import { agentMissingError, findManifest, isAgentKind, MANIFESTS } from '../../agents/manifests/manifests.ts'
 import { unreachable } from '../../base/errors.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { DEFAULT_AGENT } from '../../domain/agent-choice.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
+import { AGENTS, isAgentKind } from '../../domain/agents/agent-registry.ts'
+import { agentMissingError, findManifest } from '../../domain/agents/find-manifest.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import type { Limit } from '../../domain/limit.ts'
@@ -196,7 +197,7 @@ function adviceFor(failure: Failure, live: LiveSession): string {
 }
 
 function manifestIn({ driver, row }: LiveSession): AgentManifest {
-  return isAgentKind(driver.agent) ? MANIFESTS[driver.agent] : findManifest(row.options.chosen ?? DEFAULT_AGENT)
+  return isAgentKind(driver.agent) ? AGENTS[driver.agent] : findManifest(row.options.chosen ?? DEFAULT_AGENT)
 }
 
 /** The escalation for a session that does not go on by itself. A yes retries it, a no leaves it. */

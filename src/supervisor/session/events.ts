@@ -1,6 +1,6 @@
-import { findManifest } from '../../agents/manifests/manifests.ts'
 import { unreachable } from '../../base/errors.ts'
 import { DEFAULT_AGENT } from '../../domain/agent-choice.ts'
+import { findManifest } from '../../domain/agents/find-manifest.ts'
 import { isHigherLevel, levelAt, type QuotaLevel, type QuotaWindow, windowsIn } from '../../domain/quota.ts'
 import type { Failure, SessionEvent } from '../../domain/session.ts'
 import { vendorHost } from '../../domain/vendors.ts'
@@ -70,11 +70,10 @@ function onStarted(event: Extract<SessionEvent, { kind: 'started' }>, live: Live
   }
 }
 
-/** Each manifest was verified with some versions of its agent; Claude Code's own version comes with pcc. */
+/** Each manifest was verified with some versions of its agent; one that comes with pcc has the right one. */
 function warnOfVersion(version: string | undefined, { row }: LiveSession): string | undefined {
-  const { kind, name, verified } = findManifest(row.options.chosen ?? DEFAULT_AGENT)
-  if (version === undefined || kind === 'claude' || verified.length === 0 || verified.includes(version))
-    return undefined
+  const { start, name, verified } = findManifest(row.options.chosen ?? DEFAULT_AGENT)
+  if (version === undefined || start.bundled || verified.length === 0 || verified.includes(version)) return undefined
   const seen = verified.join(', ')
   return `${name} ${version}: pcc was tested with ${seen} only. Watch it the first time (pcc agents doctor).`
 }

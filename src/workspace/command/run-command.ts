@@ -7,6 +7,7 @@ import type { GuardedChild, ProcessGuard } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
 import { MarkerFiles, sessionMarker } from '../../base/process/marker.ts'
 import { redactText } from '../../base/redact.ts'
+import { isVendorVariable } from '../../domain/vendors.ts'
 
 /** What is needed to start commands of a project. */
 export interface CommandRunner {
@@ -242,9 +243,9 @@ class KeptOutput {
 /** Variables that any program needs to run as its person: no keys, and nothing that changes how programs are loaded. */
 const PASSED_NAMES = ['PATH', 'HOME', 'LANG', 'LC_*', 'TZ', 'TMPDIR', 'USER', 'SHELL']
 
-/** Keys of model vendors, and variables that load foreign code: these are never passed, even by name. */
+/** Keys of further model vendors, and variables that load foreign code: like those of our agents these are never passed, even by name. */
 const NEVER_PASSED =
-  /^(ANTHROPIC|CLAUDE|OPENAI|GEMINI|GOOGLE_(API|GENAI|GENERATIVE)|MISTRAL|COHERE|GROQ|XAI|DEEPSEEK|OPENROUTER|CODEX|COPILOT|PCC)(_|$)|^(LD_PRELOAD|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|NODE_OPTIONS|NODE_TEST_CONTEXT|NODE_CHANNEL_FD)$/i
+  /^(GOOGLE_(API|GENAI|GENERATIVE)|MISTRAL|COHERE|GROQ|XAI|DEEPSEEK|OPENROUTER|COPILOT|PCC)(_|$)|^(LD_PRELOAD|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|NODE_OPTIONS|NODE_TEST_CONTEXT|NODE_CHANNEL_FD)$/i
 
 /** The environment of a command of the project: a few usual variables, and those that a person names. */
 export function commandEnvironment(
@@ -253,7 +254,7 @@ export function commandEnvironment(
 ): Record<string, string> {
   const passed: Record<string, string> = {}
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || NEVER_PASSED.test(name)) continue
+    if (value === undefined || NEVER_PASSED.test(name) || isVendorVariable(name)) continue
     if (named.includes(name) || isPassed(name)) passed[name] = value
   }
   // Programs that ask questions or draw in a terminal do not do so in CI.

@@ -5,8 +5,8 @@ import { nameCalls } from '../../../src/agents/acp/tool-names.ts'
 import { AcpTranslator } from '../../../src/agents/acp/translator.ts'
 import { AcpToolCall } from '../../../src/agents/acp/wire.ts'
 import { readJsonLines } from '../../../src/agents/json-lines.ts'
-import { claudeAcpManifest } from '../../../src/agents/manifests/claude.ts'
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
+import { claudeAcpAgent } from '../../../src/domain/agents/claude-acp.ts'
+import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import type { FailureKind } from '../../../src/domain/session.ts'
 
 const ERRORS: [unknown, FailureKind][] = [
@@ -49,7 +49,7 @@ test('when a limit resets is read from a record first, then from the words of th
 })
 
 test('calls of Gemini CLI, which gives no input, are read from what it shows, and judged as the worst when it shows too little', () => {
-  const named = (call: Record<string, unknown>) => nameCalls(AcpToolCall.parse(call), geminiManifest.tools)
+  const named = (call: Record<string, unknown>) => nameCalls(AcpToolCall.parse(call), geminiAgent.tools)
   const id = (tool: string) => `${tool}__call_1`
   const diff = { type: 'diff', path: '/p/a.txt', oldText: 'old', newText: 'new' }
   assert.deepEqual(named({ toolCallId: id('run_shell_command'), title: 'rm -rf /\ntrue' }), [
@@ -70,7 +70,7 @@ test('calls of Gemini CLI, which gives no input, are read from what it shows, an
 })
 
 test('pieces of one message are one event, and those of two are two', () => {
-  const translator = new AcpTranslator(claudeAcpManifest, { resumed: false })
+  const translator = new AcpTranslator(claudeAcpAgent, { resumed: false })
   const say = (text: string, messageId: string, sessionUpdate = 'agent_message_chunk') =>
     translator.read({ sessionUpdate, messageId, content: { type: 'text', text } })
   const events = [
@@ -94,7 +94,7 @@ test('pieces of one message are one event, and those of two are two', () => {
 })
 
 test('the cost of a resumed conversation counts from its opening', () => {
-  const translator = new AcpTranslator(claudeAcpManifest, { resumed: true })
+  const translator = new AcpTranslator(claudeAcpAgent, { resumed: true })
   const cost = (amount: number) => {
     const [usage] = translator.read({
       sessionUpdate: 'usage_update',

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { prepareCommand } from '../../../src/agents/acp/start-command.ts'
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
+import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import type { OpenSession } from '../../../src/domain/session.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -16,7 +16,7 @@ const SETTINGS = `{
 
 async function started(env: Record<string, string>) {
   const open = { env, cwd: '/', id: 's-1', settingSources: [] } as unknown as OpenSession
-  const command = await prepareCommand(geminiManifest, { open, program: undefined })
+  const command = await prepareCommand(geminiAgent, { open, program: undefined })
   const home = command.env['GEMINI_CLI_HOME'] ?? assert.fail('Gemini CLI is told of a home')
   return { ...command, home, text: (name: string) => readFileSync(join(home, name), 'utf8') }
 }

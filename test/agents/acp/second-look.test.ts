@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isReadOnlyCommand } from '../../../src/agents/acp/tool-names.ts'
 import { AcpTranslator } from '../../../src/agents/acp/translator.ts'
-import { claudeAcpManifest } from '../../../src/agents/manifests/claude.ts'
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
-import { opencodeManifest } from '../../../src/agents/manifests/opencode.ts'
 import type { AgentManifest } from '../../../src/domain/agent-manifest.ts'
+import { claudeAcpAgent } from '../../../src/domain/agents/claude-acp.ts'
+import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
+import { opencodeAgent } from '../../../src/domain/agents/opencode.ts'
 import { asking, DENY } from '../conformance/world.ts'
 import type { AgentStep } from './scripted-agent.ts'
 import { PLAIN, stage } from './stage.ts'
 
 const END = { answer: { stopReason: 'end_turn' } }
 const EVERY: Partial<AgentManifest> = { hold: 'every-call' }
-const WRITES: Partial<AgentManifest> = { hold: 'writes', tools: geminiManifest.tools }
+const WRITES: Partial<AgentManifest> = { hold: 'writes', tools: geminiAgent.tools }
 
 function call(about: Record<string, unknown>): AgentStep {
   return { update: { sessionUpdate: 'tool_call', toolCallId: 'b1', kind: 'execute', title: 'make', ...about } }
@@ -61,7 +61,7 @@ const BREACHES: [string, Partial<AgentManifest>, AgentStep[]][] = [
   ],
   [
     'is not known to be given up by the agent before it asks',
-    { ...EVERY, tools: { ...PLAIN.tools, failsUnasked: opencodeManifest.tools.failsUnasked ?? {} } },
+    { ...EVERY, tools: { ...PLAIN.tools, failsUnasked: opencodeAgent.tools.failsUnasked ?? {} } },
     [RUNS, ended('failed', { rawOutput: 'Exit code 1' })],
   ],
   ['wrote, of an agent that asks about writes', WRITES, [call({ kind: 'edit' }), ended('completed')]],
@@ -102,8 +102,8 @@ test('a session is ended by a call that ran though it was refused', async t => {
   assert.match((await talk.turn()).failure?.message ?? '', /^A tool call ran without being judged/)
 })
 
-const claude = { ...EVERY, tools: { ...PLAIN.tools, failsUnasked: claudeAcpManifest.tools.failsUnasked ?? {} } }
-const opencode = { ...EVERY, tools: { ...opencodeManifest.tools } }
+const claude = { ...EVERY, tools: { ...PLAIN.tools, failsUnasked: claudeAcpAgent.tools.failsUnasked ?? {} } }
+const opencode = { ...EVERY, tools: { ...opencodeAgent.tools } }
 const WELL: [string, Partial<AgentManifest>, AgentStep[]][] = [
   ['was allowed, and failed', EVERY, [permission(), ended('failed')]],
   ['is told to be over twice', EVERY, [permission(), ended('completed'), ended('completed')]],

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type AcpDriverOptions, acpDriver } from '../../../src/agents/acp/driver.ts'
-import { claudeAcpManifest } from '../../../src/agents/manifests/claude.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import type { AgentManifest } from '../../../src/domain/agent-manifest.ts'
+import { claudeAcpAgent } from '../../../src/domain/agents/claude-acp.ts'
 import type { OpenSession } from '../../../src/domain/session.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 import { allowing, Talk } from '../conformance/world.ts'
@@ -15,7 +15,7 @@ const AGENT = fileURLToPath(new URL('scripted-agent.ts', import.meta.url))
 
 /** A manifest with few demands, so that each test sets what it is about. */
 export const PLAIN: AgentManifest = {
-  ...claudeAcpManifest,
+  ...claudeAcpAgent,
   start: {
     command: process.execPath,
     args: [AGENT],

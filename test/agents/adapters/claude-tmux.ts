@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fastify from 'fastify'
-import { claudeTmuxManifest } from '../../../src/agents/manifests/claude.ts'
 import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
 import { HookRegistry } from '../../../src/agents/tmux/session-folder.ts'
 import { tmuxSocket } from '../../../src/agents/tmux/tmux.ts'
 import { hookRoutes } from '../../../src/daemon/routes/agent-calls.ts'
+import { claudeInTmux } from '../../../src/domain/agents/claude.ts'
 import { bareEnv } from '../../support/world.ts'
 import { claude } from '../claude-adapter.ts'
 import type { Adapter } from '../conformance/adapter.ts'
@@ -15,7 +15,7 @@ import type { Adapter } from '../conformance/adapter.ts'
 /** The real interactive Claude Code in a tmux server of its own; its hooks come to the daemon's own route. */
 export const claudeTmux: Adapter = {
   ...claude,
-  manifest: claudeTmuxManifest,
+  manifest: claudeInTmux,
   async openDriver(options = {}) {
     const run = mkdtempSync(join(tmpdir(), 'pcc-tmux-'))
     const socket = join(run, 'pcc.sock')

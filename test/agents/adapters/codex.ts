@@ -1,5 +1,5 @@
-import { codexManifest } from '../../../src/agents/manifests/codex.ts'
 import { openDriver } from '../../../src/agents/open.ts'
+import { codexAgent } from '../../../src/domain/agents/codex.ts'
 import type { Adapter } from '../conformance/adapter.ts'
 import { type Dialect, simulatedModel } from '../conformance/model.ts'
 import { codexEnv } from '../programs/codex.ts'
@@ -27,7 +27,7 @@ const dialect: Dialect = {
 
 /** The real Codex against the simulator. */
 export const codex: Adapter = {
-  manifest: codexManifest,
+  manifest: codexAgent,
   openDriver: (options = {}) =>
     openDriver('codex', { ...(options.executable === undefined && { command: [program('codex')] }), ...options }),
   openModel: scripts => simulatedModel(scripts, dialect),

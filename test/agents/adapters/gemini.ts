@@ -1,5 +1,5 @@
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
 import { openDriver } from '../../../src/agents/open.ts'
+import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import type { Adapter } from '../conformance/adapter.ts'
 import { type Dialect, simulatedModel } from '../conformance/model.ts'
 import { GEMINI_MODEL, geminiEnv } from '../programs/gemini.ts'
@@ -27,7 +27,7 @@ const dialect: Dialect = {
 
 /** The real Gemini CLI against the simulator. */
 export const gemini: Adapter = {
-  manifest: geminiManifest,
+  manifest: geminiAgent,
   openDriver: (options = {}) =>
     openDriver('gemini', { ...(options.executable === undefined && { command: [program('gemini')] }), ...options }),
   openModel: scripts => simulatedModel(scripts, dialect),

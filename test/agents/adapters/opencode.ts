@@ -1,5 +1,5 @@
-import { opencodeManifest } from '../../../src/agents/manifests/opencode.ts'
 import { openDriver } from '../../../src/agents/open.ts'
+import { opencodeAgent } from '../../../src/domain/agents/opencode.ts'
 import type { Adapter } from '../conformance/adapter.ts'
 import { type Dialect, simulatedModel } from '../conformance/model.ts'
 import { opencodeEnv } from '../programs/opencode.ts'
@@ -31,7 +31,7 @@ const dialect: Dialect = {
 
 /** The real opencode against the simulator. */
 export const opencode: Adapter = {
-  manifest: opencodeManifest,
+  manifest: opencodeAgent,
   openDriver: (options = {}) =>
     openDriver('opencode', { ...(options.executable === undefined && { command: [program('opencode')] }), ...options }),
   openModel: scripts => simulatedModel(scripts, dialect),

@@ -8,12 +8,12 @@ import { AgentProcess } from '../../../src/agents/agent-process.ts'
 import { ClaudeGate } from '../../../src/agents/claude/gate.ts'
 import { ClaudeOwnTools } from '../../../src/agents/claude/own-tools.ts'
 import { ClaudeSession } from '../../../src/agents/claude/session.ts'
-import { claudeManifest } from '../../../src/agents/manifests/claude.ts'
 import { openDriver } from '../../../src/agents/open.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { openGuard } from '../../../src/base/process/guardian.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
+import { claudeAgent } from '../../../src/domain/agents/claude.ts'
 import type { Asks, OpenSession } from '../../../src/domain/session.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
 import { agentEnv, bareEnv, gitProject, tempDir } from '../../support/world.ts'
@@ -136,7 +136,7 @@ test('a session that is stopped while a process becomes its own says nothing to 
   const heard = Promise.withResolvers<void>()
   const said: unknown[] = []
   const agent = new AgentProcess({
-    manifest: claudeManifest,
+    manifest: claudeAgent,
     guard: openGuard(),
     isolation: 'marker',
     marker: 'of-nobody',

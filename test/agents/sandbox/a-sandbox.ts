@@ -3,13 +3,13 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { AgentProcess } from '../../../src/agents/agent-process.ts'
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
 import { findBubblewrap } from '../../../src/agents/sandbox/bubblewrap.ts'
 import { openSandbox } from '../../../src/agents/sandbox/sandbox.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { openGuard } from '../../../src/base/process/guardian.ts'
 import type { Isolation } from '../../../src/base/process/isolation.ts'
 import type { SandboxNeeds, SandboxSettings } from '../../../src/domain/agent-manifest.ts'
+import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
 /** Whether this machine can make a sandbox, or why not. */
@@ -44,7 +44,7 @@ export async function inSandbox(
     log: line => said.push(line),
   })
   const agent = new AgentProcess({
-    manifest: geminiManifest,
+    manifest: geminiAgent,
     guard: openGuard(),
     isolation,
     marker: secretId(16),

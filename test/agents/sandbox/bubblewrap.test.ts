@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { homedir } from 'node:os'
 import { test } from 'node:test'
-import { claudeManifest } from '../../../src/agents/manifests/claude.ts'
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
 import { findBubblewrap, findNeededSandbox, mountArgs } from '../../../src/agents/sandbox/bubblewrap.ts'
 import { mountsFor } from '../../../src/agents/sandbox/visible-paths.ts'
+import { claudeAgent } from '../../../src/domain/agents/claude.ts'
+import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { stage } from '../acp/stage.ts'
 import { bubblewrap, inSandbox } from './a-sandbox.ts'
@@ -15,20 +15,20 @@ const none = async () => ({ problem: 'bubblewrap is not installed', install: 'In
 
 test('an agent that is held to every call runs without a sandbox, whatever is set', async () => {
   for (const mode of ['off', 'auto', 'required'] as const) {
-    assert.equal(await findNeededSandbox(claudeManifest, mode, there), undefined)
-    assert.equal(await findNeededSandbox(claudeManifest, mode, none), undefined)
+    assert.equal(await findNeededSandbox(claudeAgent, mode, there), undefined)
+    assert.equal(await findNeededSandbox(claudeAgent, mode, none), undefined)
   }
 })
 
 test('an agent that is not runs in one where there is one, unless it is switched off', async () => {
-  assert.deepEqual(await findNeededSandbox(geminiManifest, 'auto', there), await there())
-  assert.deepEqual(await findNeededSandbox(geminiManifest, 'required', there), await there())
-  assert.equal(await findNeededSandbox(geminiManifest, 'off', there), undefined)
+  assert.deepEqual(await findNeededSandbox(geminiAgent, 'auto', there), await there())
+  assert.deepEqual(await findNeededSandbox(geminiAgent, 'required', there), await there())
+  assert.equal(await findNeededSandbox(geminiAgent, 'off', there), undefined)
 })
 
 test('without bubblewrap "auto" goes on and "required" refuses, with what to install', async () => {
-  assert.equal(await findNeededSandbox(geminiManifest, 'auto', none), undefined)
-  await assert.rejects(findNeededSandbox(geminiManifest, 'required', none), {
+  assert.equal(await findNeededSandbox(geminiAgent, 'auto', none), undefined)
+  await assert.rejects(findNeededSandbox(geminiAgent, 'required', none), {
     code: 'sandbox_missing',
     message: /Gemini CLI has to run in a sandbox.*bubblewrap is not installed/,
     next: /^Install bubblewrap\. Or choose/,

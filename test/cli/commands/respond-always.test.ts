@@ -142,10 +142,10 @@ test('the box shows the suggestion, who else waits and what happens at the deadl
     ...{ state: 'open', deadline: 60_000, on_deadline: 'take_suggestion', sessions: ['s-1', 's-2'] },
     context: { steps: ['said: \u001b[31mhm'], suggestion },
   })
-  const box = decisionBox(row, plain(80), 0)
+  const box = decisionBox(row, { agent: 'gemini', terminal: plain(80), now: 0 })
   const text = box.join('\n')
   assert.doesNotMatch(text, /\u001b/)
-  assert.match(text, /Claude asks:/)
+  assert.match(text, /Gemini asks:/)
   assert.match(text, /\[1\] red — warm/)
   assert.match(text, /Brain: "blue" \(confidence: 72%\)/)
   assert.match(text, /Waits for it: s-1, s-2/)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AGENT_DEFINITIONS } from '../../../src/domain/agents/agent-registry.ts'
 import { findSecretPart, globFindsSecret, isHistory } from '../../../src/policy/paths/secret-files.ts'
 
 const isSecret = (name: string) => findSecretPart(`/p/${name}`) !== undefined
@@ -379,4 +380,9 @@ test('passwords of vaults, tokens and keys are secrets, also where their name so
     assert.ok(findSecretPart(path), path)
   for (const path of ['/h/.config/ngrokx', '/etc/wireguardx/a', '/h/.dbt/profiles.yaml', '/p/fly/config.yml'])
     assert.equal(findSecretPart(path), undefined, path)
+})
+
+test('the login of every agent that pcc knows is a secret', () => {
+  for (const { kind, vendor } of AGENT_DEFINITIONS)
+    assert.ok(findSecretPart(`/home/me/${vendor.login.folder}/${vendor.login.file}`), kind)
 })

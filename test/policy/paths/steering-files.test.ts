@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AGENT_DEFINITIONS } from '../../../src/domain/agents/agent-registry.ts'
 import { findSteering } from '../../../src/policy/paths/steering-files.ts'
 
 function check(code: string, risk: string, paths: string[]): void {
@@ -301,4 +302,10 @@ test('a folder that holds such files is one itself: what is copied into it bring
     '/h/.config/fishx',
     '/h/.config/gitx',
   ])
+})
+
+test('the settings folder of every agent that pcc knows steers it', () => {
+  for (const { kind, settingsFolder } of AGENT_DEFINITIONS)
+    for (const path of [settingsFolder, `${settingsFolder}/settings.json`, `${settingsFolder}/agents/a.md`])
+      assert.equal(findSteering(`/p/${path}`)?.code, 'path.guard', `${kind}: ${path}`)
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findManifest, MANIFESTS } from '../../../src/agents/manifests/manifests.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import type { AgentManifest } from '../../../src/domain/agent-manifest.ts'
+import { AGENTS } from '../../../src/domain/agents/agent-registry.ts'
+import { findManifest } from '../../../src/domain/agents/find-manifest.ts'
 import { agentTrouble, readOnlyAsks } from '../../../src/supervisor/features/ask-agent.ts'
 import type { LiveSession } from '../../../src/supervisor/session/context.ts'
 import { failed } from '../../../src/supervisor/session/endings.ts'
@@ -13,11 +14,11 @@ const mine = findManifest({ ...chosen, command: [...chosen.command] })
 
 /** Words that belong to the login of each agent, and to no other. */
 const LOGINS: [AgentManifest, own: RegExp, others: RegExp][] = [
-  [MANIFESTS.claude, /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
-  [MANIFESTS['claude-acp'], /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
-  [MANIFESTS.codex, /codex login\. Or set CODEX_API_KEY or OPENAI_API_KEY/, /ANTHROPIC|pcc agents login/],
-  [MANIFESTS.gemini, /gemini \(.*\)\. Or set GEMINI_API_KEY or GOOGLE_API_KEY/, /ANTHROPIC|pcc agents login/],
-  [MANIFESTS.opencode, /opencode auth login\. Or set OPENCODE_API_KEY/, /pcc agents login/],
+  [AGENTS.claude, /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
+  [AGENTS['claude-acp'], /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
+  [AGENTS.codex, /codex login\. Or set CODEX_API_KEY or OPENAI_API_KEY/, /ANTHROPIC|pcc agents login/],
+  [AGENTS.gemini, /gemini \(.*\)\. Or set GEMINI_API_KEY or GOOGLE_API_KEY/, /ANTHROPIC|pcc agents login/],
+  [AGENTS.opencode, /opencode auth login\. Or set OPENCODE_API_KEY/, /pcc agents login/],
   [mine, /the agent itself\. Or set the variable that it reads/, /ANTHROPIC|pcc agents login|undefined/],
 ]
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { claudeManifest } from '../../../src/agents/manifests/claude.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { DEFAULT_AGENT } from '../../../src/domain/agent-choice.ts'
+import { claudeAgent } from '../../../src/domain/agents/claude.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { AdmissionQueue } from '../../../src/supervisor/session/admission.ts'
 import { KeptEnvironments } from '../../../src/supervisor/session/kept-environments.ts'
@@ -38,7 +38,7 @@ for (const [what, ends] of [
       const shape = { driver, open, policy, guard, brainSettings, consent, quota, checkpointEveryMs, retryMs, budgets }
       const rest = {
         agent: DEFAULT_AGENT,
-        manifest: claudeManifest,
+        manifest: claudeAgent,
         heldEnough: true,
         failover: { order: [], on: [], thresholdMs: 0, costUsd: undefined },
         otherAgentsEnv: {},

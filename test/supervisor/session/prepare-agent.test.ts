@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { claudeManifest } from '../../../src/agents/manifests/claude.ts'
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
 import { findBubblewrap } from '../../../src/agents/sandbox/bubblewrap.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { readModelSetup } from '../../../src/brain/open.ts'
 import { STANDARD_AGENT_ENV } from '../../../src/domain/agent-env.ts'
+import { claudeAgent } from '../../../src/domain/agents/claude.ts'
+import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
 import {
   accountOf,
@@ -59,7 +59,7 @@ const paths = appPathsFor({ env: { HOME: '/home/me' }, dataDir: '/srv/pcc' })
 const HIDDEN = ['/home/me/.perpetualcc', '/srv/pcc', '/srv/pcc/run', '/srv/pcc/logs']
 
 test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_write reach the sandbox', async t => {
-  const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
+  const where = { manifest: geminiAgent, project: tempDir(t), place: undefined, paths }
   const { settings: standard } = await planSandbox((await loadConfig(writeConfigFiles(t))).config, where)
   const made = await findBubblewrap()
   assert.deepEqual(standard, {
@@ -86,10 +86,10 @@ test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_wri
 
 test('a required sandbox is there, or nothing is started', async t => {
   const { config } = await loadConfig(writeConfigFiles(t, { user: 'agents.sandbox = "required"\n' }))
-  const where = { manifest: geminiManifest, project: tempDir(t), place: undefined, paths }
+  const where = { manifest: geminiAgent, project: tempDir(t), place: undefined, paths }
   if ('program' in (await findBubblewrap())) assert.equal((await planSandbox(config, where)).isInForce, true)
   else await assert.rejects(planSandbox(config, where), { code: 'sandbox_missing' })
-  const held = await planSandbox(config, { ...where, manifest: claudeManifest })
+  const held = await planSandbox(config, { ...where, manifest: claudeAgent })
   assert.deepEqual(held, { settings: undefined, isInForce: false })
 })
 
@@ -100,13 +100,13 @@ test('the repository of a worktree is found from the project, whatever the workt
   execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/t', top], { cwd: project, env, stdio: 'pipe' })
   const { config } = await loadConfig(writeConfigFiles(t))
   const place = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t', target: 'main', base: 'x' }
-  const { settings } = await planSandbox(config, { manifest: geminiManifest, project, place, paths })
+  const { settings } = await planSandbox(config, { manifest: geminiAgent, project, place, paths })
   const common = join(project, '.git')
   assert.deepEqual(settings?.git, { top, own: join(common, 'worktrees/tree'), common })
   assert.deepEqual(settings?.read, [project])
   execFileSync('sh', ['-c', `printf 'gitdir: ${tempDir(t)}\n' > .git`], { cwd: top })
   assert.deepEqual(
-    (await planSandbox(config, { manifest: geminiManifest, project, place, paths })).settings?.git,
+    (await planSandbox(config, { manifest: geminiAgent, project, place, paths })).settings?.git,
     undefined,
   )
 })
@@ -115,7 +115,7 @@ test('the folder of a socket outside of the data directory is hidden too', async
   const { config } = await loadConfig(writeConfigFiles(t))
   const long = appPathsFor({ env: { HOME: '/home/me' }, dataDir: `/srv/${'x'.repeat(120)}` })
   const { settings } = await planSandbox(config, {
-    ...{ manifest: geminiManifest, project: tempDir(t), place: undefined },
+    ...{ manifest: geminiAgent, project: tempDir(t), place: undefined },
     paths: long,
   })
   assert.ok(settings?.hidden.includes(dirname(long.socket)))

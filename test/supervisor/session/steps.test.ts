@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { geminiManifest } from '../../../src/agents/manifests/gemini.ts'
 import type { AgentChoice } from '../../../src/domain/agent-choice.ts'
+import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import type { SessionEvent } from '../../../src/domain/session.ts'
 import { stepForEvent } from '../../../src/supervisor/session/events.ts'
 import { accountOf } from '../../../src/supervisor/session/prepare-agent.ts'
@@ -32,7 +32,7 @@ test('an agent in an untested version is noted once; one in a tested version is 
   const [told = '', ...more] = started('9.9.9', { chosen })
   assert.match(told, /^Gemini CLI 9\.9\.9: pcc was tested with .* only.*pcc agents doctor/)
   assert.deepEqual(more, [])
-  assert.deepEqual(started(geminiManifest.verified[0] ?? '', { chosen }), [])
+  assert.deepEqual(started(geminiAgent.verified[0] ?? '', { chosen }), [])
   assert.deepEqual(started('9.9.9', {}), [], 'Claude Code comes with pcc')
 })
 

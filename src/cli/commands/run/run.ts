@@ -28,7 +28,7 @@ export function addRunCommand(program: Command): void {
     )
     .option(
       '--agent <command>',
-      'who does it: claude, gemini, … or a command line (agent.command; see: pcc agents list)',
+      'who does it: claude, another agent, or a command line (agent.command; see: pcc agents list)',
     )
     .option('--max-retries <n>', 'tries after the first before a task counts as failed', retriesOption)
     .option('--no-verify', 'do not verify what is done')

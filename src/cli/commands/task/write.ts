@@ -127,7 +127,7 @@ export function addCreateCommand(task: Command): void {
     .option('--feature <name>', 'the feature that they belong to')
     .option('--parent <task>', 'they are parts of this task')
     .option('--after <task>', 'they come after this task; may be repeated', collect)
-    .option('--agent <command>', 'who makes them: claude, codex, … or a command line (agent.command)')
+    .option('--agent <command>', 'who makes them: claude, another agent, or a command line (agent.command)')
     .option('--model <name>', "the agent's model")
     .option('--dry-run', 'only show them')
     .option('-y, --yes', 'store them without asking')

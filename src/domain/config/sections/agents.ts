@@ -1,5 +1,6 @@
 import { STANDARD_AGENT_ENV } from '../../agent-env.ts'
 import { SANDBOX_MODES, type SandboxMode } from '../../agent-manifest.ts'
+import { AGENT_KINDS } from '../../agents/agent-registry.ts'
 import { count, oneOf, optionalAmount, path, type Setting, sections, someOf, text, texts } from '../setting.ts'
 
 /** Strictness of `agents.isolation`, loosest first. */
@@ -93,7 +94,7 @@ export const AGENTS_SETTINGS = {
     },
     {
       // Not the name of a kind, because the manifest of that kind does not describe another program.
-      name: /^(?!(claude|claude-acp|gemini|codex|opencode|custom)$)[a-z][a-z0-9-]{0,39}$/,
+      name: new RegExp(`^(?!(${AGENT_KINDS.join('|')}|custom)$)[a-z][a-z0-9-]{0,39}$`),
       expects: 'sections such as [agents.custom.mine] (small letters, not the name of a kind) with command = "…" alone',
     },
   ),
@@ -105,7 +106,7 @@ export const AGENTS_SETTINGS = {
       inForce: true,
     },
     /^[a-z][a-z0-9-]{0,39}$/,
-    'names of agents such as "gemini"',
+    'names of agents such as "mine"',
   ),
 } as const satisfies Record<string, Setting>
 
@@ -139,11 +140,11 @@ export const FAILOVER_SETTINGS = {
   'failover.labels': texts(
     {
       standard: [],
-      about: 'Tasks of a run that begin with another agent, by label: "docs=gemini"',
+      about: 'Tasks of a run that begin with another agent, by label: "docs=mine"',
       project: 'trusted',
       inForce: true,
     },
     /^[^=]+=.+$/,
-    'pairs such as "docs=gemini"',
+    'pairs such as "docs=mine"',
   ),
 } as const satisfies Record<string, Setting>

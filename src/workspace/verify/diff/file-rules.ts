@@ -1,4 +1,5 @@
 import { matchesGlob, posix } from 'node:path'
+import { AGENT_DEFINITIONS } from '../../../domain/agents/agent-registry.ts'
 import type { DiffChange, DiffFile, DiffLine } from './change.ts'
 import {
   isCi,
@@ -32,7 +33,11 @@ export function fits(path: string, pattern: string): boolean {
 
 function builtIn(file: DiffFile, change: DiffChange): DiffFinding[] {
   const { path } = file
-  if (/(^|\/)\.perpetualcc(\.toml$|\/(?!features\/|notes\/|knowledge\/|specs?\/))/i.test(path) || GUARD.test(path))
+  if (
+    /(^|\/)\.perpetualcc(\.toml$|\/(?!features\/|notes\/|knowledge\/|specs?\/))/i.test(path) ||
+    GUARD.test(path) ||
+    AGENT_SETTINGS.test(path)
+  )
     return [block('path.guard', `${path} steers the agent or its guard: leave it to a person.`, at(file))]
   if (HOOKS.test(path)) return [block('path.hook', `${path} is run by git: leave it to a person.`, at(file))]
   if (isCi(path))
@@ -51,7 +56,9 @@ function builtIn(file: DiffFile, change: DiffChange): DiffFinding[] {
 }
 
 const GUARD =
-  /(^|\/)(\.claude\/(settings[^/]*|hooks(\/.*)?|agents\/.*|commands\/.*|skills\/.*|plugins\/.*)|\.mcp\.json|\.claude\.json|\.(codex|gemini|cursor)\/(settings|config|hooks|mcp)[^/]*)$/i
+  /(^|\/)(\.claude\/(settings[^/]*|hooks(\/.*)?|agents\/.*|commands\/.*|skills\/.*|plugins\/.*)|\.mcp\.json|\.claude\.json)$/i
+const AGENT_FOLDERS = [...AGENT_DEFINITIONS.map(({ settingsFolder }) => settingsFolder.slice(1)), 'cursor'].join('|')
+const AGENT_SETTINGS = new RegExp(`(^|/)\\.(${AGENT_FOLDERS})/(settings|config|hooks|mcp)[^/]*$`, 'i')
 const HOOKS = /(^|\/)(\.husky\/(?!\.gitignore$)[^/]+|\.githooks\/.+|\.git-hooks\/.+|\.gitmodules)$/
 const INSTALLED =
   /(^|\/)(node_modules|site-packages|\.venv|venv)\/|(^|\/)(sitecustomize|usercustomize)\.py$|\.pth$|(^|\/)\.pnp\.c?js$/

@@ -1,4 +1,4 @@
-import type { AgentManifest } from '../../domain/agent-manifest.ts'
+import type { AgentDefinition, Vendor } from './definition.ts'
 
 /**
  * Overrides the person's and the project's own settings. opencode does not forward the calls of its subagents nor its questions over ACP:
@@ -16,10 +16,48 @@ const CONFIG = {
   share: 'disabled',
 }
 
+/** opencode calls the vendor for which it is configured; its account is recognised by the first of these credentials. */
+const vendor: Vendor = {
+  tag: 'opencode',
+  isAny: true,
+  env: [
+    'ANTHROPIC_API_KEY',
+    'ANTHROPIC_BASE_URL',
+    'OPENAI_API_KEY',
+    'OPENAI_BASE_URL',
+    'GEMINI_API_KEY',
+    'GOOGLE_GENERATIVE_AI_API_KEY',
+    'OPENROUTER_API_KEY',
+    'OPENCODE_API_KEY',
+    'OPENCODE_CONFIG',
+    'OPENCODE_MODEL',
+  ],
+  prefixes: ['OPENCODE'],
+  addresses: [],
+  host: 'the vendor it is set up for',
+  credentials: [
+    ['OPENCODE_API_KEY', 'API key'],
+    ['ANTHROPIC_API_KEY', 'API key'],
+    ['OPENAI_API_KEY', 'API key'],
+    ['OPENROUTER_API_KEY', 'API key'],
+    ['GEMINI_API_KEY', 'API key'],
+    ['GOOGLE_GENERATIVE_AI_API_KEY', 'API key'],
+  ],
+  login: {
+    ...{ variable: 'XDG_DATA_HOME', below: 'opencode', folder: '.local/share/opencode', file: 'auth.json' },
+    command: 'opencode auth login',
+  },
+}
+
 /** opencode in its ACP mode. */
-export const opencodeManifest: AgentManifest = {
+export const opencodeAgent: AgentDefinition = {
   kind: 'opencode',
   name: 'opencode',
+  speaker: 'opencode',
+  package: 'opencode-ai',
+  commandLine: { protocol: ['acp'], flags: { '--print-logs': 'alone', '--log-level': 'value' } },
+  vendor,
+  settingsFolder: '.opencode',
   revision: 2,
   verified: ['1.18.33'],
   speaks: 'acp',

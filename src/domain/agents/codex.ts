@@ -1,9 +1,27 @@
-import type { AgentManifest } from '../../domain/agent-manifest.ts'
+import type { AgentDefinition, Vendor } from './definition.ts'
+
+const vendor: Vendor = {
+  tag: 'codex',
+  env: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_ORGANIZATION', 'OPENAI_PROJECT', 'CODEX_API_KEY', 'CODEX_HOME'],
+  prefixes: ['OPENAI', 'CODEX'],
+  addresses: ['OPENAI_BASE_URL'],
+  host: 'api.openai.com',
+  credentials: [
+    ['CODEX_API_KEY', 'API key'],
+    ['OPENAI_API_KEY', 'API key'],
+  ],
+  login: { variable: 'CODEX_HOME', folder: '.codex', file: 'auth.json', command: 'codex login' },
+}
 
 /** Codex through its app-server, which asks about every command and every patch; its ACP adapter does not. */
-export const codexManifest: AgentManifest = {
+export const codexAgent: AgentDefinition = {
   kind: 'codex',
   name: 'Codex',
+  speaker: 'Codex',
+  package: '@openai/codex',
+  commandLine: { protocol: ['app-server'], flags: { '-m': 'value', '--model': 'value' } },
+  vendor,
+  settingsFolder: '.codex',
   revision: 2,
   verified: ['0.166.0'],
   speaks: 'app-server',

@@ -1,36 +1,14 @@
 import { AppError } from '../../base/errors.ts'
-import type { AgentChoice } from '../../domain/agent-choice.ts'
-import { AGENT_KINDS, type AgentKind, type AgentManifest } from '../../domain/agent-manifest.ts'
-import { type CustomAgents, isKnownByName } from '../../domain/choose-agent.ts'
-import { claudeAcpManifest, claudeManifest } from './claude.ts'
-import { codexManifest } from './codex.ts'
-import { geminiManifest } from './gemini.ts'
-import { opencodeManifest } from './opencode.ts'
-
-/** The manifests of all kinds of agents. */
-export const MANIFESTS: Record<AgentKind, AgentManifest> = {
-  claude: claudeManifest,
-  'claude-acp': claudeAcpManifest,
-  gemini: geminiManifest,
-  codex: codexManifest,
-  opencode: opencodeManifest,
-}
+import type { AgentChoice } from '../agent-choice.ts'
+import type { AgentManifest } from '../agent-manifest.ts'
+import { type CustomAgents, isKnownByName } from '../choose-agent.ts'
+import { AGENTS } from './agent-registry.ts'
 
 /** The manifest of the chosen agent. */
 export function findManifest({ kind, name, command }: AgentChoice): AgentManifest {
-  if (kind !== 'custom') return MANIFESTS[kind]
+  if (kind !== 'custom') return AGENTS[kind]
   const [program = name, ...args] = command ?? []
   return customManifest(name, [program, ...args])
-}
-
-/** The display name of an agent, by the name in a row. */
-export function agentName(name: string): string {
-  return isAgentKind(name) ? MANIFESTS[name].name : name
-}
-
-/** Whether there is a manifest with this name. */
-export function isAgentKind(name: string): name is AgentKind {
-  return (AGENT_KINDS as readonly string[]).includes(name)
 }
 
 /**

@@ -1,57 +1,5 @@
-import type { AgentManifest } from '../../domain/agent-manifest.ts'
-
-/** Claude Code through the vendor's own library: the reference for what a driver promises. */
-export const claudeManifest: AgentManifest = {
-  kind: 'claude',
-  name: 'Claude Code',
-  revision: 1,
-  verified: ['2.1.325'],
-  speaks: 'sdk',
-  start: {
-    command: 'claude',
-    args: [],
-    env: {},
-    files: {},
-    model: {},
-    install:
-      'it comes with pcc; reinstall that with its optional dependencies (npm i -g perpetualcc --include=optional)',
-    serves: { files: false, terminals: false },
-  },
-  hold: 'every-call',
-  heldBy: 'a hook that sees every call in every mode and blocks when it fails',
-  modes: { work: 'default', known: ['default', 'acceptEdits', 'plan', 'auto', 'dontAsk', 'bypassPermissions'] },
-  readOnly: 'the session is given reading tools only',
-  limits: "the vendor's own records, with window, reset and how full each window is",
-  resume: 'resume',
-  forks: true,
-  tools: { nameIn: 'native', known: {} },
-  ownTools: { over: 'library' },
-  departs: {},
-  quirks: [],
-}
-
-/** The interactive Claude Code in a tmux window (`--host tmux`): the same program, observed through its hooks and its own files. */
-export const claudeTmuxManifest: AgentManifest = {
-  ...claudeManifest,
-  name: 'Claude Code in tmux',
-  host: 'tmux',
-  heldBy: 'hooks that see every call in every mode, ask the daemon, and refuse when it is away',
-  limits: 'as Claude Code writes them down, with window and reset; how full each window is by its status line',
-  ownTools: { over: 'mcp', named: 'settings', called: 'mcp__{server}__{tool}' },
-  departs: {
-    subagent: 'no-words',
-    'failure.retries': 'untold',
-    'park.call': 'gone',
-    'park.question': 'gone',
-    'park.batch': 'gone',
-    warm: 'none',
-  },
-  quirks: [
-    'A pasted prompt that begins with "!" would be run as a shell command, and one with "/" as a command of Claude Code: a line of text is put before it.',
-    'PermissionRequest does not say which call it is about: the call is found by tool and input.',
-    'No hook reports an interrupted turn: the state file does.',
-  ],
-}
+import { claudeAgent } from './claude.ts'
+import type { AgentDefinition } from './definition.ts'
 
 /**
  * By itself the adapter asks only when Claude Code would ask a person, which leaves out reads. This hook answers `ask` to every
@@ -67,9 +15,14 @@ const ASK = JSON.stringify({
 const GATE = { type: 'command', command: `printf '%s' '${ASK}'`, timeout: 30, onFailure: 'block' }
 
 /** Claude Code behind `claude-agent-acp`. */
-export const claudeAcpManifest: AgentManifest = {
+export const claudeAcpAgent: AgentDefinition = {
   kind: 'claude-acp',
   name: 'Claude Code over ACP',
+  speaker: 'Claude',
+  package: '@agentclientprotocol/claude-agent-acp',
+  commandLine: { protocol: [], flags: {} },
+  vendor: claudeAgent.vendor,
+  settingsFolder: '.claude',
   revision: 1,
   verified: ['0.99.0'],
   speaks: 'acp',

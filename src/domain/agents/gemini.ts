@@ -1,4 +1,4 @@
-import type { AgentManifest } from '../../domain/agent-manifest.ts'
+import type { AgentDefinition, Vendor } from './definition.ts'
 
 /** A policy above every other: nothing is allowed without an ask. Gemini CLI itself still lets plain reading commands pass. */
 const GATE = ['[[rule]]', 'toolName = "*"', 'decision = "ask_user"', 'priority = 999', ''].join('\n')
@@ -9,10 +9,44 @@ const GATE = ['[[rule]]', 'toolName = "*"', 'decision = "ask_user"', 'priority =
  */
 const ACCOUNT_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_CLOUD_PROJECT', 'GOOGLE_CLOUD_LOCATION']
 
+/** Named one by one, as for Claude Code, because other variables of it change what it asks about. */
+const vendor: Vendor = {
+  tag: 'gemini',
+  env: [
+    'GEMINI_API_KEY',
+    'GEMINI_MODEL',
+    'GEMINI_CLI_HOME',
+    'GOOGLE_API_KEY',
+    'GOOGLE_GEMINI_BASE_URL',
+    'GOOGLE_VERTEX_BASE_URL',
+    'GOOGLE_GENAI_USE_VERTEXAI',
+    'GOOGLE_GENAI_USE_GCA',
+    'GOOGLE_CLOUD_PROJECT',
+    'GOOGLE_CLOUD_LOCATION',
+    'GOOGLE_APPLICATION_CREDENTIALS if GOOGLE_GENAI_USE_VERTEXAI',
+  ],
+  prefixes: ['GEMINI'],
+  addresses: ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL'],
+  host: 'generativelanguage.googleapis.com',
+  credentials: [
+    ['GEMINI_API_KEY', 'API key'],
+    ['GOOGLE_API_KEY', 'API key'],
+  ],
+  login: {
+    ...{ variable: 'GEMINI_CLI_HOME', below: '.gemini', folder: '.gemini', file: 'oauth_creds.json' },
+    command: 'gemini (it asks how at its first start)',
+  },
+}
+
 /** Gemini CLI in its own ACP mode. */
-export const geminiManifest: AgentManifest = {
+export const geminiAgent: AgentDefinition = {
   kind: 'gemini',
   name: 'Gemini CLI',
+  speaker: 'Gemini',
+  package: '@google/gemini-cli',
+  commandLine: { protocol: ['--acp', '--experimental-acp'], flags: { '-m': 'value', '--model': 'value' } },
+  vendor,
+  settingsFolder: '.gemini',
   revision: 3,
   verified: ['0.61.0'],
   speaks: 'acp',

@@ -1,0 +1,83 @@
+import { STANDARD_AGENT_ENV } from '../agent-env.ts'
+import type { AgentManifest } from '../agent-manifest.ts'
+import type { AgentDefinition, Vendor } from './definition.ts'
+
+const vendor: Vendor = {
+  tag: 'claude',
+  env: STANDARD_AGENT_ENV,
+  prefixes: ['ANTHROPIC', 'CLAUDE'],
+  addresses: ['ANTHROPIC_BASE_URL'],
+  host: 'api.anthropic.com',
+  credentials: [
+    ['ANTHROPIC_API_KEY', 'API key'],
+    ['ANTHROPIC_AUTH_TOKEN', 'bearer token'],
+    ['CLAUDE_CODE_OAUTH_TOKEN', 'subscription token'],
+  ],
+  login: {
+    ...{ variable: 'CLAUDE_CONFIG_DIR', folder: '.claude', file: '.credentials.json' },
+    command: 'pcc agents login',
+  },
+}
+
+const manifest: AgentManifest = {
+  kind: 'claude',
+  name: 'Claude Code',
+  revision: 1,
+  verified: ['2.1.325'],
+  speaks: 'sdk',
+  start: {
+    command: 'claude',
+    args: [],
+    env: {},
+    files: {},
+    model: {},
+    install:
+      'it comes with pcc; reinstall that with its optional dependencies (npm i -g perpetualcc --include=optional)',
+    bundled: true,
+    serves: { files: false, terminals: false },
+  },
+  hold: 'every-call',
+  heldBy: 'a hook that sees every call in every mode and blocks when it fails',
+  modes: { work: 'default', known: ['default', 'acceptEdits', 'plan', 'auto', 'dontAsk', 'bypassPermissions'] },
+  readOnly: 'the session is given reading tools only',
+  limits: "the vendor's own records, with window, reset and how full each window is",
+  resume: 'resume',
+  forks: true,
+  tools: { nameIn: 'native', known: {} },
+  ownTools: { over: 'library' },
+  departs: {},
+  quirks: [],
+}
+
+/** The interactive Claude Code in a tmux window (`--host tmux`): the same program, observed through its hooks and its own files. */
+export const claudeInTmux: AgentManifest = {
+  ...manifest,
+  name: 'Claude Code in tmux',
+  host: 'tmux',
+  heldBy: 'hooks that see every call in every mode, ask the daemon, and refuse when it is away',
+  limits: 'as Claude Code writes them down, with window and reset; how full each window is by its status line',
+  ownTools: { over: 'mcp', named: 'settings', called: 'mcp__{server}__{tool}' },
+  departs: {
+    subagent: 'no-words',
+    'failure.retries': 'untold',
+    'park.call': 'gone',
+    'park.question': 'gone',
+    'park.batch': 'gone',
+    warm: 'none',
+  },
+  quirks: [
+    'A pasted prompt that begins with "!" would be run as a shell command, and one with "/" as a command of Claude Code: a line of text is put before it.',
+    'PermissionRequest does not say which call it is about: the call is found by tool and input.',
+    'No hook reports an interrupted turn: the state file does.',
+  ],
+}
+
+/** Claude Code through the vendor's own library: the reference for what a driver promises. */
+export const claudeAgent: AgentDefinition = {
+  ...manifest,
+  speaker: 'Claude',
+  commandLine: { protocol: [], flags: {} },
+  vendor,
+  settingsFolder: '.claude',
+  inTmux: claudeInTmux,
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { AGENT_DEFINITIONS, AGENT_KINDS, AGENTS } from '../../src/domain/agents/agent-registry.ts'
+import type { AgentDefinition } from '../../src/domain/agents/definition.ts'
+import { ROOT, readTree } from './source-tree.ts'
+
+/** Where an agent may be named: its definition, the registry, its driver, and what is called the same for another reason. */
+const MAY_NAME_AGENTS: [path: string, reason: string][] = [
+  ['src/domain/agents/', 'the definitions and the registry'],
+  ['src/agents/codex/', 'a driver of one agent'],
+  ['src/agents/open.ts', 'it imports the drivers'],
+  ['src/simulator/', "it plays the vendors' APIs"],
+  ['src/brain/', 'Gemini is a model there'],
+  ['src/domain/config/sections/brain.ts', 'Gemini is a model there'],
+  ['src/domain/config/settings.ts', 'Gemini is a model there'],
+  ['src/domain/option-values.ts', 'Gemini is a model there'],
+  ['src/cli/commands/config-brain.ts', 'Gemini is a model there'],
+]
+
+test('no file of the source names an agent, except its definition, the registry and its driver', () => {
+  const names = AGENT_DEFINITIONS.flatMap(({ kind, start }) => (kind === 'claude' ? [] : [kind, start.command]))
+  const named = new RegExp(`(?<![a-z])(${names.join('|')})`, 'i')
+  const naming = readTree(ROOT, ['src']).filter(({ text }) => named.test(text))
+  const isAllowed = (path: string) => MAY_NAME_AGENTS.some(([prefix]) => path.startsWith(prefix))
+  assert.deepEqual(
+    naming.flatMap(({ path, text }) => (isAllowed(path) ? [] : [`${path} names ${named.exec(text)?.[0]}`])),
+    [],
+    'make it follow from src/domain/agents/agent-registry.ts',
+  )
+  const needless = MAY_NAME_AGENTS.filter(([prefix]) => !naming.some(({ path }) => path.startsWith(prefix)))
+  assert.deepEqual(needless, [], 'every exception is needed')
+})
+
+test('every definition is registered under its own kind, and has a file of that name and a test adapter', () => {
+  for (const kind of AGENT_KINDS) {
+    assert.equal(AGENTS[kind].kind, kind)
+    assert.ok(existsSync(join(ROOT, `src/domain/agents/${kind}.ts`)), `${kind} has a file of its own`)
+    const adapter = kind === 'claude' ? 'claude-adapter.ts' : `adapters/${kind}.ts`
+    assert.ok(existsSync(join(ROOT, 'test/agents', adapter)), `${kind} has a test adapter`)
+  }
+})
+
+test('no two agents have the same program, and every settings folder is a hidden one', () => {
+  const programs = AGENT_DEFINITIONS.map(({ start }) => start.command)
+  assert.deepEqual(programs, [...new Set(programs)])
+  for (const { settingsFolder } of AGENT_DEFINITIONS) assert.match(settingsFolder, /^\.[a-z-]+$/)
+})
+
+test('the table of docs/agents.md says what the registry says', () => {
+  const page = readFileSync(join(ROOT, 'docs/agents.md'), 'utf8')
+  const rows = page.split('\n').filter(line => /^\| `[a-z-]+`( —[^|]*)? \|/.test(line))
+  assert.deepEqual(rows.slice(0, AGENT_KINDS.length), AGENT_DEFINITIONS.map(tableRow))
+})
+
+const HELD = { 'every-call': 'every call', writes: 'writes', observed: 'observed' }
+
+function tableRow({ kind, name, speaks, start, hold, verified }: AgentDefinition): string {
+  const command = `\`${[start.command, ...start.args.slice(0, 1)].join(' ')}\``
+  const spokenTo = { sdk: "the vendor's library", acp: `ACP (${command})`, 'app-server': command }[speaks]
+  return `| \`${kind}\`${name === kind ? '' : ` — ${name}`} | ${spokenTo} | ${HELD[hold]} | ${verified.join(', ')} |`
+}
