@@ -15,8 +15,6 @@ const DEFINITIONS = {
 }
 
 export type AgentKind = keyof typeof DEFINITIONS
-/** All kinds, including agents without a definition. */
-export type AnyAgentKind = AgentKind | 'custom'
 
 export const AGENTS: Readonly<Record<AgentKind, AgentDefinition>> = DEFINITIONS
 
