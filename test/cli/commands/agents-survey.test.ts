@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { AGENT_KINDS } from '../../../src/domain/agents/agent-registry.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
 
 /** A `pcc` whose PATH has these programs beside the usual ones, each a script. */
@@ -39,7 +40,7 @@ async function listed(pcc: Pcc): Promise<Record<string, Listed>> {
 test('pcc agents list says of each agent where it is, in which version, and what it is held to', async t => {
   const pcc = pccWith(t, { gemini: 'echo 9.9.9', 'my-agent': 'touch "$HOME/started"' }, SETTINGS)
   const agents = await listed(pcc)
-  assert.deepEqual(Object.keys(agents), ['claude', 'claude-acp', 'gemini', 'codex', 'opencode', 'mine'])
+  assert.deepEqual(Object.keys(agents), [...AGENT_KINDS, 'mine'])
   const { claude, gemini, opencode, mine } = agents
   assert.deepEqual([claude?.hold, claude?.usual, claude?.unattended], ['every-call', true, true])
   assert.deepEqual([gemini?.version, gemini?.hold, gemini?.unattended], ['9.9.9', 'writes', false])
