@@ -170,7 +170,7 @@ export function requestFor({ project, options }: RunRow, { title }: Task, input:
   }
 }
 
-/** The agent that a task's labels select: the first pair of `failover.labels` ("docs=mine") whose label the task has. */
+/** The agent that a task's labels select: the first pair of `failover.labels` whose label the task has. */
 export function agentByLabel({ labels }: Pick<Task, 'labels'>, pairs: readonly string[]): string | undefined {
   const taskLabels = new Set(labels.split(' ').filter(Boolean))
   for (const pair of pairs) {

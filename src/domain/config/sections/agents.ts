@@ -106,7 +106,7 @@ export const AGENTS_SETTINGS = {
       inForce: true,
     },
     /^[a-z][a-z0-9-]{0,39}$/,
-    'names of agents such as "mine"',
+    'names of agents such as "gemini"',
   ),
 } as const satisfies Record<string, Setting>
 
@@ -140,11 +140,11 @@ export const FAILOVER_SETTINGS = {
   'failover.labels': texts(
     {
       standard: [],
-      about: 'Tasks of a run that begin with another agent, by label: "docs=mine"',
+      about: 'Tasks of a run that begin with another agent, by label: "docs=gemini"',
       project: 'trusted',
       inForce: true,
     },
     /^[^=]+=.+$/,
-    'pairs such as "docs=mine"',
+    'pairs such as "docs=gemini"',
   ),
 } as const satisfies Record<string, Setting>
