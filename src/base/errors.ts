@@ -53,6 +53,15 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+/** Error codes of causes that pass by themselves: what failed because of one is tried again. */
+export const PASSING_CODES: ReadonlySet<ErrorCode> = new Set([
+  'disk_full',
+  'store_unusable',
+  'line_full',
+  'daemon_stopping',
+  'place_busy',
+])
+
 /** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)

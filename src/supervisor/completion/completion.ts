@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
@@ -153,8 +153,7 @@ export class Completion {
   async #handleFailure(id: string, error: unknown): Promise<number | undefined> {
     const { supervisor } = this.#deps
     supervisor.log.error({ task: id, error }, 'its work could not be looked at')
-    const code = error instanceof AppError ? error.code : undefined
-    if (code !== undefined && PASSING_CODES.has(code)) return RETRY_MS
+    if (error instanceof AppError && PASSING_CODES.has(error.code)) return RETRY_MS
     const work = await findWork(id, supervisor.deps.store)
     if (!work || (await this.#isAsked(work))) return undefined
     const why = `It could not be verified: ${messageOf(error)}`
@@ -168,8 +167,6 @@ export class Completion {
     return open.some(({ tool }) => tool === TROUBLE_TOOL)
   }
 }
-
-const PASSING_CODES = new Set(['disk_full', 'store_unusable', 'daemon_stopping', 'place_busy'])
 
 /** The events of a task that is no longer completing. */
 const END_EVENTS = new Set([

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import type { Log } from '../../base/log.ts'
@@ -12,7 +12,7 @@ import { nextScheduledTime, parseScheduleTimes } from '../../tasks/schedules.ts'
 import { formatSchedule } from '../../tasks/view.ts'
 import { checkProject } from '../context.ts'
 import type { KeptEnvironments } from '../session/kept-environments.ts'
-import { PASSING_CODES, targetName } from './next-step.ts'
+import { targetName } from './next-step.ts'
 
 export interface CalendarDeps {
   store: Store

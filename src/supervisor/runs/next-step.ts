@@ -169,9 +169,6 @@ export async function countMerged(run: string, store: Store): Promise<{ merged: 
   return counts
 }
 
-/** Error codes of causes that pass by themselves. */
-export const PASSING_CODES: ReadonlySet<string> = new Set(['disk_full', 'line_full', 'daemon_stopping', 'place_busy'])
-
 export interface RetryRules {
   /** Attempts after the first. */
   maxRetries: number

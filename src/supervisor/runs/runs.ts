@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
@@ -9,7 +9,7 @@ import type { RunRow } from '../../store/tables.ts'
 import { checkProject } from '../context.ts'
 import { advanceRun, endRun, type RunManagerDeps } from './advance.ts'
 import { openAttempts, SETTLED_BY_PERSON } from './close-attempt.ts'
-import { overlap, PASSING_CODES, targetName } from './next-step.ts'
+import { overlap, targetName } from './next-step.ts'
 import { planRun } from './plan-run.ts'
 
 /** Starts, steers and ends runs. A run is a row: after a restart the open runs go on. */
