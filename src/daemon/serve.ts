@@ -49,7 +49,7 @@ export interface Serve {
 export async function serve({ paths, env, foreground, bootId, ready }: Serve): Promise<boolean> {
   using forks = openForkServer()
   using _runner = setShortRunner(forks.run)
-  const { config } = await loadConfig({ paths, env })
+  const { config, warnings } = await loadConfig({ paths, env })
   const version = programVersion()
   const token = loadToken(paths.tokenFile)
   const log = openLog({
@@ -61,6 +61,7 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     copyTo: foreground ? line => process.stderr.write(line) : undefined,
   })
   log.hide([token])
+  for (const warning of warnings) log.warn({}, warning)
   using systemd = openSystemd(env, log)
   await using watchdog = openLazyWatchdog({
     limitMs: config.daemon.watchdog_seconds * 1000,

@@ -13,7 +13,7 @@ import { loadConfig } from '../../domain/config/load.ts'
 import { type Config, defaultValues, SETTING_KEYS, settingOf } from '../../domain/config/settings.ts'
 import { setUpOf } from '../../human/notify/channel-setup.ts'
 import type { RebuildResult } from '../../store/rebuild.ts'
-import type { Client } from '../connection/client.ts'
+import type { CheckedClient } from '../connection/client.ts'
 import { counted } from '../render/format.ts'
 import { neutral, type Terminal, type Tone } from '../render/text.ts'
 import { sessionEnvironment } from '../session-env.ts'
@@ -34,7 +34,7 @@ export interface DoctorContext {
   /** The settings, if they can be read. */
   config: Config | undefined
   /** The daemon, if one answers. */
-  client: Client | undefined
+  client: CheckedClient | undefined
   /** The error of a daemon that runs but does not answer. */
   silent: AppError | undefined
 }
@@ -177,7 +177,7 @@ export const checkSettings: DoctorCheck = async context => [
 
 async function checkConfig({ paths, env }: DoctorContext): Promise<DoctorFinding[]> {
   try {
-    const { values } = await loadConfig({ paths, env })
+    const { values, warnings } = await loadConfig({ paths, env })
     const mode = statSync(paths.configFile, { throwIfNoEntry: false })?.mode
     if (mode === undefined) return [ok('config', 'no config file; the defaults apply')]
     const secrets = SETTING_KEYS.filter(key => settingOf(key).secret && values[key] !== undefined)
@@ -186,7 +186,8 @@ async function checkConfig({ paths, env }: DoctorContext): Promise<DoctorFinding
       const says = `${paths.configFile} holds ${inPlainText.join(', ')} and others can read it`
       return [warning('config', says, `Close it: chmod 600 ${paths.configFile}`)]
     }
-    return [ok('config', `${paths.configFile} is valid`)]
+    const mend = 'Take it out; everything else in the file counts.'
+    return [ok('config', `${paths.configFile} is valid`), ...warnings.map(says => warning('config', says, mend))]
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return [problem('config', error.message, error.next)]

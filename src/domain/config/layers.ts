@@ -5,7 +5,7 @@ import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { parseToml, type TomlTable, tomlLines } from '../../base/toml.ts'
 import { absolutePath, checkText, checkValue, nearestKey, suggestionFor } from './parse-setting.ts'
-import { isSettingKey, SETTING_KEYS, type SettingKey, settingOf, type Values } from './settings.ts'
+import { isSettingKey, RETIRED_KEYS, SETTING_KEYS, type SettingKey, settingOf, type Values } from './settings.ts'
 
 /** The version of the file format, written as `version = 1`; it is optional. */
 const CONFIG_VERSION = 1
@@ -16,6 +16,8 @@ interface ConfigFile {
   values: Partial<Values>
   /** The line of each key, for messages. */
   lines: Map<string, number>
+  /** Keys that no longer mean anything. */
+  retired: string[]
 }
 
 /** Reads and checks a config file; undefined if there is none. An invalid one is refused with its file, line, key and the expected value. */
@@ -44,7 +46,9 @@ export function checkConfigText({ path, content, home }: { path: string; content
   const lines = tomlLines(content)
   const entries = [...listValues(parsed.table)].sort((a, b) => lineOf(lines, a.key) - lineOf(lines, b.key))
   const values: Partial<Record<SettingKey, unknown>> = {}
+  const retired = entries.map(({ key }) => key).filter(key => RETIRED_KEYS.includes(key))
   for (const { key, value } of entries) {
+    if (RETIRED_KEYS.includes(key)) continue
     const refuse = (problem: string) =>
       new AppError('config_invalid', { file: path, line: lineOf(lines, key), key, problem })
     if (key === 'version') {
@@ -58,7 +62,7 @@ export function checkConfigText({ path, content, home }: { path: string; content
     const isPath = settingOf(key).kind === 'path' && typeof checked.value === 'string'
     values[key] = isPath ? absolutePath(String(checked.value), dirname(path), home) : checked.value
   }
-  return { path, content, values: values as Partial<Values>, lines }
+  return { path, content, values: values as Partial<Values>, lines, retired }
 }
 
 async function readText(path: string): Promise<string | undefined> {
@@ -158,7 +162,7 @@ async function exists(file: string): Promise<boolean> {
 }
 
 /** `PCC_SESSIONS_MAX_CONCURRENT` for `sessions.max_concurrent`. */
-export function variableOf(key: SettingKey): string {
+export function variableOf(key: string): string {
   return `PCC_${key.toUpperCase().replaceAll('.', '_')}`
 }
 
@@ -203,9 +207,10 @@ export function brainKeysIn(env: Record<string, string>): Record<string, string>
 export function environmentLayer(env: Record<string, string | undefined>): Partial<Values> {
   const keyOf = new Map(SETTING_KEYS.flatMap(key => variablesOf(key).map(name => [name, key])))
   const sections = [...new Set(SETTING_KEYS.map(key => `PCC_${key.split('.')[0]?.toUpperCase()}_`))]
+  const retired = new Set(RETIRED_KEYS.map(variableOf))
   const values: Partial<Record<SettingKey, unknown>> = {}
   for (const [name, text] of Object.entries(env)) {
-    if (text === undefined || text === '' || !name.startsWith('PCC_')) continue
+    if (text === undefined || text === '' || !name.startsWith('PCC_') || retired.has(name)) continue
     const key = keyOf.get(name)
     if (!key) {
       const typed = name.slice('PCC_'.length).toLowerCase().replace('_', '.')

@@ -34,6 +34,8 @@ export interface LoadedConfig {
   projectFile?: string
   /** Keys of the project file that are ignored, completely or partly, until it is trusted. */
   untrusted: SettingKey[]
+  /** A sentence for each key in a file that no longer means anything. */
+  warnings: string[]
 }
 
 /** Loads the effective settings: defaults < user file < project file < environment < flags. */
@@ -69,6 +71,11 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ...(user ? { userFile: user.path } : {}),
     ...(file ? { projectFile: file.path } : {}),
     untrusted: fromProject.untrusted,
+    warnings: [user, file].flatMap(each =>
+      (each?.retired ?? []).map(
+        key => `${key} no longer has a meaning; remove it from ${each?.path}:${each?.lines.get(key) ?? 1}`,
+      ),
+    ),
   }
 }
 

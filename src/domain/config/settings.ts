@@ -91,6 +91,12 @@ export function settingOf(key: SettingKey): Setting {
   return SETTINGS[key]
 }
 
+/**
+ * Settings of earlier versions that no longer mean anything. A file that still has one works, with a warning; a variable is
+ * not read.
+ */
+export const RETIRED_KEYS: readonly string[] = ['sessions.persist_history']
+
 export function isSettingKey(key: string): key is SettingKey {
   return Object.hasOwn(SETTINGS, key)
 }

@@ -226,3 +226,16 @@ test('a project file that may not be read is refused, not passed over', async t 
   }
   await assert.rejects(loadConfig({ paths, env, project }), refusal('config_unreadable', '.perpetualcc.toml'))
 })
+
+test('a setting that no longer means anything is warned about with its line, and everything else counts', async t => {
+  const { paths, env, project } = writeConfigFiles(t, {
+    user: '[sessions]\npersist_history = false\nmax_concurrent = 4\n',
+    project: 'sessions.persist_history = "anything"\n',
+  })
+  const loaded = await loadConfig({ paths, env: { ...env, PCC_SESSIONS_PERSIST_HISTORY: 'no' }, project })
+  assert.equal(loaded.config.sessions.max_concurrent, 4)
+  assert.deepEqual(loaded.warnings, [
+    `sessions.persist_history no longer has a meaning; remove it from ${paths.configFile}:2`,
+    `sessions.persist_history no longer has a meaning; remove it from ${join(project, '.perpetualcc.toml')}:1`,
+  ])
+})

@@ -6,7 +6,7 @@ import { variableOf } from '../../../src/domain/config/layers.ts'
 import { checkValue, findSetting, suggestionFor } from '../../../src/domain/config/parse-setting.ts'
 import { defaultValues, SETTING_KEYS, settingOf } from '../../../src/domain/config/settings.ts'
 
-/** The tables of the manual, word for word. */
+/** The tables of the manual, word for word, without `sessions.persist_history`, which never meant anything. */
 const MANUAL: Record<string, unknown> = {
   'brain.type': 'none',
   'brain.confidence_threshold': 0.7,
@@ -17,7 +17,6 @@ const MANUAL: Record<string, unknown> = {
   'brain.ollama.model': undefined,
   'sessions.max_concurrent': 5,
   'sessions.auto_resume': true,
-  'sessions.persist_history': true,
   'permissions.auto_approve_low_risk': true,
   'permissions.safe_directories': ['src/', 'tests/', 'lib/', 'app/', 'packages/'],
   'permissions.blocked_commands': ['rm -rf /', 'sudo', 'curl | sh'],

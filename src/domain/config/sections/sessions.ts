@@ -54,12 +54,6 @@ export const SESSIONS_SETTINGS = {
     tighten: bothTrue,
     inForce: true,
   }),
-  'sessions.persist_history': flag({
-    standard: true,
-    about: 'Keep the history of sessions',
-    project: 'trusted',
-    inForce: false,
-  }),
 } as const satisfies Record<string, Setting>
 
 /** What is allowed without a person. */
