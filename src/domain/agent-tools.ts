@@ -1,9 +1,6 @@
 import * as z from 'zod'
 import { cleanLine, cleanText } from './task-requests.ts'
 
-/** The name of our own server. The name alone proves nothing: the driver says whose server a call is for (`Request.own`). */
-export const OWN_SERVER = 'pcc'
-
 const line = (most: number) =>
   z
     .string()
@@ -99,9 +96,4 @@ export interface ToolReply {
 export function toolInput<Name extends AgentToolName>(name: Name, input: unknown) {
   const shape = AGENT_TOOLS[name].shape as (typeof AGENT_TOOLS)[Name]['shape']
   return z.strictObject(shape).safeParse(input)
-}
-
-/** The name under which an agent calls a tool of ours. */
-export function toolCallName(name: AgentToolName): string {
-  return `mcp__${OWN_SERVER}__${name}`
 }

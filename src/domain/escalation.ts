@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Suggestion } from './brain.ts'
+import { isAutomatic } from './deciders.ts'
 import { Risk, StoredReason } from './session.ts'
 
 /** The name of the one who answers: any name, except those of the automatic deciders. */
@@ -123,12 +124,4 @@ export type EscalationView = Omit<Escalation, 'fingerprint' | 'dedup_key'> & { s
 /** Whether there is an answer to deliver to its sessions: from a person, or from a deadline that refused on their behalf. */
 export function isSettled({ state, answered_by }: Pick<Escalation, 'state' | 'answered_by'>): boolean {
   return state === 'answered' || (state === 'denied' && answered_by !== null)
-}
-
-/** The deciders that are not people: the policy, a rule, a brain (`brain:rules`), an earlier answer, a deadline, a guard. Any other name is a person. */
-const AUTOMATIC: ReadonlySet<string> = new Set(['policy', 'rule', 'brain', 'precedent', 'memory', 'deadline', 'guard'])
-
-/** Whether a decision was made without a person. */
-export function isAutomatic(by: string): boolean {
-  return AUTOMATIC.has(by.split(':', 1)[0] ?? by)
 }

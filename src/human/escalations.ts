@@ -1,13 +1,13 @@
 import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
-import {
-  type AnsweredEscalation,
-  type Escalation,
-  type EscalationAnswer,
-  type EscalationState,
-  isAutomatic,
-  type NewEscalation,
-  type OnDeadline,
+import { isAutomatic } from '../domain/deciders.ts'
+import type {
+  AnsweredEscalation,
+  Escalation,
+  EscalationAnswer,
+  EscalationState,
+  NewEscalation,
+  OnDeadline,
 } from '../domain/escalation.ts'
 import type { NewEvent } from '../domain/event.ts'
 import type { Store, Tx } from '../store/store.ts'

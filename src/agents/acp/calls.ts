@@ -1,6 +1,7 @@
 import { isObject } from '../../base/json.ts'
 import type { ToolNaming } from '../../domain/agent-manifest.ts'
-import { type AgentToolName, toolCallName } from '../../domain/agent-tools.ts'
+import type { AgentToolName } from '../../domain/agent-tools.ts'
+import { toolCallName } from '../../domain/own-server.ts'
 import type { SessionEvent } from '../../domain/session.ts'
 import type { OwnTools } from '../own-tools.ts'
 import { capOutput } from '../session-output.ts'

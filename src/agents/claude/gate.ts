@@ -8,7 +8,7 @@ import type {
 } from '@anthropic-ai/claude-agent-sdk'
 import * as z from 'zod'
 import { isObject } from '../../base/json.ts'
-import { OWN_SERVER, toolCallName } from '../../domain/agent-tools.ts'
+import { OWN_SERVER, toolCallName } from '../../domain/own-server.ts'
 import { type Answer, type Park, Question, type Request, type Verdict } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 

@@ -1,5 +1,6 @@
 import { createSdkMcpServer, type Options, tool } from '@anthropic-ai/claude-agent-sdk'
-import { AGENT_TOOLS, type AgentToolName, OWN_SERVER, type ToolReply } from '../../domain/agent-tools.ts'
+import { AGENT_TOOLS, type AgentToolName, type ToolReply } from '../../domain/agent-tools.ts'
+import { OWN_SERVER } from '../../domain/own-server.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 
 /**

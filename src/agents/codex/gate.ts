@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AgentToolName, OWN_SERVER, toolCallName } from '../../domain/agent-tools.ts'
+import { AgentToolName } from '../../domain/agent-tools.ts'
+import { OWN_SERVER, toolCallName } from '../../domain/own-server.ts'
 import type { Answer, Park, Question, Request } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 import { explainNoAnswer, readHumanQuestion } from '../own-tools.ts'

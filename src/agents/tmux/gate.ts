@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { type AgentToolName, toolCallName } from '../../domain/agent-tools.ts'
+import type { AgentToolName } from '../../domain/agent-tools.ts'
+import { toolCallName } from '../../domain/own-server.ts'
 import { Question, type Request } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 import { Tripwire } from '../claude/gate.ts'

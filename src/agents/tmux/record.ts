@@ -1,4 +1,4 @@
-import { toolCallName } from '../../domain/agent-tools.ts'
+import { toolCallName } from '../../domain/own-server.ts'
 import type { Failure, OpenSession, Request, SessionEvent } from '../../domain/session.ts'
 import { ClaudeConversation } from '../claude/conversation.ts'
 import { SYNTHETIC } from '../claude/messages.ts'

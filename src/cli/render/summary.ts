@@ -1,5 +1,5 @@
 import type { SessionView } from '../../domain/api.ts'
-import { isAutomatic } from '../../domain/escalation.ts'
+import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
 import { commandsToResume, counted, duration, fullCount, money, statusWords, wakeTime } from './format.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { toolCallName } from '../../domain/agent-tools.ts'
-import { isAutomatic } from '../../domain/escalation.ts'
+import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, EventOf } from '../../domain/event.ts'
+import { toolCallName } from '../../domain/own-server.ts'
 import { duration } from './format.ts'
 import { cut, firstLine, INDENT, type LineOptions, neutral, type Terminal, widthOf, wrap } from './text.ts'
 

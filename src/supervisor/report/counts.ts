@@ -1,4 +1,4 @@
-import { isAutomatic } from '../../domain/escalation.ts'
+import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Commit, DecisionsTaken, LimitsMet, ShownDecision, Spent } from '../../domain/report.ts'

@@ -1,7 +1,7 @@
-import { OWN_SERVER } from '../../domain/agent-tools.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Suggestion } from '../../domain/brain.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
+import { OWN_SERVER } from '../../domain/own-server.ts'
 import type { Park, Request, Risk, Verdict } from '../../domain/session.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import { openPrecedents } from '../../human/precedents.ts'
