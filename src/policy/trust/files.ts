@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -9,15 +8,8 @@ import { isInside } from '../../base/is-inside.ts'
 import { findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { settingOf } from '../../domain/config/settings.ts'
-import { findProjectRules } from '../verdict/rules-file.ts'
-import {
-  findingsInMcp,
-  findingsInPrompt,
-  findingsInRules,
-  findingsInSettings,
-  showValue,
-  type TrustFinding,
-} from './findings.ts'
+import { findProjectRules } from '../verdict/find-rules.ts'
+import { findingsInMcp, findingsInRules, findingsInSettings, showValue, type TrustFinding } from './findings.ts'
 import { findSurface, type SurfaceFile, type SurfaceKind } from './surface.ts'
 
 export interface TrustedFile {
@@ -122,7 +114,7 @@ async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Pro
       return findingsInMcp(text)
     case 'prompts':
       return /\.md$/i.test(file.path)
-        ? findingsInPrompt(text)
+        ? (await import('./prompt-findings.ts')).findingsInPrompt(text)
         : [{ kind: 'a workflow', text: 'a script for the agent' }]
     case 'scripts':
       return []
@@ -170,7 +162,7 @@ export async function readSurface({ path, within, kind, problem }: SurfaceFile):
     if (!(await stat(real)).isFile()) return { is: 'unreadable', problem: 'not a regular file', target: real }
     if (kind === 'scripts') return { is: 'file', sha256: await hashFile(real), text: '', ...outside }
     const bytes = await readFile(real)
-    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    const sha256 = sha256Hash().update(bytes).digest('hex')
     return { is: 'file', sha256, text: bytes.toString('utf8'), ...outside }
   } catch (thrown) {
     // A dangling link loads nothing; when its target appears, it is judged like any other file.
@@ -179,8 +171,13 @@ export async function readSurface({ path, within, kind, problem }: SurfaceFile):
   }
 }
 
+/** `node:crypto` takes 5 ms to load, and most projects have nothing to trust. */
+function sha256Hash() {
+  return process.getBuiltinModule('node:crypto').createHash('sha256')
+}
+
 async function hashFile(path: string): Promise<string> {
-  const hash = createHash('sha256')
+  const hash = sha256Hash()
   for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
   return hash.digest('hex')
 }

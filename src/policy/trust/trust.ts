@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
@@ -113,7 +112,7 @@ export function findChangedPaths(before: Record<string, string>, now: Record<str
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest('hex')
 }
 
 /** Tools that load a file of `.claude`: its text, and with it the hooks and allow rules of its front matter. */

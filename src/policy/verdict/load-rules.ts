@@ -1,7 +1,8 @@
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { AppError } from '../../base/errors.ts'
+import { findProjectRules, userRulesFile } from './find-rules.ts'
 import type { PolicyRule } from './rules.ts'
-import { findProjectRules, parseRules, readRules, userRulesFile, type WrittenRule } from './rules-file.ts'
+import { parseRules, readRules, type WrittenRule } from './rules-file.ts'
 
 export interface LoadRulesOptions {
   paths: Pick<AppPaths, 'home'>

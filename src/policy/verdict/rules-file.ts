@@ -1,9 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { stat } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
 import * as z from 'zod'
-import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { parseToml, scanToml, tomlLines } from '../../base/toml.ts'
 import type { PolicyRule } from './rules.ts'
@@ -100,33 +96,4 @@ const PROBLEMS: Record<string, string> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'it does not exist',
   EACCES: 'it may not be read',
-}
-
-/** The person's own rules. */
-export function userRulesFile({ home }: Pick<AppPaths, 'home'>): string {
-  return join(home, 'rules.toml')
-}
-
-/** The file for a project's rules if it has none yet. */
-export function projectRulesFile(project: string): string {
-  return join(project, '.perpetualcc', 'rules.toml')
-}
-
-/** The nearest rules file at or above a project, but below the home directory: a file there would be the person's own. */
-export async function findProjectRules(paths: Pick<AppPaths, 'home'>, project: string): Promise<string | undefined> {
-  const home = resolve(homedir())
-  for (let at = resolve(project); at !== home; at = dirname(at)) {
-    const file = projectRulesFile(at)
-    if (file !== userRulesFile(paths) && (await exists(file))) return file
-    if (at === dirname(at)) return undefined
-  }
-  return undefined
-}
-
-/** A file that cannot be accessed counts as existing, so that it is refused with a reason and not ignored. */
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    thrown => !['ENOENT', 'ENOTDIR'].includes((thrown as NodeJS.ErrnoException).code ?? ''),
-  )
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findingsInMcp, findingsInPrompt, findingsInSettings, showValue } from '../../../src/policy/trust/findings.ts'
+import { findingsInMcp, findingsInSettings, showValue } from '../../../src/policy/trust/findings.ts'
+import { findingsInPrompt } from '../../../src/policy/trust/prompt-findings.ts'
 
 const settings = (value: unknown) =>
   findingsInSettings(JSON.stringify(value)).map(

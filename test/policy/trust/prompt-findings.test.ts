@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findingsInPrompt } from '../../../src/policy/trust/findings.ts'
+import { findingsInPrompt } from '../../../src/policy/trust/prompt-findings.ts'
 
 test('heads and shell lines are read at least as widely as Claude Code reads them', () => {
   const kinds = (text: string) => findingsInPrompt(text).map(({ kind }) => kind)

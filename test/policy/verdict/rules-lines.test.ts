@@ -4,14 +4,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { findingsInRules } from '../../../src/policy/trust/findings.ts'
 import { addRule, removeRule } from '../../../src/policy/verdict/edit-rules.ts'
+import { findProjectRules, projectRulesFile, userRulesFile } from '../../../src/policy/verdict/find-rules.ts'
 import { openRules } from '../../../src/policy/verdict/load-rules.ts'
-import {
-  findProjectRules,
-  parseRules,
-  projectRulesFile,
-  readRules,
-  userRulesFile,
-} from '../../../src/policy/verdict/rules-file.ts'
+import { parseRules, readRules } from '../../../src/policy/verdict/rules-file.ts'
 import { tempDir } from '../../support/world.ts'
 
 function edited(t: TestContext, content: string) {
@@ -69,11 +64,11 @@ test('the last rule is taken out also when its file has no end of line', t => {
   assert.throws(() => removeRule(edit, 2), { code: 'rule_unknown' })
 })
 
-test('what a project would be let through is its allow rules, and nothing of a wrong file', () => {
+test('what a project would be let through is its allow rules, and nothing of a wrong file', async () => {
   const content = '[[rules]]\neffect = "allow"\ntool = "Bash"\nmatch = "x *"\n[[rules]]\neffect = "deny"\ntool = "B"\n'
-  assert.deepEqual(findingsInRules('f', content), [{ kind: 'allow rules', text: 'allow Bash x *' }])
-  assert.deepEqual(findingsInRules('f', one('A')), [])
-  assert.deepEqual(findingsInRules('f', 'broken'), [])
+  assert.deepEqual(await findingsInRules('f', content), [{ kind: 'allow rules', text: 'allow Bash x *' }])
+  assert.deepEqual(await findingsInRules('f', one('A')), [])
+  assert.deepEqual(await findingsInRules('f', 'broken'), [])
 })
 
 test('rules in one inline list all stand where the list does', () => {

@@ -16,7 +16,7 @@ import { FOLDER_README, FOLDERS, settingsText, skillFiles } from '../../../../sr
 import { checkConfigText, projectLayer } from '../../../../src/domain/config/layers.ts'
 import { defaultValues } from '../../../../src/domain/config/settings.ts'
 import type { ProjectFacts } from '../../../../src/domain/project-facts.ts'
-import { findingsInPrompt } from '../../../../src/policy/trust/findings.ts'
+import { findingsInPrompt } from '../../../../src/policy/trust/prompt-findings.ts'
 import { tempDir } from '../../../support/world.ts'
 import { projectOf } from '../../../workspace/detect/project-of.ts'
 
