@@ -27,8 +27,8 @@ export class ExitCode extends Error {
 }
 
 interface GlobalOptions {
-  config?: string
-  dataDir?: string
+  config?: string | undefined
+  dataDir?: string | undefined
   verbose?: boolean
   quiet?: boolean
   json?: boolean

@@ -1,8 +1,5 @@
-import { appPathsFor, dataDirectoryHint } from '../base/app-paths.ts'
-import { programVersion } from '../base/program.ts'
-import { showList } from './commands/list.ts'
-import { ANSWER_MS, rawRequest } from './connection/raw-request.ts'
-import { terminalOf } from './render/text.ts'
+import { quickClient } from './connection/client.ts'
+import { contextFrom } from './context.ts'
 
 type FlagKinds = Record<string, 'value' | 'switch'>
 
@@ -10,8 +7,8 @@ type FlagKinds = Record<string, 'value' | 'switch'>
 export const HOT_FLAGS = {
   list: { '--status': 'value', '--project': 'value', '--json': 'switch' },
   status: { '--show-history': 'switch', '--show-decisions': 'switch', '--json': 'switch' },
-  /** Only `task list`. */
-  task: {
+  logs: { '--tail': 'value', '--follow': 'switch', '--level': 'value', '--json': 'switch' },
+  'task list': {
     '--project': 'value',
     '--all': 'switch',
     '--feature': 'value',
@@ -21,6 +18,8 @@ export const HOT_FLAGS = {
     '--text': 'value',
     '--json': 'switch',
   },
+  'config get': { '--reveal': 'switch', '--project': 'value', '--json': 'switch' },
+  'trust status': { '--json': 'switch' },
   start: {
     '--task': 'value',
     '--requirements': 'value',
@@ -57,10 +56,21 @@ const GLOBAL_FLAGS: FlagKinds = {
   '--quiet': 'switch',
 }
 
-const OPERANDS = { list: 0, status: 1, task: 1, start: 1 } as const
+type HotName = keyof typeof HOT_FLAGS
+
+/** What each of them acts on, after its name. */
+const OPERANDS: Record<HotName, 'none' | 'one' | 'optional'> = {
+  list: 'none',
+  status: 'one',
+  logs: 'one',
+  'task list': 'none',
+  'config get': 'one',
+  'trust status': 'optional',
+  start: 'one',
+}
 
 export interface HotCall {
-  command: keyof typeof HOT_FLAGS
+  command: HotName
   operand: string
   flags: Record<string, string | true>
 }
@@ -76,28 +86,29 @@ export function readHotCall(argv: string[]): HotCall | undefined {
       continue
     }
     const [name = '', inline] = splitOnce(arg)
-    const kind = findFlagKind(name, words[0])
+    const kind = findFlagKind(name, findHotName(words))
     const value = inline ?? (kind === 'value' ? argv[++index] : undefined)
     if (kind === 'switch' ? value !== undefined : !kind || !value || value.startsWith('-')) return undefined
     // A repeated flag: some add up and others replace; commander knows which.
     if (Object.hasOwn(flags, name)) return undefined
     flags[name] = value ?? true
   }
-  const [command, operand = ''] = words
-  if (!isHotCommand(command) || words.length !== OPERANDS[command] + 1) return undefined
-  if (command === 'task' && operand !== 'list') return undefined
-  return { command, operand, flags }
+  const command = findHotName(words)
+  if (command === undefined) return undefined
+  const [operand, ...more] = words.slice(command.split(' ').length)
+  const isComplete = OPERANDS[command] === 'optional' || (operand === undefined) === (OPERANDS[command] === 'none')
+  return isComplete && more.length === 0 ? { command, operand: operand ?? '', flags } : undefined
 }
 
 /** Before the command's name only the global options are accepted. */
-function findFlagKind(name: string, command: string | undefined): FlagKinds[string] | undefined {
-  const own: FlagKinds = isHotCommand(command) ? HOT_FLAGS[command] : {}
-  const all: FlagKinds = { ...GLOBAL_FLAGS, ...own }
+function findFlagKind(name: string, command: HotName | undefined): FlagKinds[string] | undefined {
+  const all: FlagKinds = { ...GLOBAL_FLAGS, ...(command && HOT_FLAGS[command]) }
   return Object.hasOwn(all, name) ? all[name] : undefined
 }
 
-function isHotCommand(word: string | undefined): word is keyof typeof HOT_FLAGS {
-  return word !== undefined && Object.hasOwn(HOT_FLAGS, word)
+/** The hot command that the first word names, or the first two. */
+function findHotName([first = '', second = '']: string[]): HotName | undefined {
+  return [first, `${first} ${second}`].find((name): name is HotName => Object.hasOwn(HOT_FLAGS, name))
 }
 
 function splitOnce(arg: string): [string, string | undefined] {
@@ -105,77 +116,64 @@ function splitOnce(arg: string): [string, string | undefined] {
   return at < 0 ? [arg, undefined] : [arg.slice(0, at), arg.slice(at + 1)]
 }
 
-/**
- * Runs a hot command against a running daemon and returns the exit code. Returns `undefined` when no daemon answers: the
- * slow path then starts one.
- */
+/** Runs a hot command and returns the exit code; `undefined`, with nothing done, when commander must explain a value. */
 export async function runHotCommand({ command, operand, flags }: HotCall): Promise<number | undefined> {
-  const { env } = process
-  const [configFile, dataDir] = [stringValue(flags['--config']), stringValue(flags['--data-dir'])]
-  const paths = appPathsFor({ env, configFile, dataDir })
-  if (dataDirectoryHint(paths, env) === 'look') return undefined
-  const lines: string[] = []
-  const fetchBytes = async (path: string, take?: (piece: Buffer) => void) => {
-    const reply = await rawRequest({ socket: paths.socket, tokenFile: paths.tokenFile, path, ...(take && { take }) })
-    if (!reply) throw new DaemonNotAnswering()
-    if (reply.status >= 400) throw (await import('./errors.ts')).remoteError(JSON.parse(reply.bytes.toString()))
-    await compareVersions(reply.headers['x-pcc-version'], flags['--quiet'] === true)
-    return reply.bytes
-  }
-  const access = {
-    terminal: terminalOf(process.stdout, env),
-    out: (line: string) => lines.push(line),
-    body: (path: string) => fetchBytes(path),
-    pass: async (path: string) => {
-      const rest = await fetchBytes(path, piece => process.stdout.write(piece))
-      process.stdout.write(`${rest}\n`)
-    },
-    get: async (path: string): Promise<unknown> => JSON.parse((await access.body(path)).toString()),
-  }
-  const json = flags['--json'] === true
-  try {
-    if (command === 'list') {
-      await showList({ status: stringValue(flags['--status']), project: stringValue(flags['--project']), json }, access)
-    } else if (command === 'task') {
-      const { showTasks } = await import('./commands/task/list.ts')
-      await showTasks(taskListOptions(flags), access)
-    } else {
-      const [showHistory, showDecisions] = [flags['--show-history'] === true, flags['--show-decisions'] === true]
-      const { showStatus } = await import('./commands/status.ts')
-      await showStatus({ ref: operand, showHistory, showDecisions, json }, access)
+  const text = (flag: string) => (typeof flags[flag] === 'string' ? flags[flag] : undefined)
+  const isSet = (flag: string) => flags[flag] === true
+  const context = await contextFrom({
+    config: text('--config'),
+    dataDir: text('--data-dir'),
+    verbose: isSet('--verbose'),
+    quiet: isSet('--quiet'),
+    json: isSet('--json'),
+  })
+  const client = quickClient(context.paths, context)
+  switch (command) {
+    case 'list': {
+      const { showList } = await import('./commands/list.ts')
+      await showList({ status: text('--status'), project: text('--project') }, context, client)
+      break
     }
-  } catch (error) {
-    if (error instanceof DaemonNotAnswering) return undefined
-    if ((error as NodeJS.ErrnoException).code === 'ETIMEDOUT')
-      throw (await import('./connection/start-daemon.ts')).silentDaemonError(paths, ANSWER_MS)
-    throw error
+    case 'status': {
+      const { showStatus } = await import('./commands/status.ts')
+      const options = { showHistory: isSet('--show-history'), showDecisions: isSet('--show-decisions') }
+      await showStatus(operand, options, context, client)
+      break
+    }
+    case 'logs': {
+      const { readLogsOptions, showLogs } = await import('./commands/logs.ts')
+      const options = readLogsOptions({ tail: text('--tail'), level: text('--level'), follow: isSet('--follow') })
+      if (!options) return undefined
+      await showLogs(operand, options, context, client)
+      break
+    }
+    case 'task list': {
+      const { showTasks } = await import('./commands/task/list.ts')
+      const [all, ready] = [isSet('--all'), isSet('--ready') || undefined]
+      const [project, feature, state] = [text('--project'), text('--feature'), text('--state')]
+      await showTasks(
+        { project, all, feature, state, ready, label: text('--label'), text: text('--text') },
+        context,
+        client,
+      )
+      break
+    }
+    case 'config get': {
+      const { showSetting } = await import('./commands/config-rows.ts')
+      const options = { project: text('--project') ?? '.', reveal: isSet('--reveal') }
+      await showSetting(operand, { ...options, dataDir: text('--data-dir') }, context)
+      break
+    }
+    case 'trust status': {
+      const { showTrust } = await import('./commands/trust.ts')
+      await showTrust(operand || '.', context)
+      break
+    }
+    case 'start': {
+      const { readStartOptions, startSession } = await import('./commands/start-session.ts')
+      const options = readStartOptions(flags)
+      return options && startSession({ path: operand, options, context, client })
+    }
   }
-  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`)
   return 0
-}
-
-class DaemonNotAnswering extends Error {}
-
-/** Warns when the daemon's version differs: after an update the old daemon still runs and answers. */
-export async function compareVersions(running: string | undefined, quiet: boolean): Promise<void> {
-  if (running === undefined || quiet) return
-  const own = programVersion()
-  if (running !== own) (await import('./errors.ts')).warnOfVersion(running, own)
-}
-
-function taskListOptions(flags: HotCall['flags']) {
-  return {
-    project: stringValue(flags['--project']),
-    all: flags['--all'] === true,
-    feature: stringValue(flags['--feature']),
-    state: stringValue(flags['--state']),
-    ready: flags['--ready'] === true ? true : undefined,
-    label: stringValue(flags['--label']),
-    text: stringValue(flags['--text']),
-    json: flags['--json'] === true,
-  }
-}
-
-function stringValue(value: string | true | undefined): string | undefined {
-  return value === true ? undefined : value
 }

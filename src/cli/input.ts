@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { AppError, messageOf } from '../base/errors.ts'
+import { editorFor, runInTerminal } from './run-in-terminal.ts'
 
 export interface ConfirmOptions {
   /** The subject of the error message when the answer is no: `Resetting the settings`. */
@@ -106,4 +107,12 @@ function readTextFile(path: string): string {
       throw new AppError('tasks_unreadable', { path, problem: messageOf(error) }, error)
   }
   throw new AppError('tasks_unreadable', { path, problem: 'it is not text in UTF-8.' })
+}
+
+/** Opens a file in the person's editor and waits until the editor exits. */
+export async function openInEditor(file: string, env: Record<string, string | undefined>): Promise<void> {
+  const { editor, ...program } = editorFor(file, env)
+  const { code, signal, error } = await runInTerminal(program)
+  if (code === 0) return
+  throw new AppError('editor_failed', { editor, file, problem: error?.message ?? `it ended with ${code ?? signal}` })
 }

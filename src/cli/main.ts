@@ -1,8 +1,8 @@
-import { type HotCall, readHotCall, runHotCommand } from './hot-commands.ts'
+import { readHotCall, runHotCommand } from './hot-commands.ts'
 
 /**
- * The entry point. A hot command (see `HOT_FLAGS`) takes a fast path: no commander, no zod, no HTTP library (each of them
- * doubles the start-up time). Everything else, and whatever the fast path cannot answer, goes through `program.ts`.
+ * The entry point. A hot command (see `HOT_FLAGS`) is read without commander, which doubles the start-up time. Everything
+ * else, and whatever is not plainly right, goes through `program.ts`.
  */
 const argv = process.argv.slice(2)
 
@@ -23,17 +23,12 @@ try {
 
 async function runForPerson(): Promise<number> {
   const hotCall = readHotCall(argv)
-  return (hotCall && (await runFast(hotCall))) ?? (await (await import('./program.ts')).runProgram(argv))
+  return (hotCall && (await runHotCommand(hotCall))) ?? (await (await import('./program.ts')).runProgram(argv))
 }
 
 /** Agents call `pcc hook` for each of their events, so nothing else is loaded. */
 async function runForAgent(args: string[]): Promise<number> {
   return (await import('./commands/hook.ts')).runHook(args)
-}
-
-async function runFast(call: HotCall): Promise<number | undefined> {
-  if (call.command === 'start') return (await import('./commands/start-session.ts')).runHotStart(call)
-  return runHotCommand(call)
 }
 
 async function exitAfterOutputError(error: NodeJS.ErrnoException): Promise<never> {

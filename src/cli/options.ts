@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../base/errors.ts'
 import { sessionMarker } from '../base/process/marker.ts'
 import { type BudgetLimits, parseBudget } from '../domain/budget.ts'
+import { parseInteger, parseShare } from './commands/start-session.ts'
 import { readStandardInput } from './input.ts'
 
 /**
@@ -36,12 +37,12 @@ export interface TaskFieldOptions {
 export function addTaskFields(command: Command): Command {
   return command
     .option('-d, --description <text>', 'the full description; - reads it from standard input')
-    .option('-p, --priority <n>', 'higher is taken sooner (default: 0)', parseInteger)
+    .option('-p, --priority <n>', 'higher is taken sooner (default: 0)', integerOption)
     .option('--type <word>', 'kind of work (default: task)')
     .option('-l, --label <word>', 'a label; may be repeated', collect)
     .option('--accept <criterion>', 'what must hold when it is done; may be repeated', collect)
     .option('--paths <pattern>', 'what it will touch, as in src/api or docs/*.md; may be repeated', collect)
-    .option('--max-retries <n>', 'tries again after a failure (default: execution.max_retries)', parseCount)
+    .option('--max-retries <n>', 'tries again after a failure (default: execution.max_retries)', retriesOption)
     .option('--budget <amounts>', 'the most it may spend: "5 usd, 2h"', budgetOption)
 }
 
@@ -66,13 +67,25 @@ export function collect(value: string, previous: string[] = []): string[] {
   return [...previous, value]
 }
 
-function parseInteger(text: string): number {
-  if (!/^[+-]?\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
-  return Number(text)
+/** Makes a parser for commander, which tells the person the problem with a value that `parse` does not know. */
+export function optionParser<T>(parse: (text: string) => T | undefined, problem: string): (text: string) => T {
+  return text => {
+    const value = parse(text)
+    if (value === undefined) throw new InvalidArgumentError(problem)
+    return value
+  }
 }
 
-function parseCount(text: string): number {
-  if (!/^\d{1,3}$/.test(text) || Number(text) > 100)
-    throw new InvalidArgumentError('It must be a number from 0 to 100.')
-  return Number(text)
-}
+export const countOption = optionParser(
+  text => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
+  'It must be a whole number.',
+)
+
+export const integerOption = optionParser(parseInteger, 'It must be a whole number, as in 10 or -1.')
+
+export const retriesOption = optionParser(
+  text => (/^\d{1,3}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined),
+  'It must be a number from 0 to 100.',
+)
+
+export const shareOption = optionParser(parseShare, 'It must be a number from 0 to 1, as in 0.8.')

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readHotCall } from '../../src/cli/hot-commands.ts'
+import { Command } from 'commander'
+import { HOT_FLAGS, readHotCall } from '../../src/cli/hot-commands.ts'
+import { COMMANDS } from '../../src/cli/table.ts'
 
 const read = (line: string) => readHotCall(line.split(' ').filter(Boolean))
 
@@ -16,6 +18,28 @@ test('a hot command is parsed with its flags, wherever they are', () => {
     operand: 's-1',
     flags: { '--data-dir': '/d', '--show-history': true, '--config': '/c' },
   })
+  assert.deepEqual(read('--quiet task list --all'), {
+    command: 'task list',
+    operand: '',
+    flags: { '--quiet': true, '--all': true },
+  })
+  assert.deepEqual(read('config get logs.level')?.operand, 'logs.level')
+  assert.deepEqual([read('trust status')?.operand, read('trust status /p')?.operand], ['', '/p'])
+})
+
+test('commander knows every flag of a hot command, and whether it takes a value', async () => {
+  for (const [name, flags] of Object.entries(HOT_FLAGS)) {
+    const program = new Command('pcc')
+    let command = program
+    for (const word of name.split(' ')) {
+      if (command === program) await COMMANDS.find(row => row.name === word)?.add(program)
+      command = command.commands.find(each => each.name() === word) ?? assert.fail(name)
+    }
+    for (const [flag, kind] of Object.entries(flags)) {
+      const option = command.options.find(({ long }) => long === flag)
+      assert.equal(option?.required, kind === 'value', `${name} ${flag}`)
+    }
+  }
 })
 
 test('a call that is not clearly valid is left to commander, which explains the problem', () => {
@@ -30,6 +54,18 @@ test('a call that is not clearly valid is left to commander, which explains the 
     '--json list',
     '--task start list',
     'list extra',
+    'task',
+    'task show t-1',
+    'task --json list',
+    'task list extra',
+    'config get',
+    'config get a b',
+    'config set a b',
+    'trust',
+    'trust .',
+    'trust --json status',
+    'logs',
+    'logs -f s-1',
     'status',
     'status a b',
     'list --jsn',

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { filesIn, install, pack } from '../../scripts/pack.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 import { ROOT } from './source-tree.ts'
 
-const INSTALL_TIMEOUT_MS = 300_000
-/** npm's settings, without those about the folder of the npm that started this test. */
-const NPM_NEEDS = new RegExp(
-  `^(${[
-    'PATH|HOME|LANG|TMPDIR',
-    'npm_config_(?!(prefix|local_prefix|global|dry_run|json)$).*',
-    'https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR',
-  ].join('|')})$`,
-  'i',
-)
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 
 test('the packed program installs into an empty prefix and runs there', async t => {
@@ -23,10 +14,7 @@ test('the packed program installs into an empty prefix and runs there', async t 
   const tarball = pack(work)
 
   await t.test('the tarball holds the program, its docs and nothing else', () => {
-    const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' })
-      .trim()
-      .split('\n')
-      .map(path => path.replace(/^package\//, ''))
+    const files = filesIn(tarball)
     const expected =
       /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/pcc\.js|dist\/.+|docs\/.+\.(md|svg|png)|examples\/.+\.yaml)$/
     assert.deepEqual(
@@ -43,10 +31,7 @@ test('the packed program installs into an empty prefix and runs there', async t 
   })
 
   const prefix = join(work, 'prefix')
-  // Another prefix would move npm's global settings, and with them the registry, so they stay where they are.
-  const globalconfig = npm(['config', 'get', 'globalconfig'], work)
-  const where = ['--global', '--prefix', prefix, '--globalconfig', globalconfig]
-  npm(['install', tarball, ...where, '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'], work)
+  install(tarball, prefix, work)
   const pcc = (...args: string[]) => {
     const home = join(work, 'home')
     mkdirSync(home, { recursive: true })
@@ -92,33 +77,6 @@ test('on a Node below 24 the program says so in one line and imports nothing', a
     })
   }
 })
-
-/** Packs a copy of the checkout, so that other tests do not see a dist/ that is being rebuilt. */
-function pack(work: string): string {
-  const copy = join(work, 'checkout')
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT, encoding: 'utf8' })
-  for (const path of files.split('\0').filter(path => path !== '' && existsSync(join(ROOT, path)))) {
-    cpSync(join(ROOT, path), join(copy, path))
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  npm(['pack', '--pack-destination', work, '--loglevel=error'], copy)
-  const [tarball] = readdirSync(work).filter(name => name.endsWith('.tgz'))
-  assert.ok(tarball, 'npm pack made a tarball')
-  return join(work, tarball)
-}
-
-/** Runs npm with only what it needs to reach the registry of this machine. */
-function npm(args: string[], cwd: string): string {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => NPM_NEEDS.test(name)))
-  const { status, signal, stdout, stderr } = spawnSync('npm', args, {
-    cwd,
-    env,
-    encoding: 'utf8',
-    timeout: INSTALL_TIMEOUT_MS,
-  })
-  assert.equal(status, 0, `npm ${args[0]} failed (${signal ?? `exit ${status}`}):\n${stdout}\n${stderr}`)
-  return stdout.trim()
-}
 
 /** Programs named `node` on the PATH, outside node_modules, that are too old. */
 function olderNodes(): { path: string; found: string }[] {

@@ -1,11 +1,11 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { AddedTask } from '../../domain/task.ts'
 import { openClient } from '../connection/client.ts'
 import { sessionPath } from '../connection/connection.ts'
 import { contextOf } from '../context.ts'
-import { collect, refuseInSession } from '../options.ts'
+import { collect, integerOption, refuseInSession } from '../options.ts'
 import { counted, wakeTime } from '../render/format.ts'
 import { firstLine, neutral } from '../render/text.ts'
 import { resumeEnvironment } from '../session-env.ts'
@@ -22,7 +22,7 @@ export function addAddCommand(program: Command): void {
     .description('Add a task to a session’s queue; a session works through it in one conversation.')
     .argument('<session>', 'id, unique beginning of an id, or name')
     .argument('<task>', 'what to do; - reads it from standard input')
-    .option('--priority <n>', 'higher runs sooner (default: 0)', parseWholeNumber)
+    .option('--priority <n>', 'higher runs sooner (default: 0)', integerOption)
     .option(
       '--after <task>',
       'run after this task: id, or unique beginning of an id or title; may be repeated',
@@ -42,11 +42,6 @@ export function addAddCommand(program: Command): void {
       if (json) return out(JSON.stringify(added, null, 2))
       for (const line of addedLines(added, session, Date.now())) out(line)
     })
-}
-
-function parseWholeNumber(text: string): number {
-  if (!/^[+-]?\d{1,6}$/.test(text)) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
-  return Number(text)
 }
 
 /** A task may be longer than a command line allows. */

@@ -28,7 +28,11 @@ export function addAttachCommand(program: Command): void {
 }
 
 /** Shows a session live, in whatever state it is, until it ends or the person leaves. Returns the exit code. */
-export async function attach(ref: string, context: CommandContext, { events: asEvents = true } = {}): Promise<number> {
+export async function attach(
+  ref: string,
+  context: CommandContext,
+  { events: asEvents }: { events: boolean },
+): Promise<number> {
   const { terminal, json, verbose, quiet } = context
   const out = quiet && !json ? () => {} : context.out
   const client = await openClient(context.paths, context)

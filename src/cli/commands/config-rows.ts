@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path'
 import { formatToml } from '../../base/toml-edit.ts'
-import type { LoadedConfig } from '../../domain/config/load.ts'
+import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
+import { findSetting } from '../../domain/config/parse-setting.ts'
 import { SETTING_KEYS, type SettingKey, settingOf } from '../../domain/config/settings.ts'
 import type { CommandContext } from '../context.ts'
 import type { Tone } from '../render/text.ts'
@@ -18,13 +19,35 @@ interface SettingRow {
   about: string
 }
 
-/** Every setting with where its value came from. */
-function settingRows(loaded: LoadedConfig, reveal: boolean): SettingRow[] {
-  return SETTING_KEYS.map(key => settingRow(loaded, key, reveal))
+interface ShowOptions {
+  project: string
+  reveal?: boolean
+  /** `--data-dir` */
+  dataDir: string | undefined
+}
+
+/** `pcc config get`: prints one setting. */
+export async function showSetting(name: string, options: ShowOptions, context: CommandContext): Promise<void> {
+  const key = findSetting(name)
+  const row = settingRow(await loadProjectConfig(options, context), key, options.reveal === true)
+  context.out(context.json ? JSON.stringify(row, null, 2) : `${key} = ${formatValue(row.value)}`)
+}
+
+/** The settings as a project sees them, including project settings that the user trusts. */
+async function loadProjectConfig(
+  { project, dataDir }: ShowOptions,
+  { paths, env, note }: CommandContext,
+): Promise<LoadedConfig> {
+  const flags = dataDir === undefined ? {} : { 'data.directory': paths.data }
+  const loaded = await loadConfig({ paths, env, project, flags })
+  for (const warning of loaded.warnings) note(`${warning}.`)
+  if (loaded.untrusted.length === 0) return loaded
+  const { trustedFile, trustStatus } = await import('../../policy/trust/trust.ts')
+  return loadConfig({ paths, env, project, flags, trusted: trustedFile(await trustStatus(paths, project)) })
 }
 
 /** One setting with where its value came from. */
-export function settingRow(loaded: LoadedConfig, key: SettingKey, reveal: boolean): SettingRow {
+function settingRow(loaded: LoadedConfig, key: SettingKey, reveal: boolean): SettingRow {
   const setting = settingOf(key)
   return {
     key,
@@ -52,18 +75,15 @@ export function formatValue(value: unknown): string {
 const MAX_VALUE_WIDTH = 60
 
 /** Prints every setting with its value, where it came from, and whether it is in force yet. */
-export function showConfig(
-  context: CommandContext,
-  loaded: LoadedConfig,
-  options: { origin: boolean; reveal: boolean },
-): void {
-  const rows = settingRows(loaded, options.reveal)
+export async function showConfig(options: ShowOptions & { origin?: boolean }, context: CommandContext): Promise<void> {
+  const loaded = await loadProjectConfig(options, context)
+  const rows = SETTING_KEYS.map(key => settingRow(loaded, key, options.reveal === true))
   if (context.json) {
     const files = { user: loaded.userFile ?? null, project: loaded.projectFile ?? null }
     context.out(JSON.stringify({ settings: rows, files, waits_for_trust: loaded.untrusted }, null, 2))
     return
   }
-  const table = rows.map(row => settingCells(row, options.origin, context.env['HOME']))
+  const table = rows.map(row => settingCells(row, options.origin === true, context.env['HOME']))
   const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map(cells => cells[column]?.text.length ?? 0)))
   let section = ''
   for (const cells of table) {

@@ -1,14 +1,14 @@
 import { Argument, type Command } from 'commander'
 import { type AppPaths, appPathsFor } from '../../base/app-paths.ts'
 import { findProjectFile, variableIn } from '../../domain/config/layers.ts'
-import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
+import { loadConfig } from '../../domain/config/load.ts'
 import { findSetting } from '../../domain/config/parse-setting.ts'
 import { isSettingKey, settingOf } from '../../domain/config/settings.ts'
 import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
 import { type CommandContext, contextOf } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import type { BrainOptions } from './config-brain.ts'
-import { formatValue, maskSecret, settingRow } from './config-rows.ts'
+import { formatValue, maskSecret, showConfig, showSetting } from './config-rows.ts'
 
 /** `pcc config show | get | set | reset | brain | path`. Each subcommand imports what only it needs: scripts call `get` often. */
 export function addConfigCommand(program: Command): void {
@@ -22,10 +22,8 @@ export function addConfigCommand(program: Command): void {
     .option('--project <dir>', 'as seen from this project', '.')
     .option('--json', 'print JSON')
     .action(async (options: { origin?: boolean; reveal?: boolean; project: string }, command: Command) => {
-      const context = await contextOf(command)
-      const loaded = await loadProjectConfig(command, context, options.project)
-      const { showConfig } = await import('./config-rows.ts')
-      showConfig(context, loaded, { origin: options.origin === true, reveal: options.reveal === true })
+      const { dataDir } = command.optsWithGlobals<{ dataDir?: string }>()
+      await showConfig({ ...options, dataDir }, await contextOf(command))
     })
 
   config
@@ -35,10 +33,8 @@ export function addConfigCommand(program: Command): void {
     .option('--project <dir>', 'as seen from this project', '.')
     .option('--json', 'print JSON')
     .action(async (name: string, options: { reveal?: boolean; project: string }, command: Command) => {
-      const context = await contextOf(command)
-      const key = findSetting(name)
-      const row = settingRow(await loadProjectConfig(command, context, options.project), key, options.reveal === true)
-      context.out(context.json ? JSON.stringify(row, null, 2) : `${key} = ${formatValue(row.value)}`)
+      const { dataDir } = command.optsWithGlobals<{ dataDir?: string }>()
+      await showSetting(name, { ...options, dataDir }, await contextOf(command))
     })
 
   config
@@ -89,20 +85,6 @@ export function addConfigCommand(program: Command): void {
       const project = await findProjectFile('.', process.env['HOME'] ?? '/')
       context.out(context.json ? JSON.stringify({ user: configFile, project: project ?? null }) : configFile)
     })
-}
-
-/** The settings as a project sees them, including project settings that the user trusts. */
-async function loadProjectConfig(
-  command: Command,
-  { paths, env }: CommandContext,
-  project: string,
-): Promise<LoadedConfig> {
-  const dataDir = command.optsWithGlobals<{ dataDir?: string }>().dataDir
-  const flags = dataDir === undefined ? {} : { 'data.directory': paths.data }
-  const loaded = await loadConfig({ paths, env, project, flags })
-  if (loaded.untrusted.length === 0) return loaded
-  const { trustedFile, trustStatus } = await import('../../policy/trust/trust.ts')
-  return loadConfig({ paths, env, project, flags, trusted: trustedFile(await trustStatus(paths, project)) })
 }
 
 /** A context that does not read the config file for the data directory, so that an invalid file can still be reset. */

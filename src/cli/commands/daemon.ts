@@ -1,15 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { isAlive, type ProcessIdentity, startTimeOf } from '../../base/process/process-table.ts'
 import { findLivingParent, readVerdict } from '../../daemon/parent-process.ts'
 import type { Health } from '../../domain/api.ts'
 import type { RunView } from '../../domain/run.ts'
-import { type Client, findClient, openClient } from '../connection/client.ts'
+import { type CheckedClient, findClient, openClient } from '../connection/client.ts'
 import { type CommandContext, contextOf, ExitCode } from '../context.ts'
+import { countOption } from '../options.ts'
 import { counted, duration } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
 
@@ -38,7 +39,7 @@ export function addDaemonCommand(program: Command): void {
   daemon
     .command('logs')
     .description('Show its log.')
-    .option('--tail <n>', 'the last n lines', parseCount, 50)
+    .option('--tail <n>', 'the last n lines', countOption, 50)
     .option('-f, --follow', 'keep printing lines as they are written')
     .action(async (options: { tail: number; follow?: boolean }, command: Command) =>
       logs(options, await contextOf(command)),
@@ -72,7 +73,7 @@ async function stop(context: CommandContext): Promise<number> {
 }
 
 /** The runs that the stop pauses. A daemon that fails to list them is stopped all the same. */
-async function openRuns(client: Client): Promise<string[]> {
+async function openRuns(client: CheckedClient): Promise<string[]> {
   const { runs } = await client.request<{ runs: RunView[] }>('GET', '/runs?limit=50').catch(() => ({ runs: [] }))
   return runs.filter(({ state }) => state !== 'ended').map(({ id }) => id)
 }
@@ -116,7 +117,7 @@ const KEEPER_TEXT: Record<NonNullable<Health['kept_by']>, string> = {
 
 /** Stops the daemon and returns when its process is gone, so that a restart does not meet its predecessor. */
 async function drain(
-  client: Client | undefined,
+  client: CheckedClient | undefined,
   { paths, note }: CommandContext,
   { goOn }: { goOn: boolean } = { goOn: false },
 ): Promise<void> {
@@ -162,11 +163,6 @@ function print({ json, out }: CommandContext, data: Health | { status: 'stopped'
   return 0
 }
 
-function parseCount(value: string): number {
-  if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(value)
-}
-
 export interface StopDaemonOptions {
   timeoutMs: number
   /** Its sessions are only interrupted, and go on with the next daemon. */
@@ -174,7 +170,7 @@ export interface StopDaemonOptions {
 }
 
 /** Asks the daemon to stop and waits until its process, and the parent that kept it, are gone. Returns `false` on a timeout. */
-export async function stopDaemon(client: Client, paths: AppPaths, options: StopDaemonOptions): Promise<boolean> {
+export async function stopDaemon(client: CheckedClient, paths: AppPaths, options: StopDaemonOptions): Promise<boolean> {
   const { pid } = client.health
   const startTime = await startTimeOf(pid)
   const parent = await findLivingParent(paths)

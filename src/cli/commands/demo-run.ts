@@ -6,7 +6,7 @@ import { isAlive, startTimeOf } from '../../base/process/process-table.ts'
 import { problemOf, runShort, type ShortCommandResult } from '../../base/process/run-short.ts'
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import { openSimulator } from '../../simulator/open.ts'
-import { type Client, openClient } from '../connection/client.ts'
+import { type CheckedClient, openClient } from '../connection/client.ts'
 import type { CommandContext } from '../context.ts'
 import { type AskReply, type Person, permissionPrompt, questionKeys, REASON_PROMPT } from '../live/asks.ts'
 import { openScreen } from '../live/terminal.ts'
@@ -49,7 +49,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 interface ShowOptions {
   sandbox: DemoSandbox
-  client: Client
+  client: CheckedClient
   env: Record<string, string>
   context: CommandContext
   signal: AbortSignal
@@ -107,7 +107,7 @@ function fail({ note }: CommandContext, text: string): number {
 }
 
 /** Starts the daemon of the sandbox. Disposing of it ends the daemon and every agent. */
-async function startDaemonIn(sandbox: DemoSandbox): Promise<AsyncDisposable & { client: Client }> {
+async function startDaemonIn(sandbox: DemoSandbox): Promise<AsyncDisposable & { client: CheckedClient }> {
   const paths = appPathsFor({ env: sandbox.env })
   const client = await openClient(paths, { env: sandbox.env })
   const { pid } = client.health

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { TaskDiff } from '../../domain/merge.ts'
-import { openClient, taskPath } from '../connection/client.ts'
+import { openClient } from '../connection/client.ts'
 import { contextOf } from '../context.ts'
 import { diffHeading, diffLines, pageOut, statLines } from './review.ts'
+import { taskPath } from './task/call.ts'
 
 /** `pcc diff`: what an agent changed for a task, wherever the change is by now. */
 export function addDiffCommand(program: Command): void {

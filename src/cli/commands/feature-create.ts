@@ -13,13 +13,14 @@ import { type Client, openClient } from '../connection/client.ts'
 import { featurePath } from '../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../context.ts'
 import { RemoteError } from '../errors.ts'
+import { openInEditor } from '../input.ts'
 import { followSession } from '../live/follow.ts'
 import { resumesByItself } from '../live/watch.ts'
 import { isOver, shownPath } from '../render/format.ts'
 import { exitCodeFor } from '../render/summary.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../session-env.ts'
 import { attach } from './attach.ts'
-import { featureHeadLines, openInEditor, phaseLines, readyLines } from './feature-show.ts'
+import { featureHeadLines, phaseLines, readyLines } from './feature-show.ts'
 
 /** What `pcc feature create` was called with. */
 export interface CreateFlags {
@@ -71,7 +72,7 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
     }
     if (feature.phase === 'ready' || feature.problem !== null || !asksBetweenPhases)
       return reportFeature(feature, context, feature.problem === null ? 0 : EXIT_HALTED)
-    const goesOn = await askToGoOn(feature, { context, edit: path => openInEditor(path, context) })
+    const goesOn = await askToGoOn(feature, { context, edit: path => openInEditor(path, context.env) })
     if (!goesOn) return reportFeature(feature, context, EXIT_NOT_READY)
     const { env } = request
     const body = { project, env, attach: true, until: nextStop(feature) }
@@ -196,7 +197,7 @@ async function watchPhase(
   session: string,
   { client, context }: { client: Client; context: CommandContext },
 ): Promise<number> {
-  if (!context.json) return attach(session, context)
+  if (!context.json) return attach(session, context, { events: true })
   const path = `/sessions/${session}`
   // The session may have ended and been resumed, or may resume by itself: only a future end that lasts counts.
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}/events?tail=1`)

@@ -6,9 +6,8 @@ import type { TaskView } from '../../domain/task.ts'
 import { openClient } from '../connection/client.ts'
 import { featurePath } from '../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../context.ts'
-import { confirm } from '../input.ts'
+import { confirm, openInEditor } from '../input.ts'
 import { cut, firstLine, neutral, pad, type Terminal, type Tone, widthOf } from '../render/text.ts'
-import { editorFor, runInTerminal } from '../run-in-terminal.ts'
 import { countsText } from './run/format.ts'
 import { taskLines } from './task/lines.ts'
 
@@ -66,17 +65,8 @@ export async function editFeature(
   const feature = await client.request<FeatureView>('GET', featurePath({ project: resolve(project), name }))
   const { path, exists } = feature[kind]
   if (!exists) throw new AppError('feature_file', { path, problem: `there is no ${kind} yet` })
-  if (isInteractive(context)) return openInEditor(path, context)
+  if (isInteractive(context)) return openInEditor(path, context.env)
   context.out(context.json ? JSON.stringify({ path }) : path)
-}
-
-/** Opens a file in the person's editor and waits until the editor exits. */
-export async function openInEditor(path: string, { env }: Pick<CommandContext, 'env'>): Promise<void> {
-  const { editor, ...program } = editorFor(path, env)
-  const { code, signal, error } = await runInTerminal(program)
-  if (code === 0) return
-  const end = error?.message ?? `ended with ${code ?? signal}`
-  throw new AppError('feature_file', { path, problem: `the editor (${editor}) ${end}` })
 }
 
 const PHASES: Record<FeaturePhase, { text: string; next: string }> = {

@@ -1,8 +1,7 @@
-import { parseReply } from '../connection/raw-request.ts'
+import { rawRequest } from '../connection/raw-request.ts'
 
 // An ESM import of a built-in reads all its exports, which is slow, and this runs for every call of an agent.
 const { appendFileSync, readFileSync } = process.getBuiltinModule('node:fs')
-const { connect } = process.getBuiltinModule('node:net')
 const { join } = process.getBuiltinModule('node:path')
 
 const USAGE = `Usage: pcc hook claude <event> --seat <folder>
@@ -97,19 +96,18 @@ function readHookEndpoint(folder: string): HookEndpoint {
   }
 }
 
-function readBody(): string {
+function readBody(): object {
   const text = readFileSync(0, 'utf8')
   const input = JSON.parse(text) as Record<string, unknown>
   for (const name of OMITTED_FIELDS) delete input[name]
-  const body = JSON.stringify(input)
-  if (Buffer.byteLength(body) > MAX_BYTES)
+  if (Buffer.byteLength(JSON.stringify(input)) > MAX_BYTES)
     throw new Error('the call is too large to be judged. Make it in smaller steps.')
-  return body
+  return input
 }
 
 interface HookRequest {
   event: string
-  body: string
+  body: object
   waitsMs: number
 }
 
@@ -133,39 +131,17 @@ const UNDECIDED = 'the daemon of pcc did not decide. A person looks at it with: 
 const AWAY =
   'the daemon of pcc is away, and nobody else may decide. Wait, and do nothing else; a person brings it back with: pcc daemon start'
 
-function sendOnce(
-  endpoint: HookEndpoint,
+async function sendOnce(
+  { socket, token, session }: HookEndpoint,
   { event, body, patienceMs }: Omit<HookRequest, 'waitsMs'> & { patienceMs: number },
-) {
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-  const connection = connect(endpoint.socket)
-  let bytes = Buffer.alloc(0)
-  const finish = (closed: boolean) => {
-    const reply = parseReply(bytes, closed)
-    if (!reply && !closed) return
-    connection.destroy()
-    if (!reply) return resolve('away') // the daemon ended during the request
-    try {
-      resolve(readReply(reply.status, reply.bytes.toString()))
-    } catch (error) {
-      reject(error)
-    }
-  }
-  connection.setTimeout(patienceMs, () => {
-    connection.destroy()
-    reject(new Error('the daemon of pcc does not answer. A person looks at it with: pcc doctor'))
+): Promise<unknown> {
+  const headers = { 'X-Pcc-Session': session }
+  const request = { socket, token, method: 'POST', path: `/hooks/claude/${event}`, headers, body } as const
+  const reply = await rawRequest({ ...request, timeoutMs: patienceMs }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ETIMEDOUT') return undefined // the daemon ended during the request
+    throw new Error('the daemon of pcc does not answer. A person looks at it with: pcc doctor')
   })
-  connection.on('error', () => resolve('away'))
-  connection.on('data', (chunk: Buffer) => {
-    bytes = Buffer.concat([bytes, chunk])
-    finish(false)
-  })
-  connection.on('close', () => finish(true))
-  connection.write(
-    `POST /hooks/claude/${event} HTTP/1.1\r\nHost: pcc\r\nAuthorization: Bearer ${endpoint.token}\r\nX-Pcc-Session: ${endpoint.session}\r\n` +
-      `Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  )
-  return promise
+  return reply ? readReply(reply.status, reply.bytes.toString()) : 'away'
 }
 
 /** 403 and 503 mean that the session is not at work yet or any more: that may pass, like an absent daemon. */

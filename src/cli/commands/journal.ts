@@ -1,10 +1,11 @@
 import { basename, resolve } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { JournalEntry, JournalPage } from '../../domain/attempt.ts'
 import { ownZone } from '../../domain/schedule.ts'
 import { parseSince } from '../../tasks/schedules.ts'
 import { openClient } from '../connection/client.ts'
 import { contextOf } from '../context.ts'
+import { optionParser } from '../options.ts'
 import { ago, counted, duration, money } from '../render/format.ts'
 import { cut, firstLine, neutral, type Terminal, type Tone, widthOf, wrap } from '../render/text.ts'
 
@@ -54,11 +55,10 @@ export function addJournalCommand(program: Command): void {
     })
 }
 
-function parseLimit(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > 1_000)
-    throw new InvalidArgumentError('It must be a number from 1 to 1000.')
-  return Number(text)
-}
+const parseLimit = optionParser(
+  text => (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= 1_000 ? Number(text) : undefined),
+  'It must be a number from 1 to 1000.',
+)
 
 const OUTCOME_STYLES: Record<JournalEntry['outcome'], { glyph: string; tone: Tone }> = {
   done: { glyph: '✓', tone: 'green' },

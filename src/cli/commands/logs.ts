@@ -1,10 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
 import { type CommandContext, contextOf } from '../context.ts'
-import { followSession } from '../live/follow.ts'
 import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
 import { interruptedLines } from '../render/summary.ts'
@@ -16,24 +15,45 @@ interface LogsOptions {
   level: Level
 }
 
+/** Parses the options as they were typed. Returns `undefined` when one is invalid and commander must explain it. */
+export function readLogsOptions({
+  tail = '50',
+  level = 'info',
+  follow,
+}: {
+  tail: string | undefined
+  level: string | undefined
+  follow: boolean
+}): LogsOptions | undefined {
+  const known = LEVELS.find(each => each === level)
+  return known && /^\d{1,9}$/.test(tail) ? { tail: Number(tail), level: known, follow } : undefined
+}
+
 /** `pcc logs`: what happened in a session, from its stored events. */
-export function addLogsCommand(program: Command): void {
+export async function addLogsCommand(program: Command): Promise<void> {
+  const { countOption } = await import('../options.ts')
   program
     .command('logs')
     .description('Show what happened in a session.')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
-    .option('--tail <n>', 'the last n entries', parseCount, 50)
+    .option('--tail <n>', 'the last n entries', countOption, 50)
     .option('-f, --follow', 'keep printing events as they happen')
-    .addOption(new Option('--level <level>', 'this level and above').choices(LEVELS).default('info'))
+    .addOption(program.createOption('--level <level>', 'this level and above').choices(LEVELS).default('info'))
     .option('--json', 'print events as JSON lines')
     .action(async (ref: string, options: LogsOptions, command: Command) => {
-      await showLogs(ref, options, await contextOf(command))
+      const context = await contextOf(command)
+      await showLogs(ref, options, context, await openClient(context.paths, context))
     })
 }
 
-async function showLogs(ref: string, { tail, follow, level }: LogsOptions, context: CommandContext): Promise<void> {
+/** Shows the last events of a session, or of a run, and with `follow` those that come. */
+export async function showLogs(
+  ref: string,
+  { tail, follow, level }: LogsOptions,
+  context: CommandContext,
+  client: Client,
+): Promise<void> {
   const { terminal, json, out } = context
-  const client = await openClient(context.paths, context)
   const run = await findRun(ref, client, `?attempts=${tail}`)
   if (run) return (await import('./run/control.ts')).logRun(run, { client, context, follow: follow === true })
   const session = await client.request<SessionView>('GET', await sessionPath(ref))
@@ -57,6 +77,7 @@ async function showLogs(ref: string, { tail, follow, level }: LogsOptions, conte
   for (const event of events) show(event, shown.has(event))
   if (!json) interruptedLines(session, terminal).forEach(out)
   if (!follow || isOver(session)) return
+  const { followSession } = await import('../live/follow.ts')
   const leave = new AbortController()
   process.once('SIGINT', () => leave.abort())
   for await (const event of followSession(client, {
@@ -82,11 +103,6 @@ async function readLastEvents(client: Client, id: string, { tail, level }: { tai
     const matching = events.filter(levelFilter(level))
     if (matching.length >= tail || events.length < count || count === MAX_EVENTS) return events
   }
-}
-
-function parseCount(value: string): number {
-  if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(value)
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises'
-import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { CallToolRequestSchema, ListToolsRequestSchema, type Tool } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { programVersion } from '../../base/program.ts'
-import { AGENT_TOOLS, AgentToolName, OWN_SERVER, type ToolReply } from '../../domain/agent-tools.ts'
+import { AGENT_TOOLS, AgentToolName, type ToolReply } from '../../domain/agent-tools.ts'
+import { OWN_SERVER } from '../../domain/own-server.ts'
 import { openClient } from '../connection/client.ts'
 import { sessionPath } from '../connection/connection.ts'
+import { rawRequest } from '../connection/raw-request.ts'
 import type { CommandContext } from '../context.ts'
 import { remoteError } from '../errors.ts'
 
@@ -103,28 +103,14 @@ interface DaemonCall extends ToolEndpoint {
 
 /** Calls the daemon on behalf of one session. A daemon that is down is not started, as it is the one that started us. */
 export async function callDaemon<T>({ socket, capability, method, path, body, signal }: DaemonCall): Promise<T> {
-  const payload = body === undefined ? undefined : JSON.stringify(body)
-  const { status, answer } = await new Promise<{ status: number; answer: unknown }>((resolve, reject) => {
-    const fail = (error: unknown) =>
-      reject(new AppError('no_tools', { problem: `the daemon is gone (${messageOf(error)})` }))
-    const request = httpRequest({
-      socketPath: socket,
-      method,
-      path,
-      agent: false,
-      ...(signal && { signal }),
-      headers: {
-        host: 'pcc',
-        authorization: `Bearer ${capability}`,
-        ...(payload && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
-      },
-    })
-    request.once('response', reply =>
-      json(reply).then(content => resolve({ status: reply.statusCode ?? 500, answer: content }), fail),
-    )
-    request.once('error', fail)
-    request.end(payload)
-  })
-  if (status >= 400) throw remoteError(answer)
+  const gone = (problem: string) => new AppError('no_tools', { problem: `the daemon is gone (${problem})` })
+  const reply = await rawRequest({ socket, token: capability, method, path, body, timeoutMs: 0, signal }).catch(
+    error => {
+      throw gone(messageOf(error))
+    },
+  )
+  if (!reply) throw gone('nobody answers')
+  const answer: unknown = JSON.parse(reply.bytes.toString())
+  if (reply.status >= 400) throw remoteError(answer)
   return answer as T
 }

@@ -9,10 +9,9 @@ import { cleanTags } from '../../knowledge/note.ts'
 import { NOTES_FOLDER, notesLock } from '../../knowledge/read-notes.ts'
 import { type RecordedNote, recordNote } from '../../knowledge/record-note.ts'
 import { type CommandContext, contextOf } from '../context.ts'
-import { confirm, readStandardInput } from '../input.ts'
+import { confirm, openInEditor, readStandardInput } from '../input.ts'
 import { collect, refuseInSession } from '../options.ts'
 import { neutral } from '../render/text.ts'
-import { editorFor, runInTerminal } from '../run-in-terminal.ts'
 import { brokenLines, findNote, noteLines, notePage, noteView, readProjectNotes } from './notes-lines.ts'
 
 const NOTE_HELP = 'its file or its title, or a unique beginning of one'
@@ -154,7 +153,7 @@ async function editNote(
   const file = 'note' in named ? named.note.file : named.broken.file
   if ('broken' in named && /link|plain file|larger/.test(named.broken.problem))
     throw new AppError('note_broken', named.broken)
-  await openEditor(join(stored.directory, file), context.env)
+  await openInEditor(join(stored.directory, file), context.env)
   const edited = findNote(file, readProjectNotes(project))
   if ('broken' in edited) throw new AppError('note_broken', { ...edited.broken })
   context.out(
@@ -202,21 +201,13 @@ function shownFile(file: string): string {
   return neutral(join(NOTES_FOLDER, file))
 }
 
-/** Opens a file in the person's editor and waits until the editor exits. */
-async function openEditor(file: string, env: CommandContext['env']): Promise<void> {
-  const { editor, ...program } = editorFor(file, env)
-  const { code, signal, error } = await runInTerminal(program)
-  if (code === 0) return
-  throw new AppError('editor_failed', { editor, file, problem: error?.message ?? `it ended with ${code ?? signal}` })
-}
-
 /** Lets the person write a text in their editor; empty if they wrote nothing. */
 async function writeInEditor(env: CommandContext['env']): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'pcc-note-'))
   const file = join(directory, 'note.md')
   try {
     writeFileSync(file, '')
-    await openEditor(file, env)
+    await openInEditor(file, env)
     return readFileSync(file, 'utf8')
   } finally {
     rmSync(directory, { recursive: true, force: true })

@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import type { EscalationView } from '../../domain/escalation.ts'
 import type { ChangedFile, TaskDiff, TaskWork } from '../../domain/merge.ts'
-import { type Client, openClient, taskPath } from '../connection/client.ts'
+import { type Client, openClient } from '../connection/client.ts'
 import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { ago, counted, duration } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, type Tone } from '../render/text.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
+import { taskPath } from './task/call.ts'
 
 interface ReviewOptions {
   approve?: true

@@ -2,11 +2,12 @@ import { join, resolve } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { findNearestWord } from '../../base/words.ts'
-import { isAutomatic } from '../../domain/escalation.ts'
+import { isAutomatic } from '../../domain/deciders.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { KNOWN_TOOLS } from '../../policy/classify/tool-use.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { addRule, removeRule } from '../../policy/verdict/edit-rules.ts'
+import { findProjectRules, projectRulesFile, userRulesFile } from '../../policy/verdict/find-rules.ts'
 import {
   describeRule,
   findRule,
@@ -14,14 +15,7 @@ import {
   parsePattern,
   rulesFromAllowedTools,
 } from '../../policy/verdict/rules.ts'
-import {
-  findProjectRules,
-  parseRules,
-  projectRulesFile,
-  readRules,
-  userRulesFile,
-  type WrittenRule,
-} from '../../policy/verdict/rules-file.ts'
+import { parseRules, readRules, type WrittenRule } from '../../policy/verdict/rules-file.ts'
 import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } from '../../store/offline-reads.ts'
 import { type CommandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'

@@ -3,32 +3,10 @@ import type { SessionView, StartSession } from '../../domain/api.ts'
 import { type BudgetLimits, parseBudget } from '../../domain/budget.ts'
 import { BRAIN_KINDS, type BrainKind, SESSION_HOSTS, type SessionHost } from '../../domain/option-values.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
-import { DaemonAbsent, rawConnection } from '../connection/raw-connection.ts'
-import { type CommandContext, contextFrom, isInteractive } from '../context.ts'
-import type { HotCall } from '../hot-commands.ts'
+import { type CommandContext, isInteractive } from '../context.ts'
 import { firstLine } from '../render/text.ts'
 import type { RequestedWork } from '../requirements.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../session-env.ts'
-
-/** Runs `pcc start` against a running daemon. Returns `undefined`, with nothing done, when the slow path must be taken. */
-export async function runHotStart({ operand, flags }: HotCall): Promise<number | undefined> {
-  const options = readStartOptions(flags)
-  if (!options) return undefined
-  const context = await contextFrom({
-    ...(typeof flags['--config'] === 'string' && { config: flags['--config'] }),
-    ...(typeof flags['--data-dir'] === 'string' && { dataDir: flags['--data-dir'] }),
-    verbose: flags['--verbose'] === true,
-    quiet: flags['--quiet'] === true,
-    json: flags['--json'] === true,
-  })
-  try {
-    const connect = async () => rawConnection(context.paths, context)
-    return await startSession({ path: operand, options, context, connect })
-  } catch (error) {
-    if (error instanceof DaemonAbsent) return undefined
-    throw error
-  }
-}
 
 // An ESM import of a built-in module reads all its exports, which costs more than loading the rest of this file.
 const { statSync } = process.getBuiltinModule('node:fs')
@@ -39,11 +17,11 @@ export interface StartCall {
   path: string
   options: StartOptions
   context: CommandContext
-  connect(): Promise<DaemonConnection>
+  client: DaemonConnection
 }
 
 /** Starts a session for `pcc start`, and watches it here or leaves it in the background. Returns the exit code. */
-export async function startSession({ path, options, context, connect }: StartCall): Promise<number> {
+export async function startSession({ path, options, context, client }: StartCall): Promise<number> {
   if (options.fork && !options.resume) {
     throw new AppError('usage', { problem: '--fork needs --resume <vendor-id>', command: 'start' })
   }
@@ -52,8 +30,7 @@ export async function startSession({ path, options, context, connect }: StartCal
   const caller = { paths: context.paths, env: context.env, project, agent: options.agent }
   const [env, keys] = [await sessionEnvironment(caller), await brainKeys(caller)]
   const { config, settings } = callerSettings(context.paths, context.env)
-  const connection = await connect()
-  const started = connection.request<SessionView>('POST', '/sessions', {
+  const started = client.request<SessionView>('POST', '/sessions', {
     ...buildRequest({ project, work, env, options }),
     config,
     settings: { ...settings, ...keys },
@@ -66,7 +43,7 @@ export async function startSession({ path, options, context, connect }: StartCal
     const header = startHeader(session, { terminal, cwd: process.cwd(), home: context.env['HOME'] })
     for (const line of [...header, ...(queueText ? [queueText] : [])]) context.out(line)
   }
-  return runLiveView({ client: connection, session, context, after: 0, env: { ...env, ...keys } })
+  return runLiveView({ client, session, context, after: 0, env: { ...env, ...keys } })
 }
 
 /**

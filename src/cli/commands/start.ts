@@ -1,20 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { BRAIN_KINDS, SESSION_HOSTS } from '../../domain/option-values.ts'
+import { quickClient } from '../connection/client.ts'
 import { contextOf, ExitCode } from '../context.ts'
-import { budgetOption } from '../options.ts'
-import {
-  hasClosedBrackets,
-  parseInteger,
-  parsePositive,
-  parseShare,
-  parseTools,
-  type StartOptions,
-} from './start-session.ts'
+import { budgetOption, integerOption, optionParser, shareOption } from '../options.ts'
+import { hasClosedBrackets, parsePositive, parseTools, type StartOptions, startSession } from './start-session.ts'
 
 /** Runs `pcc start` once its arguments are parsed. */
 export type StartBody = (path: string, options: StartOptions, command: Command) => Promise<number>
 
-/** `pcc start` when a flag is invalid or the daemon must be started first; the usual path is `runHotStart`. */
+/** `pcc start` when its flags need explaining. */
 export function addStartCommand(program: Command, body: StartBody = start): void {
   program
     .command('start')
@@ -57,31 +51,11 @@ export function addStartCommand(program: Command, body: StartBody = start): void
 }
 
 async function start(path: string, options: StartOptions, command: Command): Promise<number> {
-  const [{ startSession }, { openClient }] = await Promise.all([
-    import('./start-session.ts'),
-    import('../connection/client.ts'),
-  ])
   const context = await contextOf(command)
-  return startSession({ path, options, context, connect: () => openClient(context.paths, context) })
+  return startSession({ path, options, context, client: quickClient(context.paths, context) })
 }
 
-function positiveOption(value: string): number {
-  const number = parsePositive(value)
-  if (number === undefined) throw new InvalidArgumentError('It must be a whole number above 0.')
-  return number
-}
-
-function integerOption(value: string): number {
-  const number = parseInteger(value)
-  if (number === undefined) throw new InvalidArgumentError('It must be a whole number, as in 10 or -1.')
-  return number
-}
-
-function shareOption(value: string): number {
-  const share = parseShare(value)
-  if (share === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
-  return share
-}
+const positiveOption = optionParser(parsePositive, 'It must be a whole number above 0.')
 
 function toolsOption(value: string, previous: string[] = []): string[] {
   if (!hasClosedBrackets(value))

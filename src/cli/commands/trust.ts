@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { quoteForShell } from '../../base/words.ts'
 import type { TrustStatus } from '../../policy/trust/trust.ts'
 import { type CommandContext, contextOf } from '../context.ts'
-import { refuseInSession } from '../options.ts'
 import { neutral } from '../render/text.ts'
 
 /** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. Their code is imported on use, because completion needs only their names. */
@@ -19,7 +18,7 @@ export function addTrustCommand(program: Command): void {
       const { grantTrust, trustStatus } = await import('../../policy/trust/trust.ts')
       const status = await trustStatus(context.paths, resolve(path))
       if (status.state === 'nothing-to-trust' || status.state === 'trusted') return printStatus(context, status)
-      refuseInSession(context.env, `trust ${quoteForShell(path)}`)
+      await refuse(context.env, `trust ${quoteForShell(path)}`)
       if (!context.json) for (const line of contentLines(status, context)) context.out(line)
       const { confirm } = await import('../input.ts')
       await confirm({
@@ -37,11 +36,7 @@ export function addTrustCommand(program: Command): void {
     .argument('[path]', 'the project', '.')
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
-      const context = await contextOf(command)
-      const { trustStatus } = await import('../../policy/trust/trust.ts')
-      const status = await trustStatus(context.paths, resolve(path))
-      if (!context.json && status.files.length > 0) for (const line of contentLines(status, context)) context.out(line)
-      printStatus(context, status)
+      await showTrust(path, await contextOf(command))
     })
 
   trust
@@ -51,13 +46,26 @@ export function addTrustCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
       const context = await contextOf(command)
-      refuseInSession(context.env, `trust revoke ${quoteForShell(path)}`)
+      await refuse(context.env, `trust revoke ${quoteForShell(path)}`)
       const project = resolve(path)
       const { revokeTrust } = await import('../../policy/trust/trust.ts')
       const revoked = await revokeTrust(context.paths, project)
       const sentence = revoked ? `No longer trusted: ${project}` : `Nothing to revoke: ${project} was not trusted.`
       context.out(context.json ? JSON.stringify({ project, revoked }) : neutral(sentence))
     })
+}
+
+/** `pcc trust status`. */
+export async function showTrust(path: string, context: CommandContext): Promise<void> {
+  const { trustStatus } = await import('../../policy/trust/trust.ts')
+  const status = await trustStatus(context.paths, resolve(path))
+  if (!context.json && status.files.length > 0) for (const line of contentLines(status, context)) context.out(line)
+  printStatus(context, status)
+}
+
+async function refuse(env: CommandContext['env'], command: string): Promise<void> {
+  const { refuseInSession } = await import('../options.ts')
+  refuseInSession(env, command)
 }
 
 function printStatus(context: CommandContext, status: TrustStatus): void {

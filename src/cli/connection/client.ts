@@ -1,21 +1,19 @@
-import type { IncomingMessage } from 'node:http'
-import type { Command } from 'commander'
 import type { AppPaths } from '../../base/app-paths.ts'
-import { AppError, messageOf } from '../../base/errors.ts'
 import { programVersion } from '../../base/program.ts'
 import type { Health } from '../../domain/api.ts'
-import { type CommandContext, contextOf } from '../context.ts'
-import { remoteError, warnOfVersion } from '../errors.ts'
-import { refuseInSession } from '../options.ts'
-import { type DaemonConnection, serverSentEvents } from './connection.ts'
-import { ANSWER_MS, readToken } from './raw-request.ts'
+import type { DaemonConnection } from './connection.ts'
+import { ANSWER_MS, type RawReply, type RawRequest, rawRequest, readToken } from './raw-request.ts'
 
-// An ESM import of `node:http` reads every export of it, which is half the start-up time of a command; this does not.
-const { request: httpRequest } = process.getBuiltinModule('node:http')
-const { setTimeout: sleep } = process.getBuiltinModule('node:timers/promises')
+// Hot commands load this file, so whatever only an error, a stream or the start of a daemon needs is imported on use.
 
-/** A connection to the daemon and its state when the connection was made. */
+/** A connection to the daemon that can also hand on an answer as it is. */
 export interface Client extends DaemonConnection {
+  /** Fetches the body of an answer unparsed; with `take`, it is handed over piece by piece as it arrives. */
+  fetch(path: string, take?: (piece: Buffer) => void): Promise<Buffer>
+}
+
+/** A connection to a daemon that answered, and its state then. */
+export interface CheckedClient extends Client {
   health: Health
 }
 
@@ -25,16 +23,93 @@ export interface ClientOptions {
 }
 
 /** Connects to the daemon of these paths and starts it when it is not running. */
-export async function openClient(paths: AppPaths, { env, quiet }: ClientOptions): Promise<Client> {
+export async function openClient(paths: AppPaths, { env, quiet }: ClientOptions): Promise<CheckedClient> {
   const health = await ensureDaemon(paths, env)
-  if (health.version !== programVersion() && !quiet) warnOfVersion(health.version, programVersion())
-  return makeClient(paths, health)
+  if (!quiet) await compareVersions(health.version)
+  return checkedClient(paths, health)
 }
 
 /** Connects only to a daemon that is already running. */
-export async function findClient(paths: AppPaths, { timeoutMs = ANSWER_MS } = {}): Promise<Client | undefined> {
+export async function findClient(paths: AppPaths, { timeoutMs = ANSWER_MS } = {}): Promise<CheckedClient | undefined> {
   const health = await fetchHealth(paths, timeoutMs)
-  return health ? makeClient(paths, health) : undefined
+  return health && checkedClient(paths, health)
+}
+
+/**
+ * Connects without asking first whether a daemon runs, for commands that must be fast. If the first request finds none, the
+ * daemon is started and the request is sent then. Every answer must come within `timeoutMs`.
+ */
+export function quickClient(
+  paths: AppPaths,
+  { env, quiet, timeoutMs = ANSWER_MS }: ClientOptions & { timeoutMs?: number },
+): Client {
+  let hasAnswered = false
+  return clientOf(paths, async call => {
+    let reply = await send(paths, call, timeoutMs)
+    if (!hasAnswered && (!reply || isStopping(reply))) {
+      await ensureDaemon(paths, env)
+      reply = await send(paths, call, timeoutMs)
+    }
+    if (!hasAnswered && !quiet) await compareVersions(reply?.headers['x-pcc-version'])
+    hasAnswered = true
+    return reply
+  })
+}
+
+/** A request to a daemon that has answered before may take as long as it takes. */
+function checkedClient(paths: AppPaths, health: Health): CheckedClient {
+  return { ...clientOf(paths, call => send(paths, call, 0)), health }
+}
+
+type Call = Pick<RawRequest, 'method' | 'path' | 'body' | 'take'>
+
+function clientOf(paths: AppPaths, sendCall: (call: Call) => Promise<RawReply | undefined>): Client {
+  const fetchBytes = async (call: Call): Promise<Buffer> => {
+    const reply = await sendCall(call)
+    if (!reply) throw await unreachableError(paths, 'nobody answers')
+    if (reply.status >= 400) throw (await import('../errors.ts')).remoteError(parseBody(reply))
+    return reply.bytes
+  }
+  return {
+    fetch: (path, take) => fetchBytes({ path, ...(take && { take }) }),
+    async request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown) {
+      return JSON.parse((await fetchBytes({ method, path, body })).toString()) as T
+    },
+    async *stream(path, options) {
+      const { streamEvents } = await import('./stream.ts')
+      yield* streamEvents(paths, path, options)
+    },
+  }
+}
+
+/** Sends a request. Returns `undefined` when nobody listens. */
+async function send(paths: AppPaths, call: Call, timeoutMs: number): Promise<RawReply | undefined> {
+  const { socket, tokenFile } = paths
+  try {
+    return await rawRequest({ socket, token: readToken(tokenFile), timeoutMs, ...call })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code !== 'ETIMEDOUT') throw await unreachableError(paths, message)
+    // A daemon process that is stopped (SIGSTOP) still accepts connections but never answers.
+    throw (await import('./start-daemon.ts')).silentDaemonError(paths, timeoutMs)
+  }
+}
+
+function parseBody({ bytes }: RawReply): unknown {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    return bytes.toString() // not the daemon's JSON: remoteError quotes it
+  }
+}
+
+function isStopping(reply: RawReply): boolean {
+  return reply.status >= 400 && reply.bytes.includes('"daemon_stopping"')
+}
+
+async function unreachableError(paths: AppPaths, problem: string): Promise<Error> {
+  const { AppError } = await import('../../base/errors.ts')
+  return new AppError('daemon_unreachable', { home: paths.home, problem })
 }
 
 /** How long a daemon that holds the lock but does not answer yet (starting or draining) is polled before another start. */
@@ -46,117 +121,26 @@ async function ensureDaemon(paths: AppPaths, env: ClientOptions['env']): Promise
     const health = await fetchHealth(paths)
     if (health?.status === 'ok') return health
     if (!health) await (await import('./start-daemon.ts')).startDaemon(paths, env)
+    const { setTimeout: sleep } = process.getBuiltinModule('node:timers/promises')
     for (const deadline = Date.now() + POLL_MS; Date.now() < deadline; await sleep(40)) {
       const now = await fetchHealth(paths)
       if (now?.status === 'ok') return now
     }
   }
-  throw new AppError('daemon_unreachable', { home: paths.home, problem: 'it holds its lock but does not answer' })
+  throw await unreachableError(paths, 'it holds its lock but does not answer')
 }
 
 async function fetchHealth(paths: AppPaths, timeoutMs = ANSWER_MS): Promise<Health | undefined> {
-  const timeout = AbortSignal.timeout(timeoutMs)
   try {
-    return await makeClient(paths, undefined, timeout).request<Health>('GET', '/health')
+    return await clientOf(paths, call => send(paths, call, timeoutMs)).request<Health>('GET', '/health')
   } catch (error) {
-    // A daemon process that is stopped (SIGSTOP) still accepts connections but never answers.
-    if (timeout.aborted) throw (await import('./start-daemon.ts')).silentDaemonError(paths, timeoutMs)
-    if (error instanceof AppError && error.code === 'daemon_unreachable') return undefined
+    if ((error as { code?: string }).code === 'daemon_unreachable') return undefined
     throw error
   }
 }
 
-function makeClient(paths: AppPaths, health?: Health, timeout?: AbortSignal): Client {
-  const send = (method: string, path: string, options: RequestOptions = {}) =>
-    sendRequest(paths, method, path, { ...(timeout && { signal: timeout }), ...options })
-  return {
-    health: health as Health,
-    async request<T>(method: string, path: string, body?: unknown) {
-      const reply = await send(method, path, { body })
-      const answer: unknown = parseBody(await readText(reply))
-      if ((reply.statusCode ?? 500) >= 400) throw remoteError(answer)
-      return answer as T
-    },
-    async *stream(path, { after, signal }) {
-      const reply = await send('GET', path, { signal, headers: { 'last-event-id': String(after) } })
-      if ((reply.statusCode ?? 500) >= 400) throw remoteError(parseBody(await readText(reply)))
-      yield* serverSentEvents(reply, signal)
-    },
-  }
-}
-
-interface RequestOptions {
-  body?: unknown
-  signal?: AbortSignal
-  headers?: Record<string, string>
-}
-
-function sendRequest(
-  paths: AppPaths,
-  method: string,
-  path: string,
-  { body, signal, headers }: RequestOptions,
-): Promise<IncomingMessage> {
-  const payload = body === undefined ? undefined : JSON.stringify(body)
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({
-      socketPath: paths.socket,
-      method,
-      path,
-      agent: false,
-      ...(signal && { signal }),
-      headers: {
-        host: 'pcc',
-        authorization: `Bearer ${readToken(paths.tokenFile) ?? 'none'}`,
-        ...(payload && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
-        ...headers,
-      },
-    })
-    request.once('response', resolve)
-    request.once('error', error =>
-      reject(new AppError('daemon_unreachable', { home: paths.home, problem: messageOf(error) }, error)),
-    )
-    request.end(payload)
-  })
-}
-
-async function readText(reply: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of reply.setEncoding('utf8')) text += chunk
-  return text
-}
-
-function parseBody(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return body // not the daemon's JSON: remoteError quotes it
-  }
-}
-
-/** The context of a `pcc task` command, with a connection to the daemon. */
-export interface CommandCall extends CommandContext {
-  client: Client
-  /** Prints the answer as JSON with `--json`, otherwise the lines. */
-  show(answer: unknown, lines: () => string[]): void
-}
-
-/** Opens the context of a `pcc task` command. With `writes`, the command is refused inside a session. */
-export async function openCommandCall(command: Command, { writes }: { writes: boolean }): Promise<CommandCall> {
-  const context = await contextOf(command)
-  if (writes) refuseInSession(context.env, `task ${command.name()} …`)
-  const client = await openClient(context.paths, context)
-  return {
-    ...context,
-    client,
-    show(answer, lines) {
-      for (const line of context.json ? [JSON.stringify(answer, null, 2)] : lines()) context.out(line)
-    },
-  }
-}
-
-/** The API path of a task. A reference of only dots or spaces is rejected here, because it would address another path. */
-export function taskPath(ref: string): string {
-  if (/^[\s.]*$/.test(ref)) throw new AppError('task_not_there', { ref })
-  return `/tasks/${encodeURIComponent(ref)}`
+/** Warns when the daemon's version differs: after an update the old daemon still runs and answers. */
+async function compareVersions(running: string | undefined): Promise<void> {
+  const own = programVersion()
+  if (running !== undefined && running !== own) (await import('../errors.ts')).warnOfVersion(running, own)
 }

@@ -1,43 +1,11 @@
 import type { StoredEvent } from '../../domain/event.ts'
 import type { RunDetail } from '../../domain/run.ts'
-import { RemoteError } from '../errors.ts'
 
 /** A connection to the daemon. Error replies are thrown with the daemon's own message. */
 export interface DaemonConnection {
   request<T>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<T>
   /** Follows the event stream until the daemon closes it or the signal is aborted. */
   stream(path: string, options: { after: number; signal: AbortSignal }): AsyncIterable<StoredEvent>
-}
-
-/** Reads stored events from a server-sent stream; comments (heartbeats) are skipped. Ends quietly when aborted or cut. */
-export async function* serverSentEvents(
-  stream: AsyncIterable<Buffer | string>,
-  signal: AbortSignal,
-): AsyncGenerator<StoredEvent> {
-  const decoder = new TextDecoder()
-  let pending = ''
-  try {
-    for await (const chunk of stream) {
-      pending += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
-      const blocks = pending.split('\n\n')
-      pending = blocks.pop() ?? ''
-      for (const block of blocks) {
-        const data = readData(block)
-        if (data) yield JSON.parse(data) as StoredEvent
-      }
-    }
-  } catch (error) {
-    // A daemon that dies cuts the stream; the caller then checks the session.
-    if (!signal.aborted && (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
-  }
-}
-
-function readData(block: string): string {
-  return block
-    .split('\n')
-    .filter(line => line.startsWith('data:'))
-    .map(line => line.slice(5).trimStart())
-    .join('\n')
 }
 
 /**
@@ -66,7 +34,7 @@ export async function findRun(
     return await client.request<RunDetail>('GET', `/runs/${ref.toLowerCase()}${query}`)
   } catch (error) {
     // A session may have this as its name.
-    if (error instanceof RemoteError && error.code === 'run_unknown') return undefined
+    if ((error as { code?: string }).code === 'run_unknown') return undefined
     throw error
   }
 }

@@ -11,15 +11,18 @@ export interface RawReply {
 
 export interface RawRequest {
   socket: string
-  tokenFile: string
+  /** See `readToken`. */
+  token: string
   path: string
   method?: 'GET' | 'POST' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
+  headers?: Record<string, string>
   /** 0 waits without a limit. */
   timeoutMs?: number
   /** Receives the body of a successful answer piece by piece as it arrives; the reply then has an empty body. */
   take?: (piece: Buffer) => void
+  signal?: AbortSignal | undefined
 }
 
 /** A running daemon answers within milliseconds, or within seconds on a badly overloaded machine. */
@@ -27,13 +30,11 @@ export const ANSWER_MS = 30_000
 
 /**
  * Sends one request over the daemon's socket, written by hand because `node:http` alone doubles the start-up time of a hot
- * command. Returns `undefined` when nobody listens (no socket, no token, a dead socket); the caller then starts the daemon.
+ * command. Returns `undefined` when nobody listens (no socket, or a dead one); the caller then starts the daemon.
  * A POST that was cut off is an error instead: it may have been carried out, so it must not be sent again.
  */
 export async function rawRequest(request: RawRequest): Promise<RawReply | undefined> {
-  const { socket, tokenFile, method = 'GET', timeoutMs = ANSWER_MS } = request
-  const token = readToken(tokenFile)
-  if (token === undefined) return undefined
+  const { socket, method = 'GET', timeoutMs = ANSWER_MS } = request
   return new Promise((resolve, reject) => {
     const connection = connect(socket)
     const chunks: Buffer[] = []
@@ -61,10 +62,11 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
       if (reply) resolve(reply)
       else resolveAbsent(new Error('it closed the connection without an answer'))
     }
+    request.signal?.addEventListener('abort', () => connection.destroy(new Error('the caller no longer waits')))
     connection.setTimeout(timeoutMs, () => connection.destroy(timeoutError(timeoutMs)))
     connection.on('connect', () => {
       sent = true
-      connection.write(`${method} ${request.path} HTTP/1.1\r\n${headersFor(token, request.body)}`)
+      connection.write(`${method} ${request.path} HTTP/1.1\r\n${headersFor(request)}`)
     })
     connection.on('data', chunk => {
       if (streamed) return forward(chunk)
@@ -106,8 +108,9 @@ function timeoutError(timeoutMs: number): Error {
   return Object.assign(new Error(`no answer within ${timeoutMs / 1000} s`), { code: 'ETIMEDOUT' })
 }
 
-function headersFor(token: string, body: unknown): string {
-  const head = `Host: pcc\r\nAuthorization: Bearer ${token}\r\nAccept: application/json\r\nConnection: close\r\n`
+function headersFor({ token, body, headers }: RawRequest): string {
+  const more = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
+  const head = `Host: pcc\r\nAuthorization: Bearer ${token}\r\nAccept: application/json\r\nConnection: close\r\n${more.join('')}`
   if (body === undefined) return `${head}\r\n`
   const text = JSON.stringify(body)
   return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
@@ -162,12 +165,12 @@ function joinChunks(bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** Reads the daemon's token, if a daemon has ever run here. */
-export function readToken(file: string): string | undefined {
+/** Reads the daemon's token. Where there is none, no daemon has run yet, and one that runs all the same refuses this one. */
+export function readToken(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
-    return undefined // no daemon has run here yet; starting one writes the token
+    return 'none'
   }
 }
 

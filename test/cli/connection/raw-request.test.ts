@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { parseReply, rawRequest } from '../../../src/cli/connection/raw-request.ts'
 import { tempDir } from '../../support/world.ts'
 
+const token = 'secret'
 const bytes = (text: string) => Buffer.from(text)
 
 test('a reply with a length is complete when its last byte has arrived, counted in bytes', () => {
@@ -33,20 +34,17 @@ test('a reply without a length ends with the connection', () => {
   assert.equal(parseReply(reply, true)?.bytes.toString(), '{}')
 })
 
-test('an absent daemon is not an error: no token, no socket, or a file in its place', async t => {
+test('an absent daemon is not an error: no socket, or a file in its place', async t => {
   const dir = tempDir(t)
-  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
-  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
-  writeFileSync(tokenFile, 'secret\n')
-  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
+  const socket = join(dir, 's')
+  assert.equal(await rawRequest({ socket, token, path: '/' }), undefined)
   writeFileSync(socket, 'not a socket')
-  assert.equal(await rawRequest({ socket, tokenFile, path: '/' }), undefined)
+  assert.equal(await rawRequest({ socket, token, path: '/' }), undefined)
 })
 
 test('the request carries the token and the host, and an answer that comes in pieces is read', async t => {
   const dir = tempDir(t)
-  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
-  writeFileSync(tokenFile, 'secret\n')
+  const socket = join(dir, 's')
   let received = ''
   const server = createServer(connection => {
     connection.on('data', chunk => {
@@ -58,7 +56,7 @@ test('the request carries the token and the host, and an answer that comes in pi
   })
   await new Promise<void>(resolve => server.listen(socket, resolve))
   t.after(() => server.close())
-  const reply = await rawRequest({ socket, tokenFile, path: '/sessions?a=b' })
+  const reply = await rawRequest({ socket, token, path: '/sessions?a=b' })
   assert.equal(reply?.bytes.toString(), '{}')
   assert.match(received, /^GET \/sessions\?a=b HTTP\/1\.1\r\n/)
   assert.match(received, /\r\nHost: pcc\r\nAuthorization: Bearer secret\r\n/)
@@ -66,18 +64,16 @@ test('the request carries the token and the host, and an answer that comes in pi
 
 test('an answer that never comes is an error that says so', async t => {
   const dir = tempDir(t)
-  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
-  writeFileSync(tokenFile, 'secret\n')
+  const socket = join(dir, 's')
   const server = createServer(() => {})
   await new Promise<void>(resolve => server.listen(socket, resolve))
   t.after(() => server.close())
-  await assert.rejects(rawRequest({ socket, tokenFile, path: '/', timeoutMs: 50 }), /no answer within 0.05 s/)
+  await assert.rejects(rawRequest({ socket, token, path: '/', timeoutMs: 50 }), /no answer within 0.05 s/)
 })
 
 test('a body is streamed while it arrives; one that is cut off is an error, and the body of an error reply is kept', async t => {
   const dir = tempDir(t)
-  const [socket, tokenFile] = [join(dir, 's'), join(dir, 'token')]
-  writeFileSync(tokenFile, 'secret\n')
+  const socket = join(dir, 's')
   const firstPieceTaken = Promise.withResolvers<void>()
   const server = createServer(connection => {
     connection.on('data', async chunk => {
@@ -96,7 +92,7 @@ test('a body is streamed while it arrives; one that is cut off is an error, and 
       pieces.push(String(piece))
       firstPieceTaken.resolve()
     }
-    const reply = await rawRequest({ socket, tokenFile, path, take })
+    const reply = await rawRequest({ socket, token, path, take })
     return { pieces, left: String(reply?.bytes), status: reply?.status }
   }
   assert.deepEqual(await request('/whole'), { pieces: ['abc', 'def'], left: '', status: 200 })

@@ -5,8 +5,7 @@ import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { AppError } from '../../../src/base/errors.ts'
 import { checkDaemon } from '../../../src/cli/commands/doctor-examine.ts'
-import { findClient } from '../../../src/cli/connection/client.ts'
-import { rawConnection } from '../../../src/cli/connection/raw-connection.ts'
+import { findClient, quickClient } from '../../../src/cli/connection/client.ts'
 import { takeLock } from '../../../src/daemon/lock.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -22,7 +21,7 @@ test('a daemon process that was stopped is reported with its process id and what
   assert.ok(silent instanceof AppError)
   assert.equal(silent.code, 'daemon_silent')
   assert.match(silent.next, new RegExp(`kill -CONT ${process.pid}`))
-  const start = rawConnection(paths, { quiet: true, timeoutMs: 50 }).request('POST', '/sessions', {})
+  const start = quickClient(paths, { env: {}, timeoutMs: 50 }).request('POST', '/sessions', {})
   await assert.rejects(
     start,
     { code: 'daemon_silent' },

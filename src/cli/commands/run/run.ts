@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { BRAIN_KINDS, MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from '../../../domain/option-values.ts'
 import { contextOf, ExitCode } from '../../context.ts'
-import { budgetOption, refuseInSession } from '../../options.ts'
-import { parsePositive, parseShare } from '../start-session.ts'
+import { budgetOption, countOption, optionParser, refuseInSession, retriesOption, shareOption } from '../../options.ts'
+import { parsePositive } from '../start-session.ts'
 import { parsePercent } from './control.ts'
 import type { RunFlags } from './start-run.ts'
 
@@ -56,26 +56,7 @@ export function addRunCommand(program: Command): void {
     })
 }
 
-function parallelOption(value: string): number {
-  const number = parsePositive(value)
-  if (number === undefined || number > MAX_PARALLEL_AGENTS)
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_PARALLEL_AGENTS}.`)
-  return number
-}
-
-function countOption(value: string): number {
-  if (!/^\d{1,9}$/.test(value)) throw new InvalidArgumentError('It must be a whole number.')
-  return Number(value)
-}
-
-function retriesOption(value: string): number {
-  if (!/^\d{1,3}$/.test(value) || Number(value) > 100)
-    throw new InvalidArgumentError('It must be a number from 0 to 100.')
-  return Number(value)
-}
-
-function shareOption(value: string): number {
-  const share = parseShare(value)
-  if (share === undefined) throw new InvalidArgumentError('It must be a number from 0 to 1, as in 0.8.')
-  return share
-}
+const parallelOption = optionParser(text => {
+  const number = parsePositive(text)
+  return number !== undefined && number <= MAX_PARALLEL_AGENTS ? number : undefined
+}, `It must be a whole number from 1 to ${MAX_PARALLEL_AGENTS}.`)

@@ -1,6 +1,7 @@
 import type { MergeView } from '../../../domain/merge.ts'
 import type { TaskView } from '../../../domain/task.ts'
-import type { Terminal } from '../../render/text.ts'
+import type { Client } from '../../connection/client.ts'
+import type { CommandContext } from '../../context.ts'
 
 export interface TaskListOptions {
   project?: string | undefined
@@ -10,16 +11,6 @@ export interface TaskListOptions {
   ready?: boolean | undefined
   label?: string | undefined
   text?: string | undefined
-  json?: boolean | undefined
-}
-
-interface TaskListOutput {
-  /** Fetches the body of the daemon's answer unparsed. */
-  body(path: string): Promise<string | Buffer>
-  /** Prints the body of the daemon's answer while it arrives. */
-  pass(path: string): Promise<void>
-  terminal: Terminal
-  out(line: string): void
 }
 
 /**
@@ -28,25 +19,22 @@ interface TaskListOutput {
  */
 export async function showTasks(
   options: TaskListOptions,
-  { body, pass, terminal, out }: TaskListOutput,
+  { json, terminal, out }: CommandContext,
+  client: Client,
 ): Promise<void> {
   if (options.state !== undefined) await checkStates(options.state)
   const path = buildPath(options)
-  if (options.json) return pass(path)
-  const reply = body(path)
-  const [text, { taskLines }] = await Promise.all([reply, import('./lines.ts')])
-  const { tasks } = JSON.parse(text.toString()) as { tasks: TaskView[] }
+  if (json) return out((await client.fetch(path, piece => process.stdout.write(piece))).toString())
+  const reply = client.request<{ tasks: TaskView[] }>('GET', path)
+  const [{ tasks }, { taskLines }] = await Promise.all([reply, import('./lines.ts')])
   if (tasks.length === 0) return out(emptyMessage(options))
-  for (const line of taskLines(tasks, terminal, await fetchMergeReasons(tasks, body))) out(line)
+  for (const line of taskLines(tasks, terminal, await fetchMergeReasons(tasks, client))) out(line)
 }
 
 /** Why the merges of some tasks wait; fetched only when a task is being merged. */
-async function fetchMergeReasons(
-  tasks: readonly TaskView[],
-  body: TaskListOutput['body'],
-): Promise<Map<string, string>> {
+async function fetchMergeReasons(tasks: readonly TaskView[], client: Client): Promise<Map<string, string>> {
   if (!tasks.some(({ state }) => state === 'merging')) return new Map()
-  const { merges } = JSON.parse((await body('/merges')).toString()) as { merges: MergeView[] }
+  const { merges } = await client.request<{ merges: MergeView[] }>('GET', '/merges')
   const waiting = merges.filter(({ state, reason }) => state === 'waiting' && reason !== null)
   return new Map(waiting.map(({ task_id, reason }) => [task_id, `its merge waits: ${reason}`]))
 }

@@ -2,12 +2,12 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { StoredEvent } from '../../../domain/event.ts'
 import type { TaskWork } from '../../../domain/merge.ts'
-import { type TaskView, taskListText } from '../../../domain/task.ts'
+import type { TaskView } from '../../../domain/task.ts'
 import type { TaskDetail, TaskMention } from '../../../domain/task-requests.ts'
-import { openCommandCall, taskPath } from '../../connection/client.ts'
 import { dateTime, wakeTime } from '../../render/format.ts'
 import { firstLine, neutral, type Terminal, wrap } from '../../render/text.ts'
 import { workLines } from '../review.ts'
+import { openCommandCall, taskPath } from './call.ts'
 import { STATE_LOOKS, stateText, stateWord } from './lines.ts'
 import { showTasks, type TaskListOptions } from './list.ts'
 
@@ -33,10 +33,7 @@ export function addShowCommands(task: Command): void {
     .option('--json', 'print JSON, a line for each task')
     .action(async (options: TaskListOptions, command: Command) => {
       const { client, ...context } = await openCommandCall(command, { writes: false })
-      const body = async (path: string) =>
-        taskListText((await client.request<{ tasks: object[] }>('GET', path)).tasks.map(task => JSON.stringify(task)))
-      const pass = async (path: string) => context.out(await body(path))
-      await showTasks({ ...options, json: context.json }, { ...context, body, pass })
+      await showTasks(options, context, client)
     })
 
   task
