@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundle, MINIFIED } from '../scripts/bundle.ts'
+import { bundlePackage } from '../scripts/bundle.ts'
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -45,8 +45,11 @@ export interface Installation extends AsyncDisposable {
   pcc(program: string, ...args: string[]): Promise<Ran>
 }
 
-/** An empty home with a build beside it. Closing it stops the daemon and removes everything. */
-export async function openInstallation(extra: Record<string, string> = {}): Promise<Installation> {
+/** An empty home with a build beside it, or with whatever `install` puts there. Closing it stops the daemon and removes everything. */
+export async function openInstallation(
+  extra: Record<string, string> = {},
+  install = (dir: string) => build(join(dir, 'package')),
+): Promise<Installation> {
   const dir = mkdtempSync(join(tmpdir(), 'pcc-bench-'))
   const home = join(dir, 'home')
   mkdirSync(home)
@@ -62,7 +65,7 @@ export async function openInstallation(extra: Record<string, string> = {}): Prom
   return {
     dir,
     env,
-    dist: build(join(dir, 'package')),
+    dist: install(dir),
     source,
     pcc,
     async [Symbol.asyncDispose]() {
@@ -76,11 +79,6 @@ export async function openInstallation(extra: Record<string, string> = {}): Prom
 function build(target: string): string {
   for (const path of ['bin', 'package.json']) cpSync(join(ROOT, path), join(target, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(target, 'node_modules'))
-  bundle(join(ROOT, 'node_modules/.bin/esbuild'), {
-    root: ROOT,
-    base: 'src',
-    outDir: join(target, 'dist'),
-    flags: MINIFIED,
-  })
+  bundlePackage(join(ROOT, 'node_modules/.bin/esbuild'), { root: ROOT, outDir: join(target, 'dist') })
   return join(target, 'bin/pcc.js')
 }

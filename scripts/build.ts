@@ -1,14 +1,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { bundle, MINIFIED } from './bundle.ts'
+import { bundlePackage } from './bundle.ts'
 import { ROOT, tool } from './places.ts'
 
 // dist/ is what npm publishes: a bundle of src/, small enough to start in milliseconds.
 const outDir = join(ROOT, 'dist')
 rmSync(outDir, { recursive: true, force: true })
-bundle(tool('esbuild'), {
-  root: ROOT,
-  base: 'src',
-  outDir,
-  flags: MINIFIED,
-})
+bundlePackage(tool('esbuild'), { root: ROOT, outDir })

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 /** What is started as a process or a thread of its own. */
 export const ENTRIES = [
@@ -13,7 +13,10 @@ export const ENTRIES = [
 /** Packages of many files, which take long to load one by one; the rest stays where npm puts it. */
 const INLINED = ['commander', 'croner', 'fastify', 'kysely', 'smol-toml', 'unbash', 'yaml', 'zod']
 /** The CommonJS packages among them call this for a built-in module. */
-const REQUIRE = `import { createRequire as requireFor } from 'node:module'; const require = requireFor(import.meta.url);`
+const REQUIRE_CALL = 'const require = requireFor(import.meta.url);'
+const REQUIRE = `import { createRequire as requireFor } from "node:module"; ${REQUIRE_CALL}`
+
+const SHAPE = ['--bundle', '--platform=node', '--format=esm', '--target=node24']
 
 interface Bundling {
   /** The folder with the entries and package.json. */
@@ -31,13 +34,81 @@ export function bundle(esbuild: string, { root, entries = ENTRIES, base, outDir,
     dependencies: Record<string, string>
   }
   const external = Object.keys(dependencies).flatMap(name => (INLINED.includes(name) ? [] : [`--external:${name}`]))
-  const shape = ['--bundle', '--splitting', '--platform=node', '--format=esm', '--target=node24']
   const out = [`--outdir=${outDir}`, `--outbase=${base}`, '--chunk-names=chunks/[name]-[hash]', '--log-level=warning']
-  execFileSync(esbuild, [...entries, ...shape, `--banner:js=${REQUIRE}`, ...out, ...external, ...flags], {
-    cwd: root,
-    stdio: 'pipe',
-  })
+  execFileSync(
+    esbuild,
+    [...entries, ...SHAPE, '--splitting', `--banner:js=${REQUIRE}`, ...out, ...external, ...flags],
+    {
+      cwd: root,
+      stdio: 'pipe',
+    },
+  )
 }
 
-/** Of what is published: comments and white space are only read by people, who read the source. */
-export const MINIFIED = ['--minify-syntax', '--minify-whitespace', '--legal-comments=none']
+/** Comments and white space are only read by people, who read the source. */
+const MINIFIED = ['--minify-syntax', '--minify-whitespace', '--legal-comments=none']
+
+/**
+ * What a hot command loads, each as one file: a module costs nearly a millisecond to load, however small. Beside each file stands
+ * what it imports on use and nearly always needs. Their common code is in each of them, and once more in the chunks for all
+ * other commands.
+ */
+const HOT: Record<string, string[]> = {
+  'cli/main': ['cli/commands/list', 'cli/render/list-table'],
+  'cli/commands/status': ['cli/render/session-page'],
+  'cli/commands/logs': [],
+  'cli/commands/task/list': ['cli/commands/task/lines'],
+  'cli/commands/config-rows': [],
+  'cli/commands/trust': ['policy/trust/trust'],
+}
+
+/** Bundles what npm publishes. */
+export function bundlePackage(esbuild: string, { root, outDir }: Pick<Bundling, 'root' | 'outDir'>): void {
+  const hot = Object.entries(HOT).flatMap(([file, more]) => [file, ...more])
+  const entries = [...new Set([...ENTRIES, ...hot.map(name => `src/${name}.ts`)])]
+  bundle(esbuild, { root, entries, base: 'src', outDir, flags: MINIFIED })
+  const files = globSync('**/*.js', { cwd: outDir }).map(file => join(outDir, file))
+  for (const file of files) writeFileSync(file, takeBuiltins(readFileSync(file, 'utf8')))
+  const closures = Object.entries(HOT).map(([file, more]) => {
+    const entry = join(outDir, `${file}.js`)
+    return { entry, inlined: importedBy([entry, ...more.map(name => join(outDir, `${name}.js`))]) }
+  })
+  for (const { entry, inlined } of closures) {
+    const external = files.filter(file => !inlined.has(file)).map(file => `--external:${file}`)
+    const out = [`--outdir=${dirname(entry)}`, '--allow-overwrite', '--log-level=warning']
+    execFileSync(esbuild, [entry, ...SHAPE, ...MINIFIED, ...out, ...external], { cwd: root, stdio: 'pipe' })
+  }
+}
+
+/** The files, and all that they import at once. */
+function importedBy(files: string[], found = new Set<string>()): Set<string> {
+  for (const file of files.filter(each => !found.has(each))) {
+    found.add(file)
+    const imports = readFileSync(file, 'utf8').matchAll(/\b(?:import|export)\s*(?:[\w$*{}\s,]+?from\s*)?"(\.[^"]+)"/g)
+    importedBy(
+      [...imports].map(([, path = '']) => join(dirname(file), path)),
+      found,
+    )
+  }
+  return found
+}
+
+const IMPORT = /\bimport\s*([\w$*{}\s,]+?)\s*from\s*"(node:[\w/]+)";/g
+
+/**
+ * Takes built-in modules without an ESM import, which reads every export of them and with that loads what the lazy ones need:
+ * for `node:http` and `node:crypto` that is several milliseconds of every command.
+ */
+function takeBuiltins(code: string): string {
+  const taken: string[] = []
+  const rest = code.replace(IMPORT, (_, names: string, module: string) => {
+    const builtin = `globalThis.process.getBuiltinModule(${JSON.stringify(module)})`
+    const [, whole, some] = /^(?:\* as )?([\w$]+)?,?\s*(\{.*\})?$/s.exec(names.trim()) ?? []
+    if (whole !== undefined) taken.push(`const ${whole}=${builtin};`)
+    if (some !== undefined) taken.push(`const ${some.replaceAll(/\s+as\s+/g, ':')}=${builtin};`)
+    return ''
+  })
+  // Only the chunk with the shim for CommonJS packages needs what the banner defines.
+  const needed = rest.includes('typeof require') ? taken : taken.filter(line => !line.includes('requireFor'))
+  return [...needed, needed === taken ? rest : rest.replace(REQUIRE_CALL, '')].join('')
+}

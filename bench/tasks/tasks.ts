@@ -6,7 +6,6 @@ import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openTasks, type Tasks } from '../../src/tasks/tasks.ts'
 import type { BenchRow } from '../row.ts'
-import { benchTaskList } from './task-list.ts'
 
 const TASKS = 100_000
 const AT_LEAST = 5_000
@@ -30,11 +29,11 @@ const SHAPES: Record<string, Shape> = {
   },
 }
 
-/** How fast a run claims and finishes tasks of large graphs, and how long listing them takes. */
+/** How fast a run claims and finishes tasks of large graphs. */
 export async function benchTasks(): Promise<BenchRow[]> {
   const rows: BenchRow[] = []
   for (const [name, shape] of Object.entries(SHAPES)) rows.push(await drained(name, shape))
-  return [...rows, ...(await benchTaskList())]
+  return rows
 }
 
 async function drained(name: string, shape: Shape): Promise<BenchRow> {
