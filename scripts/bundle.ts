@@ -55,6 +55,7 @@ const MINIFIED = ['--minify-syntax', '--minify-whitespace', '--legal-comments=no
  */
 const HOT: Record<string, string[]> = {
   'cli/main': ['cli/commands/list', 'cli/render/list-table'],
+  'cli/commands/hook': [],
   'cli/commands/status': ['cli/render/session-page'],
   'cli/commands/logs': [],
   'cli/commands/task/list': ['cli/commands/task/lines'],

@@ -24,12 +24,8 @@ export interface TrustedFile {
 
 /** Every file of a project that a person must agree to, sorted by path; empty if nothing runs code or widens rights. */
 export async function filesToTrust(paths: AppPaths, project: string): Promise<TrustedFile[]> {
-  const surface = [
-    ...(await findConfigFile(project)),
-    ...(await findRulesFile(paths, project)),
-    ...(await findSurface(project)),
-  ]
-  return judgeSurface(surface, { paths, directory: project, nameOf: path => relative(project, path) || '.' })
+  const found = await Promise.all([findConfigFile(project), findRulesFile(paths, project), findSurface(project)])
+  return judgeSurface(found.flat(), { paths, directory: project, nameOf: path => relative(project, path) || '.' })
 }
 
 /** A checkout of a project's repository beside the project itself. */
@@ -59,7 +55,8 @@ interface JudgeContext {
   nameOf(path: string): string
 }
 
-async function judgeSurface(surface: readonly SurfaceFile[], context: JudgeContext): Promise<TrustedFile[]> {
+async function judgeSurface(candidates: readonly SurfaceFile[], context: JudgeContext): Promise<TrustedFile[]> {
+  const surface = await presentFiles(candidates)
   const trusted = new Map<string, TrustedFile>()
   const namedScripts: SurfaceFile[] = []
   for (const file of surface.filter(entry => entry.kind !== 'scripts')) {
@@ -80,6 +77,21 @@ async function judgeSurface(surface: readonly SurfaceFile[], context: JudgeConte
     if (judged) trusted.set(script.path, judged.file)
   }
   return [...trusted.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/** Leaves out what is not there, which most are not; all of them are looked up at once. */
+async function presentFiles(candidates: readonly SurfaceFile[]): Promise<SurfaceFile[]> {
+  const present = await Promise.all(
+    candidates.map(
+      ({ path, problem }) =>
+        problem !== undefined ||
+        stat(path).then(
+          () => true,
+          error => !isAbsent(error),
+        ),
+    ),
+  )
+  return candidates.filter((_, index) => present[index])
 }
 
 /** A surface file with its findings; undefined if there is nothing in it to agree to. */

@@ -30,15 +30,17 @@ export async function findSurface(project: string): Promise<SurfaceFile[]> {
   const withinOf = (directory: string) => (top !== undefined && inside.includes(directory) ? top : directory)
 
   const files: SurfaceFile[] = above.map(directory => mcpIn(directory, withinOf(directory)))
-  for (const directory of inside.filter(path => !isHome(path))) {
-    const within = withinOf(directory)
-    files.push(...(await promptsIn(directory, within)), ...(await scriptsIn(directory, within)))
-  }
+  // All at once: one after another takes several times as long.
+  const [below, ...found] = await Promise.all([
+    findSurfaceBelow(project, withinOf(project)),
+    ...inside.filter(path => !isHome(path)).map(directory => namedIn(directory, withinOf(directory))),
+  ])
+  files.push(...found.flat())
   if (!isHome(project)) files.push(settingsIn(project, withinOf(project)))
   for (const directory of new Set([project, ...(checkout ? [checkout.top, checkout.main] : [])])) {
     if (!isHome(directory)) files.push(localIn(directory, withinOf(directory)))
   }
-  return [...files, ...(await findSurfaceBelow(project, withinOf(project)))]
+  return [...files, ...below]
 }
 
 async function findSurfaceBelow(project: string, within: string): Promise<SurfaceFile[]> {
@@ -49,8 +51,7 @@ async function findSurfaceBelow(project: string, within: string): Promise<Surfac
       .map(async directory => [
         settingsIn(directory, within),
         localIn(directory, within),
-        ...(await promptsIn(directory, within)),
-        ...(await scriptsIn(directory, within)),
+        ...(await namedIn(directory, within)),
       ]),
   )
   return [...found.flat(), ...(isCut ? [{ path: project, kind: 'prompts' as const, within, problem: TOO_MANY }] : [])]
@@ -73,6 +74,11 @@ const localIn = (directory: string, within: string): SurfaceFile => ({
   kind: 'local',
   within,
 })
+
+/** What a `.claude` holds under names of its own. */
+async function namedIn(directory: string, within: string): Promise<SurfaceFile[]> {
+  return (await Promise.all([promptsIn(directory, within), scriptsIn(directory, within)])).flat()
+}
 
 async function promptsIn(directory: string, within: string): Promise<SurfaceFile[]> {
   const folder = (name: string) => listFiles(join(directory, '.claude', name))
