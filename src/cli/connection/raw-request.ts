@@ -175,5 +175,5 @@ export function readToken(file: string): string {
 }
 
 function isDaemonAbsent(error: NodeJS.ErrnoException): boolean {
-  return ['ENOENT', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET', 'EPIPE'].includes(error.code ?? '')
+  return ['ENOENT', 'ENOTDIR', 'EACCES', 'ECONNREFUSED', 'ENOTSOCK', 'ECONNRESET', 'EPIPE'].includes(error.code ?? '')
 }
