@@ -61,7 +61,7 @@ export class AgentProcess {
   readonly #log: ((line: string) => void) | undefined
   #child: GuardedChild | undefined
   #stderr = ''
-  #withstood = false
+  #hasSurvivors = false
   #problem: Error | undefined
 
   constructor({ manifest, guard, isolation, marker, sandbox, log }: ProcessOptions) {
@@ -143,7 +143,7 @@ export class AgentProcess {
   /** Resolves when nothing that the agent started is left, or nothing more can be done about it. */
   async end(): Promise<void> {
     const survivors = await this.#child?.end()
-    this.#withstood = (survivors?.length ?? 0) > 0
+    this.#hasSurvivors = (survivors?.length ?? 0) > 0
     await this.#sandbox?.[Symbol.asyncDispose]()
   }
 
@@ -175,7 +175,7 @@ export class AgentProcess {
   }
 
   /** True when a process of the agent was still there after its end. */
-  get withstood(): boolean {
-    return this.#withstood
+  get hasSurvivors(): boolean {
+    return this.#hasSurvivors
   }
 }

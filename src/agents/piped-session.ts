@@ -73,8 +73,8 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
     return this.#deps.process.pid
   }
 
-  get withstood(): boolean {
-    return this.#deps.process.withstood
+  get hasSurvivors(): boolean {
+    return this.#deps.process.hasSurvivors
   }
 
   get alone(): boolean {

@@ -46,9 +46,9 @@ export function appPathsFor({ env, configFile, dataDir }: AppPathOptions): AppPa
 
 /**
  * Whether a config file could move the data directory, without parsing it as TOML: the frequent commands must not pay for
- * a parser. `look` means "call resolvePlaces". A wrong `look` only costs time, but a wrong `default` would talk to another
+ * a parser. `look` means "call resolvePaths". A wrong `look` only costs time, but a wrong `default` would talk to another
  * daemon. So a backslash (the key may be written with escapes) and an unreadable file also give `look`, and so does
- * whatever resolvePlaces refuses: a named file that does not exist, and a relative PCC_HOME.
+ * whatever resolvePaths refuses: a named file that does not exist, and a relative PCC_HOME.
  */
 export function dataDirectoryHint({ home, configFile }: AppPaths, env: AppPathOptions['env']): 'default' | 'look' {
   if (env['PCC_HOME'] && !isAbsolute(env['PCC_HOME'])) return 'look'

@@ -35,7 +35,7 @@ interface GlobalOptions {
 }
 
 /** Builds the context of a command from its own and the global options. */
-export function contextOf(command: Command): Promise<CommandContext> {
+export function commandContext(command: Command): Promise<CommandContext> {
   return contextFrom(command.optsWithGlobals<GlobalOptions>())
 }
 
@@ -61,8 +61,8 @@ export async function contextFrom(options: GlobalOptions): Promise<CommandContex
 async function resolvePaths(options: Parameters<typeof appPathsFor>[0]): Promise<AppPaths> {
   const paths = appPathsFor(options)
   if (dataDirectoryHint(paths, options.env) === 'default') return paths
-  const { resolvePlaces } = await import('../domain/config/load.ts')
-  return resolvePlaces(options)
+  const { resolvePaths } = await import('../domain/config/load.ts')
+  return resolvePaths(options)
 }
 
 /** Whether a person at this terminal can be asked. */

@@ -3,14 +3,14 @@ import type { SessionStatus, SessionView } from '../domain/api.ts'
 import type { EscalationView } from '../domain/escalation.ts'
 import { findClient } from './connection/client.ts'
 import type { DaemonConnection } from './connection/connection.ts'
-import { contextOf } from './context.ts'
+import { commandContext } from './context.ts'
 import { wakeTime } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
 import type { Terminal } from './render/text.ts'
 
 /** Prints what `pcc` without a command shows: the state of the sessions, what needs the person, and the help. Starts no daemon. */
 export async function overview(program: Command): Promise<void> {
-  const { paths, terminal, out } = await contextOf(program)
+  const { paths, terminal, out } = await commandContext(program)
   const client = await findClient(paths)
   const lines = client
     ? await stateLines(client, terminal)

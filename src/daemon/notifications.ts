@@ -2,7 +2,7 @@ import { Alarm } from '../base/keyed-worker.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import type { Report } from '../domain/report.ts'
 import { ownZone } from '../domain/schedule.ts'
-import { setUpOf } from '../human/notify/channel-setup.ts'
+import { readChannelSetup } from '../human/notify/channel-setup.ts'
 import type { NotifySettings } from '../human/notify/notice.ts'
 import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
 import { gatherReport } from '../supervisor/report/gather.ts'
@@ -27,7 +27,7 @@ export async function runNotifications(
 ): Promise<void> {
   const { store, log, stopping, terminals } = daemon
   try {
-    const { channels, problems } = setUpOf(settings, env)
+    const { channels, problems } = readChannelSetup(settings, env)
     if (!settings.enabled || channels.length + problems.length === 0) return
     const { startNotifier } = await import('../human/notify/notifier.ts')
     await startNotifier({

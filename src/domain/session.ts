@@ -19,7 +19,7 @@ export interface Session extends AsyncDisposable {
   /** True if it is certain that only the agent itself runs: none of its tools left a process behind. */
   readonly alone?: boolean | undefined
   /** True if the session is closed and a process that it started could not be ended. */
-  readonly withstood?: boolean | undefined
+  readonly hasSurvivors?: boolean | undefined
   readonly events: AsyncIterable<SessionEvent>
   /** Starts the next user turn in the same process. */
   prompt(text: string): Promise<void>

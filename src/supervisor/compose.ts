@@ -92,7 +92,7 @@ export function openContext(
   })
   terminals.onLeft(id => stopUnwatched(sessions.get(id)?.live))
   const conversations = new ConversationLocks()
-  const ground = openWorktreeProvider({ ...options, store, clock, log })
+  const worktrees = openWorktreeProvider({ ...options, store, clock, log })
   const supervisor: SupervisorContext = {
     deps,
     prepareDeps: options,
@@ -101,7 +101,7 @@ export function openContext(
     sessions,
     kept,
     warm,
-    ground,
+    worktrees,
     closing,
     conversations,
   }
@@ -151,7 +151,7 @@ export function openRuns(
     settingsOf: run => runSettings(run, options),
     start: steering.start,
     completeAgain: steering.completeAgain,
-    worktrees: supervisor.ground,
+    worktrees: supervisor.worktrees,
     heldBack: new HeldBackTasks(clock),
     brief: async (task, { attempts, run, place }) => {
       const { text, skipped } = await briefFor(task, { store, attempts, run, place, more: await featureSections(task) })

@@ -33,7 +33,7 @@ export interface SupervisorContext {
   /** Processes that wait for the next task of a run. */
   warm: WarmProcesses
   /** Makes the worktrees of tasks. */
-  ground: WorktreeProvider
+  worktrees: WorktreeProvider
   closing: AbortSignal
 }
 
@@ -161,7 +161,7 @@ async function checkWorktree({ directory, task, branch }: Worktree): Promise<voi
 }
 
 /** Refuses to run an agent unwatched that does not ask about every call, unless the person allows it or a sandbox holds it. */
-export function refuseUngatedAgent({ agent, manifest, heldEnough }: PreparedSession): void {
-  if (heldEnough) return
+export function refuseUngatedAgent({ agent, manifest, mayRunUnattended }: PreparedSession): void {
+  if (mayRunUnattended) return
   throw new AppError('agent_not_held', { agent: manifest.name, name: agent.name, why: manifest.heldBy })
 }

@@ -97,7 +97,7 @@ export class Supervisor {
       stop: (id, why) => this.stop(id, why),
       pause: id => this.pause(id),
       resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
-      completeAgain: () => this.completion.lookAgain(),
+      completeAgain: () => this.completion.checkAgain(),
     })
     this.calendar = openCalendar(this.#supervisor, options, this.runs)
     this.features = openFeatures(this.#supervisor, options, {
@@ -132,7 +132,7 @@ export class Supervisor {
 
   /** The worktree that a task would have, or why it would have none. */
   placeOf({ id, project }: Pick<Task, 'id' | 'project'>): ReturnType<WorktreeProvider['look']> {
-    return this.#supervisor.ground.look({ project, task: id }, {})
+    return this.#supervisor.worktrees.look({ project, task: id }, {})
   }
 
   /** Inserts the session's row and starts its agent in the background. */
@@ -219,7 +219,7 @@ export class Supervisor {
     this.#admission.admitReady()
     void this.#failoverWatch.poke()
     void this.#waker.poke()
-    await this.completion.lookAgain()
+    await this.completion.checkAgain()
   }
 
   /** Ends a limit before its time because a person says so: of one account, or of all. */

@@ -36,9 +36,9 @@ export interface Tasks {
   /** Removes a task; with `cascade` also everything that depends on it. Throws `task_needed`. */
   remove(task: Task, options: { cascade: boolean }, tx: Tx): Promise<Task[]>
   /** Makes a task that has not begun come after another one. Throws `task_cycle`. */
-  comeAfter(id: string, blocker: string, tx: Tx): Promise<Task>
-  /** Undoes `comeAfter`. Throws `task_not_after`. */
-  comeBeforeOrBeside(id: string, blocker: string, tx: Tx): Promise<Task>
+  addDependency(id: string, blocker: string, tx: Tx): Promise<Task>
+  /** Undoes `addDependency`. Throws `task_not_after`. */
+  removeDependency(id: string, blocker: string, tx: Tx): Promise<Task>
   /** Finds a task by its id, or by the beginning of an id or title that matches only one task of the session. */
   resolve(ref: string, session: string, tx?: Tx): Promise<Task>
   /** Finds a task of any session by its id or a unique beginning of it. Throws `task_not_there`, `task_ambiguous`. */
@@ -71,8 +71,8 @@ export function openTasks(deps: TasksDeps): Tasks {
     force: (task, forced, tx) => forceTask(task, forced, { ...deps, tx }),
     update: (task, changes, tx) => updateTask(task, changes, { ...deps, tx }),
     remove: (task, options, tx) => removeTask(task, options, { ...deps, tx }),
-    comeAfter: (id, blocker, tx) => addTaskDependency(id, blocker, { ...deps, tx }),
-    comeBeforeOrBeside: (id, blocker, tx) => removeTaskDependency(id, blocker, { ...deps, tx }),
+    addDependency: (id, blocker, tx) => addTaskDependency(id, blocker, { ...deps, tx }),
+    removeDependency: (id, blocker, tx) => removeTaskDependency(id, blocker, { ...deps, tx }),
     resolve: (ref, session, tx) => resolveTask({ ref, session }, store, tx),
     find: (ref, tx) => findTask(ref, store, tx),
     counts: (scope, tx) => store.tasks.counts(scope, tx),

@@ -157,7 +157,7 @@ export async function aNight(t: TestContext): Promise<Night> {
   await move('Checkout page', 'waiting', { reason: 'it waits for your answer' })
   time.now = until
   const quota = openQuota({ store, clock, settings: async () => nestValues(defaultValues()).quota })
-  await quota.met('acc-1', { agent: 'claude', env: {} })
+  await quota.rememberAgent('acc-1', { agent: 'claude', env: {} })
   await quota.seen('acc-1', [
     { window: 'five_hour', utilization: 0.63, resets_at: until + 40 * MINUTE, source: 'vendor', at: until },
     { window: 'seven_day', utilization: 0.41, resets_at: until + 3000 * MINUTE, source: 'vendor', at: until },

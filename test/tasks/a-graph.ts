@@ -50,8 +50,8 @@ export async function openGraph(t: TestContext, database = DATABASES[0]): Promis
       store.transaction(tx => tasks.claimReady({ scope: { project }, run }, tx)),
     move: ({ id }, move) => store.transaction(tx => tasks.transition(id, move, tx)),
     say: async (task, said) => store.transaction(async tx => tasks.force(await tasks.find(task.id, tx), said, tx)),
-    after: (task, blocker) => store.transaction(tx => tasks.comeAfter(task.id, blocker.id, tx)),
-    notAfter: (task, blocker) => store.transaction(tx => tasks.comeBeforeOrBeside(task.id, blocker.id, tx)),
+    after: (task, blocker) => store.transaction(tx => tasks.addDependency(task.id, blocker.id, tx)),
+    notAfter: (task, blocker) => store.transaction(tx => tasks.removeDependency(task.id, blocker.id, tx)),
     update: (task, changes) => store.transaction(async tx => tasks.update(await tasks.find(task.id, tx), changes, tx)),
     remove: (task, cascade = false) =>
       store.transaction(async tx => tasks.remove(await tasks.find(task.id, tx), { cascade }, tx)),

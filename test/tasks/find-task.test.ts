@@ -57,34 +57,34 @@ test('a circle of tasks is refused, naming the way round, however long it is', a
   }
   const [first, last] = [chain[0], chain.at(-1)]
   assert.ok(first && last)
-  const error = await refusal(comeAfter(queue, first, last))
+  const error = await refusal(addDependency(queue, first, last))
   assert.equal(error.code, 'task_cycle')
   const path = [first, ...chain.toReversed()].map(({ id }) => id).join(' → ')
   assert.equal(error.message, `Task ${first.id} cannot come after ${last.id}: ${path} would wait for itself forever.`)
   assert.equal((await queue.get(first)).state, 'ready', 'nothing was changed')
-  const own = await refusal(comeAfter(queue, first, first))
+  const own = await refusal(addDependency(queue, first, first))
   assert.match(own.message, new RegExp(`: ${first.id} → ${first.id} would`))
 })
 
 test('a task that has not begun can be made to come after another one', async t => {
   const queue = await openQueue(t)
   const [a, b, c] = [await queue.add('a'), await queue.add('b'), await queue.add('c')]
-  assert.deepEqual([(await comeAfter(queue, a, b)).state, (await queue.get(a)).open_blockers], ['blocked', 1])
-  await comeAfter(queue, a, b)
-  assert.equal((await comeAfter(queue, a, c)).open_blockers, 2, 'the same one twice counts once')
+  assert.deepEqual([(await addDependency(queue, a, b)).state, (await queue.get(a)).open_blockers], ['blocked', 1])
+  await addDependency(queue, a, b)
+  assert.equal((await addDependency(queue, a, c)).open_blockers, 2, 'the same one twice counts once')
   assert.deepEqual(await queue.titles(), ['b', 'c', 'a'])
   await queue.claim()
-  assert.equal((await refusal(comeAfter(queue, b, c))).code, 'task_move_refused')
+  assert.equal((await refusal(addDependency(queue, b, c))).code, 'task_move_refused')
   await queue.move(b, 'done')
-  assert.equal((await comeAfter(queue, c, b)).state, 'ready', 'one that is done holds nothing up')
+  assert.equal((await addDependency(queue, c, b)).state, 'ready', 'one that is done holds nothing up')
 })
 
 function resolve(queue: Queue, ref: string): Promise<Task> {
   return queue.tasks.resolve(ref, SESSION)
 }
 
-function comeAfter(queue: Queue, task: Task, blocker: Task): Promise<Task> {
-  return queue.store.transaction(tx => queue.tasks.comeAfter(task.id, blocker.id, tx))
+function addDependency(queue: Queue, task: Task, blocker: Task): Promise<Task> {
+  return queue.store.transaction(tx => queue.tasks.addDependency(task.id, blocker.id, tx))
 }
 
 async function refusal(outcome: Promise<unknown>): Promise<AppError> {

@@ -77,7 +77,7 @@ async function perform(act: Act, queue: Queue, session: string): Promise<void> {
   } else if (act.do === 'order') {
     const [task, blocker] = [at(act.task), at(act.blocker)]
     if (task && blocker)
-      await queue.store.transaction(tx => queue.tasks.comeAfter(task.id, blocker.id, tx)).catch(refused)
+      await queue.store.transaction(tx => queue.tasks.addDependency(task.id, blocker.id, tx)).catch(refused)
   } else {
     const task = at(act.which)
     if (!task || isAtWork(task)) return

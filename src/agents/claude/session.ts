@@ -69,8 +69,8 @@ export class ClaudeSession implements Session {
     return this.#process.agent.pid
   }
 
-  get withstood(): boolean {
-    return this.#process.agent.withstood
+  get hasSurvivors(): boolean {
+    return this.#process.agent.hasSurvivors
   }
 
   get alone(): boolean {

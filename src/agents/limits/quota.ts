@@ -30,7 +30,7 @@ export interface QuotaBookDeps {
 /** How full accounts are, from the best available source. */
 export interface QuotaBook {
   /** A session of this account begins: stores the account's label and where `ccusage` finds its files, but no secret. */
-  met(account: string, agent: { agent: string; env: Record<string, string> }, tx?: Tx): Promise<void>
+  rememberAgent(account: string, agent: { agent: string; env: Record<string, string> }, tx?: Tx): Promise<void>
   /** The vendor reported how full its windows are. */
   seen(account: string, windows: readonly QuotaWindow[], tx?: Tx): Promise<void>
   /** The vendor's reports so far count as reset, because a person has reason to think that the limit is over. */
@@ -101,7 +101,7 @@ export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook 
     }
   }
   return {
-    async met(account, { agent, env }, tx) {
+    async rememberAgent(account, { agent, env }, tx) {
       const { HOME, PATH, CLAUDE_CONFIG_DIR } = env
       const isClaude = speaksClaude(agent) // ccusage would count another vendor's files as this one's
       const work = async (own: Tx) => {

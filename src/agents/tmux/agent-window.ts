@@ -19,7 +19,7 @@ export class AgentWindow {
   readonly #tmux: Tmux
   readonly #folder: TmuxSessionFolder
   #saved: TmuxSessionState
-  #withstood = false
+  #hasSurvivors = false
 
   constructor(
     name: string,
@@ -44,8 +44,8 @@ export class AgentWindow {
   }
 
   /** A process that the agent started could not be ended. */
-  get withstood(): boolean {
-    return this.#withstood
+  get hasSurvivors(): boolean {
+    return this.#hasSurvivors
   }
 
   update(changes: Partial<TmuxSessionState>): void {
@@ -79,8 +79,8 @@ export class AgentWindow {
     await this.#tmux.close(this.name)
     for (let waited = 0; this.alive && waited < GOODBYE_MS; waited += EXIT_POLL_MS) await sleep(EXIT_POLL_MS)
     const { left } = await sweepMarked(sessionMarker(this.#saved.marker))
-    this.#withstood = left.length > 0
-    if (!this.#withstood) this.#folder.remove()
+    this.#hasSurvivors = left.length > 0
+    if (!this.#hasSurvivors) this.#folder.remove()
   }
 }
 

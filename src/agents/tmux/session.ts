@@ -44,7 +44,7 @@ export class TmuxSession implements Session {
   #ready = false
   #closing: Promise<void> | undefined
   #failure: Failure | undefined
-  #withstood = false
+  #hasSurvivors = false
 
   constructor(open: OpenSession, process: TmuxProcess) {
     this.id = open.id
@@ -71,8 +71,8 @@ export class TmuxSession implements Session {
     return this.#conversation.window?.pid
   }
 
-  get withstood(): boolean {
-    return this.#conversation.window?.withstood ?? this.#withstood
+  get hasSurvivors(): boolean {
+    return this.#conversation.window?.hasSurvivors ?? this.#hasSurvivors
   }
 
   get takenOver(): boolean {
@@ -131,7 +131,7 @@ export class TmuxSession implements Session {
       if (this.#mayBegin()) await this.#follow(await this.#begin())
     } catch (error) {
       if (error instanceof AppError && error.code === 'agent_not_logged_in') this.#record.withoutLogin(error.message)
-      this.#withstood = error instanceof AppError && error.code === 'session_withstood'
+      this.#hasSurvivors = error instanceof AppError && error.code === 'session_withstood'
       this.#fail(toFailure(error))
     }
     const by = this.#closing ? 'owner' : 'agent'

@@ -4,7 +4,7 @@ import type { SessionView } from '../../domain/api.ts'
 import type { AddedTask } from '../../domain/task.ts'
 import { openClient } from '../connection/client.ts'
 import { sessionPath } from '../connection/connection.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { collect, integerOption, refuseInSession } from '../options.ts'
 import { counted, wakeTime } from '../render/format.ts'
 import { firstLine, neutral } from '../render/text.ts'
@@ -30,7 +30,7 @@ export function addAddCommand(program: Command): void {
     )
     .option('--json', 'print JSON')
     .action(async (ref: string, typed: string, { priority, after }: AddOptions, command: Command) => {
-      const { paths, json, out, ...context } = await contextOf(command)
+      const { paths, json, out, ...context } = await commandContext(command)
       refuseInSession(context.env, `add ${ref} …`)
       const task = typed === '-' ? await taskFromStandardInput() : typed
       if (task.trim() === '') throw new AppError('task_empty', {})

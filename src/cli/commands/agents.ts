@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { claudeAgent } from '../../domain/agents/claude.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
-import { type CommandContext, contextOf, ExitCode } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { dateTime, shownPath } from '../render/format.ts'
 import { cut, firstLine } from '../render/text.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
@@ -25,7 +25,7 @@ export function addAgentsCommand(program: Command): void {
     .argument('[path]', 'only conversations of this project')
     .option('--json', 'print JSON')
     .action(async (path: string | undefined, _options: unknown, command: Command) => {
-      const { env, json, out, terminal } = await contextOf(command)
+      const { env, json, out, terminal } = await commandContext(command)
       const { pastSessions } = await import('../../agents/claude/past-sessions.ts')
       const sessions = await pastSessions({ env, ...(path && { dir: resolve(path) }) })
       if (path && sessions.length === 0 && !existsSync(path)) throw new AppError('project_missing', { path })
@@ -49,7 +49,7 @@ function addSurveyCommands(agents: Command): void {
     .description('List the agents that pcc can drive: where each is installed, and which of its calls pcc gates.')
     .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const surveyed = await survey(context, { starts: false })
       const { agentJson, agentTable } = await import('./agents-survey.ts')
       if (context.json) return context.out(JSON.stringify({ agents: surveyed.map(agentJson) }, null, 2))
@@ -62,7 +62,7 @@ function addSurveyCommands(agents: Command): void {
     )
     .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const surveyed = await survey(context, { starts: true })
       const [{ agentFindings, agentJson }, { findingLines }] = await Promise.all([
         import('./agents-survey.ts'),
@@ -103,14 +103,14 @@ function addLoginCommands(agents: Command): void {
     .option('--sso', 'log in through your organisation')
     .option('--email <address>', 'fill in this address on the login page')
     .action(async (options: LoginOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       throw new ExitCode(await login(await findClaudeProgram(context), options, context))
     })
   agents
     .command('path')
     .description('Print the path of the Claude Code that pcc uses.')
     .action(async (_options: unknown, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       context.out(await findClaudeProgram(context))
     })
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 
 /** `pcc answers list | forget`: the answers that pcc remembers and reuses. */
 export function addAnswersCommand(program: Command): void {
@@ -14,7 +14,7 @@ export function addAnswersCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (options: { project?: string }, command: Command) => {
       const { listAnswers } = await import('./answers-list.ts')
-      await listAnswers(await contextOf(command), options)
+      await listAnswers(await commandContext(command), options)
     })
 
   answers
@@ -24,6 +24,6 @@ export function addAnswersCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (ids: string[], _options: object, command: Command) => {
       const { forgetAnswers } = await import('./answers-list.ts')
-      await forgetAnswers(await contextOf(command), ids)
+      await forgetAnswers(await commandContext(command), ids)
     })
 }

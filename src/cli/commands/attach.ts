@@ -3,7 +3,7 @@ import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
-import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode, isInteractive } from '../context.ts'
 import { canBeResumed, resumesByItself, runLiveView } from '../live/watch.ts'
 import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
@@ -23,7 +23,7 @@ export function addAttachCommand(program: Command): void {
     .option('--events', 'for a session in its own terminal (--host tmux): show its events instead of that terminal')
     .option('--json', 'print events as JSON lines')
     .action(async (ref: string, { events }: { events?: boolean }, command: Command) => {
-      throw new ExitCode(await attach(ref, await contextOf(command), { events: events === true }))
+      throw new ExitCode(await attach(ref, await commandContext(command), { events: events === true }))
     })
 }
 

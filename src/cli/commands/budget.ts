@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { amountWords, type BudgetRow, type BudgetView, MEASURES, spentWords } from '../../domain/budget.ts'
 import { openClient } from '../connection/client.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { wakeTime } from '../render/format.ts'
 import { firstLine, type Terminal, type Tone, wrap } from '../render/text.ts'
@@ -15,7 +15,7 @@ export function addBudgetCommand(program: Command): void {
     .option('--project <path>', 'only this project')
     .option('--json', 'print JSON')
     .action(async ({ project }: { project?: string }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const client = await openClient(context.paths, context)
       const query = project === undefined ? '' : `?project=${encodeURIComponent(resolve(project))}`
       show(await client.request<BudgetView>('GET', `/budget${query}`), context)
@@ -26,14 +26,14 @@ export function addBudgetCommand(program: Command): void {
     .argument('[project-path]', 'the project directory', '.')
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       refuseInSession(context.env, 'budget reset')
       const client = await openClient(context.paths, context)
       show(await client.request<BudgetView>('POST', '/budget/reset', { project: resolve(path) }), context)
     })
 }
 
-function show(view: BudgetView, { json, out, terminal }: Awaited<ReturnType<typeof contextOf>>): void {
+function show(view: BudgetView, { json, out, terminal }: Awaited<ReturnType<typeof commandContext>>): void {
   const lines = json ? [JSON.stringify(view, null, 2)] : budgetPage(view, terminal)
   for (const line of lines) out(line)
 }

@@ -3,7 +3,7 @@ import type { SessionView } from '../../domain/api.ts'
 import type { CheckpointLine, CheckpointReason, CheckpointView } from '../../domain/checkpoint.ts'
 import { openClient } from '../connection/client.ts'
 import { sessionPath } from '../connection/connection.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { counted, dateTime, fullCount, money } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, wrap } from '../render/text.ts'
 
@@ -17,7 +17,7 @@ export function addCheckpointsCommand(program: Command): void {
     .argument('[checkpoint]', 'its id or a unique beginning of it; the newest good one when absent')
     .option('--json', 'print JSON')
     .action(async (ref: string, action: string | undefined, id: string | undefined, _: unknown, command: Command) => {
-      const { paths, json, out, terminal, ...context } = await contextOf(command)
+      const { paths, json, out, terminal, ...context } = await commandContext(command)
       const client = await openClient(paths, context)
       const path = await sessionPath(ref)
       if (action === 'show') {

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { SETTING_KEYS } from '../../domain/config/settings.ts'
-import { type CommandRow, contextOf } from '../context.ts'
+import { type CommandRow, commandContext } from '../context.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
@@ -23,7 +23,7 @@ export function addCompletionCommand(program: Command, rows: CommandRow[]): void
     .description('Print a completion script. For bash: source <(pcc completion bash)')
     .addArgument(new Argument('[shell]', 'bash, zsh or fish').choices(SHELLS))
     .action(async (shell: Shell | undefined, _options: unknown, command: Command) => {
-      const { out } = await contextOf(command)
+      const { out } = await commandContext(command)
       if (!shell) throw new AppError('usage', { problem: 'which shell? bash, zsh or fish', command: 'completion' })
       const full = new Command('pcc')
       for (const option of program.options) full.addOption(option)

@@ -5,7 +5,7 @@ import { loadConfig } from '../../domain/config/load.ts'
 import { findSetting } from '../../domain/config/parse-setting.ts'
 import { isSettingKey, settingOf } from '../../domain/config/settings.ts'
 import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import type { BrainOptions } from './config-brain.ts'
 import { formatValue, maskSecret, showConfig, showSetting } from './config-rows.ts'
@@ -23,7 +23,7 @@ export function addConfigCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (options: { origin?: boolean; reveal?: boolean; project: string }, command: Command) => {
       const { dataDir } = command.optsWithGlobals<{ dataDir?: string }>()
-      await showConfig({ ...options, dataDir }, await contextOf(command))
+      await showConfig({ ...options, dataDir }, await commandContext(command))
     })
 
   config
@@ -34,7 +34,7 @@ export function addConfigCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (name: string, options: { reveal?: boolean; project: string }, command: Command) => {
       const { dataDir } = command.optsWithGlobals<{ dataDir?: string }>()
-      await showSetting(name, { ...options, dataDir }, await contextOf(command))
+      await showSetting(name, { ...options, dataDir }, await commandContext(command))
     })
 
   config

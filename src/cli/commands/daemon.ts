@@ -9,7 +9,7 @@ import { findLivingParent, readVerdict } from '../../daemon/parent-process.ts'
 import type { Health } from '../../domain/api.ts'
 import type { RunView } from '../../domain/run.ts'
 import { type CheckedClient, findClient, openClient } from '../connection/client.ts'
-import { type CommandContext, contextOf, ExitCode } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { countOption } from '../options.ts'
 import { counted, duration } from '../render/format.ts'
 import { neutral } from '../render/text.ts'
@@ -26,7 +26,7 @@ export function addDaemonCommand(program: Command): void {
       .description(description)
       .option('--json', 'print JSON')
       .action(async (_options: unknown, command: Command) => {
-        throw new ExitCode(await action(await contextOf(command)))
+        throw new ExitCode(await action(await commandContext(command)))
       })
   add('start', 'Start it, unless it runs already.', start)
   add('stop', 'Stop it; running sessions are stopped first, runs paused.', stop)
@@ -42,13 +42,13 @@ export function addDaemonCommand(program: Command): void {
     .option('--tail <n>', 'the last n lines', countOption, 50)
     .option('-f, --follow', 'keep printing lines as they are written')
     .action(async (options: { tail: number; follow?: boolean }, command: Command) =>
-      logs(options, await contextOf(command)),
+      logs(options, await commandContext(command)),
     )
   daemon
     .command('run')
     .description('Run it in the foreground, for service managers.')
     .action(async (_options: unknown, command: Command) => {
-      const { paths, env } = await contextOf(command)
+      const { paths, env } = await commandContext(command)
       const { runDaemon } = await import('../../daemon/main.ts')
       throw new ExitCode(await runDaemon({ paths, env, foreground: process.stdout.isTTY === true }))
     })

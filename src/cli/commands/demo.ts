@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { contextOf, ExitCode } from '../context.ts'
+import { commandContext, ExitCode } from '../context.ts'
 
 /** `pcc demo`: shows a supervised task in a temporary home and project. */
 export function addDemoCommand(program: Command): void {
@@ -11,6 +11,6 @@ export function addDemoCommand(program: Command): void {
     .option('--json', 'print events as JSON lines')
     .action(async (_options: unknown, command: Command) => {
       const { runDemo } = await import('./demo-run.ts')
-      throw new ExitCode(await runDemo(await contextOf(command)))
+      throw new ExitCode(await runDemo(await commandContext(command)))
     })
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { TaskDiff } from '../../domain/merge.ts'
 import { openClient } from '../connection/client.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { diffHeading, diffLines, pageOut, statLines } from './review.ts'
 import { taskPath } from './task/call.ts'
 
@@ -14,7 +14,7 @@ export function addDiffCommand(program: Command): void {
     .option('--stat', 'only which files, and how many lines')
     .option('--json', 'print JSON')
     .action(async (ref: string, { stat }: { stat?: true }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const { json, out, terminal } = context
       const client = await openClient(context.paths, context)
       const diff = await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff${stat ? '?stat=true' : ''}`)

@@ -11,7 +11,7 @@ import { readDiskReport, readFreeBytes } from '../../daemon/disk.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../../domain/agent-env.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { type Config, defaultValues, SETTING_KEYS, settingOf } from '../../domain/config/settings.ts'
-import { setUpOf } from '../../human/notify/channel-setup.ts'
+import { readChannelSetup } from '../../human/notify/channel-setup.ts'
 import type { RebuildResult } from '../../store/rebuild.ts'
 import type { CheckedClient } from '../connection/client.ts'
 import { counted } from '../render/format.ts'
@@ -196,7 +196,7 @@ async function checkConfig({ paths, env }: DoctorContext): Promise<DoctorFinding
 
 function checkNotifications({ config, env }: DoctorContext): DoctorFinding[] {
   if (!config) return []
-  const { channels, problems } = setUpOf(config.notifications, env)
+  const { channels, problems } = readChannelSetup(config.notifications, env)
   const broken = problems.map(({ channel, problem: what }) =>
     warning('notifications', `${channel}: ${what}`, 'Set it with: pcc config set, then try: pcc notify test'),
   )

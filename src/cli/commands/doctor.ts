@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { contextOf, ExitCode } from '../context.ts'
+import { commandContext, ExitCode } from '../context.ts'
 
 /** `pcc doctor`: checks everything that pcc needs and says how to repair it. */
 export function addDoctorCommand(program: Command): void {
@@ -9,7 +9,7 @@ export function addDoctorCommand(program: Command): void {
     .option('--repair', 'rebuild a damaged store from what can be read; the damaged file is kept')
     .option('--json', 'print JSON')
     .action(async ({ repair: wantsRepair }: { repair?: boolean }, command: Command) => {
-      const { paths, env, json, out, terminal } = await contextOf(command)
+      const { paths, env, json, out, terminal } = await commandContext(command)
       const [{ findingLines, rebuiltLines }, { examine, repair }] = await Promise.all([
         import('./doctor-checks.ts'),
         import('./doctor-examine.ts'),

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 
 interface ExplainOptions {
   tool?: string
@@ -24,7 +24,7 @@ export function addExplainCommand(program: Command): void {
     .option('--batch', 'read calls as JSON lines from stdin, write verdicts as JSON lines')
     .option('--json', 'print JSON')
     .action(async (text: string | undefined, options: ExplainOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       if (options.batch) return explainBatch(context, text, options)
       const call = { ...readCall(text, options), project: resolve(options.project), home: findHome(context) }
       const { explainCall } = await import('./explain-call.ts')

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { FeatureUntil } from '../../domain/feature.ts'
-import { contextOf, ExitCode } from '../context.ts'
+import { commandContext, ExitCode } from '../context.ts'
 import { budgetOption, refuseInSession } from '../options.ts'
 import type { CreateFlags } from './feature-create.ts'
 
@@ -24,7 +24,7 @@ export function addFeatureCommand(program: Command): void {
     .option(...PROJECT_FLAG)
     .option(...JSON_FLAG)
     .action(async ({ project }: ProjectOptions, command: Command) =>
-      (await import('./feature-show.ts')).listFeatures(project, await contextOf(command)),
+      (await import('./feature-show.ts')).listFeatures(project, await commandContext(command)),
     )
 
   feature
@@ -34,7 +34,7 @@ export function addFeatureCommand(program: Command): void {
     .option(...PROJECT_FLAG)
     .option(...JSON_FLAG)
     .action(async (name: string, { project }: ProjectOptions, command: Command) =>
-      (await import('./feature-show.ts')).showFeature(name, project, await contextOf(command)),
+      (await import('./feature-show.ts')).showFeature(name, project, await commandContext(command)),
     )
 
   feature
@@ -48,7 +48,7 @@ export function addFeatureCommand(program: Command): void {
       (await import('./feature-show.ts')).editFeature(
         name,
         { project, kind: plan ? 'plan' : 'spec' },
-        await contextOf(command),
+        await commandContext(command),
       ),
     )
 
@@ -63,7 +63,7 @@ export function addFeatureCommand(program: Command): void {
     .option(...JSON_FLAG)
     .action(
       async (name: string, flags: ProjectOptions & { files?: true; tasks?: true; yes?: true }, command: Command) => {
-        const context = await contextOf(command)
+        const context = await commandContext(command)
         refuseInSession(context.env, `feature delete ${name}`)
         await (await import('./feature-show.ts')).deleteFeature(name, flags, context)
       },
@@ -89,7 +89,7 @@ function addCreateCommand(feature: Command): void {
     .option(...PROJECT_FLAG)
     .option('--json', 'print the feature as JSON when it stops')
     .action(async (name: string, flags: CreateFlags, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       refuseInSession(context.env, `feature create ${name}`)
       const { createFeature } = await import('./feature-create.ts')
       throw new ExitCode(await createFeature(name, flags, context))

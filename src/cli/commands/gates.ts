@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 
 /** `pcc gates`: what is checked before a task is done. The code of each subcommand is imported on use. */
 export function addGatesCommand(program: Command): void {
@@ -11,7 +11,7 @@ export function addGatesCommand(program: Command): void {
     .argument('[target]', 'a project directory or a task', '.')
     .option('--json', 'print JSON')
     .action(async (target: string, _options: object, command: Command) => {
-      await (await import('./gates-run.ts')).listGates(target, await contextOf(command))
+      await (await import('./gates-run.ts')).listGates(target, await commandContext(command))
     })
 
   gates
@@ -22,7 +22,7 @@ export function addGatesCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (path: string, options: { write?: true }, command: Command) => {
       const write = options.write === true
-      await (await import('./gates-run.ts')).detectGates({ path, write, context: await contextOf(command) })
+      await (await import('./gates-run.ts')).detectGates({ path, write, context: await commandContext(command) })
     })
 
   gates
@@ -33,6 +33,6 @@ export function addGatesCommand(program: Command): void {
     .addOption(new Option('--profile <profile>', 'use this profile').choices(['quick', 'standard', 'deep']))
     .option('--json', 'print JSON')
     .action(async (target: string, options: object, command: Command) => {
-      await (await import('./gates-run.ts')).runGates({ target, ...options, context: await contextOf(command) })
+      await (await import('./gates-run.ts')).runGates({ target, ...options, context: await commandContext(command) })
     })
 }

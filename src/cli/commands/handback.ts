@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { contextOf, ExitCode } from '../context.ts'
+import { commandContext, ExitCode } from '../context.ts'
 import { handOver } from './takeover.ts'
 
 /** `pcc handback`: gives a session that a person took over back to pcc. */
@@ -10,7 +10,7 @@ export function addHandbackCommand(program: Command): void {
     .argument('<session>', 'id, unique beginning of an id, or name; also of a task')
     .option('--json', 'print JSON')
     .action(async (ref: string, _options: unknown, command: Command) => {
-      await handOver(ref, 'handback', await contextOf(command))
+      await handOver(ref, 'handback', await commandContext(command))
       throw new ExitCode(0)
     })
 }

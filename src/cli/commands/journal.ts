@@ -4,7 +4,7 @@ import type { JournalEntry, JournalPage } from '../../domain/attempt.ts'
 import { ownZone } from '../../domain/schedule.ts'
 import { parseSince } from '../../tasks/schedules.ts'
 import { openClient } from '../connection/client.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { optionParser } from '../options.ts'
 import { ago, counted, duration, money } from '../render/format.ts'
 import { cut, firstLine, neutral, type Terminal, type Tone, widthOf, wrap } from '../render/text.ts'
@@ -34,7 +34,7 @@ export function addJournalCommand(program: Command): void {
     .option('--all', 'entries of all projects')
     .option('--json', 'print JSON')
     .action(async (typed: string[], options: JournalOptions, command: Command) => {
-      const { json, out, terminal, ...context } = await contextOf(command)
+      const { json, out, terminal, ...context } = await commandContext(command)
       const { run, task, since, limit, project, all } = options
       const words = typed.join(' ').trim()
       // A run or a task already determines its project.

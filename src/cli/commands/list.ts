@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import { type Client, openClient } from '../connection/client.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 
 export interface SessionListOptions {
   status?: string | undefined
@@ -45,7 +45,7 @@ export function addListCommand(program: Command): void {
     .option('--project <path>', 'only sessions of this project')
     .option('--json', 'print JSON')
     .action(async (options: SessionListOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       await showList(options, context, await openClient(context.paths, context))
     })
 }

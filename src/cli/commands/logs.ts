@@ -3,7 +3,7 @@ import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 import { eventLines } from '../render/event-lines.ts'
 import { isOver } from '../render/format.ts'
 import { interruptedLines } from '../render/summary.ts'
@@ -41,7 +41,7 @@ export async function addLogsCommand(program: Command): Promise<void> {
     .addOption(program.createOption('--level <level>', 'this level and above').choices(LEVELS).default('info'))
     .option('--json', 'print events as JSON lines')
     .action(async (ref: string, options: LogsOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       await showLogs(ref, options, context, await openClient(context.paths, context))
     })
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 
 /** `pcc mcp`: serves the tools of a session to an agent over standard input and output. */
@@ -16,7 +16,7 @@ export function addMcpCommand(program: Command): void {
     .action(async ({ session, seat }: { session?: string; seat?: string }, command: Command) => {
       const { readToolEndpoint, serveTools, findToolEndpoint } = await import('./mcp-serve.ts')
       if (seat !== undefined) return serveTools(await readToolEndpoint(seat))
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       // Only its capability says which session an agent speaks for, never anything that it could type.
       if (session !== undefined) refuseInSession(context.env, 'mcp --session …')
       await serveTools(await findToolEndpoint(session, context))

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { MergeState, MergeView } from '../../domain/merge.ts'
 import { openClient } from '../connection/client.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 import { ago } from '../render/format.ts'
 import { cut, firstLine, pad, type Terminal, widthOf } from '../render/text.ts'
 
@@ -21,7 +21,7 @@ export function addMergeCommand(program: Command): void {
     .option('--all', 'also merges that are over')
     .option('--json', 'print JSON')
     .action(async ({ project, all }: { project?: string; all?: true }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const filter = project === undefined ? [] : [`project=${encodeURIComponent(resolve(project))}`]
       const query = [...filter, ...(all ? ['all=true'] : [])].join('&')
       const reply = await request<{ merges: MergeView[] }>(context, 'GET', `/merges${query && `?${query}`}`)
@@ -39,7 +39,7 @@ export function addMergeCommand(program: Command): void {
       .argument('<merge>', REF_HELP)
       .option('--json', 'print JSON')
       .action(async (ref: string, _: object, command: Command) => {
-        const context = await contextOf(command)
+        const context = await commandContext(command)
         const reply = await request<{ merge: MergeView }>(context, 'POST', `/merges/${encodeURIComponent(ref)}/${name}`)
         context.out(context.json ? JSON.stringify(reply, null, 2) : describe(reply.merge))
       })

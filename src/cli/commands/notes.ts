@@ -8,7 +8,7 @@ import { searchNotes } from '../../knowledge/match-notes.ts'
 import { cleanTags } from '../../knowledge/note.ts'
 import { NOTES_FOLDER, notesLock } from '../../knowledge/read-notes.ts'
 import { type RecordedNote, recordNote } from '../../knowledge/record-note.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 import { confirm, openInEditor, readStandardInput } from '../input.ts'
 import { collect, refuseInSession } from '../options.ts'
 import { neutral } from '../render/text.ts'
@@ -36,7 +36,7 @@ export function addNotesCommand(program: Command): void {
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
     .action(async ({ tag = [], project }: ProjectOptions & { tag?: string[] }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const stored = readProjectNotes(project)
       const wanted = cleanTags(tag)
       const shown = stored.notes.filter(({ tags }) => wanted.every(name => tags.includes(name)))
@@ -54,7 +54,7 @@ export function addNotesCommand(program: Command): void {
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
     .action(async (ref: string, { project }: ProjectOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const named = findNote(ref, readProjectNotes(project))
       if ('broken' in named) throw new AppError('note_broken', named.broken)
       if (context.json) return print(context, noteView(named.note))
@@ -68,7 +68,7 @@ export function addNotesCommand(program: Command): void {
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
     .action(async (typed: string[], { project }: ProjectOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const stored = readProjectNotes(project)
       const words = typed.join(' ')
       const shown = searchNotes(stored.notes, words)
@@ -89,7 +89,7 @@ export function addNotesCommand(program: Command): void {
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
     .action(async (title: string, text: string | undefined, options: object, command: Command) =>
-      addNote(await contextOf(command), { title, text, ...options }),
+      addNote(await commandContext(command), { title, text, ...options }),
     )
 
   notes
@@ -99,7 +99,7 @@ export function addNotesCommand(program: Command): void {
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
     .action(async (ref: string, { project }: ProjectOptions, command: Command) =>
-      editNote(await contextOf(command), { ref, project }),
+      editNote(await commandContext(command), { ref, project }),
     )
 
   notes
@@ -110,7 +110,7 @@ export function addNotesCommand(program: Command): void {
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
     .action(async (ref: string, { project, yes }: ProjectOptions & { yes?: true }, command: Command) =>
-      removeNote(await contextOf(command), { ref, project, yes: yes === true }),
+      removeNote(await commandContext(command), { ref, project, yes: yes === true }),
     )
 }
 

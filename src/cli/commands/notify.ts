@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { ChannelName, NotifyMessage, NotifySettings } from '../../human/notify/notice.ts'
-import { type CommandContext, contextOf, ExitCode } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { neutral } from '../render/text.ts'
 
 /** `pcc notify test`: sends a message on every channel that is set up and shows whether that worked. */
@@ -14,7 +14,9 @@ export function addNotifyCommand(program: Command): void {
     .description('Send a test message on every channel that is set up (exit code 1 if one fails).')
     .addOption(new Option('--channel <name>', 'only this channel').choices(CHANNELS))
     .option('--json', 'print JSON')
-    .action(async ({ channel }: { channel?: string }, command: Command) => sendTest(channel, await contextOf(command)))
+    .action(async ({ channel }: { channel?: string }, command: Command) =>
+      sendTest(channel, await commandContext(command)),
+    )
 }
 
 const CHANNELS: readonly ChannelName[] = ['desktop', 'bell', 'ntfy', 'slack', 'telegram']
@@ -29,8 +31,8 @@ async function sendTest(only: string | undefined, context: CommandContext): Prom
   const { env, paths, json, out } = context
   const { config } = await loadConfig({ paths, env })
   const settings = config.notifications
-  const { setUpOf } = await import('../../human/notify/channel-setup.ts')
-  const { channels, problems } = setUpOf(settings, env)
+  const { readChannelSetup } = await import('../../human/notify/channel-setup.ts')
+  const { channels, problems } = readChannelSetup(settings, env)
   const working = channels.filter(name => only === undefined || name === only)
   const broken = problems.filter(({ channel }) => only === undefined || channel === only)
   if (!settings.enabled) throw new AppError('notify_not_set_up', { problem: 'notifications.enabled is false' })

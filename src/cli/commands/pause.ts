@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
-import { type CommandContext, contextOf, ExitCode } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { followSession, lastEvent } from '../live/follow.ts'
 import { refuseInSession } from '../options.ts'
 import { isOver, nameOf, resumeCommand } from '../render/format.ts'
@@ -20,7 +20,7 @@ export function addPauseCommand(program: Command): void {
     .option('--detach', 'return at once, without waiting for the tool in flight')
     .option('--json', 'print JSON')
     .action(async (ref: string, { detach }: { detach?: boolean }, command: Command) => {
-      throw new ExitCode(await pause(ref, { detach: detach === true, context: await contextOf(command) }))
+      throw new ExitCode(await pause(ref, { detach: detach === true, context: await commandContext(command) }))
     })
 }
 

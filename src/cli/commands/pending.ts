@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import { type Client, openClient } from '../connection/client.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { pendingLines, type ShownEscalation } from '../render/escalation-lines.ts'
 
 interface PendingOptions {
@@ -18,7 +18,7 @@ export function addPendingCommand(program: Command): void {
     .option('--watch', 'keep showing it, as it changes, until Ctrl+C')
     .option('--json', 'print JSON; with --watch one object a line for each change')
     .action(async ({ session, watch }: PendingOptions, command: Command) => {
-      const { paths, json, out, terminal, ...context } = await contextOf(command)
+      const { paths, json, out, terminal, ...context } = await commandContext(command)
       const client = await openClient(paths, context)
       const query = session === undefined ? '' : `?session=${encodeURIComponent(session)}`
       const page = async () => {

@@ -14,7 +14,7 @@ import {
 } from '../../domain/quota.ts'
 import { openClient } from '../connection/client.ts'
 import { type DaemonConnection, sessionPath } from '../connection/connection.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 import { openScreen } from '../live/terminal.ts'
 import { refuseInSession } from '../options.ts'
 import { ago, counted, dateTime, nameOf, STATUS_WORDS, wakeTime, windowName } from '../render/format.ts'
@@ -33,7 +33,7 @@ export function addQuotaCommand(program: Command): void {
     .option('--watch', 'keep showing it until Ctrl+C')
     .option('--json', 'print JSON; with --watch one line for each change')
     .action(async ({ watch }: { watch?: boolean }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const client = await openClient(context.paths, context)
       if (watch) return watchQuota(client, context)
       const view = await client.request<QuotaView>('GET', '/quota')
@@ -58,7 +58,7 @@ function addHoldCommand(quota: Command, name: 'hold' | 'release', description: s
       const usage = (problem: string) => new AppError('usage', { problem, command: `quota ${name}` })
       if (account !== undefined && ref !== 'all') throw usage('give a session or --account, not both')
       if (now && ref !== 'all') throw usage('--now is for accounts: a limit holds for all sessions of one')
-      const { paths, json, out, ...context } = await contextOf(command)
+      const { paths, json, out, ...context } = await commandContext(command)
       refuseInSession(context.env, `quota ${name}`)
       const client = await openClient(paths, context)
       const holds = name === 'hold'

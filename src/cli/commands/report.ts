@@ -7,7 +7,7 @@ import { loadConfig } from '../../domain/config/load.ts'
 import type { Report, ReportedTask } from '../../domain/report.ts'
 import { ownZone } from '../../domain/schedule.ts'
 import { openClient } from '../connection/client.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { money } from '../render/format.ts'
 import { cut, firstLine, neutral, type Terminal, type Tone } from '../render/text.ts'
 import * as format from './report-format.ts'
@@ -32,7 +32,7 @@ export function addReportCommand(program: Command): void {
     .option('--html <file>', 'write a page for the browser, with a picture of the tasks and a timeline')
     .option('--json', 'print JSON')
     .action(async ({ since, until, project, html }: ReportOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const { json, quiet, out, terminal } = context
       const client = await openClient(context.paths, context)
       const query = new URLSearchParams({

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import type { EscalationView } from '../../domain/escalation.ts'
 import { openClient } from '../connection/client.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { answeredLines } from './respond-lines.ts'
 
@@ -34,7 +34,7 @@ export function addRespondCommand(program: Command): void {
     .action(async (number: string, words: string[], options: RespondOptions, command: Command) => {
       if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`"${number}" is no number of a decision`)
       checkOptions(words, options)
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       refuseInSession(context.env, `respond ${number} …`)
       await respond(number, { words, options }, context)
     })

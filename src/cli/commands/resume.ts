@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../domain/event.ts'
 import type { RunDetail } from '../../domain/run.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
-import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode, isInteractive } from '../context.ts'
 import { lastEvent } from '../live/follow.ts'
 import { runLiveView } from '../live/watch.ts'
 import { budgetOption, refuseInSession } from '../options.ts'
@@ -25,7 +25,7 @@ export function addResumeCommand(program: Command): void {
     .option('--detach', 'go on in the background')
     .option('--json', 'print events as JSON lines (with --detach: the session as JSON)')
     .action(async (ref: string, options: ResumeOptions, command: Command) => {
-      throw new ExitCode(await runResume({ ref, verb: 'resume', options, context: await contextOf(command) }))
+      throw new ExitCode(await runResume({ ref, verb: 'resume', options, context: await commandContext(command) }))
     })
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { contextOf, ExitCode } from '../context.ts'
+import { commandContext, ExitCode } from '../context.ts'
 import { type ResumeOptions, runResume } from './resume.ts'
 
 /** `pcc retry`: tries a failed session once more. */
@@ -11,6 +11,6 @@ export function addRetryCommand(program: Command): void {
     .option('--detach', 'try it in the background')
     .option('--json', 'print events as JSON lines (with --detach: the session as JSON)')
     .action(async (ref: string, options: ResumeOptions, command: Command) => {
-      throw new ExitCode(await runResume({ ref, verb: 'retry', options, context: await contextOf(command) }))
+      throw new ExitCode(await runResume({ ref, verb: 'retry', options, context: await commandContext(command) }))
     })
 }

@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.ts'
 import type { EscalationView } from '../../domain/escalation.ts'
 import type { ChangedFile, TaskDiff, TaskWork } from '../../domain/merge.ts'
 import { type Client, openClient } from '../connection/client.ts'
-import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode, isInteractive } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { ago, counted, duration } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, type Tone } from '../render/text.ts'
@@ -32,7 +32,7 @@ export function addReviewCommand(program: Command): void {
     .action(async (ref: string | undefined, options: ReviewOptions, command: Command) => {
       const given = readVerdict(options)
       if (given && ref === undefined) throw usage('say which task: pcc review <task> …')
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       if (ref === undefined) return listReviews(await openClient(context.paths, context), context)
       refuseInSession(context.env, `review ${ref}`)
       const client = await openClient(context.paths, context)

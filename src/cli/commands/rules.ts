@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../../base/errors.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { neutral } from '../render/text.ts'
 
 /** `pcc rules list | add | remove | test`. */
@@ -17,7 +17,7 @@ export function addRulesCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (_options: object, command: Command) => {
       const { listRules } = await import('./rules-actions.ts')
-      await listRules(await contextOf(command))
+      await listRules(await commandContext(command))
     })
 
   rules
@@ -31,7 +31,7 @@ export function addRulesCommand(program: Command): void {
     .action(async (effect: Effect, tool: string, match: string | undefined, options: RuleScope, command: Command) => {
       const { checkTool, writeRule } = await import('./rules-actions.ts')
       const remark = checkTool(tool)
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       await writeRule(context, { effect, tool, ...(match !== undefined && { match }) }, options)
       if (remark !== undefined) context.note(neutral(remark))
     })
@@ -44,7 +44,7 @@ export function addRulesCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (number: number, options: RuleScope, command: Command) => {
       const { deleteRule } = await import('./rules-actions.ts')
-      await deleteRule(await contextOf(command), number, options)
+      await deleteRule(await commandContext(command), number, options)
     })
 
   rules
@@ -56,7 +56,7 @@ export function addRulesCommand(program: Command): void {
     .option('--rules <file>', 'with this file in place of your rules, to try a change')
     .option('--json', 'print JSON')
     .action(async (text: string | undefined, options: TestOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       if ((text === undefined) !== (options.replay === true))
         throw new AppError('usage', { problem: 'give a command, or --replay', command: 'rules test' })
       if (text === undefined) return (await import('./rules-actions.ts')).replay(context, options)

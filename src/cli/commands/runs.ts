@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { RunView } from '../../domain/run.ts'
 import type { ScheduleView } from '../../domain/schedule.ts'
 import { openClient } from '../connection/client.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { scheduleLines } from './run/control.ts'
 import { runLines } from './run/lines.ts'
 
@@ -19,7 +19,7 @@ export function addRunsCommand(program: Command): void {
     .option('--all', `also those before the last ${LATEST}`)
     .option('--json', 'print JSON')
     .action(async ({ project, all }: { project?: string; all?: true }, command: Command) => {
-      const { json, out, terminal, ...context } = await contextOf(command)
+      const { json, out, terminal, ...context } = await commandContext(command)
       const client = await openClient(context.paths, context)
       const ofProject = project === undefined ? [] : [`project=${encodeURIComponent(resolve(project))}`]
       const query = [...ofProject, ...(all ? [] : [`limit=${LATEST}`])].join('&')

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { LoggedRequest } from '../../simulator/request-log.ts'
-import { contextOf, ExitCode } from '../context.ts'
+import { commandContext, ExitCode } from '../context.ts'
 import { counted } from '../render/format.ts'
 
 /** `pcc simulate <scenario.yaml>`: serves the model's API on loopback, with answers from a file. */
@@ -29,7 +29,7 @@ const KEEP = 10
 
 async function simulate(scenario: string, { port, log }: SimulateOptions, command: Command): Promise<void> {
   const { openSimulator } = await import('../../simulator/open.ts')
-  const context = await contextOf(command)
+  const context = await commandContext(command)
   const counts = { requests: 0, failed: 0 }
   const onRequest = (request: LoggedRequest) => {
     counts.requests++

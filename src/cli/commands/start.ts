@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { BRAIN_KINDS, SESSION_HOSTS } from '../../domain/option-values.ts'
 import { quickClient } from '../connection/client.ts'
-import { contextOf, ExitCode } from '../context.ts'
+import { commandContext, ExitCode } from '../context.ts'
 import { budgetOption, integerOption, optionParser, shareOption } from '../options.ts'
 import { hasClosedBrackets, parsePositive, parseTools, type StartOptions, startSession } from './start-session.ts'
 
@@ -51,7 +51,7 @@ export function addStartCommand(program: Command, body: StartBody = start): void
 }
 
 async function start(path: string, options: StartOptions, command: Command): Promise<number> {
-  const context = await contextOf(command)
+  const context = await commandContext(command)
   return startSession({ path, options, context, client: quickClient(context.paths, context) })
 }
 

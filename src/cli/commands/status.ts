@@ -3,7 +3,7 @@ import type { SessionView } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 
 export interface StatusOptions {
   showHistory?: boolean | undefined
@@ -61,7 +61,7 @@ export function addStatusCommand(program: Command): void {
     .option('--show-decisions', 'also what was allowed, refused and answered')
     .option('--json', 'print JSON')
     .action(async (ref: string, options: StatusOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       await showStatus(ref, options, context, await openClient(context.paths, context))
     })
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import { openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
-import { contextOf } from '../context.ts'
+import { commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { nameOf, resumeCommand } from '../render/format.ts'
 import { cancelSchedule, isScheduleId, stopRun } from './run/control.ts'
@@ -16,7 +16,7 @@ export function addStopCommand(program: Command): void {
     .option('--now', 'of a run: stop the task at work too, and give it back')
     .option('--json', 'print JSON')
     .action(async (ref: string, { now }: { now?: true }, command: Command) => {
-      const { paths, json, out, ...context } = await contextOf(command)
+      const { paths, json, out, ...context } = await commandContext(command)
       refuseInSession(context.env, `stop ${ref}`)
       const client = await openClient(paths, context)
       if (isScheduleId(ref)) return cancelSchedule(ref, { client, context: { json, out } })

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
 import { openClient } from '../connection/client.ts'
 import { sessionPath } from '../connection/connection.ts'
-import { type CommandContext, contextOf, ExitCode, isInteractive } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode, isInteractive } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 
 /** `pcc takeover`: from now on a person types in the terminal of an agent. */
@@ -16,7 +16,7 @@ export function addTakeoverCommand(program: Command): void {
     .option('--no-attach', 'do not enter the terminal')
     .option('--json', 'print JSON')
     .action(async (ref: string, { attach }: { attach: boolean }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const { session, client } = await handOver(ref, 'takeover', context)
       if (!attach || context.json || !isInteractive(context)) throw new ExitCode(0)
       throw new ExitCode((await (await import('../live/tmux-window.ts')).enterTerminal(session, context, client)) ?? 0)

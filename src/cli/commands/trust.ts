@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { quoteForShell } from '../../base/words.ts'
 import type { TrustStatus } from '../../policy/trust/trust.ts'
-import { type CommandContext, contextOf } from '../context.ts'
+import { type CommandContext, commandContext } from '../context.ts'
 import { neutral } from '../render/text.ts'
 
 /** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. Their code is imported on use, because completion needs only their names. */
@@ -14,7 +14,7 @@ export function addTrustCommand(program: Command): void {
     .option('--yes', 'agree without being asked')
     .option('--json', 'print JSON')
     .action(async (path: string, options: { yes?: boolean }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const { grantTrust, trustStatus } = await import('../../policy/trust/trust.ts')
       const status = await trustStatus(context.paths, resolve(path))
       if (status.state === 'nothing-to-trust' || status.state === 'trusted') return printStatus(context, status)
@@ -36,7 +36,7 @@ export function addTrustCommand(program: Command): void {
     .argument('[path]', 'the project', '.')
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
-      await showTrust(path, await contextOf(command))
+      await showTrust(path, await commandContext(command))
     })
 
   trust
@@ -45,7 +45,7 @@ export function addTrustCommand(program: Command): void {
     .argument('[path]', 'the project', '.')
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       await refuse(context.env, `trust revoke ${quoteForShell(path)}`)
       const project = resolve(path)
       const { revokeTrust } = await import('../../policy/trust/trust.ts')

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import type { Worktree, WorktreeForecast, WorktreeView } from '../../domain/worktree.ts'
 import { openClient } from '../connection/client.ts'
-import { type CommandContext, contextOf, ExitCode } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { ago, shownPath } from '../render/format.ts'
 import { cut, firstLine, neutral, pad, type Terminal, widthOf } from '../render/text.ts'
 import { editorFor, runInTerminal } from '../run-in-terminal.ts'
@@ -42,7 +42,7 @@ export function addWorktreeCommand(program: Command): void {
     .option('--all', 'also those that were archived or removed')
     .option('--json', 'print JSON')
     .action(async ({ project, all }: { project?: string; all?: true }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const query = [...(project === undefined ? [] : [projectQuery(project)]), ...(all ? ['all=true'] : [])].join('&')
       const reply = await request<{ worktrees: WorktreeView[] }>(context, 'GET', `/worktrees${query && `?${query}`}`)
       if (context.json) return context.out(JSON.stringify(reply, null, 2))
@@ -55,7 +55,7 @@ export function addWorktreeCommand(program: Command): void {
     .argument('<task>', TASK)
     .option('--json', 'print JSON')
     .action(async (task: string, _: object, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const reply = await request<TaskWorktrees>(context, 'GET', worktreePath(task))
       if (context.json) return context.out(JSON.stringify(reply, null, 2))
       for (const line of worktreePage(reply, context.terminal, displayContext(context))) context.out(line)
@@ -69,7 +69,7 @@ export function addWorktreeCommand(program: Command): void {
     .option('--print', 'only the path, as in: cd "$(pcc worktree open t-3fa91c --print)"')
     .option('--json', 'print JSON')
     .action(async (task: string, options: OpenOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const { worktrees } = await request<TaskWorktrees>(context, 'GET', worktreePath(task))
       const [newest] = worktrees
       if (newest) await openWorktree(newest, context, options)
@@ -82,7 +82,7 @@ export function addWorktreeCommand(program: Command): void {
       .argument('<task...>', TASK)
       .option('--json', 'print JSON')
       .action(async (tasks: string[], _: object, command: Command) => {
-        const context = await contextOf(command)
+        const context = await commandContext(command)
         const removals: TaskRemoval[] = []
         for (const task of tasks)
           removals.push({ task, ...(await request<Removal>(context, 'POST', worktreePath(task, name))) })
@@ -98,7 +98,7 @@ export function addWorktreeCommand(program: Command): void {
     .argument('<task>', TASK)
     .option('--json', 'print JSON')
     .action(async (task: string, _: object, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const restored = await request<Worktree>(context, 'POST', worktreePath(task, 'restore'))
       const sentence = `${restored.task}: it is back in ${restored.directory}`
       context.out(context.json ? JSON.stringify(restored, null, 2) : sentence)
@@ -110,7 +110,7 @@ export function addWorktreeCommand(program: Command): void {
     .option('--project <path>', 'only those of this project')
     .option('--json', 'print JSON')
     .action(async ({ project }: { project?: string }, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       const body = project === undefined ? {} : { project: resolve(project) }
       const { pruned } = await request<{ pruned: { worktree: WorktreeView; removal: Removal }[] }>(
         context,

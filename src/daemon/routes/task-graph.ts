@@ -40,7 +40,7 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const { after } = parseRequest(Link, request.body, 'POST /tasks/:ref/deps')
     return store.transaction(async tx => {
       const [task, blocker] = [await tasks.find(readRef(request.params), tx), await tasks.find(after, tx)]
-      return { task: await tasks.view(await tasks.comeAfter(task.id, blocker.id, tx), tx) }
+      return { task: await tasks.view(await tasks.addDependency(task.id, blocker.id, tx), tx) }
     })
   })
 
@@ -48,7 +48,7 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const ends = parseRequest(Ends, request.params, 'DELETE /tasks/:ref/deps/:blocker')
     return store.transaction(async tx => {
       const [task, blocker] = [await tasks.find(ends.ref, tx), await tasks.find(ends.blocker, tx)]
-      return { task: await tasks.view(await tasks.comeBeforeOrBeside(task.id, blocker.id, tx), tx) }
+      return { task: await tasks.view(await tasks.removeDependency(task.id, blocker.id, tx), tx) }
     })
   })
 

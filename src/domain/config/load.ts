@@ -89,7 +89,7 @@ function checkFlags(flags: Partial<Values>): Partial<Values> {
 }
 
 /** Like `appPathsFor`, but also applies `data.directory` of the user's file. Call it if `dataDirectoryHint` returns `look`. */
-export async function resolvePlaces(options: AppPathOptions): Promise<AppPaths> {
+export async function resolvePaths(options: AppPathOptions): Promise<AppPaths> {
   const { env } = options
   refuseRelativeHome(env['PCC_HOME'])
   const paths = appPathsFor(options)

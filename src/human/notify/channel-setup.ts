@@ -12,7 +12,7 @@ export interface ChannelSetup {
 }
 
 /** Reads which channels are set up. This loads no code that sends, so that a daemon without channels stays small. */
-export function setUpOf(settings: NotifySettings, env: Env, platform?: string): ChannelSetup {
+export function readChannelSetup(settings: NotifySettings, env: Env, platform?: string): ChannelSetup {
   const { ntfy, slack, telegram } = settings
   const channels: ChannelName[] = []
   const problems: ChannelSetup['problems'] = []

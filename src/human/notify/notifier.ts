@@ -5,7 +5,7 @@ import { type Log, silentLog } from '../../base/log.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { Store } from '../../store/store.ts'
 import { buildNotices } from './build-notices.ts'
-import { setUpOf } from './channel-setup.ts'
+import { readChannelSetup } from './channel-setup.ts'
 import { type Delivery, deliver } from './deliver.ts'
 import type { AnswerDecision, ChannelName, Notice, NotifySettings } from './notice.ts'
 import { openChannel } from './open-channel.ts'
@@ -32,7 +32,7 @@ export interface Notifier {
 export async function startNotifier(notifier: Notifier): Promise<void> {
   const { store, env, signal, clock = systemClock, log = silentLog, times } = notifier
   const settings = await notifier.settings()
-  const { channels, problems, secrets } = setUpOf(settings, env)
+  const { channels, problems, secrets } = readChannelSetup(settings, env)
   for (const { channel, problem } of problems) log.warn({ channel, problem }, 'notification channel is not set up')
   if (channels.length === 0 || !settings.enabled) return
   const unhide = log.hide(secrets)

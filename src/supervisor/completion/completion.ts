@@ -39,12 +39,12 @@ export class Completion {
   /** Recovers what an earlier life of the daemon left unfinished, and goes on with all of it. */
   async lookAtAll(): Promise<void> {
     await this.#queues.recover()
-    await this.lookAgain()
+    await this.checkAgain()
     await this.#queues.wakeAll()
   }
 
   /** Looks at every completing task: an account is open again, or a run goes on. */
-  async lookAgain(): Promise<void> {
+  async checkAgain(): Promise<void> {
     for (const { id } of await this.#deps.supervisor.deps.store.tasks.list({ states: COMPLETION_STATES })) this.look(id)
   }
 
@@ -133,7 +133,9 @@ export class Completion {
     await this.#waitForAgentToEnd(id)
     const driven = await driveTask(id, { deps: this.#deps, signal, turn: wait => this.#slots.take(wait) })
     if (driven.over) {
-      return driven.lookAgainAt === undefined ? undefined : driven.lookAgainAt - this.#deps.supervisor.deps.clock.now()
+      return driven.checkAgainAt === undefined
+        ? undefined
+        : driven.checkAgainAt - this.#deps.supervisor.deps.clock.now()
     }
     const merge = await this.#deps.supervisor.deps.store.merges.open(id)
     if (merge) this.#queues.wake(merge)

@@ -24,7 +24,7 @@ import {
 /** How far a task was brought. */
 export type DriveResult =
   /** Nothing more can be done for the task now. */
-  | { over: true; lookAgainAt?: number | undefined }
+  | { over: true; checkAgainAt?: number | undefined }
   /** The task stands in the merge queue of its target. */
   | { over: false }
 
@@ -46,7 +46,7 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
     const facts = await readFacts(work, { settings, store })
     if (facts.givenUp !== undefined) {
       const reason = `A person gave it up: ${facts.givenUp}`
-      if (before === reason) return { over: true, lookAgainAt: clock.now() + REFUSED_RETRY_MS }
+      if (before === reason) return { over: true, checkAgainAt: clock.now() + REFUSED_RETRY_MS }
       before = reason
       await inOneTransaction(deps, tx => refuseForGood(work, reason, deps, tx))
       continue
@@ -54,7 +54,7 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
     const step = nextStep(facts)
     // The same step from the same rows was refused just now, and would be refused again at once and for ever.
     const current = JSON.stringify([step.do, work.task.state, work.task.attempt, work.progress.verified, facts.merge])
-    if (current === before) return { over: true, lookAgainAt: clock.now() + REFUSED_RETRY_MS }
+    if (current === before) return { over: true, checkAgainAt: clock.now() + REFUSED_RETRY_MS }
     before = current
     switch (step.do) {
       case 'nothing':
@@ -64,7 +64,7 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
       case 'verify':
       case 'enqueue': {
         const later = await verifyOrEnqueue({ work, settings, deps, signal, turn }, step.do)
-        if (later !== undefined) return { over: true, lookAgainAt: later }
+        if (later !== undefined) return { over: true, checkAgainAt: later }
         break
       }
       case 'release':

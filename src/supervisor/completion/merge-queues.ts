@@ -70,9 +70,9 @@ export class MergeQueues {
     this.#worker = new KeyedWorker<MergeQueueKey>(
       {
         work: async (queue, signal) => {
-          const lookAgainAt = await this.advance(queue, signal)
+          const checkAgainAt = await this.advance(queue, signal)
           wake()
-          return lookAgainAt === undefined ? undefined : lookAgainAt - clock.now()
+          return checkAgainAt === undefined ? undefined : checkAgainAt - clock.now()
         },
         failed: ({ repository, target }, error) => {
           supervisor.log.error({ repository, target, problem: messageOf(error), error }, 'the queue could not go on')
@@ -119,7 +119,7 @@ export class MergeQueues {
     const queue = new MergeQueue(key, await this.#deps.batchOf(key), this.#merging)
     let step: QueueStep = { kind: 'again', outcomes: [] }
     while (step.kind !== 'wait') step = await this.#act(step, { queue, signal }).catch(error => queue.fail(error))
-    return step.lookAgainAt
+    return step.checkAgainAt
   }
 
   /** Does what a step says, and takes the next one. After an abort no other merge is tried. */

@@ -100,7 +100,7 @@ async function verifyWork(
           task_id: task.id,
         },
         names: modelNamesFor(agent, loaded),
-        shut: () => {
+        accountClosed: () => {
           isAccountClosed = true
         },
       },

@@ -18,14 +18,14 @@ export interface VerifierRequest {
   request: AgentRequest
   names: ModelNames
   /** Called when the account is closed: there is no opinion now, but there may be one later. */
-  shut(error: AppError): void
+  accountClosed(error: AppError): void
 }
 
 /**
  * Opens an agent that reads another agent's work and judges whether the task is done. It has no tool that writes, and the directory
  * must be the same before and after it. An opinion that cannot be used is `broken`. Never throws.
  */
-export function openVerifier({ ask, stateOf }: VerifierDeps, { request, names, shut }: VerifierRequest) {
+export function openVerifier({ ask, stateOf }: VerifierDeps, { request, names, accountClosed }: VerifierRequest) {
   return async (material: VerifierMaterial, signal: AbortSignal): Promise<VerifierOpinion> => {
     const { directory, task, diff, size } = material
     const { model } = verifierModel({ ...size, paths: pathsIn(diff) }, names)
@@ -41,7 +41,7 @@ export function openVerifier({ ask, stateOf }: VerifierDeps, { request, names, s
       if ((await stateOf(directory)) !== before) return broken('what it judged was changed meanwhile', cost)
       return { ...reply.value, ...cost }
     } catch (error) {
-      if (error instanceof AppError && error.code === 'account_limited') shut(error)
+      if (error instanceof AppError && error.code === 'account_limited') accountClosed(error)
       return broken(messageOf(error), { model: model ?? null, cost_usd: 0 })
     }
   }

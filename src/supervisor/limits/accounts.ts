@@ -22,7 +22,7 @@ export interface AccountsDeps {
   store: Store
   clock: Clock
   gates: AccountGates
-  quota: Pick<QuotaBook, 'met' | 'seen' | 'windows' | 'outdate'>
+  quota: Pick<QuotaBook, 'rememberAgent' | 'seen' | 'windows' | 'outdate'>
   /** The sessions that run now. */
   live(): Iterable<LiveSession>
   /** Called when a session that had to wait may start now. */
@@ -42,8 +42,8 @@ export class Accounts implements AccountLimits {
   }
 
   /** A session of this account begins. */
-  met(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void> {
-    return this.#deps.quota.met(account, agent, tx)
+  rememberAgent(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void> {
+    return this.#deps.quota.rememberAgent(account, agent, tx)
   }
 
   /** Whether a session of this account may call the model now. */
@@ -52,7 +52,7 @@ export class Accounts implements AccountLimits {
   }
 
   /** Closes the account after a limit: in its row, and for all its sessions, which stop at their next step. */
-  async shut(live: LiveSession, limit: Limit): Promise<AccountGate | undefined> {
+  async closeForLimit(live: LiveSession, limit: Limit): Promise<AccountGate | undefined> {
     const { account } = live.row
     if (account === null) return undefined
     const closing = this.#deps.gates.close(account, limit)
@@ -100,7 +100,7 @@ export class Accounts implements AccountLimits {
   }
 
   /** The vendor reported how full its windows are. At the level critical, `quota.on_critical = "pause"` closes the account. */
-  async told(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void> {
+  async recordLimit(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void> {
     const { account } = live.row
     const { quota, clock } = this.#deps
     const windows = windowsIn(event, clock.now())
@@ -115,7 +115,7 @@ export class Accounts implements AccountLimits {
     if (levelOf(windows, live.quota.thresholds, now) === 'critical' && live.quota.onCritical === 'pause') {
       const resetsAt = easesAt(windows, live.quota.thresholds, now)
       const message = 'the allowance is nearly used up (quota.on_critical = "pause")'
-      await this.shut(live, { source: 'event', message, ...(resetsAt !== undefined && { resetsAt }) })
+      await this.closeForLimit(live, { source: 'event', message, ...(resetsAt !== undefined && { resetsAt }) })
       pauseForGate(live)
     }
     this.#deps.changed()

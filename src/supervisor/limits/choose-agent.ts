@@ -153,7 +153,7 @@ async function readAgent(
     const { model: _, agent: __, resume: ___, ...rest } = options
     const ready = await prepareSession({ ...rest, chosen: choice, project: row.project, env }, supervisor)
     const admission = await supervisor.deps.accounts.admits({ row: { ...row, account: ready.account } })
-    const refused = ready.heldEnough ? undefined : `${ready.manifest.name} may not run unattended`
+    const refused = ready.mayRunUnattended ? undefined : `${ready.manifest.name} may not run unattended`
     return { ...facts, account: ready.account, opensAt: findOpening(admission), refused }
   } catch (error) {
     if (!(error instanceof AppError)) throw error

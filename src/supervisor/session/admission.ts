@@ -256,7 +256,7 @@ async function refreshPreparation(
   live.driver = ready.driver
   live.open = { ...live.open, ...ready.open }
   live.policy = ready.policy
-  live.heldEnough = ready.heldEnough
+  live.mayRunUnattended = ready.mayRunUnattended
   live.guard = live.guards.before(ready.guard)
   const newNotes = ready.notes.filter(text => !old.notes.includes(text))
   const noteEvent = (text: string) => ({

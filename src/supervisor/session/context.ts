@@ -43,7 +43,7 @@ interface LiveSettings {
   open: Omit<OpenSession, 'asks'>
   policy: SessionPolicy
   /** Whether the agent may work with nobody watching. */
-  heldEnough: boolean
+  mayRunUnattended: boolean
   /** Refuses calls that need trust in the project, before the policy is asked. */
   guard(request: Request): Promise<Verdict | undefined>
   /** Set when the session waited in line: brings the settings up to date just before the agent is opened. */
@@ -199,11 +199,11 @@ export interface AgentWatch {
 
 /** What the sessions of one account share (`limits/accounts.ts`). */
 export interface AccountLimits {
-  met(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void>
+  rememberAgent(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void>
   admits(live: Pick<LiveSession, 'row'>): Promise<AccountAdmission>
-  shut(live: LiveSession, limit: Limit): Promise<AccountGate | undefined>
+  closeForLimit(live: LiveSession, limit: Limit): Promise<AccountGate | undefined>
   answered(live: LiveSession): Promise<void>
-  told(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void>
+  recordLimit(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void>
   level(live: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }>
   allowed(live: LiveSession, max: number): number
   resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null>

@@ -116,10 +116,10 @@ export async function execute(
     case 'continue':
       return shorten(action.do, session, context)
     case 'pause':
-      if (action.limit) await deps.accounts.shut(live, action.limit)
+      if (action.limit) await deps.accounts.closeForLimit(live, action.limit)
       return paused(action.why, live, action)
     case 'halt':
-      if (action.limit) await deps.accounts.shut(live, action.limit)
+      if (action.limit) await deps.accounts.closeForLimit(live, action.limit)
       return live.tripped ? halted(live, live.tripped, action) : paused('interrupted', live, action)
     case 'park':
       return parked(action, live)
@@ -130,7 +130,7 @@ export async function execute(
     case 'give_up':
       return gaveUp(action, live)
     case 'stop':
-      if (action.limit) await deps.accounts.shut(live, action.limit)
+      if (action.limit) await deps.accounts.closeForLimit(live, action.limit)
       return stopped(action.reason, action.text)
     default:
       return unreachable(action)
@@ -167,7 +167,7 @@ async function waitForLimit(
   context: SessionContext,
 ): Promise<LiveSessionEnding> {
   crashPoint('limit.before-gate')
-  await context.deps.accounts.shut(context.live, limit)
+  await context.deps.accounts.closeForLimit(context.live, limit)
   crashPoint('limit.after-gate')
   return waitAtGate(await context.deps.accounts.admits(context.live), { ...context, limit })
 }

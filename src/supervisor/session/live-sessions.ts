@@ -183,7 +183,7 @@ function createLiveSession(
       marker: row.marker ?? undefined,
     },
     policy: ready.policy,
-    heldEnough: ready.heldEnough,
+    mayRunUnattended: ready.mayRunUnattended,
     guard: guards.before(ready.guard),
     renew: undefined,
     log: start.log,

@@ -64,7 +64,7 @@ export interface PreparedSession {
   /** Refuses calls that would activate files of the project that nobody has agreed to. */
   guard(request: Request): Promise<Verdict | undefined>
   /** Whether the agent may work with nobody watching. */
-  heldEnough: boolean
+  mayRunUnattended: boolean
   /** Prepares the same session from the settings as they are when this is called. */
   prepareAgain(): Promise<PreparedSession>
   /** How many sessions may run at once. */
@@ -174,7 +174,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       request,
       sessionBrainFor(request, config, await deps.brainsFor(withBrainFlags(config, request), brainEnv)),
     ),
-    heldEnough: canRunUnattended({
+    mayRunUnattended: canRunUnattended({
       ...{ agent, manifest, sandboxed: sandbox.isInForce },
       ...{ allowed: config.agents.unattended, custom: config.agents.custom },
     }),

@@ -47,7 +47,7 @@ export async function runTask(live: LiveSession, deps: SessionDeps): Promise<Liv
     return endingAfter(failureOf(error), { live, deps })
   } finally {
     live.over = true
-    live.hasSurvivors = live.session?.withstood ?? false
+    live.hasSurvivors = live.session?.hasSurvivors ?? false
     live.session = undefined
     live.opened.resolve()
   }
@@ -126,7 +126,7 @@ async function learn(event: SessionEvent, session: Session, { live, deps }: Sess
     await record(live, deps, await readProcess(session))
     crashPoint('started.after-record')
   }
-  if (event.kind === 'limit') await deps.accounts.told(event, live)
+  if (event.kind === 'limit') await deps.accounts.recordLimit(event, live)
   if (event.kind === 'turn_ended') {
     carryTurns(live)
     crashPoint('turn.before-decision')

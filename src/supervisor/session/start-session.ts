@@ -127,7 +127,7 @@ async function insert(
     : await submitFirstTasks(row, tasks, { deps, tx, id: place?.task })
   // The agent is opened with this task, so it is claimed first, whatever is added while the session waits for its place.
   await store.sessions.update(row.id, { task_id }, tx)
-  await accounts.met(ready.account, { agent: ready.agent.kind, env: ready.open.env }, tx)
+  await accounts.rememberAgent(ready.account, { agent: ready.agent.kind, env: ready.open.env }, tx)
   crashPoint('submit.before-commit')
   return { ...row, task_id }
 }
@@ -192,19 +192,19 @@ async function waitUntilLeft(vendorId: string | undefined, { sessions }: Supervi
  */
 async function makeOwnWorktree(
   request: StartSession & { tasks: FirstTask[] },
-  { ground, deps }: SupervisorContext,
+  { worktrees, deps }: SupervisorContext,
 ): Promise<{ place: Worktree; leave(): Promise<void> }> {
   const { project, tasks, resume } = request
   if (tasks.length > 1)
     throw worktreeRefused(`one task lands from a worktree, and ${tasks.length} were given; see pcc run`)
   if (resume) throw worktreeRefused('a conversation that is resumed goes on where it began')
   const task = await freeTaskId(deps.store.tasks)
-  const place = await ground.make({ project, task, attempt: 1 }, request)
+  const place = await worktrees.make({ project, task, attempt: 1 }, request)
   if ('why' in place) {
     const remedy = 'Leave --worktree out: it then works in the project itself.'
     throw new AppError('place_refused', { task, project, why: place.why, remedy })
   }
-  return { place, leave: () => ground.leave(place, { project, settings: request }) }
+  return { place, leave: () => worktrees.leave(place, { project, settings: request }) }
 }
 
 async function freeTaskId({ get }: SupervisorContext['deps']['store']['tasks']): Promise<string> {

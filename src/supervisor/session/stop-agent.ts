@@ -63,7 +63,7 @@ export function tripGuard(live: LiveSession, why: GuardTrip): boolean {
 
 /** Stops an agent that may not work unwatched, after the tool in flight, because the last terminal of its session has gone. */
 export function stopUnwatched(live: LiveSession | undefined): void {
-  if (!live || live.heldEnough || live.row.state === 'ended') return
+  if (!live || live.mayRunUnattended || live.row.state === 'ended') return
   const reason = `${live.row.agent} does not ask about every call, so it does not work alone, and nobody watches any more`
   const next = `Stay with it: pcc resume ${live.id}; or allow it by name: pcc config set agents.unattended ${live.row.agent} (a command line gets its name in [agents.custom.<name>])`
   tripGuard(live, { guard: 'unwatched', reason, next })

@@ -137,7 +137,7 @@ export async function addDependency(edge: { task: string; after: string }, call:
     if (task.project !== own.project || after.project !== own.project)
       return replyRefused('it is a task of another project')
     if (!belongsToSamePlan(task, own, live.id)) return replyRefused(`${task.id} does not belong to what you work on`)
-    await tasks.comeAfter(task.id, after.id, tx)
+    await tasks.addDependency(task.id, after.id, tx)
     return replyDone(`${task.id} comes after ${after.id}.`)
   })
 }

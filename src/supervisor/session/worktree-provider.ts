@@ -41,7 +41,7 @@ export interface WorktreeProvider {
     settings: Pick<StartSession, 'config' | 'settings'>,
   ): Promise<Pick<Worktree, 'branch' | 'target'> | Pick<InProject, 'why'>>
   /** Removes a worktree in which nothing was begun, unless its task is open again. Never throws. */
-  leave(place: Worktree, of: { project: string; settings: Pick<StartSession, 'config' | 'settings'> }): Promise<void>
+  leave(worktree: Worktree, of: { project: string; settings: Pick<StartSession, 'config' | 'settings'> }): Promise<void>
 }
 
 export interface WorktreeProviderDeps extends Pick<PrepareDeps, 'paths' | 'env'> {
@@ -71,14 +71,14 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
       if (state.kind === 'there') return { branch: `pcc/${task}`, target: state.repository.target }
       return { why: state.why }
     },
-    async leave(place, { project, settings }) {
+    async leave(worktree, { project, settings }) {
       try {
-        if (await isTaskOpen(place, store)) return
+        if (await isTaskOpen(worktree, store)) return
         const { removeWorktree } = await import('../../workspace/worktrees/remove-worktree.ts')
-        await removeWorktree(place, await worktreeDeps(project, settings, deps))
+        await removeWorktree(worktree, await worktreeDeps(project, settings, deps))
       } catch (error) {
         log.warn(
-          { task: place.task, worktree: place.top, error },
+          { task: worktree.task, worktree: worktree.top, error },
           'a worktree in which nothing was begun is still there',
         )
       }

@@ -75,7 +75,7 @@ export type QueueStep =
   /** The gates have already seen the tree of the batch. Then it calls `land`. */
   | { kind: 'land'; outcomes: MergeOutcome[]; batch: MergeBatch }
   /** Nothing can go on before something outside changes; the clock alone says when to look again. */
-  | { kind: 'wait'; outcomes: []; lookAgainAt?: number }
+  | { kind: 'wait'; outcomes: []; checkAgainAt?: number }
 
 type QueueStepOf<Kind extends QueueStep['kind']> = Extract<QueueStep, { kind: Kind }>
 
@@ -163,8 +163,8 @@ export class MergeQueue {
     const waiting = (await this.#listWaiting()).filter(({ state }) => state === 'waiting')
     if (waiting.length === 0) return { kind: 'wait', outcomes: [] }
     const age = clock.now() - Math.min(...waiting.map(({ updated_at }) => updated_at))
-    const lookAgainAt = clock.now() + Math.min(LATEST_MS, Math.max(SOONEST_MS, age / 4))
-    return { kind: 'wait', outcomes: [], lookAgainAt }
+    const checkAgainAt = clock.now() + Math.min(LATEST_MS, Math.max(SOONEST_MS, age / 4))
+    return { kind: 'wait', outcomes: [], checkAgainAt }
   }
 
   /**

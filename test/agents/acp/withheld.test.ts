@@ -37,7 +37,7 @@ test('an agent that is withheld while it introduces itself hears no prompt, and 
   await session.withhold?.()
   assert.deepEqual(await kindsOf(talk), ['ended'])
   assert.deepEqual(methods(heard()), ['initialize'])
-  assert.equal(session.withstood, false)
+  assert.equal(session.hasSurvivors, false)
 })
 
 test('an agent whose model has not answered yet is ended on the spot, and no end of a turn is told', async t => {

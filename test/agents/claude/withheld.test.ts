@@ -53,7 +53,7 @@ for (const afterMs of [0, 30, 100]) {
     await session.withhold?.()
     assert.deepEqual(await allOf(session.events), ['ended'])
     assert.deepEqual(simulator.requests, [])
-    assert.equal(session.withstood, false)
+    assert.equal(session.hasSurvivors, false)
   })
 }
 

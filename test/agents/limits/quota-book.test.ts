@@ -110,7 +110,7 @@ test('a session with many reports is read as far back as it must be and no furth
 
 test('an account is listed by its label as soon as a session has begun, and no secret is kept', async t => {
   const { book, store } = await aBook(t)
-  await book.met('a1', { agent: 'claude', env: { ANTHROPIC_API_KEY: 'hush', HOME: '/h', PATH: '/bin' } })
+  await book.rememberAgent('a1', { agent: 'claude', env: { ANTHROPIC_API_KEY: 'hush', HOME: '/h', PATH: '/bin' } })
   await book.seen('zz', [fiveHours(0.1)])
   assert.deepEqual(
     (await book.list()).map(({ account, label }) => [account, label]),
@@ -120,6 +120,6 @@ test('an account is listed by its label as soon as a session has begun, and no s
     ],
   )
   assert.equal(JSON.stringify(await store.quota.accounts()).includes('hush'), false)
-  await book.met('a1', { agent: 'claude', env: { CLAUDE_CODE_OAUTH_TOKEN: 'x', HOME: '/other' } })
+  await book.rememberAgent('a1', { agent: 'claude', env: { CLAUDE_CODE_OAUTH_TOKEN: 'x', HOME: '/other' } })
   assert.deepEqual((await store.quota.accounts())[0]?.place, { HOME: '/other' })
 })

@@ -87,6 +87,6 @@ async function withCcusage(
   writeFileSync(program, `#!/bin/sh\nprintf '%s' '${said === 'printed' ? report : 'garbage'}'\n`)
   chmodSync(program, 0o755)
   const world = await aBook(t, { ccusage: program, ...settings })
-  await world.book.met('a', { agent: 'claude', env: bareEnv(dir) })
+  await world.book.rememberAgent('a', { agent: 'claude', env: bareEnv(dir) })
   return { program, world }
 }

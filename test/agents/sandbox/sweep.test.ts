@@ -20,7 +20,7 @@ for (const isolation of ['auto', 'marker'] as const) {
     assert.ok((await findMarked(agent.marker)).length >= 4)
     await agent.end()
     assert.deepEqual(await findMarked(agent.marker), [])
-    assert.equal(agent.withstood, false)
+    assert.equal(agent.hasSurvivors, false)
   })
 
   sandboxed(`what is in a sandbox is found and swept by its marker alone (${isolation})`, async t => {

@@ -52,6 +52,6 @@ test('a window that tmux made without telling so is closed, with what began in i
   assert.equal(told.at(-1), 'ended')
   assert.equal(existsSync(join(root, 'begun')), true, 'it had begun')
   assert.deepEqual(await findMarked(sessionMarker(marker)), [])
-  assert.equal(session.withstood, false)
+  assert.equal(session.hasSurvivors, false)
   assert.equal(existsSync(join(root, 'tmux', 's-000001')), false)
 })

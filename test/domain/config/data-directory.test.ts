@@ -3,20 +3,20 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor, dataDirectoryHint } from '../../../src/base/app-paths.ts'
-import { resolvePlaces } from '../../../src/domain/config/load.ts'
+import { resolvePaths } from '../../../src/domain/config/load.ts'
 import { bareEnv } from '../../support/world.ts'
 import { writeConfigFiles } from './config-files.ts'
 
 test('data.directory moves the database, the socket and the logs, below --data-dir and PCC_DATA_DIRECTORY', async t => {
   const { env, home } = writeConfigFiles(t, { user: '[data]\ndirectory = "~/elsewhere"\n' })
-  const paths = await resolvePlaces({ env })
+  const paths = await resolvePaths({ env })
   assert.equal(paths.database, join(home, 'elsewhere', 'perpetualcc.db'))
   assert.equal(paths.run, join(home, 'elsewhere', 'run'))
   assert.equal(paths.logs, join(home, 'elsewhere', 'logs'))
-  assert.equal((await resolvePlaces({ env, dataDir: '/flag' })).data, '/flag')
-  assert.equal((await resolvePlaces({ env: { ...env, PCC_DATA_DIRECTORY: '/env' } })).data, '/env')
+  assert.equal((await resolvePaths({ env, dataDir: '/flag' })).data, '/flag')
+  assert.equal((await resolvePaths({ env: { ...env, PCC_DATA_DIRECTORY: '/env' } })).data, '/env')
   const { env: bare } = writeConfigFiles(t)
-  assert.deepEqual(await resolvePlaces({ env: bare }), appPathsFor({ env: bare }))
+  assert.deepEqual(await resolvePaths({ env: bare }), appPathsFor({ env: bare }))
 })
 
 test('the hint says default only where the file cannot move the data directory', async t => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import type { Values } from '../../../src/domain/config/settings.ts'
 import type { NewEvent } from '../../../src/domain/event.ts'
-import { setUpOf } from '../../../src/human/notify/channel-setup.ts'
+import { readChannelSetup } from '../../../src/human/notify/channel-setup.ts'
 import { quietUntil } from '../../../src/human/notify/deliver.ts'
 import type { Channel, NotifyMessage } from '../../../src/human/notify/notice.ts'
 import { openChannel } from '../../../src/human/notify/open-channel.ts'
@@ -89,9 +89,13 @@ test('notifications.enabled = false tells nothing on any channel', async t => {
 
 test('notifications.desktop and notifications.sound: shown with notify-send, with a sound or without', async t => {
   const { env, file } = fakeDesktop(t)
-  assert.deepEqual(setUpOf(settingsWith({}), env, 'linux').channels, ['desktop'])
-  assert.deepEqual(setUpOf(settingsWith({ 'notifications.desktop': false }), env, 'linux').channels, [])
-  assert.deepEqual(setUpOf(settingsWith({}), { PATH: env['PATH'] }, 'linux').channels, [], 'no desktop to show it on')
+  assert.deepEqual(readChannelSetup(settingsWith({}), env, 'linux').channels, ['desktop'])
+  assert.deepEqual(readChannelSetup(settingsWith({ 'notifications.desktop': false }), env, 'linux').channels, [])
+  assert.deepEqual(
+    readChannelSetup(settingsWith({}), { PATH: env['PATH'] }, 'linux').channels,
+    [],
+    'no desktop to show it on',
+  )
   const channel = await open('desktop', {}, env)
   await channel.send(MESSAGE, new AbortController().signal)
   await channel.send({ ...MESSAGE, sound: false }, new AbortController().signal)
@@ -103,8 +107,8 @@ test('notifications.desktop and notifications.sound: shown with notify-send, wit
 })
 
 test('notifications.bell rings at attached terminals', async () => {
-  assert.deepEqual(setUpOf(settingsWith({ 'notifications.bell': true }), {}, 'linux').channels, ['bell'])
-  assert.deepEqual(setUpOf(settingsWith({ 'notifications.bell': false }), {}, 'linux').channels, [])
+  assert.deepEqual(readChannelSetup(settingsWith({ 'notifications.bell': true }), {}, 'linux').channels, ['bell'])
+  assert.deepEqual(readChannelSetup(settingsWith({ 'notifications.bell': false }), {}, 'linux').channels, [])
 })
 
 test('notifications.ntfy.topic, .server and .token say where to and with what right', async t => {
@@ -114,8 +118,8 @@ test('notifications.ntfy.topic, .server and .token say where to and with what ri
     'notifications.ntfy.server': server.url,
     'notifications.ntfy.token': 'right',
   }
-  assert.deepEqual(setUpOf(settingsWith(values), { TOPIC: 'there' }, 'linux').channels, ['ntfy'])
-  const [missing] = setUpOf(settingsWith(values), {}, 'linux').problems
+  assert.deepEqual(readChannelSetup(settingsWith(values), { TOPIC: 'there' }, 'linux').channels, ['ntfy'])
+  const [missing] = readChannelSetup(settingsWith(values), {}, 'linux').problems
   assert.match(missing?.problem ?? '', /^notifications\.ntfy\.topic says env:TOPIC, and that variable is not set/)
   await (await open('ntfy', values, { TOPIC: 'there' })).send(MESSAGE, new AbortController().signal)
   const got = await server.nth(1)
@@ -127,7 +131,7 @@ test('notifications.slack.webhook says where to', async t => {
   const values = { 'notifications.slack.webhook': `${server.url}/a/b` }
   await (await open('slack', values)).send(MESSAGE, new AbortController().signal)
   assert.equal((await server.nth(1)).path, '/a/b')
-  const bad = setUpOf(settingsWith({ 'notifications.slack.webhook': 'file:///etc/passwd' }), {}, 'linux')
+  const bad = readChannelSetup(settingsWith({ 'notifications.slack.webhook': 'file:///etc/passwd' }), {}, 'linux')
   assert.deepEqual([bad.channels, bad.problems.length], [[], 1])
 })
 
@@ -141,7 +145,7 @@ test('notifications.telegram.bot_token, .chat_id and .base_url say who talks to 
   await (await open('telegram', values)).send(MESSAGE, new AbortController().signal)
   const got = await server.nth(1)
   assert.deepEqual([got.path, got.body.chat_id], ['/bot1:abc/sendMessage', '-100'])
-  const half = setUpOf(settingsWith({ 'notifications.telegram.bot_token': '1:abc' }), {}, 'linux')
+  const half = readChannelSetup(settingsWith({ 'notifications.telegram.bot_token': '1:abc' }), {}, 'linux')
   assert.deepEqual(half.problems, [{ channel: 'telegram', problem: 'notifications.telegram.chat_id is not set' }])
 })
 

@@ -53,7 +53,7 @@ test('a step that is refused is not tried again at once and for ever, but after 
   } as unknown as CompletionDeps
   const turn = async () => ({ [Symbol.dispose]: () => undefined })
   const { signal } = new AbortController()
-  assert.deepEqual(await driveTask(id, { deps, signal, turn }), { over: true, lookAgainAt: NOW + 60_000 })
+  assert.deepEqual(await driveTask(id, { deps, signal, turn }), { over: true, checkAgainAt: NOW + 60_000 })
   assert.equal(verifications, 1, 'and gates did not run twice for it')
   assert.equal((await store.tasks.get(id))?.state, 'verifying')
   isRefused = false

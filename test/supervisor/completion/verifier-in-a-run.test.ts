@@ -54,6 +54,6 @@ test('a verifier whose account is limited is asked again later, and nobody is bo
   assert.equal((await world.call('GET', '/escalations')).body.escalations.length, 0)
   assert.equal((await world.task(task)).state, 'verifying')
   world.pass(7 * 3_600_000)
-  await world.supervisor.completion.lookAgain()
+  await world.supervisor.completion.checkAgain()
   assert.equal((await world.over(id)).outcome, 'complete')
 })

@@ -107,7 +107,7 @@ function judge(
   reply: (question: AgentQuestion<unknown>) => Promise<string>,
   states: (string | undefined)[] = ['a', 'a'],
 ) {
-  const shut: AppError[] = []
+  const closed: AppError[] = []
   const asked: string[] = []
   const judging = openVerifier(
     {
@@ -119,9 +119,9 @@ function judge(
       },
       stateOf: async () => states.shift(),
     },
-    { request: { project: '/p', env: {} }, names: NAMES, shut: error => shut.push(error) },
+    { request: { project: '/p', env: {} }, names: NAMES, accountClosed: error => closed.push(error) },
   )
-  return { judging, shut, asked }
+  return { judging, closed, asked }
 }
 
 test('an opinion is of the tree that was there: where that changed while it was judged it is broken', async () => {
@@ -145,5 +145,5 @@ test('a verifier that says nothing usable, or cannot be asked, has passed nothin
   assert.equal((await mute.judging(material(), AbortSignal.timeout(60_000))).status, 'broken')
   const limited = judge(() => Promise.reject(new AppError('account_limited', { until: '' })))
   assert.equal((await limited.judging(material(), AbortSignal.timeout(60_000))).status, 'broken')
-  assert.equal(limited.shut.length, 1)
+  assert.equal(limited.closed.length, 1)
 })

@@ -38,7 +38,11 @@ async function waiting(t: TestContext): Promise<{ supervisor: SupervisorContext;
   const ended = { state: 'ended', ended_as: 'rate_limited', ended_at: 100, resumes_at: 900, retries: 1 } as const
   const { id } = await store.sessions.insert({ ...aLiveSession().row, account: 'a-1', marker: null })
   await store.sessions.update(id, { ...ended, status_reason: 'limited' })
-  await deps.accounts.shut(aLiveSession({ account: 'a-1' }), { source: 'result', message: 'full', resetsAt: 9_000 })
+  await deps.accounts.closeForLimit(aLiveSession({ account: 'a-1' }), {
+    source: 'result',
+    message: 'full',
+    resetsAt: 9_000,
+  })
   const row = await store.sessions.get(id)
   assert.ok(row)
   return { supervisor: { deps } as SupervisorContext, store, row }

@@ -39,7 +39,7 @@ for (const [what, ends] of [
       const rest = {
         agent: DEFAULT_AGENT,
         manifest: claudeAgent,
-        heldEnough: true,
+        mayRunUnattended: true,
         failover: { order: [], on: [], thresholdMs: 0, costUsd: undefined },
         otherAgentsEnv: {},
         secrets: [],

@@ -21,7 +21,7 @@ export function aLiveSession(row: Partial<SessionRow> = {}, more: Partial<LiveSe
     row: { ...ROW, ...row },
     driver,
     open: { id: 's-000001', cwd: '/p', env: {}, settingSources: [], isolation: 'auto' },
-    heldEnough: true,
+    mayRunUnattended: true,
     policy: {
       project: '/p',
       home: '/h',

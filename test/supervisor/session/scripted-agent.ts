@@ -132,7 +132,7 @@ class ScriptedSession implements Session {
     void this.prompt(options.prompt ?? '(the parked call)')
   }
 
-  get withstood(): boolean {
+  get hasSurvivors(): boolean {
     return this.#closed && this.#world.withstands()
   }
 

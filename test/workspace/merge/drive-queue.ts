@@ -15,11 +15,11 @@ export interface QueueDriver {
 }
 
 /** Takes steps in a queue until nothing in it can go on. */
-export async function driveQueue(key: MergeQueueKey, driver: QueueDriver): Promise<{ lookAgainAt?: number }> {
+export async function driveQueue(key: MergeQueueKey, driver: QueueDriver): Promise<{ checkAgainAt?: number }> {
   const queue = new MergeQueue(key, driver.batch, driver.deps)
   let step: QueueStep = { kind: 'again', outcomes: [] }
   while (step.kind !== 'wait') step = await act(step, queue, driver).catch(error => queue.fail(error))
-  return step.lookAgainAt === undefined ? {} : { lookAgainAt: step.lookAgainAt }
+  return step.checkAgainAt === undefined ? {} : { checkAgainAt: step.checkAgainAt }
 }
 
 async function act(step: Exclude<QueueStep, { kind: 'wait' }>, queue: MergeQueue, driver: QueueDriver) {

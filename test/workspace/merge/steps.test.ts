@@ -80,7 +80,7 @@ test('a target that cannot be moved now is a step that waits, with the reason in
   const step = await queue.next()
   assert.ok(step.kind === 'land')
   const waits = await queue.land(step)
-  assert.ok(waits.kind === 'wait' && waits.lookAgainAt !== undefined)
+  assert.ok(waits.kind === 'wait' && waits.checkAgainAt !== undefined)
   const { state, reason } = await world.row('t-000001')
   assert.equal(state, 'waiting')
   assert.match(reason ?? '', /has changes that are not committed: a\.txt/)

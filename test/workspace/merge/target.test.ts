@@ -11,9 +11,9 @@ import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 async function held(world: MergeFixture): Promise<string> {
   const before = world.tip('main')
   await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'changed\n' }))
-  const { lookAgainAt } = await world.advance()
+  const { checkAgainAt } = await world.advance()
   assert.equal(world.tip('main'), before, 'the target did not move')
-  assert.ok(lookAgainAt !== undefined && lookAgainAt > world.deps.clock.now(), 'it is looked at again')
+  assert.ok(checkAgainAt !== undefined && checkAgainAt > world.deps.clock.now(), 'it is looked at again')
   const { state, reason } = await world.row('t-000001')
   assert.equal(state, 'waiting')
   return reason ?? ''

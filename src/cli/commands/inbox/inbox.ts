@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
-import { contextOf, isInteractive } from '../../context.ts'
+import { commandContext, isInteractive } from '../../context.ts'
 import { refuseInSession } from '../../options.ts'
 
 /** `pcc inbox`: lets a person work through everything that waits for them, with single keys. */
@@ -9,7 +9,7 @@ export function addInboxCommand(program: Command): void {
     .command('inbox')
     .description('Work through everything that waits for your decision, with single keys, in full screen.')
     .action(async (_options: object, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       refuseInSession(context.env, 'inbox')
       if (!isInteractive(context)) {
         throw new AppError('usage', { problem: 'it needs a terminal; elsewhere use pcc pending', command: 'inbox' })

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { contextOf } from '../../context.ts'
+import { commandContext } from '../../context.ts'
 import type { InitOptions } from './init-project.ts'
 
 /** `pcc init [path]`. Its code is imported on use. */
@@ -16,7 +16,7 @@ export function addInitCommand(program: Command): void {
     .option('--force', 'also in your home directory or at the root')
     .option('--json', 'print JSON')
     .action(async (path: string, options: InitOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       await (await import('./init-project.ts')).initProject({ path, options, context })
     })
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { BRAIN_KINDS, MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from '../../../domain/option-values.ts'
-import { contextOf, ExitCode } from '../../context.ts'
+import { commandContext, ExitCode } from '../../context.ts'
 import { budgetOption, countOption, optionParser, refuseInSession, retriesOption, shareOption } from '../../options.ts'
 import { parsePositive } from '../start-session.ts'
 import { parsePercent } from './control.ts'
@@ -47,7 +47,7 @@ export function addRunCommand(program: Command): void {
     .option('--detach', 'start it in the background')
     .option('--json', 'print attempts as JSON lines (with --detach or --dry-run: one object)')
     .action(async (target: string, { once, ...flags }: RunOptions, command: Command) => {
-      const context = await contextOf(command)
+      const context = await commandContext(command)
       refuseInSession(context.env, `run ${target}`)
       if (once && flags.limit !== undefined && flags.limit !== 1)
         throw new AppError('usage', { problem: `--once is --limit 1, and --limit says ${flags.limit}`, command: 'run' })

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { type Client, openClient } from '../../connection/client.ts'
-import { type CommandContext, contextOf } from '../../context.ts'
+import { type CommandContext, commandContext } from '../../context.ts'
 import { refuseInSession } from '../../options.ts'
 
 /** The context of a `pcc task` command, with a connection to the daemon. */
@@ -13,7 +13,7 @@ export interface CommandCall extends CommandContext {
 
 /** Opens the context of a `pcc task` command. With `writes`, the command is refused inside a session. */
 export async function openCommandCall(command: Command, { writes }: { writes: boolean }): Promise<CommandCall> {
-  const context = await contextOf(command)
+  const context = await commandContext(command)
   if (writes) refuseInSession(context.env, `task ${command.name()} …`)
   const client = await openClient(context.paths, context)
   return {
