@@ -195,7 +195,7 @@ async function answerOthersAtTerminals(number: number, said: EscalationAnswer, d
 async function questionsAtTerminal(row: Escalation, daemon: DaemonContext): Promise<QuestionItem[] | undefined> {
   const asked = await findAskAtTerminal(row, daemon)
   if (asked) return asked.ask.kind === 'question' ? asked.ask.questions : undefined
-  const parked = daemon.supervisor.run(row.session_id)?.parking.get(row.call_id)?.parked
+  const parked = daemon.supervisor.run(row.session_id)?.agent.parking.get(row.call_id)?.parked
   return parked && 'questions' in parked ? parked.questions : undefined
 }
 

@@ -93,7 +93,7 @@ export async function prepareResumed(
   return ready
 }
 
-type ConversationRef = NonNullable<LiveSession['open']['resume']>
+type ConversationRef = NonNullable<LiveSession['settings']['open']['resume']>
 
 /** Gives each conversation one writer: Claude Code itself lets two processes resume the same one, and their messages mix. */
 export class ConversationLocks {
@@ -117,7 +117,12 @@ export class ConversationLocks {
 }
 
 /** The conversation a session is in, and the one it will resume once it has a place. */
-function conversationsOf({ row, open: { resume } }: LiveSession): (string | null)[] {
+function conversationsOf({
+  row,
+  settings: {
+    open: { resume },
+  },
+}: LiveSession): (string | null)[] {
   return [row.vendor_id, resume && !resume.fork ? resume.vendorId : null]
 }
 

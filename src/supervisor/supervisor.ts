@@ -193,7 +193,7 @@ export class Supervisor {
     // The loop looks for the next task at the same time: it must have seen that there is none.
     await new Promise(resolve => setImmediate(resolve))
     const launched = this.#supervisor.sessions.get(id)
-    if (launched && !launched.live.over) return
+    if (launched && !launched.live.control.over) return
     await launched?.done
     const row = await this.#options.store.sessions.get(id)
     const isFree = row?.state === 'ended' && row.ended_as === 'completed' && !this.#supervisor.sessions.get(id)
@@ -260,7 +260,8 @@ export class Supervisor {
     const { sessions, warm } = this.#supervisor
     const warmClosed = warm.close()
     if (!goOn) await this.#pauseRuns()
-    for (const live of sessions.all()) live.cutOff = (goOn || belongsToRun(live)) && live.stopping === undefined
+    for (const live of sessions.all())
+      live.control.cutOff = (goOn || belongsToRun(live)) && live.control.stopping === undefined
     await Promise.all([warmClosed, ...sessions.all().map(({ id }) => sessions.stop(id, reason))])
   }
 
@@ -269,7 +270,7 @@ export class Supervisor {
     await this.runs.pauseAll('the daemon was stopped')
     for (const live of this.#supervisor.sessions.all().filter(belongsToRun)) {
       await this.#storeIntent(live.id, 'pause')
-      live.pausing = 'person'
+      live.control.pausing = 'person'
     }
   }
 

@@ -53,8 +53,8 @@ export const OF_SESSIONS: readonly Plant[] = [
       {
         file: 'src/supervisor/session/run-task.ts',
         symbol: 'runTask',
-        find: 'await using session = await live.driver.open({',
-        put: 'if (live.open.resume) void live.driver.open({ ...live.open, asks: asksFor(live, deps) })\n    await using session = await live.driver.open({',
+        find: 'await using session = await live.settings.driver.open({',
+        put: 'if (live.settings.open.resume) void live.settings.driver.open({ ...live.settings.open, asks: asksFor(live, deps) })\n    await using session = await live.settings.driver.open({',
       },
     ],
     round: diesAt('tool.after-verdict', 4),

@@ -13,7 +13,7 @@ const ToolParams = z.object({ name: AgentToolName })
 
 /** The tools of a session for an agent outside of this process (`pcc mcp`), which shows a capability for that session only. */
 export function toolRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  app.get('/agent/tools', async request => ({ tools: findCaller(request, daemon).open.ownTools ?? [] }))
+  app.get('/agent/tools', async request => ({ tools: findCaller(request, daemon).settings.open.ownTools ?? [] }))
 
   app.post('/agent/tools/:name', async request => {
     const { name } = parseRequest(ToolParams, request.params, 'POST /agent/tools/:name')
@@ -32,7 +32,7 @@ function findCaller(request: FastifyRequest, { token, supervisor }: DaemonContex
   const session = verifyCapability(readBearer(request) ?? '', token)
   if (session === undefined) throw new AppError('unauthorized', {})
   const run = supervisor.run(session)
-  if (!run || run.over || run.row.state === 'ended')
+  if (!run || run.control.over || run.row.state === 'ended')
     throw new AppError('no_tools', { problem: `${session} is not at work` })
   return run
 }

@@ -96,7 +96,7 @@ async function waitUntilParked(
   askId: string,
   { store, supervisor }: DaemonContext,
 ): Promise<SessionRow> {
-  const parking = supervisor.run(row.id)?.parking.values() ?? []
+  const parking = supervisor.run(row.id)?.agent.parking.values() ?? []
   if (row.state === 'ended' || ![...parking].some(({ parked }) => parked.ask_id === askId)) return row
   const signal = AbortSignal.timeout(PARKED_WITHIN_MS)
   for await (const { kind } of store.follow(0, { subject: row.id, signal })) {

@@ -109,12 +109,12 @@ function addGuidance(description: string, text: string): string {
 /** Whether the agent got the guidance. An agent that is not at work reads it when the task is started anew. */
 async function promptWithGuidance(session: string, text: string, daemon: DaemonContext): Promise<boolean> {
   const run = daemon.supervisor.run(session)
-  if (!run || run.over || run.row.state === 'queued' || run.row.state === 'ended') return false
-  await run.opened.promise
+  if (!run || run.control.over || run.row.state === 'queued' || run.row.state === 'ended') return false
+  await run.control.opened.promise
   // A person who has taken over the terminal tells the agent themselves; the description keeps it for later.
-  if (run.over || !run.session || run.session.takenOver) return false
+  if (run.control.over || !run.agent.session || run.agent.session.takenOver) return false
   try {
-    await run.session.prompt(`Guidance from the person you work for, on the task at hand:\n\n${text}`)
+    await run.agent.session.prompt(`Guidance from the person you work for, on the task at hand:\n\n${text}`)
     return true
   } catch (error) {
     daemon.log.warn({ session, error }, 'guidance was not heard')

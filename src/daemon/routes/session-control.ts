@@ -76,7 +76,7 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
 
   app.post('/sessions/:ref/interrupt', async request => {
     const { row, run } = await liveSession(request.params, daemon)
-    await run.session?.interrupt()
+    await run.agent.session?.interrupt()
     return readFreshView(row.id, daemon)
   })
 
@@ -91,8 +91,8 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
   app.post('/sessions/:ref/prompt', async request => {
     const { text } = parseRequest(Prompt, request.body, 'POST /sessions/:ref/prompt')
     const { row, run } = await liveSession(request.params, daemon)
-    if (run.session?.takenOver) throw new AppError('terminal_taken', { id: row.id })
-    await run.session?.prompt(text)
+    if (run.agent.session?.takenOver) throw new AppError('terminal_taken', { id: row.id })
+    await run.agent.session?.prompt(text)
     return viewSession(row, daemon)
   })
 }
@@ -143,8 +143,8 @@ async function liveSession(params: unknown, daemon: DaemonContext): Promise<{ ro
   const row = await findSession(params, daemon)
   const run = daemon.supervisor.run(row.id)
   if (run?.row.state === 'queued') throw new AppError('session_queued', { id: row.id })
-  await run?.opened.promise
-  if (!run || run.over) throw overError(row, daemon)
+  await run?.control.opened.promise
+  if (!run || run.control.over) throw overError(row, daemon)
   return { row, run }
 }
 

@@ -83,7 +83,7 @@ export function viewSession(
   const owner = isAtWork && !daemon.supervisor.run(row.id) ? NOBODY : daemon.bootId
   const view = toSessionView(row, owner, daemon.terminals.open(row.id))
   const held = findHold(row, view, heldAccounts)
-  const isTakenOver = row.state !== 'ended' && daemon.supervisor.run(row.id)?.session?.takenOver === true
+  const isTakenOver = row.state !== 'ended' && daemon.supervisor.run(row.id)?.agent.session?.takenOver === true
   return { ...view, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
 }
 

@@ -49,7 +49,7 @@ async function budgetView(project: string | undefined, daemon: DaemonContext): P
     wanted.push({ scope: 'project', key: path, name: basename(path), budgets: await readProjectBudgets(daemon, path) })
   }
   for (const row of sessions) {
-    const budgets = daemon.supervisor.run(row.id)?.budgets ?? (await readSessionBudgets(row, daemon))
+    const budgets = daemon.supervisor.run(row.id)?.settings.budgets ?? (await readSessionBudgets(row, daemon))
     wanted.push({ scope: 'session', key: row.id, name: row.name, budgets })
     const task = row.task_id === null ? undefined : await daemon.store.tasks.get(row.task_id)
     if (task) wanted.push({ scope: 'task', key: task.id, name: task.title, budgets })

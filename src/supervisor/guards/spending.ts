@@ -1,4 +1,4 @@
-import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
+import { nextAllowedTime, type ResumeConsent } from '../../agents/limits/resume-times.ts'
 import { AppError } from '../../base/errors.ts'
 import {
   amountWords,
@@ -46,12 +46,12 @@ export async function bookSpent(
   { all = false } = {},
 ): Promise<BookedSpending | undefined> {
   const now = deps.clock.now()
-  live.meter.passes(now, live.session !== undefined && live.row.state !== 'asking')
-  const taken = live.meter.take({ all })
+  live.meters.meter.passes(now, live.agent.session !== undefined && live.row.state !== 'asking')
+  const taken = live.meters.meter.take({ all })
   if (!taken) return undefined
   try {
     const { before, after } = await bookSpending(live.row, taken.amounts, { ...deps, tx })
-    const warnings = findBudgetWarnings(before, after, live.budgets).map(use =>
+    const warnings = findBudgetWarnings(before, after, live.settings.budgets).map(use =>
       eventOf(live, 'budget.warned', { ...use, key: budgetKey(use.scope, live.row, now) }, 'daemon'),
     )
     await tx.append(warnings)
@@ -64,7 +64,7 @@ export async function bookSpent(
 
 /** Books the time that passes while nothing happens, and stops the session if that used up a budget. */
 export async function bookNow({ live, deps }: SessionContext): Promise<void> {
-  if (live.row.state === 'ended' || live.session === undefined) return
+  if (live.row.state === 'ended' || live.agent.session === undefined) return
   let booked: BookedSpending | undefined
   try {
     await deps.store.transaction(async tx => {
@@ -83,20 +83,20 @@ export async function stopWhenSpent(
   live: LiveSession,
   { clock }: SessionDeps,
 ): Promise<void> {
-  if (!findOverrun(totals, live.budgets) || live.pausing !== undefined) return
+  if (!findOverrun(totals, live.settings.budgets) || live.control.pausing !== undefined) return
   try {
-    live.budgets = await live.budgetsNow()
+    live.settings.budgets = await live.settings.budgetsNow()
   } catch (error) {
     live.log.warn({ error }, 'the settings cannot be read; the budgets stay as they were')
   }
-  const use = findOverrun(totals, live.budgets)
-  if (use) tripGuard(live, budgetTrip(use, live, clock.now()))
+  const use = findOverrun(totals, live.settings.budgets)
+  if (use) tripGuard(live, budgetTrip(use, { id: live.id, consent: live.settings.consent }, clock.now()))
 }
 
 /** The ending of a session that may spend nothing more. Checked before an agent is opened or a task begins. */
 export async function endingIfSpent(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
-  const use = findOverrun(await readSpendingTotals(live.row, deps), live.budgets)
-  return use && halted(live, budgetTrip(use, live, deps.clock.now()))
+  const use = findOverrun(await readSpendingTotals(live.row, deps), live.settings.budgets)
+  return use && halted(live, budgetTrip(use, { id: live.id, consent: live.settings.consent }, deps.clock.now()))
 }
 
 /** Checked before the next task begins: other sessions may have spent the rest of the day's or the project's budget. */
@@ -145,10 +145,10 @@ function spentEvent({ use }: GuardTrip, live: LiveSession): NewEvent[] {
 }
 
 /** Why a session stops whose budget is spent, what helps, and when it resumes by itself: a day's budget is fresh tomorrow. */
-function budgetTrip(use: BudgetUse, live: Pick<LiveSession, 'id' | 'consent'>, now: number): GuardTrip {
-  const resumesAt = use.scope === 'day' ? (nextAllowedTime(startOfNextDay(now), live.consent) ?? undefined) : undefined
+function budgetTrip(use: BudgetUse, { id, consent }: { id: string; consent: ResumeConsent }, now: number): GuardTrip {
+  const resumesAt = use.scope === 'day' ? (nextAllowedTime(startOfNextDay(now), consent) ?? undefined) : undefined
   const reason = `${capitalize(budgetWords(use))} is spent (${amountWords(use.measure, use.spent)})`
-  return { guard: 'budget', reason, next: describeRemedy(use, live.id), resumesAt, use }
+  return { guard: 'budget', reason, next: describeRemedy(use, id), resumesAt, use }
 }
 
 /** How a person raises the budget. */

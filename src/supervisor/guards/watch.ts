@@ -95,7 +95,7 @@ export class GuardWatch {
   }
 
   async #checkAll(): Promise<void> {
-    const hasProcess = [...this.#watched.keys()].some(({ session }) => session?.pid !== undefined)
+    const hasProcess = [...this.#watched.keys()].some(({ agent }) => agent.session?.pid !== undefined)
     const all = hasProcess ? readProcessUsage() : []
     let needsFastCheck = false
     for (const watched of [...this.#watched.values()]) {
@@ -113,16 +113,16 @@ export class GuardWatch {
 async function checkProcesses(watched: Watched, { all, now }: { all: ProcessUsage[]; now: number }): Promise<boolean> {
   const { live } = watched
   await bookNow(watched)
-  const pid = live.session?.pid
+  const pid = live.agent.session?.pid
   if (pid !== undefined && watched.checks++ % CHECKS_PER_MARKER_SCAN === 0) watched.marked = findMarked(watched)
   // A process id may have been reused by now.
   const orphans = watched.marked.filter(({ pid, born }) => born !== undefined && rawStartTime(pid) === born)
   const tree = pid === undefined ? [] : findTree([pid, ...orphans.map(orphan => orphan.pid)], all)
   const hasTree = tree.length > 0
-  if (hasTree && isLively(watched, tree, pid ?? 0)) live.guards.activity.markAlive(now)
+  if (hasTree && isLively(watched, tree, pid ?? 0)) live.meters.guards.activity.markAlive(now)
   await applyStallGuard(watched, { stopped: tree.some(({ stopped }) => stopped), now })
   if (!hasTree) return false
-  const cap = live.guards.settings.maxMemoryBytes
+  const cap = live.meters.guards.settings.maxMemoryBytes
   const resident = tree.reduce((sum, { residentBytes }) => sum + residentBytes, 0)
   const bytes = resident <= cap ? resident : sumProportionalBytes(tree)
   await applyMemoryCap(watched, { bytes, tree, all, agent: pid ?? 0, now })
@@ -168,11 +168,11 @@ export interface MemoryUse {
 /** Brings an agent back under its cap: softly first, then by ending the tool that grows, then by ending the agent. */
 async function applyMemoryCap(context: WatchedContext, { bytes, tree, all, agent, now }: MemoryUse): Promise<void> {
   const { live } = context
-  const { memory, settings } = live.guards
+  const { memory, settings } = live.meters.guards
   const hog =
     bytes > settings.maxMemoryBytes ? findHog(tree, { agent, all, capBytes: settings.maxMemoryBytes }) : undefined
   const step = memory.nextStep(bytes, { now, hasHog: hog !== undefined })
-  if (step === undefined || live.over) return
+  if (step === undefined || live.control.over) return
   const reason = `The agent uses ${formatBytes(bytes)} of memory with all that it started, ${formatBytes(settings.maxMemoryBytes)} are allowed (agents.max_memory_mb)${describeHog(hog)}`
   const event = eventOf(live, 'guard.tripped', { guard: 'memory', did: MEMORY_ACTIONS[step], reason }, 'daemon')
   await record(live, context.deps, { events: [event], patch: {} })
@@ -184,7 +184,7 @@ async function applyMemoryCap(context: WatchedContext, { bytes, tree, all, agent
 async function takeMemoryStep(step: MemoryStep, context: WatchedContext, hog: Hog | undefined): Promise<void> {
   if (step === 'kill_hog' && hog) kill(hog.group)
   // An agent that cannot be interrupted (a person has its terminal) is ended by the next step.
-  if (step === 'interrupt') await context.live.session?.interrupt().catch(() => undefined)
+  if (step === 'interrupt') await context.live.agent.session?.interrupt().catch(() => undefined)
   if (step === 'end') endInBackground(context)
 }
 
@@ -228,11 +228,11 @@ async function applyStallGuard(
   { stopped, now }: { stopped: boolean; now: number },
 ): Promise<void> {
   const { live, deps } = context
-  const { activity, settings } = live.guards
-  const waits = live.row.state === 'asking' || live.row.state === 'queued' || live.session?.takenOver === true
+  const { activity, settings } = live.meters.guards
+  const waits = live.row.state === 'asking' || live.row.state === 'queued' || live.agent.session?.takenOver === true
   if (waits) activity.markAlive(now)
   const canSee = process.platform === 'linux'
-  if (live.over || live.stopping !== undefined) return
+  if (live.control.over || live.control.stopping !== undefined) return
   if (!activity.isHung(now, { waits, stopped, canSee, stallMs: settings.stallMs })) return
   const silentMs = now - activity.aliveAt
   activity.markAlive(now) // so that the stall is reported once
@@ -270,16 +270,16 @@ const MAX_EVENTS = 50
 export async function applyGuards(event: SessionEvent, context: SessionContext): Promise<void> {
   const { live, deps } = context
   const now = deps.clock.now()
-  live.guards.activity.observe(event, now)
-  for (const finding of live.guards.breakers.observe(event, now)) await applyFinding(finding, context)
+  live.meters.guards.activity.observe(event, now)
+  for (const finding of live.meters.guards.breakers.observe(event, now)) await applyFinding(finding, context)
 }
 
 async function applyFinding(finding: BreakerFinding, { live, deps }: SessionContext): Promise<void> {
-  if (live.pausing !== undefined || live.stopping !== undefined) return
+  if (live.control.pausing !== undefined || live.control.stopping !== undefined) return
   const { guard, reason } = finding
   const did = 'did' in finding ? finding.did : 'paused'
   // A command may have changed files that no call reports: the files are checked before the session is stopped.
-  if (guard === 'progress' && (await hasChanged(live))) return live.guards.breakers.changed()
+  if (guard === 'progress' && (await hasChanged(live))) return live.meters.guards.breakers.changed()
   const event = eventOf(live, 'guard.tripped', { guard, did, reason }, 'daemon')
   await record(live, deps, { events: [event], patch: {} })
   if (did === 'paused') tripGuard(live, breakerTrip(guard, reason, live))
@@ -291,8 +291,8 @@ function breakerTrip(guard: BreakerFinding['guard'], reason: string, { id }: Liv
 }
 
 async function hasChanged(live: LiveSession): Promise<boolean> {
-  const since = live.guards.changesSeenAt
-  live.guards.changesSeenAt = Date.now()
+  const since = live.meters.guards.changesSeenAt
+  live.meters.guards.changesSeenAt = Date.now()
   const { files } = await scanChanged({ project: workDirectory(live.row), since, limits: SCAN_LIMITS })
   return files.length > 0
 }

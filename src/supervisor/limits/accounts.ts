@@ -80,8 +80,8 @@ export class Accounts implements AccountLimits {
 
   /** The model answered: the limit of the account is over. Acted on once per start of an agent. */
   async answered(live: LiveSession): Promise<void> {
-    const isFirst = !live.answered
-    live.answered = true
+    const isFirst = !live.agent.answered
+    live.agent.answered = true
     const { account } = live.row
     if (!isFirst || account === null) return
     await this.#deps.gates.reopen(account)
@@ -112,8 +112,11 @@ export class Accounts implements AccountLimits {
     }
     await this.level(live)
     const now = clock.now()
-    if (levelOf(windows, live.quota.thresholds, now) === 'critical' && live.quota.onCritical === 'pause') {
-      const resetsAt = easesAt(windows, live.quota.thresholds, now)
+    if (
+      levelOf(windows, live.settings.quota.thresholds, now) === 'critical' &&
+      live.settings.quota.onCritical === 'pause'
+    ) {
+      const resetsAt = easesAt(windows, live.settings.quota.thresholds, now)
       const message = 'the allowance is nearly used up (quota.on_critical = "pause")'
       await this.closeForLimit(live, { source: 'event', message, ...(resetsAt !== undefined && { resetsAt }) })
       pauseForGate(live)
@@ -122,7 +125,7 @@ export class Accounts implements AccountLimits {
   }
 
   /** How full the account is, as far as that is known. */
-  async level({ row, quota }: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }> {
+  async level({ row, settings: { quota } }: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }> {
     if (row.account === null) return { level: 'unknown', easesAt: undefined }
     const now = this.#deps.clock.now()
     const windows = await this.#deps.quota.windows(row.account)
@@ -131,7 +134,7 @@ export class Accounts implements AccountLimits {
   }
 
   /** How many sessions of the account may be at work when one more wants to start, by its known windows. */
-  allowed({ row, quota }: LiveSession, max: number): number {
+  allowed({ row, settings: { quota } }: LiveSession, max: number): number {
     if (row.account !== null && this.#tried.has(row.account)) return Math.min(max, 1 + this.#leaving(row.account))
     const windows = (row.account !== null && this.#windows.get(row.account)) || []
     return startsAllowed(levelOf(windows, quota.thresholds, this.#deps.clock.now()), max)
@@ -140,8 +143,9 @@ export class Accounts implements AccountLimits {
   /** Sessions of the account that still count as at work, but will not call the model again before they stop. */
   #leaving(account: string): number {
     const sessions = [...this.#deps.live()].filter(({ row }) => row.account === account)
-    return sessions.filter(({ row, pausing }) => pausing === 'gate' && row.state !== 'queued' && row.state !== 'ended')
-      .length
+    return sessions.filter(
+      ({ row, control }) => control.pausing === 'gate' && row.state !== 'queued' && row.state !== 'ended',
+    ).length
   }
 
   /**
@@ -149,7 +153,7 @@ export class Accounts implements AccountLimits {
    * the hours that a person agreed to. Null where only a person may resume it.
    */
   async resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null> {
-    return nextAllowedTime(await staggerResumes(this.#deps.store, gate, live.row), live.consent)
+    return nextAllowedTime(await staggerResumes(this.#deps.store, gate, live.row), live.settings.consent)
   }
 }
 

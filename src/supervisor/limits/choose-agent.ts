@@ -196,27 +196,30 @@ export class FailoverWatch extends Alarm {
   }
 
   async #shouldChange(live: LiveSession): Promise<boolean> {
-    const { failover, row } = live
-    if (!failover || live.pausing !== undefined || live.session === undefined) return false
+    const {
+      row,
+      settings: { failover },
+    } = live
+    if (!failover || live.control.pausing !== undefined || live.agent.session === undefined) return false
     const { order, on, thresholdMs, costUsd } = failover
     const state = readAgentState(live)
     const changedAt = row.options.handed?.at
     const now = this.#deps.clock.now()
     if (state.why === 'works' && changedAt !== undefined && now - changedAt < thresholdMs) return false
     const supervisor = this.#deps.supervisor()
-    const env = supervisor.kept.of(row.id) ?? live.open.env
+    const env = supervisor.kept.of(row.id) ?? live.settings.open.env
     const agents = await readAgentFacts({ row, env, order, supervisor })
     const choice = chooseNext({ now, order: agents, current: row.agent, state, changedAt, thresholdMs, on, costUsd })
     return 'go' in choice
   }
 }
 
-function mayChangeAgent({ failover, row, over }: LiveSession): boolean {
+function mayChangeAgent({ row, settings: { failover }, control: { over } }: LiveSession): boolean {
   if (over || !failover || failover.order.length < 2) return false
   return row.options.handed !== undefined || failover.costUsd !== undefined
 }
 
-function readAgentState({ failover, row }: LiveSession): CurrentAgentState {
+function readAgentState({ row, settings: { failover } }: LiveSession): CurrentAgentState {
   const spent = row.cost_usd - (row.options.handed?.cost_usd ?? 0)
   const isTooCostly = failover?.costUsd !== undefined && spent >= failover.costUsd
   return isTooCostly ? { why: 'cost', spent } : { why: 'works' }

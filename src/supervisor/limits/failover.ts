@@ -35,11 +35,11 @@ export async function endingWithFailover(
   const admission = await supervisor.deps.accounts.admits({ row })
   const state = readStateAtEnd(ending, live, admission, failover.costUsd)
   if (!state) return ending
-  const env = supervisor.kept.of(row.id) ?? live.open.env
+  const env = supervisor.kept.of(row.id) ?? live.settings.open.env
   const { choice, agents } = await chooseAgent({ row, env, state, failover }, supervisor)
   const now = supervisor.deps.clock.now()
   if (!('go' in choice)) return wakeSooner(ending, choice.lookAt, now)
-  const at = nextAllowedTime(choice.at, live.consent)
+  const at = nextAllowedTime(choice.at, live.settings.consent)
   const change = at === null ? undefined : agentChangeFor(row, { choice, agents, now, problem: readProblem(ending) })
   if (at === null || !change) return ending
   const { reason, event, patch } = change
@@ -154,12 +154,18 @@ function readStateAtEnd(
   admission: AccountAdmission,
   costUsd: number | undefined,
 ): CurrentAgentState | undefined {
-  if (ending.held || live.hasSurvivors || live.stopping !== undefined || live.pausing === 'person') return undefined
+  if (
+    ending.held ||
+    live.agent.hasSurvivors ||
+    live.control.stopping !== undefined ||
+    live.control.pausing === 'person'
+  )
+    return undefined
   const { handed, host } = live.row.options
   // In a terminal a person has chosen the agent.
   if (host !== undefined) return undefined
   if (ending.as === 'error') {
-    const isBroken = handed && !live.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
+    const isBroken = handed && !live.agent.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
     return isBroken ? { why: 'broken' } : undefined
   }
   if (ending.resumesAt === undefined || ending.task?.to === 'verifying') return undefined

@@ -149,7 +149,7 @@ export async function admit(
   live: LiveSession,
   { admission, max, ready, deps }: AdmitOptions,
 ): Promise<Disposable | undefined> {
-  const open = () => ({ ...live.open, asks: asksFor(live, deps) })
+  const open = () => ({ ...live.settings.open, asks: asksFor(live, deps) })
   let current = ready
   const renew = async () => {
     current = await refreshPreparation(live, current, deps)
@@ -166,30 +166,30 @@ export async function admit(
     allowed: () => deps.accounts.allowed(live, max),
     turn: turnOf(live),
     waits: what => {
-      waited = noteWaiting(live, deps, WAIT_NOTES[what](max)).finally(live.placed.resolve)
+      waited = noteWaiting(live, deps, WAIT_NOTES[what](max)).finally(live.control.placed.resolve)
     },
     next: () => {
       live.log.info({}, 'next in line, its agent is started ahead of time')
       // A process reads the project's settings when it starts, so they are checked before that.
       warming = renew().then(
-        () => live.driver.warm(open()),
+        () => live.settings.driver.warm(open()),
         error => live.log.warn({ error }, 'not started ahead of time'),
       )
     },
   })
-  live.placed.resolve()
+  live.control.placed.resolve()
   await waited
   if (leave && !isCalledOff(live)) {
     if (waited) {
       await warming
-      live.renew = renew
+      live.settings.renew = renew
       await record(live, deps, { events: [], patch: { state: 'starting', status_reason: null } })
     }
     return { [Symbol.dispose]: leave }
   }
   leave?.()
   await warming
-  await live.driver.cool(open())
+  await live.settings.driver.cool(open())
   return undefined
 }
 
@@ -210,7 +210,7 @@ function turnOf(live: LiveSession): QueueEntrant['turn'] {
 }
 
 /** Whether a person no longer wants the session to begin. */
-export function isCalledOff({ stopping, pausing }: LiveSession): boolean {
+export function isCalledOff({ control: { stopping, pausing } }: LiveSession): boolean {
   return stopping !== undefined || pausing === 'person'
 }
 
@@ -247,17 +247,17 @@ async function refreshPreparation(
   old: PreparedSession,
   deps: SessionDeps,
 ): Promise<PreparedSession> {
-  const cool = () => live.driver.cool({ ...live.open, asks: asksFor(live, deps) })
+  const cool = () => live.settings.driver.cool({ ...live.settings.open, asks: asksFor(live, deps) })
   const ready = await old.prepareAgain().catch(async error => {
     await cool()
     throw error
   })
-  if (ready.driver !== live.driver) await cool()
-  live.driver = ready.driver
-  live.open = { ...live.open, ...ready.open }
-  live.policy = ready.policy
-  live.mayRunUnattended = ready.mayRunUnattended
-  live.guard = live.guards.before(ready.guard)
+  if (ready.driver !== live.settings.driver) await cool()
+  live.settings.driver = ready.driver
+  live.settings.open = { ...live.settings.open, ...ready.open }
+  live.settings.policy = ready.policy
+  live.settings.mayRunUnattended = ready.mayRunUnattended
+  live.settings.guard = live.meters.guards.before(ready.guard)
   const newNotes = ready.notes.filter(text => !old.notes.includes(text))
   const noteEvent = (text: string) => ({
     actor: 'daemon',

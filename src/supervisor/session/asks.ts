@@ -60,9 +60,11 @@ export async function onPermission(
   const { live } = context
   await waitUntilCallStored(request, context)
   const since = performance.now()
-  const refused = await live.guard(request)
+  const refused = await live.settings.guard(request)
   const judgement: Judgement = refused ? { decision: refused } : await judgeRequest(request, signal, context)
-  const { answer } = live
+  const {
+    agent: { answer },
+  } = live
   const given = answerToPermission(request, judgement, live)
   const { verdict, settle } = given ? { verdict: given } : await settleDecision({ request, judgement, signal }, context)
   if ('park' in verdict) return verdict
@@ -178,7 +180,7 @@ async function askPermission(unsure: UnsureRequest, context: SessionContext): Pr
   const { live, deps } = context
   const { decision, assessment, suggestion } = judgement
   // The agent is about to exit. It can park one call at a time, and asks for the next call of the same turn after that.
-  if (live.parking.size > 0) return { verdict: refusalFor('later', decision, assessment) }
+  if (live.agent.parking.size > 0) return { verdict: refusalFor('later', decision, assessment) }
   const askId = shortId('a')
   const { reply, number } = deps.terminals.isAttached(live.id)
     ? await askAtTerminal(askId, unsure, context)
@@ -186,9 +188,9 @@ async function askPermission(unsure: UnsureRequest, context: SessionContext): Pr
   const park = () => ({ verdict: parkPermission({ request, decision, assessment, suggestion, askId }, live) })
   if ('unanswered' in reply) {
     const isUnattendedHigh = reply.unanswered === 'nobody' && decision.risk === 'HIGH'
-    const waits = isUnattendedHigh && live.policy.unattendedHigh === 'wait' && isParkable(request)
+    const waits = isUnattendedHigh && live.settings.policy.unattendedHigh === 'wait' && isParkable(request)
     if (!waits && reply.unanswered !== 'silence') return { verdict: refusalFor(reply.unanswered, decision, assessment) }
-    return live.parking.size === 0 ? park() : { verdict: refusalFor('later', decision, assessment) }
+    return live.agent.parking.size === 0 ? park() : { verdict: refusalFor('later', decision, assessment) }
   }
   const verdict = verdictFrom(reply.answered, decision)
   const { verdict: answered, reason, by } = reply.answered
@@ -225,7 +227,7 @@ async function askAtTerminal(
       ...permissionRow({ request, assessment, reason, risk }, live),
       ...(suggestion && { context: { suggestion } }),
       // The person did not choose that such calls wait, so the call is refused at the deadline and the work goes on.
-      ...(live.policy.unattendedHigh === 'deny' && {
+      ...(live.settings.policy.unattendedHigh === 'deny' && {
         deadline: deps.clock.now() + PATIENCE_MS,
         on_deadline: 'deny' as const,
       }),

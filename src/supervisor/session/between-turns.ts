@@ -22,10 +22,10 @@ export async function endingIfShut(live: LiveSession, deps: SessionDeps): Promis
  * begin, for example because its account is closed.
  */
 export async function beginTask(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
-  if (live.stopping !== undefined) return { ...stopped(live.stopping), task: undefined }
-  if (live.pausing === 'person') return { ...paused('person', live), task: undefined }
+  if (live.control.stopping !== undefined) return { ...stopped(live.control.stopping), task: undefined }
+  if (live.control.pausing === 'person') return { ...paused('person', live), task: undefined }
   // The limit that closed the account may be over. This is reset before the gate is read, so that a limit from here on counts.
-  if (live.pausing === 'gate') live.pausing = undefined
+  if (live.control.pausing === 'gate') live.control.pausing = undefined
   const gateEnding = await endingIfShut(live, deps)
   if (gateEnding) return gateEnding
   const budgetEnding = await endingIfSpent(live, deps)
@@ -40,7 +40,7 @@ export async function beginTask(live: LiveSession, deps: SessionDeps): Promise<L
   crashPoint('claim.after-commit')
   if (task) {
     live.row = { ...live.row, task_id: task.id }
-    live.attempt = task.attempt
+    live.agent.attempt = task.attempt
   }
   return endingBetweenTurns({ live, deps })
 }
@@ -58,10 +58,10 @@ export function endingBetweenTurns({
   live,
   deps,
 }: SessionContext): LiveSessionEnding | Promise<LiveSessionEnding> | undefined {
-  if (live.stopping !== undefined) return stopped(live.stopping)
-  if (live.pausing === 'person') return paused('person', live)
-  if (live.tripped) return halted(live, live.tripped)
-  if (live.pausing === 'gate')
+  if (live.control.stopping !== undefined) return stopped(live.control.stopping)
+  if (live.control.pausing === 'person') return paused('person', live)
+  if (live.control.tripped) return halted(live, live.control.tripped)
+  if (live.control.pausing === 'gate')
     return deps.accounts.admits(live).then(admission => waitAtGate(admission, { live, deps }))
   return undefined
 }
@@ -86,7 +86,7 @@ export async function waitAtGate(
   const { gate } = admission
   if (admission.why === 'held') {
     // The session may go on as soon as the person releases the account; the waker leaves it alone until then.
-    const resumesAt = nextAllowedTime(Math.max(now, gate.closed_until ?? 0), live.consent)
+    const resumesAt = nextAllowedTime(Math.max(now, gate.closed_until ?? 0), live.settings.consent)
     const message = `held by ${gate.held_by ?? 'a person'}; let it go with: pcc quota release`
     return { ...limited(message, { resumesAt, limit, text }, live), held: true }
   }

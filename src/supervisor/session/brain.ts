@@ -27,7 +27,7 @@ export async function brainContext(live: LiveSession, { store }: SessionDeps): P
   return {
     project: live.row.project,
     task: task?.description ?? live.row.task,
-    requirements: live.requirements,
+    requirements: live.settings.requirements,
     decisions: answered
       .filter((event): event is EventOf<'question.answered'> => event.kind === 'question.answered')
       .flatMap(({ body }) =>
@@ -65,7 +65,7 @@ export async function opinionOn(
 ): Promise<PermissionAdvice> {
   const ruled = judgePermission(assessment)
   const byRules = { ...ruled, by: 'rules', reasoning: ruled.reason }
-  const { brain, threshold } = live.brainSettings
+  const { brain, threshold } = live.settings.brainSettings
   const isDecided = byRules.approve && byRules.confidence >= threshold
   if (isDecided || assessment.risk !== 'MEDIUM' || brain.name === 'rules') return byRules
   const reasons = assessment.reasons.map(({ code, risk, text }) => ({ code, risk, text }))
@@ -107,7 +107,7 @@ async function formAnswer(
   signal: AbortSignal,
   { live, deps }: SessionContext,
 ): Promise<MachineAnswer> {
-  const { brain, threshold, autoAnswer, memory: settings } = live.brainSettings
+  const { brain, threshold, autoAnswer, memory: settings } = live.settings.brainSettings
   const memory = openAnswerMemory(deps.store, { ...settings, clock: deps.clock })
   const query = { project: live.row.project, questions }
   const remembered = await memory.find(query)
@@ -163,10 +163,10 @@ export interface ProseReply {
  */
 export async function replyToProse(question: ProseQuestion, context: SessionContext): Promise<ProseReply> {
   const { live, deps } = context
-  const { autoAnswer, threshold } = live.brainSettings
+  const { autoAnswer, threshold } = live.settings.brainSettings
   const item = itemOf(question)
   const { answer, suggestion } = await answerByMachine([item], AbortSignal.timeout(DEADLINE_MS), context)
-  if (!autoAnswer || live.proseAnswers >= MOST_ANSWERS) return { suggestion }
+  if (!autoAnswer || live.meters.proseAnswers >= MOST_ANSWERS) return { suggestion }
   if (answer && 'answers' in answer) {
     const text = [answer.answers[item.question] ?? []].flat().join(', ')
     // The rules for such endings say more than a bare yes of the rules brain; a person's or a model's answer stands as it is.

@@ -31,7 +31,7 @@ export async function saveCheckpoint(
   deps: SessionDeps,
   { reason, parked = live.row.parked, task }: CheckpointOptions,
 ): Promise<void> {
-  live.checkpointedAt = deps.clock.now()
+  live.meters.checkpointedAt = deps.clock.now()
   try {
     // Imported on use, to save memory in a daemon without sessions.
     const [{ gather }, { read }, { save }] = await Promise.all([
@@ -54,7 +54,7 @@ export async function saveCheckpoint(
       previous,
       summarize: summarizerFor(live, deps, reason),
     })
-    const id = await save(deps.checkpoints, checkpoint, { hidden: live.secrets })
+    const id = await save(deps.checkpoints, checkpoint, { hidden: live.settings.secrets })
     live.log.info({ checkpoint: id, reason }, 'checkpoint written')
   } catch (error) {
     live.log.warn({ problem: messageOf(error), reason }, 'no checkpoint could be written')
@@ -63,9 +63,9 @@ export async function saveCheckpoint(
 
 /** Saves a checkpoint when the last one is old enough. Called with every event, so that an idle session costs nothing. */
 export async function saveCheckpointWhenDue(live: LiveSession, deps: SessionDeps): Promise<void> {
-  const sinceMs = deps.clock.now() - live.checkpointedAt
+  const sinceMs = deps.clock.now() - live.meters.checkpointedAt
   // A checkpoint from the future was written before the clock was set back, so its age is unknown.
-  if (sinceMs >= 0 && sinceMs < live.checkpointEveryMs) return
+  if (sinceMs >= 0 && sinceMs < live.settings.checkpointEveryMs) return
   await saveCheckpoint(live, deps, { reason: 'interval' })
 }
 
@@ -77,7 +77,7 @@ const SUMMARY_MS = 20_000
  * very account that is closed; and none at a shutdown, because a person waits for the daemon to leave.
  */
 function summarizerFor(live: LiveSession, deps: SessionDeps, reason: CheckpointReason): Summarize | undefined {
-  const { brain } = live.brainSettings
+  const { brain } = live.settings.brainSettings
   if (brain.name === 'rules' || reason === 'limit' || reason === 'shutdown') return undefined
   return async material => {
     const context = await brainContext(live, deps)

@@ -30,15 +30,19 @@ import type { FailoverSettings } from './settings.ts'
 import type { GivenAnswer } from './tool-call.ts'
 
 /** One live session: its row as last written, and the state that exists only while the session is live. */
-export interface LiveSession extends LiveSettings, LiveControl, LiveMeters, LiveAgent {
+export interface LiveSession {
   readonly id: string
   /** `record` keeps this in step with the database. */
   row: SessionRow
   readonly log: Log
+  readonly settings: LiveSettings
+  readonly control: LiveControl
+  readonly meters: LiveMeters
+  readonly agent: LiveAgent
 }
 
 /** What the session was prepared with. `renew` replaces these when the session had to wait for its place. */
-interface LiveSettings {
+export interface LiveSettings {
   driver: Driver
   open: Omit<OpenSession, 'asks'>
   policy: SessionPolicy
@@ -69,7 +73,7 @@ interface LiveSettings {
 }
 
 /** Who wants the session to stop, and how far it has come. */
-interface LiveControl {
+export interface LiveControl {
   /** Resolves when the agent is open, or will never be. */
   readonly opened: PromiseWithResolvers<void>
   /** Resolves when the session has a place, or is known to wait for one. */
@@ -87,7 +91,7 @@ interface LiveControl {
 }
 
 /** What is counted and timed while the session is live. */
-interface LiveMeters {
+export interface LiveMeters {
   /** When this life of the session began. */
   startedAt: number
   checkpointedAt: number
@@ -106,7 +110,7 @@ interface LiveMeters {
 }
 
 /** The agent's process and conversation. */
-interface LiveAgent {
+export interface LiveAgent {
   session: Session | undefined
   /** Some process of the agent is still there after the end: the marker stays, and nothing new is started on its conversation. */
   hasSurvivors: boolean

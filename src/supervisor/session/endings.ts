@@ -137,7 +137,8 @@ export function parked(
   { callId, gone }: { callId: string | undefined; gone?: boolean | undefined },
   live: LiveSession,
 ): LiveSessionEnding {
-  const waiting = (callId === undefined ? undefined : live.parking.get(callId)) ?? [...live.parking.values()][0]
+  const waiting =
+    (callId === undefined ? undefined : live.agent.parking.get(callId)) ?? [...live.agent.parking.values()][0]
   if (!waiting)
     return { ...paused('interrupted', live), reason: `a call was parked; go on with: pcc resume ${live.id}` }
   return {
@@ -170,7 +171,7 @@ export function taskAfter(
 function adviceFor(failure: Failure, live: LiveSession): string {
   switch (failure.kind) {
     case 'auth':
-      return notLoggedIn({ kind: live.driver.agent, name: live.row.agent }).next
+      return notLoggedIn({ kind: live.settings.driver.agent, name: live.row.agent }).next
     case 'agent_missing':
       return agentMissingError(manifestIn(live), failure.message).next
     case 'billing':
@@ -196,7 +197,7 @@ function adviceFor(failure: Failure, live: LiveSession): string {
   }
 }
 
-function manifestIn({ driver, row }: LiveSession): AgentManifest {
+function manifestIn({ row, settings: { driver } }: LiveSession): AgentManifest {
   return isAgentKind(driver.agent) ? AGENTS[driver.agent] : findManifest(row.options.chosen ?? DEFAULT_AGENT)
 }
 

@@ -107,10 +107,10 @@ interface Call {
  * first stores it.
  */
 function onToolRequest(event: Call, live: LiveSession): SessionUpdate {
-  if (live.calls.has(event.callId)) return { events: [], patch: {} }
+  if (live.agent.calls.has(event.callId)) return { events: [], patch: {} }
   const target = targetOf(event.input, workDirectory(live.row))
-  live.calls.set(event.callId, { tool: event.tool, target })
-  live.callWaiters.get(event.callId)?.()
+  live.agent.calls.set(event.callId, { tool: event.tool, target })
+  live.agent.callWaiters.get(event.callId)?.()
   const body = { call_id: event.callId, tool: event.tool, target, input: capInput(event.input), ...agentFields(event) }
   return {
     events: [eventOf(live, 'tool.requested', body)],
@@ -120,7 +120,7 @@ function onToolRequest(event: Call, live: LiveSession): SessionUpdate {
 
 /** A tool call finished, or was refused. */
 function onToolResult(event: Extract<SessionEvent, { kind: 'tool_result' }>, live: LiveSession): SessionUpdate {
-  const call = live.calls.get(event.callId) ?? { tool: '', target: '' }
+  const call = live.agent.calls.get(event.callId) ?? { tool: '', target: '' }
   const body = { call_id: event.callId, ...call, ok: event.ok, output: capText(event.output), ...agentFields(event) }
   return { events: [eventOf(live, 'tool.finished', body)], patch: {} }
 }
@@ -134,18 +134,18 @@ function activePlanItem(live: LiveSession): string | undefined {
  * keeps the log in the order of what happened; a call that the stream does not report is stored from the request.
  */
 export async function waitUntilCallStored(call: Call, { live, deps }: SessionContext): Promise<void> {
-  if (live.calls.has(call.callId)) return
+  if (live.agent.calls.has(call.callId)) return
   const { promise, resolve } = Promise.withResolvers<void>()
   // An earlier event may stop the session, and a busy machine may handle it late: the grace begins only after it.
   let graces = 0
   const timer = setInterval(() => {
     graces += 1
-    if (!live.isHandlingEvent || live.over || graces >= MOST_GRACES) resolve()
+    if (!live.agent.isHandlingEvent || live.control.over || graces >= MOST_GRACES) resolve()
   }, STREAM_GRACE_MS)
-  live.callWaiters.set(call.callId, resolve)
+  live.agent.callWaiters.set(call.callId, resolve)
   await promise
   clearInterval(timer)
-  live.callWaiters.delete(call.callId)
+  live.agent.callWaiters.delete(call.callId)
   await record(live, deps, onToolRequest(call, live))
 }
 
@@ -159,7 +159,9 @@ const MOST_GRACES = 100
  * is added.
  */
 function onUsage(event: Extract<SessionEvent, { kind: 'usage' }>, live: LiveSession): SessionUpdate {
-  const { earlierUsage } = live
+  const {
+    meters: { earlierUsage },
+  } = live
   const context = {
     ...(event.contextTokens === undefined ? {} : { context_tokens: event.contextTokens }),
     ...(event.contextWindow === undefined ? {} : { context_window: event.contextWindow }),
@@ -205,8 +207,8 @@ function vagueWarning(
   live: LiveSession,
 ): SessionUpdate['events'] {
   const name = window ?? ''
-  if (status !== 'warning' || live.warnedLevels.has(name)) return []
-  live.warnedLevels.set(name, 'notice')
+  if (status !== 'warning' || live.meters.warnedLevels.has(name)) return []
+  live.meters.warnedLevels.set(name, 'notice')
   const body = {
     ...(window === undefined ? {} : { window }),
     ...(utilization === undefined ? {} : { utilization }),
@@ -217,11 +219,11 @@ function vagueWarning(
 
 /** Whether a window has reached a new level: our own warning level or higher, or any level where the vendor itself warns. */
 function isNews({ window, utilization }: QuotaWindow, event: LimitEvent, live: LiveSession): boolean {
-  const ownLevel = levelAt(utilization, live.quota.thresholds)
+  const ownLevel = levelAt(utilization, live.settings.quota.thresholds)
   const isVendorWarning = event.status === 'warning' && event.window === window
   const level: QuotaLevel = isVendorWarning && !isHigherLevel(ownLevel, 'notice') ? 'notice' : ownLevel
-  const before = live.warnedLevels.get(window) ?? 'ok'
-  live.warnedLevels.set(window, level)
+  const before = live.meters.warnedLevels.get(window) ?? 'ok'
+  live.meters.warnedLevels.set(window, level)
   return isHigherLevel(level, before) && (isVendorWarning || isHigherLevel(level, 'notice'))
 }
 
@@ -233,7 +235,7 @@ export function onRetry(event: Extract<SessionEvent, { kind: 'retry' }>, live: L
 }
 
 /** Adds the address to a network failure: it is what a person checks first. */
-function withAddress(failure: Failure, { open, driver }: LiveSession): Failure {
+function withAddress(failure: Failure, { settings: { open, driver } }: LiveSession): Failure {
   if (failure.kind !== 'network') return failure
   return { ...failure, message: `no answer from ${vendorHost(open.env, driver.agent)}: ${failure.message}` }
 }
@@ -258,5 +260,5 @@ function onTurnEnded(event: Extract<SessionEvent, { kind: 'turn_ended' }>, live:
     ...(event.failure === undefined ? {} : { failure: event.failure }),
     ...(sigils && { sigils }),
   }
-  return { events: [eventOf(live, 'turn.ended', body)], patch: { turns: live.earlierUsage.turns + event.turns } }
+  return { events: [eventOf(live, 'turn.ended', body)], patch: { turns: live.meters.earlierUsage.turns + event.turns } }
 }

@@ -23,12 +23,17 @@ const FORGIVEN_MS = 10 * 60_000
 
 /** Reads what a decision needs beside the event. The queue and the quota are read only where a task ended. */
 export async function readContext(analysis: Analysis, { live, deps }: SessionContext): Promise<LoopContext> {
-  const { stopping, pausing, compaction, retryMs, row } = live
+  const {
+    row,
+    control: { stopping, pausing },
+    agent: { compaction },
+    settings: { retryMs },
+  } = live
   const basics = {
     stopping,
     pausing,
     compaction,
-    retries: deps.clock.now() - live.startedAt < FORGIVEN_MS ? row.retries : 0,
+    retries: deps.clock.now() - live.meters.startedAt < FORGIVEN_MS ? row.retries : 0,
     retryMs,
     reply: undefined,
     hasNext: false,
@@ -55,7 +60,7 @@ export async function readContext(analysis: Analysis, { live, deps }: SessionCon
     ...basics,
     hasNext,
     critical: level === 'critical',
-    pausing: live.pausing ?? (admission.open ? undefined : 'gate'),
+    pausing: live.control.pausing ?? (admission.open ? undefined : 'gate'),
   }
 }
 
@@ -107,7 +112,7 @@ export async function execute(
       return retried(action.failure, {
         at: deps.clock.now() + action.afterMs,
         attempt: action.attempt,
-        total: live.retryMs.length,
+        total: live.settings.retryMs.length,
       })
     case 'escalate':
       // A run retries the task later with a fresh session, before a person has to act (`runs/close-attempt.ts`).
@@ -120,7 +125,7 @@ export async function execute(
       return paused(action.why, live, action)
     case 'halt':
       if (action.limit) await deps.accounts.closeForLimit(live, action.limit)
-      return live.tripped ? halted(live, live.tripped, action) : paused('interrupted', live, action)
+      return live.control.tripped ? halted(live, live.control.tripped, action) : paused('interrupted', live, action)
     case 'park':
       return parked(action, live)
     case 'fail':
@@ -149,7 +154,7 @@ async function answerInWords(
   context: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
   const { live, deps } = context
-  live.proseAnswers += 1
+  live.meters.proseAnswers += 1
   await record(live, deps, {
     events: [
       eventOf(live, 'session.noted', { text: `It asked at the end of its turn and was told: ${text}` }, 'daemon'),
@@ -181,7 +186,7 @@ async function shorten(
   const { live } = context
   const ending = endingBetweenTurns(context)
   if (ending) return ending
-  live.compaction = what === 'compact' ? 'running' : 'done'
+  live.agent.compaction = what === 'compact' ? 'running' : 'done'
   live.log.info({ what }, 'the conversation is too long for the model')
   await session?.prompt(what === 'compact' ? '/compact' : 'Go on with the task where you stopped.')
   return undefined
@@ -199,7 +204,7 @@ export async function startNextTask(
     if (live.row.task_id !== null)
       await tasks.transition(
         live.row.task_id,
-        { to: 'done', result: redactValues(text, live.secrets), attempt: live.attempt },
+        { to: 'done', result: redactValues(text, live.settings.secrets), attempt: live.agent.attempt },
         tx,
       )
     const task = await tasks.claimNext(live.id, tx)
@@ -215,9 +220,9 @@ export async function startNextTask(
   crashPoint('next-task.after-commit')
   live.row = { ...live.row, ...patch }
   if (!task) return completed(text, live)
-  live.attempt = task.attempt
-  live.compaction = undefined
-  live.proseAnswers = 0
+  live.agent.attempt = task.attempt
+  live.agent.compaction = undefined
+  live.meters.proseAnswers = 0
   live.log.info({ task: task.id }, 'next task')
   const ending = endingBetweenTurns({ live, deps })
   if (ending) return ending

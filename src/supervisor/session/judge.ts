@@ -25,7 +25,9 @@ export async function judgeRequest(
   signal: AbortSignal,
   { live, deps }: SessionContext,
 ): Promise<Judgement> {
-  const { policy } = live
+  const {
+    settings: { policy },
+  } = live
   let suggestion: Suggestion | undefined
   try {
     const { project, home, safeDirectories, worktree } = policy
@@ -44,7 +46,7 @@ export async function judgeRequest(
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
         precedent: assessed =>
-          openPrecedents(deps.store, deps.clock, live.brainSettings.memory).find(project, tool, assessed),
+          openPrecedents(deps.store, deps.clock, live.settings.brainSettings.memory).find(project, tool, assessed),
         opinion: async (assessed, deadline) => {
           const advice = await opinionOn(request, assessed, deadline, { live, deps })
           suggestion = suggestionIn(advice)
@@ -149,7 +151,7 @@ export function parkPermission(
 ): Park {
   const { tool, input, callId } = request
   const reason = `${decision.risk} risk: ${decision.reason}; it waits for a person`
-  live.parking.set(callId, {
+  live.agent.parking.set(callId, {
     parked: {
       ask_id: askId,
       call_id: callId,
@@ -178,11 +180,11 @@ export function answerToPermission(
   { decision, assessment }: Judgement,
   live: LiveSession,
 ): Verdict | undefined {
-  const given = live.answer
+  const given = live.agent.answer
   if (!given || !('digest' in given)) return undefined
   const isAgain = given.anew === true && given.digest === callDigest(request.tool, request.input)
   if (given.callId !== request.callId && !isAgain) return undefined
-  live.answer = undefined
+  live.agent.answer = undefined
   // No answer overrides a rule, a blocked command or missing trust, nor a failure of the policy.
   if (!assessment || (decision.verdict === 'deny' && decision.by === 'rule')) return undefined
   const { verdict, reason, by } = given

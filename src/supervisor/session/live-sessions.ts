@@ -8,7 +8,7 @@ import { type AdmissionQueue, admit, isCalledOff } from './admission.ts'
 import { asksFor } from './asks.ts'
 import { endingIfShut } from './between-turns.ts'
 import { saveCheckpoint } from './checkpoints.ts'
-import type { LiveSession, LiveSessionEnding, SessionDeps } from './context.ts'
+import type { LiveAgent, LiveSession, LiveSessionEnding, SessionDeps } from './context.ts'
 import { paused, stopped } from './endings.ts'
 import { isOver, type KeptEnvironments } from './kept-environments.ts'
 import type { PreparedSession } from './prepare.ts'
@@ -77,7 +77,7 @@ export class LiveSessions {
   async stop(id: string, reason: string): Promise<void> {
     const launched = this.#launched.get(id)
     if (!launched) return
-    launched.live.stopping ??= reason
+    launched.live.control.stopping ??= reason
     this.#deps.admission.withdraw(id)
     await endAgent(launched.live, launched.done)
     await launched.done
@@ -90,14 +90,14 @@ export class LiveSessions {
   async pause(id: string): Promise<void> {
     const launched = this.#launched.get(id)
     if (!launched) return
-    if (launched.live.over) return launched.done
-    launched.live.pausing = 'person'
+    if (launched.live.control.over) return launched.done
+    launched.live.control.pausing = 'person'
     if (this.#deps.admission.withdraw(id)) return launched.done
-    await launched.live.opened.promise
-    if (!launched.live.session) return launched.done // its agent was never opened
+    await launched.live.control.opened.promise
+    if (!launched.live.agent.session) return launched.done // its agent was never opened
     // An agent that has not introduced itself yet has nothing in flight, and no turn that could be paused.
-    if (launched.live.row.state === 'starting') await launched.live.session?.[Symbol.asyncDispose]()
-    else await launched.live.session?.pause()
+    if (launched.live.row.state === 'starting') await launched.live.agent.session?.[Symbol.asyncDispose]()
+    else await launched.live.agent.session?.pause()
   }
 
   async #runToEnd(live: LiveSession, ready: PreparedSession): Promise<void> {
@@ -121,10 +121,10 @@ export class LiveSessions {
       // The store failed for long. The row stays as it was and shows as interrupted, because no daemon runs the session.
       live.log.error({ error }, 'session could not be settled')
     } finally {
-      live.placed.resolve()
-      live.opened.resolve()
+      live.control.placed.resolve()
+      live.control.opened.resolve()
       // A session that never opened its agent leaves behind the process that was started ahead of time.
-      await live.driver.cool({ ...live.open, asks: asksFor(live, deps) }).catch(() => undefined)
+      await live.settings.driver.cool({ ...live.settings.open, asks: asksFor(live, deps) }).catch(() => undefined)
       forget()
       settled(live.row)
     }
@@ -139,7 +139,7 @@ function mayComeBack({ row }: LiveSession): boolean {
 function keepEnvironment(live: LiveSession, kept: KeptEnvironments, ready: PreparedSession): void {
   const { brainKeys, otherAgentsEnv, keepEnvironment: onDisk } = ready
   try {
-    kept.keep(live.id, { ...otherAgentsEnv, ...live.open.env, ...brainKeys }, { onDisk })
+    kept.keep(live.id, { ...otherAgentsEnv, ...live.settings.open.env, ...brainKeys }, { onDisk })
   } catch (error) {
     live.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
   }
@@ -147,7 +147,9 @@ function keepEnvironment(live: LiveSession, kept: KeptEnvironments, ready: Prepa
 
 /** The ending of a session that was called off while it waited. It had claimed no task, so none changes. */
 function endingOfWithdrawn(live: LiveSession): LiveSessionEnding {
-  const { stopping, pausing } = live
+  const {
+    control: { stopping, pausing },
+  } = live
   const ending =
     stopping === undefined && pausing === 'person' ? paused('person', live) : stopped(stopping ?? 'stopped')
   return { ...ending, task: undefined, checkpoint: undefined }
@@ -157,9 +159,9 @@ function endingOfWithdrawn(live: LiveSession): LiveSessionEnding {
 export interface SessionLaunch {
   prompt?: string
   resume?: { vendorId: string; fork: boolean } | undefined
-  answer?: LiveSession['answer']
+  answer?: LiveAgent['answer']
   /** The parked question that `prompt` answers in words. */
-  answeredQuestion?: LiveSession['answeredQuestion']
+  answeredQuestion?: LiveAgent['answeredQuestion']
   /** Takes the row before the agent starts; throws when somebody else has taken it. */
   claim?: () => Promise<AnsweredEscalation | undefined>
 }
@@ -174,60 +176,68 @@ function createLiveSession(
   return {
     id: row.id,
     row,
-    driver: ready.driver,
-    open: {
-      ...ready.open,
-      id: row.id,
-      prompt: start.prompt,
-      resume: start.resume,
-      marker: row.marker ?? undefined,
-    },
-    policy: ready.policy,
-    mayRunUnattended: ready.mayRunUnattended,
-    guard: guards.before(ready.guard),
-    renew: undefined,
     log: start.log,
-    calls: new Map(),
-    toolCalls: new Map(),
-    callWaiters: new Map(),
-    isHandlingEvent: false,
-    parking: new Map(),
-    answer: start.answer,
-    answeredQuestion: start.answeredQuestion,
-    earlierUsage: {
-      input_tokens: row.input_tokens,
-      output_tokens: row.output_tokens,
-      cost_usd: row.cost_usd,
-      turns: row.turns,
+    settings: {
+      driver: ready.driver,
+      open: {
+        ...ready.open,
+        id: row.id,
+        prompt: start.prompt,
+        resume: start.resume,
+        marker: row.marker ?? undefined,
+      },
+      policy: ready.policy,
+      mayRunUnattended: ready.mayRunUnattended,
+      guard: guards.before(ready.guard),
+      renew: undefined,
+      secrets: ready.secrets,
+      brainSettings: ready.brainSettings,
+      failover: ready.failover,
+      requirements: row.options.requirements,
+      consent: ready.consent,
+      quota: ready.quota,
+      budgets: ready.budgets,
+      budgetsNow: ready.budgetsNow,
+      checkpointEveryMs: ready.checkpointEveryMs,
+      retryMs: ready.retryMs,
     },
-    secrets: ready.secrets,
-    brainSettings: ready.brainSettings,
-    failover: ready.failover,
-    requirements: row.options.requirements,
-    proseAnswers: 0,
-    attempt: undefined,
-    consent: ready.consent,
-    quota: ready.quota,
-    budgets: ready.budgets,
-    budgetsNow: ready.budgetsNow,
-    meter: new SpendingMeter(row.turns),
-    guards,
-    warnedLevels: new Map(),
-    answered: false,
-    isRetrying: false,
-    compaction: undefined,
-    checkpointedAt: start.now,
-    hasSurvivors: false,
-    checkpointEveryMs: ready.checkpointEveryMs,
-    startedAt: start.now,
-    retryMs: ready.retryMs,
-    session: undefined,
-    opened: Promise.withResolvers(),
-    placed: Promise.withResolvers(),
-    stopping: undefined,
-    cutOff: false,
-    pausing: undefined,
-    tripped: undefined,
-    over: false,
+    control: {
+      opened: Promise.withResolvers(),
+      placed: Promise.withResolvers(),
+      stopping: undefined,
+      cutOff: false,
+      pausing: undefined,
+      tripped: undefined,
+      over: false,
+    },
+    meters: {
+      startedAt: start.now,
+      checkpointedAt: start.now,
+      earlierUsage: {
+        input_tokens: row.input_tokens,
+        output_tokens: row.output_tokens,
+        cost_usd: row.cost_usd,
+        turns: row.turns,
+      },
+      meter: new SpendingMeter(row.turns),
+      guards,
+      warnedLevels: new Map(),
+      toolCalls: new Map(),
+      proseAnswers: 0,
+    },
+    agent: {
+      session: undefined,
+      hasSurvivors: false,
+      isHandlingEvent: false,
+      calls: new Map(),
+      callWaiters: new Map(),
+      parking: new Map(),
+      answer: start.answer,
+      answeredQuestion: start.answeredQuestion,
+      attempt: undefined,
+      answered: false,
+      isRetrying: false,
+      compaction: undefined,
+    },
   }
 }

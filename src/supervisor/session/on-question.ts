@@ -40,10 +40,10 @@ export async function onQuestion(
   context: SessionContext,
 ): Promise<Answer | Park> {
   const { live, deps } = context
-  const given = live.answer
+  const given = live.agent.answer
   if (given && 'answer' in given && isAnswerTo(given, question)) {
-    live.answer = undefined
-    live.answeredQuestion = live.row.parked && 'questions' in live.row.parked ? live.row.parked : undefined
+    live.agent.answer = undefined
+    live.agent.answeredQuestion = live.row.parked && 'questions' in live.row.parked ? live.row.parked : undefined
     try {
       return await deliver(question, given.answer, context)
     } catch (error) {
@@ -59,7 +59,7 @@ export async function onQuestion(
   if (question.agentId !== undefined && !deps.terminals.isAttached(live.id)) {
     return deliver(question, { declined: SUBAGENT_UNANSWERED, by: 'nobody' }, context)
   }
-  if (!deps.terminals.isAttached(live.id) || (live.parking.size > 0 && question.agentId === undefined)) {
+  if (!deps.terminals.isAttached(live.id) || (live.agent.parking.size > 0 && question.agentId === undefined)) {
     return park(question, { ...context, askId, suggestion, reason: NOBODY_TO_ASK })
   }
   const reply = deps.terminals.ask(
@@ -188,12 +188,12 @@ function park(
 ) {
   const { callId, questions } = question
   const { live, deps } = context
-  if (live.parking.size > 0) {
+  if (live.agent.parking.size > 0) {
     const escalation = rowForQuestion(question, reason, { live, suggestion })
     return deliver(question, { declined: ASK_AGAIN, by: 'nobody' }, { live, deps, escalation })
   }
   crashPoint('question.before-park')
-  live.parking.set(callId, {
+  live.agent.parking.set(callId, {
     parked: { ask_id: askId, call_id: callId, questions, reason, suggestion },
     reason,
     escalation: rowForQuestion(question, reason, { live, suggestion }),

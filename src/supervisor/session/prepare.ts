@@ -24,7 +24,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import { readMemorySettings } from '../../human/precedents.ts'
 import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn } from '../../policy/trust/trust.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
-import type { LiveSession, Policy, SessionBrain, SessionPolicy } from './context.ts'
+import type { LiveSettings, Policy, SessionBrain, SessionPolicy } from './context.ts'
 import { accountOf, brainEnvironment, checkProgram, formerAccounts, planSandbox, startNotes } from './prepare-agent.ts'
 import {
   agentFor,
@@ -72,7 +72,7 @@ export interface PreparedSession {
   brainSettings: SessionBrain
   /** Whether, and in which hours, a session goes on by itself after a limit. */
   consent: ResumeConsent
-  quota: LiveSession['quota']
+  quota: LiveSettings['quota']
   budgets: Budgets
   budgetsNow(): Promise<Budgets>
   guards: GuardSettings
@@ -83,7 +83,7 @@ export interface PreparedSession {
   /** How many sessions may wait for their turn. */
   maxWaiting: number
   checkpointEveryMs: number
-  retryMs: LiveSession['retryMs']
+  retryMs: LiveSettings['retryMs']
   /** Keys of the brains, which the settings only name: kept with the session's environment, never given to the agent. */
   brainKeys: Record<string, string>
   /** Whether the agent's environment may be kept in a file until the session is over. */

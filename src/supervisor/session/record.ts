@@ -56,7 +56,7 @@ export async function record(live: LiveSession, deps: SessionDeps, step: Session
 /** Only a stop can have closed the escalation before this: answers by number go through the terminals too. */
 async function settleAsked(
   { number, answer }: NonNullable<SessionUpdate['settle']>,
-  { secrets }: LiveSession,
+  { settings: { secrets } }: LiveSession,
   { escalations, tx }: { escalations: HumanEscalations; tx: Tx },
 ): Promise<void> {
   try {
@@ -68,7 +68,7 @@ async function settleAsked(
 
 /** Moves the session's task. One that was cancelled meanwhile, or taken away for a new attempt, stays as it is. */
 async function moveTask(
-  { row: { task_id }, attempt, secrets }: LiveSession,
+  { row: { task_id }, agent: { attempt }, settings: { secrets } }: LiveSession,
   { store, tasks }: SessionDeps,
   move: Move,
   tx: Tx,
@@ -79,14 +79,14 @@ async function moveTask(
 }
 
 /** An agent may print its own key, so the session's secrets are removed from stored events, as they are from the log. */
-function withoutSecrets(event: NewEvent, { secrets }: LiveSession): NewEvent {
+function withoutSecrets(event: NewEvent, { settings: { secrets } }: LiveSession): NewEvent {
   return { ...event, body: redactValues(event.body, secrets) } as NewEvent
 }
 
 /** The escalation without secrets, because people read it, and with its deadline where the settings give it one. */
 function withDeadline(
   escalation: NewEscalation,
-  { brainSettings, secrets }: LiveSession,
+  { settings: { brainSettings, secrets } }: LiveSession,
   { clock }: SessionDeps,
 ): NewEscalation {
   const standard =
@@ -113,7 +113,7 @@ function withNumber(event: NewEvent, number: number | undefined): NewEvent {
 }
 
 /** A parked question is stored unredacted: its answer is matched to it by its text. */
-function patchWithoutSecrets(patch: Partial<SessionRow>, { secrets }: LiveSession): Partial<SessionRow> {
+function patchWithoutSecrets(patch: Partial<SessionRow>, { settings: { secrets } }: LiveSession): Partial<SessionRow> {
   const { parked, ...plain } = patch
   return { ...redactValues(plain, secrets), ...(parked !== undefined && { parked }) }
 }

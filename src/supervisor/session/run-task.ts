@@ -22,20 +22,20 @@ import { settle } from './settle.ts'
  */
 export async function runTask(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding> {
   try {
-    await live.renew?.()
+    await live.settings.renew?.()
     const refusal = await beginTask(live, deps)
     if (refusal) return refusal
     await deps.starts.free()
     crashPoint('open.before-agent')
-    await using session = await live.driver.open({
-      ...live.open,
+    await using session = await live.settings.driver.open({
+      ...live.settings.open,
       asks: asksFor(live, deps),
       mayBegin: () => mayBegin(live),
     })
-    live.session = session
-    live.opened.resolve()
+    live.agent.session = session
+    live.control.opened.resolve()
     crashPoint('open.after-agent')
-    live.log.info({ resumed: live.open.resume !== undefined }, 'agent opened')
+    live.log.info({ resumed: live.settings.open.resume !== undefined }, 'agent opened')
     using _watched = deps.watch.watch({ live, deps })
     const ending = await followAgent(session, { live, deps })
     if (maySettleEarly(session, live, ending)) await settle(live, deps, ending)
@@ -43,18 +43,18 @@ export async function runTask(live: LiveSession, deps: SessionDeps): Promise<Liv
   } catch (error) {
     live.log.error({ error }, 'session failed')
     // The store could not write. That is not a failure of the session, and it passes.
-    if (live.tripped?.guard === 'disk') return halted(live, live.tripped)
+    if (live.control.tripped?.guard === 'disk') return halted(live, live.control.tripped)
     return endingAfter(failureOf(error), { live, deps })
   } finally {
-    live.over = true
-    live.hasSurvivors = live.session?.hasSurvivors ?? false
-    live.session = undefined
-    live.opened.resolve()
+    live.control.over = true
+    live.agent.hasSurvivors = live.agent.session?.hasSurvivors ?? false
+    live.agent.session = undefined
+    live.control.opened.resolve()
   }
 }
 
 /** An agent that is being opened cannot be interrupted, so the driver asks this before it sends the first prompt. */
-function mayBegin({ stopping, pausing }: LiveSession): boolean {
+function mayBegin({ control: { stopping, pausing } }: LiveSession): boolean {
   return stopping === undefined && pausing === undefined
 }
 
@@ -63,9 +63,9 @@ async function followAgent(session: Session, context: SessionContext): Promise<L
   // Somebody asked the session to stop or to pause while the agent was starting and could not be interrupted.
   if (!mayBegin(live)) await session[Symbol.asyncDispose]()
   for await (const event of session.events) {
-    live.isHandlingEvent = true
+    live.agent.isHandlingEvent = true
     const ending = await handleEvent(event, session, context)
-    live.isHandlingEvent = false
+    live.agent.isHandlingEvent = false
     if (ending) return ending
   }
   return endingAfter({ kind: 'agent_crashed', message: 'the agent ended without a word' }, context)
@@ -79,7 +79,7 @@ async function handleEvent(
   await learn(event, session, context)
   const ending = await react(think(event), session, context)
   // From here on nothing can be added to the conversation.
-  if (ending) context.live.over = true
+  if (ending) context.live.control.over = true
   return ending
 }
 
@@ -102,7 +102,7 @@ async function endingAfter(failure: Failure, context: SessionContext): Promise<L
  * else runs, and nobody asked for a recording, whose last line is written when the agent is gone.
  */
 function maySettleEarly(session: Session, live: LiveSession, ending: LiveSessionEnding): boolean {
-  return ending.as === 'completed' && live.open.record === undefined && session.alone === true
+  return ending.as === 'completed' && live.settings.open.record === undefined && session.alone === true
 }
 
 function failureOf(error: unknown): Failure {
@@ -115,9 +115,9 @@ function failureOf(error: unknown): Failure {
 /** Stores an event, and updates the state that the next decisions need. */
 async function learn(event: SessionEvent, session: Session, { live, deps }: SessionContext): Promise<void> {
   live.log.debug({ kind: event.kind }, 'agent event')
-  if (WENT_ON.has(event.kind)) live.answeredQuestion = undefined
-  if (event.kind === 'retry') live.isRetrying = true
-  else if (event.kind !== 'limit') live.isRetrying = false
+  if (WENT_ON.has(event.kind)) live.agent.answeredQuestion = undefined
+  if (event.kind === 'retry') live.agent.isRetrying = true
+  else if (event.kind !== 'limit') live.agent.isRetrying = false
   if (event.kind === 'started') crashPoint('started.before-record')
   countUsage(event, live)
   await record(live, deps, stepForEvent(event, live))
@@ -135,7 +135,7 @@ async function learn(event: SessionEvent, session: Session, { live, deps }: Sess
 }
 
 /** Cache reads are left out, as in `pcc quota`: every answer reads the whole conversation again. */
-function countUsage(event: SessionEvent, { meter, earlierUsage }: LiveSession): void {
+function countUsage(event: SessionEvent, { meters: { meter, earlierUsage } }: LiveSession): void {
   if (event.kind === 'turn_ended') meter.saw({ turns: earlierUsage.turns + event.turns })
   if (event.kind !== 'usage') return
   const { inputTokens, outputTokens, cacheWriteTokens, costUsd, turns } = event
@@ -149,7 +149,7 @@ const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request
 /** The model speaks: an answer in words has reached it, and this session is not one that ends daemons. */
 async function noteHeard(live: LiveSession, deps: SessionDeps): Promise<void> {
   const { options, recoveries, parked } = live.row
-  const isDelivered = parked?.taken && !live.answer
+  const isDelivered = parked?.taken && !live.agent.answer
   const patch = {
     ...(recoveries > 0 && { recoveries: 0 }),
     ...(isDelivered && { parked: null }),
@@ -165,7 +165,7 @@ function withoutReport({ told: _, ...note }: CompletionProgress): CompletionProg
 
 /** The agent counts rounds from the start of each turn, but tokens and cost from the moment it was opened. */
 function carryTurns(live: LiveSession): void {
-  live.earlierUsage = { ...live.earlierUsage, turns: live.row.turns }
+  live.meters.earlierUsage = { ...live.meters.earlierUsage, turns: live.row.turns }
 }
 
 /** The agent's process; its start time tells it apart from a later process with the same pid. */

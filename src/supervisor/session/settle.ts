@@ -15,7 +15,7 @@ import { record } from './record.ts'
  * its marker stays in the row, for a sweep after an accident; the ending is applied again when the agent is gone.
  */
 export async function settle(live: LiveSession, deps: SessionDeps, ending: LiveSessionEnding): Promise<void> {
-  const isGone = live.session === undefined && !live.hasSurvivors
+  const isGone = live.agent.session === undefined && !live.agent.hasSurvivors
   if (live.row.state === 'ended') {
     if (isGone) await deps.store.sessions.update(live.id, NO_PROCESS)
     return
@@ -61,19 +61,19 @@ const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
  */
 function keepUndelivered(live: LiveSession, ending: LiveSessionEnding, now: number): LiveSessionEnding {
   const { parked: stored } = live.row
-  const isOnItsWay = live.answer !== undefined || stored?.taken === true
+  const isOnItsWay = live.agent.answer !== undefined || stored?.taken === true
   // The session goes on later: the escalation keeps the answer, which is delivered to the agent then.
   if (isOnItsWay && (ending.as === 'rate_limited' || ending.as === 'paused' || ending.resumesAt !== undefined))
     return { ...ending, parked: stored }
   if (ending.as !== 'error') return ending
-  if (live.answer && stored && ending.failure === 'nothing_parked') return answerInWordsNext(stored, ending, now)
-  const parked = isOnItsWay ? stored : ending.failure === 'auth' ? live.answeredQuestion : undefined
+  if (live.agent.answer && stored && ending.failure === 'nothing_parked') return answerInWordsNext(stored, ending, now)
+  const parked = isOnItsWay ? stored : ending.failure === 'auth' ? live.agent.answeredQuestion : undefined
   if (!parked) return ending
   return {
     ...ending,
     as: 'waiting_input',
     reason: `${ending.reason}\nThe question is still open; answer it again.`,
-    parked: live.answeredQuestion === parked ? { ...live.answeredQuestion, taken: true } : parked,
+    parked: live.agent.answeredQuestion === parked ? { ...live.agent.answeredQuestion, taken: true } : parked,
     reopen: parked.number,
     events: [...(ending.events ?? []), eventOf(live, 'session.noted', { text: STILL_OPEN }, 'daemon')],
     task: { to: 'waiting', reason: STILL_OPEN },
@@ -130,9 +130,9 @@ export const CUT_OFF = 'cut off: the daemon was stopped; it goes on when the dae
  * where a person had paused it.
  */
 export function cutOffEnding(ending: LiveSessionEnding, live: LiveSession, now: number): LiveSessionEnding {
-  if (!live.cutOff || ending.as !== 'stopped') return ending
+  if (!live.control.cutOff || ending.as !== 'stopped') return ending
   const { task } = ending
-  if (live.pausing === 'person') return { ...ending, ...paused('person', live), task }
+  if (live.control.pausing === 'person') return { ...ending, ...paused('person', live), task }
   const waits = task?.to === 'waiting' ? { ...task, reason: CUT_OFF, wakesAt: now } : task
   return { ...ending, as: 'paused', reason: CUT_OFF, resumesAt: now, task: waits }
 }

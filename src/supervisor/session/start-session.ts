@@ -76,7 +76,7 @@ async function startIn(request: CheckedRequest, supervisor: SupervisorContext): 
   if (bound?.run) await supervisor.warm.taken(bound.run.id, ready.driver)
   if (request.attach) supervisor.deps.terminals.expect(row.id)
   const { live } = supervisor.sessions.launch(row, ready, { prompt: request.task, resume })
-  await live.placed.promise
+  await live.control.placed.promise
   return live.row
 }
 

@@ -4,7 +4,7 @@ import type { GuardTrip, LiveSession, SessionContext } from './context.ts'
 
 /** Interrupts an agent, and closes it where it does not end its turn for that. `done` resolves at the end of the session. */
 export async function endAgent(live: LiveSession, done: Promise<void>): Promise<void> {
-  const session = live.session
+  const session = live.agent.session
   if (!session) return
   const patience = new AbortController()
   const interrupted = session.interrupt().then(
@@ -13,7 +13,7 @@ export async function endAgent(live: LiveSession, done: Promise<void>): Promise<
   )
   await Promise.race([interrupted, sleep(INTERRUPT_MS, undefined, { signal: patience.signal }).catch(() => {})])
   patience.abort()
-  if (live.session === session) await session[Symbol.asyncDispose]()
+  if (live.agent.session === session) await session[Symbol.asyncDispose]()
 }
 
 /** An interrupt takes about 10 ms; an agent that takes this long hangs. */
@@ -34,17 +34,19 @@ export function endInBackground({ live, gone }: WatchedContext): void {
  * or only waits to retry, is ended; one that is at work stops after the tool in flight, which loses nothing.
  */
 export function pauseForGate(live: LiveSession): void {
-  if (live.over || live.pausing !== undefined) return
-  live.pausing = 'gate'
-  const { session } = live
+  if (live.control.over || live.control.pausing !== undefined) return
+  live.control.pausing = 'gate'
+  const {
+    agent: { session },
+  } = live
   if (!session) return // `pausing` is checked before its agent gets the first prompt
   stopAtGate(live, session).catch(error => live.log.warn({ error }, 'could not be held back'))
 }
 
 async function stopAtGate(live: LiveSession, session: Session): Promise<void> {
-  if (live.isRetrying) await session.interrupt()
+  if (live.agent.isRetrying) await session.interrupt()
   else if (session.withhold) await session.withhold()
-  else if (live.answered) await session.pause()
+  else if (live.agent.answered) await session.pause()
   else await session[Symbol.asyncDispose]()
 }
 
@@ -53,17 +55,17 @@ async function stopAtGate(live: LiveSession, session: Session): Promise<void> {
  * the session, or a closed account, ends it too. True where this call is what stops it.
  */
 export function tripGuard(live: LiveSession, why: GuardTrip): boolean {
-  if (live.over || live.stopping !== undefined || live.pausing !== undefined) return false
-  live.tripped = why
-  live.pausing = 'guard'
+  if (live.control.over || live.control.stopping !== undefined || live.control.pausing !== undefined) return false
+  live.control.tripped = why
+  live.control.pausing = 'guard'
   live.log.warn({ guard: why.guard, reason: why.reason }, 'a guard stops the session')
-  live.session?.pause().catch(error => live.log.warn({ error }, 'could not be paused'))
+  live.agent.session?.pause().catch(error => live.log.warn({ error }, 'could not be paused'))
   return true
 }
 
 /** Stops an agent that may not work unwatched, after the tool in flight, because the last terminal of its session has gone. */
 export function stopUnwatched(live: LiveSession | undefined): void {
-  if (!live || live.mayRunUnattended || live.row.state === 'ended') return
+  if (!live || live.settings.mayRunUnattended || live.row.state === 'ended') return
   const reason = `${live.row.agent} does not ask about every call, so it does not work alone, and nobody watches any more`
   const next = `Stay with it: pcc resume ${live.id}; or allow it by name: pcc config set agents.unattended ${live.row.agent} (a command line gets its name in [agents.custom.<name>])`
   tripGuard(live, { guard: 'unwatched', reason, next })

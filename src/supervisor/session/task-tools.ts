@@ -11,15 +11,15 @@ import { refuseStale, type SessionContext } from './context.ts'
 export async function ownTask({ live, deps }: SessionContext, tx?: Tx): Promise<Task> {
   const { task_id } = live.row
   const task = task_id === null ? undefined : await deps.store.tasks.get(task_id, tx)
-  const isOurs = task && (live.attempt === undefined || task.attempt === live.attempt)
+  const isOurs = task && (live.agent.attempt === undefined || task.attempt === live.agent.attempt)
   if (!task || !isOurs) throw new AppError('task_not_there', { ref: task_id ?? 'of this session' })
   return task
 }
 
 /** Counts a call of a kind that nothing else bounds. True while this life of the session has made no more than `most` of them. */
 export function mayCall(kind: string, most: number, { live }: SessionContext): boolean {
-  const count = (live.toolCalls.get(kind) ?? 0) + 1
-  live.toolCalls.set(kind, count)
+  const count = (live.meters.toolCalls.get(kind) ?? 0) + 1
+  live.meters.toolCalls.set(kind, count)
   return count <= most
 }
 
@@ -67,7 +67,7 @@ export async function claimedFailure({ live, deps }: SessionContext): Promise<st
   const [last] = await deps.store.events({ subject: live.id, kinds: ['task.claimed'], tail: 1 })
   if (last?.kind !== 'task.claimed') return undefined
   const { task_id, attempt, claim, text } = last.body
-  const isCurrent = task_id === live.row.task_id && (live.attempt === undefined || attempt === live.attempt)
+  const isCurrent = task_id === live.row.task_id && (live.agent.attempt === undefined || attempt === live.agent.attempt)
   return isCurrent && claim === 'failed' ? text : undefined
 }
 

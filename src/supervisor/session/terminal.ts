@@ -14,7 +14,7 @@ export function terminalWait(
   { signal, parks }: { signal: AbortSignal; parks: boolean },
   { live, deps }: SessionContext,
 ): TerminalWait {
-  const graceMs = live.brainSettings.deadlines.grace_seconds * 1000
+  const graceMs = live.settings.brainSettings.deadlines.grace_seconds * 1000
   if (parks) return { signal, graceMs }
   const unheard = () => {
     const events = [eventOf(live, 'session.noted', { text: UNHEARD, unheard: true }, 'daemon')]
@@ -33,7 +33,9 @@ export function askingPatch(live: LiveSession, deps: SessionDeps): Partial<Sessi
 
 /** Hands the terminal of an agent to a person, or back; a second call changes nothing. */
 export async function handOverTerminal({ live, deps }: SessionContext, how: 'takeover' | 'handback'): Promise<void> {
-  const { session } = live
+  const {
+    agent: { session },
+  } = live
   if (!session?.takeover || !session.handback) {
     throw new AppError('not_in_terminal', { id: live.id, problem: 'its agent does not live in a terminal' })
   }

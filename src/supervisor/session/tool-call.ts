@@ -147,8 +147,7 @@ export function answersByQuestion(questions: QuestionItem[], { answer, reason, b
 
 /** The members of a live session that have to do with the answer it was started with. */
 interface AnswerHolder {
-  answer: GivenAnswer | undefined
-  answeredQuestion: ParkedQuestion | undefined
+  agent: { answer: GivenAnswer | undefined; answeredQuestion: ParkedQuestion | undefined }
   row: SessionRow
 }
 
@@ -157,8 +156,8 @@ interface AnswerHolder {
  * the answer is given in words when the session goes on, or when the model asks the same again.
  */
 export function keepAnswerForLater(live: AnswerHolder, given: GivenAnswer): void {
-  live.answer = given
-  live.answeredQuestion = undefined
+  live.agent.answer = given
+  live.agent.answeredQuestion = undefined
   if (live.row.parked) live.row = { ...live.row, parked: { ...live.row.parked, taken: true } }
 }
 

@@ -14,9 +14,9 @@ import { addDependency, addTask, claim, draftDependency, draftTask, mayCall, not
  */
 export async function callTool(name: AgentToolName, input: unknown, call: SessionContext): Promise<ToolReply> {
   const { live } = call
-  if (!live.open.ownTools?.includes(name)) return refused(`${name} is not among the tools of this session`)
+  if (!live.settings.open.ownTools?.includes(name)) return refused(`${name} is not among the tools of this session`)
   try {
-    const reply = await dispatch(name, redactValues(input, live.secrets), call)
+    const reply = await dispatch(name, redactValues(input, live.settings.secrets), call)
     live.log.info({ tool: name, ok: reply.ok }, 'tool of ours called')
     return reply
   } catch (error) {

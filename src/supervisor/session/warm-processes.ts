@@ -113,8 +113,8 @@ export class WarmProcesses {
     const { liveSession, prepare, markers, log, isCrowded, availableMemory } = this.#deps
     const current = liveSession(session)
     // This must not slow down the current session's own start, and a session that waits for a place or a limit may wait for long.
-    await current?.opened.promise
-    if (!warm.isWanted || !current?.session || isCrowded() || availableMemory() < ROOM_BYTES) return
+    await current?.control.opened.promise
+    if (!warm.isWanted || !current?.agent.session || isCrowded() || availableMemory() < ROOM_BYTES) return
     const { driver, open } = await prepare(request)
     if (!warm.isWanted || driver.cold) return
     markers.note(warm.marker)

@@ -120,7 +120,7 @@ test('what could not be committed is booked with the next try, once', async t =>
   const deps = sessionDepsOn(
     new Proxy(store, { get: (of, key) => (key === 'transaction' ? failing : Reflect.get(of, key)) }),
   )
-  live.meter.saw({ cost_usd: 2 })
+  live.meters.meter.saw({ cost_usd: 2 })
   await assert.rejects(bookNow({ live, deps }), /the disk is full/)
   isFull = false
   await bookNow({ live, deps })

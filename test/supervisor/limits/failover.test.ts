@@ -13,7 +13,7 @@ import {
 
 /** Resolves when the session at work was asked to stop after the tool in flight. */
 async function heldBack({ supervisor }: SeveralAgents, id: string): Promise<void> {
-  while (supervisor.run(id)?.pausing !== 'gate') await new Promise(resolve => setImmediate(resolve))
+  while (supervisor.run(id)?.control.pausing !== 'gate') await new Promise(resolve => setImmediate(resolve))
 }
 
 const who = (opened: Opened[]) => opened.map(({ agent }) => agent)

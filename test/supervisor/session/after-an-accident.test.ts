@@ -15,7 +15,7 @@ test('a session whose agent leaves a surviving process keeps its marker, and the
   const id = await world.start('first')
   const goOn = await held
   const paused = world.call('POST', `/sessions/${id}/pause`, {})
-  while (!world.supervisor.run(id)?.pausing) await new Promise(resolve => setTimeout(resolve, 5))
+  while (!world.supervisor.run(id)?.control.pausing) await new Promise(resolve => setTimeout(resolve, 5))
   goOn()
   await paused
   await world.when(id, ({ status }) => status === 'paused')

@@ -72,7 +72,7 @@ test('an answer to a session that a person pauses before its agent is open is ke
   assert.equal(await answer(), 200)
   const goOn = await there
   const pausing = world.call('POST', `/sessions/${id}/pause`, {})
-  while (!world.supervisor.run(id)?.pausing) await new Promise(resolve => setImmediate(resolve))
+  while (!world.supervisor.run(id)?.control.pausing) await new Promise(resolve => setImmediate(resolve))
   goOn()
   assert.equal((await pausing).status, 200)
   const { resumes_at } = await world.when(id, ({ status }) => status === 'paused')

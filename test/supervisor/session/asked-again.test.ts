@@ -24,7 +24,7 @@ test('the answer to a parked question also reaches a model that asks the same qu
       context,
     )
   assert.ok('park' in (await ask('other', 'Which shape?')), 'the answer is not for another question')
-  live.parking.clear() // only one call of a turn can be parked
+  live.agent.parking.clear() // only one call of a turn can be parked
   assert.deepEqual(await ask('new', 'Which colour?'), answer)
   assert.ok('park' in (await ask('newer', 'Which colour?')), 'the answer is given once')
 })
@@ -46,7 +46,7 @@ test('a question in a turn that has already parked a call is not shown at a term
   const second = await ask('second', 'Which shape?')
   assert.ok('declined' in second && /ask it again/.test(second.declined), JSON.stringify(second))
   const request = { callId: 'third', tool: 'Bash', input: { command: 'rm -rf build' }, cwd: project }
-  live.calls.set('third', { tool: 'Bash', target: '' })
+  live.agent.calls.set('third', { tool: 'Bash', target: '' })
   const third = await onPermission(request, signal, { live, deps })
   assert.ok(
     'verdict' in third && third.verdict === 'deny' && /try this one again/.test(third.reason),

@@ -23,17 +23,8 @@ for (const [what, ends] of [
       await using store = await openStore({ file: join(tempDir(t), 'db') })
       const deps = sessionDepsOn(store)
       const {
-        driver,
-        open,
-        policy,
-        guard,
-        brainSettings,
-        consent,
-        quota,
-        checkpointEveryMs,
-        retryMs,
         row: first,
-        budgets,
+        settings: { driver, open, policy, guard, brainSettings, consent, quota, checkpointEveryMs, retryMs, budgets },
       } = aLiveSession()
       const shape = { driver, open, policy, guard, brainSettings, consent, quota, checkpointEveryMs, retryMs, budgets }
       const rest = {
@@ -48,7 +39,7 @@ for (const [what, ends] of [
         keepEnvironment: false,
         maxConcurrent: 1,
         maxWaiting: 9,
-        guards: aLiveSession().guards.settings,
+        guards: aLiveSession().meters.guards.settings,
         notes: [],
         settings: {},
         account: 'a',

@@ -3,14 +3,13 @@ import { type TestContext, test } from 'node:test'
 import { EventQueue } from '../../../src/agents/session-output.ts'
 import type { Session } from '../../../src/domain/session.ts'
 import { openStore } from '../../../src/store/open.ts'
-import type { LiveSession } from '../../../src/supervisor/session/context.ts'
 import { startNextTask } from '../../../src/supervisor/session/execute.ts'
 import { tempDir } from '../../support/world.ts'
-import { aLiveSession } from './live-session.ts'
+import { aLiveSession, type LiveMembers } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
 
 /** The first task was completed, the second is ready, and `asked` was requested while the loop looked for the second. */
-async function afterFirst(t: TestContext, asked: Partial<LiveSession>) {
+async function afterFirst(t: TestContext, asked: LiveMembers) {
   const store = await openStore({ file: `${tempDir(t)}/db` })
   t.after(() => store.close())
   const deps = sessionDepsOn(store)

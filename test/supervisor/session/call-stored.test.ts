@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { LiveSession, SessionDeps } from '../../../src/supervisor/session/context.ts'
+import type { SessionDeps } from '../../../src/supervisor/session/context.ts'
 import { waitUntilCallStored } from '../../../src/supervisor/session/events.ts'
-import { aLiveSession } from './live-session.ts'
+import { aLiveSession, type LiveMembers } from './live-session.ts'
 
 const CALL = { callId: 'c-1', tool: 'Read', input: {} }
 
@@ -10,7 +10,7 @@ test('a call is not judged before the earlier events of the agent are handled, h
   const { live, isJudged } = asked(t, { isHandlingEvent: true })
   t.mock.timers.tick(5_000)
   assert.equal(await isJudged(), false, 'a budget may be found spent in between')
-  live.isHandlingEvent = false
+  live.agent.isHandlingEvent = false
   t.mock.timers.tick(100)
   assert.equal(await isJudged(), true)
 })
@@ -30,7 +30,7 @@ test('a call that is not in the stream waits for its grace, and does not wait fo
 })
 
 /** A call of a session that has ended, so that nothing has to be stored. */
-function asked(t: TestContext, more: Partial<LiveSession>) {
+function asked(t: TestContext, more: LiveMembers) {
   t.mock.timers.reset()
   t.mock.timers.enable({ apis: ['setInterval', 'setTimeout'] })
   const live = aLiveSession({ state: 'ended' }, more)

@@ -21,7 +21,7 @@ async function atWork(t: TestContext) {
     store.transaction(tx => deps.tasks.submit({ session_id: null, project: '/p', text, ...more }, tx))
   const own = await submit('own', { feature: 'paint' })
   const session = aLiveSession({ ...row, task_id: own.id, options: { ...row.options, run } }, { attempt: own.attempt })
-  session.open = { ...session.open, ownTools: AGENT_TOOL_NAMES }
+  session.settings.open = { ...session.settings.open, ownTools: AGENT_TOOL_NAMES }
   const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { live: session, deps })
   return { store, deps, session, own, submit, call }
 }
@@ -78,7 +78,7 @@ test('malformed input, other tasks and tools that the session does not have are 
     /does not belong to what you work on/,
   )
   assert.match(await reply('failed', {}), /^Not done: reason: /)
-  session.open = { ...session.open, ownTools: ['search'] }
+  session.settings.open = { ...session.settings.open, ownTools: ['search'] }
   assert.match(await reply('add_task', { title: 'x' }), /not among the tools/)
 })
 
@@ -92,27 +92,27 @@ test('the last claim of an agent counts, for the attempt that it holds', async t
   assert.equal(await failure(), undefined)
   assert.equal((await store.tasks.get(own.id))?.state, 'ready', 'a claim does not move the task by itself')
   await call('failed', { reason: 'no brush' })
-  session.attempt = own.attempt + 1
+  session.agent.attempt = own.attempt + 1
   assert.equal(await failure(), undefined, 'the claim was of an earlier attempt')
   assert.match((await call('done')).text, /^Not done: There is no task/, 'the task was taken away meanwhile')
 })
 
 test('the log takes lines up to a limit, and none of them holds a secret', async t => {
   const { store, session, own, call } = await atWork(t)
-  const live = Object.assign(session, { secrets: ['hunter2hunter2'] })
+  Object.assign(session.settings, { secrets: ['hunter2hunter2'] })
   assert.equal((await call('log', { text: 'the key is hunter2hunter2' })).ok, true)
   const [noted] = await store.events({ subject: own.id, kinds: ['task.noted'] })
   assert.ok(noted?.kind === 'task.noted' && !noted.body.text.includes('hunter2'), JSON.stringify(noted))
-  live.toolCalls.set('log', 200)
+  session.meters.toolCalls.set('log', 200)
   assert.match((await call('log', { text: 'more' })).text, /^Not done: 200 lines/)
 })
 
 test('claims and questions that nobody answers are limited in number', async t => {
   const { deps, session, call } = await atWork(t)
-  session.toolCalls.set('claim', 99)
+  session.meters.toolCalls.set('claim', 99)
   assert.equal((await call('done')).ok, true)
   assert.match((await call('failed', { reason: 'x' })).text, /^Not done: you have said 100 times/)
-  session.toolCalls.set('ask_human', 50)
+  session.meters.toolCalls.set('ask_human', 50)
   const asked = await askOverSocket({ question: 'Which?' }, { live: session, deps })
   assert.match(asked.text, /^Not done: 50 questions are the most/)
 })
@@ -134,6 +134,6 @@ test('a note is kept with the project and found again, and the number of notes i
   assert.match(kept.text, /^Written down: \.perpetualcc\/knowledge\/.*\.md$/)
   assert.match((await call('search', { query: 'dries' })).text, /^Notes:\nPaint dries slowly: Wait a day\.$/)
   assert.match((await call('record_note', { title: 'x', tags: [], body: 'y' })).text, /^Not done: tags: /)
-  session.toolCalls.set('record_note', 20)
+  session.meters.toolCalls.set('record_note', 20)
   assert.match((await call('record_note', { title: 'x', tags: ['a'], body: 'y' })).text, /^Not done: 20 notes/)
 })

@@ -27,7 +27,7 @@ async function crashing(t: TestContext, agent: ScriptedAgent, first: Point): Pro
       const goOn = await there
       // The events of the agent up to here are stored.
       while ((await lives.store.sessions.get(body.id))?.state !== 'running') await turn()
-      while (life.supervisor.run(body.id)?.isHandlingEvent) await turn()
+      while (life.supervisor.run(body.id)?.agent.isHandlingEvent) await turn()
       await life.die()
       goOn()
       there = agent.holdAt(next)

@@ -66,8 +66,8 @@ test('a refusal is no warning: the end of the turn reports it', () => {
 
 function retryMessage(failure: Failure, env: Record<string, string>): string {
   const live = aLiveSession()
-  live.open = { ...live.open, env }
-  live.driver = { ...live.driver, agent: 'claude' }
+  live.settings.open = { ...live.settings.open, env }
+  live.settings.driver = { ...live.settings.driver, agent: 'claude' }
   const [event] = onRetry({ kind: 'retry', attempt: 1, maxRetries: 10, delayMs: 500, failure }, live).events
   return (event as EventOf<'agent.retried'>).body.failure.message
 }

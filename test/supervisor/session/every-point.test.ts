@@ -50,7 +50,7 @@ async function act(what: Act, world: ScriptedWorld, id: string): Promise<number>
 /** Resolves when the request has arrived and waits for the agent. */
 async function waitUntilRequested(world: ScriptedWorld, id: string): Promise<void> {
   const live = world.supervisor.run(id)
-  while (live?.pausing === undefined && live?.stopping === undefined)
+  while (live?.control.pausing === undefined && live?.control.stopping === undefined)
     await new Promise(resolve => setImmediate(resolve))
 }
 

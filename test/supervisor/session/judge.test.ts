@@ -6,17 +6,17 @@ import { openClassifier } from '../../../src/policy/classify/classify.ts'
 import type { Decision } from '../../../src/policy/verdict/decide.ts'
 import { loadRules } from '../../../src/policy/verdict/load-rules.ts'
 import { openStore } from '../../../src/store/open.ts'
-import type { LiveSession, SessionDeps } from '../../../src/supervisor/session/context.ts'
+import type { SessionDeps } from '../../../src/supervisor/session/context.ts'
 import { judgeRequest, refusalRow } from '../../../src/supervisor/session/judge.ts'
 import { tempDir } from '../../support/world.ts'
-import { aLiveSession } from './live-session.ts'
+import { aLiveSession, type LiveMembers } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
 
 /** The decision on one command in a live session, with the real store and classifier except for `change`. */
 async function judged(
   t: TestContext,
   command: string,
-  change: { live?: Partial<LiveSession>; policy?: Partial<SessionDeps['policy']> },
+  change: { live?: LiveMembers; policy?: Partial<SessionDeps['policy']> },
 ) {
   using classifier = openClassifier()
   await using store = await openStore({ file: join(tempDir(t), 'a.db') })
@@ -39,7 +39,7 @@ test('any failure while a request is judged is a refusal, however harmless the r
   const broken = [
     { policy: { classify: fail } },
     { policy: { classify: async () => fail() } },
-    { live: { policy: { ...aLiveSession().policy, rules: async () => fail() } } },
+    { live: { policy: { ...aLiveSession().settings.policy, rules: async () => fail() } } },
   ]
   for (const change of broken) {
     const { verdict, risk, by, reason } = await judged(t, 'ls', change)
@@ -49,7 +49,7 @@ test('any failure while a request is judged is a refusal, however harmless the r
 })
 
 test('the brain does not decide about HIGH, and --allowed-tools decides only about that very command', async t => {
-  const allowed = { policy: { ...aLiveSession().policy, allowedTools: ['Bash(rm x)'] } }
+  const allowed = { policy: { ...aLiveSession().settings.policy, allowedTools: ['Bash(rm x)'] } }
   assert.equal((await judged(t, 'rm x', {})).verdict, 'deny')
   assert.equal((await judged(t, 'rm x', { live: allowed })).rule, '--allowed-tools Bash(rm x)')
   assert.equal((await judged(t, 'rm y', { live: allowed })).verdict, 'deny')

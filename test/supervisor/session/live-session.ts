@@ -4,11 +4,29 @@ import type { Driver } from '../../../src/domain/session.ts'
 import { STANDARD_MEMORY } from '../../../src/human/precedents.ts'
 import type { SessionRow } from '../../../src/store/tables.ts'
 import { openSessionGuards } from '../../../src/supervisor/guards/session-guards.ts'
-import type { LiveSession } from '../../../src/supervisor/session/context.ts'
+import type {
+  LiveAgent,
+  LiveControl,
+  LiveMeters,
+  LiveSession,
+  LiveSettings,
+} from '../../../src/supervisor/session/context.ts'
 import { SpendingMeter } from '../../../src/tasks/budgets.ts'
 
+/** Members of a live session, wherever in it they are. */
+export type LiveMembers = Partial<Pick<LiveSession, 'id' | 'log'> & LiveSettings & LiveControl & LiveMeters & LiveAgent>
+
 /** A live session in the middle of a turn. */
-export function aLiveSession(row: Partial<SessionRow> = {}, more: Partial<LiveSession> = {}): LiveSession {
+export function aLiveSession(row: Partial<SessionRow> = {}, more: LiveMembers = {}): LiveSession {
+  const live = liveSession(row)
+  for (const [name, value] of Object.entries(more)) {
+    const holder = [live.settings, live.control, live.meters, live.agent].find(group => name in group) ?? live
+    Object.assign(holder, { [name]: value })
+  }
+  return live
+}
+
+function liveSession(row: Partial<SessionRow>): LiveSession {
   const driver: Driver = {
     agent: 'none',
     open: () => Promise.reject(new Error('no agent')),
@@ -19,73 +37,80 @@ export function aLiveSession(row: Partial<SessionRow> = {}, more: Partial<LiveSe
   return {
     id: 's-000001',
     row: { ...ROW, ...row },
-    driver,
-    open: { id: 's-000001', cwd: '/p', env: {}, settingSources: [], isolation: 'auto' },
-    mayRunUnattended: true,
-    policy: {
-      project: '/p',
-      home: '/h',
-      safeDirectories: ['src/'],
-      blocked: [],
-      rules: async () => [],
-      allowedTools: [],
-      autoApproveLow: true,
-      threshold: 0.7,
-      unattendedHigh: 'deny',
-    },
-    guard: async () => undefined,
-    renew: undefined,
     log: silentLog,
-    calls: new Map(),
-    toolCalls: new Map(),
-    callWaiters: new Map(),
-    isHandlingEvent: false,
-    parking: new Map(),
-    answer: undefined,
-    answeredQuestion: undefined,
-    earlierUsage: { input_tokens: 0, output_tokens: 0, cost_usd: 0, turns: 0 },
-    secrets: [],
-    brainSettings: {
-      brain: rulesBrain,
-      threshold: 0.7,
-      autoAnswer: true,
-      memory: STANDARD_MEMORY,
-      deadlines: {
-        grace_seconds: 60,
-        deadline_minutes: undefined,
-        on_deadline: { question: 'keep_waiting', permission: 'keep_waiting' },
+    settings: {
+      driver,
+      open: { id: 's-000001', cwd: '/p', env: {}, settingSources: [], isolation: 'auto' },
+      policy: {
+        project: '/p',
+        home: '/h',
+        safeDirectories: ['src/'],
+        blocked: [],
+        rules: async () => [],
+        allowedTools: [],
+        autoApproveLow: true,
+        threshold: 0.7,
+        unattendedHigh: 'deny',
       },
+      mayRunUnattended: true,
+      guard: async () => undefined,
+      renew: undefined,
+      secrets: [],
+      brainSettings: {
+        brain: rulesBrain,
+        threshold: 0.7,
+        autoAnswer: true,
+        memory: STANDARD_MEMORY,
+        deadlines: {
+          grace_seconds: 60,
+          deadline_minutes: undefined,
+          on_deadline: { question: 'keep_waiting', permission: 'keep_waiting' },
+        },
+      },
+      requirements: undefined,
+      consent: { autoResume: true },
+      quota: { thresholds: { notice: 50, warning: 85, critical: 90 }, onCritical: 'finish' },
+      budgets: { task: {}, session: {}, day: {}, project: {} },
+      budgetsNow: async () => ({ task: {}, session: {}, day: {}, project: {} }),
+      checkpointEveryMs: 600_000,
+      retryMs: [5_000, 30_000, 120_000],
     },
-    requirements: undefined,
-    proseAnswers: 0,
-    consent: { autoResume: true },
-    quota: { thresholds: { notice: 50, warning: 85, critical: 90 }, onCritical: 'finish' },
-    budgets: { task: {}, session: {}, day: {}, project: {} },
-    budgetsNow: async () => ({ task: {}, session: {}, day: {}, project: {} }),
-    meter: new SpendingMeter(0),
-    guards: openSessionGuards(
-      { repeatedCalls: 8, noProgressRounds: 120, stallMs: 300_000, maxMemoryBytes: 2 ** 31 },
-      0,
-    ),
-    warnedLevels: new Map(),
-    answered: false,
-    isRetrying: false,
-    compaction: undefined,
-    checkpointedAt: 0,
-    hasSurvivors: false,
-    checkpointEveryMs: 600_000,
-    startedAt: 0,
-    retryMs: [5_000, 30_000, 120_000],
-    session: undefined,
-    opened: Promise.withResolvers(),
-    placed: Promise.withResolvers(),
-    stopping: undefined,
-    cutOff: false,
-    attempt: undefined,
-    pausing: undefined,
-    tripped: undefined,
-    over: false,
-    ...more,
+    control: {
+      opened: Promise.withResolvers(),
+      placed: Promise.withResolvers(),
+      stopping: undefined,
+      cutOff: false,
+      pausing: undefined,
+      tripped: undefined,
+      over: false,
+    },
+    meters: {
+      startedAt: 0,
+      checkpointedAt: 0,
+      earlierUsage: { input_tokens: 0, output_tokens: 0, cost_usd: 0, turns: 0 },
+      meter: new SpendingMeter(0),
+      guards: openSessionGuards(
+        { repeatedCalls: 8, noProgressRounds: 120, stallMs: 300_000, maxMemoryBytes: 2 ** 31 },
+        0,
+      ),
+      warnedLevels: new Map(),
+      toolCalls: new Map(),
+      proseAnswers: 0,
+    },
+    agent: {
+      session: undefined,
+      hasSurvivors: false,
+      isHandlingEvent: false,
+      calls: new Map(),
+      callWaiters: new Map(),
+      parking: new Map(),
+      answer: undefined,
+      answeredQuestion: undefined,
+      attempt: undefined,
+      answered: false,
+      isRetrying: false,
+      compaction: undefined,
+    },
   }
 }
 

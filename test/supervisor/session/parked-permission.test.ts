@@ -18,7 +18,7 @@ test('a parked call gets an escalation for a person, and the session keeps the c
   const live = aLiveSession()
   const park = parkPermission({ request: REQUEST, ...ASKED }, live)
   assert.equal(park.reason, 'HIGH risk: rm deletes; it waits for a person')
-  const waiting = live.parking.get('c-1')
+  const waiting = live.agent.parking.get('c-1')
   assert.ok(waiting && 'digest' in waiting.parked)
   assert.deepEqual([waiting.parked.tool, waiting.parked.target, waiting.parked.risk], ['Bash', 'rm x', 'HIGH'])
   assert.equal('input' in waiting.parked, false)

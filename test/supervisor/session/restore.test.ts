@@ -14,7 +14,9 @@ test('a conversation that has not heard of its next task gets its text, and one 
   const session = 's-000001'
   const inserted = { id: session, name: 'one', project: '/p', task: 'first', agent: 'none' }
   const row = { ...(await store.sessions.insert(inserted)), vendor_id: 'v-1' }
-  const { driver } = aLiveSession()
+  const {
+    settings: { driver },
+  } = aLiveSession()
   const prompt = async () =>
     (await restore({ row, driver, env: {}, manifest: { name: 'none', resume: 'resume' } }, deps)).prompt
   const appendSaid = (text: string) =>

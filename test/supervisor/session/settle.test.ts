@@ -184,9 +184,9 @@ test('a pause or a stop that a person asked for while the daemon leaves holds un
   const [atWork, stopping] = [liveSession('at work'), liveSession('stopped')]
   assert.equal((await life.call('POST', `/sessions/${ids['paused']}/pause`, {})).status, 200)
   const stopped = life.supervisor.stop(ids['stopped'] ?? '', 'its run was stopped')
-  while (stopping?.stopping === undefined) await turn()
+  while (stopping?.control.stopping === undefined) await turn()
   const ended = life.end({ goOn: true })
-  while (!atWork?.cutOff) await turn()
+  while (!atWork?.control.cutOff) await turn()
   for (const goOn of ways) goOn()
   await Promise.all([stopped, ended])
 

@@ -120,7 +120,7 @@ for (const [what, status] of [
     if (what === 'a pause') assert.equal((await world.call('POST', `/sessions/${id}/pause`, {})).status, 200)
     else if (what === 'a halt') world.supervisor.holdForDisk('only 3 MB are free')
     // An agent that ends before the limit is reported has not met it.
-    else if (live) live.stopping = 'stopped by a person'
+    else if (live) live.control.stopping = 'stopped by a person'
     goOn()
     const { resumes_at } = await world.when(id, view => view.status === status)
     assert.equal(resumes_at !== null, what === 'a halt')

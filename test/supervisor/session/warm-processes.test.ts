@@ -22,7 +22,8 @@ function deps(t: TestContext, { isOpen = true } = {}) {
   const warm = new WarmProcesses({
     markers,
     log: silentLog,
-    liveSession: id => (id === 's-1' ? ({ opened, ...(isOpen && { session: {} }) } as LiveSession) : undefined),
+    liveSession: id =>
+      id === 's-1' ? ({ control: { opened }, agent: { ...(isOpen && { session: {} }) } } as LiveSession) : undefined,
     prepare: async () => ({ driver, open: {} }) as PreparedSession,
     isCrowded: () => machine.crowded,
     availableMemory: () => machine.available,
