@@ -35,7 +35,7 @@ export interface MergeFacts {
  * goes back to the verified work, and the merge is queued again. `attempt`: the merge can be tried. `leave`: nothing to do.
  */
 export type MergeStep =
-  | { kind: 'leave' | 'clean' | 'restore' | 'attempt' }
+  | { kind: 'leave' | 'restore' | 'attempt' }
   | { kind: 'finish'; result: string }
   | { kind: 'refuse' | 'wait' | 'give_up'; why: string }
 
@@ -47,7 +47,6 @@ export type MergeStep =
 export function nextMergeStep(merge: Merge, facts: MergeFacts): MergeStep {
   switch (merge.state) {
     case 'merged':
-      return { kind: merge.cleaned_at === null ? 'clean' : 'leave' }
     case 'proposed':
     case 'failed':
     case 'aborted':

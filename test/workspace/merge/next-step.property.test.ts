@@ -47,7 +47,6 @@ function* drive(world: World): Generator<void> {
     stateOf(world, 'queued', { result: null })
   } else if (step.kind === 'refuse') stateOf(world, 'aborted')
   else if (step.kind === 'give_up') stateOf(world, 'failed')
-  else if (step.kind === 'clean') stateOf(world, 'merged', { cleaned_at: 1 })
   else if (step.kind === 'attempt') yield* attempt(world)
 }
 
@@ -107,7 +106,7 @@ test('rows that are with somebody else, or over, are left alone whatever git say
     target: fc.constantFrom('T', null),
     tip: fc.constantFrom('H', 'X', null),
   })
-  const ours: MergeState[] = ['queued', 'waiting', 'rebasing', 'verifying', 'landing', 'merged']
+  const ours: MergeState[] = ['queued', 'waiting', 'rebasing', 'verifying', 'landing']
   fc.assert(
     fc.property(facts, fc.constantFrom(...MERGE_STATES.filter(state => !ours.includes(state))), (known, state) => {
       assert.deepEqual(nextMergeStep({ ...ROW, state }, known), { kind: 'leave' })
