@@ -108,7 +108,7 @@ export async function noteGateMadeFiles(top: string, paths: readonly string[], i
 
 async function readFileState(top: string, path: string): Promise<{ size: number; changed: number } | undefined> {
   const stats = await lstat(join(top, path)).catch(() => undefined)
-  return stats && { size: stats.size, changed: Math.max(stats.mtimeMs, stats.ctimeMs) }
+  return stats && { size: stats.size, changed: stats.ctimeMs }
 }
 
 /** Files that all checkouts of a repository share, and that make git see other files, another history or other content. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -46,18 +46,22 @@ test('gates.allow lets a check that changes files pass', async t => {
 test('what a command makes is neither deleted nor committed, then or in the next round, until somebody touches it', async t => {
   const work = await openVerifyFixture(t)
   work.write('c.txt', 'c\n')
-  const request = work.request({}, { commands: { test: 'test -e report.txt || echo r >report.txt' } })
+  const make = 'test -e report.txt || { echo r >report.txt; touch -t 202001010000 report.txt; }'
+  const request = work.request({}, { commands: { test: make } })
   const first = await verify(request, work.deps())
   assert.deepEqual(
     first.findings.map(({ code }) => code),
     ['gate.made_files'],
   )
+  const report = join(work.worktree.top, 'report.txt')
+  const made = statSync(report).mtime
   work.write('own.txt', 'the agent went on\n')
   const second = await verify({ ...request, round: 2 }, work.deps())
-  assert.ok(existsSync(join(work.worktree.top, 'report.txt')))
+  assert.ok(existsSync(report))
   assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'c.txt', 'own.txt'])
   assert.notEqual(second.tree, first.tree)
-  work.write('report.txt', 'now it belongs to the work\n')
+  work.write('report.txt', 'w\n') // as long as before, and the agent can set the modification time
+  utimesSync(report, made, made)
   await verify({ ...request, round: 3 }, work.deps())
   assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'c.txt', 'own.txt', 'report.txt'])
 })
