@@ -107,7 +107,7 @@ async function guardTree(guarded: GuardedTree): Promise<(gate: string) => Promis
     if (changed.length === 0) return { findings: moved, made, isLost: false }
     const isRestored = guarded.head === undefined || (await restoreFiles(guarded, now, changed))
     const what = guarded.head === undefined ? 'while it ran, files were changed' : 'it changed files'
-    const after = guarded.head === undefined ? '' : ' They were restored.'
+    const after = guarded.head === undefined ? '' : isRestored ? ' They were restored.' : ' They could not be restored.'
     const text = `The command of ${gate}: ${what}: ${nameSome(changed)}.${after}`
     const findings = [
       ...moved,

@@ -66,6 +66,30 @@ test('what a command makes is neither deleted nor committed, then or in the next
   assert.deepEqual(work.git('ls-tree', '--name-only', 'HEAD').split('\n'), ['a.txt', 'c.txt', 'own.txt', 'report.txt'])
 })
 
+test('of many files that a command makes five are named and the others are counted', async t => {
+  const work = await openVerifyFixture(t)
+  const { findings } = await verify(work.request({}, { commands: { test: 'touch 1 2 3 4 5 6 7' } }), work.deps())
+  const made = findings.find(({ code }) => code === 'gate.made_files')
+  assert.match(made?.text ?? '', /neither ignored nor committed: 1, 2, 3, 4, 5 and 2 more\.$/)
+})
+
+test('a submodule that a command moves cannot be restored, so that nobody trusts the other gates', async t => {
+  const work = await openVerifyFixture(t)
+  const commit = 'git -C lib -c user.name=x -c user.email=x@x commit -q --allow-empty -m'
+  work.git('init', '-q', 'lib')
+  work.git('-C', 'lib', 'commit', '-q', '--allow-empty', '-m', 'first')
+  work.git('update-index', '--add', '--cacheinfo', `160000,${work.git('-C', 'lib', 'rev-parse', 'HEAD')},lib`)
+  work.git('commit', '-qm', 'with a submodule')
+  const place = { ...work.worktree, base: work.git('rev-parse', 'HEAD') }
+  const { status, findings } = await verify(
+    work.request({ place }, { commands: { build: `${commit} second` } }),
+    work.deps(),
+  )
+  assert.equal(status, 'broken')
+  const changed = findings.find(({ code }) => code === 'gate.changed_files')
+  assert.match(changed?.text ?? '', /it changed files: lib\. They could not be restored\.$/)
+})
+
 test('a command that commits or leaves the branch has both put back', async t => {
   const work = await openVerifyFixture(t)
   const commit = 'git -c user.name=x -c user.email=x@x commit -q --allow-empty -m sneaky && git checkout -q --detach'
