@@ -38,8 +38,13 @@ export const SAMPLES: Sample[] = [
     commands: ['setup: pnpm install --frozen-lockfile', 'build: pnpm run build'],
   },
   {
-    title: 'of two lock files the one that packageManager names',
-    files: { 'package.json': json({ packageManager: 'yarn@4.1.0' }), 'package-lock.json': '{}', 'yarn.lock': '' },
+    title: 'of several lock files the one that packageManager names',
+    files: {
+      'package.json': json({ packageManager: 'yarn@4.1.0' }),
+      'package-lock.json': '{}',
+      'pnpm-lock.yaml': '',
+      'yarn.lock': '',
+    },
     managers: ['yarn (yarn.lock)'],
     commands: ['setup: yarn install --immutable'],
   },
@@ -103,6 +108,16 @@ export const SAMPLES: Sample[] = [
       'test: pnpm test',
       '[packages/old] test: pnpm test',
     ],
+  },
+  {
+    title: 'a package beside a workspace, which takes in only what is below it',
+    files: {
+      'app/package.json': json({ workspaces: ['*'] }),
+      'app/web/package.json': json({ scripts: { test: 'vitest' } }),
+      'tools/package.json': json({ scripts: { test: 'node --test' } }),
+    },
+    managers: ['app: npm (package.json)', 'tools: npm (package.json)'],
+    commands: ['[app] setup: npm install', '[tools] setup: npm install', '[tools] test: npm test'],
   },
   {
     title: 'npm workspaces in the form of a table',
