@@ -41,6 +41,8 @@ test('what was never committed is archived with everything before the worktree g
   const removal = await world.remove(worktree)
   assert.ok(removal.kind === 'archived', JSON.stringify(removal))
   assert.equal(removal.ref, 'refs/pcc/archive/t-000001/1')
+  const history = world.git('log', '--format=%s', removal.ref).trim().split('\n')
+  assert.deepEqual(history, ['pcc: worktree of t-000001, attempt 1', 'work', 'first'], 'nothing was staged')
   const files = world.git('ls-tree', '-r', '-z', '--name-only', removal.ref).split('\0').filter(Boolean)
   assert.deepEqual(files, ['.gitignore', 'a.txt', 'b.txt', 'dir/new ü\n.txt', 'done.txt'])
   assert.equal(world.git('show', `${removal.ref}:a.txt`), 'changed\n')

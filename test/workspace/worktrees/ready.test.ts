@@ -82,6 +82,17 @@ test('dependency directories are copies: what an agent writes there does not rea
   )
 })
 
+test('a dependency directory of many bytes is left to the set-up command, unless the file system can share them', async t => {
+  const world = await openWorktreeFixture(t, { files: { '.gitignore': 'node_modules\n' } })
+  write(world.project, { 'node_modules/big.bin': '' })
+  truncateSync(join(world.project, 'node_modules/big.bin'), 310_000_000)
+  const worktree = await world.make()
+  assert.match(
+    (await world.deps.store.worktrees.get(worktree))?.setup ?? '',
+    /^node_modules (is too large to be copied: let worktrees\.setup make it|copied on write \(1 files\))$/,
+  )
+})
+
 test('a virtual environment is not copied, and a vendor directory that is committed stays as it is', async t => {
   const world = await openWorktreeFixture(t, { files: { '.gitignore': '.venv\n', 'vendor/lib.go': 'l\n' } })
   write(world.project, { '.venv/bin/python': 'p\n', 'vendor/extra.go': 'e\n' })
