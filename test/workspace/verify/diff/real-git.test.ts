@@ -25,6 +25,28 @@ test('attributes that call a test binary do not hide what was done to it', async
   assert.deepEqual(brief(await between(t, { 'test/a.test.ts': TEST }, after)), ['block test.skipped test/a.test.ts'])
 })
 
+test('what skips a test is said, in every language', async t => {
+  const before = {
+    'a.test.ts': TEST,
+    'test_a.py': 'def test_adds():\n    assert add(1, 2) == 3\n',
+    'a_test.go': 'func TestAdds(t *testing.T) {\n\tassert.Equal(t, 3, Add(1, 2))\n}\n',
+    'tests/a.rs': '#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n',
+  }
+  const after = {
+    'a.test.ts': TEST.replace("test('adds'", "test.skip('adds'"),
+    'test_a.py': `@pytest.mark.skip\n${before['test_a.py']}`,
+    'a_test.go': before['a_test.go'].replace('\tassert', '\tt.SkipNow()\n\tassert'),
+    'tests/a.rs': before['tests/a.rs'].replace('fn', '#[ignore]\nfn'),
+  }
+  const texts = (await between(t, before, after)).map(({ text }) => text)
+  assert.deepEqual(texts, [
+    'The test "adds" ran and is skipped now (.skip): let it run.',
+    'The test "TestAdds" ran and is skipped now (t.SkipNow()): let it run.',
+    'The test "test_adds" ran and is skipped now (@skip): let it run.',
+    'The test "adds" ran and is skipped now (#[ignore]): let it run.',
+  ])
+})
+
 test('lines that end otherwise are the same lines', async t => {
   assert.deepEqual(
     await between(t, { 'test/a.test.ts': TEST }, { 'test/a.test.ts': TEST.replaceAll('\n', '\r\n') }),
