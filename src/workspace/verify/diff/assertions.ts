@@ -138,7 +138,7 @@ function alwaysHolds(condition: string): boolean {
   if (/(\|\||\bor\b)\s*(true|True|1)\b\s*\)?$/.test(text) || /^\(?\s*(true|True|1)\s*(\|\||\bor\b)/.test(text))
     return true
   if (/^\(.*,\s*(f?["'`]).*\)$/s.test(text)) return true
-  if (/(length|len\([^)]*\)|\.len\(\)|size)\s*>=\s*0$/.test(text)) return true
+  if (/(length|len\((?:[^()]|\([^()]*\))*\)|size)\s*>=\s*0$/.test(text)) return true
   const sides = /^(.+?)\s*(?<![=!<>])={2,3}(?!=)\s*(.+)$/s.exec(text)
   if (sides)
     return (
