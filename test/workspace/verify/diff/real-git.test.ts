@@ -69,6 +69,17 @@ test('programs and archives are refused, pictures are told, and nobody reads eit
   ])
 })
 
+test('a program that asks whether it is being tested is refused, and one that looks at NODE_ENV is told', async t => {
+  const after = {
+    'src/a.ts': "if (process.env['VITEST'] !== undefined) send = () => {}\n",
+    'src/b.ts': "if (process.env.NODE_ENV === 'test') log = () => {}\n",
+  }
+  assert.deepEqual(brief(await between(t, {}, after)), [
+    'block code.knows-tests src/a.ts',
+    'note code.knows-tests src/b.ts',
+  ])
+})
+
 test('links, modes and submodules are told', async t => {
   const repo = repository(t)
   const base = repo.commit({ 'run.txt': 'a\n' })
