@@ -3,15 +3,20 @@ import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { diffFindings } from '../../../../src/workspace/verify/diff/diff-findings.ts'
+import type { JudgeJob } from '../../../../src/workspace/verify/diff/judge-apart.ts'
+import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
 import { repository, type Tree } from './repository.ts'
 
 const SETTINGS = { maxChangedLines: 0, forbiddenPaths: [], allow: [] }
+
+/** Judges in this thread, where coverage sees the rules. */
+const judge = async ({ change, settings }: JudgeJob) => judgeChange(change, settings)
 
 async function between(t: TestContext, before: Tree, after: Tree) {
   const repo = repository(t)
   const base = repo.commit({ 'README.md': 'a\n', ...before })
   const head = repo.commit(after)
-  return diffFindings({ directory: repo.directory, base, head, settings: SETTINGS })
+  return diffFindings({ directory: repo.directory, base, head, settings: SETTINGS, judge })
 }
 
 const brief = (findings: { code: string; weight: string; file?: string | undefined }[]) =>
