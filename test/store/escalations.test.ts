@@ -54,6 +54,23 @@ for (const { name, open } of DATABASES) {
     assert.equal(await add(store, {}), 2, 'an answered one waits no more')
   })
 
+  test(`${name}: open rows are due at their deadline, the earliest first, with the time of the next deadline`, async t => {
+    const store = await open(t)
+    const deadlines = [30, 20, 10, 50, 40, null]
+    for (const deadline of deadlines) await add(store, { fingerprint: `f${deadline}`, state: 'open', deadline })
+    await add(store, { fingerprint: 'denied long ago', deadline: 5 })
+    await add(store, { fingerprint: 'denied lately', deadline: 35 })
+    const due = async (now: number) => {
+      const { rows, next } = await store.escalations.due(now)
+      return { due: rows.map(({ deadline }) => deadline), next }
+    }
+    assert.deepEqual(await due(9), { due: [], next: 10 })
+    assert.deepEqual(await due(30), { due: [10, 20, 30], next: 40 })
+    assert.deepEqual(await due(99), { due: [10, 20, 30, 40, 50], next: undefined })
+    await store.transaction(tx => store.escalations.dropDeadline(3, tx))
+    assert.deepEqual(await due(20), { due: [20], next: 30 })
+  })
+
   test(`${name}: a row whose input was damaged stays listable`, async t => {
     const store = await open(t)
     await add(store, {})

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openRememberedAnswers } from '../../src/store/offline-reads.ts'
+import { openRememberedAnswers, readRecordedRequests } from '../../src/store/offline-reads.ts'
 import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 
@@ -16,4 +17,19 @@ test('remembered answers are found without a daemon, and none without a store', 
   using answers = openRememberedAnswers(file)
   assert.equal((await answers.find('/p', 'f1'))?.verdict, 'deny')
   assert.equal(await answers.find('/q', 'f1'), undefined)
+})
+
+test('a file of a newer pcc or of another program is refused, not read', async t => {
+  for (const [code, statements] of [
+    ['store_newer', 'pragma user_version = 999'],
+    ['store_foreign', 'pragma application_id = 77'],
+  ] as const) {
+    const file = join(tempDir(t), 'db')
+    await (await openStore({ file })).close()
+    using database = new DatabaseSync(file)
+    database.exec(statements)
+    using answers = openRememberedAnswers(file)
+    await assert.rejects(answers.find('/p', 'f1'), { code })
+    await assert.rejects(readRecordedRequests(file, 0).next(), { code })
+  }
 })

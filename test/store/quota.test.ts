@@ -69,4 +69,32 @@ for (const { name, open } of DATABASES) {
     await store.sessions.insert({ ...row, id: 's-2', name: 'two' })
     assert.equal((await store.quota.spending('a', NOW - MINUTE)).length, 1)
   })
+
+  test(`${name}: usage reports since a time come in order, with the last one before it, and damaged ones are left out`, async t => {
+    let now = NOW
+    const store = await open(t, { clock: { now: () => now } })
+    const row = { project: '/p', task: 't', agent: 'claude', account: 'a' }
+    await store.sessions.insert({ ...row, id: 's-1', name: 'one' })
+    await store.sessions.insert({ ...row, id: 's-2', name: 'two', account: 'b' })
+    const used = (count: number) => ({ input_tokens: count, output_tokens: 2 * count, cache_write_tokens: 3 * count })
+    const minutes = Array.from({ length: 250 }, (_, index) => index) // more than one read
+    const damaged = [29, 100]
+    for (const minute of minutes) {
+      now = NOW + minute * MINUTE
+      const event = { actor: 'agent', kind: 'usage.reported' } as const
+      if (damaged.includes(minute)) {
+        const stored = { ...event, subject: 's-1', time: now, schema_version: 1, body: '{' }
+        await store.transaction(tx => tx.db.insertInto('events').values(stored).execute())
+        continue
+      }
+      const body = { ...used(minute), cache_read_tokens: 0, cost_usd: 0 }
+      await store.append(['s-1', 's-2'].map(subject => ({ ...event, subject, body })))
+    }
+    const sound = minutes.filter(minute => !damaged.includes(minute))
+    const report = (minute: number) => ({ time: NOW + minute * MINUTE, ...used(minute) })
+    assert.deepEqual(await store.quota.spending('a', NOW + 30 * MINUTE), [
+      { base: report(28), reports: sound.filter(minute => minute >= 30).map(report) },
+    ])
+    assert.deepEqual(await store.quota.spending('a', NOW), [{ base: undefined, reports: sound.map(report) }])
+  })
 }
