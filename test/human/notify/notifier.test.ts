@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { EventBody } from '../../../src/domain/event.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { tempDir } from '../../support/world.ts'
-import { fakeDesktop, notifyWorld, receiver } from './notify-harness.ts'
+import { fakeDesktop, notifyWorld, receiver, settingsWith } from './notify-harness.ts'
 
 const NTFY = (url: string) => ({ 'notifications.ntfy.server': url, 'notifications.ntfy.topic': 'my-topic' })
 
@@ -257,6 +257,23 @@ test('secrets and control characters do not leave the machine, and no markup rea
   const { text } = (await slack.nth(1)).body
   assert.match(text, /Use sk-\[hidden\] or postgres:\/\/u:\[hidden\]@db &lt;!channel&gt; password: \[hidden\]/)
   assert.doesNotMatch(text, /hunter2|tr0ub4dor|abcdefghijkl|[\x1b\x07\u202e]/)
+})
+
+test('events that nobody is told of are written down as seen only every thousand', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  const quiet = { actor: 'agent', subject: 's-1', kind: 'agent.said' as const, body: { text: 'I write x.' } }
+  await world.append(...Array.from({ length: 1500 }, () => quiet))
+  await world.park()
+  const seen: (number | undefined)[] = []
+  const settings = async (project?: string) => {
+    if (project !== undefined) seen.push(await world.store.outbox.cursor('notifications'))
+    return settingsWith({ 'notifications.desktop': false, ...NTFY(ntfy.url) })
+  }
+  world.start({ values: {}, settings })
+  await ntfy.nth(1)
+  assert.deepEqual(seen.slice(0, 1), [1000], 'when the first notice is made')
+  assert.equal(await world.store.outbox.cursor('notifications'), 1501)
 })
 
 test('what is followed waits without a timer, so that an idle daemon does nothing', async t => {
