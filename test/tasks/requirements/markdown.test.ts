@@ -151,6 +151,12 @@ test('a box that Markdown does not take for one, or that has nothing behind it, 
   assert.doesNotMatch(problems, /line 6/)
 })
 
+test('marks inside a word do not break it', async () => {
+  const { title, preferences } = await read('# Re**think** `a`*b*\n\n## Preferences\n- Database: **Postgre**SQL\n')
+  assert.equal(title, 'Rethink ab')
+  assert.deepEqual(preferences, [{ key: 'Database', value: 'PostgreSQL' }])
+})
+
 test('headings named like parts of every object are no sections', async () => {
   assert.deepEqual(openTexts(await read('## constructor\n- [ ] a\n## valueOf\n- [ ] b\n')), [
     'a\n\n(Part of: constructor)',

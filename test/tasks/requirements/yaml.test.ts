@@ -124,6 +124,14 @@ test('one mistake at a time is named with its line and field', async () => {
   for (const [text, problem] of WRONG) assert.match(await refused(text), problem, text)
 })
 
+test('of many mistakes the first eight are named and the others counted', async () => {
+  const said = async (count: number) =>
+    (await refused(Array.from({ length: count }, () => '- description: ""\n').join(''))).match(/line \d+|and .*? more/g)
+  const named = Array.from({ length: 8 }, (_, index) => `line ${index + 1}`)
+  assert.deepEqual(await said(8), named)
+  assert.deepEqual(await said(11), [...named, 'and 3 more'])
+})
+
 test('tasks that wait for one another are refused with the lines of each', async () => {
   const cycle = `tasks:
   - { id: a, description: a, depends_on: b }
