@@ -106,6 +106,24 @@ test('what does not exist, and what would wait for itself, is refused with what 
   assert.match(refusalOf(linkInDraft(two.draft, { task: 'Dig', after: 'Nothing' })), /"Nothing"/)
 })
 
+test('a new link looks at each task once, however many ways lead to it', () => {
+  let looks = 0
+  const layers = Array.from({ length: 15 }, (_, layer) => ['a', 'b'].map(side => `${side}${layer}`))
+  const draft: ImportedTask[] = layers.flatMap((ids, layer) =>
+    ids.map(id => ({
+      id,
+      title: id,
+      get after() {
+        looks++
+        return layers[layer - 1] ?? []
+      },
+    })),
+  )
+  const linked = linkInDraft([...draft, { id: 'new', title: 'New' }], { task: 'new', after: 'a14' })
+  assert.equal(looks, draft.length - 1, 'all but the one beside it')
+  assert.deepEqual(made(linked).draft.at(-1)?.after, ['a14'])
+})
+
 test('a plan has a most, and who wants more is told so', () => {
   let draft: ImportedTask[] = []
   for (let count = 0; count < MAX_DRAFTED_TASKS; count++)

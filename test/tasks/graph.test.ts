@@ -104,6 +104,11 @@ test('a task that others need is deleted with all of them, or not at all', async
   assert.equal(Object.keys(await graph.states()).length, 4)
   assert.equal((await graph.remove(a, true)).length, 3)
   assert.deepEqual(await graph.states(), { beside: 'ready' })
+  const deleted = await graph.store.events({ kinds: ['task.deleted'] })
+  assert.deepEqual(
+    deleted.map(({ actor, subject, body }) => ({ actor, subject, body })),
+    [a, b, c].map(({ id, title }) => ({ actor: 'human', subject: id, body: { task_id: id, title } })),
+  )
   await graph.claim()
   assert.equal((await refusal(graph.remove(beside))).code, 'task_at_work')
 })
@@ -203,20 +208,22 @@ test('who is gone gives back what they held, by run or by owner, and nothing tha
   assert.deepEqual(await graph.states(), { a: 'ready', b: 'ready', c: 'running' })
 })
 
-test('a session that claims in a scope takes the first of its own queue and of what is free', async t => {
+test('a session that claims in a scope takes the first of its own queue and of what is free: by priority, then age', async t => {
   const graph = await openGraph(t)
   const own = { session_id: 's-1', title: undefined }
   await graph.add('', { ...own, text: 'own, urgent', priority: 5 })
+  await graph.add('', { ...own, text: 'own, older' })
   await graph.add('free')
   await graph.add('', { ...own, text: 'own, younger' })
+  await graph.add('free, urgent', { priority: 3 })
   const taken: (string | undefined)[] = []
-  for (let count = 0; count < 3; count++) {
+  for (let count = 0; count < 5; count++) {
     const request = { scope: { project: '/p' }, run: 'r-1', session: 's-1' }
     const task = await graph.store.transaction(tx => graph.tasks.claimReady(request, tx))
     taken.push(task?.title)
     if (task) await graph.move(task, { to: 'done' })
   }
-  assert.deepEqual(taken, ['own, urgent', 'free', 'own, younger'])
+  assert.deepEqual(taken, ['own, urgent', 'free, urgent', 'own, older', 'free', 'own, younger'])
 })
 
 async function finishNext(graph: Graph, title: string): Promise<void> {
