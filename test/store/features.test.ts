@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
 import type { FeatureRow } from '../../src/store/tables.ts'
+import { openTasks } from '../../src/tasks/tasks.ts'
 import { DATABASES } from './databases.ts'
 
 for (const { name, open } of DATABASES) {
@@ -28,6 +29,37 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual(await ids({ project: '/p' }), ['f-3', 'f-1'])
     assert.deepEqual(await ids({ open: true }), ['f-2', 'f-1'])
     assert.deepEqual(await ids({ project: '/p', open: true }), ['f-1'])
+  })
+
+  test(`${name}: a change in a transaction that fails is undone, and a removal takes one feature`, async t => {
+    const store = await open(t)
+    await insert(store, { id: 'f-1' })
+    await insert(store, { id: 'f-2', name: 'other' })
+    const failing = store.transaction(async tx => {
+      await store.features.update('f-1', { phase: 'ready' }, tx)
+      await store.features.remove('f-2', tx)
+      throw new Error('no')
+    })
+    await assert.rejects(failing, { message: 'no' })
+    assert.equal((await store.features.get('f-1'))?.phase, FEATURE.phase)
+    await store.transaction(tx => store.features.remove('f-1', tx))
+    assert.deepEqual(
+      (await store.features.list()).map(({ id }) => id),
+      ['f-2'],
+    )
+  })
+
+  test(`${name}: the features named by the tasks of a project are found, each once`, async t => {
+    const store = await open(t)
+    const tasks = openTasks({ store, clock: { now: () => 1 } })
+    const add = (project: string, feature?: string) =>
+      store.transaction(tx => tasks.submit({ session_id: null, project, text: '', title: 'it', feature }, tx))
+    await add('/p', 'login')
+    await add('/p', 'login')
+    await add('/p', 'search')
+    await add('/p')
+    await add('/q', 'paint')
+    assert.deepEqual((await store.features.inTasks('/p')).sort(), ['login', 'search'])
   })
 }
 

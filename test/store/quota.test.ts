@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordQuotaHistory } from '../../src/agents/limits/quota.ts'
 import type { QuotaWindow } from '../../src/domain/quota.ts'
-import { DATABASES } from './databases.ts'
+import { DATABASES, note } from './databases.ts'
 
 const NOW = Date.UTC(2026, 0, 20, 12)
 const MINUTE = 60_000
@@ -89,6 +89,7 @@ for (const { name, open } of DATABASES) {
       }
       const body = { ...used(minute), cache_read_tokens: 0, cost_usd: 0 }
       await store.append(['s-1', 's-2'].map(subject => ({ ...event, subject, body })))
+      await store.append([note('not a report')])
     }
     const sound = minutes.filter(minute => !damaged.includes(minute))
     const report = (minute: number) => ({ time: NOW + minute * MINUTE, ...used(minute) })
