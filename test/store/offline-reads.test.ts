@@ -59,6 +59,16 @@ test('what a killed daemon left in its log is read, and the log and its file sta
 })
 
 const AN_ANSWER = {
-  ...{ kind: 'permission', tool: 'Bash', normalised: 'Bash x', asked: 'Bash x', fingerprint: 'f1' },
-  ...{ answer: null, by: 'human', answered_at: 1, session_id: null, lasting: false, project: '/p', verdict: 'deny' },
+  project: '/p',
+  kind: 'permission',
+  tool: 'Bash',
+  normalised: 'Bash x',
+  asked: 'Bash x',
+  fingerprint: 'f1',
+  verdict: 'deny',
+  answer: null,
+  by: 'human',
+  answered_at: 1,
+  session_id: null,
+  lasting: false,
 } as const
