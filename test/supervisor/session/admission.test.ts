@@ -34,6 +34,28 @@ test('a session that is withdrawn gets no place, and the next one moves up', asy
   assert.ok(await c)
 })
 
+test('a session that waits for its allowance enters once the clock has renewed that, although nobody leaves', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const admission = new AdmissionQueue()
+  let allowed = 0
+  const waits: string[] = []
+  let entered = false
+  const entering = admission.enter({
+    ...{ id: 'a', max: 2, account: 'a-1', allowed: () => allowed, next: () => undefined },
+    waits: what => waits.push(what),
+  })
+  void entering.then(() => {
+    entered = true
+  })
+  t.mock.timers.tick(15_000)
+  await new Promise(setImmediate)
+  assert.deepEqual([waits, entered], [['allowance'], false])
+  allowed = 1
+  t.mock.timers.tick(15_000)
+  await new Promise(setImmediate)
+  assert.equal(entered, true)
+})
+
 test('whatever arrives, leaves or is withdrawn, there are never too many inside, and nobody waits while there is a place', async () => {
   const step = fc.oneof(
     fc.record({ come: fc.integer({ min: 1, max: 3 }) }),

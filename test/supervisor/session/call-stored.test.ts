@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { SessionDeps } from '../../../src/supervisor/session/context.ts'
-import { waitUntilCallStored } from '../../../src/supervisor/session/events.ts'
+import { stepForEvent, waitUntilCallStored } from '../../../src/supervisor/session/events.ts'
 import { aLiveSession, type LiveMembers } from './live-session.ts'
 
 const CALL = { callId: 'c-1', tool: 'Read', input: {} }
@@ -27,6 +27,12 @@ test('a call that is not in the stream waits for its grace, and does not wait fo
   const gone = asked(t, { isHandlingEvent: true, over: true })
   t.mock.timers.tick(100)
   assert.equal(await gone.isJudged(), true, 'a session that is over reports nothing more')
+})
+
+test('a call that the stream reports is judged at once, without its grace', async t => {
+  const { live, isJudged } = asked(t, { isHandlingEvent: true })
+  stepForEvent({ kind: 'tool_request', ...CALL }, live)
+  assert.equal(await isJudged(), true)
 })
 
 /** A call of a session that has ended, so that nothing has to be stored. */

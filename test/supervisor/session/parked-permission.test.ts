@@ -27,6 +27,15 @@ test('a parked call gets an escalation for a person, and the session keeps the c
   assert.deepEqual(reasons, [REASON])
 })
 
+test('what the brain thinks of a parked call is shown to the person, in the session and in the list of decisions', () => {
+  const live = aLiveSession()
+  const suggestion = { by: 'ollama', answer: ['deny'], confidence: 0.5, reasoning: 'it cannot be undone' }
+  parkPermission({ request: REQUEST, ...ASKED, suggestion }, live)
+  const waiting = live.parking.get('c-1')
+  assert.deepEqual(waiting?.parked.suggestion, suggestion)
+  assert.deepEqual(waiting?.escalation.context, { suggestion })
+})
+
 test('a call of a subagent, or one too long to be shown whole, cannot be parked', () => {
   assert.equal(isParkable(REQUEST), true)
   assert.equal(isParkable({ ...REQUEST, agentId: 'a-1' }), false)
