@@ -54,20 +54,21 @@ test('the same question of five sessions is one entry, and one answer lets all o
   assert.deepEqual(await rows(world.daemon), [])
 })
 
-test('who cannot go on with the shared answer is asked again under a number of its own', async t => {
+test('who cannot go on with the shared answer is asked again under a number of its own; who has the same login goes on', async t => {
   const world = await agentSessions(t, SCENARIO, { env: { PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' } })
   const first = await world.start('paint it')
+  const same = await world.start('paint it')
   const other = await world.start('paint it', { env: { ...world.env, ANTHROPIC_API_KEY: 'sk-ant-fake-other' } })
-  for (const { id } of [first, other]) await parked(world.daemon, id)
+  for (const { id } of [first, same, other]) await parked(world.daemon, id)
   world.daemon.child.kill('SIGKILL') // what was only in memory is lost as well
   await world.daemon.ended
   const daemon = await startDaemon(t, { home: world.daemon.home })
   const answer = (number: number, env: Record<string, string>) =>
     daemon.call('POST', `/escalations/${number}/answer`, { body: { answer: '1', env } })
   assert.equal((await answer(1, world.env)).status, 200)
-  await viewWhen(daemon, first.id, ({ status }) => status === 'completed')
   const [row] = await rows(daemon)
   assert.deepEqual([row?.number, row?.sessions, row?.state], [2, [other.id], 'open'])
+  for (const { id } of [first, same]) await viewWhen(daemon, id, ({ status }) => status === 'completed')
   assert.equal((await parked(daemon, other.id)).asks[0]?.number, 2)
   assert.equal((await answer(2, { ...world.env, ANTHROPIC_API_KEY: 'sk-ant-fake-other' })).status, 200)
   await viewWhen(daemon, other.id, ({ status }) => status === 'completed')

@@ -43,6 +43,16 @@ test('a question at a terminal is listed with a number, by which it can be answe
   assert.deepEqual((await row()).answer, ['that one'])
 })
 
+test('a session whose question was answered at a terminal is at work again, and waits for nobody', async t => {
+  const { world, id, askId } = await asked(t)
+  const held = world.agent.holdAt('last request')
+  await world.call('POST', `/sessions/${id}/answers`, { ask_id: askId, answers: { 'Which?': 'this' } })
+  const goOn = await held
+  assert.equal((await world.view(id)).status, 'processing')
+  goOn()
+  await world.when(id, view => view.status === 'completed')
+})
+
 test('an answer at the terminal settles the escalation, and a later answer by number is told who was first', async t => {
   const { world, id, askId, row } = await asked(t)
   const answer = { ask_id: askId, answers: { 'Which?': 'the left one' }, by: 'ann' }
