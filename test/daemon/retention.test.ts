@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { silentLog } from '../../src/base/log.ts'
-import { canTrustClock, pruneOnce } from '../../src/daemon/retention.ts'
+import { canTrustClock, pruneOnce, startRetention } from '../../src/daemon/retention.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { AN_ESCALATION } from '../support/an-escalation.ts'
@@ -126,6 +126,17 @@ test('a clock is believed near the last thing written, or a day after it was fir
   assert.equal(canTrustClock({ ...doubted, doubtedAt: NOW - 300 * DAY }), false, 'set once more')
   assert.equal(canTrustClock({ ...doubted, doubtedAt: NOW + DAY }), false, 'set back in between')
   assert.equal(canTrustClock({ now: NOW, gapMs: -400 * DAY, doubtedAt: undefined }), true, 'nothing looks old to it')
+})
+
+test('old data is looked for once a day, as long as the daemon runs', async t => {
+  const { paths, store } = await world(t)
+  const repeat = t.mock.method(globalThis, 'setInterval')
+  const retention = startRetention({ paths, env: {}, store, log: silentLog, clock: { now: () => NOW } })
+  assert.deepEqual(
+    repeat.mock.calls.map(({ arguments: [, everyMs] }) => everyMs),
+    [DAY],
+  )
+  await retention[Symbol.asyncDispose]()
 })
 
 test('logs.keep_days: rotated logs and diagnostics go by their age, and many diagnostics by their number', async t => {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { NOTHING_SPENT } from '../../../src/domain/budget.ts'
 import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
 import { scriptedWorld } from '../../supervisor/session/scripted-world.ts'
+import { tempDir } from '../../support/world.ts'
+import { bodiesOf } from '../agent-sessions.ts'
 
 const HOUR = 3_600_000
 
@@ -46,6 +49,29 @@ test('the budget tells what was spent today, by the project, and by each open se
   assert.ok(body.day_ends_at > body.at)
   goOn()
   await world.when(id, ({ status }) => status === 'completed')
+})
+
+test('the budget of a project counts from zero again after a person resets it, which is noted; one that nobody used cannot be reset', async t => {
+  const world = await scriptedWorld(t, scriptedAgent())
+  const { project } = await world.when(await world.start('paint it'), ({ status }) => status === 'completed')
+  const key = { scope: 'project', key: project } as const
+  const reset = (path: string) => world.call('POST', '/budget/reset', { project: path })
+  assert.equal((await reset('/nobody/was/here')).body.error?.code, 'budget_untouched')
+  await world.store.transaction(tx =>
+    world.store.spending.add([key], { amounts: { ...NOTHING_SPENT, turns: 3 }, at: 0 }, tx),
+  )
+  const { status, body } = await reset(project)
+  const own = body.scopes.find(({ scope }: { scope: string }) => scope === 'project')
+  assert.deepEqual([status, own.spent.turns], [200, 0])
+  const [noted] = bodiesOf(await world.events('daemon'), 'session.noted')
+  assert.match(noted?.text ?? '', /count from zero/)
+})
+
+test('a task that a person adds is recorded as added by a person', async t => {
+  const world = await scriptedWorld(t, scriptedAgent())
+  const { status } = await world.call('POST', '/tasks', { project: tempDir(t), title: 'paint it' })
+  const [added] = await world.store.events({ kinds: ['task.submitted'] })
+  assert.deepEqual([status, added?.actor], [201, 'human'])
 })
 
 test('a session that a dead daemon left at work can be stopped, and stays so', async t => {
