@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { NewEvent } from '../../../src/domain/event.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { AttemptRow } from '../../../src/store/tables.ts'
 import { attemptStory } from '../../../src/supervisor/brief/journal.ts'
-import { tempDir } from '../../support/world.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 
 const { row: session } = aLiveSession()
@@ -16,11 +17,12 @@ const ATTEMPT: AttemptRow = {
 }
 
 /** The story of an attempt whose session recorded these events. */
-async function storyOf(t: TestContext, events: NewEvent[]) {
+async function storyOf(t: TestContext, events: NewEvent[], { project = session.project, started_at = 0 } = {}) {
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
   await store.append(events)
-  const { columns } = await attemptStory({ attempt: ATTEMPT, session }, store)
+  const about = { attempt: { ...ATTEMPT, started_at }, session: { ...session, project } }
+  const { columns } = await attemptStory(about, store)
   return { ...columns, files: JSON.parse(columns.files) }
 }
 
@@ -44,6 +46,15 @@ test('an attempt leaves the files that it wrote: no reads, no writes that failed
   ]
   const { files, files_more } = await storyOf(t, events)
   assert.deepEqual([files, files_more], [['src/a.ts', 'src/b.ts'], 0])
+})
+
+test('files that a command changed in the project itself are found by git, from the beginning of the attempt', async t => {
+  const project = gitProject(t, { 'old.txt': 'old\n', 'own.txt': 'own\n' })
+  const made = ['own.txt', 'made.txt'].map(name => join(project, name))
+  for (const file of made) writeFileSync(file, 'by a command\n')
+  const started_at = Math.min(...made.map(file => statSync(file).ctimeMs))
+  const { files } = await storyOf(t, [did('Bash', 'make')], { project, started_at })
+  assert.deepEqual(files, ['made.txt', 'own.txt'])
 })
 
 test('its last words are the agent’s own, not those of a subagent, and all of a long session is read', async t => {

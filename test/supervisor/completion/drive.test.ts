@@ -14,14 +14,19 @@ import { askPerson, askReview } from '../../../src/supervisor/completion/moves.t
 import { type FinishedWork, findWork } from '../../../src/supervisor/completion/work.ts'
 import type { SupervisorContext } from '../../../src/supervisor/context.ts'
 import { errorRow } from '../../../src/supervisor/session/endings.ts'
-import { openTasks } from '../../../src/tasks/tasks.ts'
+import { openTasks, type Tasks } from '../../../src/tasks/tasks.ts'
+import { bodiesOf } from '../../daemon/agent-sessions.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 import { sessionDepsOn } from '../session/session-deps.ts'
 
 const NOW = 1_768_300_000_000
 
-test('a step that is refused is not tried again at once and for ever, but after a minute', async t => {
+/** A task whose agent calls it done, in the project itself; `move` may refuse to move it. */
+async function verifying(
+  t: TestContext,
+  move: (transition: Tasks['transition']) => Tasks['transition'] = same => same,
+) {
   const store = await openStore({ file: join(tempDir(t), 'store.db') })
   t.after(() => store.close())
   const clock = { now: () => NOW }
@@ -35,30 +40,63 @@ test('a step that is refused is not tried again at once and for ever, but after 
     return task.id
   })
   let verifications = 0
-  let isRefused = true
-  const transition: typeof tasks.transition = async (...args) => {
-    if (isRefused) throw new AppError('task_move_refused', { id, from: 'verifying', to: 'done', session })
-    return tasks.transition(...args)
-  }
+  const check = { gate: 'tests', kind: 'command', status: 'passed', cached: true, duration_ms: 7, findings: [] }
   const passed = { status: 'passed', isProven: true, commit: null, tree: null } as const
   // Only what the completion of a task in the project itself uses.
   const deps = {
-    supervisor: { deps: { store, clock, tasks: { ...tasks, transition } }, log: silentLog },
+    supervisor: { deps: { store, clock, tasks: { ...tasks, transition: move(tasks.transition) } }, log: silentLog },
     settingsOf: async () => ({ rounds: 3, merge: { mode: 'off', strategy: 'rebase', review: false } }),
     verify: async () => {
       verifications += 1
-      return { ...passed, checks: [], findings: [], next_steps: [] }
+      return { ...passed, checks: [check], findings: [], next_steps: [] }
     },
     wake: () => undefined,
   } as unknown as CompletionDeps
-  const turn = async () => ({ [Symbol.dispose]: () => undefined })
-  const { signal } = new AbortController()
-  assert.deepEqual(await driveTask(id, { deps, signal, turn }), { over: true, checkAgainAt: NOW + 60_000 })
-  assert.equal(verifications, 1, 'and gates did not run twice for it')
-  assert.equal((await store.tasks.get(id))?.state, 'verifying')
+  const ending = new AbortController()
+  const slot = { [Symbol.dispose]: () => undefined }
+  return {
+    verifications: () => verifications,
+    state: async () => (await store.tasks.get(id))?.state,
+    events: () => store.events({ subject: session }),
+    drive: () => driveTask(id, { deps, signal: ending.signal, turn: async () => slot }),
+    /** Drives the task while it is called off in the moment in which its turn comes. */
+    driveCalledOff: () =>
+      driveTask(id, {
+        ...{ deps, signal: ending.signal },
+        turn: async () => {
+          ending.abort()
+          return slot
+        },
+      }),
+  }
+}
+
+test('a step that is refused is not tried again at once and for ever, but after a minute', async t => {
+  let isRefused = true
+  const { drive, verifications, state } = await verifying(t, transition => async (id, ...more) => {
+    if (isRefused) throw new AppError('task_move_refused', { id, from: 'verifying', to: 'done', session: '' })
+    return transition(id, ...more)
+  })
+  assert.deepEqual(await drive(), { over: true, checkAgainAt: NOW + 60_000 })
+  assert.equal(verifications(), 1, 'and gates did not run twice for it')
+  assert.equal(await state(), 'verifying')
   isRefused = false
-  assert.deepEqual(await driveTask(id, { deps, signal, turn }), { over: true })
-  assert.equal((await store.tasks.get(id))?.state, 'done')
+  assert.deepEqual(await drive(), { over: true })
+  assert.equal(await state(), 'done')
+})
+
+test('a verification is recorded with each gate, its outcome, and how long it took', async t => {
+  const { drive, events } = await verifying(t)
+  await drive()
+  const [verified] = bodiesOf(await events(), 'task.verified')
+  assert.deepEqual([verified?.status, verified?.round], ['passed', 1])
+  assert.deepEqual(verified?.checks, [{ gate: 'tests', status: 'passed', cached: true, duration_ms: 7 }])
+})
+
+test('a task that is called off while it waits for its turn is not verified', async t => {
+  const { driveCalledOff, verifications, state } = await verifying(t)
+  await driveCalledOff()
+  assert.deepEqual([verifications(), await state()], [0, 'verifying'])
 })
 
 const YES = { verdict: 'allow', by: 'ann' } as const

@@ -173,4 +173,9 @@ test('a feature is deleted with its tasks, but not with those of another that co
   await store.transaction(tx => tasks.remove(other, { cascade: false }, tx))
   await features.remove(row, all)
   assert.deepEqual(await store.tasks.list({ project }), [])
+  const [deleted] = await store.events({ subject: row.id, tail: 1 })
+  assert.deepEqual(
+    [deleted?.kind, deleted?.actor, deleted?.body],
+    ['feature.deleted', 'human', { project, name: 'paint' }],
+  )
 })

@@ -15,7 +15,10 @@ const FAILED: Partial<SessionRow> = {
 }
 
 /** An attempt whose session has failed, and a caller that closes it on the basis of that row. */
-async function failed(t: TestContext) {
+async function failed(
+  t: TestContext,
+  { maxRetries = 2, ...ended }: Partial<SessionRow> & { maxRetries?: number } = {},
+) {
   const dir = tempDir(t)
   const store = await openStore({ file: join(dir, 'db') })
   t.after(() => store.close())
@@ -28,13 +31,16 @@ async function failed(t: TestContext) {
   assert.ok(attempt && run)
   const id = attempt.session_id
   await store.sessions.insert({ ...aLiveSession().row, id, project: dir })
-  await store.sessions.update(id, FAILED)
+  await store.sessions.update(id, { ...FAILED, ...ended })
+  // The end of the session has counted the failure.
+  await store.transaction(tx => tx.db.updateTable('tasks').set({ retries: 1 }).where('id', '=', task.id).execute())
   const session = await store.sessions.get(id)
   assert.ok(session)
-  const settings = { maxRetries: 2, retryMs: [] }
+  const settings = { maxRetries, retryMs: [] }
   const closing = { ...deps, log: silentLog, notesLock: join(dir, 'notes.lock'), settings }
   return {
     change: (patch: Partial<SessionRow>) => store.sessions.update(id, patch),
+    task: () => store.tasks.get(task.id),
     async close(): Promise<unknown> {
       await closeAttempt(run, { attempt, session }, closing)
       const [{ outcome, reason } = { outcome: undefined, reason: undefined }] = await store.runs.attempts({
@@ -55,4 +61,17 @@ test('an attempt is closed as its session ended, unless that goes on or ended an
   assert.deepEqual(await close(), [null, null], 'it has ended otherwise, and is looked at again for that')
   await change(FAILED)
   assert.deepEqual(await close(), ['failed', 'it failed'])
+})
+
+test('a task whose retries are used up fails with the reason of its last attempt in the first line, or without one', async t => {
+  for (const [status_reason, line] of [
+    ['it broke\nat line 3', /^.*: it broke\n/],
+    [null, /^[^:]*\n/],
+  ] as const) {
+    const { close, task } = await failed(t, { status_reason, maxRetries: 0 })
+    assert.deepEqual(await close(), ['failed', status_reason])
+    const { state, reason } = (await task()) ?? {}
+    assert.equal(state, 'failed')
+    assert.match(reason ?? '', line)
+  }
 })

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { RunPlan } from '../../../src/domain/run.ts'
 import type { Task } from '../../../src/domain/task.ts'
 import { plannedOrder } from '../../../src/supervisor/runs/plan-run.ts'
+import { runWorld } from '../../daemon/runs/run-world.ts'
+import { keepAttempt, keepRun } from '../../store/an-attempt.ts'
+import { scriptedAgent } from '../session/scripted-agent.ts'
 
 /** A task with the fields that decide its position. */
 function task(id: string, more: Partial<Task> = {}): Task {
@@ -84,4 +88,22 @@ test('of any graph every task comes up once, after all that it comes after', () 
       for (const [id, blocker] of forward) assert.ok(order.indexOf(blocker) < order.indexOf(id))
     }),
   )
+})
+
+test('a plan begins with the model that the history of its first task calls for', async t => {
+  const world = await runWorld(t, scriptedAgent())
+  const { store, project } = world
+  const first = await world.add('tried before')
+  await world.add('new')
+  const models = async () => {
+    const body = { project, target: { kind: 'project' }, env: {}, strategy: 'cost-optimized' }
+    const { steps } = (await world.call('POST', '/runs/plan', body)).body as RunPlan
+    return steps.map(({ model }) => model)
+  }
+  const [fresh] = await models()
+  await keepRun(store, 'r-1', project)
+  await keepAttempt(store, { task: first, outcome: 'failed' })
+  const [tried, next] = await models()
+  assert.notEqual(tried, fresh, 'a failure asks for a stronger model')
+  assert.notEqual(next, tried, 'the plan assumes that it goes well')
 })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { read } from '../../../src/agents/checkpoints/read.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { restore } from '../../../src/supervisor/session/checkpoints.ts'
+import { restore, saveCheckpoint } from '../../../src/supervisor/session/checkpoints.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
@@ -36,4 +37,24 @@ test('a conversation that has not heard of its next task gets its text, and one 
   assert.equal(await prompt(), 'the second task', 'the daemon died before the task was sent')
   await appendSaid('I begin with the second')
   assert.match(await prompt(), /^The work was interrupted/)
+})
+
+test('a checkpoint at the end of a session has the task at work as the end leaves it, and the others as they are', async t => {
+  const dir = tempDir(t)
+  await using store = await openStore({ file: join(dir, 'store.db') })
+  const deps = sessionDepsOn(store, { checkpoints: join(dir, 'checkpoints') })
+  const inserted = { id: 's-000001', name: 'one', project: dir, task: 'first', agent: 'none' }
+  const row = await store.sessions.insert(inserted)
+  await store.transaction(async tx => {
+    for (const text of ['first', 'second']) await deps.tasks.submit({ session_id: row.id, project: dir, text }, tx)
+  })
+  const task = await store.transaction(tx => deps.tasks.claimNext(row.id, tx))
+  assert.ok(task)
+  const live = aLiveSession({ ...row, task_id: task.id })
+  await saveCheckpoint(live, deps, { reason: 'pause', task: { to: 'waiting', reason: 'paused' } })
+  const saved = (await read(deps.checkpoints, row.id)).good?.checkpoint
+  assert.deepEqual(
+    saved?.queue.map(({ state }) => state),
+    ['waiting', 'ready'],
+  )
 })
