@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
+import { openQuota } from '../../../src/agents/limits/quota.ts'
+import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { Accounts } from '../../../src/supervisor/limits/accounts.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 import { sessionDepsOn } from '../session/session-deps.ts'
@@ -16,4 +20,23 @@ test('a limit holds back the other sessions of its account before the next call 
   assert.equal(same.pausing, 'gate', 'before the row is written')
   await closing
   assert.deepEqual([limited.pausing, other.pausing], [undefined, undefined])
+})
+
+test('sessions that wait may start when an account that a person opened before its time answers, and are told of that once', async t => {
+  await using store = await openStore({ file: join(tempDir(t), 'db') })
+  const clock = { now: () => 1_000 }
+  const gates = openAccountGates({ store, clock })
+  const quota = openQuota({ store, clock, settings: async () => nestValues(defaultValues()).quota })
+  let changes = 0
+  const changed = () => {
+    changes += 1
+  }
+  const accounts = new Accounts({ store, clock, gates, quota, live: () => [], changed })
+  const live = aLiveSession({ account: 'a-1' })
+  await accounts.shut(live, { source: 'result', message: 'full', resetsAt: 9_000 })
+  await accounts.tryNow('a-1')
+  assert.equal(changes, 0, 'the model has not answered yet')
+  await accounts.answered(live)
+  await accounts.answered(live)
+  assert.equal(changes, 1)
 })

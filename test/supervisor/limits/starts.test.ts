@@ -68,3 +68,18 @@ test('agents do not wait for long when the other sessions are slow to resume', a
   await free
   assert.equal(isFree, true)
 })
+
+test('a waker looks again by itself when the next session is due', async t => {
+  await using store = await openStore({ file: join(tempDir(t), 'db') })
+  const now = 1_768_300_000_000
+  const { id } = await store.sessions.insert({ id: 's-1', name: 's-1', project: '/p', task: 't', agent: 'none' })
+  await store.sessions.update(id, {
+    ...{ state: 'ended', ended_as: 'rate_limited', ended_at: now, resumes_at: now + 5_000 },
+  })
+  const hold = () => new StartBarrier().hold()
+  const waker = new Waker({ store, clock: { now: () => now }, log: silentLog, hold, wake: () => assert.fail('early') })
+  const timers = t.mock.method(globalThis, 'setTimeout')
+  await waker.poke()
+  await waker.close()
+  assert.ok(timers.mock.calls.some(({ arguments: [, ms] }) => ms === 5_000))
+})

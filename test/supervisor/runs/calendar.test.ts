@@ -62,6 +62,15 @@ async function calendarWorld(t: TestContext, begins: string) {
   }
 }
 
+test('a calendar looks again by itself when its next run is due', async t => {
+  const world = await calendarWorld(t, '2026-11-15T14:45:00Z')
+  const { due_at } = await world.set({ at: '16:00' })
+  world.time.now = (due_at ?? 0) - 5_000
+  const timers = t.mock.method(globalThis, 'setTimeout')
+  await world.look()
+  assert.ok(timers.mock.calls.some(({ arguments: [, ms] }) => ms === 5_000))
+})
+
 test('a run begins once at its time, whoever looks and however often, and not before', async t => {
   const world = await calendarWorld(t, '2026-11-15T14:45:00Z')
   const { id, due_at } = await world.set({ at: '16:00' })
