@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openStore } from '../../../src/store/open.ts'
 import { onPermission } from '../../../src/supervisor/session/asks.ts'
+import { parkProseQuestion } from '../../../src/supervisor/session/brain.ts'
 import { onQuestion } from '../../../src/supervisor/session/on-question.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from './live-session.ts'
@@ -60,4 +61,15 @@ test('a question in a turn that has already parked a call is not shown at a term
       ['permission', 'denied'],
     ],
   )
+})
+
+test('what the brain thinks of a question at the end of a turn is shown to the person, and nothing where it thinks nothing', () => {
+  const question = { question: 'Shall I?', kind: 'leave', about: 'I would go on. Shall I?' } as Parameters<
+    typeof parkProseQuestion
+  >[0]
+  const suggestion = { answer: ['yes'], confidence: 0.5, by: 'ollama' }
+  const asked = parkProseQuestion(question, aLiveSession(), suggestion)
+  assert.deepEqual([asked.parked?.suggestion, asked.escalation?.context], [suggestion, { suggestion }])
+  assert.equal(asked.escalation && 'answer' in asked.escalation, false)
+  assert.equal(parkProseQuestion(question, aLiveSession()).parked?.suggestion, undefined)
 })

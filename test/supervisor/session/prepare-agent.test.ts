@@ -14,6 +14,7 @@ import {
   brainEnvironment,
   formerAccounts,
   planSandbox,
+  startNotes,
 } from '../../../src/supervisor/session/prepare-agent.ts'
 import { configWith } from '../../brain/sample.ts'
 import { writeConfigFiles } from '../../domain/config/config-files.ts'
@@ -152,4 +153,17 @@ test('the brains of a session are opened with that environment', async t => {
   const id = await world.start('do it', { env: { CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' } })
   await world.when(id, view => view.status === 'completed')
   assert.deepEqual(world.environments, [{ CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' }])
+})
+
+test('a session starts without a note on trust where nothing of the project is left out', () => {
+  const notes = (untrusted: string[]) =>
+    startNotes({
+      loaded: { projectFile: '/p/pcc.toml', untrusted } as unknown as Parameters<typeof startNotes>[0]['loaded'],
+      rules: { rules: [], waiting: [], problem: undefined } as unknown as Parameters<typeof startNotes>[0]['rules'],
+      ...{ sources: undefined, allowedTools: [] },
+    })
+  assert.deepEqual(notes([]), [])
+  assert.deepEqual(notes(['agent.command']), [
+    '/p/pcc.toml: left out until you agree to it with pcc trust: agent.command',
+  ])
 })
