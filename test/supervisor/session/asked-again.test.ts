@@ -64,9 +64,7 @@ test('a question in a turn that has already parked a call is not shown at a term
 })
 
 test('what the brain thinks of a question at the end of a turn is shown to the person, and nothing where it thinks nothing', () => {
-  const question = { question: 'Shall I?', kind: 'leave', about: 'I would go on. Shall I?' } as Parameters<
-    typeof parkProseQuestion
-  >[0]
+  const question = { question: 'Shall I?', kind: 'proceed', about: 'I would go on. Shall I?' } as const
   const suggestion = { answer: ['yes'], confidence: 0.5, by: 'ollama' }
   const asked = parkProseQuestion(question, aLiveSession(), suggestion)
   assert.deepEqual([asked.parked?.suggestion, asked.escalation?.context], [suggestion, { suggestion }])
