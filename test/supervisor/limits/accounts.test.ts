@@ -16,10 +16,10 @@ test('a limit holds back the other sessions of its account before the next call 
   const same = aLiveSession({ account: 'a-1' })
   const other = aLiveSession({ account: 'a-2' })
   const { accounts } = sessionDepsOn(store, { live: [limited, same, other] })
-  const closing = accounts.shut(limited, { source: 'result', message: 'full', resetsAt: 9_000 })
-  assert.equal(same.pausing, 'gate', 'before the row is written')
+  const closing = accounts.closeForLimit(limited, { source: 'result', message: 'full', resetsAt: 9_000 })
+  assert.equal(same.control.pausing, 'gate', 'before the row is written')
   await closing
-  assert.deepEqual([limited.pausing, other.pausing], [undefined, undefined])
+  assert.deepEqual([limited.control.pausing, other.control.pausing], [undefined, undefined])
 })
 
 test('sessions that wait may start when an account that a person opened before its time answers, and are told of that once', async t => {
@@ -33,7 +33,7 @@ test('sessions that wait may start when an account that a person opened before i
   }
   const accounts = new Accounts({ store, clock, gates, quota, live: () => [], changed })
   const live = aLiveSession({ account: 'a-1' })
-  await accounts.shut(live, { source: 'result', message: 'full', resetsAt: 9_000 })
+  await accounts.closeForLimit(live, { source: 'result', message: 'full', resetsAt: 9_000 })
   await accounts.tryNow('a-1')
   assert.equal(changes, 0, 'the model has not answered yet')
   await accounts.answered(live)

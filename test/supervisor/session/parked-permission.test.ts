@@ -31,7 +31,7 @@ test('what the brain thinks of a parked call is shown to the person, in the sess
   const live = aLiveSession()
   const suggestion = { by: 'ollama', answer: ['deny'], confidence: 0.5, reasoning: 'it cannot be undone' }
   parkPermission({ request: REQUEST, ...ASKED, suggestion }, live)
-  const waiting = live.parking.get('c-1')
+  const waiting = live.agent.parking.get('c-1')
   assert.deepEqual(waiting?.parked.suggestion, suggestion)
   assert.deepEqual(waiting?.escalation.context, { suggestion })
 })
