@@ -1,11 +1,12 @@
 import { type Kysely, sql } from 'kysely'
+import type { EventKind } from '../domain/event.ts'
 import type { Database } from './database.ts'
 import type { EventPruning } from './store.ts'
 import type { Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
 /** Events that a session keeps forever: that it existed, and how it ended. */
-const KEPT_KINDS = ['session.started', 'session.ended']
+const KEPT_KINDS: readonly EventKind[] = ['session.created', 'session.ended']
 
 /** Rows deleted in one transaction, so that other writers wait a few milliseconds at most. */
 const BATCH = 500

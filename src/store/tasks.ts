@@ -197,19 +197,12 @@ function likePattern(text: string): string {
 
 /** The fields of a `TaskView` that are plain columns. */
 const PLAIN_FIELDS = [
-  ...['id', 'session_id', 'project', 'title', 'description', 'state', 'reason', 'priority', 'attempt', 'created_at'],
-  ...['started_at', 'ended_at', 'wakes_at', 'result', 'parent_id', 'feature', 'type', 'verification', 'retries'],
-  ...[
-    'max_retries',
-    'open_blockers',
-    'children',
-    'children_open',
-    'children_failed',
-    'children_done',
-    'run_id',
-    'model',
-  ],
-] as (keyof TaskView)[]
+  ...(['id', 'session_id', 'project', 'title', 'description', 'state', 'reason', 'priority', 'attempt'] as const),
+  ...(['created_at', 'started_at', 'ended_at', 'wakes_at', 'result', 'parent_id', 'feature', 'type'] as const),
+  ...(['verification', 'retries', 'max_retries', 'open_blockers', 'children', 'children_open'] as const),
+  ...(['children_failed', 'children_done', 'run_id', 'model'] as const),
+] satisfies (keyof TaskView)[]
+type PlainField = (typeof PLAIN_FIELDS)[number]
 
 /**
  * The tasks that match, each as the JSON text that the API sends, in the order of submission. The database writes the JSON:
@@ -217,7 +210,7 @@ const PLAIN_FIELDS = [
  */
 async function listTasksAsJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFilter): Promise<string[]> {
   const fields = {
-    ...(Object.fromEntries(PLAIN_FIELDS.map(name => [name, `tasks.${name}`])) as Record<keyof TaskView, string>),
+    ...(Object.fromEntries(PLAIN_FIELDS.map(name => [name, `tasks.${name}`])) as Record<PlainField, string>),
     after: json.list('blocker_id', 'task_edges where task_id = tasks.id'),
     labels: json.words('tasks.labels'),
     acceptance: json.lines('tasks.acceptance'),

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { Command } from 'commander'
 import { HOT_FLAGS, readHotCall } from '../../src/cli/hot-commands.ts'
@@ -39,6 +41,19 @@ test('commander knows every flag of a hot command, and whether it takes a value'
       const option = command.options.find(({ long }) => long === flag)
       assert.equal(option?.required, kind === 'value', `${name} ${flag}`)
     }
+  }
+})
+
+test('a hot command passes on every flag that it accepts', () => {
+  const source = (path: string) => readFileSync(join(import.meta.dirname, '../../src/cli', path), 'utf8')
+  const cases = source('hot-commands.ts')
+    .split(/^ {4}case '/m)
+    .slice(1)
+  for (const [name, flags] of Object.entries(HOT_FLAGS)) {
+    const own = cases.find(text => text.startsWith(`${name}'`)) ?? assert.fail(name)
+    const reads = name === 'start' ? source('commands/start-session.ts') : own
+    for (const flag of Object.keys(flags).filter(flag => flag !== '--json'))
+      assert.ok(reads.includes(`'${flag}'`), `${name} ${flag} is accepted and dropped`)
   }
 })
 

@@ -27,6 +27,8 @@ async function world(t: TestContext) {
 async function session(store: Store, id: string, ended_as: 'completed' | 'stopped' | 'paused', ended_at: number) {
   await store.sessions.insert({ id, name: id, project: '/p', task: 't', agent: 'claude' })
   await store.sessions.update(id, { state: 'ended', ended_as, ended_at })
+  const created = { name: id, project: '/p', task: 't', agent: 'claude' }
+  await store.append([{ actor: 'cli', subject: id, kind: 'session.created', body: created, time: ended_at - DAY }])
   const note = (n: number) =>
     ({ actor: 'daemon', subject: id, kind: 'session.noted', body: { text: `${n}` }, time: ended_at - n }) as const
   await store.append(Array.from({ length: 1200 }, (_, n) => note(n)))
@@ -40,7 +42,7 @@ const countOf = async (store: Store, subject: string) => (await store.events({ s
 const lately = (store: Store, now: number) =>
   store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' }, time: now - DAY }])
 
-test('data.event_retention_days: events of sessions that are over go when they are old, but for how they ended; what can go on keeps all', async t => {
+test('data.event_retention_days: events of sessions that are over go when they are old, but for how they began and ended; what can go on keeps all', async t => {
   const { store, round } = await world(t)
   await session(store, 's-old', 'completed', NOW - 100 * DAY)
   await session(store, 's-paused', 'paused', NOW - 100 * DAY)
@@ -50,15 +52,15 @@ test('data.event_retention_days: events of sessions that are over go when they a
   await lately(store, NOW)
   await round(NOW)
   const counts = await Promise.all(['s-old', 's-paused', 's-asking', 's-young'].map(id => countOf(store, id)))
-  assert.deepEqual(counts, [1, 1201, 1201, 1201])
+  assert.deepEqual(counts, [2, 1202, 1202, 1202])
   assert.deepEqual(
     (await store.events({ subject: 's-old' })).map(({ kind }) => kind),
-    ['session.ended'],
+    ['session.created', 'session.ended'],
   )
   const change = store.transaction(tx => tx.db.deleteFrom('events').execute())
   await assert.rejects(change, /append-only/, 'nobody else may delete')
   await round(NOW, { PCC_DATA_EVENT_RETENTION_DAYS: '5' })
-  assert.equal(await countOf(store, 's-young'), 1)
+  assert.equal(await countOf(store, 's-young'), 2)
 })
 
 test('data.max_events_mb: what a reader has not read yet is kept, and a database that is too large loses the oldest first', async t => {
@@ -70,13 +72,13 @@ test('data.max_events_mb: what a reader has not read yet is kept, and a database
   await store.append([{ actor: 'daemon', subject: 'other', kind: 'daemon.stopped', body, time: NOW - DAY }])
   await store.outbox.moveCursor('notify', 600)
   await round(NOW, { PCC_DATA_MAX_EVENTS_MB: '1' })
-  assert.equal(await countOf(store, 's-first'), 1201 - 600, 'the reader had come to 600')
-  assert.equal(await countOf(store, 's-second'), 1201)
+  assert.equal(await countOf(store, 's-first'), 1202 - 599, 'the reader had come to 600')
+  assert.equal(await countOf(store, 's-second'), 1202)
   await store.outbox.moveCursor('notify', 10_000)
   await round(NOW, { PCC_DATA_MAX_EVENTS_MB: '1' })
-  assert.deepEqual([await countOf(store, 's-first'), await countOf(store, 's-second')], [1, 1])
+  assert.deepEqual([await countOf(store, 's-first'), await countOf(store, 's-second')], [2, 2])
   const [next] = await store.append([{ actor: 'daemon', subject: 'x', kind: 'daemon.stopped', body: { reason: '' } }])
-  assert.equal(next?.id, 2405, 'no number is given twice')
+  assert.equal(next?.id, 2407, 'no number is given twice')
 })
 
 test('a clock that is a year ahead removes nothing until it has said so on two days', async t => {
@@ -90,14 +92,14 @@ test('a clock that is a year ahead removes nothing until it has said so on two d
   const year = NOW + 365 * DAY
   await round(year)
   await round(year + 60_000)
-  assert.equal(await countOf(store, 's-1'), 1201)
+  assert.equal(await countOf(store, 's-1'), 1202)
   assert.equal(readdirSync(checkpoints).length, 1)
   await round(NOW)
-  assert.equal(await countOf(store, 's-1'), 1201, 'the clock was put right again')
+  assert.equal(await countOf(store, 's-1'), 1202, 'the clock was put right again')
   await round(year)
-  assert.equal(await countOf(store, 's-1'), 1201)
+  assert.equal(await countOf(store, 's-1'), 1202)
   await round(year + DAY)
-  assert.equal(await countOf(store, 's-1'), 1)
+  assert.equal(await countOf(store, 's-1'), 2)
   assert.deepEqual(existsSync(checkpoints) ? readdirSync(checkpoints) : [], [])
 })
 
@@ -109,12 +111,12 @@ test('what was written by a clock that is a year ahead does not make the next da
     store.append([{ actor: 'daemon', subject: 'daemon', kind: 'daemon.stopped', body: { reason: '' }, time }])
   await wrote(year - 60 * 60_000)
   await round(year)
-  assert.equal(await countOf(store, 's-1'), 1201, 'the clock was set while a daemon ran')
+  assert.equal(await countOf(store, 's-1'), 1202, 'the clock was set while a daemon ran')
   await wrote(year)
   await round(year + 60 * 60_000)
-  assert.equal(await countOf(store, 's-1'), 1201, 'one daemon had doubted it, the next one too')
+  assert.equal(await countOf(store, 's-1'), 1202, 'one daemon had doubted it, the next one too')
   await round(NOW)
-  assert.equal(await countOf(store, 's-1'), 1201)
+  assert.equal(await countOf(store, 's-1'), 1202)
 })
 
 test('a clock is believed near the last thing written, or a day after it was first doubted', () => {

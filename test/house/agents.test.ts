@@ -49,6 +49,16 @@ test('no two agents have the same program, and every settings folder is a hidden
   for (const { settingsFolder } of AGENT_DEFINITIONS) assert.match(settingsFolder, /^\.[a-z-]+$/)
 })
 
+test('no program of an agent is judged as something else: its rule would get lost', () => {
+  const names = new Set(AGENT_DEFINITIONS.map(({ start }) => start.command))
+  const rules = readTree(ROOT, ['src/policy/programs']).filter(({ path }) => !path.endsWith('test-runners.ts'))
+  const named = (text: string) => [...text.matchAll(/named\(\s*'([^']*)'/g)].flatMap(([, list = '']) => list.split(' '))
+  const taken = rules.flatMap(({ path, text }) =>
+    named(text).flatMap(name => (names.has(name) ? `${path}: ${name}` : [])),
+  )
+  assert.deepEqual(taken, [])
+})
+
 test('the table of docs/agents.md says what the registry says', () => {
   const page = readFileSync(join(ROOT, 'docs/agents.md'), 'utf8')
   const rows = page.split('\n').filter(line => /^\| `[a-z-]+`( —[^|]*)? \|/.test(line))

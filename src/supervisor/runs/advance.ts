@@ -58,6 +58,7 @@ export async function advanceRun(
       await noteReason(run, waitReason(facts, settings) ?? deps.heldBack.next(id)?.why ?? null, deps)
       return void (await warmNextProcess(run, { ...options, facts }, deps))
     }
+    step satisfies { do: 'begin' } // any other step needs its own branch above
     const result = await beginNext(run, options, deps)
     if (result === 'no') return undefined
     await noteReason(run, result === 'yes' ? null : result.why, deps)
