@@ -192,6 +192,24 @@ export const SYSTEM_ERRORS = {
     says: 'The token is missing or wrong.',
     next: 'Use the same PCC_HOME and --data-dir as the daemon.',
   },
+  speaker_refused: {
+    exit: 1,
+    http: 403,
+    says: 'Only a person may do this ({what}), and {command} (pid {pid}) was started by an agent.',
+    next: 'Do it from a terminal of your own. The session of that agent has a note about it.',
+  },
+  speaker_gone: {
+    exit: 1,
+    http: 403,
+    says: 'Whoever asked for this ({what}) is gone or belongs to another user, so nobody can say that it was a person.',
+    next: 'Send it again, as the user who runs the daemon, and wait for the answer.',
+  },
+  speaker_unknown: {
+    exit: 1,
+    http: 403,
+    says: 'The daemon cannot tell whether a person asks ({why}), so a HIGH request is not approved this way.',
+    next: 'Answer it in a channel that you set up (pcc notify), or install iproute2.',
+  },
   wrong_host: {
     exit: 1,
     http: 421,

@@ -11,8 +11,8 @@ export interface ProcessRow {
 export function readProcessTable(): ProcessRow[] {
   if (process.platform !== 'linux') return rowsOf(ps('-axo', 'pid=,ppid='))
   return linuxPids().flatMap(pid => {
-    const parent = /^PPid:\s*(\d+)/m.exec(readProc(`/proc/${pid}/status`))?.[1]
-    return parent === undefined ? [] : [{ pid, parent: Number(parent) }]
+    const parent = parentOf(pid)
+    return parent === undefined ? [] : [{ pid, parent }]
   })
 }
 
@@ -53,6 +53,22 @@ export function withDescendants(roots: number[], table: ProcessRow[]): number[] 
   const found = new Set(roots)
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid)
   return [...found]
+}
+
+/** The parent of a process (Linux only); undefined if the process is gone. */
+export function parentOf(pid: number): number | undefined {
+  const parent = /^PPid:\s*(\d+)/m.exec(readProc(`/proc/${pid}/status`))?.[1]
+  return parent === undefined ? undefined : Number(parent)
+}
+
+/**
+ * What a process carries of any of our markers (Linux only): the values in its initial environment, and its brand, which is set if
+ * the soft limit of file locks is not the usual one.
+ */
+export function readMarks(pid: number, name: string): { values: string[]; brand: string | undefined } {
+  const entries = readProc(`/proc/${pid}/environ`).split('\0')
+  const values = entries.flatMap(entry => (entry.startsWith(`${name}=`) ? [entry.slice(name.length + 1)] : []))
+  return { values, brand: /^Max file locks +(\d+) /m.exec(readProc(`/proc/${pid}/limits`))?.[1] }
 }
 
 /** The command line of a process, to be shown to people. */

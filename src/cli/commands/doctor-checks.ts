@@ -104,8 +104,15 @@ export const checkPrograms: DoctorCheck = async context => [
   await checkTool('tmux', ['-V'], context, {
     missing: warning('tmux', 'tmux is not on your PATH', 'Install it if you want sessions in their own terminal.'),
   }),
+  ...(process.platform === 'linux' ? [await checkTool('ss', ['-V'], context, { missing: NO_SS })] : []),
   ...(await checkAgent(context)),
 ]
+
+const NO_SS = warning(
+  'ss',
+  'ss is not on your PATH',
+  'Install iproute2: without it the daemon cannot tell you from an agent (docs/security.md).',
+)
 
 async function checkTool(
   name: string,

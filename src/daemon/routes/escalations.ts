@@ -14,6 +14,7 @@ import { findAnswerProblem } from '../../human/terminals.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { answerAsked, answerEscalation, answerOpen } from '../answers.ts'
 import { type DaemonContext, getEscalations } from '../context.ts'
+import { refuseUnknownApproval } from '../speakers.ts'
 import { parseRequest } from './errors.ts'
 import { findSession, toOpenAsk } from './sessions.ts'
 
@@ -42,6 +43,7 @@ export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext): v
       const problem = 'verdict: allow or deny, or answer: what you say to a question'
       throw new AppError('bad_request', { route: 'POST /escalations/:number/answer', problem })
     }
+    if (answer.verdict === 'allow') await refuseUnknownApproval(await escalations.get(number), request, daemon)
     const { escalation, remembered } = await answerEscalation(number, answer, daemon)
     daemon.log.info({ number, verdict: answer.verdict, by: answer.by, remembered }, 'decision answered')
     const [view] = await shown([escalation], daemon)

@@ -8,14 +8,21 @@ import { secretId } from '../../base/ids.ts'
  * Guards every route: the Host header must be ours (a web page that was tricked into talking to us sends its own), and every
  * route but the bare health needs the token. Runs before a body is read.
  */
-export function installGuard(app: FastifyInstance, token: string): void {
+export function installGuard(app: FastifyInstance, token: string, speakers?: SpeakerCheck): void {
   app.addHook('onRequest', async request => {
     const host = request.headers.host ?? ''
     if (!OUR_HOST.test(host)) throw new AppError('wrong_host', { host: JSON.stringify(host) })
     if (request.headers.origin !== undefined) throw new AppError('wrong_host', { host: 'of a web page' })
     const isOpen = OPEN.has(request.routeOptions.url ?? '') || isForAgents(request, token)
     if (!isOpen && !hasToken(request, token)) throw new AppError('unauthorized', {})
+    if (!isOpen && request.method !== 'GET') await speakers?.refuseAgents(request)
   })
+}
+
+/** Refuses whoever may not speak with a person's authority. */
+export interface SpeakerCheck {
+  /** Throws if the caller is an agent, or cannot be found. Whoever has the token can read; only a person can change something. */
+  refuseAgents(request: FastifyRequest): Promise<void>
 }
 
 /** Routes without the daemon's token: the bare health, and hooks, which check the token of their own session. */

@@ -1,6 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import type { DaemonContext } from '../context.ts'
+import { openSpeakerCheck } from '../speakers.ts'
 import { errorReply } from '../startup.ts'
 import { hookRoutes, toolRoutes } from './agent-calls.ts'
 import { daemonRoutes, reportRoutes } from './daemon.ts'
@@ -32,7 +33,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
     frameworkErrors: (_error, _request, reply: FastifyReply) => refuseUnreadablePath(reply),
   })
   installErrors(app, daemon.log)
-  installGuard(app, daemon.token)
+  installGuard(app, daemon.token, openSpeakerCheck(daemon))
   sendVersion(app, daemon)
   acceptOnlyJson(app)
   daemonRoutes(app, daemon)

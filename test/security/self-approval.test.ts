@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { type AppPaths, appPathsFor } from '../../src/base/app-paths.ts'
+import { secretId } from '../../src/base/ids.ts'
+import { openGuard } from '../../src/base/process/guardian.ts'
+import type { Isolation } from '../../src/base/process/isolation.ts'
+import { sessionMarker } from '../../src/base/process/marker.ts'
+import { agentSessions, bodiesOf, isEnd } from '../daemon/agent-sessions.ts'
+import { type DaemonProcess, startDaemon, viewWhen } from '../daemon/daemon-process.ts'
+import { tempDir } from '../support/world.ts'
+
+/** What an agent could write: it reads the token of the daemon and approves the first decision. Prints status and reply. */
+const APPROVE = `
+const { request } = require('node:http')
+const { readFileSync } = require('node:fs')
+const [socketPath, tokenFile] = process.argv.slice(-2)
+const headers = { host: 'pcc', authorization: 'Bearer ' + readFileSync(tokenFile, 'utf8').trim(), 'content-type': 'application/json' }
+const asked = request({ socketPath, path: '/escalations/1/answer', method: 'POST', headers }, reply => {
+  process.stdout.write(reply.statusCode + ' ')
+  reply.pipe(process.stdout)
+})
+asked.on('error', error => process.stdout.write(String(error)))
+asked.end(JSON.stringify({ verdict: 'allow', by: 'you' }))
+`
+
+/** Runs the script as a shell line says, as a child of an agent would. */
+async function speak(t: TestContext, { paths }: DaemonProcess, line: string, isolation: Isolation): Promise<string> {
+  const [marker, node] = [sessionMarker(secretId(16)), process.execPath]
+  const args = ['-c', line, node, APPROVE, paths.socket, paths.tokenFile]
+  const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
+  const child = openGuard().spawn({ command: '/bin/bash', args, env, marker }, isolation)
+  t.after(() => child.end())
+  const said = await text(child.stdout)
+  await child.end()
+  return said
+}
+
+const PLAIN = '"$0" -e "$1" "$2" "$3"'
+/** Drops the environment, the brand, the terminal and the parents that it was started with. */
+const DISGUISED = `ulimit -S -x unlimited; (env -i setsid --fork --wait "$0" -e "$1" "$2" "$3" & wait)`
+
+test('no process that an agent started speaks for a person, whatever it drops of its marks', async t => {
+  const daemon = await startDaemon(t)
+  for (const isolation of ['auto', 'marker'] as const) {
+    assert.match(await speak(t, daemon, PLAIN, isolation), /^403 .*speaker_refused/, isolation)
+    const withoutVariables = 'env -i "$0" -e "$1" "$2" "$3"'
+    assert.match(await speak(t, daemon, withoutVariables, isolation), /^403 .*speaker_refused/, 'the brand is left')
+    const withoutBrand = 'ulimit -S -x unlimited; exec "$0" -e "$1" "$2" "$3"'
+    assert.match(await speak(t, daemon, withoutBrand, isolation), /^403 .*speaker_refused/, 'the variable is left')
+  }
+  const isNamespace = openGuard().level('auto') === 'namespace'
+  if (isNamespace)
+    assert.match(await speak(t, daemon, DISGUISED, 'auto'), /^403 .*speaker_refused/, 'its parents are left')
+})
+
+/** Sends a request and is gone before it can be looked at. */
+const SEND_AND_DIE = `
+const { connect } = require('node:net')
+const { readFileSync } = require('node:fs')
+const [socket, token, body] = process.argv.slice(-3)
+const head = ['POST /tasks HTTP/1.1', 'host: pcc', 'authorization: Bearer ' + readFileSync(token, 'utf8').trim()]
+const lines = [...head, 'content-type: application/json', 'content-length: ' + body.length, '', body]
+const client = connect(socket, () => client.write(lines.join('\\r\\n'), () => process.kill(process.pid, 'SIGKILL')))
+`
+
+test('a request whose sender is gone before it is looked at changes nothing, and a person is heard', async t => {
+  const daemon = await startDaemon(t)
+  const { socket, tokenFile } = daemon.paths
+  const project = tempDir(t)
+  const titles = async () =>
+    (await daemon.call('GET', '/tasks')).body.tasks.map((task: { title: string }) => task.title)
+  const body = JSON.stringify({ project, title: 'sent and gone' })
+  const child = spawn(process.execPath, ['-e', SEND_AND_DIE, socket, tokenFile, body], { env: {}, stdio: 'inherit' })
+  await once(child, 'exit')
+  assert.equal((await daemon.call('POST', '/tasks', { body: { project, title: 'by a person' } })).status, 201)
+  assert.deepEqual(await titles(), ['by a person'])
+})
+
+/** The script as an agent writes it: it knows where the daemon is. */
+const approveIn = ({ socket, tokenFile }: AppPaths) =>
+  APPROVE.replace('process.argv.slice(-2)', JSON.stringify([socket, tokenFile]))
+
+const scenario = (paths: AppPaths) => `
+conversations:
+  - match: Remove the documents
+    turns:
+      - tools: [{ Bash: { command: rm -rf ../documents, description: remove } }]
+      - text: Removed.
+  - match: Approve it yourself
+    turns:
+      - tools: [{ Write: { file_path: "{{cwd}}/src/approve.js", content: ${JSON.stringify(approveIn(paths))} } }]
+      - tools: [{ Bash: { command: node src/approve.js, description: run it } }]
+      - text: "It said: {{last_tool_result}}"
+`
+
+test('an agent that writes a script and runs it does not approve what another session asks', async t => {
+  const home = tempDir(t)
+  const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
+  const waits = { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' }
+  const { daemon, start, log } = await agentSessions(t, scenario(paths), { home, env: waits })
+  const asking = await start('Remove the documents')
+  await viewWhen(daemon, asking.id, ({ status }) => status === 'waiting_input')
+  const attacker = await start('Approve it yourself')
+  const stream = await daemon.stream(`/events?session=${attacker.id}`)
+  await stream.until(isEnd)
+  stream.close()
+  const events = await log(attacker.id)
+  assert.match(bodiesOf(events, 'task.finished')[0]?.result ?? '', /403 .*speaker_refused/, JSON.stringify(events))
+  const notes = bodiesOf(events, 'session.noted').map(({ text }) => text)
+  assert.ok(
+    notes.some(note => /tried to speak for you and was refused: POST \/escalations/.test(note)),
+    notes.join('\n'),
+  )
+  assert.equal((await daemon.call('GET', '/escalations/1')).body.state, 'open')
+})
