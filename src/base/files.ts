@@ -1,4 +1,15 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { secretId } from './ids.ts'
@@ -46,11 +57,26 @@ const WAIT_MS = 5_000
  */
 export function withFileLock<T>(lockFile: string, work: () => T): T {
   mkdirSync(dirname(lockFile), { recursive: true, mode: 0o700 })
+  makePrivate(lockFile)
   const lock = new DatabaseSync(lockFile, { timeout: WAIT_MS })
   try {
     lock.exec('begin immediate')
     return work()
   } finally {
     lock.close()
+  }
+}
+
+/**
+ * Creates an empty file that only its owner can open, or takes the rights of others away from an existing one: SQLite itself
+ * creates files that everybody may read, and whoever can read a lock file can hold the lock.
+ */
+export function makePrivate(file: string): void {
+  const handle = openSync(file, 'a', 0o600)
+  try {
+    const { mode, uid } = fstatSync(handle)
+    if ((mode & 0o077) !== 0 && uid === process.getuid?.()) fchmodSync(handle, 0o600)
+  } finally {
+    closeSync(handle)
   }
 }

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { AppPaths } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
+import { makePrivate } from '../base/files.ts'
 import { isAlive, startTimeOf } from '../base/process/process-table.ts'
 import { explainSqlite } from '../store/sqlite-errors.ts'
 
@@ -106,6 +107,7 @@ function readHolder(db: DatabaseSync): Holder | undefined {
 function openLockFile(file: string): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
+    makePrivate(file)
     db = new DatabaseSync(file, { timeout: WAIT_MS })
     db.exec(
       'create table if not exists holder (one integer primary key check (one = 1), pid integer not null, start_time text not null, boot_id text not null)',

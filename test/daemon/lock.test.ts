@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -139,4 +139,11 @@ test('on a full disk the lock is refused in the words of the disk, and taken as 
   const second = await takeLock(paths, long)
   assert.equal(second.holder.boot_id, long)
   second.release()
+})
+
+test('the lock can be opened by its owner alone', async t => {
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  mkdirSync(paths.data, { recursive: true })
+  await using _lock = await takeLock(paths, 'boot-1')
+  assert.equal(statSync(join(paths.data, 'lock.db')).mode & 0o777, 0o600)
 })
