@@ -122,6 +122,8 @@ async function dispatch(
 ): Promise<void> {
   const path = new URL(incoming.url ?? '/', 'http://127.0.0.1').pathname
   const arrival = { incoming, response }
+  const stranger = findStranger(incoming)
+  if (stranger !== undefined) return reject(arrival, context, { ...WRONG_HOST, message: `Simulator: ${stranger}` })
   if (path === '/' && (incoming.method === 'GET' || incoming.method === 'HEAD')) return greet(arrival, context)
   const wire = WIRES.find(candidate => candidate.route(incoming.method ?? '', path))
   const route = wire?.route(incoming.method ?? '', path)
@@ -144,6 +146,17 @@ interface Refusal {
 }
 
 const TOO_LARGE: Refusal = { status: 413, type: 'request_too_large', message: 'Request exceeds the maximum size' }
+
+const WRONG_HOST = { status: 421, type: 'permission_error' }
+
+/** What shows that a web page asks and not an agent, as the daemon checks it; undefined if nothing does. */
+function findStranger({ headers: { host = '', origin } }: IncomingMessage): string | undefined {
+  if (!OUR_HOST.test(host)) return `the Host header ${JSON.stringify(host)} is not this simulator`
+  return origin === undefined ? undefined : 'a web page may not ask'
+}
+
+/** Any port: it may be forwarded, as into a container. */
+const OUR_HOST = /^(127\.0\.0\.1|localhost)(:\d+)?$/i
 
 function noRoute(incoming: IncomingMessage): Refusal {
   const served = WIRES.map(wire => wire.serves).join('; ')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, statSync } from 'node:fs'
+import { request } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -23,6 +24,25 @@ test('GET and HEAD of the root are tolerated; every other path is refused in wor
     simulator.requests.map(request => request.response),
     ['hello', 'hello', 'refused'],
   )
+})
+
+test('a web page is refused, by its Origin and by a Host that is not this machine', async () => {
+  await using simulator = await openSimulator({ text: ONE })
+  const ask = (headers: Record<string, string>) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const body = JSON.stringify({ model: 'm', max_tokens: 9, messages: [user('go')] })
+      const sent = request(`${simulator.url}/v1/messages`, { method: 'POST', headers }, reply => {
+        reply.resume()
+        resolve(reply.statusCode)
+      })
+      sent.on('error', reject).end(body)
+    })
+  assert.equal(await ask({}), 200)
+  assert.equal(await ask({ host: `localhost:${simulator.port}` }), 200)
+  assert.equal(await ask({ host: 'evil.example' }), 421)
+  assert.equal(await ask({ host: `127.0.0.1.evil.example:${simulator.port}` }), 421)
+  assert.equal(await ask({ origin: 'https://evil.example' }), 421)
+  assert.equal(await ask({ origin: simulator.url }), 421)
 })
 
 test('a body that is no request is refused and the simulator goes on', async () => {
