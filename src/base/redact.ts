@@ -1,8 +1,35 @@
 /** Keys whose values never belong in a log, at any depth. */
 const SECRET_KEY = /^(env|headers|authorization|token|api_?key|secret|password|credential|cookie)$/i
 
+/**
+ * Secrets that are known by their shape alone, and are removed from everything that is stored. A person decides by what is
+ * stored, so no pattern may match anything that a shell would run: letters, digits and dashes, and the lines of a key.
+ */
+const TOKEN_SHAPES: [RegExp, string][] = [
+  [/\bsk-(ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16,}/g, 'sk-$1-[hidden]'],
+  [/\bsk-[A-Za-z0-9]{32,}/g, 'sk-[hidden]'],
+  [/\b([sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{8,}/g, '$1[hidden]'],
+  [/\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{16,}/g, '$1[hidden]'],
+  [/\bnpm_[A-Za-z0-9]{30,}/g, 'npm_[hidden]'],
+  [/\b(AIza|AKIA)[A-Za-z0-9_-]{16,}/g, '$1[hidden]'],
+  [/\b\d{8,10}:AA[A-Za-z0-9_-]{32,64}/g, '[hidden bot token]'],
+  [pemPattern(), '$1[hidden key]$2'],
+]
+
+/** A private key: its first line, lines of base64, and its last line if it is there. Lines may be numbered, prefixed or escaped. */
+function pemPattern(): RegExp {
+  const next = '(?:\\\\[rn]|\\s){1,9}(?:\\d{1,6}[→:\\t])?[ \\t+>|-]{0,4}'
+  const name = '[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?'
+  const header = 'Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]{1,30},[0-9A-F]{1,64}'
+  const line = '[A-Za-z0-9+/]{40,}={0,2}'
+  const last = '[A-Za-z0-9+/]{1,76}={0,2}(?![\\w/.])'
+  const body = `(?:${next}(?:${header}|${line}))+(?:${next}${last}(?=${next}-----END))?`
+  return new RegExp(`(-----BEGIN ${name}-----)${body}((?:${next}-----END ${name}-----)?)`, 'g')
+}
+
 /** Patterns of secrets that may occur inside a text: vendor keys, bearer headers, `NAME_TOKEN=value` pairs. */
 const SECRET_SHAPES: [RegExp, string][] = [
+  ...TOKEN_SHAPES,
   [/\bsk-[A-Za-z0-9_-]{8,}/g, 'sk-[hidden]'],
   [/\b(gh[pousr]_|github_pat_|xox[abprs]-|AIza|AKIA)[A-Za-z0-9_-]{8,}/g, '$1[hidden]'],
   [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}/gi, '$1 [hidden]'],
@@ -23,14 +50,21 @@ export function redactText(text: string, hidden: Iterable<string> = []): string 
   return clean
 }
 
-/** A copy of `value` in which the `hidden` values are removed from every text, and nothing else. */
+/** A copy of `value` for the store: the `hidden` values and what is a token by its shape are removed from every text, and nothing else. */
 export function redactValues<T>(value: T, hidden: Iterable<string>): T {
-  const secrets = [...hidden].filter(secret => secret.length >= MIN_HIDDEN)
-  return secrets.length === 0 ? value : (removeValues(value, secrets) as T)
+  // The longest first: one secret may be the beginning of another.
+  const secrets = [...new Set(hidden)].filter(secret => secret.length >= MIN_HIDDEN)
+  return removeValues(
+    value,
+    secrets.sort((a, b) => b.length - a.length),
+  ) as T
 }
 
 function removeValues(value: unknown, hidden: string[]): unknown {
-  if (typeof value === 'string') return hidden.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), value)
+  if (typeof value === 'string') {
+    const rest = hidden.reduce((text, secret) => text.replaceAll(secret, '[hidden]'), value)
+    return TOKEN_SHAPES.reduce((text, [shape, replacement]) => text.replace(shape, replacement), rest)
+  }
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(item => removeValues(item, hidden))
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, removeValues(item, hidden)]))

@@ -21,6 +21,9 @@ conversations:
   - match: leak it
     turns:
       - text: "My key is sk-own-key-of-the-session-1, is it not?"
+  - match: show it all
+    turns:
+      - text: "Stripe sk_live_51Habcdefghijklmnop, database s3cr3t-of-the-project-env, bot own-bot-token-1, channel my-own-topic-1."
 `
 
 test("a session runs under the caller's config file and variables, not under the daemon's", async t => {
@@ -56,6 +59,19 @@ test("what is stored holds none of the session's own secrets", async t => {
   const events = await world.log(id)
   assert.equal(bodiesOf(events, 'agent.said')[0]?.text, 'My key is [hidden], is it not?')
   assert.doesNotMatch(JSON.stringify(events), /sk-own-key/)
+})
+
+test("what is stored holds neither tokens by their shape, nor the project's .env values, nor the person's own channels", async t => {
+  const world = await agentSessions(t, SCENARIO, { shared })
+  writeFileSync(join(world.project, '.env'), 'PORT=3000\nDB_PASSWORD="s3cr3t-of-the-project-env" # local\n')
+  const config = join(tempDir(t), 'own.toml')
+  writeFileSync(config, '[notifications.telegram]\nbot_token = "own-bot-token-1"\n[notifications.ntfy]\ntopic = "env:PCC_TEST_TOPIC"\n')
+  const { id } = await world.start('show it all', { config, settings: {}, env: { ...world.env, PCC_TEST_TOPIC: 'my-own-topic-1' } })
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.equal(
+    bodiesOf(await world.log(id), 'agent.said')[0]?.text,
+    'Stripe sk_live_[hidden], database [hidden], bot [hidden], channel [hidden].',
+  )
 })
 
 test("a name is never another session's id, and a requirements file does not name the session by its path", async t => {

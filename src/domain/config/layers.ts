@@ -197,6 +197,15 @@ export function namedKeys(values: Values, env: Record<string, string | undefined
   )
 }
 
+/** The values of all secret settings (keys of brains, tokens and addresses of channels), also those that are named by `env:NAME`. */
+export function secretSettings(values: Values, env: Record<string, string | undefined>): string[] {
+  return SETTING_KEYS.filter(key => settingOf(key).secret).flatMap(key => {
+    const value = values[key]
+    if (typeof value !== 'string') return []
+    return (value.startsWith('env:') ? env[value.slice('env:'.length)] : value) ?? []
+  })
+}
+
 /** The variables that `namedKeys` put into an environment. */
 export function brainKeysIn(env: Record<string, string>): Record<string, string> {
   const names = new Set(SETTING_KEYS.filter(key => key.startsWith('brain.') && settingOf(key).secret).map(variableOf))

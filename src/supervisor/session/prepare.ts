@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import type { ResumeConsent } from '../../agents/limits/resume-times.ts'
 import type { DriverRequest } from '../../agents/open.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { readEnvSecrets } from '../../base/env-files.ts'
 import { AppError } from '../../base/errors.ts'
 import { chainBrains } from '../../brain/chain.ts'
 import { rulesBrain } from '../../brain/rules/question.ts'
@@ -12,7 +13,7 @@ import { canRunUnattended, findManifest } from '../../domain/agents/find-manifes
 import type { StartSession } from '../../domain/api.ts'
 import type { Brain } from '../../domain/brain.ts'
 import type { Budgets } from '../../domain/budget.ts'
-import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
+import { brainKeysIn, secretSettings, settingsToKeep } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { FeaturePosition, WorkPhase } from '../../domain/feature.ts'
@@ -212,7 +213,11 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     brainKeys: brainKeysIn(request.settings ?? {}),
     keepEnvironment: config.sessions.keep_environment,
     notes: startNotes({ loaded, rules, sources: note, allowedTools: request.allowed_tools ?? [] }),
-    secrets: secretsIn(env),
+    secrets: [
+      ...secretsIn(env),
+      ...secretSettings(loaded.values, { ...request.env, ...deps.env }),
+      ...[...new Set([project, place?.top, place?.directory])].flatMap(folder => (folder ? readEnvSecrets(folder) : [])),
+    ],
     settings: {
       ...(request.config !== undefined && { config: request.config }),
       ...(request.settings && { settings: settingsToKeep(request.settings) }),

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
+import { readEnvSecrets } from '../../base/env-files.ts'
 import { secretId } from '../../base/ids.ts'
 import type { GuardedChild, ProcessGuard } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
@@ -69,7 +70,7 @@ export async function runCommand(
   const outcome = (end: Pick<CommandOutcome, 'end' | 'exit' | 'killedBy'>, more = ''): CommandOutcome => ({
     ...end,
     durationMs: Math.round(performance.now() - began),
-    output: redactText(`${output.text()}${more}`, secretsIn(run.env)),
+    output: redactText(`${output.text()}${more}`, [...secretsIn(run.env), ...readEnvSecrets(run.directory)]),
     printed: output.bytes,
     isTooLong: lines.isTooLong,
   })

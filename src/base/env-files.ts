@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ENV_FILE = /^(\.env(\..+)?|.+\.env|\.envrc|\.dev\.vars)$/
+/** These files hold no secrets, but texts to be replaced. */
+const SAMPLE = /\.(example|sample|template|tmpl|dist|defaults?)(\.|$)/i
+
+const MOST_FILES = 20
+const MOST_BYTES = 256_000
+
+/** The secrets in the `.env` files of a folder. Files that cannot be read have none. */
+export function readEnvSecrets(folder: string): string[] {
+  const names = listNames(folder).filter(name => ENV_FILE.test(name) && !SAMPLE.test(name))
+  return [...new Set(names.slice(0, MOST_FILES).flatMap(name => findSecrets(readText(join(folder, name)))))]
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+/** Only of a plain file: reading a pipe would wait for ever. */
+function readText(file: string): string {
+  try {
+    const stats = statSync(file)
+    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(file, 'utf8') : ''
+  } catch {
+    return ''
+  }
+}
+
+function findSecrets(text: string): string[] {
+  return text.split('\n').flatMap(line => {
+    const [, name = '', raw = ''] = /^\s*(?:export\s+)?([A-Za-z_][\w.]{0,100})\s*=\s*(.{0,10000})$/.exec(line) ?? []
+    const [, , quoted, bare = ''] = /^(["'`])(.*?)\1|^([^\s#]*)/.exec(raw.trim()) ?? []
+    return secretsOf(name, quoted ?? bare)
+  })
+}
+
+/** A value of several words could be a command, and hiding it would disguise what a person is asked to approve. */
+const ONE_WORD = /^[^\s"'`;|&$()<>\\]+$/
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|PRIVATE|DSN|SALT|SIGN|COOKIE|WEBHOOK/i
+/** `development`, `keycloak-dev`: a plain word occurs in other texts too, and hiding it would blacken them. */
+const PLAIN_WORD = /^[a-z]+([-_.][a-z]+)?$/i
+const RANDOM = /^(?=.*[a-z])(?=.*\d)[\w+/=-]{24,}$/i
+
+function secretsOf(name: string, value: string): string[] {
+  const [, password] = /^[a-z][a-z0-9+.-]*:\/\/[^\s/:@]*:([^\s/@]+)@/i.exec(value) ?? []
+  if (password !== undefined) return ONE_WORD.test(password) && !PLAIN_WORD.test(password) ? [password] : []
+  if (!ONE_WORD.test(value) || PLAIN_WORD.test(value)) return []
+  const isAddress = /^[a-z][a-z0-9+.-]*:\/\//i.test(value)
+  return (SECRET_NAME.test(name) && (!isAddress || /WEBHOOK|DSN/i.test(name))) || RANDOM.test(value) ? [value] : []
+}
