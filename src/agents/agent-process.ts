@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { describeSearchPath, findInstalledProgram } from '../base/process/find-program.ts'
+import { describeSearchPath, findProgram } from '../base/process/find-program.ts'
 import type { GuardedChild, ProcessGuard } from '../base/process/guardian.ts'
 import { type Isolation, isAlone } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
@@ -149,7 +149,7 @@ export class AgentProcess {
 
   /** Finds the program here, because the system would also search folders of the directory that the agent works in. */
   #findProgram({ command, env, cwd = process.cwd() }: ProcessStart): string {
-    const program = findInstalledProgram(command, env, cwd)
+    const program = findProgram(command, env, cwd)
     if (program !== undefined) return program
     // A path that leads nowhere fails by itself; an agent that has a sandbox is never started without it.
     if (command.includes('/') && !this.#sandbox) return command

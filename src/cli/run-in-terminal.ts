@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { withWholePath } from '../base/search-path.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -28,7 +29,7 @@ export async function runInTerminal(program: TerminalProgram): Promise<TerminalP
   const { command, args, env, cwd, input } = program
   const child = spawn(command, args, {
     cwd,
-    env,
+    env: withWholePath(env),
     stdio: [input === undefined ? 'inherit' : 'pipe', 'inherit', 'inherit'],
   })
   child.stdin?.on('error', () => undefined) // the person may leave before the end of the input

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { AppPaths } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { shortId } from '../base/ids.ts'
+import { withWholePath } from '../base/search-path.ts'
 import { classifyDiskError } from './disk.ts'
 import { takeLock } from './lock.ts'
 import { EXIT, findRestarter, forgetVerdict, recordParent } from './parent-process.ts'
@@ -18,7 +19,9 @@ export interface RunDaemon {
  * The daemon's whole life: take the lock, serve, drain, and return the exit code. The lock is taken before anything slow is
  * loaded, so that when many start at once, all but one leave at once.
  */
-export async function runDaemon({ paths, env, foreground = false }: RunDaemon): Promise<number> {
+export async function runDaemon({ paths, foreground = false, ...daemon }: RunDaemon): Promise<number> {
+  const env = withWholePath(daemon.env)
+  if (env['PATH'] !== undefined) process.env['PATH'] = env['PATH'] // whatever starts a program here starts from it
   keepYoungHeapSmall()
   const bootId = shortId('boot')
   const hasParent = findRestarter(env) === 'parent'

@@ -1,3 +1,5 @@
+import { withWholePath } from '../base/search-path.ts'
+
 /** Variables that any program needs to run for its user: home, path, language. */
 const BASE = [
   'HOME',
@@ -151,7 +153,7 @@ export const STANDARD_AGENT_ENV: readonly string[] = [
   'OTEL_* if CLAUDE_CODE_ENABLE_TELEMETRY',
 ]
 
-/** The part of an environment that an agent may see: the allow-list, without the variables that are never passed on. */
+/** The part of an environment that an agent may see: the allow-list, without the variables that are never passed on and without relative folders of the PATH. */
 export function agentEnvironment(
   env: Record<string, string | undefined>,
   patterns: readonly string[],
@@ -162,7 +164,7 @@ export function agentEnvironment(
     if (value === undefined || isForbidden(name) || !matchesAny(name, wanted)) continue
     passed[name] = value
   }
-  return passed
+  return withWholePath(passed)
 }
 
 /** `AWS_* if CLAUDE_CODE_USE_BEDROCK` becomes `AWS_*` if that flag is on, and nothing otherwise. */

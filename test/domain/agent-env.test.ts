@@ -22,6 +22,10 @@ test('an agent sees the basic variables and those that say which Claude to use',
   assert.deepEqual(pass(env), env)
 })
 
+test('folders of the PATH that are not whole paths do not reach an agent', () => {
+  assert.deepEqual(pass({ PATH: './node_modules/.bin:/a/bin::/usr/bin:.' }), { PATH: '/a/bin:/usr/bin' })
+})
+
 test('no other variable of the caller is passed on', () => {
   const secrets = {
     GITHUB_TOKEN: '1',

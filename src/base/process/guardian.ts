@@ -7,6 +7,7 @@ import {
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import type { Writable } from 'node:stream'
+import { withWholePath } from '../search-path.ts'
 import { findProgram } from './find-program.ts'
 import { type Isolation, type IsolationLevel, type Namespace, probeNamespace, wrapInNamespace } from './isolation.ts'
 import { brandCommand, brandOf, type Marker } from './marker.ts'
@@ -64,7 +65,7 @@ function spawnUnder(allowed: Namespace | undefined, { command, args, env, cwd, m
   const start = exists ? brandCommand(marker, inner.command, inner.args) : inner
   const guardian = startGuardian(marker)
   try {
-    const options = { cwd, env: { ...env, [marker.name]: marker.value }, detached: true }
+    const options = { cwd, env: { ...withWholePath(env), [marker.name]: marker.value }, detached: true }
     return guard(spawn(start.command, start.args, options), guardian, {
       marker,
       level: namespace ? 'namespace' : 'marker',

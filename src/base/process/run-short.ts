@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { withWholePath } from '../search-path.ts'
 
 /** A program that ends soon and gets all its input at its start. */
 export interface ShortCommand {
@@ -59,7 +60,7 @@ export async function runInThisProcess(run: ShortCommand, signal?: AbortSignal):
   if (signal?.aborted) return notRun(CALLED_OFF)
   let child: ChildProcessWithoutNullStreams
   try {
-    child = spawn(run.command, run.args, { cwd: run.cwd, env: run.env, detached: true, stdio: 'pipe' })
+    child = spawn(run.command, run.args, { cwd: run.cwd, env: withWholePath(run.env), detached: true, stdio: 'pipe' })
   } catch (error) {
     return notRun(String(error)) // an argument that no program can get
   }
@@ -107,7 +108,8 @@ export async function runInThisProcess(run: ShortCommand, signal?: AbortSignal):
 
 /** Runs a program while this whole process stands still: only for callers that cannot wait in another way. */
 export function runShortSync(run: ShortCommand): ShortCommandResult {
-  const options = { cwd: run.cwd, env: run.env, input: run.input ?? '', encoding: 'utf8', detached: true } as const
+  const env = withWholePath(run.env)
+  const options = { cwd: run.cwd, env, input: run.input ?? '', encoding: 'utf8', detached: true } as const
   const limits = { timeout: run.timeoutMs, maxBuffer: run.maxBytes, killSignal: 'SIGKILL' } as const
   try {
     const { error, pid, status, signal, stdout, stderr } = spawnSync(run.command, run.args, { ...options, ...limits })

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findNeededSandbox } from '../../agents/sandbox/bubblewrap.ts'
-import { findInstalledProgram, findProgram } from '../../base/process/find-program.ts'
+import { findProgram } from '../../base/process/find-program.ts'
 import { problemOf, runShort } from '../../base/process/run-short.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import type { AgentManifest, PermissionCoverage } from '../../domain/agent-manifest.ts'
@@ -81,7 +81,7 @@ async function findAgentProgram(
   { command }: AgentChoice,
   { start, loaded, env }: Pick<SurveyOptions, 'loaded' | 'env'> & Pick<AgentManifest, 'start'>,
 ): Promise<string | undefined> {
-  if (command || !start.bundled) return findInstalledProgram(command?.[0] ?? start.command, env)
+  if (command || !start.bundled) return findProgram(command?.[0] ?? start.command, env)
   const { path } = loaded.config.agents
   if (path !== undefined) return findProgram(path, env)
   const { bundledProgram } = await import('../../agents/claude/options.ts')

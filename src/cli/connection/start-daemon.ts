@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { packagePath } from '../../base/program.ts'
+import { withWholePath } from '../../base/search-path.ts'
 import { readLockHolder } from '../../daemon/lock.ts'
 import { findRestarter, parentFiles, wrapInParent } from '../../daemon/parent-process.ts'
 import { unusableDirectory } from '../../daemon/startup.ts'
@@ -72,7 +73,7 @@ function daemonEnvironment(env: Env, paths: AppPaths): Record<string, string> {
       /^(PCC_\w+|LC_\w+|XDG_\w+)$|^(HOME|PATH|LANG|LANGUAGE|TZ|TMPDIR|USER|LOGNAME|SHELL)$/.test(entry[0]),
   )
   const { PCC_PARENT: _, ...ours } = Object.fromEntries(kept)
-  return { ...ours, PCC_HOME: paths.home }
+  return { ...withWholePath(ours), PCC_HOME: paths.home }
 }
 
 /** Reads the first line of the daemon's output: `undefined` when it ended without one, `late` when the time is up. */

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { findNeededSandbox } from '../../agents/sandbox/bubblewrap.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { describeSearchPath, findInstalledProgram } from '../../base/process/find-program.ts'
+import { describeSearchPath, findProgram } from '../../base/process/find-program.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { agentEnvironment } from '../../domain/agent-env.ts'
 import type { AgentManifest, SandboxSettings } from '../../domain/agent-manifest.ts'
@@ -67,7 +67,7 @@ export async function checkProgram(
 ): Promise<void> {
   if (manifest.speaks === 'sdk' && !agent.command) return checkPath(config.agents.path, origin('agents.path'))
   const command = agent.command?.[0] ?? manifest.start.command
-  if (findInstalledProgram(command, env)) return
+  if (findProgram(command, env)) return
   const { name, start } = manifest
   const where = describeSearchPath(command, env)
   throw new AppError('agent_not_installed', { agent: name, command, where, install: start.install })

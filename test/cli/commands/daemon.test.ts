@@ -21,6 +21,15 @@ test('twenty commands at once start exactly one daemon', async t => {
   assert.equal(started.length, 1)
 })
 
+test('the daemon does not inherit folders of the PATH that are not whole paths', async t => {
+  const pcc = pccFor(t)
+  const path = `./node_modules/.bin::${pcc.env['PATH']}:.`
+  assert.equal((await pcc.run(['daemon', 'start'], { env: { PATH: path } })).code, 0)
+  const { pid } = await health(pcc)
+  const inherited = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+  assert.ok(inherited.includes(`PATH=${pcc.env['PATH']}`), inherited.find(entry => entry.startsWith('PATH=')))
+})
+
 test('the daemon is started, shown, restarted and stopped', async t => {
   const pcc = pccFor(t)
   const before = await pcc.run(['daemon', 'status'])
