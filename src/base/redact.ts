@@ -6,15 +6,20 @@ const SECRET_KEY = /^(env|headers|authorization|token|api_?key|secret|password|c
  * stored, so no pattern may match anything that a shell would run: letters, digits and dashes, and the lines of a key.
  */
 const TOKEN_SHAPES: [RegExp, string][] = [
-  [/\bsk-(ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16,}/g, 'sk-$1-[hidden]'],
-  [/\bsk-[A-Za-z0-9]{32,}/g, 'sk-[hidden]'],
-  [/\b([sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{8,}/g, '$1[hidden]'],
-  [/\b(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{16,}/g, '$1[hidden]'],
-  [/\bnpm_[A-Za-z0-9]{30,}/g, 'npm_[hidden]'],
-  [/\b(AIza|AKIA)[A-Za-z0-9_-]{16,}/g, '$1[hidden]'],
-  [/\b\d{8,10}:AA[A-Za-z0-9_-]{32,64}/g, '[hidden bot token]'],
+  [tokenPattern('(sk-)(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16,}'), '$1[hidden]'],
+  [tokenPattern('(sk-)[A-Za-z0-9]{32,}'), '$1[hidden]'],
+  [tokenPattern('([sr]k_(?:live|test)_|whsec_)[A-Za-z0-9]{8,}'), '$1[hidden]'],
+  [tokenPattern('(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{16,}'), '$1[hidden]'],
+  [tokenPattern('(npm_)[A-Za-z0-9]{30,}'), '$1[hidden]'],
+  [tokenPattern('(AIza|AKIA)[A-Za-z0-9_-]{16,}'), '$1[hidden]'],
+  [tokenPattern('\\d{8,10}:AA[A-Za-z0-9_-]{32,64}'), '[hidden token]'],
   [pemPattern(), '$1[hidden key]$2'],
 ]
+
+/** A token begins where a word begins; the letter before it may be the end of a colour. */
+function tokenPattern(shape: string): RegExp {
+  return new RegExp(`(?<!\\w(?<!\\x1b\\[[0-9;]{0,20}m))${shape}`, 'g')
+}
 
 /** A private key: its first line, lines of base64, and its last line if it is there. Lines may be numbered, prefixed or escaped. */
 function pemPattern(): RegExp {

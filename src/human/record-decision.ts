@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { unreachable } from '../base/errors.ts'
 import type { Escalation, EscalationState, NewEscalation } from '../domain/escalation.ts'
 import type { EventOf } from '../domain/event.ts'
+import { truncateInput } from '../domain/shown-request.ts'
 import type { Store, Tx } from '../store/store.ts'
 import { fingerprintRequest, isToolOnly, truncateNormalised } from './precedents.ts'
 import { normaliseQuestions, questionsIn } from './questions.ts'
@@ -107,26 +108,6 @@ export const UNANSWERED = {
   answered_at: null,
   answer_reason: null,
 } as const
-
-const LONGEST_TEXT = 4_000
-const LONGEST_INPUT = 64_000
-
-/** The input of a request as a row keeps it: long texts are cut, and only the field names are kept if it is still too long. */
-function truncateInput(input: Record<string, unknown>): Record<string, unknown> {
-  const entries = Object.entries(input).map(([name, value]) => [name, cutText(value)] as const)
-  const kept = Object.fromEntries(entries)
-  if (JSON.stringify(kept).length <= LONGEST_INPUT) return kept
-  return {
-    left_out: Object.keys(input)
-      .slice(0, 50)
-      .map(name => cutText(name)),
-  }
-}
-
-function cutText(value: unknown): unknown {
-  if (typeof value !== 'string' || value.length <= LONGEST_TEXT) return value
-  return `${value.slice(0, LONGEST_TEXT).toWellFormed()}… (${value.length} characters)`
-}
 
 const STEPS = 10
 const LONGEST_STEP = 160

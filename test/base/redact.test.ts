@@ -54,7 +54,13 @@ test('no command can be hidden as a token or a key', () => {
 })
 
 test('the stored text of everyday work stays as it is', () => {
-  for (const text of ['sk-spinner-dots', 'task-1234567890abcdef', 'ghp_short', 'npm_config_registry_of_mine', '12345678:30'])
+  for (const text of [
+    'sk-spinner-dots',
+    'task-1234567890abcdef',
+    'ghp_short',
+    'npm_config_registry_of_mine',
+    '12345678:30',
+  ])
     assert.equal(redactValues(text, ['short']), text)
 })
 

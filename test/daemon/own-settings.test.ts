@@ -65,8 +65,15 @@ test("what is stored holds neither tokens by their shape, nor the project's .env
   const world = await agentSessions(t, SCENARIO, { shared })
   writeFileSync(join(world.project, '.env'), 'PORT=3000\nDB_PASSWORD="s3cr3t-of-the-project-env" # local\n')
   const config = join(tempDir(t), 'own.toml')
-  writeFileSync(config, '[notifications.telegram]\nbot_token = "own-bot-token-1"\n[notifications.ntfy]\ntopic = "env:PCC_TEST_TOPIC"\n')
-  const { id } = await world.start('show it all', { config, settings: {}, env: { ...world.env, PCC_TEST_TOPIC: 'my-own-topic-1' } })
+  writeFileSync(
+    config,
+    '[notifications.telegram]\nbot_token = "own-bot-token-1"\n[notifications.ntfy]\ntopic = "env:PCC_TEST_TOPIC"\n',
+  )
+  const { id } = await world.start('show it all', {
+    config,
+    settings: {},
+    env: { ...world.env, PCC_TEST_TOPIC: 'my-own-topic-1' },
+  })
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.equal(
     bodiesOf(await world.log(id), 'agent.said')[0]?.text,

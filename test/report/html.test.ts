@@ -116,7 +116,7 @@ test('of several projects each is named; a run that did not begin stands among t
   const both = { ...report, not_begun: [{ ...late, project: '/elsewhere/blog\x1b[31m' }] }
   const page = reportPage(both, PLAIN).join('\n')
   assert.match(page, /Cart API {2}pcc-shop-\w+ · 40m/)
-  assert.match(page, /\n {2}c-1 blog, this project, .* 22:00: no <b>disk<\/b>/)
-  assert.match(reportHtml(both), /c-1<\/span> blog, this project, .*no &#60;b&#62;disk&#60;\/b&#62;/)
+  assert.match(page, /\n {2}c-1 blog␛\[31m, this project, .* 22:00: no <b>disk␛\[2J<\/b>/)
+  assert.match(reportHtml(both), /c-1<\/span> blog␛\[31m, this project, .*no &#60;b&#62;disk␛\[2J&#60;\/b&#62;/)
   assert.doesNotMatch(reportHtml(both) + page, /\x1b/)
 })

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { AddedTask } from '../../domain/task.ts'
 import { openClient } from '../connection/client.ts'
@@ -7,7 +8,7 @@ import { sessionPath } from '../connection/connection.ts'
 import { commandContext } from '../context.ts'
 import { collect, integerOption, refuseInSession } from '../options.ts'
 import { counted, wakeTime } from '../render/format.ts'
-import { firstLine, neutral } from '../render/text.ts'
+import { firstLine } from '../render/text.ts'
 import { resumeEnvironment } from '../session-env.ts'
 
 interface AddOptions {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import { isAlive, type ProcessIdentity, startTimeOf } from '../../base/process/process-table.ts'
 import { findLivingParent, readVerdict } from '../../daemon/parent-process.ts'
 import type { Health } from '../../domain/api.ts'
@@ -12,7 +13,6 @@ import { type CheckedClient, findClient, openClient } from '../connection/client
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { countOption } from '../options.ts'
 import { counted, duration } from '../render/format.ts'
-import { neutral } from '../render/text.ts'
 
 /** Generous: a stop ends every agent first, which takes long on a busy machine. */
 const STOP_MS = 60_000

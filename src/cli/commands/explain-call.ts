@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { judgePermission } from '../../brain/rules/permission.ts'
 import type { Assessment } from '../../domain/assessment.ts'
@@ -16,7 +17,7 @@ import { type LoadedRules, loadRules } from '../../policy/verdict/load-rules.ts'
 import { describeRule, type PolicyRule } from '../../policy/verdict/rules.ts'
 import { openRememberedAnswers, type RememberedAnswers } from '../../store/offline-reads.ts'
 import type { CommandContext } from '../context.ts'
-import { neutral, type Tone } from '../render/text.ts'
+import type { Tone } from '../render/text.ts'
 
 /** Prints the pieces of a call with the risk of each, the verdict, what decided it and what would change it. */
 export async function explainCall(

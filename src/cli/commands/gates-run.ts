@@ -2,6 +2,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { replaceFile } from '../../base/files.ts'
+import { neutral } from '../../base/neutral.ts'
 import { setInToml } from '../../base/toml-edit.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { checkConfigText, findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
@@ -15,7 +16,7 @@ import { GATE_COMMANDS, type GateCommand, PROFILES, readGateSettings } from '../
 import { type CommandContext, ExitCode } from '../context.ts'
 import { loadSettings } from '../load-settings.ts'
 import { refuseInSession } from '../options.ts'
-import { neutral, pad, type Terminal, type Tone } from '../render/text.ts'
+import { pad, type Terminal, type Tone } from '../render/text.ts'
 import { projectPath } from './init/init-project.ts'
 
 /** Shows the gates of a project and, for a task, their results. */

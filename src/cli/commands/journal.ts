@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { neutral } from '../../base/neutral.ts'
 import type { JournalEntry, JournalPage } from '../../domain/attempt.ts'
 import { ownZone } from '../../domain/schedule.ts'
 import { parseSince } from '../../tasks/schedules.ts'
@@ -7,7 +8,7 @@ import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
 import { optionParser } from '../options.ts'
 import { ago, counted, duration, money } from '../render/format.ts'
-import { cut, firstLine, neutral, type Terminal, type Tone, widthOf, wrap } from '../render/text.ts'
+import { cut, firstLine, type Terminal, type Tone, widthOf, wrap } from '../render/text.ts'
 
 interface JournalOptions {
   run?: string

@@ -1,9 +1,10 @@
 import { join, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import type { BrokenNote, Note } from '../../knowledge/note.ts'
 import { NOTES_FOLDER, type NotesRead, readNotes } from '../../knowledge/read-notes.ts'
 import { ago } from '../render/format.ts'
-import { cut, firstLine, neutral, pad, type Terminal, widthOf, wrap } from '../render/text.ts'
+import { cut, firstLine, pad, type Terminal, widthOf, wrap } from '../render/text.ts'
 
 /** Wider lines are hard to read, however wide the terminal is. */
 const MAX_WIDTH = 100

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { ChannelName, NotifyMessage, NotifySettings } from '../../human/notify/notice.ts'
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
-import { neutral } from '../render/text.ts'
 
 /** `pcc notify test`: sends a message on every channel that is set up and shows whether that worked. */
 export function addNotifyCommand(program: Command): void {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
@@ -6,7 +7,6 @@ import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { followSession, lastEvent } from '../live/follow.ts'
 import { refuseInSession } from '../options.ts'
 import { isOver, nameOf, resumeCommand } from '../render/format.ts'
-import { neutral } from '../render/text.ts'
 import { pauseRun } from './run/control.ts'
 
 /** `pcc pause`: pauses a session after the tool in flight, until a person resumes it. */

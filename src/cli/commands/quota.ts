@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import {
   accountsMeant,
@@ -18,7 +19,7 @@ import { type CommandContext, commandContext } from '../context.ts'
 import { openScreen } from '../live/terminal.ts'
 import { refuseInSession } from '../options.ts'
 import { ago, counted, dateTime, nameOf, STATUS_WORDS, wakeTime, windowName } from '../render/format.ts'
-import { firstLine, neutral, pad, type Terminal, type Tone, wrap } from '../render/text.ts'
+import { firstLine, pad, type Terminal, type Tone, wrap } from '../render/text.ts'
 
 interface HoldOptions {
   account?: string

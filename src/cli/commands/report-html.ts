@@ -1,7 +1,8 @@
 import { basename } from 'node:path'
+import { neutral } from '../../base/neutral.ts'
 import type { Report, ReportedPeriod, ReportedTask } from '../../domain/report.ts'
 import { duration, money } from '../render/format.ts'
-import { cut, firstLine, neutral } from '../render/text.ts'
+import { cut, firstLine } from '../render/text.ts'
 import * as format from './report-format.ts'
 import { drawSvg, escapeXml } from './task/graph.ts'
 

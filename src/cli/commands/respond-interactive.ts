@@ -1,6 +1,8 @@
 import { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import type { AnswerEscalation, EscalationView } from '../../domain/escalation.ts'
+import { isCutInput } from '../../domain/shown-request.ts'
 import { questionsIn } from '../../human/questions.ts'
 import { readAnswer } from '../../human/read-answer.ts'
 import { describeRule } from '../../policy/verdict/rules.ts'
@@ -12,7 +14,7 @@ import { terminalPerson } from '../live/terminal-person.ts'
 import { agentName } from '../render/ask-lines.ts'
 import { contextLines, wholeLines } from '../render/escalation-lines.ts'
 import { clockTime } from '../render/format.ts'
-import { cut, firstLine, neutral, pad, type Terminal, wrap } from '../render/text.ts'
+import { cut, firstLine, pad, type Terminal, wrap } from '../render/text.ts'
 import { asTyped, exactRule } from './respond-lines.ts'
 
 /** The exit code when the person leaves without an answer. */
@@ -28,7 +30,7 @@ export async function answerByKeys(
     throw new AppError('usage', { problem: '--interactive needs a terminal, and no --json', command: 'respond' })
   }
   const questions = row.kind === 'question' ? (questionsIn(row.input) ?? []) : []
-  if (row.kind === 'question' && questions.length === 0) {
+  if (row.kind === 'question' ? questions.length === 0 : isCutInput(row.input)) {
     throw new AppError('answer_unfit', {
       number: row.number,
       problem: `it is too long to show here; answer with: pcc attach ${row.session_id}`,
@@ -41,7 +43,7 @@ export async function answerByKeys(
   const leave = new AbortController()
   using keyboard = openKeyboard(process.stdin, { onInterrupt: () => leave.abort(), onEnd: () => leave.abort() })
   screen.print(decisionBox(row, { agent: session?.agent, terminal, now: Date.now() }))
-  const askContext = { signal: leave.signal, echo: (line: string) => screen.print([line]) }
+  const askContext = { signal: leave.signal, echo: (line: string) => screen.print([line]), whole: true }
   const reply = await terminalPerson(keyboard, screen, terminal).answer(toAsk(row, questions), askContext)
   if (!reply) throw new ExitCode(LEFT)
   return asTyped(reply, questions)

@@ -1,9 +1,10 @@
+import { neutral } from '../../base/neutral.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { AnswerEscalation, EscalationView } from '../../domain/escalation.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 import type { AskReply } from '../live/asks.ts'
 import { type ShownEscalation, wholeLines } from '../render/escalation-lines.ts'
-import { neutral, wrap } from '../render/text.ts'
+import { wrap } from '../render/text.ts'
 
 interface Answered {
   escalation: ShownEscalation

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import { findNearestWord } from '../../base/words.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
@@ -20,7 +21,7 @@ import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } fro
 import { type CommandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { dateTime, duration, shownPath } from '../render/format.ts'
-import { cut, firstLine, neutral, pad, type Terminal, type Tone } from '../render/text.ts'
+import { cut, firstLine, pad, type Terminal, type Tone } from '../render/text.ts'
 import { deciderOf, judgeCall, loadProjectPolicy, type ProjectPolicy } from './explain-call.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { neutral } from '../../base/neutral.ts'
 import { commandContext } from '../context.ts'
-import { neutral } from '../render/text.ts'
 
 /** `pcc rules list | add | remove | test`. */
 export function addRulesCommand(program: Command): void {

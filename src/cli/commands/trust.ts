@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { neutral } from '../../base/neutral.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { TrustStatus } from '../../policy/trust/trust.ts'
 import { type CommandContext, commandContext } from '../context.ts'
-import { neutral } from '../render/text.ts'
 
 /** `pcc trust [path]`, `pcc trust status`, `pcc trust revoke`. Their code is imported on use, because completion needs only their names. */
 export function addTrustCommand(program: Command): void {

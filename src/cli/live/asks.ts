@@ -2,7 +2,7 @@ import type { AnswerAsk, OpenAsk } from '../../domain/api.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 import { RemoteError } from '../errors.ts'
-import { describeAsk } from '../render/ask-lines.ts'
+import { describeAsk, NOT_WHOLE } from '../render/ask-lines.ts'
 import { cut, INDENT } from '../render/text.ts'
 
 /** An answer, without the id of the ask. */
@@ -14,6 +14,8 @@ export interface AskContext {
   signal: AbortSignal
   /** Shows a line under the ask: one part of an answer, while the other parts are still open. */
   echo(line: string): void
+  /** Whether all that is asked for is on the screen. What is not cannot be allowed. */
+  whole: boolean
 }
 
 /** Answers what a session asks: a person at the terminal, or the scripted person of the demo. */
@@ -84,7 +86,8 @@ export function openAskQueue({ person, pin, post, reportFailure }: AskQueueDeps)
     }
     showCurrent()
     try {
-      const reply = await person.answer(current.ask, { signal: current.withdrawal.signal, echo })
+      const whole = !current.lines.some(line => line.includes(NOT_WHOLE))
+      const reply = await person.answer(current.ask, { signal: current.withdrawal.signal, echo, whole })
       showCurrent = () => {} // answered: the ask scrolls away while the answer is sent
       pin(undefined)
       if (reply) await post(current.ask.ask_id, reply)
@@ -149,16 +152,16 @@ function isSettledElsewhere(error: unknown): boolean {
 }
 
 /** An answer to a MEDIUM call also counts for the same call later; an answer to any other call counts only once. */
-const permissionKeys = (ask: OpenAsk) => {
+const permissionKeys = (ask: OpenAsk, whole: boolean) => {
   const once = ask.kind === 'permission' && ask.risk === 'MEDIUM' ? '' : ' once'
-  return `[y] allow${once}  [n] deny  [t] deny and say why  > `
+  return `${whole ? `[y] allow${once}  ` : ''}[n] deny  [t] deny and say why  > `
 }
 /** A name cut shorter than this is meaningless. */
 const SHORTEST_NAME = 12
 
 /** The name of the call and the keys that answer it, fitted to the width. */
-export function permissionPrompt(ask: OpenAsk, width: number): string {
-  const keys = permissionKeys(ask)
+export function permissionPrompt(ask: OpenAsk, width: number, whole = true): string {
+  const keys = permissionKeys(ask, whole)
   const room = Math.max(SHORTEST_NAME, width - keys.length - 2)
   return `${cut(describeAsk(ask), room)}  ${keys}`
 }

@@ -16,7 +16,7 @@ interface TerminalDialog {
 /** The person at this terminal, who answers by keys. */
 export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Terminal): Person {
   return {
-    async answer(ask, { signal, echo }) {
+    async answer(ask, { signal, echo, whole }) {
       using keys = keyboard.keys()
       const indent = ' '.repeat(INDENT)
       const dialog: TerminalDialog = {
@@ -27,7 +27,7 @@ export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Ter
       }
       try {
         return await (ask.kind === 'permission'
-          ? decide(permissionPrompt(ask, terminal.width - 1), dialog)
+          ? decide(permissionPrompt(ask, terminal.width - 1, whole), dialog, whole)
           : answerAll(ask, dialog))
       } finally {
         screen.prompt(undefined)
@@ -36,13 +36,13 @@ export function terminalPerson(keyboard: Keyboard, screen: Screen, terminal: Ter
   }
 }
 
-async function decide(prompt: string, dialog: TerminalDialog): Promise<AskReply | undefined> {
+async function decide(prompt: string, dialog: TerminalDialog, whole: boolean): Promise<AskReply | undefined> {
   for (;;) {
     dialog.show(prompt)
     const key = await dialog.keys.next(dialog.signal)
     if (!key) return undefined
     const letter = key.text.toLowerCase()
-    if (letter === 'y') return { verdict: 'allow' }
+    if (letter === 'y' && whole) return { verdict: 'allow' }
     if (letter === 'n') return { verdict: 'deny' }
     if (letter !== 't') continue
     const reason = await editLine(dialog, REASON_PROMPT)

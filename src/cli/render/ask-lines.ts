@@ -1,26 +1,36 @@
+import { neutral } from '../../base/neutral.ts'
 import { AGENTS, isAgentKind } from '../../domain/agents/agent-registry.ts'
 import type { OpenAsk } from '../../domain/api.ts'
 import type { Suggestion } from '../../domain/brain.ts'
 import type { EventBody } from '../../domain/event.ts'
 import type { QuestionItem } from '../../domain/session.ts'
-import { firstLine, neutral, type Terminal, wrap } from './text.ts'
+import { describeInput, isCutInput, listFields } from '../../domain/shown-request.ts'
+import { firstLine, type Terminal, wrap } from './text.ts'
 
 type Permission = Pick<
   Extract<OpenAsk, { kind: 'permission' }>,
   'tool' | 'target' | 'risk' | 'reason' | 'reasons' | 'suggestion'
 >
 
-/** The most lines of a field that is not a command; how many are left out is shown. */
+/** The most lines of a field where it is only mentioned; how many are left out is shown. */
 const FIELD_LINES = 8
+/** Stands below a request that is not shown whole: it cannot be allowed by a key. */
+export const NOT_WHOLE = 'It is too long to be shown whole, so it cannot be allowed here.'
 /** Nobody reads more reasons than this. */
 const MORE_REASONS = 3
 
-/** The lines that ask for a permission. A command is shown in full: nobody should allow what they have not seen. */
-export function permissionLines(ask: Permission, terminal: Terminal, input?: Record<string, unknown>): string[] {
+/** The lines that ask for a permission. All of it is shown: nobody should allow what they have not seen. */
+export function permissionLines(
+  ask: Permission,
+  terminal: Terminal,
+  input?: Record<string, unknown>,
+  fieldLines = Number.POSITIVE_INFINITY,
+): string[] {
   const width = terminal.width - 13
   return [
     `${terminal.paint('yellow', '⚠️  PERMISSION')} wanted: ${terminal.paint('bold', firstLine(ask.tool))}`,
-    ...requestLines(ask, input, width).map(line => `  ${line}`),
+    ...requestLines(ask, { input, width, fieldLines }).map(line => `  ${line}`),
+    ...(input && isCutInput(input) ? [`  ${terminal.paint('yellow', NOT_WHOLE)}`] : []),
     ...wrap(`${ask.risk} risk: ${neutral(ask.reason)}`, width).map(line => `  ${terminal.paint('dim', line)}`),
     ...otherReasons(ask).flatMap(text => wrap(`- ${text}`, width).map(line => `  ${terminal.paint('dim', line)}`)),
     ...[suggestionLine(ask.suggestion) ?? []].flat().flatMap(text => wrap(text, width).map(line => `  ${line}`)),
@@ -40,20 +50,23 @@ function otherReasons({ reason, reasons = [] }: Permission): string[] {
   return [...new Set(texts)].filter(text => !firstLine(reason).includes(text)).slice(0, MORE_REASONS)
 }
 
-/** The input of the request. Only for Bash is `command` everything there is to see; another tool may have more fields. */
-function requestLines(
-  { tool, target }: Permission,
-  input: Record<string, unknown> | undefined,
-  width: number,
-): string[] {
-  const command = input?.['command']
-  if (tool === 'Bash' && typeof command === 'string') return wrap(neutral(command), width)
-  if (!input || Object.keys(input).length === 0) return wrap(neutral(target), width)
-  return Object.entries(input).flatMap(([name, value]) => {
-    const text = typeof value === 'string' ? value : JSON.stringify(value)
-    const lines = wrap(`${neutral(name)}: ${neutral(text)}`, width)
-    if (lines.length <= FIELD_LINES) return lines
-    return [...lines.slice(0, FIELD_LINES), `… ${lines.length - FIELD_LINES} more lines`]
+interface ShownInput {
+  input: Record<string, unknown> | undefined
+  width: number
+  /** The most lines of each field. */
+  fieldLines: number
+}
+
+/** The input of the request: a command always whole, other fields up to the given number of lines. */
+function requestLines(ask: Permission, { input, width, fieldLines }: ShownInput): string[] {
+  const isCommand = ask.tool === 'Bash' && typeof input?.['command'] === 'string'
+  if (!input || isCommand) return wrap(neutral(describeInput({ ...ask, input: input ?? {} })), width)
+  const fields = listFields(input)
+  if (fields.length === 0) return wrap(neutral(ask.target), width)
+  return fields.flatMap(text => {
+    const lines = wrap(neutral(text), width)
+    if (lines.length <= fieldLines) return lines
+    return [...lines.slice(0, fieldLines), `… ${lines.length - fieldLines} more lines`]
   })
 }
 
@@ -96,7 +109,7 @@ export function parkedPermissionLines(
 ): string[] {
   if (here) return permissionLines(body, terminal, input)
   const lines = ['nobody is attached to approve it; it waits', ...respondLine(body.number, '--approve, or --deny')]
-  return [...permissionLines(body, terminal, input), ...lines.map(line => terminal.paint('yellow', line))]
+  return [...permissionLines(body, terminal, input, FIELD_LINES), ...lines.map(line => terminal.paint('yellow', line))]
 }
 
 function respondLine(number: number | undefined, args: string): string[] {

@@ -1,11 +1,13 @@
 import * as z from 'zod'
+import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { Escalation, EscalationView } from '../../domain/escalation.ts'
 import { QuestionItem } from '../../domain/session.ts'
-import { suggestionLine } from './ask-lines.ts'
+import { describeInput, isCutInput, listFields } from '../../domain/shown-request.ts'
+import { NOT_WHOLE, suggestionLine } from './ask-lines.ts'
 import { ago, wakeTime } from './format.ts'
 import { boxTable, type Cell, decisionsWait } from './list-table.ts'
-import { cut, firstLine, neutral, pad, type Terminal, widthOf, wrap } from './text.ts'
+import { cut, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
 
 export type ShownEscalation = EscalationView
 
@@ -45,21 +47,36 @@ export function pendingLines(waiting: ShownEscalation[], { asking, terminal, now
       '',
       `${row.number} in full:`,
       ...wholeLines(row, terminal.width),
-      ...changeLines(row, terminal.width - 2).map(line => `  ${line}`),
+      ...firstChanges(row, terminal.width - 2).map(line => `  ${line}`),
     ]),
     '',
-    ...responseHints(waiting),
+    ...responseHints(waiting, terminal.width),
     ...attachLines,
   ]
 }
 
+/** The lines of a change that a list shows; who wants to say yes reads the rest first. */
+function firstChanges(row: ShownEscalation, width: number): string[] {
+  const lines = changeLines(row, width)
+  if (lines.length <= MOST_CHANGED_LINES + 1) return lines
+  const more = `  … ${lines.length - MOST_CHANGED_LINES - 1} more lines; all of them: pcc respond ${row.number} --interactive`
+  return [...lines.slice(0, MOST_CHANGED_LINES + 1), more]
+}
+
+/** Whether the list shows all that the request would do. */
+function isListedWhole(row: ShownEscalation, width: number): boolean {
+  return !isCutInput(row.input) && changeLines(row, width - 2).length <= MOST_CHANGED_LINES + 1
+}
+
 /** The commands that answer the first row of each kind. */
-function responseHints(waiting: ShownEscalation[]): string[] {
+function responseHints(waiting: ShownEscalation[], width: number): string[] {
   const review = waiting.find(({ kind }) => kind === 'review')
   const permission = waiting.find(({ kind }) => kind !== 'question' && kind !== 'review')
+  const shown = waiting.find(row => row.kind !== 'question' && row.kind !== 'review' && isListedWhole(row, width))
   const question = waiting.find(({ kind }) => kind === 'question')
   const commands = [
-    ...(permission ? [`pcc respond ${permission.number} --approve`, `pcc respond ${permission.number} --deny`] : []),
+    ...(shown ? [`pcc respond ${shown.number} --approve`] : []),
+    ...(permission ? [`pcc respond ${(shown ?? permission).number} --deny`] : []),
     ...(review ? [`pcc review ${reviewedTask(review)}`] : []),
     ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
   ]
@@ -144,6 +161,7 @@ export function questionOf(row: ShownEscalation): string {
 function describeRequest({ kind, reason, tool, target, normalised, input }: ShownEscalation): string {
   if (kind === 'error') return reason
   if (kind === 'review') return `May it be merged? ${target}`
+  if (tool === 'Bash' && typeof input['command'] === 'string') return describeInput({ tool, target, input })
   if (tool === 'Bash' && normalised.startsWith('Bash ')) return normalised.slice('Bash '.length)
   return normalised === tool ? `${tool} ${JSON.stringify(input)}` : normalised
 }
@@ -195,24 +213,30 @@ function questionLines(row: AskedQuestion, width: number): string[] {
 
 const MOST_CHANGED_LINES = 24
 
-/** The lines that an editing tool would remove and add; none for other tools. */
-export function changeLines({ kind, input }: Pick<EscalationView, 'kind' | 'input'>, width: number): string[] {
-  if (kind !== 'permission') return []
-  const edits = Array.isArray(input['edits']) ? (input['edits'] as unknown[]) : [input]
-  const lines = edits.flatMap(edit => editLines(edit)).flatMap(line => wrap(neutral(line), width - 2))
-  if (lines.length === 0) return []
-  const shown = lines.slice(0, MOST_CHANGED_LINES).map(line => `  ${line}`)
-  return [
-    'Change:',
-    ...shown,
-    ...(lines.length > MOST_CHANGED_LINES ? [`  … ${lines.length - MOST_CHANGED_LINES} more lines`] : []),
-  ]
+/** What a request holds besides its one line: the lines that an editing tool would remove and add, and all other fields. */
+export function changeLines(row: EscalationView, width: number): string[] {
+  const { kind, tool, input } = row
+  if (kind !== 'permission' || (tool === 'Bash' && typeof input['command'] === 'string')) return []
+  const { edits, ...whole } = input
+  const request = describeRequest(row)
+  const changes = [whole, ...(Array.isArray(edits) ? (edits as unknown[]) : [])]
+  const lines = changes.flatMap(edit => editLines(edit, request)).flatMap(line => wrap(neutral(line), width - 2))
+  const note = isCutInput(input) ? [NOT_WHOLE] : []
+  if (lines.length === 0) return note
+  return ['Change:', ...lines.map(line => `  ${line}`), ...note]
 }
 
-function editLines(edit: unknown): string[] {
+/** Fields that the request itself shows are left out. */
+function editLines(edit: unknown, request: string): string[] {
   if (typeof edit !== 'object' || edit === null) return []
-  const { old_string, new_string, content, new_source } = edit as Record<string, unknown>
-  return [...prefixLines('-', old_string), ...prefixLines('+', new_string ?? content ?? new_source)]
+  const { old_string, new_string, content, new_source, ...others } = edit as Record<string, unknown>
+  const { file_path: _file, notebook_path: _notebook, path: _path, ...rest } = others
+  const hidden = Object.entries(rest).filter(([, value]) => !request.includes(String(value)))
+  return [
+    ...(request.includes(JSON.stringify(edit)) ? [] : listFields(Object.fromEntries(hidden))),
+    ...prefixLines('-', old_string),
+    ...[new_string, content, new_source].flatMap(text => prefixLines('+', text)),
+  ]
 }
 
 function prefixLines(mark: string, text: unknown): string[] {

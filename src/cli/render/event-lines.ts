@@ -1,3 +1,4 @@
+import { neutral } from '../../base/neutral.ts'
 import type { EventBody, EventOf, StoredEvent } from '../../domain/event.ts'
 import {
   agentName,
@@ -21,7 +22,7 @@ import {
   type TasksSeen,
   taskEventLines,
 } from './task-lines.ts'
-import { cut, firstLine, INDENT, type LineOptions, neutral, type Terminal, type Tone, wrap } from './text.ts'
+import { cut, firstLine, INDENT, type LineOptions, type Terminal, type Tone, wrap } from './text.ts'
 import { calledLines, toolLine, toolResult } from './tool-lines.ts'
 
 /** What is kept of earlier events, because later events are drawn with it. */

@@ -1,3 +1,4 @@
+import { neutral } from '../../base/neutral.ts'
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import { CONFIDENCE_THRESHOLD } from '../../domain/option-values.ts'
 import type { TaskView } from '../../domain/task.ts'
@@ -14,7 +15,7 @@ import {
   statusWords,
   wakeTime,
 } from './format.ts'
-import { cut, firstLine, neutral, pad, type Terminal, widthOf, wrap } from './text.ts'
+import { cut, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
 
 export interface PageOptions {
   terminal: Terminal

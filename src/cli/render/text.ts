@@ -1,3 +1,5 @@
+import { neutral } from '../../base/neutral.ts'
+
 // Cheaper at start-up than an ESM import; hot commands load this file.
 const { stripVTControlCharacters, styleText } = process.getBuiltinModule('node:util')
 
@@ -77,26 +79,6 @@ function supportsLinks(env: Record<string, string | undefined>): boolean {
   return ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper'].includes(env['TERM_PROGRAM'] ?? '')
 }
 
-/**
- * Makes text of an agent, a tool or a file safe to print: escape sequences are dropped, and the remaining control and
- * direction-changing characters become visible, so that nothing can move the cursor or disguise a command.
- */
-export function neutral(text: string): string {
-  if (!/[^\x20-\x7e\n]/.test(text)) return text
-  return stripVTControlCharacters(text.replace(/\r\n?|[\u2028\u2029]/g, '\n'))
-    .toWellFormed()
-    .replace(/\t/g, '  ')
-    .replace(/[\x00-\x08\x0b-\x1f]/g, char => String.fromCharCode(0x2400 + char.charCodeAt(0)))
-    .replace(INVISIBLE, '\ufffd')
-}
-
-/**
- * Characters that change the direction of text or have no width: two different commands must not look the same. Joiners are
- * kept inside emoji and in scripts that need them, but not next to ASCII characters.
- */
-const INVISIBLE =
-  /[\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\u{e0000}-\u{e007f}]|(?<=[\x20-\x7e])[\u200c\u200d]|[\u200c\u200d](?=[\x20-\x7e])/gu
-
 /** The first line of a text, safe to print; `…` marks that more lines follow. */
 export function firstLine(text: string): string {
   const lines = neutral(text).trim().split('\n')
@@ -112,7 +94,8 @@ export function widthOf(text: string): number {
 }
 
 /** Latin letters, punctuation, arrows, boxes and our glyphs: one column each. Grapheme segmentation costs 10 ms at first use. */
-const SIMPLE = /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u21ff\u2500-\u25ff\u23f8\u2713\u2717]*$/
+const SIMPLE =
+  /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u2010-\u2027\u2190-\u21ff\u2400-\u2421\u2500-\u25ff\u23f8\u2713\u2717\u27e8\u27e9]*$/
 
 /** Pads a text with spaces to a width. */
 export function pad(text: string, width: number): string {

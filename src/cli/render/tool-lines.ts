@@ -1,9 +1,10 @@
 import { resolve } from 'node:path'
+import { neutral, neutralOutput } from '../../base/neutral.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, EventOf } from '../../domain/event.ts'
 import { toolCallName } from '../../domain/own-server.ts'
 import { duration } from './format.ts'
-import { cut, firstLine, INDENT, type LineOptions, neutral, type Terminal, widthOf, wrap } from './text.ts'
+import { cut, firstLine, INDENT, type LineOptions, type Terminal, widthOf, wrap } from './text.ts'
 
 /** A tool's error is cut to this many lines: the first lines say what went wrong, the rest is in the logs. */
 const ERROR_LINES = 5
@@ -79,7 +80,7 @@ function wasStopped(output: string): boolean {
 
 /** Removes the vendor's wrapping, which is meant for the model. */
 function stripWrapping(output: string): string {
-  return neutral(output)
+  return neutralOutput(output)
     .replace(HOOK_REFUSAL, '')
     .replace(/<\/?tool_use_error>/g, '')
     .trim()

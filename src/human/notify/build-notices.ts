@@ -1,18 +1,23 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
+import { neutral } from '../../base/neutral.ts'
 import type { RunOutcome } from '../../domain/attempt.ts'
 import { amountWords, budgetWords } from '../../domain/budget.ts'
 import type { Escalation } from '../../domain/escalation.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import type { QuestionItem } from '../../domain/session.ts'
+import { describeInput, isCutInput } from '../../domain/shown-request.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { questionsIn } from '../questions.ts'
-import { type Notice, type NoticeDecision, type NoticeKind, toSafeLine, toSafeText } from './notice.ts'
+import { type Notice, type NoticeDecision, type NoticeKind, toLine, toSafeLine, toSafeText } from './notice.ts'
 
 const LONGEST_TITLE = 120
 const LONGEST_TEXT = 800
+/** What is asked of a person is shown whole where that is possible. A message of Telegram has room for 4096 characters. */
+const LONGEST_DECISION = 3_200
+const LONGEST_REQUEST = 2_000
 /** Enough lines of a result to know how it went; one command shows the rest. */
 const RESULT_LINES = 6
 
@@ -84,7 +89,14 @@ async function openDecisions(session: string, deps: NoticeDeps): Promise<Notice[
   return open.map(escalation => decisionNotice(escalation, row, deps))
 }
 
-function decisionNotice(escalation: Escalation, session: SessionRow | undefined, deps: NoticeDeps): Notice {
+/** Whether the notice of a decision shows all that is asked, so that it can be approved by what is read there. */
+export function isShownWhole(escalation: Escalation, hidden: readonly string[]): boolean {
+  return decisionNotice(escalation, undefined, { hidden }).decision?.whole === true
+}
+
+type Hiding = Pick<NoticeDeps, 'hidden'>
+
+function decisionNotice(escalation: Escalation, session: SessionRow | undefined, deps: Hiding): Notice {
   const { number } = escalation
   const questions = escalation.kind === 'question' ? (questionsIn(escalation.input) ?? []) : []
   const [only] = questions.length === 1 ? questions : []
@@ -96,16 +108,48 @@ function decisionNotice(escalation: Escalation, session: SessionRow | undefined,
     parts: Math.max(1, questions.length),
   }
   const title = `${HEADINGS[escalation.kind]} (decision ${number}) · ${nameSession(session, escalation.project)}`
-  const text = [
+  const request = [
     ...(escalation.kind === 'question' ? questionLines(questions, escalation, deps) : requestLines(escalation, deps)),
     ...suggestionLines(escalation, deps),
     `Task: ${toSafeLine(escalation.task, 160, deps.hidden)}`,
-    escalation.kind === 'question'
-      ? `Answer: pcc respond ${number} "…"`
-      : `Answer: pcc respond ${number} --approve, or --deny`,
   ].join('\n')
   const kind = escalation.kind === 'error' ? 'error' : 'question'
-  return toSafeNotice({ kind, key: `decision:${number}`, title, text, decision }, deps)
+  const build = (hint: string) =>
+    toSafeNotice({ kind, key: `decision:${number}`, title, text: `${request}\n${hint}` }, deps, LONGEST_DECISION)
+  const verb = escalation.kind === 'question' ? '"…"' : '--approve, or --deny'
+  const notice = build(`Answer: pcc respond ${number} ${verb}`)
+  const whole = askedTexts(escalation, questions).every(text => notice.text.includes(text))
+  if (whole) return { ...notice, decision: { ...decision, whole } }
+  return {
+    ...build(`Not all of it is shown here. Open it: pcc respond ${number} --interactive`),
+    decision: { ...decision, whole },
+  }
+}
+
+/** The texts that a person must have read before they say yes. */
+function askedTexts(escalation: Escalation, questions: QuestionItem[]): string[] {
+  if (escalation.kind === 'error') return []
+  if (escalation.kind !== 'question') return isCutInput(escalation.input) ? [TOO_LONG] : [drawRequest(escalation)]
+  if (questions.length === 0) return [TOO_LONG]
+  return questions.flatMap(({ question, options }) => [
+    neutral(toLine(question)).trim(),
+    ...options.map(option => neutral(toLine(describeOption(option))).trim()),
+  ])
+}
+
+/** A text that no notice holds. */
+const TOO_LONG = '\0'
+
+/** All that a request would do. Long gaps are counted: what stands behind one could be out of sight. */
+function drawRequest(escalation: Escalation): string {
+  return neutral(describeInput(escalation))
+    .trim()
+    .replace(/ {16,}/g, gap => `⟨${gap.length} spaces⟩`)
+    .replace(/\n(?:[ ]*\n){3,}/g, gap => `\n⟨${gap.split('\n').length - 2} empty lines⟩\n`)
+}
+
+function describeOption({ label, description }: QuestionItem['options'][number]): string {
+  return description === '' ? label : `${label} – ${description}`
 }
 
 const HEADINGS = {
@@ -115,23 +159,24 @@ const HEADINGS = {
   review: 'Review wanted',
 } as const
 
-function questionLines(questions: QuestionItem[], { target }: Escalation, { hidden }: NoticeDeps): string[] {
+function questionLines(questions: QuestionItem[], { target }: Escalation, { hidden }: Hiding): string[] {
   if (questions.length === 0) return [target]
   return questions.flatMap(({ question, options }) => [
-    toSafeLine(question, 400, hidden),
-    ...options.map(({ label, description }, index) => {
-      const about = description === '' ? '' : ` – ${description}`
-      return `  ${index + 1}. ${toSafeLine(`${label}${about}`, 120, hidden)}`
-    }),
+    toSafeLine(question, LONGEST_REQUEST, hidden),
+    ...options.map((option, index) => `  ${index + 1}. ${toSafeLine(describeOption(option), 300, hidden)}`),
   ])
 }
 
-function requestLines({ kind, tool, target, risk, reason }: Escalation, { hidden }: NoticeDeps): string[] {
+function requestLines(escalation: Escalation, { hidden }: Hiding): string[] {
+  const { kind, tool, risk, reason } = escalation
   if (kind === 'error') return [toSafeLine(reason, 300, hidden)]
-  return [`${tool}: ${toSafeLine(target, 300, hidden)}`, `Risk ${risk}: ${toSafeLine(reason, 200, hidden)}`]
+  return [
+    `${tool}: ${toSafeText(drawRequest(escalation), LONGEST_REQUEST, hidden)}`,
+    `Risk ${risk}: ${toSafeLine(reason, 200, hidden)}`,
+  ]
 }
 
-function suggestionLines({ context }: Escalation, { hidden }: NoticeDeps): string[] {
+function suggestionLines({ context }: Escalation, { hidden }: Hiding): string[] {
   const { suggestion } = context
   if (!suggestion) return []
   const answer = suggestion.answer.map(part => [part].flat().join(', ')).join('; ')
@@ -200,11 +245,11 @@ function sessionOf(id: string, { store }: NoticeDeps): Promise<SessionRow | unde
   return store.sessions.get(id)
 }
 
-function toSafeNotice(notice: Notice, { hidden }: NoticeDeps): Notice {
+function toSafeNotice(notice: Notice, { hidden }: Hiding, longest = LONGEST_TEXT): Notice {
   return {
     ...notice,
     title: toSafeLine(notice.title, LONGEST_TITLE, hidden),
-    text: toSafeText(notice.text, LONGEST_TEXT, hidden),
+    text: toSafeText(notice.text, longest, hidden),
   }
 }
 

@@ -37,11 +37,21 @@ export function ntfyChannel({ server, topic, token }: Ntfy): Channel {
       postJson({
         url: server,
         headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-        body: { topic, title, message: text || title, priority: priorityOf(kind, sound), tags: [TAGS[kind]] },
+        body: { topic, title, message: fitBytes(text || title), priority: priorityOf(kind, sound), tags: [TAGS[kind]] },
         signal,
         secrets: [topic, token ?? ''],
       }),
   }
+}
+
+/** ntfy sends a longer message as a file. */
+const LONGEST_NTFY = 4_000
+
+function fitBytes(text: string): string {
+  const bytes = Buffer.from(text)
+  return bytes.length <= LONGEST_NTFY
+    ? text
+    : `${new TextDecoder().decode(bytes.subarray(0, LONGEST_NTFY), { stream: true })}…`
 }
 
 /** Priority 2 makes no sound, 4 is shown above others. */

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { neutral } from '../../base/neutral.ts'
 import { redactText } from '../../base/redact.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { AnswerEscalation } from '../../domain/escalation.ts'
@@ -10,7 +11,7 @@ export type NoticeKind = 'question' | 'complete' | 'rate_limit' | 'error' | 'rep
 
 export type ChannelName = 'desktop' | 'bell' | 'ntfy' | 'slack' | 'telegram'
 
-/** What people are told about an event, as text that may leave the machine: redacted, and without control characters. */
+/** What people are told about an event, as text that may leave the machine: redacted, and with control characters drawn. */
 export interface Notice {
   kind: NoticeKind
   /** Two notices with the same key are one. */
@@ -32,6 +33,8 @@ export interface NoticeDecision {
   options: string[]
   /** How many questions are asked at once. */
   parts: number
+  /** Whether the text of the notice shows all that is asked: only then a channel may offer to approve it. */
+  whole?: boolean
 }
 
 /** One message for a channel: a notice, or the roll-up of many. */
@@ -83,20 +86,34 @@ const SECRET_SHAPES: [RegExp, string][] = [
   ],
 ]
 
-const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
-
-/** Text that may leave the machine: no secrets, no control or invisible characters, and not longer than `longest`. */
+/** Text that may leave the machine: no secrets, control and invisible characters drawn, and not longer than `longest`. */
 export function toSafeText(text: string, longest: number, hidden: Iterable<string> = []): string {
-  const visible = stripVTControlCharacters(text.slice(0, LONGEST_READ)).replace(INVISIBLE, '')
-  let clean = redactText(visible, hidden)
-  for (const [shape, replacement] of SECRET_SHAPES) clean = clean.replace(shape, replacement)
-  const trimmed = clean.trim()
+  const read = text.slice(0, LONGEST_READ)
+  const [drawn, bare] = [hideAll(neutral(read), hidden), hideAll(neutral(stripVTControlCharacters(read)), hidden)]
+  // A drawn sequence may stand so close to a secret that the secret is not recognised.
+  const trimmed = (countHidden(bare) > countHidden(drawn) ? bare : drawn).trim()
   return trimmed.length > longest ? `${trimmed.slice(0, longest - 1).toWellFormed()}…` : trimmed.toWellFormed()
+}
+
+function hideAll(text: string, hidden: Iterable<string>): string {
+  return SECRET_SHAPES.reduce(
+    (clean, [shape, replacement]) => clean.replace(shape, replacement),
+    redactText(text, hidden),
+  )
+}
+
+function countHidden(text: string): number {
+  return text.split('[hidden').length
 }
 
 /** The same on one line. */
 export function toSafeLine(text: string, longest: number, hidden: Iterable<string> = []): string {
-  return toSafeText(text.slice(0, LONGEST_READ).replace(/\s+/g, ' '), longest, hidden)
+  return toSafeText(toLine(text.slice(0, LONGEST_READ)), longest, hidden)
+}
+
+/** A text on one line. Only spaces and line ends are folded: other characters without ink are drawn. */
+export function toLine(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(/[ \t\n]+/g, ' ')
 }
 
 /** A notice need not quote a tool's whole output, and patterns take long over megabytes. */

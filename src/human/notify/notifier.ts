@@ -63,7 +63,7 @@ export async function startNotifier(notifier: Notifier): Promise<void> {
   if (channels.includes('telegram')) {
     const { receiveTelegramAnswers, telegramBot } = await import('./telegram.ts')
     const bot = telegramBot(settings.telegram, env)
-    jobs.push(receiveTelegramAnswers({ bot, store, answer: notifier.answer, log, signal }))
+    jobs.push(receiveTelegramAnswers({ bot, store, answer: notifier.answer, log, signal, hidden: secrets }))
   }
   log.info({ channels }, 'people are told what happens')
   await Promise.all(jobs)

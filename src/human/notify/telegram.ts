@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Store } from '../../store/store.ts'
-import { markDecision } from './build-notices.ts'
+import { isShownWhole, markDecision } from './build-notices.ts'
 import { resolveSecret } from './channel-setup.ts'
 import { describeError, hideSecrets, postJson } from './channels.ts'
 import {
@@ -136,18 +136,18 @@ interface Button {
 /** Telegram cuts long labels; `callback_data` may have 64 bytes. */
 const LONGEST_LABEL = 40
 
-/** The buttons under a message: one for each option, or yes and no. */
-function buttonsFor({ number, mark, kind, options, parts }: NoticeDecision): Button[][] {
+/** The buttons under a message: one for each option, or yes and no. What is not shown whole can only be declined here. */
+function buttonsFor({ number, mark, kind, options, parts, whole = false }: NoticeDecision): Button[][] {
   const button = (text: string, choice: string): Button => ({
     text: text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL - 1).toWellFormed()}…` : text,
     callback_data: `${number}:${mark}:${choice}`,
   })
   if (kind !== 'question') {
     const [yes, no] = kind === 'error' ? ['Try again', 'Leave it'] : ['Approve', 'Deny']
-    return [[button(yes ?? '', 'allow'), button(no ?? '', 'deny')]]
+    return [[...(whole ? [button(yes ?? '', 'allow')] : []), button(no ?? '', 'deny')]]
   }
   const choices =
-    parts === 1 ? options.map((label, index) => [button(`${index + 1}. ${label}`, String(index + 1))]) : []
+    whole && parts === 1 ? options.map((label, index) => [button(`${index + 1}. ${label}`, String(index + 1))]) : []
   return [...choices, [button('Do not answer', 'deny')]]
 }
 
@@ -170,6 +170,8 @@ export interface TelegramAnswers {
   answer: AnswerDecision
   log: Log
   signal: AbortSignal
+  /** Values that never leave the machine. */
+  hidden: readonly string[]
 }
 
 /** Receives answers from the one chat, by long polling, until the signal ends it. Never throws. */
@@ -228,13 +230,18 @@ const UNKNOWN: AnswerOutcome = { text: 'This button is not of this pcc.', over: 
 
 /** The mark must be that of the row: the same number may be another question in another data directory. */
 async function settle(
-  { number, mark }: ButtonPress,
+  press: ButtonPress,
   given: RemoteAnswer,
-  { store, answer, log }: TelegramAnswers,
+  { store, answer, log, hidden }: TelegramAnswers,
 ): Promise<AnswerOutcome> {
+  const { number, mark } = press
   try {
     const escalation = await store.escalations.get(number)
     if (!escalation || markDecision(escalation) !== mark) return UNKNOWN
+    // Also for the button of an older message, and for a yes in words.
+    if ((given.verdict === 'allow' || 'option' in press) && !isShownWhole(escalation, hidden)) {
+      return { text: `Not all of it is shown here. Open it: pcc respond ${number} --interactive`, over: false }
+    }
     await answer(number, given)
     const verb = given.verdict === undefined ? 'answered' : given.verdict === 'allow' ? 'approved' : 'denied'
     return { text: `Decision ${number}: ${verb} by ${given.by}.`, over: true }

@@ -1,3 +1,4 @@
+import { neutral } from '../../base/neutral.ts'
 import { type Assessment, highestRisk, isHigherRisk, type Piece, type Reason } from '../../domain/assessment.ts'
 import type { Arg } from '../shell/args.ts'
 
@@ -71,8 +72,8 @@ function lines(piece: Piece, indent: string): string[] {
   ]
 }
 
-/** The text on one line, without characters that a terminal would act on. */
+/** The text on one line, with characters that a terminal would act on drawn. */
 function toSafeLine(text: string): string {
-  const flat = text.replace(/\s+/g, ' ').replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '?')
+  const flat = neutral(text).replace(/\s+/g, ' ')
   return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat
 }

@@ -216,7 +216,9 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     secrets: [
       ...secretsIn(env),
       ...secretSettings(loaded.values, { ...request.env, ...deps.env }),
-      ...[...new Set([project, place?.top, place?.directory])].flatMap(folder => (folder ? readEnvSecrets(folder) : [])),
+      ...[...new Set([project, place?.top, place?.directory])].flatMap(folder =>
+        folder ? readEnvSecrets(folder) : [],
+      ),
     ],
     settings: {
       ...(request.config !== undefined && { config: request.config }),

@@ -27,7 +27,10 @@ test('the daemon does not inherit folders of the PATH that are not whole paths',
   assert.equal((await pcc.run(['daemon', 'start'], { env: { PATH: path } })).code, 0)
   const { pid } = await health(pcc)
   const inherited = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
-  assert.ok(inherited.includes(`PATH=${pcc.env['PATH']}`), inherited.find(entry => entry.startsWith('PATH=')))
+  assert.ok(
+    inherited.includes(`PATH=${pcc.env['PATH']}`),
+    inherited.find(entry => entry.startsWith('PATH=')),
+  )
 })
 
 test('the daemon is started, shown, restarted and stopped', async t => {

@@ -162,7 +162,9 @@ test('the text that a tool would write is shown as a change', () => {
   assert.deepEqual(changeLines(view({ input: edit }), 40), ['Change:', '  - a', '  - b', '  + c'])
   assert.deepEqual(changeLines(view({ input: { content: 'x' } }), 40), ['Change:', '  + x'])
   assert.deepEqual(changeLines(view({ input: { edits: [edit, edit] } }), 40).length, 7)
-  assert.equal(changeLines(view({ input: { content: 'x\n'.repeat(99) } }), 40).at(-1), '  … 76 more lines')
+  assert.equal(changeLines(view({ input: { content: 'x\n'.repeat(99) } }), 40).length, 101, 'whole, however long')
+  const more = { tool: 'Fetch', normalised: 'Fetch https://x', input: { url: 'https://x', body: 'rm -rf \u202e' } }
+  assert.deepEqual(changeLines(view(more), 40), ['Change:', '  body: rm -rf ⟨U+202E⟩'])
   assert.deepEqual(changeLines(view({ input: { command: 'ls' } }), 40), [])
 })
 
@@ -199,7 +201,7 @@ const REFUSED: NewEscalation = {
   call_id: 'c-1',
   tool: 'Bash',
   target: 'x',
-  input: { command: 'x' },
+  input: {},
   risk: 'MEDIUM',
   reason: 'because',
   reasons: [],

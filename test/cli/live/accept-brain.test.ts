@@ -43,7 +43,7 @@ async function answerWithKeys(keys: string, questions: QuestionItem[], answer: (
   const suggestion = { answer, confidence: 0.5, by: 'rules' }
   const reply = person.answer(
     { kind: 'question', ask_id: 'q-1', questions, suggestion },
-    { signal: AbortSignal.timeout(60_000), echo: () => {} },
+    { signal: AbortSignal.timeout(60_000), whole: true, echo: () => {} },
   )
   stdin.write(keys)
   return { reply: await reply, shown }

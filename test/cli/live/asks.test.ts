@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import type { ReadStream } from 'node:tty'
 import { RemoteError } from '../../../src/cli/errors.ts'
-import { type AskContext, type AskQueue, type AskReply, openAskQueue } from '../../../src/cli/live/asks.ts'
+import {
+  type AskContext,
+  type AskQueue,
+  type AskReply,
+  openAskQueue,
+  permissionPrompt,
+} from '../../../src/cli/live/asks.ts'
+import { openKeyboard, openScreen } from '../../../src/cli/live/terminal.ts'
+import { terminalPerson } from '../../../src/cli/live/terminal-person.ts'
+import { permissionLines } from '../../../src/cli/render/ask-lines.ts'
 import type { OpenAsk } from '../../../src/domain/api.ts'
 import type { EventBody } from '../../../src/domain/event.ts'
-import { decided, event } from '../render/sample.ts'
+import { decided, event, plain } from '../render/sample.ts'
 
 const permission = (id: string): OpenAsk => ({
   kind: 'permission',
@@ -143,4 +154,35 @@ test('a parked ask is put to the person again when the answer is rejected', asyn
   asked[0]?.({ verdict: 'allow' })
   await settled()
   assert.deepEqual([failures.length, asked.length, queue.hasParked()], [1, 2, true])
+})
+
+test('what is asked for is shown whole; what the log holds only in part cannot be allowed by a key', async () => {
+  const ask = permission('a')
+  if (ask.kind !== 'permission') return
+  const write = { ...ask, tool: 'Write' }
+  const content = Array.from({ length: 90 }, (_, line) => `line ${line}`).join('\n')
+  assert.ok(permissionLines(write, plain(), { file_path: 'a.ts', content }).some(line => line.includes('line 89')))
+  const cut = permissionLines(write, plain(), { content: `${content}\n… (cut: 7 more characters)` })
+
+  const { queue, asked } = openTestQueue()
+  put(queue, 'a')
+  assert.equal(asked[0]?.context.whole, true)
+  asked[0]?.answer({ verdict: 'deny' })
+  await settled()
+  queue.put({ ask, callId: 'call-b', lines: cut })
+  assert.equal(asked[1]?.context.whole, false)
+  assert.match(permissionPrompt(ask, 200, true), /\[y\] allow/)
+  assert.doesNotMatch(permissionPrompt(ask, 200, false), /\[y\]/)
+  asked[1]?.answer(undefined)
+})
+
+test('the key that allows does nothing where not all is shown', async () => {
+  const stdin = Object.assign(new PassThrough(), { setRawMode: () => stdin }) as unknown as ReadStream
+  using keyboard = openKeyboard(stdin, { onInterrupt: () => {}, onEnd: () => {} })
+  const screen = openScreen({ write: () => {}, isTTY: true, columns: 120 })
+  const person = terminalPerson(keyboard, screen, plain(120))
+  const context = { signal: AbortSignal.timeout(60_000), echo: () => {}, whole: false }
+  const reply = person.answer(permission('a'), context)
+  stdin.push('yn')
+  assert.deepEqual(await reply, { verdict: 'deny' })
 })

@@ -172,7 +172,7 @@ test('the task queue fits the terminal, counts what it does not show, and says w
   const page = sessionPage(session({ queue }), { terminal: plain(60), now: NOON, cwd: '/', home: undefined })
   const lines = page.slice(page.indexOf('Task Queue:') + 1)
   assert.deepEqual(lines.slice(0, 2), [
-    '  1. Deploy (t-00000f, priority 5)',
+    '  1. Deploy␛[2J (t-00000f, priority 5)',
     '     comes after t-00000a (x), which failed',
   ])
   assert.ok(

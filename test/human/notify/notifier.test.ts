@@ -255,7 +255,7 @@ test('secrets and control characters do not leave the machine, and no markup rea
     'Use \x1b[31msk-ant-api03-abcdefghijkl\x07 or postgres://u:hunter2@db <!channel> password: tr0ub4dor\u202e?'
   await world.park({}, evil)
   const { text } = (await slack.nth(1)).body
-  assert.match(text, /Use sk-\[hidden\] or postgres:\/\/u:\[hidden\]@db &lt;!channel&gt; password: \[hidden\]/)
+  assert.match(text, /Use sk-\[hidden\]␇ or postgres:\/\/u:\[hidden\]@db &lt;!channel&gt; password: \[hidden\]/)
   assert.doesNotMatch(text, /hunter2|tr0ub4dor|abcdefghijkl|[\x1b\x07\u202e]/)
 })
 

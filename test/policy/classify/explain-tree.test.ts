@@ -36,7 +36,7 @@ test('a request that is one plain command is shown once', () => {
 
 test('a line is one line, cut at a hundred characters, with nothing in it that a terminal would obey', () => {
   assert.deepEqual(tree(piece('a\n\t b')), ['LOW a b'])
-  assert.deepEqual(tree(piece('a\u001b[2K\u202eb\u200b\u0007')), ['LOW a?[2K?b??'])
+  assert.deepEqual(tree(piece('a\u001b[2K\u202eb\u200b\u0007')), ['LOW a␛[2K⟨U+202E⟩b⟨U+200B⟩␇'])
   assert.deepEqual(tree(piece('x'.repeat(100))), [`LOW ${'x'.repeat(100)}`])
   assert.deepEqual(tree(piece('x'.repeat(101))), [`LOW ${'x'.repeat(99)}…`])
 })

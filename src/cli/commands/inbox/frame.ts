@@ -1,4 +1,6 @@
+import { neutral } from '../../../base/neutral.ts'
 import type { EscalationView } from '../../../domain/escalation.ts'
+import { isCutInput } from '../../../domain/shown-request.ts'
 import { hasOptionKeys } from '../../live/asks.ts'
 import {
   belowOf,
@@ -9,7 +11,7 @@ import {
   wholeLines,
 } from '../../render/escalation-lines.ts'
 import { ago, counted } from '../../render/format.ts'
-import { cut, firstLine, neutral, pad, type Terminal, widthOf, wrap } from '../../render/text.ts'
+import { cut, firstLine, pad, type Terminal, widthOf, wrap } from '../../render/text.ts'
 import type { ScrollState } from './keys.ts'
 import { currentRow, type Inbox, nextPart, type QuestionPart } from './state.ts'
 
@@ -135,7 +137,7 @@ function footerLine(inbox: Inbox, width: number): string {
   if (part) return `${partKeys(part, inbox)}  [D]ecline  ${rest}${chosenText(inbox)}`
   if (row.kind === 'question') return `[D]ecline  ${rest}`
   if (row.kind === 'error') return `[A] Try again  [D] Leave it  [T]ype why not  ${rest}`
-  return `[A]pprove  [D]eny  [T]ype why not  ${rest}`
+  return `${isCutInput(row.input) ? '' : '[A]pprove  '}[D]eny  [T]ype why not  ${rest}`
 }
 
 /** Whether options are marked, so that Enter finishes the choice. */

@@ -1,7 +1,9 @@
 import { messageOf } from '../../../base/errors.ts'
 import type { EscalationView } from '../../../domain/escalation.ts'
+import { isCutInput } from '../../../domain/shown-request.ts'
 import { RemoteError } from '../../errors.ts'
 import { type AskReply, hasOptionKeys } from '../../live/asks.ts'
+import { NOT_WHOLE } from '../../render/ask-lines.ts'
 import {
   currentRow,
   EMPTY_INBOX,
@@ -102,6 +104,7 @@ function pressLetter(letter: string, { inbox, row, scrollState }: KeyContext): I
   if (row.kind === 'question') return part ? pressAnswerKey(letter, part, { inbox, row }) : { inbox }
   if (letter === 't') return { inbox: { ...inbox, draft: { what: 'reason', text: '' }, notice: '' } }
   if (letter !== 'a') return { inbox }
+  if (isCutInput(row.input)) return { inbox: { ...inbox, notice: NOT_WHOLE } }
   if (!scrollState.isAtEnd)
     return { inbox: { ...inbox, notice: 'Read it to its end first: PgDn, or Enter for the whole screen' } }
   return sendReply(inbox, row, { verdict: 'allow' })

@@ -1,6 +1,7 @@
 import { createElement, type ReactNode, useEffect, useSyncExternalStore } from 'react'
+import { neutral } from '../../../base/neutral.ts'
 import type { Ink } from '../../live/terminal.ts'
-import { neutral, type Terminal, terminalOf } from '../../render/text.ts'
+import { type Terminal, terminalOf } from '../../render/text.ts'
 import { inboxFrame } from './frame.ts'
 import type { InboxKey, InboxStore } from './keys.ts'
 

@@ -1,3 +1,4 @@
+import { neutral } from '../../../base/neutral.ts'
 import { quoteForShell } from '../../../base/words.ts'
 import {
   COMMAND_KINDS,
@@ -7,7 +8,7 @@ import {
 } from '../../../domain/project-facts.ts'
 import type { TaskMention } from '../../../domain/task-requests.ts'
 import { counted } from '../../render/format.ts'
-import { cut, neutral, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
+import { cut, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
 import type { InitStep } from './files.ts'
 
 /** What `pcc init` found and did. */

@@ -1,3 +1,4 @@
+import { neutral } from '../../../base/neutral.ts'
 import { formatToml } from '../../../base/toml-edit.ts'
 import { defaultValues } from '../../../domain/config/settings.ts'
 import {
@@ -7,7 +8,6 @@ import {
   type ProjectFacts,
 } from '../../../domain/project-facts.ts'
 import { proposeGateCommands } from '../../../workspace/detect/detect-project.ts'
-import { neutral } from '../../render/text.ts'
 import { addStamp, type WantedFile } from './files.ts'
 
 /** The text of a new `.perpetualcc.toml`: what was found, and the most likely settings of a project, as comments. */

@@ -1,9 +1,9 @@
+import { neutral } from '../../../base/neutral.ts'
 import type { GuidedTask, RunDetail } from '../../../domain/run.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { followRun } from '../../live/follow.ts'
 import { loadInk } from '../../live/terminal.ts'
-import { neutral } from '../../render/text.ts'
 import { type BoardAction, openBoardStore } from './board.ts'
 
 /** Shows the board of a run on this terminal until the run has ended, and returns the run; `undefined` when the person left first. */

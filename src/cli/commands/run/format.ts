@@ -1,7 +1,8 @@
+import { neutral } from '../../../base/neutral.ts'
 import type { RunOutcome } from '../../../domain/attempt.ts'
 import type { AttemptNow, AttemptView, HeldBackTask, RunDetail, RunView, TaskCounts } from '../../../domain/run.ts'
 import { duration, wakeTime, windowName } from '../../render/format.ts'
-import { firstLine, neutral, type Tone } from '../../render/text.ts'
+import { firstLine, type Tone } from '../../render/text.ts'
 
 /** The glyph, colour and words of each outcome. */
 export const OUTCOME_LOOKS: Record<RunOutcome, { glyph: string; tone: Tone; words: string }> = {

@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
+import { neutral } from '../../../base/neutral.ts'
 import { quoteForShell } from '../../../base/words.ts'
 import type { AttemptView, RunDetail, RunView } from '../../../domain/run.ts'
 import { ago, counted, dateTime, duration, shownPath, wakeTime } from '../../render/format.ts'
-import { cut, firstLine, neutral, pad, type Terminal, widthOf } from '../../render/text.ts'
+import { cut, firstLine, pad, type Terminal, widthOf } from '../../render/text.ts'
 import {
   COMPLETION_TEXTS,
   costText,

@@ -1,6 +1,7 @@
 import { unreachable } from '../../../base/errors.ts'
+import { neutral } from '../../../base/neutral.ts'
 import type { TaskState, TaskView } from '../../../domain/task.ts'
-import { cut, neutral, type Terminal } from '../../render/text.ts'
+import { cut, type Terminal } from '../../render/text.ts'
 import { type GraphFormat, STATE_LOOKS, stateWord } from './lines.ts'
 
 /** Draws tasks and their dependencies. */

@@ -1,6 +1,7 @@
+import { neutral } from '../../../base/neutral.ts'
 import type { TaskState, TaskView } from '../../../domain/task.ts'
 import { LOOKS } from '../../render/format.ts'
-import { cut, firstLine, neutral, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
+import { cut, firstLine, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
 
 /** `pcc task list`: one line for each task, in the order of submission, with the counts below. */
 export function taskLines(

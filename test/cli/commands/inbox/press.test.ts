@@ -24,6 +24,16 @@ test('nothing is approved whose end was not on the screen, but it can be denied'
   assert.deepEqual(pressInboxKey(inbox, key('d'), NOT_SEEN).send?.reply, { verdict: 'deny' })
 })
 
+test('what is not kept whole cannot be approved, but it can be denied', () => {
+  for (const input of [{ left_out: ['content'] }, { content: `x… (90000 characters)` }]) {
+    const inbox = showing([row({ tool: 'Write', input })])
+    const pressed = pressInboxKey(inbox, key('a'), SEEN)
+    assert.equal(pressed.send, undefined)
+    assert.match(pressed.inbox.notice, /too long to be shown whole/)
+    assert.deepEqual(pressInboxKey(inbox, key('d'), SEEN).send?.reply, { verdict: 'deny' })
+  }
+})
+
 test('after an answer the next row is current, and a second press of the same key does not answer it', () => {
   const rows = [1, 2, 3].map(number => row({ number }))
   const sent = pressInboxKey(showing(rows), key('a'), SEEN)
