@@ -204,7 +204,7 @@ test('what is parked is listed with its number: a call with its risk, a question
   assert.doesNotMatch(stdout, /[12] in full/)
   assert.match(
     stdout,
-    /\n3 in full:\n {2}Which colour\?\n {4}\[1\] red\n {4}\[2\] blue\n {2}Why not\? \(several may be chosen: 1,2\)\n {4}\[1\] no — never\n/,
+    /\n3 in full:\n {2}Which colour\?\n {4}\[1\] red\n {4}\[2\] blue\n {2}Why ␛\[2Jnot\? \(several may be chosen: 1,2\)\n {4}\[1\] no — never\n/,
   )
   assert.match(stdout, /│ 4 │ s-aaaaaa │ Q&A {3}│ Too long to keep +│/)
   assert.match(
