@@ -24,6 +24,11 @@ export interface AppPathOptions {
   dataDir?: string | undefined
 }
 
+/** The folders that belong to an installation, its home first. */
+export function ownFolders({ home, data, run, logs }: AppPaths): string[] {
+  return [home, data, run, logs]
+}
+
 /** Pure and cheap: the frequent commands call this before anything else. */
 export function appPathsFor({ env, configFile, dataDir }: AppPathOptions): AppPaths {
   const home = resolve(env['PCC_HOME'] || join(env['HOME'] || homedir(), '.perpetualcc'))

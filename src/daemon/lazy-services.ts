@@ -14,13 +14,16 @@ export interface LazyPolicy extends Disposable {
   loadRules(options: LoadRulesOptions): Promise<LoadedRules>
 }
 
-/** Loads both on first use, so that a daemon without sessions stays small. Disposing ends the classifier's worker. */
-export function openLazyPolicy(): LazyPolicy {
+/**
+ * Loads both on first use, so that a daemon without sessions stays small. Disposing ends the classifier's worker. `own` are the
+ * folders of this installation, which no agent reads unasked.
+ */
+export function openLazyPolicy(own?: readonly string[]): LazyPolicy {
   let classifier: Promise<Classifier> | undefined
   let rules: Promise<RulesLoader> | undefined
   return {
     async classify(question) {
-      classifier ??= import('../policy/classify/classify.ts').then(({ openClassifier }) => openClassifier())
+      classifier ??= import('../policy/classify/classify.ts').then(({ openClassifier }) => openClassifier({ own }))
       return (await classifier).classify(question)
     },
     async loadRules(options) {

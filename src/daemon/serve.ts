@@ -6,7 +6,7 @@ import { openAccountGates } from '../agents/limits/account-gates.ts'
 import { openQuota } from '../agents/limits/quota.ts'
 import { openDrivers } from '../agents/open.ts'
 import { HookRegistry } from '../agents/tmux/session-folder.ts'
-import type { AppPaths } from '../base/app-paths.ts'
+import { type AppPaths, ownFolders } from '../base/app-paths.ts'
 import { systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import { openLog } from '../base/log.ts'
@@ -75,7 +75,7 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
   const hooks = new HookRegistry()
   const tmux = { run: paths.run, socket: paths.socket, env, registry: hooks }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
-  using policy = openLazyPolicy()
+  using policy = openLazyPolicy(ownFolders(paths))
   const terminals = new AttachedTerminals()
   const gates = openAccountGates({ store, clock: systemClock })
   const quota = openQuota({

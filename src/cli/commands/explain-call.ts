@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import type { AppPaths } from '../../base/app-paths.ts'
+import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
 import type { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import { quoteForShell } from '../../base/words.ts'
@@ -24,7 +24,7 @@ export async function explainCall(
   call: ExplainedCall,
   { paths, env, terminal, json, out, note }: CommandContext,
 ): Promise<void> {
-  using classifier = openClassifier()
+  using classifier = openClassifier({ own: ownFolders(paths) })
   using answers = openRememberedAnswers(paths.database)
   const policy = await loadProjectPolicy({ paths, env, project: call.project, answers })
   const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })

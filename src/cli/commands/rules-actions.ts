@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { ownFolders } from '../../base/app-paths.ts'
 import { systemClock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
@@ -153,7 +154,7 @@ export async function testCommand(
   const userFile = trialFile(options.rules)
   using answers = openRememberedAnswers(paths.database)
   const policy = await loadProjectPolicy({ paths, env, project, userFile, answers })
-  using classifier = openClassifier()
+  using classifier = openClassifier({ own: ownFolders(paths) })
   const call = { tool: 'Bash', input: { command }, project, home: env['HOME'] || paths.home }
   const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const matching = policy.rules.written.filter(({ rule }) => findRule(call.tool, assessment, [rule]) !== undefined)
@@ -194,7 +195,7 @@ export async function replay(
   const { problem } = await policyFor(process.cwd())
   if (problem) note(`${problem.message}. ${problem.next}`)
 
-  using classifier = openClassifier()
+  using classifier = openClassifier({ own: ownFolders(paths) })
   const counts = { requests: 0, changed: 0 }
   const changes: ReplayChange[] = []
   for await (const recorded of readRecordedRequests(paths.database, from)) {

@@ -1,9 +1,10 @@
 import { parentPort } from 'node:worker_threads'
 import { createFence, resolveRealPath } from '../paths/fence.ts'
+import { lookAtPath } from '../paths/look.ts'
 import { assessCommand } from './assess.ts'
 import type { AssessJob } from './classify.ts'
 
 // Assesses one command at a time; the owner terminates this worker if that takes too long.
 parentPort?.on('message', ({ command, cwd, fence }: AssessJob) => {
-  parentPort?.postMessage(assessCommand(command, { cwd, fence: createFence(fence, resolveRealPath) }))
+  parentPort?.postMessage(assessCommand(command, { cwd, fence: createFence(fence, resolveRealPath, lookAtPath) }))
 })

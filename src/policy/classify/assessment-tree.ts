@@ -44,8 +44,8 @@ export function buildAssessment(piece: Piece, normalised: string): Assessment {
 
 function unique(reasons: Reason[]): Reason[] {
   const seen = new Set<string>()
-  return reasons.filter(({ code, text, at }) => {
-    const key = `${code} ${text} ${at?.[0]} ${at?.[1]}`
+  return reasons.filter(({ code, risk, text, at }) => {
+    const key = `${code} ${risk} ${text} ${at?.[0]} ${at?.[1]}`
     return seen.has(key) ? false : seen.add(key)
   })
 }

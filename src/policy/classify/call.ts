@@ -46,6 +46,8 @@ export interface ProgramCall {
   move(path: string): undefined
   /** Judges a text that a shell will read. */
   shell(script: Arg): undefined
+  /** Judges the lines of a script file, given its real path and the word that names it. */
+  script(path: string, file: Arg): undefined
 }
 
 /**
@@ -64,6 +66,7 @@ interface CallContext {
   fence: Fence
   run: (inner: readonly Arg[], piece: Piece) => undefined
   shell: (script: Arg) => undefined
+  script: (path: string, file: Arg) => undefined
 }
 
 /** The call that a rule gets; its methods add reasons to the piece. `undefined` if there are no words. */
@@ -72,7 +75,7 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
   const [head, ...rest] = args
   if (head === undefined) return undefined
   const where = { scope, fence, add: (reason: Piece['reasons'][number]) => addReason(piece, reason) }
-  return {
+  const call: ProgramCall = {
     name: '',
     head,
     args: rest,
@@ -81,7 +84,7 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
     fence,
     direct: context.depth === 0,
     say: (code, risk, text, at = head) => addReason(piece, { code, risk, text, at: at.at }),
-    path: (arg, access) => judgeFile(arg, access, where),
+    path: (arg, access) => judgeFile(arg, access, { ...where, shows: SHOWS.has(call.name) }),
     secret: arg => judgeSecret(arg, where),
     set: (name, value, at) => {
       judgeAssignment({ name, value, at: at.at, alone: true }, where.add)
@@ -103,7 +106,22 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
       context.run(inner, below)
     },
     shell: context.shell,
+    script: context.script,
   }
+  return call
+}
+
+/** Programs that print the content of the files that they read, or copy it. */
+const SHOWS = new Set(
+  `cat tac nl head tail less more most bat batcat rev cut paste join comm column fold fmt expand unexpand pr sort uniq shuf tsort
+   grep egrep fgrep zgrep rg ag ack look diff colordiff sdiff diff3 cmp zcat zless zmore bzcat xzcat od hexdump hd xxd strings base64
+   base32 basenc jq gojq jaq yq gron jless fx dasel xmllint csvcut csvgrep csvsort csvjson csvformat csvstack sed gsed awk gawk mawk nawk
+   iconv dos2unix cp gcp mv ln install rsync dd split csplit mapfile readarray sqlite3 sqlite`.split(/\s+/),
+)
+
+/** Whether a program shows what is in the files that it reads. */
+export function showsFiles(name: string): boolean {
+  return SHOWS.has(name.slice(name.lastIndexOf('/') + 1))
 }
 
 /** A program that comes before another in a pipe. */
@@ -111,6 +129,8 @@ export interface Upstream {
   words: Arg[]
   /** Its here-document. */
   text?: Arg
+  /** Set if it is one of several commands, which may all print. */
+  among?: true
 }
 
 /** What the later parts of a pipe need to know about an earlier part. */
@@ -120,5 +140,5 @@ export function readUpstream(node: ShellNode, scope: Scope): Upstream {
     return { words: expandWords(node.words, scope), ...(body && { text: expandText(body, scope) }) }
   }
   const last = node.is === 'pipeline' ? node.parts.at(-1) : node.body.at(-1)
-  return last ? readUpstream(last, scope) : { words: [] }
+  return last ? { ...readUpstream(last, scope), among: true } : { words: [] }
 }

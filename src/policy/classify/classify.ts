@@ -4,6 +4,7 @@ import { isInside } from '../../base/is-inside.ts'
 import { entryUrl } from '../../base/program.ts'
 import type { Assessment, Reason } from '../../domain/assessment.ts'
 import { createFence, type Fence, type FenceData, resolveRealPath, type WorktreeFence } from '../paths/fence.ts'
+import { lookAtPath, measurePath } from '../paths/look.ts'
 import { mayBeSlow } from '../shell/parse.ts'
 import { assessCommand, assessTool, refuseCommand } from './assess.ts'
 import { readToolUse } from './tool-use.ts'
@@ -32,31 +33,74 @@ export interface Classifier extends Disposable {
 interface ClassifierOptions {
   /** Resolves paths instead of the disk. A function cannot cross to the worker, so with it everything is read here and at once. */
   realPath?: Fence['realPath']
+  /** Reads files instead of the disk. With `realPath` alone, no file is read. */
+  look?: Fence['look']
+  own?: Fence['own']
   deadlineMs?: number
 }
 
 const SAFE_DIRECTORIES = ['src/', 'tests/', 'lib/', 'app/', 'packages/']
 
 /** A classifier with its own worker. It keeps no process alive and remembers nothing between requests. */
-export function openClassifier({ realPath, deadlineMs }: ClassifierOptions = {}): Classifier {
+export function openClassifier({ realPath, look, own, deadlineMs }: ClassifierOptions = {}): Classifier {
   const worker = openAssessWorker(deadlineMs === undefined ? {} : { deadlineMs })
   return {
     classify(request) {
       const { worktree, home, safeDirectories: safe = SAFE_DIRECTORIES } = request
       // If the project is one folder of its repository, the boundary is the same folder of the worktree.
       const boundary = worktree && !isInside(request.project, worktree.top) ? worktree.top : request.project
-      const data: FenceData = { boundary, home, safe, worktree }
+      const data: FenceData = { boundary, home, safe, worktree, own }
       const cwd = request.cwd ?? boundary
-      const context = { cwd, fence: createFence(data, realPath ?? resolveRealPath) }
+      const disk = openSmallFiles()
+      const fence = createFence(data, realPath ?? resolveRealPath, realPath || look ? look : disk.look)
+      const context = { cwd, fence }
       const use = readToolUse(request.tool, request.input)
       if (use.does !== 'command')
         return assessTool(use, { tool: request.tool, ownServers: request.ownServers ?? [] }, context)
       const { command, unfenced } = use
-      if (realPath !== undefined || !mayBeSlow(command)) return judgeSandbox(assessCommand(command, context), unfenced)
-      return worker.assess({ command, cwd, fence: data }).then(assessment => judgeSandbox(assessment, unfenced))
+      const job = { command, cwd, fence: data }
+      if (realPath === undefined && mayBeSlow(command))
+        return worker.assess(job).then(assessment => judgeSandbox(assessment, unfenced))
+      const assessment = judgeSandbox(assessCommand(command, context), unfenced)
+      if (!disk.hasLarge() || assessment.risk === 'HIGH') return assessment
+      // A larger file is read outside of the event loop.
+      return worker
+        .assess(job, FILES_MS)
+        .then(read => (couldRead(read) ? judgeSandbox(read, unfenced) : addUnread(assessment)))
     },
     [Symbol.dispose]: () => worker[Symbol.dispose](),
   }
+}
+
+/** Reads files that are small enough for the event loop, and notes whether there was a larger one. */
+function openSmallFiles(): { look: NonNullable<Fence['look']>; hasLarge: () => boolean } {
+  let large = false
+  return {
+    look: path => {
+      if (measurePath(path) > SMALL_FILE) large = true
+      else return lookAtPath(path, SMALL_FILE)
+    },
+    hasLarge: () => large,
+  }
+}
+
+/** A file of this size is parsed in well under the time for which an event loop may be blocked. */
+const SMALL_FILE = 2048
+/** How long the worker may take for a command that runs or unpacks files. */
+const FILES_MS = 2_000
+
+/** If the worker could not read the files in time, the command counts as it stands, and a person decides. */
+function addUnread(assessment: Assessment): Assessment {
+  const unread: Reason = {
+    code: 'script.unread',
+    risk: 'MEDIUM',
+    text: 'a file that it runs or applies could not be read in time',
+  }
+  return { ...assessment, risk: 'MEDIUM', reasons: [unread, ...assessment.reasons] }
+}
+
+function couldRead({ reasons }: Assessment): boolean {
+  return !reasons.some(({ code }) => code === 'policy.failed')
 }
 
 /** If a call asks to leave the sandbox, a person must allow that, whatever it runs: a person has put the sandbox there. */
@@ -88,7 +132,7 @@ export interface AssessJob {
 
 /** Assesses commands that may take long, outside of the event loop. A command that misses the deadline is HIGH. */
 export interface AssessWorker extends Disposable {
-  assess(job: AssessJob): Promise<Assessment>
+  assess(job: AssessJob, withinMs?: number): Promise<Assessment>
 }
 
 /** The worker starts with the first command that needs it and then stays, without keeping the process alive. */
@@ -96,10 +140,10 @@ function openAssessWorker({ deadlineMs = DEADLINE_MS } = {}): AssessWorker {
   let worker: Promise<Worker> | undefined
   let queue: Promise<unknown> = Promise.resolve()
 
-  const assess = async (job: AssessJob): Promise<Assessment> => {
+  const assess = async (job: AssessJob, withinMs: number): Promise<Assessment> => {
     try {
       worker ??= startWorker()
-      return await askWorker(await worker, job, deadlineMs)
+      return await askWorker(await worker, job, withinMs)
     } catch {
       // The worker was too slow, out of memory or gone. In every case a command that could not be assessed is refused.
       const failed = worker
@@ -110,8 +154,8 @@ function openAssessWorker({ deadlineMs = DEADLINE_MS } = {}): AssessWorker {
   }
 
   return {
-    assess(job) {
-      const assessment = queue.then(() => assess(job))
+    assess(job, withinMs = deadlineMs) {
+      const assessment = queue.then(() => assess(job, withinMs))
       queue = assessment
       return assessment
     },

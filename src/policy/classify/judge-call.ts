@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
@@ -17,6 +18,7 @@ export function judgeCall(call: ProgramCall): undefined {
   if (named.is === 'unknown') return call.say('name.unknown', 'HIGH', `it is not known before it runs ${named.why}`)
   call.name = named.name
   if (named.is !== 'program') judgeProgramFile(call, named.is === 'foreign-file')
+  if (named.is === 'project-file') call.script(join(call.fence.boundary, named.path), call.head)
   const rule = findProgramRule(named.name)
   // A function may be unset again, bypassed by a wrapper or never be defined, so it does not hide a program that has a rule.
   if (named.is === 'program' && rule === undefined && call.direct && call.scope.functions.has(named.name)) return

@@ -1,7 +1,7 @@
 import type { Reason } from '../../domain/assessment.ts'
 import type { Fence } from '../paths/fence.ts'
 import { type Access, judgePath } from '../paths/judge-path.ts'
-import { globFindsSecret } from '../paths/secret-files.ts'
+import { globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import type { Scope } from '../shell/scope.ts'
 import type { Redirect } from '../shell/tree.ts'
@@ -10,10 +10,13 @@ interface FileContext {
   scope: Scope
   fence: Fence
   add: (reason: Reason) => undefined
+  /** Whether the content of a file that is read can be seen, or ends up in another file. */
+  shows?: boolean
 }
 
 /** Judges a word of a command as a path: adds what is risky about it, and nothing if it is LOW. */
-export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: FileContext): undefined {
+export function judgeFile(arg: Arg, access: Access, where: FileContext): undefined {
+  const { scope, fence, add } = where
   const { at } = arg
   if (arg.value === '' || arg.value === '-') return
   if (isStandardDevice(arg.value)) return
@@ -21,7 +24,8 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: FileC
     const fixed = arg.value.slice(arg.value.lastIndexOf(HOLE) + 1)
     const start = arg.value.slice(0, arg.value.indexOf(HOLE))
     // The known text around the unknown part can be enough: "$dir/.env", "~/.ssh/$x".
-    for (const part of [fixed, start]) {
+    const whole = arg.value.replaceAll(HOLE, '1')
+    for (const part of [fixed, start, ...(start.startsWith('/') ? [whole] : [])]) {
       if (part === '' || part === '/') continue
       const reason = judgePath(part.startsWith('/') || part === start ? part : `/${part}`, 'read', {
         cwd: scope.cwd ?? fence.boundary,
@@ -29,22 +33,19 @@ export function judgeFile(arg: Arg, access: Access, { scope, fence, add }: FileC
       })
       if (reason.risk === 'HIGH') return add({ ...reason, at })
     }
-    const risk = access === 'write' ? 'HIGH' : 'MEDIUM'
-    return add({
-      code: access === 'write' ? 'write.unknown' : 'arg.unknown',
-      risk,
-      text: `${arg.text} is known only when it runs`,
-      at,
-    })
+    const text = `${arg.text} is known only when it runs`
+    if (access === 'write') return add({ code: 'write.unknown', risk: 'HIGH', text, at })
+    return add({ code: where.shows && !arg.listed ? 'read.indirect' : 'arg.unknown', risk: 'MEDIUM', text, at })
   }
-  if (arg.glob && globFindsSecret(arg.value))
+  if (arg.glob && (globFindsSecret(arg.value) || globFindsProcess(arg.value)))
     return add({ code: 'path.secret', risk: 'HIGH', text: `${arg.text} finds files with secrets`, at })
   if (scope.cwd === undefined && !arg.value.startsWith('/')) {
     const reason = judgePath(arg.value, 'read', { cwd: fence.boundary, fence })
     if (reason.risk !== 'LOW') return add({ ...reason, at })
-    if (access === 'write')
-      add({ code: 'write.unknown', risk: 'HIGH', text: `it is not known in which folder ${arg.text} is`, at })
-    return
+    if (access === 'read') return
+    const steers = judgePath(arg.value, 'write', { cwd: fence.boundary, fence })
+    if (steers.risk === 'HIGH' && !/^path\.(outside|strange)$/.test(steers.code)) return add({ ...steers, at })
+    return add({ code: 'write.unknown', risk: 'HIGH', text: `it is not known in which folder ${arg.text} is`, at })
   }
   if (access === 'read' && mayHoldSecrets(arg.value, scope.home))
     add({ code: 'path.maybe-secret', risk: 'MEDIUM', text: `${arg.text} often holds a password or a token`, at })
@@ -112,7 +113,7 @@ export function judgeRedirect(
   if (/^[<>]&$/.test(op) && /^(\d+-?|-)$/.test(target.value)) return
   if (/\/dev\/(tcp|udp)\//.test(target.value))
     return where.add({ code: 'net.raw', risk: 'HIGH', text: `${target.text} opens a connection`, at })
-  if (op === '<' || op === '<&') return judgeFile(target, 'read', where)
+  if (op === '<' || op === '<&') return judgeFile(target, 'read', { ...where, shows: true })
   if (target.known && isStandardDevice(target.value)) return
   // Writing is HIGH for every file; the reason for the file itself says more.
   if (target.known) judgeFile(target, 'write', where)

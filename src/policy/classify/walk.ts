@@ -3,13 +3,14 @@ import type { Fence } from '../paths/fence.ts'
 import type { Arg } from '../shell/args.ts'
 import { expandText, expandWord, expandWords } from '../shell/expand.ts'
 import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
-import { childScope, noteSetters, type Scope } from '../shell/scope.ts'
+import { childScope, noteListed, noteSetters, type Scope } from '../shell/scope.ts'
 import type { ParsedShell, Redirect, Script, ShellNode, Word } from '../shell/tree.ts'
 import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
 import { createCall, readUpstream, type StandardInput, type Upstream } from './call.ts'
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
 import { judgeRedirect } from './judge-file.ts'
+import { findScriptRisks, readScript } from './script-file.ts'
 
 /** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
 const MAX_DEPTH = 8
@@ -26,6 +27,8 @@ interface WalkState {
   scope: Scope
   feed: StandardInput
   depth: number
+  /** The script files that run one another here, the outermost first. */
+  files?: readonly string[]
 }
 
 /** Visits every command that a script can run and collects the reasons that the rules give for each. */
@@ -33,9 +36,9 @@ export class CommandWalker {
   readonly #fence: Fence
   readonly #source: string
   /** Shared with the walks of nested texts. */
-  readonly #budget: { commands: number }
+  readonly #budget: { commands: number; most: number }
 
-  constructor(source: string, fence: Fence, budget = { commands: 0 }) {
+  constructor(source: string, fence: Fence, budget = { commands: 0, most: MAX_COMMANDS }) {
     this.#source = source
     this.#fence = fence
     this.#budget = budget
@@ -98,6 +101,7 @@ export class CommandWalker {
     const isKnown = values?.every(arg => arg.known && arg.secret === undefined) && !scope.unknown.has(node.name)
     if (values?.some(arg => arg.secret !== undefined)) scope.secrets.add(node.name)
     if (!values || !isKnown || values.length > MAX_ROUNDS) {
+      if (values?.every(arg => arg.known || arg.listed)) noteListed(scope, node.name)
       scope.unknown.add(node.name)
       return this.#nodes(node.body, state)
     }
@@ -142,7 +146,7 @@ export class CommandWalker {
 
   #substitution(script: Script, word: Word, state: WalkState): undefined {
     const piece = addNodePiece(state.piece, script, this.#slice(script, word))
-    this.#nodes(script.body, { piece, scope: childScope(state.scope), feed: NO_INPUT, depth: state.depth })
+    this.#nodes(script.body, { ...state, piece, scope: childScope(state.scope), feed: NO_INPUT })
   }
 
   #slice(script: Script, word: Word): string {
@@ -169,14 +173,14 @@ export class CommandWalker {
   }
 
   #command(node: Extract<ShellNode, { is: 'command' }>, outer: WalkState): undefined {
-    if (this.#budget.commands > MAX_COMMANDS) return
+    if (this.#budget.commands > this.#budget.most) return
     const piece = addNodePiece(outer.piece, node, this.#source.slice(node.at[0], node.at[1]))
     const state = { ...outer, piece }
-    if (++this.#budget.commands > MAX_COMMANDS)
+    if (++this.#budget.commands > this.#budget.most)
       return addReason(piece, {
         ...tooDeepReason(node.at),
         code: 'shell.too-many',
-        text: `more than ${MAX_COMMANDS} commands`,
+        text: `more than ${this.#budget.most} commands`,
       })
     const alone = node.words.length === 0
     for (const assignment of node.assigns) {
@@ -216,8 +220,26 @@ export class CommandWalker {
       fence: this.#fence,
       run: (inner, piece) => this.#run(inner, { ...state, piece, depth: state.depth + 1 }),
       shell: script => this.#nested(script, state),
+      script: (path, file) => this.#file(path, file, state),
     })
     if (call) judgeCall(call)
+  }
+
+  /**
+   * Walks a script file as if its lines had been typed. What is HIGH in it is HIGH for the command that runs it, with the line; the
+   * rest changes nothing, nor does a file that cannot be read.
+   */
+  #file(path: string, file: Arg, state: WalkState): undefined {
+    const { files = [] } = state
+    const text = files.length >= MAX_FILES || files.includes(path) ? undefined : readScript(path, this.#fence)
+    if (text === undefined) return
+    const parsed = parseShell(text)
+    const piece: Piece = { text, risk: 'LOW', at: parsed.script.at, reasons: [], pieces: [] }
+    const walk = new CommandWalker(text, this.#fence, { commands: 0, most: MAX_SCRIPT_COMMANDS })
+    const scope = { ...childScope(state.scope), tainted: false }
+    walk.#script(parsed, { piece, scope, feed: NO_INPUT, depth: 0, files: [...files, path] })
+    for (const reason of findScriptRisks(piece, text))
+      addReason(state.piece, { ...reason, at: file.at, text: `${file.text} ${reason.text}` })
   }
 
   /** Walks a text that a shell will read. If part of it is known only when it runs, it is HIGH. */
@@ -240,6 +262,11 @@ export class CommandWalker {
     pointAt(piece, at)
   }
 }
+
+/** Commands walked in one script file. A script with more is left to a person: padding could hide its last lines. */
+const MAX_SCRIPT_COMMANDS = 10_000
+/** Scripts that run scripts are followed this far. */
+const MAX_FILES = 3
 
 function tooDeepReason(at: Span): Reason {
   return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }

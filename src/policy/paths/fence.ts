@@ -21,7 +21,19 @@ export interface Fence {
   worktree?: WorktreeFence | undefined
   /** The path with every link followed, even if its end does not exist yet; `undefined` if that cannot be determined. */
   realPath: (path: string) => string | undefined
+  /** What is at a real path. Left out, no file is read. */
+  look?: ((path: string) => FoundFile | undefined) | undefined
+  /** The folders with pcc's own settings and data, its home first; `~/.perpetualcc` when left out. */
+  own?: readonly string[] | undefined
 }
+
+/** The folder with pcc's own settings and data. */
+export function findOwnHome({ own, home }: Pick<Fence, 'own' | 'home'>): string {
+  return own?.[0] ?? join(home, '.perpetualcc')
+}
+
+/** A small file with its content, or a folder with the paths of all files below it. */
+export type FoundFile = { is: 'file'; bytes: Buffer } | { is: 'folder'; names: string[] }
 
 export type PathLocation =
   | { where: 'inside'; path: string; relative: string }
@@ -82,17 +94,18 @@ function findStrangeSpelling(path: string): string | undefined {
   return undefined
 }
 
-/** The part of a fence that can be sent to a worker: all but the function that reads the disk. */
-export type FenceData = Omit<Fence, 'realPath'>
+/** The part of a fence that can be sent to a worker: all but the functions that read the disk. */
+export type FenceData = Omit<Fence, 'realPath' | 'look'>
 
 /** The most paths that are followed on the disk for one request; further ones count as unknown. Each costs some microseconds. */
 const MAX_PATHS = 256
 
 /** A fence for one request. Every path is followed only once, because rules ask for the same one several times. */
-export function createFence(data: FenceData, realPath: Fence['realPath']): Fence {
+export function createFence(data: FenceData, realPath: Fence['realPath'], look?: Fence['look']): Fence {
   const seen = new Map<string, string | undefined>()
   return {
     ...data,
+    look,
     realPath: path => {
       if (!seen.has(path)) seen.set(path, seen.size < MAX_PATHS ? realPath(path) : undefined)
       return seen.get(path)

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { Reason } from '../../domain/assessment.ts'
-import { type Fence, locatePath, type WorktreeFence } from './fence.ts'
+import { type Fence, findOwnHome, locatePath, type WorktreeFence } from './fence.ts'
 import { findSecretPart, isHistory } from './secret-files.ts'
 import { findSteering } from './steering-files.ts'
 import { foldName } from './wildcard.ts'
@@ -15,9 +15,17 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   const real = place.where === 'strange' ? path.replace(/\\/g, '/') : place.path
   const shared = access === 'write' && fence.worktree ? explainSharedPath(real, fence.worktree) : undefined
   if (shared !== undefined) return { code: 'boundary.file', risk: 'HIGH', text: `${path} ${shared}` }
+  const own = explainOwnHome(real, fence)
+  if (own && (access === 'write' || own.risk === 'HIGH'))
+    return {
+      code: own.risk === 'HIGH' && access === 'read' ? 'path.secret' : 'path.guard',
+      risk: 'HIGH',
+      text: `${path} ${own.why}`,
+    }
   const secret = findSecretPart(real) ?? findSecretPart(path.replace(/\\/g, '/'))
   if (secret !== undefined)
     return { code: 'path.secret', risk: 'HIGH', text: `${path} holds secrets${secret === path ? '' : ` (${secret})`}` }
+  if (own) return { code: 'path.guard', risk: 'MEDIUM', text: `${path} ${own.why}` }
   if (access === 'read') return judgeRead(path, real, place.where === 'strange' ? place.why : undefined)
   const steering = findSteering(stripWorktree(real, fence))
   if (steering && (steering.risk === 'HIGH' || place.where === 'inside'))
@@ -35,6 +43,31 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   if (isSafe(place.relative, fence.safe))
     return { code: 'write.safe', risk: 'LOW', text: `${path} is in a folder for code` }
   return { code: 'write.project', risk: 'MEDIUM', text: `${path} is in the project but not in a folder for code` }
+}
+
+/** What a path in the folder of pcc's own settings and data is. Worktrees are there too, and are judged like any other folder. */
+function explainOwnHome(real: string, fence: Fence): OwnFile | undefined {
+  const [top, ...others] = [findOwnHome(fence), ...(fence.own?.slice(1) ?? [])].map(
+    path => fence.realPath(path) ?? path,
+  )
+  const works = [fence.boundary, ...(fence.worktree ? [fence.worktree.top] : [])]
+  const isOurs = (folder: string) =>
+    isInside(real, folder) && !works.some(work => isInside(work, folder) && isInside(real, work))
+  if (others.some(isOurs)) return { risk: 'HIGH', why: "holds pcc's own data" }
+  if (top === undefined || !isOurs(top)) return undefined
+  const [first = ''] = real
+    .slice(top.length + 1)
+    .split('/')
+    .map(foldName)
+  if (first === 'worktrees') return undefined
+  if (/^(run|data|backups?|environments?)$|\.(toml|json|db|sqlite)(-\w+)?$/.test(first))
+    return { risk: 'HIGH', why: "holds pcc's own data, tokens or settings" }
+  return { risk: 'MEDIUM', why: 'belongs to pcc itself' }
+}
+
+interface OwnFile {
+  risk: 'MEDIUM' | 'HIGH'
+  why: string
 }
 
 /** Worktrees are in `~/.perpetualcc`, so steering files are recognised by the path below the worktree, not by the whole path. */

@@ -118,6 +118,14 @@ const PLAIN_SAMPLES = [
 
 const MAX_PATTERN = 128
 
+/** Whether a pattern below `/proc` finds what another process was started with, has open or holds in memory. */
+export function globFindsProcess(pattern: string): boolean {
+  const [, , file] = /^\/+proc\/+([^/]+)\/+([^/]+)/.exec(pattern) ?? []
+  return file !== undefined && PROCESS_FILES.some(name => matchesWildcard(file, name))
+}
+
+const PROCESS_FILES = ['environ', 'mem', 'maps', 'fd', 'cwd', 'root', 'cmdline', 'task']
+
 /** Whether a shell pattern seems meant to find secrets. `*` alone and `*.json` are common patterns and do not count. */
 export function globFindsSecret(pattern: string): boolean {
   for (const part of pattern.toLowerCase().split('/')) {

@@ -1,4 +1,5 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, findFlag } from '../shell/args.ts'
 import { isSecretVariable } from '../shell/expand.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
@@ -161,7 +162,19 @@ const DASEL = reader({
 function judgeProgram(call: ProgramCall, first: Arg | undefined, value: Arg | undefined): undefined {
   for (const file of [first, value])
     if (file && /^([/~]|.*\.\.(\/|$))/.test(file.value) && !file.value.startsWith(`${call.fence.boundary}/`))
-      call.say('script.foreign', 'HIGH', `${file.text} is a filter outside the project`, file)
+      return call.say('script.foreign', 'HIGH', `${file.text} is a filter outside the project`, file)
+  // jq takes the filter from the value, or from the first operand if `-f` is one letter of a cluster.
+  const file = value ?? first
+  const text = file && readFilter(call, file)
+  if (text !== undefined && file) judgeFilter(call, { ...file, value: text.replace(/#.*$/gm, '') })
+  else call.say('read.indirect', 'MEDIUM', 'a filter that cannot be read may show the environment or other files', file)
+}
+
+function readFilter({ scope, fence }: ProgramCall, file: Arg): string | undefined {
+  if (!file.known || file.glob || scope.cwd === undefined) return undefined
+  const place = locatePath(file.value, scope.cwd, fence)
+  const found = place.where === 'inside' ? fence.look?.(place.path) : undefined
+  return found?.is === 'file' ? found.bytes.toString('utf8') : undefined
 }
 
 /** A filter can show the environment and load modules. `.env` is a field like any other. */

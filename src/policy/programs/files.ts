@@ -3,10 +3,10 @@ import { locatePath } from '../paths/fence.ts'
 import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { fd, find } from './find.ts'
-import { judgePatch } from './git-other-commands.ts'
 import { judgeFlags, named, reader } from './rule-builders.ts'
 import { comesFromNetwork } from './run-code.ts'
 import { sed } from './sed.ts'
+import { judgeArchive, judgeCopiedFolder, judgePatch } from './written-files.ts'
 
 /** Flags with which tar still only lists an archive. */
 const LISTING =
@@ -44,6 +44,13 @@ function tar(call: ProgramCall): undefined {
   const out =
     findFlag(args, ['-f', '--file'], 'fCbXT') ??
     (/^[a-zA-Z]*f/.test(mode) && args[1] ? { arg: args[0] ?? args[1], value: args[1] } : undefined)
+  const unpacks =
+    !lists && (/^-?[a-zA-Z]*x/.test(mode) || args.some(arg => /^(-[a-zA-Z]*x|--extract|--get)/.test(arg.value)))
+  if (unpacks) {
+    const strip = findFlag(args, ['--strip-components'])?.value?.value
+    const into = findFlags(args, ['-C', '--directory'], 'Cfb').at(-1)?.value
+    judgeArchive(call, out?.value ?? call.feed.file, into, Number(strip ?? 0))
+  }
   if (out?.value && /c|r|u|A/.test(mode.replace(/^--?/, '')) && !lists && out.value.value !== '-')
     call.path(out.value, 'write')
 }
@@ -105,8 +112,15 @@ export const FILES: ProgramRules = {
   },
   patch: call => {
     call.say('file.edit', 'MEDIUM', 'patch changes files')
-    judgePatch(call)
-    const [file] = findOperands(call.args, ['-i', '-o', '-p', '-d', '-r', '-B', '-D', '-F', '-g', '-V', '-Y', '-z'])
+    const [file, second] = findOperands(call.args, '-i -o -p -d -r -B -D -F -g -V -Y -z'.split(' '))
+    const value = (flags: string[]) => findFlag(call.args, flags, 'iopdrBDFgVYz')?.value
+    const input = value(['-i', '--input']) ?? second
+    const strip = value(['-p', '--strip'])
+    judgePatch(call, {
+      files: input && input.value !== '-' ? [input] : [],
+      folder: value(['-d', '--directory']),
+      strip: strip && Number(strip.value),
+    })
     if (file) call.path(file, 'write')
     for (const arg of call.args) call.secret(arg)
     for (const out of findFlags(
@@ -137,6 +151,7 @@ export const FILES: ProgramRules = {
     if (to?.value && call.name === 'unzstd') call.path(to.value, 'write')
     if (comesFromNetwork(call)) call.say('net.download', 'HIGH', 'what comes from the network is unpacked unseen')
     const out = findFlag(call.args, ['-d', '-o'], 'dxP')
+    if (call.name === 'unzip' && !lists) judgeArchive(call, findOperands(call.args, ['-d', '-x', '-P'])[0], out?.value)
     if (call.name === 'unzip' && out?.value && /^-d/.test(out.arg.value)) call.path(out.value, 'write')
   }),
   ...named('gzip bzip2 xz zstd lz4 compress brotli pigz', call => {
@@ -234,6 +249,7 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
       // If the target is a folder, the file keeps its name in it.
       if (target?.known && arg.known && !isFile(call, target.value, pathInFolder(target.value, arg.value)))
         call.path(deriveArg(pathInFolder(target.value, arg.value), target), 'write')
+      if (whole && target) judgeCopiedFolder(call, arg, target)
       if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
       call.path(arg, 'read')
     }

@@ -1,7 +1,8 @@
-import type { ProgramCall } from '../classify/call.ts'
+import { type ProgramCall, showsFiles } from '../classify/call.ts'
 import { findSecretPart, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, deriveArg, HOLE, isFlag } from '../shell/args.ts'
-import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { flagTable, type ScannedFlags, scanFlags } from '../shell/flag-table.ts'
+import { hasPattern, leadsOut } from '../shell/printed.ts'
 import { judgeFlags } from './rule-builders.ts'
 
 /** Tests, and actions that print. The first list takes the next word. */
@@ -29,6 +30,7 @@ export function find(call: ProgramCall): undefined {
       const inner = args
         .slice(index + 1, end < 0 ? undefined : end)
         .map(word => (word.value === '{}' ? deriveArg('./{found}', word) : word))
+      judgeFoundFiles(call, inner)
       runThere(call, inner, /dir$/.test(arg.value))
       if (/dir$/.test(arg.value))
         call.say('cwd.unknown', 'MEDIUM', `${arg.text} runs it in the folder of each file that is found`, arg)
@@ -37,7 +39,7 @@ export function find(call: ProgramCall): undefined {
     } else if (arg.value === '-delete') call.say('file.delete', 'HIGH', 'find -delete deletes files', arg)
     else if (/^-(fprint0?|fprintf|fls)$/.test(arg.value))
       call.say('write.flag', 'HIGH', `find ${arg.text} writes a file`, arg)
-    else if (arg.value === '-files0-from') call.say('arg.unknown', 'MEDIUM', 'the folders come from a file', arg)
+    else if (arg.value === '-files0-from') call.say('read.indirect', 'MEDIUM', 'the folders come from a file', arg)
     else if (TAKES_WORD.has(arg.value) && !(arg.value === '-depth' && !/^[+-]?\d/.test(args[index + 1]?.value ?? '')))
       index += skipValue(call, args[index + 1])
     else if (isFlag(arg) && arg.known && !PLAIN.has(arg.value))
@@ -64,6 +66,25 @@ export function find(call: ProgramCall): undefined {
     if (path === '/' || path === call.scope.home)
       call.say('read.wide', 'MEDIUM', `${arg.text} is the whole machine or home`, arg)
   }
+}
+
+/**
+ * Judges a program that shows every file that is found: in the project, the files must be named by a pattern, because others may hold
+ * secrets. A search for a text in all of them is like `grep -r`.
+ */
+function judgeFoundFiles(call: ProgramCall, inner: readonly Arg[]): undefined {
+  const name = inner.find(arg => !isFlag(arg) && !/^(env|nice|timeout|command|xargs|\d+\w?)$/.test(arg.value))
+  const isShell = name !== undefined && /^(ba|da|z|k)?sh$/.test(name.value)
+  if (name === undefined || !(showsFiles(name.value) || isShell)) return
+  const stop = call.args.findIndex(arg => isFlag(arg) || /^[(!,)]/.test(arg.value))
+  const roots = stop < 0 ? call.args : call.args.slice(0, stop)
+  const outside = roots.find(arg => !arg.known || leadsOut(arg.value, call.scope))
+  const words = call.args.map(arg => arg.value)
+  const isNamed = hasPattern(words)
+  const searches = /^([ef]?grep|rg|ag|ack)$/.test(name.value)
+  if (outside) call.say('read.indirect', 'MEDIUM', `${name.text} shows files below ${outside.text}`, outside)
+  else if (!isNamed && !searches)
+    call.say('read.indirect', 'MEDIUM', `${name.text} shows every file that is found, hidden ones too`, name)
 }
 
 /** Words in a pattern that looks for secrets. */
@@ -108,10 +129,22 @@ export function fd(call: ProgramCall): undefined {
   if (flag === undefined) return
   const attached = /^(?:--[a-z-]+=|-[a-zA-Z0]*?[xX]=?)(.+)$/s.exec(flag.value)?.[1]
   const inner = call.args.slice(index + 1).filter(arg => arg.value !== ';')
+  judgeFdFiles(call, seen, attached ?? inner[0]?.value ?? '')
   const { cwd } = call.scope
   if (seen.flags.some(known => /^(C|base-directory)$/.test(known.name))) call.scope.cwd = undefined
   call.run(attached === undefined ? inner : [{ ...flag, value: attached }, ...inner])
   call.scope.cwd = cwd
+}
+
+/** A program that shows every file that fd finds: the files must be in the project, and named by a pattern or an ending. */
+function judgeFdFiles(call: ProgramCall, { flags, operands }: ScannedFlags, name: string): undefined {
+  if (!showsFiles(name)) return
+  const outside = operands.slice(1).find(arg => !arg.known || leadsOut(arg.value, call.scope))
+  const elsewhere = flags.some(flag => /^(C|base-directory|search-path)$/.test(flag.name))
+  const pattern = operands[0]?.value ?? ''
+  const isNamed = /\w/.test(pattern) || flags.some(flag => /^(e|extension)$/.test(flag.name))
+  if (outside || elsewhere || !isNamed || TELLING.test(pattern))
+    call.say('read.indirect', 'MEDIUM', `${name} shows every file that is found`, outside ?? call.head)
 }
 
 /** `-x`, also in a cluster or with the program attached, and the long forms, also abbreviated. */

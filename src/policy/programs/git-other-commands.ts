@@ -1,7 +1,7 @@
 import type { ProgramCall } from '../classify/call.ts'
 import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { type GitCommandRule, has, RUNS_PROGRAM, say } from './git-commands.ts'
-import { comesFromNetwork } from './run-code.ts'
+import { judgePatch } from './written-files.ts'
 
 /** Commands that can also set, run, fetch or write something. */
 export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
@@ -188,17 +188,12 @@ function judgePatchedFiles(call: ProgramCall, args: readonly Arg[]): 'said' | un
   if (wide) return say(call, 'path.outside', 'HIGH', `${wide.text} lets the patch write outside the project`, wide)
   const folder = findFlag(args, ['--directory'])
   if (folder?.value) call.path(folder.value, 'write')
-  judgePatch(call)
+  // Without `--apply`, these flags only show what a patch would do.
+  if (has(args, /^--(check|stat|numstat|summary)$/) && !has(args, /^--apply$/)) return undefined
+  const files = findOperands(args, ['-p', '-C', '--directory', '--exclude', '--include', '--whitespace'])
+  const strip = Number(findFlag(args, ['-p'], 'pC')?.value?.value ?? 1)
+  judgePatch(call, { files: files.filter(arg => arg.value !== '-'), folder: folder?.value, strip })
   return undefined
-}
-
-/** The files of a patch that is part of the command; nobody has seen a patch from the network. */
-export function judgePatch(call: ProgramCall): undefined {
-  if (comesFromNetwork(call)) call.say('net.run', 'HIGH', 'a patch from the network is applied unseen')
-  const texts = [call.feed.text, ...(call.feed.upstream ?? []).map(program => program.text)]
-  for (const text of texts)
-    for (const [, path = ''] of text?.value.matchAll(/^(?:\+\+\+|---|rename to|copy to) (?:[ab]\/)?(\S+)/gm) ?? [])
-      if (text && path !== '/dev/null') call.path(deriveArg(path, text), 'write')
 }
 
 function joinPath(folder: string, file: string): string {

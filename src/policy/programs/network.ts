@@ -1,5 +1,6 @@
+import { judgeNetworkWord } from '../classify/address.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { type Arg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, findFlag, findFlags, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { always, named } from './rule-builders.ts'
 
 /** curl and the like: MEDIUM for fetching and printing, HIGH for sending, writing files and unusual routes. */
@@ -136,8 +137,7 @@ function judgeNetworkCall(call: ProgramCall): undefined {
 /** Judges the data that leaves with a network call: secrets, output of commands, and its input. */
 function judgeSentData(call: ProgramCall): undefined {
   for (const arg of call.args) {
-    const metadata = METADATA.exec(arg.value)
-    if (metadata) call.say('net.metadata', 'HIGH', `${metadata[0]} hands out the credentials of the machine`, arg)
+    judgeAddressWord(call, arg)
     call.secret(arg)
     if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
     else if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
@@ -147,9 +147,16 @@ function judgeSentData(call: ProgramCall): undefined {
   else if (piped) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
 }
 
-/** Addresses at which clouds hand out a machine's credentials, in their usual spellings. */
-const METADATA =
-  /\b(169\.254\.\d+\.\d+|100\.100\.100\.200|metadata\.(google|azure|aws)[\w.]*|2852039166|0xa9fea9fe|0251\.0376\.\d+\.\d+)\b|fd00:ec2|instance-data\b/i
+/** Judges the address in a word: the word itself, the value of a flag, or the value after `=`. */
+function judgeAddressWord(call: ProgramCall, arg: Arg): undefined {
+  const equals = arg.value.indexOf('=')
+  const words = isFlag(arg) && equals > 0 ? [arg.value.slice(equals + 1)] : [arg.value]
+  for (const word of words) {
+    if (word.startsWith('-') || /\s/.test(word)) continue
+    const reason = judgeNetworkWord(word.replaceAll(HOLE, '1'))
+    if (reason) call.say(reason.code, reason.risk, reason.text, arg)
+  }
+}
 
 /** Programs that talk to other machines: MEDIUM for reading, HIGH for sending, writing or opening access. */
 export const NETWORK: ProgramRules = {

@@ -132,7 +132,10 @@ export function judgeReader(call: ProgramCall, row: ReaderRow, seen: ScannedFlag
 
 /** Judges the flags of a call by their kind; an unknown flag makes the call MEDIUM. */
 export function judgeFlags(call: ProgramCall, { flags, unknown }: ScannedFlags): undefined {
-  for (const { kind, arg, value } of flags) {
+  for (const { kind, name, arg, value } of flags) {
+    // Counting the files of a list that another program prints shows nothing of them.
+    if (name === 'files0-from' && !(value?.value === '-' && /^(wc|du)$/.test(call.name)))
+      call.say('read.indirect', 'MEDIUM', `the files come from ${value?.text ?? 'a list'}`, arg)
     if (kind === 'runs') call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or load something`, arg)
     else if (kind === 'writes') judgeWritten(call, arg, value)
     else if (kind === 'asks') call.say('flag.unusual', 'MEDIUM', `${arg.text} is not an everyday flag`, arg)

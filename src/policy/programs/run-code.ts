@@ -81,6 +81,14 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
   call.say('script.foreign', 'HIGH', `${file.text} is a program outside the project`, file)
 }
 
+/** Judges a file that a shell reads: what its lines do counts as if they had been typed. */
+export function judgeShellScript(call: ProgramCall, file: Arg): undefined {
+  judgeScriptFile(call, file)
+  if (!file.known || file.glob || call.scope.cwd === undefined) return
+  const place = locatePath(file.value, call.scope.cwd, call.fence)
+  if (place.where === 'inside') call.script(place.path, file)
+}
+
 /** Whether a program's input was fetched from the network in the same pipe. */
 export function comesFromNetwork(call: ProgramCall): boolean {
   return (call.feed.upstream ?? []).some(({ words }) =>

@@ -1,8 +1,9 @@
-import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { type ProgramCall, type ProgramRules, showsFiles } from '../classify/call.ts'
 import { globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, deriveArg, findFlag, HOLE, isFlag } from '../shell/args.ts'
 import { isSecretVariable } from '../shell/expand.ts'
-import { flagTable } from '../shell/flag-table.ts'
+import { flagTable, type SeenFlag } from '../shell/flag-table.ts'
+import { listsFiles, printText } from '../shell/printed.ts'
 import { named, stripWrapper, wrapper } from './rule-builders.ts'
 
 const XARGS = flagTable({
@@ -38,12 +39,14 @@ export const RUNNERS: ProgramRules = {
   xargs: call => {
     call.say('arg.unknown', 'MEDIUM', 'xargs takes words from its input')
     const { flags, rest } = stripWrapper(call, XARGS, {})
-    const replaces = flags.find(flag => /^(I|i|J|replace)$/.test(flag.name))
-    const mark = replaces?.value?.value ?? '{}'
-    const filled = rest.map(arg => (arg.value.includes(mark) ? deriveArg(arg.value.replaceAll(mark, HOLE), arg) : arg))
-    const [first] = filled
     judgeFed(call)
-    if (first) call.run(replaces ? filled : [...filled, ...findFedWords(call, first)])
+    const [first] = rest
+    if (first === undefined) return
+    const text = readFedText(call, flags)
+    const isListed = text === undefined && isFedByList(call, rest)
+    const commands = fillCommands(rest, flags, text).map(words => (isListed ? words.map(markListed) : words))
+    if (!isListed) judgeUnknownFiles(call, rest, commands)
+    for (const command of commands) call.run(command)
   },
   parallel: parallelRule,
   rush: parallelRule,
@@ -141,13 +144,118 @@ function runAfterWord(call: ProgramCall, words: string[]): undefined {
   if (inner.length > 0) call.run(inner)
 }
 
-/** The words that xargs appends to its command: those of an `echo` before it in the pipe, or unknown ones. */
-function findFedWords(call: ProgramCall, like: Arg): Arg[] {
-  const last = call.feed.upstream?.at(-1)?.words
-  const [name, ...words] = last ?? []
-  if (name && /^(echo|printf)$/.test(name.value) && words.every(word => word.known))
-    return words.flatMap(word => word.value.split(/\s+/).map(value => ({ ...word, value })))
-  return [{ ...like, value: HOLE, known: false }]
+/** The text that xargs reads, if it is part of the command; `undefined` if it is known only when it runs. */
+function readFedText({ feed, scope }: ProgramCall, flags: readonly SeenFlag[]): string | undefined {
+  if (flags.some(flag => /^(a|arg-file)$/.test(flag.name))) return undefined
+  if (feed.text) return feed.text.known ? `${feed.text.value}\n` : undefined
+  const last = feed.upstream?.at(-1)
+  const [name, ...words] = last?.words ?? []
+  if (name === undefined || last?.among || scope.functions.has(name.value)) return undefined
+  if (!words.every(word => word.known && !word.glob)) return undefined
+  return printText(
+    name.value.replace(/^\/(usr\/)?bin\//, ''),
+    words.map(word => word.value),
+  )
+}
+
+/** Flags with which xargs splits or ends its input in a way that is not followed. */
+const ODD_SPLITS = /^(E|e|eof|J|R|S|s|max-chars|process-slot-var)$/
+/** More commands than this are not judged one by one. */
+const MAX_FED_COMMANDS = 32
+
+/** The commands that xargs runs for a text. Where that is not known, one command with a hole in place of its input. */
+function fillCommands(rest: readonly Arg[], flags: readonly SeenFlag[], text: string | undefined): Arg[][] {
+  const like = rest[0]
+  if (like === undefined) return []
+  const has = (shape: RegExp) => flags.findLast(flag => shape.test(flag.name))
+  const replaces = has(/^(I|i|J|replace)$/)
+  const mark = replaces?.value?.value ?? '{}'
+  const lines = text === undefined || has(ODD_SPLITS) ? undefined : splitInput(text, flags, replaces !== undefined)
+  const fill = (value: string) =>
+    rest.map(arg =>
+      arg.value.includes(mark)
+        ? deriveArg(
+            arg.value.replaceAll(mark, () => value),
+            arg,
+          )
+        : arg,
+    )
+  const words = (values: readonly string[]) => values.map(value => ({ ...deriveArg(value, like), text: value || "''" }))
+  const unknown = replaces ? fill(HOLE) : [...rest, { ...like, value: HOLE, known: false }]
+  if (lines === undefined) return [unknown]
+  if (replaces) return lines.length > MAX_FED_COMMANDS ? [unknown] : lines.map(([value = '']) => fill(value))
+  const perLine = has(/^(L|l|max-lines)$/)
+  const perCommand = has(/^(n|max-args)$/)
+  const size = Number((perLine ?? perCommand)?.value?.value ?? (perLine ? 1 : Number.POSITIVE_INFINITY))
+  if (!(size > 0)) return [unknown]
+  const units = perLine ? lines : lines.flat().map(word => [word])
+  if (units.length === 0) return [[...rest]]
+  if (units.length / size > MAX_FED_COMMANDS) return [unknown]
+  const commands: Arg[][] = []
+  for (let at = 0; at < units.length; at += size) commands.push([...rest, ...words(units.slice(at, at + size).flat())])
+  return commands
+}
+
+/** Splits a text as xargs does: into lines of words. With `-I` a line is one word. `undefined` if xargs would refuse it. */
+function splitInput(text: string, flags: readonly SeenFlag[], whole: boolean): string[][] | undefined {
+  const delimiter = flags.findLast(flag => /^(0|null|d|delimiter)$/.test(flag.name))
+  if (delimiter) {
+    const sign = /^(0|null)$/.test(delimiter.name) ? '\0' : readDelimiter(delimiter.value?.value)
+    if (sign === undefined) return undefined
+    const values = text.split(sign)
+    if (values.at(-1) === '') values.pop()
+    return values.map(value => [value])
+  }
+  const lines: string[][] = []
+  let line: string[] = []
+  let word: string | undefined
+  const endWord = () => {
+    if (word !== undefined) line.push(word)
+    word = undefined
+  }
+  const endLine = () => {
+    endWord()
+    if (line.length > 0) lines.push(line)
+    line = []
+  }
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at] ?? ''
+    if (sign === "'" || sign === '"') {
+      const end = text.indexOf(sign, at + 1)
+      if (end < 0 || text.slice(at, end).includes('\n')) return undefined
+      word = (word ?? '') + text.slice(at + 1, end)
+      at = end
+    } else if (sign === '\\') word = (word ?? '') + (text[++at] ?? '')
+    else if (sign === '\n') endLine()
+    else if (/[ \t\v\f\r]/.test(sign) && (!whole || word === undefined)) endWord()
+    else word = (word ?? '') + sign
+  }
+  endLine()
+  return lines
+}
+
+/** The sign after `-d`: one character, or one of the usual escapes. */
+function readDelimiter(value: string | undefined): string | undefined {
+  if (value === undefined || value.includes(HOLE)) return undefined
+  return value.length === 1 ? value : { '\\n': '\n', '\\t': '\t', '\\0': '\0', '\\r': '\r' }[value]
+}
+
+/** Whether the words that xargs gets are names of the project's files, as the programs before it in the pipe list them. */
+function isFedByList({ feed, scope }: ProgramCall, rest: readonly Arg[]): boolean {
+  const searches = /^([ef]?grep|rg|ag|ack)$/.test(rest[0]?.value ?? '')
+  const pipe = (feed.upstream ?? []).map(program => (program.among ? [] : program.words))
+  return pipe.length > 0 && listsFiles(pipe, scope, searches)
+}
+
+function markListed(arg: Arg): Arg {
+  return arg.known ? arg : { ...arg, listed: true }
+}
+
+/** A program that shows files whose names are known only when it runs. */
+function judgeUnknownFiles(call: ProgramCall, rest: readonly Arg[], commands: readonly Arg[][]): undefined {
+  const name = rest.find(arg => showsFiles(arg.value))
+  if (name === undefined || commands.every(command => command.every(arg => arg.known))) return
+  call.say('read.indirect', 'MEDIUM', `${name.text} shows files whose names are known only when it runs`, name)
 }
 
 /** The input of xargs may be the name of a secret that an earlier part of the pipe found or wrote. */

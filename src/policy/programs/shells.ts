@@ -1,8 +1,9 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { type Arg, deriveArg, findFlag, findOperands, HOLE } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { listsFiles } from '../shell/printed.ts'
 import { named } from './rule-builders.ts'
-import { judgeScriptFile } from './run-code.ts'
+import { judgeScriptFile, judgeShellScript } from './run-code.ts'
 
 /** Shells, and the builtins that make the shell read a file, change its folder or set variables. */
 export const SHELLS: ProgramRules = {
@@ -16,7 +17,7 @@ export const SHELLS: ProgramRules = {
     call.scope.tainted = true
     if (!file.known || file.value.startsWith('-') || file.value === '/dev/stdin' || /^\/(dev|proc)\//.test(file.value))
       return call.say('shell.unknown-text', 'HIGH', 'the shell reads a text that is known only when it runs', file)
-    judgeScriptFile(call, file)
+    judgeShellScript(call, file)
   }),
   ...named('cd pushd', call => {
     const target = findOperands(call.args)[0]
@@ -78,9 +79,11 @@ function setVariables(call: ProgramCall): undefined {
   const joined = call.args
     .filter(arg => /^-[a-z]*a./.test(arg.value))
     .map(arg => deriveArg(arg.value.replace(/^-[a-z]*a/, ''), arg))
+  const pipe = call.feed.upstream?.map(program => program.words)
+  const isFed = call.name === 'read' && pipe !== undefined && listsFiles(pipe, call.scope)
   for (const arg of [...named, ...joined]) {
     const name = /^([A-Za-z_]\w*)/.exec(arg.value)?.[1]
-    if (name !== undefined) call.set(name, { ...arg, value: HOLE, known: false }, arg)
+    if (name !== undefined) call.set(name, { ...arg, value: HOLE, known: false, ...(isFed && { listed: true }) }, arg)
   }
 }
 
@@ -128,7 +131,7 @@ function shell(call: ProgramCall): undefined {
   const noRun = (has('n') || has('no-execute')) && !has('i') && args.length === call.args.length
   if (file && file.value !== '-' && !has('s') && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
     if (noRun && file.known) return call.path(file, 'read')
-    return judgeScriptFile(call, file)
+    return judgeShellScript(call, file)
   }
   if (feed.text) return call.shell(feed.text)
   if (feed.file) return judgeScriptFile(call, feed.file, 'HIGH')

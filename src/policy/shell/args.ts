@@ -15,6 +15,8 @@ export interface Arg {
   glob: boolean
   /** Whether part of it is the output of a command. */
   substituted: boolean
+  /** Whether every unknown part of it is a name of the project's files, as a command lists them. */
+  listed?: true
   /** The variable in it whose name says that it holds a secret. */
   secret?: string
 }

@@ -1,6 +1,7 @@
 import { type Arg, HOLE } from './args.ts'
-import type { Scope } from './scope.ts'
-import type { Word, WordPart } from './tree.ts'
+import { listsFiles, printText } from './printed.ts'
+import { noteListed, type Scope } from './scope.ts'
+import type { ShellNode, Word, WordPart } from './tree.ts'
 
 /** Expands a word to the arguments that the program will get: none, one or several. An unknown part is a hole. */
 export function expandWord(word: Word, scope: Scope): Arg[] {
@@ -28,6 +29,8 @@ class Expansion {
   #glob = false
   #substituted = false
   #secret: string | undefined
+  /** Whether an unknown part may be anything, and is not one of the project's own files. */
+  #vague = false
 
   constructor(word: Word, scope: Scope) {
     this.#word = word
@@ -52,9 +55,10 @@ class Expansion {
           break
         case 'substitution':
           this.#substituted = true
-          this.#add(readPrinted(bit, this.#scope) ?? HOLE, true)
+          this.#substitution(bit)
           break
         case 'arithmetic':
+          this.#vague = true
           this.#add(HOLE, true)
           break
       }
@@ -67,6 +71,7 @@ class Expansion {
       known: !value.includes(HOLE),
       glob: this.#glob,
       substituted: this.#substituted,
+      ...(!this.#vague && value.includes(HOLE) && { listed: true as const }),
       ...(this.#secret !== undefined && { secret: this.#secret }),
     }))
   }
@@ -82,7 +87,10 @@ class Expansion {
 
   #brace(value: string | undefined): undefined {
     const alternatives = value === undefined ? undefined : expandBraces(value)
-    if (!alternatives || alternatives.length * this.#fields.length > MAX_ALTERNATIVES) return this.#add(HOLE, true)
+    if (!alternatives || alternatives.length * this.#fields.length > MAX_ALTERNATIVES) {
+      this.#vague = true
+      return this.#add(HOLE, true)
+    }
     const before = this.#fields
     this.#fields = []
     for (const alternative of alternatives)
@@ -100,6 +108,7 @@ class Expansion {
     if (known === undefined) {
       if (bit.indirect) this.#secret = `what ${bit.name} names`
       else if (isSecretVariable(bit.name) || this.#scope.secrets.has(bit.name)) this.#secret = bit.name
+      if (!bit.plain || this.#scope.tainted || !this.#scope.listed.has(bit.name)) this.#vague = true
       return this.#add(HOLE, true)
     }
     if (known.glob) this.#glob = true
@@ -120,6 +129,13 @@ class Expansion {
     if (name === 'HOME') return { value: home, glob: false }
     if (name === 'PWD' && cwd !== undefined) return { value: cwd, glob: false }
     return undefined
+  }
+
+  #substitution(bit: Extract<WordPart, { is: 'substitution' }>): undefined {
+    const printed = readPrinted(bit, this.#scope)
+    // `<(…)` is the name of a pipe, and what comes out of it was judged as a command.
+    if (printed === undefined && bit.how === '$(' && !isList(bit.script.body, this.#scope)) this.#vague = true
+    this.#add(printed ?? HOLE, true)
   }
 
   #tilde(value: string): string {
@@ -198,10 +214,17 @@ function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Scop
   if (node.assigns.length > 0 || node.redirects.length > 0) return undefined
   const [name, ...words] = node.words.map(literal)
   if (name === undefined || scope.functions.has(name) || !words.every(word => word !== undefined)) return undefined
-  if (name === 'echo') return /^-[neE]+$/.test(words[0] ?? '') ? undefined : plain(words.join(' '))
-  const [format, ...values] = words
-  if (name !== 'printf' || format === undefined) return undefined
-  return plain(format.replaceAll('%s', () => values.shift() ?? ''))
+  const text = printText(name, words)
+  return text === undefined ? undefined : plain(text.replace(/\n+$/, ''))
+}
+
+/** Whether a script is one command, or one pipe, that lists files of the project. */
+export function isList(body: readonly ShellNode[], scope: Scope): boolean {
+  const [node, second] = body
+  if (node === undefined || second !== undefined) return false
+  const parts = node.is === 'pipeline' ? node.parts : [node]
+  const words = parts.map(part => (part.is === 'command' ? expandWords(part.words, scope) : []))
+  return words.every(list => list.length > 0) && listsFiles(words, scope)
 }
 
 /** The text if it is one word without escapes, so that nothing is left to split, expand or interpret. */
@@ -224,6 +247,7 @@ export function bindVariable(name: string, value: Arg | undefined, scope: Scope)
   if (name === 'IFS') scope.tainted = true
   if (value === undefined || !value.known || scope.unknown.has(name) || OWN.test(name)) scope.unknown.add(name)
   else scope.values.set(name, { value: value.value, glob: value.glob })
+  if (value?.listed) noteListed(scope, name)
 }
 
 /** Expands a word to one text without splitting: the right side of `=`, or a here-string. */

@@ -13,21 +13,27 @@ export interface Scope {
   functions: Set<string>
   /** Variables that got the value of a variable with a secret. */
   secrets: Set<string>
+  /** Variables that hold names of the project's files, as a command lists them. */
+  listed: Set<string>
+  /** Variables that are set in more than one place. */
+  several: Set<string>
   /** Folders in which a command may run: a `cd` may fail, be skipped, or happen in another iteration. */
   folders: Set<string>
   /** Whether something ran that may have set any variable (`source`, `declare -n`). */
   tainted: boolean
 }
 
-/** The scope at the start of a command. */
-export function newScope(cwd: string, home: string): Scope {
+/** The scope at the start of a command, with variables that it may find set. */
+export function newScope(cwd: string, home: string, variables: Record<string, string> = {}): Scope {
   return {
     home,
     cwd,
-    values: new Map(),
+    values: new Map(Object.entries(variables).map(([name, value]) => [name, { value, glob: false }])),
     unknown: new Set(),
     functions: new Set(),
     secrets: new Set(),
+    listed: new Set(),
+    several: new Set(),
     folders: new Set([cwd]),
     tainted: false,
   }
@@ -41,7 +47,13 @@ export function childScope(scope: Scope): Scope {
     unknown: new Set(scope.unknown),
     functions: new Set(scope.functions),
     secrets: new Set(scope.secrets),
+    listed: new Set(scope.listed),
   }
+}
+
+/** Notes that a variable holds a name of the project's files, if nothing else can set it. */
+export function noteListed(scope: Scope, name: string): undefined {
+  if (!scope.several.has(name)) scope.listed.add(name)
 }
 
 /** More folders than anybody uses in one command. */
@@ -77,7 +89,10 @@ export function noteSetters(script: Script, scope: Scope): undefined {
   const seen = new Map<string, string>()
   const set = (name: string, how: string) => {
     const before = seen.get(name) ?? (scope.values.has(name) ? 'outer' : undefined)
-    if (before !== undefined && before !== how) scope.unknown.add(name)
+    if (before !== undefined && before !== how) {
+      scope.unknown.add(name)
+      scope.several.add(name)
+    }
     seen.set(name, how)
   }
   const visitWord = (word: Word) => {
@@ -144,8 +159,8 @@ function noteNames(words: Word[], set: (name: string, how: string) => void, scop
   for (const word of words) {
     const [, name, equals] = /^(?:-[a-zA-Z]*v)?([A-Za-z_]\w*)(=)?/.exec(word.text) ?? []
     if (name === undefined) continue
-    if (equals) set(name, `${word.at[0]}:${word.at[1]}`)
-    else scope.unknown.add(name)
+    set(name, `${word.at[0]}:${word.at[1]}`)
+    if (!equals) scope.unknown.add(name)
   }
 }
 

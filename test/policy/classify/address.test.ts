@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judgeAddress } from '../../../src/policy/classify/assess.ts'
+import fc from 'fast-check'
+import { judgeAddress, judgeNetworkWord } from '../../../src/policy/classify/address.ts'
 
 function check(expected: string, addresses: string[]): void {
   for (const address of addresses) {
@@ -132,4 +133,81 @@ test('names and numbers that lead to this machine or its network are known in ev
     'http://168.63.129.160',
     'http://metadata.google.internal.example.com',
   ])
+})
+
+test('a page of a cluster, or of a name that only a cluster knows, is inside the network', () => {
+  check('MEDIUM net.inside', [
+    'https://kubernetes.default.svc/api',
+    'https://kubernetes/',
+    'https://kubernetes.default/',
+    'http://web.shop.svc',
+    'http://web.shop.svc.cluster.local',
+  ])
+  check('MEDIUM net.get', ['https://kubernetes.io', 'https://svc.example.com'])
+})
+
+test('a word of curl or wget is judged by the host that it leads to, however that is written', () => {
+  const rows: [string, string | undefined][] = [
+    ['http://169.254.43518/', 'net.metadata'],
+    ['169.254.43518', 'net.metadata'],
+    ['http://[::ffff:a9fe:a9fe]/', 'net.metadata'],
+    ['[::ffff:169.254.169.254]:80/x', 'net.metadata'],
+    ['http://[::a9fe:a9fe]/', 'net.metadata'],
+    ['http://[64:ff9b::a9fe:a9fe]/', 'net.metadata'],
+    ['http://[2002:a9fe:a9fe::1]/', 'net.metadata'],
+    ['http://[fd00:ec2::254]/', 'net.metadata'],
+    ['fd00:ec2::254', 'net.metadata'],
+    ['http://metadata/', 'net.metadata'],
+    ['metadata:80/computeMetadata', 'net.metadata'],
+    ['METADATA.google.internal./x', 'net.metadata'],
+    ['http:///metadata.google.internal', 'net.metadata'],
+    ['http://user@169.254.169.254/', 'net.metadata'],
+    ['http://169.254.169.{254,253}/', 'net.metadata'],
+    ['http://169.254.169.[250-254]/', 'net.address'],
+    ['http://169.254.169.254.nip.io', 'net.metadata'],
+    ['http://x-169-254-169-254.sslip.io', 'net.metadata'],
+    ['http://a9fea9fe.nip.io', 'net.metadata'],
+    ['http://[fe80::1%25eth0]/', 'net.inside'],
+    ['https://kubernetes.default.svc', 'net.inside'],
+    // Servers of the machine and of the person's own network are everyday.
+    ['localhost:3000', undefined],
+    ['http://127.0.0.1:8080/metadata', undefined],
+    ['http://10.0.0.1', undefined],
+    ['http://192.168.1.1', undefined],
+    ['https://example.com/169.254.169.254', undefined],
+    ['https://metadata.example.com', undefined],
+    ['', undefined],
+    ['/', undefined],
+  ]
+  for (const [word, code] of rows) assert.equal(judgeNetworkWord(word)?.code, code, word)
+})
+
+test('every spelling of a link-local address in numbers is found', () => {
+  const spell = fc.constantFrom(
+    (part: number) => String(part),
+    (part: number) => `0x${part.toString(16)}`,
+    (part: number) => `0X0${part.toString(16).toUpperCase()}`,
+    (part: number) => `0${part.toString(8)}`,
+    (part: number) => `000${part.toString(8)}`,
+  )
+  const byte = fc.integer({ min: 0, max: 255 })
+  const how = fc.tuple(fc.integer({ min: 1, max: 4 }), fc.tuple(spell, spell, spell, spell))
+  const frame = fc.constantFrom('', 'http://', 'HTTPS://', '//', 'ftp://', 'http://a:b@')
+  fc.assert(
+    fc.property(
+      byte,
+      byte,
+      how,
+      frame,
+      fc.constantFrom('', '/', '.', ':80', '?x', '#y'),
+      (c, d, [count, forms], start, end) => {
+        const bytes = [169, 254, c, d]
+        // The last number stands for all bytes that are left.
+        const last = bytes.slice(count - 1).reduce((sum, part) => sum * 256 + part, 0)
+        const host = [...bytes.slice(0, count - 1), last].map((part, at) => forms[at]?.(part)).join('.')
+        assert.equal(judgeNetworkWord(`${start}${host}${end}`)?.code, 'net.metadata', `${start}${host}${end}`)
+      },
+    ),
+    { numRuns: 500 },
+  )
 })

@@ -1,0 +1,109 @@
+import type { Reason } from '../../domain/assessment.ts'
+import { expandBraces } from '../shell/expand.ts'
+
+/** Fetching a page is MEDIUM; from inside the network, or with something attached, it is HIGH. */
+export function judgeAddress(address: string): Reason {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (url === undefined) return { code: 'net.address', risk: 'MEDIUM', text: `${address} is no address` }
+  if (!/^https?:$/.test(url.protocol)) return { code: 'net.odd', risk: 'HIGH', text: `${url.protocol} is not the web` }
+  if (url.username !== '' || url.password !== '')
+    return { code: 'net.login', risk: 'HIGH', text: 'the address holds a password' }
+  switch (locateHost(url.hostname)) {
+    case 'metadata':
+      return { code: 'net.metadata', risk: 'HIGH', text: `${url.hostname} hands out the machine's credentials` }
+    case 'link':
+    case 'cluster':
+    case 'private':
+      return { code: 'net.inside', risk: 'MEDIUM', text: `${url.hostname} is inside the network` }
+  }
+  // A page is named by its path; a long query or fragment may be data that leaves the machine.
+  if (url.search.length + url.hash.length > 400 || url.pathname.length > 800)
+    return { code: 'net.long', risk: 'MEDIUM', text: 'the address carries a lot of data' }
+  return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.hostname}` }
+}
+
+/**
+ * Judges a word of a network program as an address, with or without a scheme. Servers on this machine and in the person's own
+ * network are everyday, so only places that hand out credentials, link-local addresses and a cluster's own names are reported.
+ */
+export function judgeNetworkWord(word: string): Omit<Reason, 'at'> | undefined {
+  // curl expands braces and ranges in an address itself.
+  for (const address of expandBraces(word) ?? [word]) {
+    const host = readHost(address)
+    if (host === undefined) continue
+    const where = locateHost(host)
+    if (where === 'metadata')
+      return { code: 'net.metadata', risk: 'HIGH', text: `${host} hands out the credentials of the machine` }
+    if (where === 'link' || where === 'cluster')
+      return { code: 'net.inside', risk: 'MEDIUM', text: `${host} is inside the network` }
+    if (/[[\]]/.test(host) && !/^\[[\da-f:.]*\]$/i.test(host))
+      return { code: 'net.address', risk: 'MEDIUM', text: `${host} is a range of addresses` }
+  }
+  return undefined
+}
+
+/** The host that a program contacts for a word, in its one normal form: the parser turns every spelling of a number into four. */
+function readHost(word: string): string | undefined {
+  const [, authority] = /^(?:[a-z][a-z\d+.-]*:[/\\]+|[/\\]{2})?(?:[^/?#@]*@)?([^/?#\\]+)/i.exec(word) ?? []
+  if (authority === undefined) return undefined
+  // `[fe80::1%eth0]` names the card as well.
+  const bare = authority.replace(/%[^\]]*\]/, ']')
+  const text = /^[\da-f]*:[\da-f:.]*:[\da-f:.]*$/i.test(bare) ? `[${bare}]` : bare
+  if (URL.canParse(`http://${text}`)) return new URL(`http://${text}`).hostname
+  return /\[.*-.*\]/.test(text) ? text : undefined
+}
+
+type HostPlace = 'metadata' | 'link' | 'cluster' | 'private' | 'web'
+
+/** Where a host is. `host` is as `URL` writes it: lower case, four decimal numbers, or an address of version 6 in brackets. */
+export function locateHost(written: string): HostPlace {
+  const host = written.replace(/\.+$/, '').toLowerCase()
+  const numbers = readNumbers(host)
+  if (METADATA_NAME.test(host) || METADATA_V6.test(host) || numbers.some(number => METADATA_V4.test(number)))
+    return 'metadata'
+  if (/^\[fe[89ab]/.test(host)) return 'link'
+  if (CLUSTER.test(host)) return 'cluster'
+  if (PRIVATE.test(host) || numbers.some(number => PRIVATE_V4.test(number)) || !/[.:]/.test(host)) return 'private'
+  return 'web'
+}
+
+/** The addresses of version 4 that a host stands for: itself, one inside an address of version 6, or one in a name like `10.0.0.1.nip.io`. */
+function readNumbers(host: string): string[] {
+  if (/^[\d.]+$/.test(host)) return [host]
+  if (host.startsWith('[')) {
+    const groups = expandGroups(host.slice(1, -1))
+    // Mapped and compatible (`::ffff:a.b.c.d`, `::a.b.c.d`), translated (`64:ff9b::a.b.c.d`), and 6to4 (`2002:a.b:c.d::`).
+    const start = groups.slice(0, 5).every(group => group === 0) || (groups[0] === 0x64 && groups[1] === 0xff9b)
+    const pairs = [...(start ? [groups.slice(6)] : []), ...(groups[0] === 0x2002 ? [groups.slice(1, 3)] : [])]
+    return pairs.map(([high = 0, low = 0]) => [high >> 8, high & 255, low >> 8, low & 255].join('.'))
+  }
+  if (!NAMES_WITH_NUMBERS.test(host)) return []
+  const dotted = [...host.matchAll(/(?<!\d)(\d{1,3})[.-](\d{1,3})[.-](\d{1,3})[.-](\d{1,3})(?!\d)/g)]
+  const hex = [...host.matchAll(/(?:^|[.-])([\da-f]{8})(?=\.)/g)]
+  return [
+    ...dotted.map(([, ...parts]) => parts.join('.')),
+    ...hex.map(([, digits = '']) => [0, 2, 4, 6].map(at => Number.parseInt(digits.slice(at, at + 2), 16)).join('.')),
+  ]
+}
+
+/** The eight groups of an address of version 6. */
+function expandGroups(text: string): number[] {
+  const [head = '', tail] = text.split('::')
+  const read = (part: string) => (part === '' ? [] : part.split(':').map(group => Number.parseInt(group, 16)))
+  const [first, last] = [read(head), read(tail ?? '')]
+  return [...first, ...Array(Math.max(0, 8 - first.length - last.length)).fill(0), ...last]
+}
+
+const METADATA_NAME =
+  /^(metadata(\.google\.internal|\.goog|\.azure\.(com|internal)|\.tencentyun\.com|\.platformequinix\.com)?|metadata\.aws(\..*)?|instance-data(\.ec2\.internal)?)$/
+const METADATA_V4 = /^(169\.254\.\d+\.\d+|168\.63\.129\.16|100\.100\.100\.200|192\.0\.0\.192)$/
+const METADATA_V6 = /^\[(fd00:ec2:.*|fd20:ce:.*|fe80::a9fe:.*)\]$/
+/** The interface of a cluster, and the names that only a cluster resolves. */
+const CLUSTER = /^(kubernetes(\.default)?|(.*\.)?svc|(.*\.)?cluster\.local)$/
+/** Services that answer with the address that is part of the name. */
+const NAMES_WITH_NUMBERS = /(^|\.)(nip\.io|sslip\.io|xip\.io|traefik\.me|backname\.io|rebind\.network|1u\.ms)$/
+const PRIVATE_V4 =
+  /^((127|10|0)\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(1[6-9]|2\d|3[01])\.\d+\.\d+|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.\d+\.\d+)$/
+/** Addresses of this machine and its network, and names that lead there. */
+const PRIVATE =
+  /^(\[(::1?|::ffff:.*|f[cd].*)\]|(.*\.)?(localhost|local|internal|lan|home|corp|intranet|private|home\.arpa|nip\.io|sslip\.io|localtest\.me|lvh\.me))$/

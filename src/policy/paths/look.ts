@@ -1,0 +1,53 @@
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { FoundFile } from './fence.ts'
+
+/** Larger files are not read: nobody reviews such a script, and most of them are not written by hand. */
+export const MAX_FILE = 256 * 1024
+/** Folders with more files are not listed. */
+const MAX_NAMES = 2_000
+
+/** What is at a path, if it is a small file or a small folder. Never waits for a pipe or a device, and never throws. */
+export function lookAtPath(path: string, maxBytes = MAX_FILE): FoundFile | undefined {
+  try {
+    const found = statSync(path)
+    if (found.isDirectory()) return listFolder(path)
+    return found.isFile() && found.size <= maxBytes ? readSmallFile(path, maxBytes) : undefined
+  } catch {
+    return undefined // not there, or not for us to read: the caller knows no more than before
+  }
+}
+
+/** The size of a file, or 0 if there is none. A folder counts as large, because listing it takes long. */
+export function measurePath(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found?.isDirectory() ? Number.POSITIVE_INFINITY : found?.isFile() ? found.size : 0
+}
+
+function readSmallFile(path: string, maxBytes: number): FoundFile | undefined {
+  // The file may have become a pipe since it was measured.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    if (!fstatSync(file).isFile()) return undefined
+    const bytes = Buffer.alloc(maxBytes + 1)
+    let length = 0
+    for (let read = -1; read !== 0 && length <= maxBytes; length += read)
+      read = readSync(file, bytes, length, bytes.length - length, null)
+    return length > maxBytes ? undefined : { is: 'file', bytes: bytes.subarray(0, length) }
+  } finally {
+    closeSync(file)
+  }
+}
+
+function listFolder(top: string): FoundFile | undefined {
+  const names: string[] = []
+  const folders = ['']
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
+    for (const entry of readdirSync(join(top, folder), { withFileTypes: true })) {
+      const name = join(folder, entry.name)
+      if (entry.isDirectory()) folders.push(name)
+      names.push(name)
+      if (names.length > MAX_NAMES) return undefined
+    }
+  return { is: 'folder', names }
+}
