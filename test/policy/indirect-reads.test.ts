@@ -31,6 +31,8 @@ test('a program that shows a file which is known only when it runs is asked abou
     'cat < "$FILE"',
     'cp "${X:-~/.ssh/id_rsa}" src/a',
     'grep -n x "$1"',
+    'gzip -c "$X"',
+    'git diff --no-index /dev/null "${X:-~/.ssh/id_rsa}"',
     'cat $(cat list.txt)',
     'cat $(base64 -d <<< Li4v)',
     'f=$(cat list.txt); cat "$f"',

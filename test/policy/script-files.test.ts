@@ -128,8 +128,12 @@ test('on the disk small files are read at once and larger ones in the worker, an
   assert.equal(await risk('bash huge.sh'), 'MEDIUM')
   assert.equal(await risk('bash pipe'), 'MEDIUM')
   assert.equal(await risk('bash .'), 'MEDIUM')
+  // A program for another interpreter needs no worker, however large it is.
+  write('tool', `#!/usr/bin/env node\n${'x'.repeat(5000)}\nrm x\n`)
+  const question = { tool: 'Bash', input: { command: './tool' }, project, home: '/home/u' }
+  assert.equal((classifier.classify(question) as Assessment).risk, 'MEDIUM')
   assert.equal(lookAtPath(join(project, 'pipe')), undefined)
-  assert.deepEqual(lookAtPath(project), { is: 'folder', names: ['huge.sh', 'large.sh', 'pipe', 'small.sh'] })
+  assert.deepEqual(lookAtPath(project), { is: 'folder', names: ['huge.sh', 'large.sh', 'pipe', 'small.sh', 'tool'] })
 })
 
 test('a dangerous line is found wherever it is put among harmless ones', () => {

@@ -77,8 +77,10 @@ function openSmallFiles(): { look: NonNullable<Fence['look']>; hasLarge: () => b
   let large = false
   return {
     look: path => {
-      if (measurePath(path) > SMALL_FILE) large = true
-      else return lookAtPath(path, SMALL_FILE)
+      const found = measurePath(path, SMALL_FILE)
+      if (found === 'small') return lookAtPath(path, SMALL_FILE)
+      if (found === 'large') large = true
+      return found === 'none' || found === 'large' ? undefined : { is: 'file', bytes: found.head }
     },
     hasLarge: () => large,
   }

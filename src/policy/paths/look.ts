@@ -18,10 +18,34 @@ export function lookAtPath(path: string, maxBytes = MAX_FILE): FoundFile | undef
   }
 }
 
-/** The size of a file, or 0 if there is none. A folder counts as large, because listing it takes long. */
-export function measurePath(path: string): number {
-  const found = statSync(path, { throwIfNoEntry: false })
-  return found?.isDirectory() ? Number.POSITIVE_INFINITY : found?.isFile() ? found.size : 0
+/**
+ * Whether a file is small, large, or none that `lookAtPath` would read. A folder counts as large, because listing it takes long. Of a
+ * large program that no shell reads, the first bytes say enough.
+ */
+export function measurePath(path: string, smallBytes: number): 'small' | 'large' | 'none' | { head: Buffer } {
+  try {
+    const found = statSync(path)
+    if (found.isDirectory()) return 'large'
+    if (!found.isFile() || found.size > MAX_FILE) return 'none'
+    if (found.size <= smallBytes) return 'small'
+    const head = readHead(path)
+    return PROGRAM.test(head.toString('latin1')) ? { head } : 'large'
+  } catch {
+    return 'none' // not there, or not for us to read
+  }
+}
+
+/** A program of the system, or a script for an interpreter that is no shell. */
+const PROGRAM = /^(\x7fELF|#!\s*\S*\/(env\s+(-S\s*)?)?(node|python|ruby|perl|php|deno|bun|tsx)[\d.]*(\s|$))/
+
+function readHead(path: string): Buffer {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const bytes = Buffer.alloc(256)
+    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0))
+  } finally {
+    closeSync(file)
+  }
 }
 
 function readSmallFile(path: string, maxBytes: number): FoundFile | undefined {

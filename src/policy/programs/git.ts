@@ -86,9 +86,11 @@ function judgeGit(call: ProgramCall): undefined {
       ? undefined
       : call.say('git.status', 'MEDIUM', 'git')
   if (!verb.known) return call.say('git.unknown', 'HIGH', 'which git command it is, is known only when it runs', verb)
+  // Outside of the repository, `git diff` and `git grep` show any file.
+  const anyFile = args.some(arg => /^(--no-index$|\/)/.test(arg.value))
   for (const arg of args)
     if (!arg.known && !TEXT_VERBS.has(verb.value))
-      call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+      call.say(anyFile ? 'read.indirect' : 'arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
   judgeCommon(call, args)
   const special = Object.hasOwn(COMMANDS, verb.value) ? COMMANDS[verb.value] : undefined
   if (special?.(call, args) === 'said') return
