@@ -219,7 +219,7 @@ function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Scop
 }
 
 /** Whether a script is one command, or one pipe, that lists files of the project. */
-export function isList(body: readonly ShellNode[], scope: Scope): boolean {
+function isList(body: readonly ShellNode[], scope: Scope): boolean {
   const [node, second] = body
   if (node === undefined || second !== undefined) return false
   const parts = node.is === 'pipeline' ? node.parts : [node]
