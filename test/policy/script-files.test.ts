@@ -50,6 +50,13 @@ test('each line of a script counts as if it had been typed', () => {
     '$(echo cm0= | base64 -d) -rf x',
     "trap 'rm x' EXIT",
     'rm -rf x\n)',
+    'rm -rf dist src',
+    'rm -rf dist/../src',
+    'rm -rf "$dist"',
+    'rm -rf dist*',
+    'cd ~\nrm -rf build',
+    'cd ..; rm -rf build',
+    'rm -rf /dist',
   ]
   for (const line of rows) assert.equal(assess('bash x.sh', { 'x.sh': `true\n${line}\n` }).risk, 'HIGH', line)
 })
@@ -73,6 +80,7 @@ test('an everyday script is not stopped', () => {
     'VIRTUAL_ENV="/proj/.venv"\nexport VIRTUAL_ENV\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\nPS1="(.venv) ${PS1:-}"\n',
     'mkdir -p build\ncp -r src build\nfor f in build/*; do echo "$f"; done\n',
     'docker compose up -d\n',
+    '#!/bin/sh\ncd "$(dirname "$0")/.."\nrm -rf dist ./build/cache coverage\ntsc\n',
     '',
   ]
   for (const text of rows) {

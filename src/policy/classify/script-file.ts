@@ -35,14 +35,27 @@ export function findScriptRisks(piece: Piece, text: string): Omit<Reason, 'at'>[
 }
 
 /**
- * What is HIGH for a typed command and ordinary in a script: setting variables for what the script itself starts, writing files (a
+ * What is HIGH for a typed command and ordinary in a script: removing what a build makes, setting variables for what the script itself starts, writing files (a
  * file outside of the project, or one that steers others, has a reason of its own), and words that depend on the script's arguments.
  * A program whose name a command prints is not ordinary.
  */
 function isOrdinary({ code, at }: Reason, text: string): boolean {
   if (code === 'name.unknown') return at === undefined || !/\$\(|`/.test(text.slice(...at))
+  if (code === 'file.delete') return at !== undefined && removesBuild(text, at[0])
   return ORDINARY.has(code)
 }
+
+/** Whether the command at this place removes folders that builds make, and nothing else, in a script that stays in its project. */
+function removesBuild(text: string, from: number): boolean {
+  const [command = ''] = /^[^;&|\n]*/.exec(text.slice(from)) ?? []
+  const moves = [...text.matchAll(/\b(?:cd|pushd)\b([^;&|\n]*)/g)].map(([, target = '']) => target.trim())
+  return REMOVES_BUILD.test(command) && moves.every(target => OWN_FOLDER.test(target))
+}
+
+const REMOVES_BUILD =
+  /^rm\s+(-[rRfv]+\s+|--\s+)*((\.\/)?(dist|build|out|target|coverage|\.cache|\.next|\.turbo|node_modules)(\/[\w@-][\w.@-]*)*\/?(\s+|$))+$/
+/** The folder of the script itself, or the one above it, where scripts usually go first. */
+const OWN_FOLDER = /^(--\s+)?"?\$\(dirname\s+("\$0"|"\$\{BASH_SOURCE(\[0\])?\}"|\$0)\)(\/\.\.)?"?$/
 
 const ORDINARY = new Set([
   'env.hijack',
