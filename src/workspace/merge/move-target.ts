@@ -1,5 +1,5 @@
-import { existsSync, lstatSync } from 'node:fs'
-import { copyFile, rename } from 'node:fs/promises'
+import { lstatSync } from 'node:fs'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
@@ -8,6 +8,7 @@ import { git } from '../git/git.ts'
 import { readBranchTips } from '../git/refs.ts'
 import {
   type BranchCheckout,
+  copyIndex,
   findCheckouts,
   freeIndexLock,
   newIndexFile,
@@ -105,7 +106,7 @@ async function underLock(
   const why = await blockedBy(status, { top, from, to })
   if (why !== undefined) return { kind: 'blocked', why }
   const index = newIndexFile(own)
-  if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), index)
+  await copyIndex(own)
   const written = await writeFiles({ top, index, from, to })
   if (!written.ok) {
     await rollBack(checkout, from, to)

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import {
   copyFile,
-  cp,
   link,
   lstat,
   mkdir,
@@ -14,8 +13,9 @@ import {
   rmdir,
   writeFile,
 } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { isAlive, startTimeOf } from '../../base/process/process-table.ts'
+import { copyInside, openRealFolder, removeInside } from '../../base/real-folder.ts'
 import { findGitOperationIn, type GitOperation, waitForOrphanedGit } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder } from '../git/git-folder.ts'
@@ -118,9 +118,15 @@ export function newIndexFile(own: string): string {
   return join(own, 'pcc-index')
 }
 
+/** Begins the new index with the present one. A link of that name is removed, not followed. */
+export async function copyIndex(own: string): Promise<void> {
+  await rm(newIndexFile(own), { force: true })
+  if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), newIndexFile(own), constants.COPYFILE_EXCL)
+}
+
 async function followBranch({ top, own }: BranchCheckout, tip: string): Promise<void> {
   const env = { GIT_INDEX_FILE: newIndexFile(own) }
-  if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), newIndexFile(own))
+  await copyIndex(own)
   await git(top, ['read-tree', '--reset', tip], { env })
   await git(top, ['update-index', '-q', '--refresh'], { env })
   await rename(newIndexFile(own), join(own, 'index'))
@@ -141,7 +147,7 @@ export async function rollBack({ top, own }: BranchCheckout, from: string, to: s
     for (const path of paths) if (await isLeftByMove(path, { top, before, after })) touched.push(path)
     // All files are removed first: a folder may have to become a file again.
     for (const path of touched) await removeFile(top, path)
-    for (const path of touched) await copyBack(join(before, path), join(top, path))
+    for (const path of touched) await copyBack(join(before, path), top, path)
   } finally {
     await rm(aside, { recursive: true, force: true })
   }
@@ -192,11 +198,11 @@ async function isReachable(root: string, path: string): Promise<boolean> {
 }
 
 async function removeFile(top: string, path: string): Promise<void> {
-  if (!(await isReachable(top, path))) return
-  await rm(join(top, path), { force: true })
+  if (!(await removeInside(top, path))) return
   // Folders that came with the file are removed too, if nothing else is in them.
   for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
-    const isGone = await rmdir(join(top, folder)).then(
+    await using parent = await openRealFolder(top, dirname(folder))
+    const isGone = await rmdir(parent?.at(basename(folder)) ?? '').then(
       () => true,
       () => false,
     )
@@ -204,9 +210,7 @@ async function removeFile(top: string, path: string): Promise<void> {
   }
 }
 
-async function copyBack(from: string, to: string): Promise<void> {
+async function copyBack(from: string, top: string, path: string): Promise<void> {
   const stats = await lstat(from).catch(() => undefined)
-  if (!stats || stats.isDirectory()) return
-  await mkdir(dirname(to), { recursive: true })
-  await cp(from, to, { verbatimSymlinks: true })
+  if (stats && !stats.isDirectory()) await copyInside(from, top, path)
 }

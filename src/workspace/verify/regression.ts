@@ -1,6 +1,7 @@
-import { lstat, mkdir, readdir, rm, symlink } from 'node:fs/promises'
+import { mkdir, readdir, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { shortId } from '../../base/ids.ts'
+import { openRealFolder } from '../../base/real-folder.ts'
 import type { Finding, TestResult } from '../../domain/evidence.ts'
 import type { CommandRunner } from '../command/run-command.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
@@ -260,8 +261,8 @@ async function linkDependencies(from: string, to: string): Promise<void> {
   const { stdout } = await git(from, args)
   const folders = stdout.split('\0').filter(path => path.endsWith('/') && DEPENDENCIES.has(basename(path)))
   for (const folder of folders.map(path => path.slice(0, -1))) {
-    const parent = await lstat(join(to, dirname(folder))).catch(() => undefined)
-    // Nothing is linked where the base has no such parent folder, or has its own files there.
-    if (parent?.isDirectory()) await symlink(join(from, folder), join(to, folder)).catch(() => undefined)
+    await using parent = await openRealFolder(to, dirname(folder))
+    // Nothing is linked where the base has no such parent folder, a link instead of one, or its own files there.
+    if (parent) await symlink(join(from, folder), parent.at(basename(folder))).catch(() => undefined)
   }
 }

@@ -1,5 +1,6 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { nameWorkTree } from '../git/checkout-state.ts'
@@ -131,10 +132,8 @@ async function restoreGitLink(
   if ((await readFile(entry, 'utf8').catch(() => '')) === link) return undefined
   const there = await stat(join(folder.own, 'HEAD')).catch(() => undefined)
   if (!there) return `its command deleted ${folder.own}, which cannot be restored.`
-  return writeFile(entry, link).then(
-    () => undefined,
-    () => `its command removed ${entry}, which could not be restored.`,
-  )
+  const isWritten = await writeInside(folder.top, '.git', link).catch(() => false)
+  return isWritten ? undefined : `its command removed ${entry}, which could not be restored.`
 }
 
 /** A command may have committed, or switched to another branch: that is not the agent's work. */

@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import { removeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
@@ -54,7 +54,8 @@ async function removeCaches({ top }: Worktree, listed: readonly string[]): Promi
   const caches = ignored.filter(path => CACHES.has(basename(path)) || path.endsWith('.tsbuildinfo'))
   const packages = ignored.filter(path => basename(path) === 'node_modules')
   const inPackages = packages.flatMap(path => CACHES_IN_PACKAGES.map(name => join(path, name)))
-  await Promise.all([...caches, ...inPackages].map(path => rm(join(top, path), { recursive: true, force: true })))
+  // An agent may have linked node_modules to a folder elsewhere: what is in there is not the worktree's.
+  await Promise.all([...caches, ...inPackages].map(path => removeInside(top, path)))
 }
 
 const MANIFESTS =

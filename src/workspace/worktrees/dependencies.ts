@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, cp, lstat, mkdir, opendir, readdir, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { copyFile, cp, lstat, opendir, readdir, rename, unlink } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { openGuard } from '../../base/process/guardian.ts'
+import { openRealFolder, type RealFolder, removeInside } from '../../base/real-folder.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { commandEnvironment, runCommand } from '../command/run-command.ts'
 import { git } from '../git/git.ts'
@@ -38,30 +39,35 @@ export async function copyDependencies(
     const exists = (await lstat(from).catch(() => undefined))?.isDirectory()
     // A folder that is part of the repository is there already, and so is one that an earlier try has copied.
     if (!exists || (await lstat(to).catch(() => undefined))) continue
-    const done = await copyDependencyFolder(name, { from, to, signal })
+    const inside = relative(row.top, to)
+    const done = await copyDependencyFolder(inside, { from, top: row.top, signal, name })
     reports.push(done.report)
     if (done.isCopied) copied.push(name)
   }
   return { reports, copied }
 }
 
-/** Copies one dependency folder to a path where nothing is yet. */
+/** Copies one dependency folder to a path in the worktree where nothing is yet. No link of the worktree is followed. */
 export async function copyDependencyFolder(
-  name: string,
-  copy: { from: string; to: string; signal: AbortSignal },
+  path: string,
+  copy: { from: string; top: string; signal: AbortSignal; name?: string },
 ): Promise<{ report: string; isCopied: boolean }> {
-  const { from, to, signal } = copy
-  const isShared = await canShare(from, to)
+  const { from, top, signal, name = path } = copy
+  const report = (text: string) => ({ report: `${name} ${text}`, isCopied: false })
+  await using parent = await openRealFolder(top, dirname(path), { make: true })
+  if (!parent) return report('could not be copied (a folder above it is a link)')
+  const isShared = await canShare(from, parent)
   const size = await measureFolder(
     from,
     isShared ? { files: MOST_SHARED_FILES } : { files: MOST_FILES, bytes: MOST_BYTES },
   )
-  if (!size) return { report: `${name} is too large to be copied: let worktrees.setup make it`, isCopied: false }
+  if (!size) return report('is too large to be copied: let worktrees.setup make it')
   // The copy gets its name when it is complete: half a copy would pass for a whole one.
-  const aside = `${to}.pcc-copying`
+  const aside = `${basename(path)}.pcc-copying`
+  const removeAside = () => removeInside(top, join(dirname(path), aside))
   try {
-    await rm(aside, { recursive: true, force: true })
-    await cp(from, aside, {
+    await removeAside()
+    await cp(from, parent.at(aside), {
       recursive: true,
       verbatimSymlinks: true,
       preserveTimestamps: true,
@@ -71,28 +77,26 @@ export async function copyDependencyFolder(
         return true
       },
     })
-    await rename(aside, to)
+    await rename(parent.at(aside), parent.at(basename(path)))
     return { report: `${name} ${isShared ? 'copied on write' : 'copied'} (${size.files} files)`, isCopied: true }
   } catch (thrown) {
-    await rm(aside, { recursive: true, force: true })
-    const why = signal.aborted ? 'it took too long' : (thrown as Error).message
-    return { report: `${name} could not be copied (${why})`, isCopied: false }
+    await removeAside()
+    return report(`could not be copied (${signal.aborted ? 'it took too long' : (thrown as Error).message})`)
   }
 }
 
 /** Whether the file system can copy on write: tried with a file of the directory itself, which may be on another disk. */
-async function canShare(from: string, to: string): Promise<boolean> {
+async function canShare(from: string, to: RealFolder): Promise<boolean> {
   const sample = await findFirstFile(from)
   if (sample === undefined) return false
-  const probe = `${to}.pcc-probe`
+  const probe = to.at(`.${randomUUID()}.pcc-probe`)
   try {
-    await mkdir(dirname(probe), { recursive: true })
-    await copyFile(sample, probe, constants.COPYFILE_FICLONE_FORCE)
+    await copyFile(sample, probe, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL)
     return true
   } catch {
     return false // the file system cannot, or the two are on different ones
   } finally {
-    await rm(probe, { force: true })
+    await unlink(probe).catch(() => undefined)
   }
 }
 

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
+import { openRealFolder } from '../../base/real-folder.ts'
 import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { ARCHIVE_SUBJECT } from './archive.ts'
@@ -183,10 +184,10 @@ async function writeTaskFile(row: WorktreeRow): Promise<string | undefined> {
   const { task, attempt, branch, target, base, project } = row
   const text = `${JSON.stringify({ task, attempt, branch, target, base, project }, null, 2)}\n`
   try {
-    await mkdir(folder, { recursive: true })
-    // The repository may contain a link of that name, which could lead anywhere.
-    if (!(await lstat(folder)).isDirectory()) return 'no task.json: .perpetualcc is no directory there'
-    await writeFile(join(folder, 'task.json'), text, { flag: 'wx' })
+    // The repository may contain a link of that name, or one above it, which could lead anywhere.
+    await using real = await openRealFolder(row.top, relative(row.top, folder), { make: true })
+    if (!real) return 'no task.json: .perpetualcc is no directory there'
+    await writeFile(real.at('task.json'), text, { flag: 'wx' })
     await excludeTaskFile(row.repository)
     return undefined
   } catch (thrown) {
@@ -202,12 +203,12 @@ async function isOurs(folder: string, task: string): Promise<boolean> {
 
 /** The exclude list applies to all checkouts of the repository, so that only one line for one file is added, once. */
 async function excludeTaskFile(repository: string): Promise<void> {
-  const file = join(repository, 'info', 'exclude')
+  await using info = await openRealFolder(repository, 'info', { make: true })
+  const file = info?.at('exclude') ?? ''
   const stats = await lstat(file).catch(() => undefined)
-  if (stats && !stats.isFile()) return
+  if (!info || (stats && !stats.isFile())) return
   const text = stats ? await readFile(file, 'utf8') : ''
   if (text.split('\n').includes(TASK_FILE_PATTERN)) return
-  await mkdir(join(repository, 'info'), { recursive: true })
   const gap = text === '' || text.endsWith('\n') ? '' : '\n'
   await writeFile(file, `${gap}# what pcc writes into its worktrees\n${TASK_FILE_PATTERN}\n`, { flag: 'a' })
 }

@@ -1,5 +1,6 @@
-import { cp, lstat, mkdir, readFile, readlink, rm } from 'node:fs/promises'
+import { lstat, readFile, readlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { copyInside, openRealFolder, removeInside } from '../../base/real-folder.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import {
   copyDependencyFolder,
@@ -40,8 +41,13 @@ export async function mendDependencies(worktree: Worktree, source: DependencySou
   const kept: NotedDependencies[] = []
   const anew: NotedDependencies[] = []
   for (const noted of dependencies) {
+    if (!(await isReachable(worktree.top, noted.folder))) {
+      reports.push(linkedReport(noted.folder))
+      kept.push(noted)
+      continue
+    }
     const now = await readDependencyFolder(join(worktree.top, noted.folder))
-    if (now) await dropCompiled(join(worktree.top, noted.folder), now, noted.latest)
+    if (now) await dropCompiled(worktree.top, noted, now)
     if (now && now.latest <= noted.latest && now.names === noted.names) {
       kept.push(noted)
       continue
@@ -79,8 +85,8 @@ async function restoreFromProject(
   const project = await readDependencyFolder(theirs)
   if (!project) return undefined
   if (!now) {
-    await rm(mine, { recursive: true, force: true })
-    const done = await copyDependencyFolder(noted.folder, { from: theirs, to: mine, signal: source.signal })
+    await removeInside(worktree.top, noted.folder)
+    const done = await copyDependencyFolder(noted.folder, { from: theirs, top: worktree.top, signal: source.signal })
     return [{ kind: done.isCopied ? 'mended' : 'failed', text: `${noted.folder} was gone: ${done.report}.` }]
   }
   const mended = await mirrorFolder({ mine, theirs, now, project, since: noted.latest, onlySame })
@@ -104,7 +110,7 @@ async function setUpFoldersAnew(
     const text = `${names}: changed since it was set up, and nothing is left to set it up with (worktrees.setup is not set).`
     return { kind: 'failed', text }
   }
-  for (const { folder } of folders) await rm(join(worktree.top, folder), { recursive: true, force: true })
+  for (const { folder } of folders) await removeInside(worktree.top, folder)
   const { report, ok } = await runSetupCommand({
     command: setup,
     directory: worktree.directory,
@@ -122,9 +128,20 @@ function unknownFolderReport(folder: string): DependencyReport {
   return { kind: 'unknown', text }
 }
 
-async function dropCompiled(folder: string, { compiled }: DependencyFolder, since: number): Promise<void> {
-  const late = compiled.filter(({ changed }) => changed > since)
-  await Promise.all(late.map(({ path }) => rm(join(folder, path), { force: true })))
+async function dropCompiled(top: string, noted: NotedDependencies, { compiled }: DependencyFolder): Promise<void> {
+  const late = compiled.filter(({ changed }) => changed > noted.latest)
+  await Promise.all(late.map(({ path }) => removeInside(top, join(noted.folder, path))))
+}
+
+/** Whether no parent of a path is a link: what lies behind one is not the worktree's. A missing parent is made again. */
+async function isReachable(top: string, path: string): Promise<boolean> {
+  await using parent = await openRealFolder(top, dirname(path), { make: true })
+  return parent !== undefined
+}
+
+function linkedReport(folder: string): DependencyReport {
+  const text = `${folder}: a folder above it is a link now, so it is left alone. Remove the link and restore the folder.`
+  return { kind: 'failed', text }
 }
 
 async function refreshNoted(top: string, noted: NotedDependencies): Promise<NotedDependencies> {
@@ -160,14 +177,14 @@ async function mirrorFolder({ mine, theirs, now, project, since, onlySame }: Mir
     const original = wanted.get(entry.path)
     if (original && (await isEqual(entry, original, [mine, theirs]))) continue
     if (onlySame && !(original && (await isSame(entry.path)))) continue
-    await rm(join(mine, entry.path), { recursive: true, force: true })
+    await removeInside(mine, entry.path)
     mended.push(entry.path)
   }
   const present = new Set(now.entries.map(({ path }) => path))
   const missing = onlySame ? [] : [...wanted.keys()].filter(path => !present.has(path))
   for (const path of [...mended, ...missing].filter(name => wanted.has(name))) {
-    await mkdir(dirname(join(mine, path)), { recursive: true })
-    await cp(join(theirs, path), join(mine, path), { verbatimSymlinks: true, preserveTimestamps: true })
+    await removeInside(mine, path)
+    await copyInside(join(theirs, path), mine, path)
   }
   return [...mended, ...missing]
 }

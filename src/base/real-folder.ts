@@ -1,0 +1,105 @@
+import { constants } from 'node:fs'
+import { cp, mkdir, open, readdir, rmdir, unlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+/** A folder that is held open: its entries stay those of this folder, even if somebody puts a link where its path led. */
+export interface RealFolder extends AsyncDisposable {
+  /** The path of an entry, for one call of the file system. */
+  at(name: string): string
+}
+
+const FOLDER_ONLY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+
+/**
+ * Opens a folder below `root` without following a link: neither `root` nor any component of `path` may be one. Undefined where a
+ * component is missing, a link or no folder. With `make`, missing folders are made.
+ */
+export async function openRealFolder(
+  root: string,
+  path = '.',
+  { make = false }: { make?: boolean } = {},
+): Promise<RealFolder | undefined> {
+  let folder = await openFolder(root)
+  for (const name of path.split('/').filter(part => part !== '' && part !== '.')) {
+    if (!folder || name === '..') return closeFolder(folder)
+    await using parent: RealFolder = folder
+    // An entry of that name is found out by opening it.
+    if (make) await mkdir(parent.at(name)).catch(() => undefined)
+    folder = await openFolder(parent.at(name))
+  }
+  return folder
+}
+
+async function openFolder(path: string): Promise<RealFolder | undefined> {
+  const handle = await open(path, FOLDER_ONLY).catch(() => undefined)
+  if (!handle) return undefined
+  // Linux looks such a path up in the open folder; elsewhere only the moment between check and use is left.
+  const base = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path
+  return { at: name => join(base, name), [Symbol.asyncDispose]: () => handle.close() }
+}
+
+async function closeFolder(folder: RealFolder | undefined): Promise<undefined> {
+  await folder?.[Symbol.asyncDispose]()
+}
+
+/**
+ * Removes a file, a link or a folder with all that is in it. Nothing behind a link is touched. False where the path passes
+ * through a link or a missing folder: then nothing is removed.
+ */
+export async function removeInside(root: string, path: string): Promise<boolean> {
+  await using parent = await openRealFolder(root, dirname(path))
+  if (!parent) return false
+  await removeEntries(parent, [basename(path)])
+  return true
+}
+
+/** How many entries are removed at once: more only fill the queue of the file system. */
+const AT_ONCE = 64
+
+async function removeEntries(parent: RealFolder, names: readonly string[]): Promise<void> {
+  for (let first = 0; first < names.length; first += AT_ONCE) {
+    const chunk = names.slice(first, first + AT_ONCE)
+    const isFolder = await Promise.all(chunk.map(name => unlinkUnlessFolder(parent.at(name))))
+    for (const name of chunk.filter((_, index) => isFolder[index])) await removeFolder(parent, name)
+  }
+}
+
+async function unlinkUnlessFolder(path: string): Promise<boolean> {
+  try {
+    await unlink(path)
+    return false
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'ENOENT') return false
+    // What is not a folder either is refused by opening it; macOS says EPERM.
+    if (code === 'EISDIR' || code === 'EPERM') return true
+    throw thrown
+  }
+}
+
+async function removeFolder(parent: RealFolder, name: string): Promise<void> {
+  {
+    await using folder = await openFolder(parent.at(name))
+    if (folder) await removeEntries(folder, await readdir(folder.at('.')))
+  }
+  await rmdir(parent.at(name))
+}
+
+/** Copies a file or a link to a path where nothing is. False where the path passes through a link. */
+export async function copyInside(from: string, root: string, path: string): Promise<boolean> {
+  await using parent = await openRealFolder(root, dirname(path), { make: true })
+  if (!parent) return false
+  const to = parent.at(basename(path))
+  await cp(from, to, { verbatimSymlinks: true, preserveTimestamps: true, force: false, errorOnExist: true })
+  return true
+}
+
+/** Replaces a file. A link of that name is replaced too, and not followed. False where the path passes through a link. */
+export async function writeInside(root: string, path: string, text: string): Promise<boolean> {
+  await using parent = await openRealFolder(root, dirname(path))
+  if (!parent) return false
+  const file = parent.at(basename(path))
+  await unlinkUnlessFolder(file)
+  await writeFile(file, text, { flag: 'wx' })
+  return true
+}
