@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runShort } from '../../base/process/run-short.ts'
 import { findGitFolder } from './git-folder.ts'
+import { whyGitMustNotWrite } from './git-folder-links.ts'
 import { hardenCall, hardenCallWithTrusted } from './harden.ts'
 
 /** How a call of git ended. `code` is null where git is missing, was killed, or printed too much: `stderr` says which. */
@@ -28,8 +29,9 @@ const MOST_BYTES = 32_000_000
 
 /**
  * Runs git in a repository whose own settings an agent may have written: no program that they name is started (harden.ts), the
- * network is not used, nobody is prompted. Never throws; every end is a value. Worktrees of one repository are added and removed
- * one at a time; a call that reads all of them, and fails because another git is changing them, is repeated.
+ * network is not used, nobody is prompted, and nothing is written through a link in git's own folders (git-folder-links.ts). Never
+ * throws; every end is a value. Worktrees of one repository are added and removed one at a time; a call that reads all of them, and
+ * fails because another git is changing them, is repeated.
  */
 export async function git(directory: string, args: readonly string[], options: GitOptions = {}): Promise<GitResult> {
   const { signal } = options
@@ -59,6 +61,8 @@ async function runInTurn(directory: string, args: readonly string[], options: Gi
 }
 
 async function runSafely(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+  const why = await whyGitMustNotWrite(directory, { args, input: options.input })
+  if (why !== undefined) return { ok: false, stdout: '', stderr: `fatal: ${why}`, code: null }
   const safe = await hardenCall(directory, args)
   const result = await run(directory, safe.args, { ...options, env: { ...safe.env, ...options.env } })
   if (result.ok || !result.stderr.includes('dubious ownership')) return result

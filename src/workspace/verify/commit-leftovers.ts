@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs'
-import { readFile, realpath, writeFile } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { nameWorkTree, readIndexMarks } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
 import { committerEnv, readPersonalConfig } from '../git/harden.ts'
+import { isOwnWorktree } from '../worktrees/worktree.ts'
 import { readGateMadeFiles, readNote } from '../worktrees/worktree-note.ts'
 import type { VerifyRequest } from './request.ts'
 
@@ -46,6 +48,9 @@ export type CommittedTree = { ok: true; commit: string; tree: string; folder: Gi
 export async function commitLeftovers(worktree: Worktree, title = worktree.task): Promise<CommittedTree> {
   const folder = await findGitFolder(worktree.top)
   if (folder?.top !== worktree.top) return brokenTree(`${worktree.top} is no longer a git worktree.`)
+  // Git would commit in that other repository.
+  if (!(await isOwnWorktree({ top: worktree.top, repository: folder.common })))
+    return brokenTree(`${worktree.top} points to another repository, ${folder.common}: restore its .git.`, 'git.shared')
   const unfinished = await findUnfinishedWork(worktree, folder)
   if (unfinished) return unfinished
   const staged = await stageLeftovers(worktree, folder)
@@ -53,9 +58,8 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
   const changed = await git(worktree.top, ['diff-index', '--cached', '--quiet', 'HEAD', '--'])
   if (changed.code === 1) {
     const message = `${title}\n\nLeft uncommitted by the agent of ${worktree.task}, attempt ${worktree.attempt}.`
-    const env = await committerEnv(worktree.top)
-    const done = await git(worktree.top, ['commit', '--quiet', '--no-verify', '-m', message], { env })
-    if (!done.ok) return brokenTree(`git could not commit in ${worktree.top}: ${done.stderr.trim()}`)
+    const problem = await commitIndex(worktree.top, message)
+    if (problem !== undefined) return brokenTree(`git could not commit in ${worktree.top}: ${problem}`)
   }
   const named = await git(worktree.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel'])
   const [commit = '', tree = '', top] = named.stdout.trim().split('\n')
@@ -63,6 +67,19 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
   if (named.ok && top !== (await realpath(worktree.top)))
     return brokenTree(`git works on the files of ${top} instead of ${worktree.top}.`)
   return named.ok ? { ok: true, commit, tree, folder } : brokenTree(`git cannot write a tree of ${worktree.top}.`)
+}
+
+/** Commits what is staged, without the files that `git commit` writes and reads beside the commit. Returns why it could not. */
+async function commitIndex(top: string, message: string): Promise<string | undefined> {
+  const env = await committerEnv(top)
+  const tree = await git(top, ['write-tree'])
+  if (!tree.ok) return tree.stderr.trim()
+  const args = ['commit-tree', tree.stdout.trim(), '-p', 'HEAD', '-F', '-']
+  const made = await git(top, args, { env, input: `${message.trim()}\n` })
+  if (!made.ok) return made.stderr.trim()
+  const [subject = ''] = message.split('\n')
+  const moved = await git(top, ['update-ref', '-m', `commit: ${subject}`, 'HEAD', made.stdout.trim()], { env })
+  return moved.ok ? undefined : moved.stderr.trim()
 }
 
 /** Stages everything that belongs in the commit; returns the problem where that fails. */
@@ -104,8 +121,8 @@ function ownNotes({ top, directory }: Worktree): string[] {
   return [...new Set([note, inside === '' ? note : `${inside}/${note}`])]
 }
 
-function brokenTree(text: string): UnverifiableTree {
-  return { ok: false, weight: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
+function brokenTree(text: string, code = 'git.broken'): UnverifiableTree {
+  return { ok: false, weight: 'broken', finding: { code, weight: 'block', text } }
 }
 
 /** Why there is no tree to verify. `failed`: the agent can fix it. `broken`: a person has to look. */
@@ -190,7 +207,7 @@ async function restoreSparseCheckout({ top, own }: Pick<GitFolder, 'top' | 'own'
   if (shared === undefined) return undefined // it is not known how the worktree was made
   const file = join(own, 'info', 'sparse-checkout')
   if (sparse !== null && (await readFile(file, 'utf8').catch(() => '')) === sparse) return undefined
-  if (sparse !== null) await writeFile(file, sparse)
+  if (sparse !== null && !(await writeInside(own, 'info/sparse-checkout', sparse))) return `${file} is behind a link`
   const back = await git(top, ['sparse-checkout', sparse === null ? 'disable' : 'reapply'])
   return back.ok ? undefined : back.stderr.trim()
 }
