@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { copyFile, mkdtemp, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findProcessesIn } from '../../base/process/sweep.ts'
+import { removeInside } from '../../base/real-folder.ts'
 import { git } from './git.ts'
 import { findGitFolder, type GitFolder } from './git-folder.ts'
 
@@ -70,6 +71,18 @@ const OPERATION_FILES: [GitOperation['kind'], file: string, nameFile?: string][]
   ['revert', 'REVERT_HEAD'],
   ['bisect', 'BISECT_START', 'BISECT_START'],
 ]
+
+/** Files and folders in which git notes an unfinished operation; some name programs, or commits that git would apply. */
+const OPERATION_NOTES =
+  'rebase-merge rebase-apply sequencer MERGE_HEAD MERGE_MODE MERGE_MSG MERGE_RR MERGE_AUTOSTASH SQUASH_MSG CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD AUTO_MERGE'.split(
+    ' ',
+  )
+
+/** Makes git forget an unfinished operation in a worktree. No git is asked to end it: it would obey its notes. */
+export async function dropGitOperation(top: string): Promise<void> {
+  const own = (await findGitFolder(top))?.own
+  if (own !== undefined) for (const name of OPERATION_NOTES) await removeInside(own, name)
+}
 
 /**
  * The tree id of all files of a checkout that are not ignored, committed or not. The checkout's own index stays as it is: a copy
@@ -165,7 +178,7 @@ const POLL_MS = 50
 export async function waitForOrphanedGit(directory: string, locks: readonly string[]): Promise<void> {
   for (let waited = 0; waited < PATIENCE_MS && (await isGitRunningIn(directory)); waited += POLL_MS)
     await sleep(POLL_MS)
-  for (const lock of locks) if (existsSync(lock)) await rm(lock, { force: true })
+  for (const lock of locks) await removeInside(dirname(lock), basename(lock))
 }
 
 async function isGitRunningIn(directory: string): Promise<boolean> {

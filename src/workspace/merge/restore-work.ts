@@ -4,12 +4,20 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
-import { type CheckoutStatus, findGitOperation, readCheckoutStatus, waitForOrphanedGit } from '../git/checkout-state.ts'
+import {
+  type CheckoutStatus,
+  dropGitOperation,
+  findGitOperation,
+  readCheckoutStatus,
+  waitForOrphanedGit,
+} from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder } from '../git/git-folder.ts'
 import { committerEnv } from '../git/harden.ts'
 import { askGitLine, isAncestorOrSame } from '../git/refs.ts'
+import { forgetReplay } from '../worktrees/worktree-note.ts'
 import type { MergeDeps } from './merge-state.ts'
+import { readBeginning } from './read-conflict.ts'
 
 /**
  * Resets a task's worktree and branch to the verified work. Commits and uncommitted files beyond it are kept under a ref first,
@@ -22,6 +30,7 @@ export async function restoreWork(
 ): Promise<string | undefined> {
   const { head, branch } = merge
   if (head === null) return 'nobody knows which commit was verified'
+  await forgetReplay(worktree.top)
   const [status, operation] = await Promise.all([
     readCheckoutStatus(worktree.top, 'all'),
     findGitOperation(worktree.top),
@@ -32,9 +41,8 @@ export async function restoreWork(
   const problem = await keepOtherWork(status, { merge, worktree, ownCommit })
   if (problem !== undefined) return problem
   if (operation || status.branch !== branch) {
-    // Not --abort: it goes back to the start that git has noted, and that note may be half written.
-    if (operation?.kind === 'rebase') await git(worktree.top, ['rebase', '--quit'])
-    await removeRebaseState(worktree.top)
+    // Git's own notes may be half written, or an agent's: git is not asked to abort or quit.
+    await dropGitOperation(worktree.top)
     await git(worktree.top, ['symbolic-ref', 'HEAD', `refs/heads/${branch}`])
   }
   const back = await git(worktree.top, ['reset', '--hard', '--quiet', head])
@@ -62,13 +70,21 @@ async function keepOtherWork(
     status.branch === branch
       ? status.commit
       : await askGitLine(repository, ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`])
-  for (const commit of new Set([tip, status.commit])) {
+  for (const commit of new Set([tip, status.commit, await readAutostash(worktree.top)])) {
     const isKnown = commit === undefined || commit === ownCommit || commit === head
     if (isKnown || (await isAncestorOrSame(repository, commit, head ?? ''))) continue
     const isKept = await keepCommitRef(repository, task_id, commit)
     if (!isKept) return `the commit ${commit} cannot be kept, so ${branch} is left alone`
   }
   return undefined
+}
+
+/** What a rebase that somebody else began has put aside of uncommitted work. */
+async function readAutostash(top: string): Promise<string | undefined> {
+  const own = (await findGitFolder(top))?.own
+  const id = own && (await readBeginning(join(own, 'rebase-merge', 'autostash')))?.trim()
+  if (!id || !/^[0-9a-f]{40,64}$/.test(id)) return undefined
+  return askGitLine(top, ['rev-parse', '--verify', '--quiet', `${id}^{commit}`])
 }
 
 /** Restores the work after a death of the daemon: a git process of ours may still be running, or have left its locks. */
@@ -78,15 +94,6 @@ export async function restoreAfterDeath(merge: Merge, worktree: Worktree): Promi
   const branch = join(merge.repository, 'refs', 'heads', merge.branch)
   await waitForOrphanedGit(worktree.top, [join(own, 'index.lock'), join(own, 'HEAD.lock'), `${branch}.lock`])
   return restoreWork(merge, worktree, merge.result)
-}
-
-/** If a rebase dies while it writes its own files, git cannot even quit it. */
-async function removeRebaseState(top: string): Promise<void> {
-  const own = (await findGitFolder(top))?.own
-  if (own === undefined) return
-  for (const name of ['rebase-merge', 'rebase-apply', 'AUTO_MERGE']) {
-    await rm(join(own, name), { recursive: true, force: true })
-  }
 }
 
 /** Puts a ref on a commit so that it survives whatever happens to its branch; once for each commit. */

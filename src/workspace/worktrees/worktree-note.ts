@@ -17,6 +17,21 @@ const NotedDependencies = z.object({
 })
 export type NotedDependencies = z.infer<typeof NotedDependencies>
 
+/** A rebase or merge of ours that stopped at a conflict, with everything that is needed to go on without git's own notes. */
+const NotedReplay = z.object({
+  kind: z.enum(['rebase', 'merge']),
+  /** The verified work that is put onto the target, and the commit after which its own commits begin. */
+  head: z.string(),
+  base: z.string(),
+  /** The commit on which the resolution goes: the target with the commits that were applied so far. */
+  tip: z.string(),
+  /** The commit of the work that conflicts; null for a merge. */
+  stopped: z.string().nullable(),
+  /** The commit of the resolution, from when it exists until the rest is applied: after a death pcc goes on from it. */
+  resolved: z.string().nullable().default(null),
+})
+export type NotedReplay = z.infer<typeof NotedReplay>
+
 /** What pcc has to remember of a worktree, and no agent may write. */
 const WorktreeNote = z.object({
   /** The commit that gates are running on; null where none are. */
@@ -30,6 +45,8 @@ const WorktreeNote = z.object({
   bases: z.array(z.string()).default([]),
   /** The sparse-checkout patterns at that time; null where everything was checked out. */
   sparse: z.string().nullable().default(null),
+  /** The unfinished rebase or merge that pcc began; null where there is none. */
+  replay: NotedReplay.nullable().default(null),
 })
 export type WorktreeNote = z.infer<typeof WorktreeNote>
 
@@ -60,6 +77,11 @@ export async function writeNote(top: string, patch: Partial<WorktreeNote>): Prom
   } catch {
     // The worktree is being removed.
   }
+}
+
+/** Called when the noted rebase or merge is over, whatever became of it. */
+export async function forgetReplay(top: string): Promise<void> {
+  if ((await readNote(top)).replay) await writeNote(top, { replay: null })
 }
 
 /** Called when the worktree is gone, or is made again. */
