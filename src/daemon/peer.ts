@@ -45,7 +45,7 @@ async function lookUp(socket: Socket, env: Record<string, string | undefined>): 
  * The processes that hold the other end of the connection whose own end has this inode. Both ends are listed with both inodes; ours is
  * the one that our descriptor belongs to. A path in a row may contain anything, so a row counts that merely looks like the other end.
  */
-export function findUsers(list: string, own: string, fd: number): number[] {
+function findUsers(list: string, own: string, fd: number): number[] {
   const rows = list.split('\n').filter(row => new RegExp(`(?<!\\S)${own}(?!\\S)`).test(row))
   const others = rows.filter(row => !row.includes(`pid=${process.pid},fd=${fd})`))
   return [...new Set(others.flatMap(row => [...row.matchAll(/pid=(\d+),fd=/g)].map(([, pid]) => Number(pid))))]
