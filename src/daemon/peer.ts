@@ -1,44 +1,46 @@
 import { readlinkSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { findProgram } from '../base/process/find-program.ts'
-import { brandOf, sessionMarker } from '../base/process/marker.ts'
+import { sessionMarker } from '../base/process/marker.ts'
 import { commandOf, parentOf, readMarks } from '../base/process/process-table.ts'
 import { runShort } from '../base/process/run-short.ts'
 
 /** Who is at the other end of a connection. */
 export type Peer =
-  /** No agent, and nothing that an agent started. */
-  | { kind: 'person' }
-  /** An agent or a command of the project, or something that one of them started. `wears` tells whether a marker is its own. */
-  | { kind: 'agent'; pid: number; command: string; wears(marker: string): boolean }
+  /** A process, with the marks that it or one of its parents carries. */
+  | { kind: 'process'; pid: number; command: string; values: ReadonlySet<string>; brands: ReadonlySet<string> }
+  /** This process itself. */
+  | { kind: 'own' }
   /** It closed its end before it could be looked at, or belongs to another user. */
   | { kind: 'gone' }
   /** This system does not tell who it is. */
   | { kind: 'unknown'; why: string }
 
 /** Connections that were looked at already: a connection does not change hands without both ends being listed. */
-const known = new WeakMap<Socket, Promise<Peer>>()
+const known = new WeakMap<Socket, Promise<Peer[]>>()
 
-/** Finds out who is at the other end of a connection to our Unix socket. A call without a socket comes from this process itself. */
-export function identifyPeer(socket: Socket, env: Record<string, string | undefined>): Promise<Peer> {
+/**
+ * Finds out who is at the other end of a connection to our Unix socket; several processes may hold it. A call without a socket comes
+ * from this process itself.
+ */
+export function identifyPeers(socket: Socket, env: Record<string, string | undefined>): Promise<Peer[]> {
   const found = known.get(socket) ?? lookUp(socket, env)
   known.set(socket, found)
   return found
 }
 
-async function lookUp(socket: Socket, env: Record<string, string | undefined>): Promise<Peer> {
+async function lookUp(socket: Socket, env: Record<string, string | undefined>): Promise<Peer[]> {
   const fd = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd
-  if (fd === undefined || fd < 0) return { kind: 'person' }
-  if (process.platform !== 'linux') return { kind: 'unknown', why: `${process.platform} does not tell who connects` }
+  if (fd === undefined || fd < 0) return [{ kind: 'own' }]
+  if (process.platform !== 'linux') return [{ kind: 'unknown', why: `${process.platform} does not tell who connects` }]
   const ss = findProgram('ss', env) ?? findProgram('ss', { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' })
-  if (ss === undefined) return { kind: 'unknown', why: 'the program ss is missing: install iproute2' }
+  if (ss === undefined) return [{ kind: 'unknown', why: 'the program ss is missing: install iproute2' }]
   const own = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1]
   const limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 * 1024 }
   const { code, stdout } = await runShort({ command: ss, args: ['-xpH'], cwd: '/', env: { LC_ALL: 'C' }, ...limits })
-  if (code !== 0 || own === undefined) return { kind: 'unknown', why: 'ss could not list the connections' }
+  if (code !== 0 || own === undefined) return [{ kind: 'unknown', why: 'ss could not list the connections' }]
   const users = findUsers(stdout, own, fd)
-  if (users.length === 0) return { kind: 'gone' }
-  return users.map(findAgent).find(agent => agent !== undefined) ?? { kind: 'person' }
+  return users.length === 0 ? [{ kind: 'gone' }] : users.map(describeProcess)
 }
 
 /**
@@ -51,20 +53,17 @@ function findUsers(list: string, own: string, fd: number): number[] {
   return [...new Set(others.flatMap(row => [...row.matchAll(/pid=(\d+),fd=/g)].map(([, pid]) => Number(pid))))]
 }
 
-/** The agent or command of a project that a process is, or descends from. */
-function findAgent(pid: number): Peer | undefined {
+function describeProcess(pid: number): Peer {
   const { name } = sessionMarker('')
-  const marks = { values: new Set<string>(), brands: new Set<string>() }
+  const [values, brands] = [new Set<string>(), new Set<string>()]
   for (
     let at: number | undefined = pid, depth = 0;
     at !== undefined && at > 1 && depth < 100;
     at = parentOf(at), depth++
   ) {
-    const { values, brand } = readMarks(at, name)
-    for (const value of values) marks.values.add(value)
-    if (brand !== undefined) marks.brands.add(brand)
+    const marks = readMarks(at, name)
+    for (const value of marks.values) values.add(value)
+    if (marks.brand !== undefined) brands.add(marks.brand)
   }
-  if (marks.values.size + marks.brands.size === 0) return undefined
-  const wears = (marker: string) => marks.values.has(marker) || marks.brands.has(brandOf(sessionMarker(marker)))
-  return { kind: 'agent', pid, command: commandOf(pid).slice(0, 200), wears }
+  return { kind: 'process', pid, command: commandOf(pid).slice(0, 200), values, brands }
 }

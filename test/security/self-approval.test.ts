@@ -9,6 +9,7 @@ import { secretId } from '../../src/base/ids.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
 import type { Isolation } from '../../src/base/process/isolation.ts'
 import { sessionMarker } from '../../src/base/process/marker.ts'
+import { commandMarkers } from '../../src/workspace/command/run-command.ts'
 import { agentSessions, bodiesOf, isEnd } from '../daemon/agent-sessions.ts'
 import { type DaemonProcess, startDaemon, viewWhen } from '../daemon/daemon-process.ts'
 import { tempDir } from '../support/world.ts'
@@ -27,15 +28,18 @@ asked.on('error', error => process.stdout.write(String(error)))
 asked.end(JSON.stringify({ verdict: 'allow', by: 'you' }))
 `
 
-/** Runs the script as a shell line says, as a child of an agent would. */
+/** Runs the script as a shell line says, as a command of the project would. */
 async function speak(t: TestContext, { paths }: DaemonProcess, line: string, isolation: Isolation): Promise<string> {
   const [marker, node] = [sessionMarker(secretId(16)), process.execPath]
   const args = ['-c', line, node, APPROVE, paths.socket, paths.tokenFile]
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
+  const markers = commandMarkers(paths.run)
+  markers.note(marker.value)
   const child = openGuard().spawn({ command: '/bin/bash', args, env, marker }, isolation)
   t.after(() => child.end())
   const said = await text(child.stdout)
   await child.end()
+  markers.forget(marker.value)
   return said
 }
 
