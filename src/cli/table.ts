@@ -55,7 +55,7 @@ export const COMMANDS: CommandRow[] = [
   {
     name: 'runs',
     group: WORK,
-    summary: 'List the runs there are and were',
+    summary: 'List scheduled, current and past runs',
     add: async program => (await import('./commands/runs.ts')).addRunsCommand(program),
   },
   {
@@ -157,7 +157,7 @@ export const COMMANDS: CommandRow[] = [
   {
     name: 'resume',
     group: STEER,
-    summary: 'Go on with a session that stands still',
+    summary: 'Resume a paused, stopped or failed session',
     add: async program => (await import('./commands/resume.ts')).addResumeCommand(program),
   },
   {
@@ -193,19 +193,19 @@ export const COMMANDS: CommandRow[] = [
   {
     name: 'worktree',
     group: STEER,
-    summary: 'See where tasks work, put that away and bring it back',
+    summary: 'List, archive and restore worktrees',
     add: async program => (await import('./commands/worktree.ts')).addWorktreeCommand(program),
   },
   {
     name: 'gates',
     group: STEER,
-    summary: 'See, find and run what is checked before done',
+    summary: 'List, detect and run the gates',
     add: async program => (await import('./commands/gates.ts')).addGatesCommand(program),
   },
   {
     name: 'merge',
     group: STEER,
-    summary: 'See what is on its way into its branch, try it again, call it off',
+    summary: 'List, retry and abort merges',
     add: async program => (await import('./commands/merge.ts')).addMergeCommand(program),
   },
   {
@@ -229,7 +229,7 @@ export const COMMANDS: CommandRow[] = [
   {
     name: 'notify',
     group: SET_UP,
-    summary: 'Try out how you are told what happens',
+    summary: 'Send a test notification',
     add: async program => (await import('./commands/notify.ts')).addNotifyCommand(program),
   },
   {

@@ -36,6 +36,21 @@ test('a variable that is set once is followed, one that may have changed is not'
   assert.equal(risk('x="rm -rf y"; $x'), 'HIGH')
 })
 
+test('a path that begins with the project and climbs out of it is outside', () => {
+  for (const command of [
+    'docker run -v /proj/../etc:/x alpine',
+    'docker run -v $PWD/../../etc:/x alpine',
+    'docker run -v ../../..:/x alpine',
+    'ln -s /proj/../etc l',
+    'eslint --config /proj/../x.js src',
+    'jq -f /proj/../f.jq a.json',
+  ])
+    assert.equal(risk(command), 'HIGH', command)
+  assert.notEqual(risk('docker run -v /proj/data:/x alpine'), 'HIGH')
+  assert.notEqual(risk('docker run -v $PWD:/x alpine'), 'HIGH')
+  assert.notEqual(risk('eslint --config /proj/x.js src'), 'HIGH')
+})
+
 test('a change of folder counts for what comes after it, and a subshell keeps its own', () => {
   assert.equal(risk('cd src && cp a b'), 'MEDIUM')
   assert.equal(risk('cd /etc && cp a b'), 'HIGH')
@@ -108,7 +123,11 @@ test('the tree shows every piece with its risk and nothing a terminal would obey
     '          - HIGH file.delete: rm deletes files; leave them, or ask a person',
     '    LOW cat',
   ])
-  assert.ok(explainTree(assess('ls \u001b[2Kx')).every(line => /^[\x20-\x7e…]*$/.test(line)))
+  const drawn = explainTree(assess('ls \u001b[2Kx'))
+  assert.ok(
+    drawn.every(line => /^[\x20-\x7e…␛]*$/.test(line)) && drawn.some(line => line.includes('␛[2K')),
+    drawn.join('\n'),
+  )
 })
 
 test('a word of the shell in place of a program is HIGH: what follows it was not read as a command', () => {

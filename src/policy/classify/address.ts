@@ -1,7 +1,7 @@
 import type { Reason } from '../../domain/assessment.ts'
 import { expandBraces } from '../shell/expand.ts'
 
-/** Fetching a page is MEDIUM; from inside the network, or with something attached, it is HIGH. */
+/** Fetching a page is MEDIUM. An address that hands out credentials, holds a login, or is not of the web is HIGH. */
 export function judgeAddress(address: string): Reason {
   const url = URL.canParse(address) ? new URL(address) : undefined
   if (url === undefined) return { code: 'net.address', risk: 'MEDIUM', text: `${address} is no address` }

@@ -1,3 +1,4 @@
+import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { type Arg, findOperands, isFlag } from '../shell/args.ts'
 import { named } from './rule-builders.ts'
@@ -174,8 +175,9 @@ function judgeRights(call: ProgramCall): undefined {
       : /^(?:-v|--volume=|--mount=)(.+)$/.exec(arg.value)?.[1]
     if (mount === undefined || isFlagOnly(arg, before)) continue
     const source = /(?:^|,)(?:source|src)=([^,]+)/.exec(mount)?.[1] ?? mount.split(':')[0] ?? ''
-    const own = `${source}/`.startsWith(`${call.fence.boundary}/`) || /^(\.|\$PWD|[\w-]+$)/.test(source)
-    if (MOUNTS.test(source) && !own)
+    const climbs = /(^|\/)\.\.(\/|$)/.test(source)
+    const own = isInside(source, call.fence.boundary) || (!climbs && /^(\.|\$PWD|[\w-]+$)/.test(source))
+    if ((MOUNTS.test(source) || climbs) && !own)
       call.say('container.escape', 'HIGH', `${arg.text} gives the container a folder of the machine`, arg)
     call.secret({ ...arg, value: source })
   }

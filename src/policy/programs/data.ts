@@ -1,3 +1,4 @@
+import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, findFlag } from '../shell/args.ts'
@@ -161,7 +162,7 @@ const DASEL = reader({
 /** jq's filter is the file after `-f`, or the first operand. A filter from outside is foreign code, if in a harmless language. */
 function judgeProgram(call: ProgramCall, first: Arg | undefined, value: Arg | undefined): undefined {
   for (const file of [first, value])
-    if (file && /^([/~]|.*\.\.(\/|$))/.test(file.value) && !file.value.startsWith(`${call.fence.boundary}/`))
+    if (file && /^([/~]|.*\.\.(\/|$))/.test(file.value) && !isInside(file.value, call.fence.boundary))
       return call.say('script.foreign', 'HIGH', `${file.text} is a filter outside the project`, file)
   // jq takes the filter from the value, or from the first operand if `-f` is one letter of a cluster.
   const file = value ?? first

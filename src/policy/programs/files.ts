@@ -1,3 +1,4 @@
+import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
@@ -278,7 +279,7 @@ function isEverything(path: string, home: string): boolean {
 }
 
 function leadsOut(call: ProgramCall, arg: Arg): boolean {
-  if (/^(\/|~)/.test(arg.value)) return !arg.value.startsWith(`${call.fence.boundary}/`)
+  if (/^(\/|~)/.test(arg.value)) return !isInside(arg.value, call.fence.boundary)
   // A relative target is resolved from the link's folder; more `..` than names may lead out.
   return arg.value.split('/').filter(part => part === '..').length > 1
 }

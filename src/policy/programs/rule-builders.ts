@@ -1,3 +1,4 @@
+import { isInside } from '../../base/is-inside.ts'
 import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { judgeAssignment } from '../classify/environment.ts'
@@ -59,7 +60,7 @@ export function verbs(table: VerbTable): ProgramRule {
     else if (table.known) judgeKnown(call, table.known)
     if (table.ofProject) judgeToolWords(call, call.args)
     const out = table.paths && call.args.find(arg => /^([/~]|\.\.\/|fileb?:\/\/[/~.])/.test(arg.value))
-    if (out && !out.value.startsWith(`${call.fence.boundary}/`))
+    if (out && !isInside(out.value, call.fence.boundary))
       call.say('infra.elsewhere', 'MEDIUM', `${out.text} is outside the project`, out)
     for (const arg of call.args) {
       const raised = isFlag(arg) ? table.flags?.find(([shape]) => shape.test(arg.value)) : undefined

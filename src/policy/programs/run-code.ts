@@ -1,3 +1,4 @@
+import { isInside } from '../../base/is-inside.ts'
 import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
@@ -229,10 +230,6 @@ function judgeWord(call: ProgramCall, arg: Arg, row: ToolRow): undefined {
   if (glued === undefined && !LOADS.test(arg.value)) return
   const attached = glued ?? (arg.value.includes('=') ? arg.value.slice(arg.value.indexOf('=') + 1) : undefined)
   const value = attached === undefined ? call.args[call.args.indexOf(arg) + 1] : { ...arg, value: attached }
-  if (
-    value &&
-    /^(\/|~)|(^|\/)\.\.(\/|$)|:\/\//.test(value.value) &&
-    !`${value.value}/`.startsWith(`${call.fence.boundary}/`)
-  )
+  if (value && /^(\/|~)|(^|\/)\.\.(\/|$)|:\/\//.test(value.value) && !isInside(value.value, call.fence.boundary))
     call.say('flag.loads', 'HIGH', `${arg.text} loads ${value.text}, which is outside the project`, arg)
 }
