@@ -10,6 +10,7 @@ import {
   type EscalationView,
 } from '../../domain/escalation.ts'
 import type { RememberedAnswer, RememberedView } from '../../domain/remembered-answer.ts'
+import { lateAnswerError } from '../../human/escalations.ts'
 import { findAnswerProblem } from '../../human/terminals.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { answerAsked, answerEscalation, answerOpen } from '../answers.ts'
@@ -78,7 +79,10 @@ export function answerRoutes(app: FastifyInstance, daemon: DaemonContext): void 
     const answer = parseRequest(AnswerAsk, request.body, ROUTE)
     const row = await waitUntilParked(await findSession(request.params, daemon), answer.ask_id, daemon)
     if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, daemon)
-    else await answerAsked(row.id, answer, daemon)
+    else {
+      await refuseLateAnswer(row.id, answer.ask_id, daemon)
+      await answerAsked(row.id, answer, daemon)
+    }
     return { ok: true }
   })
 
@@ -106,6 +110,20 @@ async function waitUntilParked(
     if (now?.state === 'ended') return now
   }
   return row
+}
+
+/** Says who was first, if an ask was parked and somebody has answered it since. */
+async function refuseLateAnswer(session: string, askId: string, daemon: DaemonContext): Promise<void> {
+  if (daemon.terminals.open(session).some(({ ask_id }) => ask_id === askId)) return
+  const kinds = ['permission.parked', 'question.parked'] as const
+  const events = await daemon.store.events({ subject: session, kinds: [...kinds] })
+  const parked = events.findLast(
+    ({ kind, body }) => kinds.some(one => one === kind) && 'ask_id' in body && body.ask_id === askId,
+  )
+  const number = parked && 'number' in parked.body ? parked.body.number : undefined
+  if (typeof number !== 'number') return
+  const escalation = await getEscalations(daemon).get(number)
+  if (escalation.state !== 'open') throw lateAnswerError(escalation)
 }
 
 async function answerParked(row: SessionRow, answer: AnswerAsk, daemon: DaemonContext): Promise<void> {

@@ -169,6 +169,9 @@ test('of two answers at once, one from a terminal and one by number, one wins an
   assert.equal(bodiesOf(log, 'escalation.answered').length, 1)
   const again = await answer(world.daemon, number, { verdict: 'allow', env: world.env })
   assert.deepEqual([again.status, again.body.error.code], [409, 'escalation_answered'])
+  const body = { ask_id: askId, verdict: 'deny', by: 'eve', env: world.env }
+  const atTerminal = await world.daemon.call('POST', `/sessions/${id}/answers`, { body })
+  assert.deepEqual([atTerminal.status, atTerminal.body.error.code], [409, 'escalation_answered'])
 })
 
 test('a session that is stopped needs no answer any more', async t => {

@@ -107,7 +107,7 @@ async function pressUntil(
 
 test('a session whose agent has no terminal cannot be taken over', async () => {
   const context = {
-    live: { id: 's-000001', session: { interrupt: async () => undefined } },
+    live: { id: 's-000001', agent: { session: { interrupt: async () => undefined } } },
   } as unknown as SessionContext
   await assert.rejects(handOverTerminal(context, 'takeover'), {
     code: 'not_in_terminal',

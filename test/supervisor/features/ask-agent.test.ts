@@ -23,7 +23,11 @@ const LOGINS: [AgentManifest, own: RegExp, others: RegExp][] = [
 ]
 
 for (const [manifest, own, others] of LOGINS) {
-  const run = { id: 's-000001', driver: { agent: manifest.kind }, row: { agent: manifest.name, options: { chosen } } }
+  const run = {
+    id: 's-000001',
+    settings: { driver: { agent: manifest.kind } },
+    row: { agent: manifest.name, options: { chosen } },
+  }
   const after = (kind: 'auth' | 'agent_missing') =>
     failed({ kind, message: 'It said no.' }, run as unknown as LiveSession).reason ?? ''
 
