@@ -1,5 +1,6 @@
 import { readlinkSync } from 'node:fs'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { findProgram } from '../base/process/find-program.ts'
 import { sessionMarker } from '../base/process/marker.ts'
 import { commandOf, parentOf, readMarks } from '../base/process/process-table.ts'
@@ -30,18 +31,28 @@ export function identifyPeers(socket: Socket, env: Record<string, string | undef
 }
 
 async function lookUp(socket: Socket, env: Record<string, string | undefined>): Promise<Peer[]> {
-  const fd = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd
-  if (fd === undefined || fd < 0) return [{ kind: 'own' }]
+  if (!(socket instanceof Socket)) return [{ kind: 'own' }]
   if (process.platform !== 'linux') return [{ kind: 'unknown', why: `${process.platform} does not tell who connects` }]
   const ss = findProgram('ss', env) ?? findProgram('ss', { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' })
   if (ss === undefined) return [{ kind: 'unknown', why: 'the program ss is missing: install iproute2' }]
+  const fd = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd
+  if (fd === undefined || fd < 0) return [{ kind: 'gone' }]
   const own = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1]
-  const limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 * 1024 }
-  const { code, stdout } = await runShort({ command: ss, args: ['-xpH'], cwd: '/', env: { LC_ALL: 'C' }, ...limits })
-  if (code !== 0 || own === undefined) return [{ kind: 'unknown', why: 'ss could not list the connections' }]
-  const users = findUsers(stdout, own, fd)
-  return users.length === 0 ? [{ kind: 'gone' }] : users.map(describeProcess)
+  for (let attempt = 0; own !== undefined && attempt < TRIES; attempt++) {
+    const limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 * 1024 }
+    const { code, stdout } = await runShort({ command: ss, args: ['-xpH'], cwd: '/', env: { LC_ALL: 'C' }, ...limits })
+    if (code !== 0) break
+    const users = findUsers(stdout, own, fd)
+    if (users.length > 0) return users.map(describeProcess)
+    if (socket.destroyed || attempt === TRIES - 1) return [{ kind: 'gone' }]
+    await sleep(AGAIN_MS)
+  }
+  return [{ kind: 'unknown', why: 'ss could not list the connections' }]
 }
+
+/** The kernel lists sockets while others come and go, and may leave one out. */
+const TRIES = 4
+const AGAIN_MS = 30
 
 /**
  * The processes that hold the other end of the connection whose own end has this inode. Both ends are listed with both inodes; ours is

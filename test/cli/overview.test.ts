@@ -26,7 +26,7 @@ test('pcc without a command shows what sessions do, when the next goes on, and w
   assert.match(stdout, /; you are needed\.\n/)
   assert.match(
     stdout,
-    /\n7 decisions wait for you: pcc pending\n {3}1 {2}Perm\. +s-aaaaaa {2}Approve: ln -s a b0 +just now\n/,
+    /\n7 decisions wait for you: pcc pending\n {3}1 {2}Perm\. +s-aaaaaa {2}Approve: ln -s a␛\[2J b0 +just now\n/,
   )
   assert.match(stdout, /\n {3}5 {2}Perm\..*\n {6}and 2 more\nWork through them by keys: pcc inbox\n/)
   assert.doesNotMatch(stdout, /\u001b/)
