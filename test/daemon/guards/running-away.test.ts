@@ -31,7 +31,7 @@ const isPaused = ({ status }: { status: string }) => status === 'paused'
 test('a real agent that circles, overspends or grows is stopped softly, with a reason and a decision for a person', {
   timeout: 120_000,
 }, async t => {
-  const env = { PCC_BREAKERS_REPEATED_CALLS: '4', PCC_AGENTS_MAX_MEMORY_MB: '320' }
+  const env = { PCC_BREAKERS_REPEATED_CALLS: '4', PCC_AGENTS_MAX_MEMORY_MB: '480' }
   const { daemon, simulator, start, log } = await agentSessions(t, SCENARIO, { env })
   const [circling, spending, growing] = await Promise.all([
     start('go in circles'),
@@ -58,7 +58,7 @@ test('a real agent that circles, overspends or grows is stopped softly, with a r
   assert.equal(own?.limits.cost_usd, 0.1)
   assert.ok((own?.spent.cost_usd ?? 0) >= 0.1)
 
-  assert.match(await reason(growing), /^The agent uses .* of memory with all that it started, 320 MB are allowed/)
+  assert.match(await reason(growing), /^The agent uses .* of memory with all that it started, 480 MB are allowed/)
   const did = bodiesOf(await log(growing.id), 'guard.tripped').map(each => each.did)
   assert.ok(did.includes('killed'), 'agents.max_memory_mb: the tool that grew was ended')
   const turns = bodiesOf(await log(growing.id), 'turn.ended').map(({ outcome }) => outcome)
