@@ -15,7 +15,9 @@ export function installGuard(app: FastifyInstance, token: string, speakers?: Spe
     if (request.headers.origin !== undefined) throw new AppError('wrong_host', { host: 'of a web page' })
     const isOpen = OPEN.has(request.routeOptions.url ?? '') || isForAgents(request, token)
     if (!isOpen && !hasToken(request, token)) throw new AppError('unauthorized', {})
-    if (!isOpen && request.method !== 'GET') await speakers?.refuseAgents(request)
+    // Whoever attaches to a session counts as a person who is there.
+    const changes = request.method !== 'GET' || 'attach' in (request.query as object)
+    if (!isOpen && changes) await speakers?.refuseAgents(request)
   })
 }
 
