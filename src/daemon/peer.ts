@@ -17,20 +17,11 @@ export type Peer =
   /** This system does not tell who it is. */
   | { kind: 'unknown'; why: string }
 
-/** Connections that were looked at already: a connection does not change hands without both ends being listed. */
-const known = new WeakMap<Socket, Promise<Peer[]>>()
-
 /**
  * Finds out who is at the other end of a connection to our Unix socket; several processes may hold it. A call without a socket comes
- * from this process itself.
+ * from this process itself. It is found out for each request, because a connection can be handed on.
  */
-export function identifyPeers(socket: Socket, env: Record<string, string | undefined>): Promise<Peer[]> {
-  const found = known.get(socket) ?? lookUp(socket, env)
-  known.set(socket, found)
-  return found
-}
-
-async function lookUp(socket: Socket, env: Record<string, string | undefined>): Promise<Peer[]> {
+export async function identifyPeers(socket: Socket, env: Record<string, string | undefined>): Promise<Peer[]> {
   if (!(socket instanceof Socket)) return [{ kind: 'own' }]
   if (process.platform !== 'linux') return [{ kind: 'unknown', why: `${process.platform} does not tell who connects` }]
   // The system's own program first: a folder on our PATH may be one that an agent can write to.
