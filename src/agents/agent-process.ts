@@ -6,7 +6,7 @@ import { type Marker, sessionMarker } from '../base/process/marker.ts'
 import { rawStartTime } from '../base/process/process-table.ts'
 import type { AgentManifest } from '../domain/agent-manifest.ts'
 import { agentMissingError } from '../domain/agents/find-manifest.ts'
-import type { Sandbox } from './sandbox/sandbox.ts'
+import type { Sandbox } from '../base/sandbox/sandbox.ts'
 
 /** How a driver starts its agent; the same for all its sessions. */
 export interface DriverOptions {
@@ -47,6 +47,8 @@ interface ProcessOptions {
   marker: string
   /** The sandbox around the agent; it is taken down with the agent. */
   sandbox?: Sandbox | undefined
+  /** Where the agent will work: a process that is started ahead of its session starts somewhere else, and its sandbox must fit. */
+  cwd?: string | undefined
   /** Takes what the agent writes to stderr. */
   log?: ((line: string) => void) | undefined
 }
@@ -58,17 +60,19 @@ export class AgentProcess {
   readonly #guard: ProcessGuard
   readonly #isolation: Isolation
   readonly #sandbox: Sandbox | undefined
+  readonly #cwd: string
   readonly #log: ((line: string) => void) | undefined
   #child: GuardedChild | undefined
   #stderr = ''
   #hasSurvivors = false
   #problem: Error | undefined
 
-  constructor({ manifest, guard, isolation, marker, sandbox, log }: ProcessOptions) {
+  constructor({ manifest, guard, isolation, marker, sandbox, cwd, log }: ProcessOptions) {
     this.#manifest = manifest
     this.#guard = guard
     this.#isolation = isolation
     this.#sandbox = sandbox
+    this.#cwd = cwd ?? process.cwd()
     this.#log = log
     this.marker = sessionMarker(marker)
   }
@@ -107,7 +111,7 @@ export class AgentProcess {
     const { signal, cwd } = starting
     const command = this.#findProgram(starting)
     const wrapped = this.#wrapInSandbox({ ...starting, command })
-    const child = this.#guard.spawn({ cwd, ...wrapped, marker: this.marker }, this.#isolation)
+    const child = this.#guard.spawn({ cwd: this.#sandbox ? '/' : cwd, ...wrapped, marker: this.marker }, this.#isolation)
     this.#child = child
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS)
@@ -165,7 +169,7 @@ export class AgentProcess {
     command,
     args,
     env,
-    cwd = process.cwd(),
+    cwd = this.#cwd,
     shows = [],
     writes = [],
   }: ProcessStart): Pick<ProcessStart, 'command' | 'args' | 'env'> {

@@ -1,3 +1,4 @@
+import type { SandboxNeeds } from '../base/sandbox/settings.ts'
 import type { SessionHost } from './option-values.ts'
 
 /**
@@ -110,47 +111,6 @@ export interface ToolNaming {
   inert?: string[]
   /** How an agent that asks before every call reports a call that it gave up before asking: by its kind, or by its text. */
   failsUnasked?: { kinds?: string[]; saying?: string[] }
-}
-
-/** The values of `agents.sandbox`, loosest first. */
-export const SANDBOX_MODES = ['off', 'auto', 'required'] as const
-export type SandboxMode = (typeof SANDBOX_MODES)[number]
-
-/** The program that makes sandboxes on this machine. */
-export interface SandboxProgram {
-  program: string
-  version: string
-}
-
-/** The sandbox settings of one session. */
-export interface SandboxSettings {
-  mode: SandboxMode
-  /** The program that makes the sandbox, if it was found. The session was admitted because of it and does not start without it. */
-  made?: SandboxProgram | undefined
-  /** Hosts that may be reached in addition to the vendor's; `*` leaves the network unrestricted. */
-  network: string[]
-  /** Paths in the home directory that are visible nevertheless. */
-  read: string[]
-  /** Paths outside the project that may be written. */
-  write: string[]
-  /** Directories that are hidden completely, because no agent needs them. */
-  hidden: string[]
-  /** The repository of the project, if there is one. */
-  git?: { top: string; own: string; common: string } | undefined
-}
-
-/** What one kind of agent needs in a sandbox. */
-export interface SandboxNeeds {
-  /** Where in the home directory it keeps its login and conversations. */
-  state: string[]
-  /** The variable that moves this home directory, if there is one. */
-  movedBy?: string
-  /** What of that it may not write, with the text of an empty one, or nothing for a folder: it would be run by the person's next one. */
-  kept?: Record<string, string | null>
-  /** Hosts of its vendor. */
-  hosts: string[]
-  /** Variables that may hold another address of the vendor: its host may be reached then. */
-  addresses: string[]
 }
 
 /**

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { SandboxSettings } from './agent-manifest.ts'
+import type { SandboxSettings } from '../base/sandbox/settings.ts'
 import type { AgentToolName, ToolReply } from './agent-tools.ts'
 import { Limit } from './limit.ts'
 
@@ -252,7 +252,7 @@ export interface OpenSession {
   record?: string | undefined
   /** `auto` uses a PID namespace if the system allows one. */
   isolation: 'auto' | 'namespace' | 'marker'
-  /** The sandbox of an agent that does not ask before every call; none if absent. */
+  /** The sandbox of the agent; none if absent. */
   sandbox?: SandboxSettings | undefined
   /** The value of PCC_SESSION_MARK in everything that the agent starts. The caller stores it, to sweep after a crash. Generated if absent. */
   marker?: string | undefined

@@ -4,15 +4,14 @@ import { openGuard, type ProcessGuard } from '../../base/process/guardian.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { Driver, Failure, OpenSession } from '../../domain/session.ts'
 import { AgentProcess, type DriverOptions } from '../agent-process.ts'
+import { openAgentSandbox } from '../agent-sandbox.ts'
 import { ASK_DEADLINE_MS, checkedAsks } from '../checked-asks.ts'
 import { type PipedProcess, PipedSession } from '../piped-session.ts'
-import { findNeededSandbox } from '../sandbox/bubblewrap.ts'
-import { openSandbox, type Sandbox } from '../sandbox/sandbox.ts'
 import { AcpConversation } from './conversation.ts'
 import { rpcFailure } from './failures.ts'
 import { AcpFiles } from './files.ts'
 import { AcpGate, refusedError } from './gate.ts'
-import { isReadOnlySession, openConversation } from './open-conversation.ts'
+import { openConversation } from './open-conversation.ts'
 import { type McpServer, prepareCommand } from './start-command.ts'
 import { AcpTerminals } from './terminals.ts'
 import { AcpConnection, Update } from './wire.ts'
@@ -42,7 +41,7 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
     cold: true,
     ...(manifest.resume === 'none' && { conversationState: async () => 'missing' as const }),
     async open(open) {
-      const sandbox = await openSandboxFor(manifest, open, line => log(`session ${open.id}: ${line}`))
+      const sandbox = openAgentSandbox(manifest.sandbox, open, line => log(`session ${open.id}: ${line}`))
       const isolation = sandbox ? `${guard.level(open.isolation)}, sandbox` : guard.level(open.isolation)
       log(`session ${open.id}: starts ${manifest.name} (${isolation})`)
       const process = new AgentProcess({
@@ -64,18 +63,6 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
     cool: async () => undefined,
     close: async () => undefined,
   }
-}
-
-/** The sandbox for an agent, if its manifest and the settings ask for one. */
-async function openSandboxFor(
-  manifest: AgentManifest,
-  { sandbox: settings, env, tools }: Pick<OpenSession, 'sandbox' | 'env' | 'tools'>,
-  log: (line: string) => void,
-): Promise<Sandbox | undefined> {
-  const bubblewrap = settings?.made ?? (settings && (await findNeededSandbox(manifest, settings.mode)))
-  if (!settings || !bubblewrap) return undefined
-  const needs = manifest.sandbox ?? { state: [], hosts: [], addresses: [] }
-  return openSandbox({ bubblewrap, settings, needs, env, log, reading: isReadOnlySession({ tools }) })
 }
 
 export interface AcpProcess extends PipedProcess {

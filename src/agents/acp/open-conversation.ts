@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isReadOnlySession } from '../agent-sandbox.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { SessionLink } from '../turns.ts'
@@ -152,11 +153,4 @@ async function resetMode(link: ModeDeps['link'], params: Record<string, unknown>
   } finally {
     late.abort()
   }
-}
-
-const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead'])
-
-/** Whether a session has a list of tools without any that writes. */
-export function isReadOnlySession({ tools }: Pick<OpenSession, 'tools'>): boolean {
-  return tools?.every(tool => READERS.has(tool)) ?? false
 }

@@ -13,11 +13,12 @@ import { openGuard } from '../../base/process/guardian.ts'
 import { claudeAgent } from '../../domain/agents/claude.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
 import { AgentProcess, type DriverOptions } from '../agent-process.ts'
+import { openAgentSandbox } from '../agent-sandbox.ts'
 import { ASK_DEADLINE_MS } from '../checked-asks.ts'
 import { ClaudeGate } from './gate.ts'
 import { bundledProgram, optionsFor } from './options.ts'
 import { ClaudeOwnTools } from './own-tools.ts'
-import { readTranscriptState } from './past-sessions.ts'
+import { readTranscriptState, sandboxNeeds } from './past-sessions.ts'
 import { type ClaudeProcess, ClaudeSession } from './session.ts'
 
 const WARM_FOR_MS = 5 * 60_000
@@ -34,8 +35,9 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   const prepare = (open: OpenSession) => {
     const gate = new ClaudeGate(askDeadlineMs)
     const agent = new AgentProcess({
-      ...{ manifest: claudeAgent, guard, isolation: open.isolation },
+      ...{ manifest: claudeAgent, guard, isolation: open.isolation, cwd: open.cwd },
       marker: open.marker ?? secretId(16),
+      sandbox: openAgentSandbox(sandboxNeeds(open), open, line => log(`session ${open.id}: ${line}`)),
     })
     const own = new ClaudeOwnTools(open.ownTools ?? [])
     const options = optionsFor(open, { gate, agent, own, executable: executable(), appendPrompt })
@@ -51,7 +53,8 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
     conversationState: (vendorId, { cwd, env }) => readTranscriptState({ vendorId, cwd, env }),
     async open(open) {
       const warm = await pool.take(open)
-      log(`session ${open.id}: ${warm ? 'takes a warm process' : 'starts cold'} (${guard.level(open.isolation)})`)
+      const level = `${guard.level(open.isolation)}${open.sandbox?.made ? ', sandbox' : ''}`
+      log(`session ${open.id}: ${warm ? 'takes a warm process' : 'starts cold'} (${level})`)
       return new ClaudeSession(open, warm ?? cold(open))
     },
     // A deferred call is offered as soon as there is a process, and nobody would be there to answer it.

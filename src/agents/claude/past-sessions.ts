@@ -1,11 +1,13 @@
-import { constants } from 'node:fs'
+import { constants, existsSync, readdirSync } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
-import type { ConversationState } from '../../domain/session.ts'
+import type { SandboxNeeds } from '../../base/sandbox/settings.ts'
+import { CLAUDE_NEEDS } from '../../domain/agents/claude.ts'
+import type { ConversationState, OpenSession } from '../../domain/session.ts'
 
 export interface PastSession {
   vendor_id: string
@@ -72,8 +74,8 @@ const NEWLINE = 10
  */
 export async function readTranscriptState({ env, cwd, vendorId }: TranscriptLookup): Promise<ConversationState> {
   if (!/^[\w-]+$/.test(vendorId)) return 'missing'
-  const projects = join(env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] || homedir(), '.claude'), 'projects')
-  const own = cwd.replace(/[^a-zA-Z0-9]/g, '-')
+  const projects = join(folderOf(env), 'projects')
+  const own = conversationsOf(cwd)
   const others = (await readdir(projects).catch(() => [])).filter(name => name !== own)
   let state: ConversationState = 'missing'
   for (const folder of [own, ...others]) {
@@ -82,6 +84,25 @@ export async function readTranscriptState({ env, cwd, vendorId }: TranscriptLook
     if (fileState === 'damaged') state = fileState
   }
   return state
+}
+
+/** The name of the folder for the conversations that begin in a directory. */
+function conversationsOf(cwd: string): string {
+  return cwd.replace(/[^a-zA-Z0-9]/g, '-')
+}
+
+/** Claude Code shortens longer names in a way of its own. */
+const LONGEST_NAME = 200
+
+/** What Claude Code needs in a sandbox: of all conversations only those of its directory, and the one that it goes on with. */
+export function sandboxNeeds({ cwd, env, resume }: Pick<OpenSession, 'cwd' | 'env' | 'resume'>): SandboxNeeds {
+  const { folder } = CLAUDE_NEEDS
+  const projects = join(folderOf(env), 'projects')
+  const all = resume && existsSync(projects) ? readdirSync(projects) : []
+  const resumed = all.filter(name => existsSync(join(projects, name, `${resume?.vendorId}.jsonl`)))
+  const names = [...new Set([conversationsOf(cwd), ...resumed])].map(name => `projects/${name}`)
+  const isLong = names.some(name => name.length > LONGEST_NAME)
+  return { ...CLAUDE_NEEDS, folder: { ...folder, writable: [...folder.writable, ...(isLong ? ['projects'] : names)] } }
 }
 
 async function readFileState(file: string): Promise<ConversationState> {

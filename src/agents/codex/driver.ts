@@ -6,6 +6,7 @@ import { openGuard } from '../../base/process/guardian.ts'
 import { codexAgent } from '../../domain/agents/codex.ts'
 import type { ConversationState, Driver, Failure, OpenSession } from '../../domain/session.ts'
 import { AgentProcess, type DriverOptions } from '../agent-process.ts'
+import { openAgentSandbox } from '../agent-sandbox.ts'
 import { ASK_DEADLINE_MS, checkedAsks } from '../checked-asks.ts'
 import { type PipedProcess, PipedSession } from '../piped-session.ts'
 import { CodexConversation } from './conversation.ts'
@@ -40,12 +41,14 @@ export function codexDriver(options: CodexDriverOptions = {}): Driver {
     isVendorId: isUuid,
     conversationState: (vendorId, { env }) => threadState(vendorId, env),
     async open(open) {
-      log(`session ${open.id}: starts Codex (${guard.level(open.isolation)})`)
+      const sandbox = openAgentSandbox(codexAgent.sandbox, open, line => log(`session ${open.id}: ${line}`))
+      log(`session ${open.id}: starts Codex (${guard.level(open.isolation)}${sandbox ? ', sandbox' : ''})`)
       const process = new AgentProcess({
         manifest: codexAgent,
         guard,
         isolation: open.isolation,
         marker: open.marker ?? secretId(16),
+        sandbox,
         log: line => log(`session ${open.id}: ${line}`),
       })
       const deps = { manifest: codexAgent, process, program, appendPrompt, askDeadlineMs, startMs, stopMs, log }
@@ -105,7 +108,8 @@ class CodexSession extends PipedSession<CodexConnection> {
     const [command = 'codex', ...before] = this.#deps.program
     const args = [...before, 'app-server', ...flags]
     const env = { ...sessionEnv, ...temp.env, CODEX_HOME: home.given }
-    const child = this.#deps.process.spawn({ command, args, env, cwd, signal: this.ending.gone })
+    const paths = { shows: home.read, writes: [temp.path, ...home.written] }
+    const child = this.#deps.process.spawn({ command, args, env, cwd, signal: this.ending.gone, ...paths })
     return new CodexConnection(child, {
       ...this.listeners(),
       notified: (method, params) => {

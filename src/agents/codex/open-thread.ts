@@ -169,6 +169,9 @@ export interface CodexHome {
   own: string
   /** The home that Codex gets. */
   given: string
+  /** What a sandbox has to show of the person's home, and what Codex writes. */
+  read: string[]
+  written: string[]
 }
 
 /** Codex's home folder for a process with this environment. */
@@ -199,7 +202,8 @@ export async function prepareHome(env: Record<string, string>, settings: { user:
   } catch (error) {
     throw agentMissingError(codexAgent, `its folder ${own} cannot be prepared: ${messageOf(error)}`, error)
   }
-  return { own, given }
+  const inOwn = (names: string[]) => names.map(name => join(own, name))
+  return { own, given, read: inOwn(INSTRUCTIONS), written: [given, ...inOwn([...SHARED_FOLDERS, ...SHARED_FILES])] }
 }
 
 async function readCopiedSettings(file: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { findNeededSandbox } from '../../agents/sandbox/bubblewrap.ts'
+import { findNeededSandbox } from '../../base/sandbox/bubblewrap.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { problemOf, runShort } from '../../base/process/run-short.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
@@ -71,7 +71,8 @@ export async function surveyAgents({ loaded, env, directory, starts }: SurveyOpt
 /** A sandbox that is required but missing counts as none here; it is reported when a session starts. */
 async function isSandboxed(manifest: AgentManifest, mode: Parameters<typeof findNeededSandbox>[1]): Promise<boolean> {
   try {
-    return (await findNeededSandbox(manifest, mode)) !== undefined
+    const found = await findNeededSandbox(manifest.name, mode)
+    return found !== undefined && 'program' in found
   } catch {
     return false
   }

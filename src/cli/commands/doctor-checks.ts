@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { findBubblewrap } from '../../agents/sandbox/bubblewrap.ts'
+import { findBubblewrap } from '../../base/sandbox/bubblewrap.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'

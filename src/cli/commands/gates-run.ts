@@ -9,6 +9,7 @@ import { checkConfigText, findProjectFile, readConfigFile } from '../../domain/c
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Evidence, GateStatus, TaskGates } from '../../domain/evidence.ts'
 import type { GateProfile } from '../../domain/option-values.ts'
+import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
 import { detectProject, type GateProposal, proposeGateCommands } from '../../workspace/detect/detect-project.ts'
 import { openProjectReader } from '../../workspace/detect/project-files.ts'
 import { tryGates } from '../../workspace/verify/command-gate.ts'
@@ -80,6 +81,7 @@ export async function runGates({ target, only = [], profile, context }: RunGates
   try {
     const results = await tryGates({
       ...{ directory, gates, only, env: context.env, isolation: loaded.config.agents.isolation, signal: stop.signal },
+      sandbox: commandSandboxes(loaded.config, { project, paths: context.paths, log: line => context.note(line) }),
       onBegin: (gate, command) => context.note(`${gate}: ${command} …`),
       onEnd: result => {
         if (context.json) return

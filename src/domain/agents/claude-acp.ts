@@ -1,4 +1,4 @@
-import { claudeAgent } from './claude.ts'
+import { CLAUDE_NEEDS, claudeAgent } from './claude.ts'
 import type { AgentDefinition } from './definition.ts'
 
 /**
@@ -56,6 +56,10 @@ export const claudeAcpAgent: AgentDefinition = {
       },
     },
     serves: { files: false, terminals: false },
+  },
+  sandbox: {
+    ...CLAUDE_NEEDS,
+    folder: { ...CLAUDE_NEEDS.folder, writable: [...CLAUDE_NEEDS.folder.writable, 'projects'] },
   },
   hold: 'every-call',
   heldBy: 'a hook that makes it ask about every call in every mode, and blocks when it fails',

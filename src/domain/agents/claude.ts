@@ -1,3 +1,4 @@
+import type { AgentFolder, SandboxNeeds } from '../../base/sandbox/settings.ts'
 import { STANDARD_AGENT_ENV } from '../agent-env.ts'
 import type { AgentManifest } from '../agent-manifest.ts'
 import type { AgentDefinition, Vendor } from './definition.ts'
@@ -17,6 +18,28 @@ const vendor: Vendor = {
     ...{ variable: 'CLAUDE_CONFIG_DIR', folder: '.claude', file: '.credentials.json' },
     command: 'pcc agents login',
   },
+}
+
+/**
+ * What Claude Code needs in a sandbox. Of its folder it keeps what belongs to conversations, and its login, which it renews; the driver
+ * adds the folder of this project's conversations. It reads what the person has set up there. It saves `.claude.json` through files
+ * beside it, so it gets a copy, in which it changes what it likes.
+ */
+export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
+  state: [],
+  folder: {
+    name: '.claude',
+    variable: 'CLAUDE_CONFIG_DIR',
+    writable: ['file-history', 'plans', 'session-env', 'sessions', 'tasks', 'todos'],
+    login: ['.credentials.json'],
+    shown: [
+      ...['settings.json', 'CLAUDE.md', 'agents', 'commands', 'skills', 'hooks', 'plugins', 'output-styles', 'rules'],
+      ...['agent-memory', 'keybindings.json', 'themes', 'workflows', 'remote-settings.json'],
+    ],
+    copied: { name: '.claude.json', projects: 'projects' },
+  },
+  hosts: ['api.anthropic.com', 'console.anthropic.com', 'platform.claude.com', 'claude.ai'],
+  addresses: ['ANTHROPIC_BASE_URL'],
 }
 
 const manifest: AgentManifest = {
@@ -45,6 +68,7 @@ const manifest: AgentManifest = {
   forks: true,
   tools: { nameIn: 'native', known: {} },
   ownTools: { over: 'library' },
+  sandbox: CLAUDE_NEEDS,
   departs: {},
   quirks: [],
 }

@@ -78,6 +78,13 @@ export const opencodeAgent: AgentDefinition = {
     install: 'npm install -g opencode-ai',
     serves: { files: false, terminals: false },
   },
+  sandbox: {
+    state: ['.local/share/opencode', '.local/state/opencode'],
+    // Its programs would be run by the person's next one.
+    kept: { '.config/opencode': null, '.local/share/opencode/bin': null },
+    hosts: [],
+    addresses: [],
+  },
   hold: 'every-call',
   heldBy: 'its own permission settings, which ask about everything; what the project brings for it is not loaded',
   modes: { known: ['build', 'plan'] },

@@ -7,6 +7,7 @@ import type { VerificationResult } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
 import { nameWorkTree } from '../../workspace/git/checkout-state.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
@@ -122,6 +123,10 @@ async function verifyWork(
       guard,
       judgeDiff,
       isolation: config.agents.isolation,
+      sandbox: commandSandboxes(config, {
+        ...{ project: session.project, paths },
+        log: line => supervisor.log.info({ task: task.id }, line),
+      }),
       judge: isWorthAsking(task, gates) ? openJudge(chosen) : undefined,
       secondOpinion: second && openJudge(second),
     },

@@ -1,21 +1,17 @@
 import { createHash } from 'node:crypto'
 import { access, constants, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { findNeededSandbox } from '../../agents/sandbox/bubblewrap.ts'
-import type { AppPaths } from '../../base/app-paths.ts'
+import { join } from 'node:path'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { describeSearchPath, findProgram } from '../../base/process/find-program.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { agentEnvironment } from '../../domain/agent-env.ts'
-import type { AgentManifest, SandboxSettings } from '../../domain/agent-manifest.ts'
+import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { Vendor } from '../../domain/agents/definition.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
-import type { Config } from '../../domain/config/settings.ts'
 import { vendorIn, vendorOf } from '../../domain/vendors.ts'
-import type { Worktree } from '../../domain/worktree.ts'
 import type { LoadedRules } from '../../policy/verdict/load-rules.ts'
 import { findIdleRules } from '../../policy/verdict/rules.ts'
-import { findGitFolder } from '../../workspace/git/git-folder.ts'
+import type { SandboxPlan } from '../../workspace/command/plan-sandbox.ts'
 
 type Agent = { kind: string; name: string; command?: readonly string[] | undefined }
 
@@ -81,57 +77,6 @@ async function checkPath(path: string | undefined, origin: string): Promise<void
   if (problem !== undefined) throw new AppError('agent_path_wrong', { path, origin, problem })
 }
 
-interface SandboxPlan {
-  /**
-   * Undefined where the agent asks about every call anyway: settings that depend on the folder would keep a warm process
-   * from being reused.
-   */
-  settings: SandboxSettings | undefined
-  /** Whether the agent will really run in a sandbox. */
-  isInForce: boolean
-}
-
-interface SandboxSubject {
-  manifest: Pick<AgentManifest, 'hold' | 'name'>
-  project: string
-  place: Worktree | undefined
-  /** The daemon's own folders: the sandbox hides all of them. */
-  paths: AppPaths
-}
-
-/**
- * Plans the sandbox of a session by its settings. The shared git directory is found from the project, because the agent may
- * have written what the worktree says about it. Throws where a sandbox is required and there is none.
- */
-export async function planSandbox(
-  { agents }: Config,
-  { manifest, project, place, paths }: SandboxSubject,
-): Promise<SandboxPlan> {
-  const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
-  if (manifest.hold === 'every-call') return { settings: undefined, isInForce: false }
-  const made = await findNeededSandbox(manifest, mode)
-  const git = mode === 'off' ? undefined : await findSharedGit(project, place)
-  // A worktree's dependencies may be links into the project.
-  const settings = { mode, network, read: place ? [...read, project] : read, write, hidden: ownFolders(paths), git }
-  // Checked only once: an agent that was admitted because of its sandbox is never started without it, even if a second
-  // check failed.
-  return made ? { settings: { ...settings, mode: 'required', made }, isInForce: true } : { settings, isInForce: false }
-}
-
-/** The daemon's folders: whoever reads its token and finds its socket can do all that the person can. */
-function ownFolders({ home, data, run, logs, socket }: AppPaths): string[] {
-  return [...new Set([home, data, run, logs, dirname(socket)])]
-}
-
-async function findSharedGit(project: string, place: Worktree | undefined): Promise<SandboxSettings['git']> {
-  const projectFolder = await findGitFolder(project)
-  if (!projectFolder || !place) return projectFolder
-  const worktreeFolder = await findGitFolder(place.top)
-  // A worktree that claims to belong elsewhere was tampered with: it may write nothing of the repository.
-  if (!worktreeFolder?.own.startsWith(`${projectFolder.common}/worktrees/`)) return undefined
-  return { top: place.top, own: worktreeFolder.own, common: projectFolder.common }
-}
-
 interface Sources {
   /** The daemon's environment, which may hold keys that the settings name. */
   daemon: Record<string, string | undefined>
@@ -156,16 +101,24 @@ interface NoteSources {
   /** The note about the agent's own settings that the project brings. */
   sources: string | undefined
   allowedTools: string[]
+  sandbox: SandboxPlan
 }
 
 /** Notes for the person about a session that starts: what is left out until the project is trusted, and what has no effect. */
-export function startNotes({ loaded, rules, sources, allowedTools }: NoteSources): string[] {
+export function startNotes({ loaded, rules, sources, allowedTools, sandbox }: NoteSources): string[] {
   return [
     ...untrustedNote(loaded),
     ...(sources === undefined ? [] : [sources]),
     ...rulesNotes(rules),
     ...idleNote(allowedTools),
+    ...unboundedNote(sandbox),
   ]
+}
+
+/** Code that an agent writes and runs is bounded by a sandbox only. */
+function unboundedNote({ missing }: SandboxPlan): string[] {
+  if (!missing) return []
+  return [`There is no sandbox: what the agent writes and runs can do all that you can (${missing.problem}). ${missing.install}`]
 }
 
 function untrustedNote({ projectFile, untrusted }: LoadedConfig): string[] {

@@ -24,9 +24,10 @@ import { environmentFor } from '../../domain/vendors.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { readMemorySettings } from '../../human/precedents.ts'
 import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn } from '../../policy/trust/trust.ts'
+import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import type { LiveSettings, Policy, SessionBrain, SessionPolicy } from './context.ts'
-import { accountOf, brainEnvironment, checkProgram, formerAccounts, planSandbox, startNotes } from './prepare-agent.ts'
+import { accountOf, brainEnvironment, checkProgram, formerAccounts, startNotes } from './prepare-agent.ts'
 import {
   agentFor,
   budgetsIn,
@@ -133,7 +134,10 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
   const failover = failoverSettings(loaded, project)
   const second = secondAgent(agent, loaded, project)
   await checkProgram(loaded, { agent, manifest, env })
-  const sandbox = await planSandbox(config, { manifest, project, place, paths: deps.paths })
+  const sandbox = await planSandbox(config, {
+    ...{ name: manifest.name, asksEveryCall: manifest.hold === 'every-call', project, worktree: place?.top },
+    ...{ home: env['HOME'] ?? deps.paths.home, paths: deps.paths },
+  })
   const driver = await deps.driverFor({
     agent,
     executable: config.agents.path,
@@ -176,7 +180,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       sessionBrainFor(request, config, await deps.brainsFor(withBrainFlags(config, request), brainEnv)),
     ),
     mayRunUnattended: canRunUnattended({
-      ...{ agent, manifest, sandboxed: sandbox.isInForce },
+      ...{ agent, manifest, sandboxed: sandbox.settings !== undefined },
       ...{ allowed: config.agents.unattended, custom: config.agents.custom },
     }),
     guard: call => judgeSkill(call, { paths, project, place, settingSources: sources }),
@@ -212,7 +216,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
     brainKeys: brainKeysIn(request.settings ?? {}),
     keepEnvironment: config.sessions.keep_environment,
-    notes: startNotes({ loaded, rules, sources: note, allowedTools: request.allowed_tools ?? [] }),
+    notes: startNotes({ loaded, rules, sources: note, allowedTools: request.allowed_tools ?? [], sandbox }),
     secrets: [
       ...secretsIn(env),
       ...secretSettings(loaded.values, { ...request.env, ...deps.env }),

@@ -7,6 +7,7 @@ import { OPEN_STATES } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { Store } from '../../store/store.ts'
+import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
 import type { WorktreeDeps } from '../../workspace/worktrees/worktree.ts'
 import type { PrepareDeps } from './prepare.ts'
 import { settingsOfCaller } from './settings.ts'
@@ -117,8 +118,10 @@ async function worktreeDeps(
 ): Promise<WorktreeDeps & { target: string | undefined }> {
   const { paths, env } = settingsOfCaller(options, deps)
   const trusted = trustedFile(await trustStatus(paths, project))
-  const { worktrees, merge } = (await loadConfig({ paths, env, project, trusted })).config
+  const { config } = await loadConfig({ paths, env, project, trusted })
+  const { worktrees, merge } = config
   const root = worktrees.directory ?? join(deps.paths.home, 'worktrees')
   const { store, clock, log } = deps
-  return { store, clock, log, root, env: deps.env, settings: worktrees, target: merge.target }
+  const sandbox = commandSandboxes(config, { project, paths: deps.paths, log: line => log.info({ project }, line) })
+  return { store, clock, log, root, env: deps.env, settings: worktrees, target: merge.target, sandbox }
 }

@@ -9,6 +9,7 @@ import type { Isolation } from '../../base/process/isolation.ts'
 import { MarkerFiles, sessionMarker } from '../../base/process/marker.ts'
 import { redactText } from '../../base/redact.ts'
 import { isVendorVariable } from '../../domain/vendors.ts'
+import type { OpenCommandSandbox } from './plan-sandbox.ts'
 
 /** What is needed to start commands of a project. */
 export interface CommandRunner {
@@ -16,6 +17,8 @@ export interface CommandRunner {
   isolation?: Isolation | undefined
   /** Markers by which the next daemon finds processes that this one leaves behind. Without them only the guardian ends those. */
   markers?: MarkerFiles | undefined
+  /** The sandbox around a command. */
+  sandbox?: OpenCommandSandbox | undefined
 }
 
 export interface ProjectCommandRun {
@@ -26,6 +29,8 @@ export interface ProjectCommandRun {
   env: Record<string, string>
   timeoutMs: number
   signal: AbortSignal
+  /** Further folders that the command reads. */
+  reads?: readonly string[] | undefined
   /** Called with each complete line of the output, without colours, until the output gets too long. */
   onLine?: ((line: string) => void) | undefined
 }
@@ -62,7 +67,7 @@ const LONGEST_LINE = 16_000
  */
 export async function runCommand(
   run: ProjectCommandRun,
-  { guard, isolation = 'auto', markers }: CommandRunner,
+  { guard, isolation = 'auto', markers, sandbox: openSandbox }: CommandRunner,
 ): Promise<CommandOutcome> {
   const began = performance.now()
   const output = new KeptOutput()
@@ -78,10 +83,12 @@ export async function runCommand(
   const marker = sessionMarker(secretId())
   markers?.note(marker.value)
   try {
-    await using child = guard.spawn(
-      { command: '/bin/sh', args: ['-c', run.command], env: run.env, cwd: run.directory, marker },
-      isolation,
-    )
+    await using sandbox = await openSandbox?.(run)
+    const shell = { command: '/bin/sh', args: ['-c', run.command], env: run.env, cwd: run.directory }
+    const pidNamespace = guard.level(isolation) !== 'namespace'
+    const wrapped = sandbox?.wrap({ ...shell, shows: [], writes: [] }, { pidNamespace })
+    await using child = guard.spawn({ ...(wrapped ? { ...wrapped, cwd: '/' } : shell), marker }, isolation)
+    sandbox?.breached.addEventListener('abort', () => child.kill('SIGKILL'), { once: true })
     child.stdin.on('error', () => undefined).end() // the command may exit before its input is closed
     for (const stream of [child.stdout, child.stderr]) {
       const part = lines.open()

@@ -3,6 +3,7 @@ import { openGuard } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
 import type { Finding, GateStatus, TestResult } from '../../domain/evidence.ts'
 import type { Store } from '../../store/store.ts'
+import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import {
   type CommandOutcome,
   type CommandRunner,
@@ -216,6 +217,7 @@ export interface TryGatesRequest {
   only: readonly GateCommand[]
   env: Record<string, string | undefined>
   isolation?: Isolation | undefined
+  sandbox?: OpenCommandSandbox | undefined
   signal: AbortSignal
   onBegin(gate: GateCommand, command: string): void
   onEnd(seen: GateCheck): void
@@ -228,7 +230,7 @@ export interface TryGatesRequest {
  */
 export async function tryGates(wanted: TryGatesRequest): Promise<GateCheck[]> {
   const { directory, gates, only, signal, isolation } = wanted
-  const runner = { guard: openGuard(), isolation }
+  const runner = { guard: openGuard(), isolation, sandbox: wanted.sandbox }
   const env = commandEnvironment(wanted.env, gates.env)
   const seen: GateCheck[] = []
   for (const gate of only.length > 0 ? only : PROFILES[gates.profile].commands) {

@@ -185,7 +185,7 @@ export async function runBaseTests(
   }
   await using checkout = await openBaseCheckout(work, deps.paths.run, run.signal)
   if (!checkout) return undefined
-  const ran = await runGateCommand({ ...run, directory: checkout.directory }, deps.runner)
+  const ran = await runGateCommand({ ...run, directory: checkout.directory, reads: [work.top] }, deps.runner)
   if (ran.end !== 'exited' || ran.exit === null) return undefined
   const { exit, output, tests, durationMs } = ran
   const kept = { key: keys.base, tree, command: run.command, exit, duration_ms: durationMs, output, tests }

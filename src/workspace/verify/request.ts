@@ -8,6 +8,7 @@ import type { PlanItem } from '../../domain/session.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
+import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import type { JudgeDiff } from './diff/judge-apart.ts'
 import type { GateSettings } from './gate-settings.ts'
 
@@ -44,6 +45,8 @@ export interface VerifyDeps {
   /** Passed by callers that verify often: finding out what the machine allows takes some milliseconds. */
   guard?: ProcessGuard | undefined
   isolation?: Isolation | undefined
+  /** The sandbox around the commands. */
+  sandbox?: OpenCommandSandbox | undefined
   /** Passed for the same reason. */
   judgeDiff?: JudgeDiff | undefined
   judge?: Judge | undefined

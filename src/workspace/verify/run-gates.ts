@@ -149,8 +149,8 @@ async function askVerifier(
   return verifierGate({ gate, request, subject, criteria: texts, checks: checks.map(asRow) }, judge, watch?.after)
 }
 
-function openRunner({ guard = openGuard(), isolation, paths }: VerifyDeps): CommandRunner {
-  return { guard, isolation, markers: commandMarkers(paths.run) }
+function openRunner({ guard = openGuard(), isolation, paths, sandbox }: VerifyDeps): CommandRunner {
+  return { guard, isolation, markers: commandMarkers(paths.run), sandbox }
 }
 
 /** Checks that the agent's own plan has no open item, and that all parts of the task are done. */

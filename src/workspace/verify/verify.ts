@@ -26,7 +26,7 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
   const ignored = request.place ? await listIgnored(request.place.top) : []
   const shared = await checkRepository(subject, request)
   if (shared?.status === 'broken') return recordChecks([shared], subject, { request, deps })
-  const cleaning = await cleanWorktree(request, { head: subject.commit, env: deps.env, ignored })
+  const cleaning = await cleanWorktree(request, { ...deps, head: subject.commit, ignored })
   if (cleaning.some(({ status }) => status === 'broken')) return recordChecks(cleaning, subject, { request, deps })
   const watch = await watchTree(subject, request.place)
   const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })

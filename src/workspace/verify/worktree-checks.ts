@@ -7,7 +7,12 @@ import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
 import { mendDependencies } from '../worktrees/mend-dependencies.ts'
 import { readNote, readSharedFiles } from '../worktrees/worktree-note.ts'
 import { languageOf } from './diff/file-kind.ts'
-import { type GateCheck, gateCheck, type VerifyRequest } from './request.ts'
+import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
+
+interface CleanContext extends Pick<VerifyDeps, 'env' | 'sandbox'> {
+  head: string | null
+  ignored: readonly string[]
+}
 
 /**
  * Cleans ignored files that gate commands would rely on, before the gates run in an agent's worktree: changed dependencies are
@@ -15,14 +20,14 @@ import { type GateCheck, gateCheck, type VerifyRequest } from './request.ts'
  */
 export async function cleanWorktree(
   { place: worktree, dependencies, signal }: VerifyRequest,
-  { head, env, ignored }: { head: string | null; env: Record<string, string | undefined>; ignored: readonly string[] },
+  { head, env, ignored, sandbox }: CleanContext,
 ): Promise<GateCheck[]> {
   if (!worktree) return []
   await removeCaches(worktree, ignored)
   if (!dependencies) return []
   const { project, setup, setupMs } = dependencies
   const changesManifest = () => touchesManifest(worktree, head)
-  const reports = await mendDependencies(worktree, { project, setup, setupMs, env, signal, changesManifest })
+  const reports = await mendDependencies(worktree, { project, setup, setupMs, env, sandbox, signal, changesManifest })
   if (reports.length === 0) return []
   const hasFailed = reports.some(({ kind }) => kind === 'failed')
   const findings = reports.map(({ kind, text }): Finding => {

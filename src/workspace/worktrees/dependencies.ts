@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { openGuard } from '../../base/process/guardian.ts'
 import { openRealFolder, type RealFolder, removeInside } from '../../base/real-folder.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
+import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import { commandEnvironment, runCommand } from '../command/run-command.ts'
 import { git } from '../git/git.ts'
 import { type NotedDependencies, writeNote } from './worktree-note.ts'
@@ -129,6 +130,7 @@ export interface SetupCommand {
   timeoutMs: number
   /** Without a signal, only the timeout ends the command. */
   signal?: AbortSignal | undefined
+  sandbox?: OpenCommandSandbox | undefined
 }
 
 /** Runs the command that sets up a fresh worktree, the way gate commands are run, and returns the outcome in words. */
@@ -136,9 +138,10 @@ export async function runSetupCommand({
   command,
   env,
   signal = new AbortController().signal,
+  sandbox,
   ...run
 }: SetupCommand): Promise<{ report: string; ok: boolean }> {
-  const outcome = await runCommand({ command, env: commandEnvironment(env), signal, ...run }, { guard: openGuard() })
+  const outcome = await runCommand({ command, env: commandEnvironment(env), signal, ...run }, { guard: openGuard(), sandbox })
   const seconds = (outcome.durationMs / 1000).toFixed(1)
   if (outcome.end === 'exited' && outcome.exit === 0) return { report: `${command}: done in ${seconds} s`, ok: true }
   const how = outcome.end === 'exited' ? `failed with exit code ${outcome.exit}` : END_WORDS[outcome.end]

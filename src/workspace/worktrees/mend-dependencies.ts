@@ -2,6 +2,7 @@ import { lstat, readFile, readlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { copyInside, openRealFolder, removeInside } from '../../base/real-folder.ts'
 import type { Worktree } from '../../domain/worktree.ts'
+import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import {
   copyDependencyFolder,
   type DependencyEntry,
@@ -19,6 +20,7 @@ export interface DependencySource {
   setup: string | undefined
   setupMs: number
   env: Record<string, string | undefined>
+  sandbox?: OpenCommandSandbox | undefined
   signal: AbortSignal
   /** Whether the work changes what is to be installed: a manifest or a lock file. */
   changesManifest(): Promise<boolean>
@@ -103,7 +105,7 @@ const MOST_NAMED = 5
 async function setUpFoldersAnew(
   worktree: Worktree,
   folders: readonly NotedDependencies[],
-  { setup, setupMs, env, signal }: DependencySource,
+  { setup, setupMs, env, signal, sandbox }: DependencySource,
 ): Promise<DependencyReport> {
   const names = folders.map(({ folder }) => folder).join(', ')
   if (setup === undefined) {
@@ -117,6 +119,7 @@ async function setUpFoldersAnew(
     env,
     timeoutMs: setupMs,
     signal,
+    sandbox,
   })
   return { kind: ok ? 'mended' : 'failed', text: `${names}: changed since it was set up, and set up anew. ${report}` }
 }

@@ -7,6 +7,7 @@ import type { Log } from '../../base/log.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
+import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import { isRepositoryBusy } from '../git/git.ts'
 
 export type WorktreeSettings = Config['worktrees']
@@ -21,6 +22,8 @@ export interface WorktreeDeps {
   /** The person's environment, of which the set-up command sees a selection. */
   env: Record<string, string | undefined>
   settings: WorktreeSettings
+  /** The sandbox around the set-up command. */
+  sandbox?: OpenCommandSandbox | undefined
 }
 
 /** The part of a row that a session keeps. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { findNeededSandbox } from '../../../src/agents/sandbox/bubblewrap.ts'
+import { findNeededSandbox } from '../../../src/base/sandbox/bubblewrap.ts'
 import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 
 /** The only thing to test on a machine without a sandbox: the refusal. */

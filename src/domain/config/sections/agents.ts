@@ -1,5 +1,5 @@
 import { STANDARD_AGENT_ENV } from '../../agent-env.ts'
-import { SANDBOX_MODES, type SandboxMode } from '../../agent-manifest.ts'
+import { SANDBOX_MODES, type SandboxMode } from '../../../base/sandbox/settings.ts'
 import { AGENT_KINDS } from '../../agents/agent-registry.ts'
 import { count, oneOf, optionalAmount, path, type Setting, sections, someOf, text, texts } from '../setting.ts'
 
@@ -43,7 +43,7 @@ export const AGENTS_SETTINGS = {
   }),
   'agents.sandbox': oneOf(SANDBOX_MODES, {
     standard: 'auto',
-    about: 'Whether agents that do not ask about every call run in a sandbox: where there is one, always, or never',
+    about: 'Whether agents and the commands of a project run in a sandbox: where one can be made, always, or never',
     project: 'tighten',
     tighten: stricterSandbox,
     inForce: true,
@@ -52,7 +52,7 @@ export const AGENTS_SETTINGS = {
     {
       standard: [],
       about:
-        'Hosts that an agent in a sandbox may reach besides its vendor\'s: "name", "*.name", "name:port"; "*" is all',
+        'Hosts that a sandbox may reach besides the vendor\'s: "name", "*.name", "name:port"; "*" is all, and holds by default for agents that ask about every call',
       project: 'trusted',
       inForce: true,
     },
@@ -61,13 +61,13 @@ export const AGENTS_SETTINGS = {
   ),
   'agents.sandbox_read': texts({
     standard: [],
-    about: 'Paths of your home directory that an agent in a sandbox may read',
+    about: 'Paths of your home directory that may be read in a sandbox',
     project: 'never',
     inForce: true,
   }),
   'agents.sandbox_write': texts({
     standard: [],
-    about: 'Paths outside the project that an agent in a sandbox may write',
+    about: 'Paths outside the project that may be written in a sandbox',
     project: 'never',
     inForce: true,
   }),

@@ -1,13 +1,14 @@
-import { existsSync, lstatSync, realpathSync, rmSync, watch } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { existsSync, lstatSync, mkdtempSync, realpathSync, rmSync, watch } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { SandboxNeeds, SandboxProgram, SandboxSettings } from '../../domain/agent-manifest.ts'
 import { mountArgs, NAMESPACES } from './bubblewrap.ts'
+import { CACHE_VARIABLES, cachesBehind, copySettings, makeScratch } from './home.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
+import type { SandboxNeeds, SandboxProgram, SandboxSettings } from './settings.ts'
 import { mountsFor, type SandboxedCommand } from './visible-paths.ts'
 
-/** A sandbox for one agent: it wraps the agent's command. */
+/** A sandbox for one agent or one command of a project: it wraps the command. */
 export interface Sandbox extends AsyncDisposable {
   /** Aborts when the agent has found a way to do something outside: it must be ended. */
   readonly breached: AbortSignal
@@ -35,13 +36,15 @@ const LEFT_OUT = [
 ]
 
 /** Opens a sandbox with a proxy for the listed hosts; `*` leaves the network as it is. */
-export async function openSandbox({ bubblewrap, settings, needs, env, reading, log }: Opening): Promise<Sandbox> {
+export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: Opening): Sandbox {
   const listed = hostsFor(settings.network, needs, env)
-  const proxy = settings.network.includes('*') ? undefined : await openNetwork(listed, log)
+  const scratch = makeScratch(settings.scratch)
+  const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
-  const stateHome = (needs.movedBy && env[needs.movedBy]) || undefined
+  const home = env['HOME'] ?? homedir()
+  copySettings(home, scratch.home)
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = mountsFor(starting, { settings, needs, reading, stateHome })
+    const mounts = mountsFor(starting, { settings, needs, reading, scratch })
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
     return {
@@ -51,21 +54,26 @@ export async function openSandbox({ bubblewrap, settings, needs, env, reading, l
         ...mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] }),
         ...['--chdir', starting.cwd, '--', ...inner],
       ],
-      env: { ...withoutSockets(starting.env), TMPDIR: '/tmp', ...(proxy && PROXIES) },
+      env: {
+        ...without(starting.env, [...LEFT_OUT, ...CACHE_VARIABLES]),
+        ...{ TMPDIR: tempIn(starting), ...cachesBehind(home, starting.env).env, ...(proxy && PROXIES) },
+      },
     }
   }
   const close = async () => {
     gitGuard[Symbol.dispose]()
     await proxy?.close()
+    await scratch[Symbol.asyncDispose]()
   }
   return { wrap, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
 }
 
-async function openNetwork(listed: string[], log: (line: string) => void) {
-  const folder = await mkdtemp(join(tmpdir(), 'pcc-way-'))
+/** The socket is in the system's own folder, because the path of a socket must be short. */
+function openNetwork(listed: string[], log: (line: string) => void) {
+  const folder = mkdtempSync(join(tmpdir(), 'pcc-way-'))
   const socket = join(folder, 'proxy.sock')
   const refused = (destination: string) => log(`the sandbox refused the network: ${destination} (agents.network)`)
-  const proxy = await openProxy({ socket, listed, refused })
+  const proxy = openProxy({ socket, listed, refused })
   const close = async () => {
     await proxy[Symbol.asyncDispose]()
     await rm(folder, { recursive: true, force: true })
@@ -89,8 +97,13 @@ function resolverFiles(): string[] {
   return existsSync('/etc/resolv.conf') ? [realpathSync('/etc/resolv.conf')] : []
 }
 
-function withoutSockets(env: Record<string, string | undefined>): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !LEFT_OUT.includes(name)))
+/** A folder for temporary files that was made for this command stays; any other is not in the sandbox. */
+function tempIn({ env, writes }: SandboxedCommand): string {
+  return env['TMPDIR'] !== undefined && writes.includes(env['TMPDIR']) ? env['TMPDIR'] : '/tmp'
+}
+
+function without(env: Record<string, string | undefined>, names: string[]): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)))
 }
 
 /** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */

@@ -1,17 +1,18 @@
 import { closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { AppError } from '../../base/errors.ts'
-import { isInside } from '../../base/is-inside.ts'
-import { findProgram } from '../../base/process/find-program.ts'
-import { runShortSync } from '../../base/process/run-short.ts'
-import type { SandboxNeeds, SandboxSettings } from '../../domain/agent-manifest.ts'
+import { AppError } from '../errors.ts'
+import { isInside } from '../is-inside.ts'
+import { findProgram } from '../process/find-program.ts'
+import { runShortSync } from '../process/run-short.ts'
 import type { Mounts } from './bubblewrap.ts'
+import { cacheFolders, cachesBehind, prepareAgentFolder, type Scratch } from './home.ts'
+import type { SandboxNeeds, SandboxSettings } from './settings.ts'
 
 /** Only these parts of a home directory are shown: programs and their files. A list of secrets would never be complete. */
 const TOOLS = [
-  ...['.nvm', '.volta', '.fnm', '.asdf', '.pyenv', '.rbenv', '.rustup', '.bun', '.deno/bin', '.npm-global', 'go'],
-  ...['.cargo/bin', '.cargo/registry', '.sdkman/candidates', '.m2/repository'],
+  ...['.nvm', '.volta', '.fnm', '.asdf', '.pyenv', '.rbenv', '.rustup', '.bun', '.deno/bin', '.npm-global', 'go/bin'],
+  ...['.cargo/bin', '.sdkman/candidates'],
   ...['.local/bin', '.local/lib', '.local/share/fnm', '.local/share/mise', '.local/share/pipx', '.local/share/pnpm'],
   ...['.local/share/uv', '.gitconfig', '.config/git/config', '.config/git/ignore'],
 ]
@@ -32,21 +33,23 @@ interface SandboxScope {
   settings: SandboxSettings
   needs: SandboxNeeds
   reading: boolean
-  /** Where the agent keeps its state, if not in the home directory. */
-  stateHome?: string | undefined
+  scratch: Scratch
 }
 
-/** What an agent sees and may write: its project, what git needs, its own state, and programs. A read-only session writes its state only. */
-export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, stateHome }: SandboxScope): Mounts {
+/** What a command sees and may write: its project, what git needs, its own state, and programs. A read-only session writes its state only. */
+export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, scratch }: SandboxScope): Mounts {
   const home = inside.env['HOME'] ?? homedir()
-  const hidden = existing([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
+  const hidden = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const project = existing([
     inside.cwd,
     ...(settings.git && isInside(inside.cwd, settings.git.top) ? [settings.git.top] : []),
   ])
-  refuseExposed(inside, hidden, project)
+  refuseExposed(inside.cwd, hidden, project)
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
-  const own = prepareAgentState(needs, path => resolve(stateHome ?? home, path))
+  const stateHome = (needs.movedBy && inside.env[needs.movedBy]) || home
+  const own = prepareAgentState(needs, path => resolve(stateHome, path))
+  const projects = [...project, ...(settings.git ? [dirname(settings.git.common)] : [])]
+  const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
   const git = settings.git && !reading ? gitMounts(settings.git) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
   const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
@@ -54,15 +57,34 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
     ...[...TOOLS, ...settings.read].map(inHome),
     ...programPaths(inside, hidden),
     ...inside.shows,
+    ...(folder?.shown ?? []),
     ...read,
   ])
-  const writable = existing([...written, ...inside.writes, ...own.state])
+  const writable = existing([...written, ...inside.writes, ...own.state, ...(folder?.writable ?? [])])
   // The settings may show a home directory, but never our own hidden paths.
-  refuseExposed(inside, existing(settings.hidden), [...shown, ...writable])
-  return { hidden, shown, writable, kept: existing([...git.kept, ...own.kept]), regained: existing(git.regained) }
+  refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
+  return {
+    tmp: scratch.tmp,
+    hidden,
+    replaced: [
+      ...realPaths([home]).map(to => ({ from: scratch.home, to })),
+      ...(folder ? realPaths([folder.replaced.to]).map(to => ({ ...folder.replaced, to })) : []),
+    ],
+    shown,
+    shownElsewhere: cachesBehind(home, inside.env).folders,
+    caches: cacheFolders(realpathSync(home), settings.caches ?? scratch.caches),
+    writable,
+    kept: existing([...git.kept, ...own.kept]),
+    regained: existing(git.regained),
+  }
 }
 
-function refuseExposed({ cwd }: SandboxedCommand, hidden: string[], seen: string[]): void {
+/** Whether a sandbox for this project would show what it has to hide; throws then. */
+export function checkProject(project: string, settings: Pick<SandboxSettings, 'hidden'>, home: string): void {
+  refuseExposed(project, realPaths([home, homedir(), ...settings.hidden]), existing([project]))
+}
+
+function refuseExposed(cwd: string, hidden: string[], seen: string[]): void {
   const exposed = hidden.find(secret => seen.some(path => isInside(secret, path)))
   if (exposed !== undefined) throw new AppError('sandbox_project', { project: cwd, hidden: exposed })
 }
@@ -98,6 +120,11 @@ function librariesOf(path: string): string[] {
 
 function existing(paths: string[]): string[] {
   return paths.filter(path => existsSync(path)).flatMap(path => [...new Set([path, realpathSync(path)])])
+}
+
+/** The paths that exist, without the links that lead to them: a mount is made where a link leads. */
+function realPaths(paths: string[]): string[] {
+  return [...new Set(paths.filter(path => existsSync(path)).map(path => realpathSync(path)))]
 }
 
 /**

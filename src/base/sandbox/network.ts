@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { BlockList, connect, isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Duplex } from 'node:stream'
-import type { SandboxNeeds } from '../../domain/agent-manifest.ts'
+import type { SandboxNeeds } from './settings.ts'
 
 interface ProxyOptions {
   /** The Unix socket of the proxy: the only way out of the sandbox. */
@@ -14,7 +14,7 @@ interface ProxyOptions {
 }
 
 /** The way out of a sandbox without a network: an HTTP proxy that lets only listed hosts through. */
-export async function openProxy({ socket, listed, refused }: ProxyOptions): Promise<AsyncDisposable> {
+export function openProxy({ socket, listed, refused }: ProxyOptions): AsyncDisposable {
   const reported = new Set<string>()
   const open = new Set<Duplex>()
   const keep = (stream: Duplex) => {
@@ -35,9 +35,8 @@ export async function openProxy({ socket, listed, refused }: ProxyOptions): Prom
     keep(client)
     void tunnel({ incoming, client, head, admit, keep }).catch(() => client.destroy())
   })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen(socket, resolve)
-  await promise
+  // It listens when this returns. Without it the agent reaches nothing, and reports that.
+  server.on('error', error => refused(`all of it: ${error.message}`)).listen(socket)
   server.unref()
   return {
     async [Symbol.asyncDispose]() {

@@ -1,0 +1,130 @@
+import { AppError } from '../errors.ts'
+import { findProgram } from '../process/find-program.ts'
+import { problemOf, runShort } from '../process/run-short.ts'
+import type { SandboxMode, SandboxProgram } from './settings.ts'
+
+/** The program that makes sandboxes on this machine, or why there is none. */
+export type Bubblewrap = SandboxProgram | { problem: string; install: string }
+
+const INSTALL = 'Install bubblewrap 0.8 or newer (Debian, Ubuntu: apt-get install bubblewrap).'
+
+/**
+ * The namespaces of every sandbox. Without `--disable-userns` an agent could create a namespace of its own and remove the mounts that
+ * hide things from it.
+ */
+export const NAMESPACES = [
+  ...['--unshare-user', '--disable-userns', '--unshare-ipc', '--unshare-uts'],
+  ...['--die-with-parent', '--cap-drop', 'ALL'],
+]
+
+/** Tests by really making a sandbox: kernels, containers and security modules forbid it in too many ways to predict. */
+export async function findBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
+  if (process.platform !== 'linux')
+    return { problem: `there is no sandbox for ${process.platform}`, install: 'Run on Linux, or in a container.' }
+  const program = findProgram('bwrap', env)
+  if (program === undefined) return { problem: 'bubblewrap is not installed', install: INSTALL }
+  const run = (args: string[]) =>
+    runShort({ command: program, args, cwd: '/', env: { PATH: env['PATH'] }, timeoutMs: 10_000, maxBytes: 1_000_000 })
+  const version = /\d[\d.]*/.exec((await run(['--version'])).stdout)?.[0] ?? 'unknown'
+  const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp']
+  const trial = await run([
+    ...[...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts],
+    ...['--', '/bin/sh', '-c', ':'],
+  ])
+  const problem = problemOf(trial)
+  if (problem === undefined) return { program, version }
+  const reason = trial.stderr.trim().split('\n')[0] || problem
+  const isOld = reason.includes('Unknown option')
+  return {
+    problem: `bubblewrap ${version} cannot make a sandbox here (${reason.slice(0, 200)})`,
+    install: isOld
+      ? INSTALL
+      : 'Allow unprivileged user namespaces (sysctl user.max_user_namespaces, or your AppArmor profile).',
+  }
+}
+
+/** What this process has found out, for a minute: a trial takes some milliseconds, and every session and gate asks. */
+const found: { at: number; path: string | undefined; outcome: Promise<Bubblewrap> }[] = []
+const KEPT_MS = 60_000
+
+/** The same as `findBubblewrap`, from memory where a sandbox could be made a moment ago. A failure is looked at again each time. */
+export async function lookForBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
+  const [last] = found
+  if (last && last.path === env['PATH'] && performance.now() - last.at < KEPT_MS) {
+    const outcome = await last.outcome
+    if ('program' in outcome) return outcome
+  }
+  const outcome = findBubblewrap(env)
+  found.splice(0, 1, { at: performance.now(), path: env['PATH'], outcome })
+  return outcome
+}
+
+/** The program for a sandbox, or why there is none; undefined if none is wanted. With `required`, its absence is an error. */
+export async function findNeededSandbox(
+  name: string,
+  mode: SandboxMode,
+  find: () => Promise<Bubblewrap> = lookForBubblewrap,
+): Promise<Bubblewrap | undefined> {
+  if (mode === 'off') return undefined
+  const bubblewrap = await find()
+  if ('program' in bubblewrap || mode === 'auto') return bubblewrap
+  throw new AppError('sandbox_missing', { agent: name, problem: bubblewrap.problem, install: bubblewrap.install })
+}
+
+/** A folder of ours that is seen at another path. */
+export interface MovedFolder {
+  from: string
+  to: string
+}
+
+/** What a command sees of the file system: real paths that all exist. */
+export interface Mounts {
+  /** Its own /tmp. */
+  tmp: string
+  /** Invisible. */
+  hidden: string[]
+  /** Folders that replace something hidden: an empty home. Writable. */
+  replaced: MovedFolder[]
+  /** Visible although they are inside something hidden. */
+  shown: string[]
+  /** What is visible at another path than its own, read-only. */
+  shownElsewhere: MovedFolder[]
+  /** Package caches. Writable. */
+  caches: MovedFolder[]
+  /** Writable. */
+  writable: string[]
+  /** Read-only although they are inside something writable. */
+  kept: string[]
+  /** Writable although they are inside something that is kept. */
+  regained: string[]
+}
+
+/**
+ * The arguments of bubblewrap for these mounts. Later mounts cover earlier ones: the whole system read-only, hidden paths empty or
+ * replaced, shown paths, caches, writable paths, and last the kept and the regained ones. `/run` holds the sockets of the machine
+ * (containers, the desktop, other agents): a visible socket can be used, read-only or not.
+ */
+export function mountArgs(mounts: Mounts): string[] {
+  const { tmp, hidden, replaced, shown, shownElsewhere, caches, writable, kept, regained } = mounts
+  const replacement = new Map(replaced.map(({ from, to }) => [to, from]))
+  const moved = (folders: MovedFolder[], flag: string) =>
+    byDepth(folders.map(({ to }) => to)).flatMap(to => [flag, folders.find(each => each.to === to)?.from ?? to, to])
+  return [
+    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...['--bind', tmp, '/tmp', '--tmpfs', '/var/tmp', '--tmpfs', '/run'],
+    ...byDepth([...hidden, ...replacement.keys()]).flatMap(path => {
+      const from = replacement.get(path)
+      return from === undefined ? ['--tmpfs', path] : ['--bind', from, path]
+    }),
+    ...byDepth(shown).flatMap(path => ['--ro-bind', path, path]),
+    ...moved(shownElsewhere, '--ro-bind'),
+    ...moved(caches, '--bind'),
+    ...byDepth(writable).flatMap(path => ['--bind', path, path]),
+    ...byDepth([...kept, ...regained]).flatMap(path => [regained.includes(path) ? '--bind' : '--ro-bind', path, path]),
+  ]
+}
+
+/** Outer paths first, or they would cover the inner ones. */
+function byDepth(paths: string[]): string[] {
+  return [...new Set(paths)].sort((a, b) => a.split('/').length - b.split('/').length || (a < b ? -1 : 1))
+}

@@ -1,0 +1,158 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isInside } from '../is-inside.ts'
+import { isObject, parseJson } from '../json.ts'
+import type { MovedFolder } from './bubblewrap.ts'
+import type { AgentFolder } from './settings.ts'
+
+/** The folders that a sandbox has to itself while it exists. */
+export interface Scratch extends AsyncDisposable {
+  home: string
+  tmp: string
+  /** The folder of the agent. */
+  agent: string
+  /** Where package caches are that are not kept. */
+  caches: string
+}
+
+/** Makes the folders of one sandbox. They are on the disk, so that filling them does not fill the memory. */
+export function makeScratch(parent: string = tmpdir()): Scratch {
+  mkdirSync(parent, { recursive: true, mode: 0o700 })
+  const root = mkdtempSync(join(parent, 'pcc-box-'))
+  const folder = (name: string) => {
+    mkdirSync(join(root, name), { mode: 0o700 })
+    return join(root, name)
+  }
+  return {
+    ...{ home: folder('home'), tmp: folder('tmp'), agent: folder('agent'), caches: folder('caches') },
+    // What runs in the sandbox is gone by now. A folder that it made unwritable is removed by its owner nevertheless.
+    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined),
+  }
+}
+
+/** Removes what sandboxes of a killed daemon left. */
+export function clearScratch(parent: string): void {
+  rmSync(parent, { recursive: true, force: true, maxRetries: 3 })
+}
+
+/** Where tools keep what they download or build, in the home directory. Each is replaced by a folder of the project's own. */
+const CACHES = [
+  ...['.cache', '.npm', '.pnpm-store', '.local/share/pnpm/store', '.yarn/berry', '.bun/install/cache'],
+  ...['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.gradle'],
+]
+
+/** Variables that move these caches to a path that is read-only or invisible in the sandbox. */
+export const CACHE_VARIABLES = [
+  ...['XDG_CACHE_HOME', 'npm_config_cache', 'NPM_CONFIG_CACHE', 'npm_config_store_dir', 'YARN_CACHE_FOLDER'],
+  ...['PIP_CACHE_DIR', 'UV_CACHE_DIR', 'POETRY_CACHE_DIR', 'CARGO_HOME', 'GOPATH', 'GOMODCACHE', 'GOCACHE'],
+  ...['GRADLE_USER_HOME', 'BUN_INSTALL_CACHE_DIR'],
+]
+
+/** The package caches of a project. */
+export function cacheFolders(home: string, caches: string): MovedFolder[] {
+  return CACHES.map(name => {
+    const from = join(caches, name.replaceAll('/', '-').replace(/^\./, ''))
+    mkdirSync(from, { recursive: true, mode: 0o700 })
+    return { from, to: join(home, name) }
+  })
+}
+
+interface CacheBehind {
+  folder: string
+  variables(path: string, env: Record<string, string | undefined>): Record<string, string>
+}
+
+/** Caches of the person that a tool can read behind its own. The other tools download again, once for each project. */
+const BEHIND: Record<string, CacheBehind> = {
+  go: {
+    folder: 'go/pkg/mod/cache/download',
+    variables: (path, env) => ({
+      GOPROXY: `file://${path},${env['GOPROXY'] ?? 'https://proxy.golang.org,direct'}`,
+    }),
+  },
+  maven: {
+    folder: '.m2/repository',
+    variables: (path, env) => ({ MAVEN_ARGS: `${env['MAVEN_ARGS'] ?? ''} -Dmaven.repo.local.tail=${path}`.trim() }),
+  },
+  gradle: { folder: '.gradle/caches', variables: path => ({ GRADLE_RO_DEP_CACHE: path }) },
+}
+
+/** What the sandbox shows of the person's own caches, and the variables by which tools find it. */
+export function cachesBehind(
+  home: string,
+  env: Record<string, string | undefined>,
+): { folders: MovedFolder[]; env: Record<string, string> } {
+  const there = Object.entries(BEHIND).filter(([, { folder }]) => existsSync(join(home, folder)))
+  const at = (name: string) => `/run/pcc/caches/${name}`
+  return {
+    folders: there.map(([name, { folder }]) => ({ from: join(home, folder), to: at(name) })),
+    env: Object.assign({}, ...there.map(([name, { variables }]) => variables(at(name), env))),
+  }
+}
+
+/** Lines of npm's settings that hold no login: where packages come from, and how to get there. */
+const NPM_SETTING = /^\s*(@[\w.-]+:registry|registry|proxy|https-proxy|noproxy|cafile|strict-ssl|prefix)\s*=/
+
+/** Writes files of the person into the home of the sandbox, without the logins in them. */
+export function copySettings(home: string, into: string): void {
+  const settings = readText(join(home, '.npmrc'))
+  const lines = settings?.split('\n').filter(line => NPM_SETTING.test(line) && !/\/\/[^/\s]*@/.test(line))
+  if (lines?.length) writeFileSync(join(into, '.npmrc'), `${lines.join('\n')}\n`, { mode: 0o600 })
+}
+
+interface AgentHome {
+  env: Record<string, string | undefined>
+  home: string
+  /** The folder in which the agent works, and the checkout that it belongs to. */
+  projects: string[]
+  scratch: Scratch
+}
+
+interface AgentFolderInside {
+  /** The folder at its own path. */
+  replaced: MovedFolder
+  writable: string[]
+  shown: string[]
+}
+
+/** Prepares the folder of an agent: empty but for what it needs. Folders that stay are made if they are missing. */
+export function prepareAgentFolder(
+  { name, variable, writable, login, shown, copied }: AgentFolder,
+  { env, home, projects, scratch }: AgentHome,
+): AgentFolderInside {
+  const moved = env[variable] || undefined
+  const folder = moved ?? join(home, name)
+  for (const each of ['', ...writable]) mkdirSync(join(folder, each), { recursive: true, mode: 0o700 })
+  if (copied) {
+    const [from, to] = moved === undefined ? [home, scratch.home] : [folder, scratch.agent]
+    const text = withoutOtherProjects(readText(join(from, copied.name)), copied.projects, projects)
+    if (text !== undefined) writeFileSync(join(to, copied.name), text, { mode: 0o600 })
+  }
+  const inFolder = (names: string[]) => names.map(each => join(folder, each))
+  return {
+    replaced: { from: scratch.agent, to: folder },
+    writable: [...inFolder(writable), ...inFolder(login)],
+    shown: inFolder(shown),
+  }
+}
+
+/** The file without what it says about other projects. A file that is not JSON is of no use to the agent either. */
+function withoutOtherProjects(text: string | undefined, key: string, projects: string[]): string | undefined {
+  const value = text === undefined ? undefined : parseJson(text)
+  if (!isObject(value)) return undefined
+  const all = value[key]
+  if (!isObject(all)) return text
+  const around = Object.entries(all).filter(([path]) => projects.some(project => isInside(project, path)))
+  return JSON.stringify({ ...value, [key]: Object.fromEntries(around) })
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined // there is none
+  }
+}
+

@@ -1,0 +1,63 @@
+/** The values of `agents.sandbox`, loosest first. */
+export const SANDBOX_MODES = ['off', 'auto', 'required'] as const
+export type SandboxMode = (typeof SANDBOX_MODES)[number]
+
+/** The program that makes sandboxes on this machine. */
+export interface SandboxProgram {
+  program: string
+  version: string
+}
+
+/** The sandbox settings of one session, or of the commands of one project. */
+export interface SandboxSettings {
+  mode: SandboxMode
+  /** The program that makes the sandbox, if it was found. The session was admitted because of it and does not start without it. */
+  made?: SandboxProgram | undefined
+  /** Hosts that may be reached in addition to the vendor's; `*` leaves the network unrestricted. */
+  network: string[]
+  /** Paths in the home directory that are visible nevertheless. */
+  read: string[]
+  /** Paths outside the project that may be written. */
+  write: string[]
+  /** Directories that are hidden completely, because no agent needs them. */
+  hidden: string[]
+  /** The repository of the project, if there is one. */
+  git?: { top: string; own: string; common: string } | undefined
+  /** The folder in which the sandbox keeps its home and its /tmp while it exists; the system's own folder if absent. */
+  scratch?: string | undefined
+  /** The folder of this project's package caches, which stay; without it they disappear with the sandbox. */
+  caches?: string | undefined
+}
+
+/** What one kind of agent needs in a sandbox. */
+export interface SandboxNeeds {
+  /** Where in the home directory it keeps its login and conversations. */
+  state: string[]
+  /** The variable that moves this home directory, if there is one. */
+  movedBy?: string
+  /** What of that it may not write, with the text of an empty one, or nothing for a folder: it would be run by the person's next one. */
+  kept?: Record<string, string | null>
+  /** Its own folder, for an agent of which every file there is known: nothing else of it is in the sandbox. */
+  folder?: AgentFolder
+  /** Hosts of its vendor. */
+  hosts: string[]
+  /** Variables that may hold another address of the vendor: its host may be reached then. */
+  addresses: string[]
+}
+
+/** The folder of an agent in the home directory, and what of it is in the sandbox. Whatever else is written there disappears. */
+export interface AgentFolder {
+  /** Its name in the home directory, and the variable that names another folder. */
+  name: string
+  variable: string
+  /** Folders that stay: conversations and their state. `{project}` is the folder in which the agent works, as the agent writes it. */
+  writable: string[]
+  /** Files that the agent changes in place, if there are any: its login. */
+  login: string[]
+  /** What the person has set up: read-only. */
+  shown: string[]
+  /** A JSON file of which the agent gets a copy. It is beside the folder, or inside of one that the variable names. */
+  copied?: { name: string; /** The part of it that names other projects. */ projects: string }
+}
+
+export const NO_NEEDS: SandboxNeeds = { state: [], hosts: [], addresses: [] }

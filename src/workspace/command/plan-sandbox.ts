@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
+import { AppError } from '../../base/errors.ts'
+import { type Bubblewrap, findNeededSandbox } from '../../base/sandbox/bubblewrap.ts'
+import { openSandbox, type Sandbox } from '../../base/sandbox/sandbox.ts'
+import { NO_NEEDS, type SandboxSettings } from '../../base/sandbox/settings.ts'
+import { checkProject } from '../../base/sandbox/visible-paths.ts'
+import type { Config } from '../../domain/config/settings.ts'
+import { findGitFolder } from '../git/git-folder.ts'
+
+export interface SandboxPlan {
+  /** Undefined where there is no sandbox. */
+  settings: SandboxSettings | undefined
+  /** Why there is none although the settings want one, and what to do about it. */
+  missing?: Extract<Bubblewrap, { problem: string }> | undefined
+}
+
+export interface SandboxSubject {
+  /** Who runs in it, for a message. */
+  name: string
+  /** An agent whose calls are not all judged is refused where its sandbox cannot be made as wanted. */
+  asksEveryCall: boolean
+  project: string
+  /** The worktree in which it works, if that is not the project. */
+  worktree?: string | undefined
+  home: string
+  /** The daemon's own folders: the sandbox hides all of them. */
+  paths: AppPaths
+}
+
+/**
+ * Plans a sandbox by the settings. The shared git directory is found from the project, because the agent may have written what
+ * the worktree says about it. Throws where a sandbox is required and there is none.
+ */
+export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: SandboxSubject): Promise<SandboxPlan> {
+  const { name, asksEveryCall, project, worktree, home, paths } = subject
+  const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
+  const made = await findNeededSandbox(name, mode)
+  if (!made) return { settings: undefined }
+  if ('problem' in made) return { settings: undefined, missing: made }
+  const settings: SandboxSettings = {
+    // Tried only once: who was admitted because of the sandbox is never started without it.
+    ...{ mode: 'required', made },
+    // Its calls are judged, and people's own servers and databases must work for it.
+    network: asksEveryCall && network.length === 0 ? ['*'] : network,
+    // A worktree's dependencies may be links into the project.
+    read: worktree === undefined ? read : [...read, project],
+    write,
+    hidden: [...new Set([...ownFolders(paths), dirname(paths.socket)])],
+    git: await findSharedGit(project, worktree),
+    scratch: scratchFolder(paths),
+    caches: join(paths.data, 'caches', createHash('sha256').update(project).digest('hex').slice(0, 16)),
+  }
+  const exposed = asksEveryCall && mode === 'auto' ? findExposed(project, settings, home) : undefined
+  return exposed ? { settings: undefined, missing: exposed } : { settings }
+}
+
+/** Where sandboxes keep their home and /tmp while they exist. */
+export function scratchFolder({ run }: Pick<AppPaths, 'run'>): string {
+  return join(run, 'boxes')
+}
+
+function findExposed(project: string, settings: SandboxSettings, home: string): SandboxPlan['missing'] {
+  try {
+    checkProject(project, settings, home)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { problem: error.message, install: error.next ?? '' }
+  }
+}
+
+async function findSharedGit(project: string, worktree: string | undefined): Promise<SandboxSettings['git']> {
+  const projectFolder = await findGitFolder(project)
+  if (!projectFolder || worktree === undefined) return projectFolder
+  const worktreeFolder = await findGitFolder(worktree)
+  // A worktree that claims to belong elsewhere was tampered with: it may write nothing of the repository.
+  if (!worktreeFolder?.own.startsWith(`${projectFolder.common}/worktrees/`)) return undefined
+  return { top: worktreeFolder.top, own: worktreeFolder.own, common: projectFolder.common }
+}
+
+/** Opens the sandbox for one command; undefined where there is none. */
+export type OpenCommandSandbox = (run: {
+  directory: string
+  env: Record<string, string | undefined>
+  /** Further folders that it reads. */
+  reads?: readonly string[] | undefined
+}) => Promise<Sandbox | undefined>
+
+/** The sandboxes of the commands of a project: gates and set-up commands run the same code as the agent that wrote it. */
+export function commandSandboxes(
+  config: Pick<Config, 'agents'>,
+  { project, paths, log }: { project: string; paths: AppPaths; log(line: string): void },
+): OpenCommandSandbox {
+  return async ({ directory, env, reads = [] }) => {
+    const plan = await planSandbox(config, {
+      ...{ name: 'A command of the project', asksEveryCall: true, project, paths },
+      ...{ worktree: directory === project ? undefined : directory, home: env['HOME'] ?? '/' },
+    })
+    const { settings } = plan
+    if (!settings?.made) return undefined
+    const all = { ...settings, read: [...settings.read, ...reads] }
+    return openSandbox({ bubblewrap: settings.made, settings: all, needs: NO_NEEDS, env, reading: false, log })
+  }
+}
