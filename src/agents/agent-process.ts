@@ -4,9 +4,9 @@ import type { GuardedChild, ProcessGuard } from '../base/process/guardian.ts'
 import { type Isolation, isAlone } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
 import { rawStartTime } from '../base/process/process-table.ts'
+import type { Sandbox } from '../base/sandbox/sandbox.ts'
 import type { AgentManifest } from '../domain/agent-manifest.ts'
 import { agentMissingError } from '../domain/agents/find-manifest.ts'
-import type { Sandbox } from '../base/sandbox/sandbox.ts'
 
 /** How a driver starts its agent; the same for all its sessions. */
 export interface DriverOptions {
@@ -111,7 +111,10 @@ export class AgentProcess {
     const { signal, cwd } = starting
     const command = this.#findProgram(starting)
     const wrapped = this.#wrapInSandbox({ ...starting, command })
-    const child = this.#guard.spawn({ cwd: this.#sandbox ? '/' : cwd, ...wrapped, marker: this.marker }, this.#isolation)
+    const child = this.#guard.spawn(
+      { cwd: this.#sandbox ? '/' : cwd, ...wrapped, marker: this.marker },
+      this.#isolation,
+    )
     this.#child = child
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-STDERR_CHARS)

@@ -101,23 +101,33 @@ conversations:
       - text: "It said: {{last_tool_result}}"
 `
 
-test('an agent that writes a script and runs it does not approve what another session asks', async t => {
+/** An agent that writes the script and runs it while another session asks; its events, and the state of the decision. */
+async function attack(t: TestContext, sandbox: 'auto' | 'off') {
   const home = tempDir(t)
   const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
-  const waits = { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' }
-  const { daemon, start, log } = await agentSessions(t, scenario(paths), { home, env: waits })
+  const env = { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait', PCC_AGENTS_SANDBOX: sandbox }
+  const { daemon, start, log } = await agentSessions(t, scenario(paths), { home, env })
   const asking = await start('Remove the documents')
   await viewWhen(daemon, asking.id, ({ status }) => status === 'waiting_input')
   const attacker = await start('Approve it yourself')
   const stream = await daemon.stream(`/events?session=${attacker.id}`)
   await stream.until(isEnd)
   stream.close()
-  const events = await log(attacker.id)
+  assert.equal((await daemon.call('GET', '/escalations/1')).body.state, 'open')
+  return log(attacker.id)
+}
+
+test('an agent that writes a script and runs it does not approve what another session asks', async t => {
+  const events = await attack(t, 'off')
   assert.match(bodiesOf(events, 'task.finished')[0]?.result ?? '', /403 .*speaker_refused/, JSON.stringify(events))
   const notes = bodiesOf(events, 'session.noted').map(({ text }) => text)
   assert.ok(
     notes.some(note => /tried to speak for you and was refused: POST \/escalations/.test(note)),
     notes.join('\n'),
   )
-  assert.equal((await daemon.call('GET', '/escalations/1')).body.state, 'open')
+})
+
+test('in its sandbox an agent does not even find the token of the daemon', async t => {
+  const events = await attack(t, 'auto')
+  assert.match(bodiesOf(events, 'task.finished')[0]?.result ?? '', /ENOENT: no such file.*run\/token/s)
 })

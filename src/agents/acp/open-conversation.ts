@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isReadOnlySession } from '../agent-sandbox.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
+import { isReadOnlySession } from '../agent-sandbox.ts'
 import type { SessionLink } from '../turns.ts'
 import { rpcFailure } from './failures.ts'
 import type { McpServer } from './start-command.ts'

@@ -155,4 +155,3 @@ function readText(file: string): string | undefined {
     return undefined // there is none
   }
 }
-

@@ -57,7 +57,7 @@ export interface AgentFolder {
   /** What the person has set up: read-only. */
   shown: string[]
   /** A JSON file of which the agent gets a copy. It is beside the folder, or inside of one that the variable names. */
-  copied?: { name: string; /** The part of it that names other projects. */ projects: string }
+  copied?: { name: string /** The part of it that names other projects. */; projects: string }
 }
 
 export const NO_NEEDS: SandboxNeeds = { state: [], hosts: [], addresses: [] }

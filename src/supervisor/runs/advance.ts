@@ -144,7 +144,8 @@ async function warmNextProcess(
   const request = requestFor(run, task, { prompt: task.description, model, env, budget })
   const position = { id: run.id, iteration, total: options.limit ?? options.total }
   // Not awaited: the run goes on meanwhile.
-  void warmth.expect({ session: current.session_id, request: { ...request, run: position } })
+  const inWorktree = facts.inPlace === undefined
+  void warmth.expect({ session: current.session_id, request: { ...request, run: position }, inWorktree })
 }
 
 /** The open attempt that has a process or whose work is being verified. An attempt that waits for an answer or a limit has no process. */

@@ -118,7 +118,9 @@ export function startNotes({ loaded, rules, sources, allowedTools, sandbox }: No
 /** Code that an agent writes and runs is bounded by a sandbox only. */
 function unboundedNote({ missing }: SandboxPlan): string[] {
   if (!missing) return []
-  return [`There is no sandbox: what the agent writes and runs can do all that you can (${missing.problem}). ${missing.install}`]
+  return [
+    `There is no sandbox: what the agent writes and runs can do all that you can (${missing.problem}). ${missing.install}`,
+  ]
 }
 
 function untrustedNote({ projectFile, untrusted }: LoadedConfig): string[] {

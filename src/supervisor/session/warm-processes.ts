@@ -23,6 +23,8 @@ export interface ExpectedSession {
   /** The session that works now. */
   session: string
   request: PrepareRequest & { run: NonNullable<PrepareRequest['run']> }
+  /** Whether the session will work in a worktree, which does not exist yet. */
+  inWorktree: boolean
 }
 
 /** The process that waits for a run. Without `open` it is still being prepared. */
@@ -64,13 +66,13 @@ export class WarmProcesses {
    * Starts the process of a run's next session once the agent of the current one is open. Resolves when it is ready, or was
    * given up.
    */
-  async expect({ session, request }: ExpectedSession): Promise<void> {
-    const { id, iteration } = request.run
+  async expect(expected: ExpectedSession): Promise<void> {
+    const { id, iteration } = expected.request.run
     if (this.#closed || this.has(id, iteration)) return
     const warm: WaitingProcess = { iteration, marker: secretId(16), isWanted: true }
     this.#warm.set(id, warm)
     try {
-      await this.#start(warm, { session, request })
+      await this.#start(warm, expected)
     } catch (error) {
       // The cold start will meet the same error and report it.
       this.#deps.log.debug({ run: id, error }, 'not started ahead of time')
@@ -109,14 +111,15 @@ export class WarmProcesses {
     await Promise.all([...this.#warm.keys()].map(run => this.drop(run)))
   }
 
-  async #start(warm: WaitingProcess, { session, request }: ExpectedSession): Promise<void> {
+  async #start(warm: WaitingProcess, { session, request, inWorktree }: ExpectedSession): Promise<void> {
     const { liveSession, prepare, markers, log, isCrowded, availableMemory } = this.#deps
     const current = liveSession(session)
     // This must not slow down the current session's own start, and a session that waits for a place or a limit may wait for long.
     await current?.control.opened.promise
     if (!warm.isWanted || !current?.agent.session || isCrowded() || availableMemory() < ROOM_BYTES) return
     const { driver, open } = await prepare(request)
-    if (!warm.isWanted || driver.cold) return
+    // The sandbox is made around the folder of the work when the process starts.
+    if (!warm.isWanted || driver.cold || (open.sandbox && inWorktree)) return
     markers.note(warm.marker)
     warm.driver = driver
     warm.open = { ...open, id: request.run.id, marker: warm.marker, asks: NOBODY }

@@ -141,7 +141,10 @@ export async function runSetupCommand({
   sandbox,
   ...run
 }: SetupCommand): Promise<{ report: string; ok: boolean }> {
-  const outcome = await runCommand({ command, env: commandEnvironment(env), signal, ...run }, { guard: openGuard(), sandbox })
+  const outcome = await runCommand(
+    { command, env: commandEnvironment(env), signal, ...run },
+    { guard: openGuard(), sandbox },
+  )
   const seconds = (outcome.durationMs / 1000).toFixed(1)
   if (outcome.end === 'exited' && outcome.exit === 0) return { report: `${command}: done in ${seconds} s`, ok: true }
   const how = outcome.end === 'exited' ? `failed with exit code ${outcome.exit}` : END_WORDS[outcome.end]

@@ -48,13 +48,13 @@ sandboxed('of the home directory nothing is seen but programs, and what was name
 sandboxed('a program that lies in the home itself is shown, and not what lies beside it', async t => {
   const home = tempDir(t)
   writeFileSync(join(home, 'secret.txt'), 'secret')
-  writeFileSync(join(home, 'agent'), '#!/bin/sh\nls -A "$HOME"; ls "$HOME/sub"\n', { mode: 0o755 })
+  writeFileSync(join(home, 'agent'), '#!/bin/sh\ncd; find . -type f | sort\n', { mode: 0o755 })
   mkdirSync(join(home, 'sub'))
   writeFileSync(join(home, 'sub/script.sh'), '')
   const { start } = await inSandbox(t, { project: gitProject(t), home, env: { PATH: `${home}:/usr/bin:/bin` } })
   const child = start(join(home, 'agent'), join(home, 'sub/script.sh'))
   const [out] = await Promise.all([text(child.stdout), once(child, 'close')])
-  assert.equal(out, '.agent\nagent\nsub\nscript.sh\n')
+  assert.equal(out, './agent\n./sub/script.sh\n')
 })
 
 sandboxed('a folder on the PATH is seen, and neither what lies beside it nor what lies beside a script', async t => {

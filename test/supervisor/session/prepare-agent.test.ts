@@ -2,20 +2,18 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { findBubblewrap } from '../../../src/base/sandbox/bubblewrap.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { findBubblewrap } from '../../../src/base/sandbox/bubblewrap.ts'
 import { readModelSetup } from '../../../src/brain/open.ts'
 import { STANDARD_AGENT_ENV } from '../../../src/domain/agent-env.ts'
-import { claudeAgent } from '../../../src/domain/agents/claude.ts'
-import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
 import {
   accountOf,
   brainEnvironment,
   formerAccounts,
-  planSandbox,
   startNotes,
 } from '../../../src/supervisor/session/prepare-agent.ts'
+import { planSandbox } from '../../../src/workspace/command/plan-sandbox.ts'
 import { configWith } from '../../brain/sample.ts'
 import { writeConfigFiles } from '../../domain/config/config-files.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
@@ -50,8 +48,7 @@ test('the former ids of an account are known, and do not include those of anothe
   assert.deepEqual(formerAccounts(claude, env), [accountOf(claude, env)], 'the id of Claude Code has not changed')
 })
 
-const SET = `agents.sandbox = "off"
-agents.network = ["example.com"]
+const SET = `agents.network = ["example.com"]
 agents.sandbox_read = ["~/.shown"]
 agents.sandbox_write = ["~/.cache/thing"]
 `
@@ -59,69 +56,85 @@ agents.sandbox_write = ["~/.cache/thing"]
 const paths = appPathsFor({ env: { HOME: '/home/me' }, dataDir: '/srv/pcc' })
 const HIDDEN = ['/home/me/.perpetualcc', '/srv/pcc', '/srv/pcc/run', '/srv/pcc/logs']
 
+const where = (project: string) => ({ name: 'An agent', asksEveryCall: false, project, home: '/home/me', paths })
+
 test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_write reach the sandbox', async t => {
-  const where = { manifest: geminiAgent, project: tempDir(t), place: undefined, paths }
-  const { settings: standard } = await planSandbox((await loadConfig(writeConfigFiles(t))).config, where)
   const made = await findBubblewrap()
-  assert.deepEqual(standard, {
-    ...('program' in made ? { mode: 'required', made } : { mode: 'auto' }),
-    ...{ network: [], read: [], write: [], hidden: HIDDEN, git: undefined },
+  const project = tempDir(t)
+  const standard = await planSandbox((await loadConfig(writeConfigFiles(t))).config, where(project))
+  const set = await planSandbox((await loadConfig(writeConfigFiles(t, { user: SET }))).config, where(project))
+  const off = await planSandbox(configWith({ 'agents.sandbox': 'off' }), where(project))
+  assert.deepEqual(off, { settings: undefined })
+  if (!('program' in made))
+    return assert.deepEqual([standard, set], Array(2).fill({ settings: undefined, missing: made }))
+  const { scratch, caches, ...settings } = standard.settings ?? {}
+  assert.deepEqual([scratch, dirname(caches ?? '')], ['/srv/pcc/run/boxes', '/srv/pcc/caches'])
+  assert.deepEqual(settings, {
+    ...{ mode: 'required', made, network: [], read: [], write: [], hidden: HIDDEN, git: undefined },
   })
-  const { settings: set, isInForce } = await planSandbox(
-    (await loadConfig(writeConfigFiles(t, { user: SET }))).config,
-    where,
-  )
+  const { network, read, write } = set.settings ?? {}
   assert.deepEqual(
-    { ...set, git: undefined },
-    {
-      mode: 'off',
-      hidden: HIDDEN,
-      git: undefined,
-      network: ['example.com'],
-      read: ['~/.shown'],
-      write: ['~/.cache/thing'],
-    },
+    { network, read, write },
+    { network: ['example.com'], read: ['~/.shown'], write: ['~/.cache/thing'] },
   )
-  assert.equal(isInForce, false)
+})
+
+test('an agent that asks about every call keeps the network of the machine, unless hosts are listed', async t => {
+  if (!('program' in (await findBubblewrap()))) return
+  const subject = { ...where(tempDir(t)), asksEveryCall: true }
+  const network = async (hosts: string[]) =>
+    (await planSandbox(configWith({ 'agents.network': hosts }), subject)).settings?.network
+  assert.deepEqual([await network([]), await network(['example.com'])], [['*'], ['example.com']])
 })
 
 test('a required sandbox is there, or nothing is started', async t => {
-  const { config } = await loadConfig(writeConfigFiles(t, { user: 'agents.sandbox = "required"\n' }))
-  const where = { manifest: geminiAgent, project: tempDir(t), place: undefined, paths }
-  if ('program' in (await findBubblewrap())) assert.equal((await planSandbox(config, where)).isInForce, true)
-  else await assert.rejects(planSandbox(config, where), { code: 'sandbox_missing' })
-  const held = await planSandbox(config, { ...where, manifest: claudeAgent })
-  assert.deepEqual(held, { settings: undefined, isInForce: false })
+  const config = configWith({ 'agents.sandbox': 'required' })
+  const subject = where(tempDir(t))
+  if ('program' in (await findBubblewrap())) assert.ok((await planSandbox(config, subject)).settings)
+  else await assert.rejects(planSandbox(config, subject), { code: 'sandbox_missing' })
+})
+
+test('a project that holds the home directory has no sandbox, and that is said', async t => {
+  if (!('program' in (await findBubblewrap()))) return
+  const home = tempDir(t)
+  const plan = await planSandbox(configWith({}), { ...where(home), asksEveryCall: true, home })
+  assert.equal(plan.settings, undefined)
+  assert.match(plan.missing?.problem ?? '', /cannot be opened in a sandbox/)
 })
 
 test('the repository of a worktree is found from the project, whatever the worktree says', async t => {
+  if (!('program' in (await findBubblewrap()))) return
   const project = gitProject(t)
   const top = join(tempDir(t), 'tree')
   const env = bareEnv(tempDir(t))
   execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/t', top], { cwd: project, env, stdio: 'pipe' })
-  const { config } = await loadConfig(writeConfigFiles(t))
-  const place = { directory: top, top, task: 't-1', attempt: 1, branch: 'pcc/t', target: 'main', base: 'x' }
-  const { settings } = await planSandbox(config, { manifest: geminiAgent, project, place, paths })
+  const plan = async () => (await planSandbox(configWith({}), { ...where(project), worktree: top })).settings
   const common = join(project, '.git')
-  assert.deepEqual(settings?.git, { top, own: join(common, 'worktrees/tree'), common })
-  assert.deepEqual(settings?.read, [project])
+  assert.deepEqual((await plan())?.git, { top, own: join(common, 'worktrees/tree'), common })
+  assert.deepEqual((await plan())?.read, [project])
   execFileSync('sh', ['-c', `printf 'gitdir: ${tempDir(t)}\n' > .git`], { cwd: top })
-  assert.deepEqual(
-    (await planSandbox(config, { manifest: geminiAgent, project, place, paths })).settings?.git,
-    undefined,
-  )
+  assert.deepEqual((await plan())?.git, undefined)
 })
 
 test('the folder of a socket outside of the data directory is hidden too', async t => {
-  const { config } = await loadConfig(writeConfigFiles(t))
+  if (!('program' in (await findBubblewrap()))) return
   const long = appPathsFor({ env: { HOME: '/home/me' }, dataDir: `/srv/${'x'.repeat(120)}` })
-  const { settings } = await planSandbox(config, {
-    ...{ manifest: geminiAgent, project: tempDir(t), place: undefined },
-    paths: long,
-  })
+  const { settings } = await planSandbox(configWith({}), { ...where(tempDir(t)), paths: long })
   assert.ok(settings?.hidden.includes(dirname(long.socket)))
   assert.ok(!dirname(long.socket).startsWith('/srv'))
 })
+
+test('a session that starts without a sandbox says so, with what to do', () => {
+  const missing = { problem: 'bubblewrap is not installed', install: 'Install bubblewrap.' }
+  const [note] = startNotes({ ...NOTHING_TO_SAY, sandbox: { settings: undefined, missing } })
+  assert.match(note ?? '', /There is no sandbox: .*bubblewrap is not installed.*Install bubblewrap\./)
+})
+
+const NOTHING_TO_SAY = {
+  loaded: { projectFile: '/p/pcc.toml', untrusted: [] } as unknown as Parameters<typeof startNotes>[0]['loaded'],
+  rules: { rules: [], waiting: [], problem: undefined } as unknown as Parameters<typeof startNotes>[0]['rules'],
+  ...{ sources: undefined, allowedTools: [], sandbox: { settings: undefined } },
+}
 
 const DAEMON = {
   HOME: '/daemon',
@@ -157,11 +170,7 @@ test('the brains of a session are opened with that environment', async t => {
 
 test('a session starts without a note on trust where nothing of the project is left out', () => {
   const notes = (untrusted: string[]) =>
-    startNotes({
-      loaded: { projectFile: '/p/pcc.toml', untrusted } as unknown as Parameters<typeof startNotes>[0]['loaded'],
-      rules: { rules: [], waiting: [], problem: undefined } as unknown as Parameters<typeof startNotes>[0]['rules'],
-      ...{ sources: undefined, allowedTools: [] },
-    })
+    startNotes({ ...NOTHING_TO_SAY, loaded: { ...NOTHING_TO_SAY.loaded, untrusted } as typeof NOTHING_TO_SAY.loaded })
   assert.deepEqual(notes([]), [])
   assert.deepEqual(notes(['agent.command']), [
     '/p/pcc.toml: left out until you agree to it with pcc trust: agent.command',

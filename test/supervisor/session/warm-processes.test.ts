@@ -30,7 +30,7 @@ function deps(t: TestContext, { isOpen = true } = {}) {
   })
   t.after(() => warm.close())
   const request = { project: '/p', task: 'x', env: {}, run: { id: 'r-1', iteration: 2, total: 3 } }
-  const expect = (at = 's-1') => warm.expect({ session: at, request })
+  const expect = (at = 's-1') => warm.expect({ session: at, request, inWorktree: false })
   return { warm, waiting, driver, machine, markers, opened, expect }
 }
 

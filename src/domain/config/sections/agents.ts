@@ -1,5 +1,5 @@
-import { STANDARD_AGENT_ENV } from '../../agent-env.ts'
 import { SANDBOX_MODES, type SandboxMode } from '../../../base/sandbox/settings.ts'
+import { STANDARD_AGENT_ENV } from '../../agent-env.ts'
 import { AGENT_KINDS } from '../../agents/agent-registry.ts'
 import { count, oneOf, optionalAmount, path, type Setting, sections, someOf, text, texts } from '../setting.ts'
 
