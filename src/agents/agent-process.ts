@@ -90,7 +90,7 @@ export class AgentProcess {
   /** Nothing that the agent started is still running. Only a namespace knows this: elsewhere an orphan is nobody's child. */
   get alone(): boolean {
     const { level, pid } = this.#child ?? {}
-    return level === 'namespace' && pid !== undefined && isAlone(pid)
+    return level === 'namespace' && pid !== undefined && isAlone(pid, { inSandbox: this.#sandbox !== undefined })
   }
 
   /** The agent never ran: its program does not exist or cannot be started. */

@@ -13,11 +13,13 @@ import {
   sweepMarked,
   sweepTree,
 } from '../base/process/sweep.ts'
+import { clearScratch } from '../base/sandbox/home.ts'
 import type { EventBody } from '../domain/event.ts'
 import { checkIntegrity, copyAside } from '../store/sqlite-file.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { isAliveInTerminal } from '../supervisor/session/terminal.ts'
 import { WarmMarkers } from '../supervisor/session/warm-processes.ts'
+import { scratchFolder } from '../workspace/command/plan-sandbox.ts'
 import { commandMarkers } from '../workspace/command/run-command.ts'
 import { removeBaseCheckouts } from '../workspace/verify/regression.ts'
 import type { DaemonContext } from './context.ts'
@@ -109,6 +111,7 @@ export async function sweepLeftovers(
     if (left === 0) markers.forget(marker.value)
   }
   await removeBaseCheckouts(daemon.paths.run)
+  await clearScratch(scratchFolder(daemon.paths))
   const gone = rows.filter(({ id }) => !stuck.has(id))
   await store.transaction(async tx => {
     for (const { id } of gone) await store.sessions.update(id, NO_PROCESS, tx)

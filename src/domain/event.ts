@@ -87,6 +87,8 @@ export const EVENT_BODIES = {
     model: z.string(),
     version: z.string().optional(),
     resumed: z.boolean(),
+    /** Whether it runs in a sandbox. */
+    sandboxed: z.boolean().optional(),
   }),
   /** Another agent continues the task of the session. `until`: when the vendor of the previous agent lets it work again. */
   'agent.changed': z.object({

@@ -66,6 +66,8 @@ export interface Spent {
   tool_calls: number
   /** How many sessions were started or resumed. */
   sessions: number
+  /** How many of them ran without a sandbox: what their agents wrote and ran could do all that the person can. */
+  unbounded: number
   worked_ms: number
 }
 

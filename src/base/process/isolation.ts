@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { findProgram } from './find-program.ts'
 import { runShortSync } from './run-short.ts'
 
@@ -43,7 +43,9 @@ function ours(program: string): string {
 }
 
 function works(namespace: Namespace): boolean {
-  const inside = 'test "$(readlink /proc/1/ns/pid)" = "$(readlink /proc/$$/ns/pid)"'
+  // In the namespace /proc counts processes as the namespace does, and the shell is not in ours. Links of pid 1 are closed to it.
+  const ours = readlinkSync('/proc/self/ns/pid')
+  const inside = `read -r pid rest </proc/self/stat && test "$pid" = $$ && test "$(readlink /proc/$$/ns/pid)" != '${ours}'`
   const leader = wrapInNamespace(namespace, '/bin/sh', ['-c', inside])
   const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
   return runShortSync({ ...leader, cwd: '/', env, timeoutMs: 10_000, maxBytes: 100_000 }).code === 0
@@ -77,10 +79,11 @@ export function wrapInNamespace(
 
 /**
  * Whether the agent is the only process in a leader's namespace: any other process is a child of the agent, or an orphan
- * that the init adopted. False if the system does not list children.
+ * that the init adopted. In a sandbox, its maker is between the two. False if the system does not list children.
  */
-export function isAlone(leader: number): boolean {
-  const agent = findOnlyChild(findOnlyChild(findOnlyChild(leader)))
+export function isAlone(leader: number, { inSandbox = false } = {}): boolean {
+  const first = findOnlyChild(findOnlyChild(findOnlyChild(leader)))
+  const agent = inSandbox ? findOnlyChild(first) : first
   return agent !== undefined && readChildren(agent)?.length === 0
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,8 +33,8 @@ export function makeScratch(parent: string = tmpdir()): Scratch {
 }
 
 /** Removes what sandboxes of a killed daemon left. */
-export function clearScratch(parent: string): void {
-  rmSync(parent, { recursive: true, force: true, maxRetries: 3 })
+export async function clearScratch(parent: string): Promise<void> {
+  await rm(parent, { recursive: true, force: true, maxRetries: 3 })
 }
 
 /** Where tools keep what they download or build, in the home directory. Each is replaced by a folder of the project's own. */

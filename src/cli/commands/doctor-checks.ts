@@ -221,18 +221,24 @@ function describeIsolation({ config }: DoctorContext): DoctorFinding {
   return ok('isolation', says)
 }
 
-/** Checks the sandbox for agents whose calls are not all gated. */
+/** Checks the sandbox of agents, gates and set-up commands. */
 async function checkSandbox({ config, env }: DoctorContext): Promise<DoctorFinding> {
   const mode = config?.agents.sandbox ?? 'auto'
-  if (mode === 'off') return ok('sandbox', 'switched off: agents that are not held to every call run without one')
+  const unbounded = 'what agents write and run can do all that you can'
+  if (mode === 'off') return ok('sandbox', `switched off (agents.sandbox): ${unbounded}`)
   const bubblewrap = await findBubblewrap(env)
-  if ('program' in bubblewrap)
-    return ok('sandbox', `bubblewrap ${bubblewrap.version}: agents that are not held to every call run in it`)
-  if (mode === 'required') return problem('sandbox', `required, and ${bubblewrap.problem}`, bubblewrap.install)
-  return ok(
-    'sandbox',
-    `none, ${bubblewrap.problem}: it is only for agents that are not held to every call. ${bubblewrap.install}`,
-  )
+  if (!('program' in bubblewrap))
+    return problem(
+      'sandbox',
+      `${mode === 'required' ? 'required' : 'none'}, ${bubblewrap.problem}: ${unbounded}`,
+      bubblewrap.install,
+    )
+  const hosts = config?.agents.network ?? []
+  const network =
+    hosts.length === 0 || hosts.includes('*')
+      ? "the machine's network, with its metadata addresses, which the judge refuses by name"
+      : `the network by a list of ${counted(hosts.length, 'host')}`
+  return ok('sandbox', `bubblewrap ${bubblewrap.version}: agents, gates and set-up commands run in it, with ${network}`)
 }
 
 const MB = 1024 * 1024

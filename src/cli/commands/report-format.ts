@@ -49,7 +49,7 @@ export function spentText({ spent }: Pick<Report, 'spent'>): string {
     `${shortCount(spent.input_tokens)} tokens in, ${shortCount(spent.output_tokens)} out`,
     counted(spent.turns, 'turn'),
     `${fullCount(spent.tool_calls)} ${spent.tool_calls === 1 ? 'tool call' : 'tool calls'}`,
-    counted(spent.sessions, 'session'),
+    counted(spent.sessions, 'session') + (spent.unbounded > 0 ? ` (${spent.unbounded} without a sandbox)` : ''),
     `${duration(spent.worked_ms)} of work`,
   ].join(' · ')
 }

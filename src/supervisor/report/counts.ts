@@ -20,13 +20,15 @@ export function countSpent(
   const total = (name: keyof Usage) =>
     [...last].reduce((sum, [session, usage]) => sum + Math.max(0, usage[name] - (before.get(session)?.[name] ?? 0)), 0)
   const turns = events.reduce((sum, event) => sum + (event.kind === 'turn.ended' ? event.body.turns : 0), 0)
+  const started = events.filter(event => event.kind === 'agent.started')
   return {
     cost_usd: total('cost_usd'),
     input_tokens: total('input_tokens'),
     output_tokens: total('output_tokens'),
     turns,
     tool_calls: events.filter(({ kind }) => kind === 'tool.finished').length,
-    sessions: new Set(events.filter(({ kind }) => kind === 'agent.started').map(({ subject }) => subject)).size,
+    sessions: new Set(started.map(({ subject }) => subject)).size,
+    unbounded: new Set(started.filter(({ body }) => body.sandboxed === false).map(({ subject }) => subject)).size,
     worked_ms,
   }
 }

@@ -54,6 +54,7 @@ function onStarted(event: Extract<SessionEvent, { kind: 'started' }>, live: Live
     vendor_id: event.vendorId,
     model: event.model,
     resumed: event.resumed,
+    sandboxed: live.settings.open.sandbox !== undefined,
     ...(event.version === undefined ? {} : { version: event.version }),
   }
   const warning = isKnown ? undefined : warnOfVersion(event.version, live)

@@ -11,7 +11,7 @@ import type { LoadedConfig } from '../../domain/config/load.ts'
 import { vendorIn, vendorOf } from '../../domain/vendors.ts'
 import type { LoadedRules } from '../../policy/verdict/load-rules.ts'
 import { findIdleRules } from '../../policy/verdict/rules.ts'
-import type { SandboxPlan } from '../../workspace/command/plan-sandbox.ts'
+import { type SandboxPlan, sandboxNotes } from '../../workspace/command/plan-sandbox.ts'
 
 type Agent = { kind: string; name: string; command?: readonly string[] | undefined }
 
@@ -111,15 +111,7 @@ export function startNotes({ loaded, rules, sources, allowedTools, sandbox }: No
     ...(sources === undefined ? [] : [sources]),
     ...rulesNotes(rules),
     ...idleNote(allowedTools),
-    ...unboundedNote(sandbox),
-  ]
-}
-
-/** Code that an agent writes and runs is bounded by a sandbox only. */
-function unboundedNote({ missing }: SandboxPlan): string[] {
-  if (!missing) return []
-  return [
-    `There is no sandbox: what the agent writes and runs can do all that you can (${missing.problem}). ${missing.install}`,
+    ...sandboxNotes(sandbox),
   ]
 }
 

@@ -56,6 +56,13 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   return exposed ? { settings: undefined, missing: exposed } : { settings }
 }
 
+/** What a person is told where there is no sandbox: code that an agent writes and runs is bounded by nothing else. */
+export function sandboxNotes({ missing }: SandboxPlan): string[] {
+  if (!missing) return []
+  const { problem, install } = missing
+  return [`There is no sandbox: what the agent writes and runs can do all that you can (${problem}). ${install}`]
+}
+
 /** Where sandboxes keep their home and /tmp while they exist. */
 export function scratchFolder({ run }: Pick<AppPaths, 'run'>): string {
   return join(run, 'boxes')

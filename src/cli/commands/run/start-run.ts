@@ -10,6 +10,7 @@ import { openClient } from '../../connection/client.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { RemoteError } from '../../errors.ts'
+import { loadSettings } from '../../load-settings.ts'
 import { counted, shownPath } from '../../render/format.ts'
 import { cut, firstLine, type Terminal } from '../../render/text.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../../session-env.ts'
@@ -50,6 +51,7 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
     return plan.steps.length === 0 ? NOTHING_TO_DO : 0
   }
   if (isScheduled(flags)) return setSchedule(request, flags, { client, context })
+  if (!json) for (const note of await readSandboxNotes(request, context)) context.note(note)
   const run = await client.request<RunDetail>('POST', '/runs', request)
   if (flags.detach) {
     for (const line of json ? [JSON.stringify(run, null, 2)] : detachedLines(run)) out(line)
@@ -57,6 +59,15 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
   }
   if (!json && !quiet) out(headerLine(run, context))
   return watchRun(run, { client, context })
+}
+
+/** Whether the tasks of the run will work without a sandbox. Where one is required and missing, the run itself says so. */
+async function readSandboxNotes({ project }: StartRun, context: CommandContext): Promise<string[]> {
+  const { config } = await loadSettings({ ...context, project })
+  const { planSandbox, sandboxNotes } = await import('../../../workspace/command/plan-sandbox.ts')
+  const home = context.env['HOME'] ?? '/'
+  const subject = { name: 'An agent', asksEveryCall: true, project, home, paths: context.paths }
+  return planSandbox(config, subject).then(sandboxNotes, () => [])
 }
 
 /** The exit code of a run that ends with nothing to do. */
