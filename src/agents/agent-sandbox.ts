@@ -12,6 +12,18 @@ export function openAgentSandbox(
   return openSandbox({ bubblewrap: settings.made, settings, needs, env, log, reading: isReadOnlySession({ tools }) })
 }
 
+/** A line for the system prompt of an agent in a sandbox, so that it does not search for what is not there. */
+const SANDBOX_LINE =
+  'You work in a sandbox: only the project and /tmp can be written, of the home directory you see little more than programs, and there is no docker, no ssh key and no login of the person. If the task needs one of these, say so in your report.'
+
+/** The instructions for an agent: ours, what its sandbox means, then the person's addition. */
+export function withSandboxLine(
+  ours: string,
+  { open, more }: { open: Pick<OpenSession, 'sandbox'>; more: string | undefined },
+): string {
+  return [open.sandbox ? `${ours}\n- ${SANDBOX_LINE}` : ours, ...(more ? [more] : [])].join('\n\n')
+}
+
 const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead'])
 
 /** Whether a session has a list of tools without any that writes. */

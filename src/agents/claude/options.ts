@@ -5,6 +5,7 @@ import { claudeAgent } from '../../domain/agents/claude.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { AgentProcess } from '../agent-process.ts'
+import { withSandboxLine } from '../agent-sandbox.ts'
 import type { ClaudeGate } from './gate.ts'
 import type { ClaudeOwnTools } from './own-tools.ts'
 
@@ -28,7 +29,7 @@ export function optionsFor(open: OpenSession, { gate, agent, own, executable, ap
     permissionMode: 'default',
     settingSources: open.settingSources,
     settings: settingsFor(open, agent.marker),
-    systemPrompt: { type: 'preset', preset: 'claude_code', append: appendedPrompt(appendPrompt) },
+    systemPrompt: { type: 'preset', preset: 'claude_code', append: appendedPrompt(appendPrompt, open) },
     forwardSubagentText: true,
     hooks: gate.hooks(),
     canUseTool: gate.canUseTool,
@@ -120,8 +121,8 @@ const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, a
 - When you are done, report in a few lines: what changed, what you ran to check it and what came out, what is left or was refused. Claim only what you have seen. Your report is checked.`
 
 /** Our own text, then the person's addition. */
-export function appendedPrompt(more: string | undefined): string {
-  return more ? `${UNATTENDED}\n\n${more}` : UNATTENDED
+export function appendedPrompt(more: string | undefined, open: Pick<OpenSession, 'sandbox'>): string {
+  return withSandboxLine(UNATTENDED, { open, more })
 }
 
 /** Path of the Claude Code that is installed with us. */

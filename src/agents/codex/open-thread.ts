@@ -10,6 +10,7 @@ import { codexAgent } from '../../domain/agents/codex.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import { OWN_SERVER } from '../../domain/own-server.ts'
 import type { OpenSession } from '../../domain/session.ts'
+import { withSandboxLine } from '../agent-sandbox.ts'
 import { mayOnlyRead, POLICY } from './policy.ts'
 import { type CodexConnection, Initialized, ThreadOpened } from './wire.ts'
 
@@ -57,7 +58,7 @@ export async function openThread(
     sandbox,
     ...POLICY,
     ...(open.model && { model: open.model }),
-    developerInstructions: instructions(appendPrompt),
+    developerInstructions: withSandboxLine(UNATTENDED, { open, more: appendPrompt }),
   }
   const opened = ThreadOpened.parse(await requestThread(connection, { open, about, signal }))
   if (opened.approvalPolicy !== POLICY.approvalPolicy || opened.approvalsReviewer !== POLICY.approvalsReviewer)
@@ -127,11 +128,6 @@ const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, a
 - Keep a plan with update_plan when the work has more than a few steps, so that the supervisor can see where you are.
 - Wait for what you start; processes you leave behind are ended.
 - When you are done, report in a few lines: what changed, what you ran to check it and what came out, what is left or was refused. Claim only what you have seen. Your report is checked.`
-
-/** Our own text, then the person's addition. */
-function instructions(more: string | undefined): string {
-  return more ? `${UNATTENDED}\n\n${more}` : UNATTENDED
-}
 
 /** The person's own settings that apply: the model, its provider, and the login. */
 const COPIED_SETTINGS = [

@@ -54,7 +54,7 @@ export function tmuxDriver(
     const settings = hookSettings({ folder: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
     const tools = createTools(open, folder)
     const command = startCommand(folder, {
-      ...{ executable, open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt) },
+      ...{ executable, open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt, open) },
       settings: folder.write('settings.json', JSON.stringify(settings)),
       mcpConfig: tools && folder.write('mcp.json', JSON.stringify(mcpConfig(tools, folder))),
       env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerVariables(open.env), ...pinned([]) },
