@@ -234,7 +234,7 @@ export const SYSTEM_ERRORS = {
     exit: 2,
     http: 409,
     says: '{agent} has to run in a sandbox, and none is available: {problem}.',
-    next: '{install} Or choose an agent that asks before every call: pcc agents list',
+    next: '{install} Or let it run without one: pcc config set agents.sandbox auto',
   },
   sandbox_project: {
     exit: 2,
