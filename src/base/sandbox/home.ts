@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join } from 'node:path'
 import { isInside } from '../is-inside.ts'
 import { isObject, parseJson } from '../json.ts'
 import type { MovedFolder } from './bubblewrap.ts'
@@ -119,22 +119,29 @@ interface AgentFolderInside {
 
 /** Prepares the folder of an agent: empty but for what it needs. Folders that stay are made if they are missing. */
 export function prepareAgentFolder(
-  { name, variable, writable, login, shown, copied }: AgentFolder,
+  { name, variable, writable, login, shown, copied, programsIn }: AgentFolder,
   { env, home, projects, scratch }: AgentHome,
 ): AgentFolderInside {
   const moved = env[variable] || undefined
   const folder = moved ?? join(home, name)
+  // Where the copied file is.
+  const beside = moved === undefined ? home : folder
   for (const each of ['', ...writable]) mkdirSync(join(folder, each), { recursive: true, mode: 0o700 })
   if (copied) {
-    const [from, to] = moved === undefined ? [home, scratch.home] : [folder, scratch.agent]
-    const text = withoutOtherProjects(readText(join(from, copied.name)), copied.projects, projects)
+    const text = withoutOtherProjects(readText(join(beside, copied.name)), copied.projects, projects)
+    const to = moved === undefined ? scratch.home : scratch.agent
     if (text !== undefined) writeFileSync(join(to, copied.name), text, { mode: 0o600 })
   }
   const inFolder = (names: string[]) => names.map(each => join(folder, each))
   return {
     replaced: { from: scratch.agent, to: folder },
     writable: [...inFolder(writable), ...inFolder(login)],
-    shown: inFolder(shown),
+    shown: [
+      ...inFolder(shown),
+      ...programsIn.flatMap(({ file, keys }) =>
+        namedFiles(readText(join(file === copied?.name ? beside : folder, file)), keys, home),
+      ),
+    ],
   }
 }
 
@@ -146,6 +153,20 @@ function withoutOtherProjects(text: string | undefined, key: string, projects: s
   if (!isObject(all)) return text
   const around = Object.entries(all).filter(([path]) => projects.some(project => isInside(project, path)))
   return JSON.stringify({ ...value, [key]: Object.fromEntries(around) })
+}
+
+/** The files of the home directory that these parts of a JSON file name, in any of their texts. */
+function namedFiles(text: string | undefined, keys: string[], home: string): string[] {
+  const value = text === undefined ? undefined : parseJson(text)
+  if (!isObject(value)) return []
+  const words = keys.flatMap(key => textsIn(value[key])).flatMap(each => each.split(/[\s"'`$;|&<>()=]+/))
+  const paths = words.map(word => word.replace(/^~(?=\/)/, home)).filter(word => isAbsolute(word))
+  return paths.filter(path => isInside(path, home) && statSync(path, { throwIfNoEntry: false })?.isFile())
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
 }
 
 function readText(file: string): string | undefined {

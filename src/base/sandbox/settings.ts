@@ -56,8 +56,13 @@ export interface AgentFolder {
   login: string[]
   /** What the person has set up: read-only. */
   shown: string[]
-  /** A JSON file of which the agent gets a copy. It is beside the folder, or inside of one that the variable names. */
-  copied?: { name: string /** The part of it that names other projects. */; projects: string }
+  /**
+   * A JSON file of which the agent gets a copy, without what its part `projects` says about others. It is beside the folder, or
+   * inside of one that the variable names.
+   */
+  copied?: { name: string; projects: string }
+  /** Parts of these JSON files in which the person names programs and scripts of their own: those are shown. */
+  programsIn: { file: string; keys: string[] }[]
 }
 
 export const NO_NEEDS: SandboxNeeds = { state: [], hosts: [], addresses: [] }

@@ -37,6 +37,10 @@ export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
       ...['agent-memory', 'keybindings.json', 'themes', 'workflows', 'remote-settings.json'],
     ],
     copied: { name: '.claude.json', projects: 'projects' },
+    programsIn: [
+      { file: '.claude.json', keys: ['mcpServers'] },
+      { file: 'settings.json', keys: ['hooks', 'statusLine', 'apiKeyHelper', 'awsAuthRefresh', 'awsCredentialExport'] },
+    ],
   },
   hosts: ['api.anthropic.com', 'console.anthropic.com', 'platform.claude.com', 'claude.ai'],
   addresses: ['ANTHROPIC_BASE_URL'],
