@@ -47,7 +47,7 @@ interface ProcessOptions {
   marker: string
   /** The sandbox around the agent; it is taken down with the agent. */
   sandbox?: Sandbox | undefined
-  /** Where the agent will work: a process that is started ahead of its session starts somewhere else, and its sandbox must fit. */
+  /** Where the agent will work, if it is not where its process starts: a process that is started ahead of its session. */
   cwd?: string | undefined
   /** Takes what the agent writes to stderr. */
   log?: ((line: string) => void) | undefined
@@ -60,7 +60,7 @@ export class AgentProcess {
   readonly #guard: ProcessGuard
   readonly #isolation: Isolation
   readonly #sandbox: Sandbox | undefined
-  readonly #cwd: string
+  readonly #cwd: string | undefined
   readonly #log: ((line: string) => void) | undefined
   #child: GuardedChild | undefined
   #stderr = ''
@@ -72,7 +72,7 @@ export class AgentProcess {
     this.#guard = guard
     this.#isolation = isolation
     this.#sandbox = sandbox
-    this.#cwd = cwd ?? process.cwd()
+    this.#cwd = cwd
     this.#log = log
     this.marker = sessionMarker(marker)
   }
@@ -172,13 +172,13 @@ export class AgentProcess {
     command,
     args,
     env,
-    cwd = this.#cwd,
+    cwd = process.cwd(),
     shows = [],
     writes = [],
   }: ProcessStart): Pick<ProcessStart, 'command' | 'args' | 'env'> {
     if (!this.#sandbox) return { command, args, env }
     const pidNamespace = this.#guard.level(this.#isolation) !== 'namespace'
-    return this.#sandbox.wrap({ command, args, env, cwd, shows, writes }, { pidNamespace })
+    return this.#sandbox.wrap({ command, args, env, cwd: this.#cwd ?? cwd, shows, writes }, { pidNamespace })
   }
 
   /** True when a process of the agent was still there after its end. */

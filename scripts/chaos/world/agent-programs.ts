@@ -7,6 +7,8 @@ import { bundledProgram } from '../../../src/agents/claude/options.ts'
 export interface AgentPrograms {
   /** Claude Code. */
   claude: string
+  /** The folder that they write to: a sandbox has to let them. */
+  locks: string
   /** An agent that takes over tasks; it reads its plan from this file. */
   second: string
   /** Cases in which an agent started while another one, or a process of it, was alive in the same directory. */
@@ -32,6 +34,7 @@ export function writePrograms(folder: string, clock: Record<string, string>, pla
   writeProgram(second, { isWork: 'true', locks, overlaps, clock, command })
   return {
     claude,
+    locks,
     second,
     overlaps: () => (existsSync(overlaps) ? readFileSync(overlaps, 'utf8').split('\n').filter(Boolean) : []),
   }

@@ -30,6 +30,7 @@ export interface RoundWorld extends AsyncDisposable {
   /** Once this file exists, the vendor accepts every login again. */
   loginFile: string
   programs: AgentPrograms
+  clock: Record<string, string>
 }
 
 export interface WorldOptions {
@@ -70,7 +71,7 @@ export async function openWorld(plan: RoundPlan, options: WorldOptions): Promise
   }
   const paths = appPathsFor({ env })
   mkdirSync(paths.data, { recursive: true, mode: 0o700 })
-  writeFileSync(paths.configFile, configFor(plan, { noticeUrl: notices.url, programs }))
+  writeFileSync(paths.configFile, configFor(plan, { noticeUrl: notices.url, programs, clock: options.clock ?? {} }))
   for (const session of plan.sessions) makeProject(join(folder, session.name))
   if (plan.run) makeRunProject(join(folder, plan.run.name), { remote: originOf(folder, plan) })
   return {
@@ -117,7 +118,8 @@ interface ConfigParts {
   programs: AgentPrograms
 }
 
-function configFor({ faults }: RoundPlan, { noticeUrl, programs }: ConfigParts): string {
+function configFor({ faults }: RoundPlan, { noticeUrl, programs, clock }: ConfigParts): string {
+  const shown = Object.entries(clock).flatMap(([name, value]) => (name.endsWith('_FILE') ? [value] : []))
   const hasSecond = faults.some(({ kind }) => kind === 'failover')
   return `[sessions]
 retry_seconds = 0
@@ -138,6 +140,8 @@ topic = "chaos"
 
 [agents]
 path = "${programs.claude}"
+sandbox_write = ["${programs.locks}"]
+sandbox_read = ${JSON.stringify(shown)}
 ${hasSecond ? secondAgent(programs.second) : ''}`
 }
 

@@ -39,7 +39,7 @@ test('what a manifest does not serve is refused, whoever asks for it', async t =
 
 test('nothing is done outside for an agent in a sandbox, and it is told so', async t => {
   if (!('program' in bubblewrap)) return refusedHere(t)
-  const sandbox = { mode: 'required' as const, network: [], read: [], write: [], hidden: [] }
+  const sandbox = { mode: 'required' as const, made: bubblewrap, network: [], read: [], write: [], hidden: [] }
   const { messages, requests, hello, mark } = await asked(t, { open: { sandbox } })
   assert.equal(messages.length, WAYS.length)
   for (const message of messages) assert.match(message, /^Not allowed: there are no (files|terminals) of the client/)

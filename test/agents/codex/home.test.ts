@@ -31,7 +31,7 @@ test('of the settings of the person only the model, its provider and the login c
   writeFileSync(join(own, 'config.toml'), CONFIG)
   writeFileSync(join(own, 'AGENTS.md'), 'Be kind.')
   const homes = await Promise.all([1, 2, 3].map(() => prepareHome({ CODEX_HOME: own }, { user: true })))
-  assert.deepEqual(homes[0], { own, given: join(own, 'pcc') })
+  assert.deepEqual([homes[0]?.own, homes[0]?.given], [own, join(own, 'pcc')])
   const given = (name: string) => join(own, 'pcc', name)
   assert.deepEqual(structuredClone(parse(readFileSync(given('config.toml'), 'utf8'))), {
     model: 'gpt-night',

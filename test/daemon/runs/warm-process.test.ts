@@ -27,7 +27,8 @@ conversations:
 `
 
 async function digging(t: TestContext, tasks: string[]) {
-  const world = await agentSessions(t, SCENARIO)
+  // A sandbox is made around a folder: in a worktree no process waits for it.
+  const world = await agentSessions(t, SCENARIO, { env: { PCC_AGENTS_SANDBOX: 'off' } })
   const { daemon, project, env } = world
   const gate = gateIn(t, project)
   const markers = new WarmMarkers(daemon.paths.run)

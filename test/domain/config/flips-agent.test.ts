@@ -32,7 +32,7 @@ async function sessionWith(t: TestContext, settings: string): Promise<Seen> {
   chmodSync(script, 0o755)
   const { configFile } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(configFile), { recursive: true })
-  writeFileSync(configFile, `agents.path = "${script}"\n${settings}`)
+  writeFileSync(configFile, `agents.path = "${script}"\nagents.sandbox = "off"\n${settings}`)
   const env = { ...agentEnv(pcc.home, simulator.url), MINE: 'it travels' }
   const { code, stderr } = await pcc.run(['start', gitProject(t), '--task', 'say hello'], { env })
   assert.equal(code, 0, stderr)
