@@ -30,7 +30,6 @@ export interface RoundWorld extends AsyncDisposable {
   /** Once this file exists, the vendor accepts every login again. */
   loginFile: string
   programs: AgentPrograms
-  clock: Record<string, string>
 }
 
 export interface WorldOptions {
@@ -113,12 +112,13 @@ function secondPlanOf({ sessions }: RoundPlan): SecondPlan {
   )
 }
 
-interface ConfigParts {
+interface RoundConfig {
   noticeUrl: string
   programs: AgentPrograms
+  clock: Record<string, string>
 }
 
-function configFor({ faults }: RoundPlan, { noticeUrl, programs, clock }: ConfigParts): string {
+function configFor({ faults }: RoundPlan, { noticeUrl, programs, clock }: RoundConfig): string {
   const shown = Object.entries(clock).flatMap(([name, value]) => (name.endsWith('_FILE') ? [value] : []))
   const hasSecond = faults.some(({ kind }) => kind === 'failover')
   return `[sessions]
