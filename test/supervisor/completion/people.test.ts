@@ -80,6 +80,7 @@ for (const [word, state] of [
   test(`pcc task ${word} while its gates run is the last word, and ends them`, async t => {
     const world = await landWorld(t, agentFor())
     const mark = join(tempDir(t), 'pid')
+    world.settings['PCC_AGENTS_SANDBOX'] = 'off' // the gate writes outside of the project
     world.settings['PCC_GATES_TEST'] = `echo $$ > ${mark}; sleep 60`
     const task = await world.add('make a.txt')
     const { id } = await world.run()
@@ -95,6 +96,7 @@ for (const [word, state] of [
 test('a run that is stopped now ends the gates that run for it, and gives the task back', async t => {
   const world = await landWorld(t, agentFor())
   const mark = join(tempDir(t), 'pid')
+  world.settings['PCC_AGENTS_SANDBOX'] = 'off' // the gate writes outside of the project
   world.settings['PCC_GATES_TEST'] = `echo $$ > ${mark}; sleep 60`
   const task = await world.add('make a.txt')
   const { id } = await world.run()
@@ -111,6 +113,7 @@ test('what fails while its run is paused goes back when the run goes on', async 
   const agent = agentFor()
   const world = await landWorld(t, agent)
   const mark = join(tempDir(t), 'pid')
+  world.settings['PCC_AGENTS_SANDBOX'] = 'off' // the gate writes outside of the project
   world.settings['PCC_GATES_TEST'] = `if test -f ${mark}; then exit 0; fi; echo $$ > ${mark}; sleep 0.3; exit 1`
   await world.add('make a.txt')
   const { id } = await world.run()
@@ -129,6 +132,7 @@ test('what fails while its account is shut waits for that, and no model is calle
   const agent = agentFor()
   const world = await landWorld(t, agent)
   const mark = join(tempDir(t), 'pid')
+  world.settings['PCC_AGENTS_SANDBOX'] = 'off' // the gate writes outside of the project
   world.settings['PCC_GATES_TEST'] = `if test -f ${mark}; then exit 0; fi; echo $$ > ${mark}; sleep 0.3; exit 1`
   await world.add('make a.txt')
   const { id } = await world.run()
