@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { formatToml } from '../../base/toml-edit.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import { findSetting } from '../../domain/config/parse-setting.ts'
-import { SETTING_KEYS, type SettingKey, settingOf } from '../../domain/config/settings.ts'
+import { isInForce, SETTING_KEYS, type SettingKey, settingOf } from '../../domain/config/settings.ts'
 import type { CommandContext } from '../context.ts'
 import type { Tone } from '../render/text.ts'
 
@@ -54,7 +54,7 @@ function settingRow(loaded: LoadedConfig, key: SettingKey, reveal: boolean): Set
     value: maskSecret(key, loaded.values[key], reveal) ?? null,
     default: setting.standard ?? null,
     origin: loaded.origin(key),
-    in_force: setting.inForce,
+    in_force: isInForce(key),
     waits_for_trust: loaded.untrusted.includes(key),
     about: setting.about,
   }

@@ -3,7 +3,7 @@ import { type AppPaths, appPathsFor } from '../../base/app-paths.ts'
 import { findProjectFile, variableIn } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { findSetting } from '../../domain/config/parse-setting.ts'
-import { isSettingKey, settingOf } from '../../domain/config/settings.ts'
+import { isInForce, isSettingKey } from '../../domain/config/settings.ts'
 import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
@@ -51,7 +51,7 @@ export function addConfigCommand(program: Command): void {
       context.out(context.json ? JSON.stringify({ key, value, file }) : `${key} = ${formatValue(value)}  (in ${file})`)
       const variable = variableIn(context.env, key)
       if (variable) context.note(`${variable} is set and overrides the file.`)
-      if (!settingOf(key).inForce) context.note(`${key} is stored but not yet in force: this version does not use it.`)
+      if (!isInForce(key)) context.note(`${key} is stored but not yet in force: this version does not use it.`)
     })
 
   config

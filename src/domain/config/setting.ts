@@ -17,8 +17,6 @@ export interface Setting<T = unknown> {
   project: ProjectRule
   /** With `tighten`: the stricter of both values, which applies until the project is trusted. */
   tighten?(held: T, proposed: T): T
-  /** False while nothing reads the setting; `pcc config show` says so. */
-  inForce: boolean
   /** Shown masked. */
   secret?: true
   /** Short names in the manual that differ from the last part of the key. */

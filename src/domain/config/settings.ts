@@ -6,6 +6,7 @@ import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
 import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
 import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
 import { count, flag, oneOf, onlyTo, path, type Setting, word } from './setting.ts'
+import { UNREAD_SETTINGS } from './unread-settings.ts'
 
 /** Every setting by its full key: the one table that files, environment, flags and `pcc config` use. */
 const SETTINGS = {
@@ -22,37 +23,31 @@ const SETTINGS = {
     about: 'Who computes embeddings',
     project: 'tighten',
     tighten: onlyTo('local'),
-    inForce: false,
   }),
   'knowledge.local_model': word({
     standard: 'nomic-embed-text',
     about: 'Embedding model of Ollama',
     project: 'trusted',
-    inForce: false,
   }),
   'knowledge.auto_index': flag({
     standard: true,
     about: 'Index again when a session starts',
     project: 'free',
-    inForce: false,
   }),
   'data.directory': path<string>({
     standard: '~/.perpetualcc/data',
     about: 'Directory of the data; each directory has a daemon of its own',
     project: 'never',
-    inForce: true,
   }),
   'data.checkpoint_retention_days': count(1, {
     standard: 30,
     about: 'Days a checkpoint is kept',
     project: 'never',
-    inForce: true,
   }),
   'data.episode_retention_days': count(1, {
     standard: 90,
     about: 'Days an episode is kept',
     project: 'never',
-    inForce: false,
   }),
   ...AGENTS_SETTINGS,
   ...FAILOVER_SETTINGS,
@@ -60,19 +55,16 @@ const SETTINGS = {
     standard: 'info',
     about: "Lowest level that the daemon's log contains",
     project: 'never',
-    inForce: true,
   }),
   'logs.max_bytes': count(10_000, {
     standard: 10_000_000,
     about: 'Size at which the log is rotated',
     project: 'never',
-    inForce: true,
   }),
   'logs.keep': count(1, {
     standard: 5,
     about: 'Rotated log files that are kept',
     project: 'never',
-    inForce: true,
   }),
   ...REPORT_SETTINGS,
   ...UPKEEP_SETTINGS,
@@ -89,6 +81,11 @@ export const SETTING_KEYS = Object.keys(SETTINGS) as SettingKey[]
 /** The definition of one setting, for code that handles all of them. */
 export function settingOf(key: SettingKey): Setting {
   return SETTINGS[key]
+}
+
+/** False while no code reads the setting; `pcc config show` says so. */
+export function isInForce(key: SettingKey): boolean {
+  return !UNREAD_SETTINGS.includes(key)
 }
 
 /**

@@ -1,30 +1,36 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { SETTING_KEYS, settingOf } from '../../../src/domain/config/settings.ts'
+import { findUnreadSettings, unreadSettingsFile } from '../../../scripts/unread-settings.ts'
+import { isInForce, SETTING_KEYS } from '../../../src/domain/config/settings.ts'
+import { tempDir } from '../../support/world.ts'
 import { FLIPPED_BY } from './in-force.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-test('every setting is either listed as not yet in force or has a test that flips it', () => {
+test('every setting that code reads has a test that flips it, and the others have none', () => {
   for (const key of SETTING_KEYS) {
     const file = FLIPPED_BY[key]
-    assert.equal(file !== undefined, settingOf(key).inForce, `${key}: settings.ts and in-force.ts disagree`)
+    assert.equal(file !== undefined, isInForce(key), `${key}: in-force.ts and the code that reads it disagree`)
     if (file) assert.ok(readFileSync(join(ROOT, file), 'utf8').includes(key), `${file} does not mention ${key}`)
   }
 })
 
-test('no code outside the table reads a setting that is listed as not yet in force', () => {
-  const waiting = SETTING_KEYS.filter(key => !settingOf(key).inForce)
-  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter(path => path.endsWith('.ts') && !path.startsWith('domain/config/'))
-    .map(path => ({ path, text: readFileSync(join(ROOT, 'src', path), 'utf8') }))
-  const read = waiting.flatMap(key =>
-    sources
-      .filter(({ text }) => new RegExp(`\\b${key.split('.').at(-1)}\\b`).test(text))
-      .map(({ path }) => `${key} is read in ${path}`),
+test('the list of settings that no code reads is what the code says: npm run docs writes it', () => {
+  assert.equal(readFileSync(join(ROOT, 'src/domain/config/unread-settings.ts'), 'utf8'), unreadSettingsFile())
+})
+
+test('a setting is read if its name is in code, and not if only the table or a comment has it', t => {
+  const root = tempDir(t)
+  mkdirSync(join(root, 'src/domain/config'), { recursive: true })
+  writeFileSync(join(root, 'src/domain/config/settings.ts'), "'logs.level': word(), 'logs.keep_days': count()\n")
+  writeFileSync(join(root, 'src/read.ts'), '/** `keep_days` */\nlog(config.logs.level) // not max_bytes\n')
+  const unread = findUnreadSettings(root)
+  assert.ok(!unread.includes('logs.level'))
+  assert.deepEqual(
+    unread.filter(key => key.startsWith('logs.')),
+    ['logs.max_bytes', 'logs.keep', 'logs.keep_days'],
   )
-  assert.deepEqual(read, [])
 })

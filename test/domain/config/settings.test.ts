@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { AppError } from '../../../src/base/errors.ts'
 import { variableOf } from '../../../src/domain/config/layers.ts'
 import { checkValue, findSetting, suggestionFor } from '../../../src/domain/config/parse-setting.ts'
-import { defaultValues, SETTING_KEYS, settingOf } from '../../../src/domain/config/settings.ts'
+import { defaultValues, isInForce, SETTING_KEYS, settingOf } from '../../../src/domain/config/settings.ts'
 
 /** The tables of the manual, word for word, without `sessions.persist_history`, which never meant anything. */
 const MANUAL: Record<string, unknown> = {
@@ -85,12 +85,12 @@ test('the page about settings lists every key with its default, its project rule
     const row = page.split('\n').find(line => line.startsWith(`| \`${key}\` |`))
     assert.ok(row, `docs/config.md has no row for ${key}`)
     const cells = row.split(/(?<!\\)\|/).map(cell => cell.trim())
-    const { standard, project, inForce } = settingOf(key)
+    const { standard, project } = settingOf(key)
     const expected =
       key === 'agents.env' ? 'see below' : standard === undefined ? '–' : `\`${JSON.stringify(standard)}\``
     assert.deepEqual(
       [cells[2]?.replaceAll('\\|', '|'), cells[4], cells[5]],
-      [expected, project, inForce ? 'yes' : 'not yet'],
+      [expected, project, isInForce(key) ? 'yes' : 'not yet'],
       key,
     )
   }

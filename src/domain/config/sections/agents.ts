@@ -21,7 +21,6 @@ export const AGENTS_SETTINGS = {
       standard: [...STANDARD_AGENT_ENV],
       about: 'Variables of your environment that the agent gets: NAME, PREFIX_*, "NAME if FLAG"',
       project: 'trusted',
-      inForce: true,
     },
     environmentName,
     'names such as "FOO", "FOO_*" or "FOO_* if BAR"',
@@ -32,21 +31,18 @@ export const AGENTS_SETTINGS = {
     project: 'tighten',
     // Without `user` a person's own deny rules would not apply, so a repository may only remove its own sources.
     tighten: (held, proposed) => held.filter(each => each === 'user' || proposed.includes(each)),
-    inForce: true,
   }),
   'agents.isolation': oneOf(ISOLATION, {
     standard: 'auto',
     about: "How an agent's processes are kept together: by a PID namespace, a marker, or the best of both that works",
     project: 'tighten',
     tighten: stricterIsolation,
-    inForce: true,
   }),
   'agents.sandbox': oneOf(SANDBOX_MODES, {
     standard: 'auto',
     about: 'Whether agents and the commands of a project run in a sandbox: where one can be made, always, or never',
     project: 'tighten',
     tighten: stricterSandbox,
-    inForce: true,
   }),
   'agents.network': texts(
     {
@@ -54,7 +50,6 @@ export const AGENTS_SETTINGS = {
       about:
         'Hosts that a sandbox may reach besides the vendor\'s: "name", "*.name", "name:port"; "*" is all, and holds by default for agents that ask about every call',
       project: 'trusted',
-      inForce: true,
     },
     /^(\*|[A-Za-z0-9_*.-]+(:\d+)?)$/,
     'hosts such as "example.com", "*.example.com" or "127.0.0.1:8080"',
@@ -63,25 +58,21 @@ export const AGENTS_SETTINGS = {
     standard: [],
     about: 'Paths of your home directory that may be read in a sandbox',
     project: 'never',
-    inForce: true,
   }),
   'agents.sandbox_write': texts({
     standard: [],
     about: 'Paths outside the project that may be written in a sandbox',
     project: 'never',
-    inForce: true,
   }),
   'agents.path': path<string | undefined>({
     standard: undefined,
     about: 'The claude program to use instead of the one that came with pcc',
     project: 'trusted',
-    inForce: true,
   }),
   'agents.append_prompt': text({
     standard: undefined,
     about: "Text that is added to the agent's system prompt, after pcc's own lines",
     project: 'trusted',
-    inForce: true,
   }),
   'agents.custom': sections(
     'command',
@@ -90,7 +81,6 @@ export const AGENTS_SETTINGS = {
       about:
         'Agents of your own that speak ACP, by name: `[agents.custom.mine]` with `command = "/opt/mine/bin/mine --acp"`',
       project: 'never',
-      inForce: true,
     },
     {
       // Not the name of a kind, because the manifest of that kind does not describe another program.
@@ -103,7 +93,6 @@ export const AGENTS_SETTINGS = {
       standard: [],
       about: 'Agents by name that may work alone although they do not ask about every call (`pcc agents list`)',
       project: 'never',
-      inForce: true,
     },
     /^[a-z][a-z0-9-]{0,39}$/,
     'names of agents such as "gemini"',
@@ -116,33 +105,28 @@ export const FAILOVER_SETTINGS = {
     standard: [],
     about: 'Agents in the order in which they take over a task from one another; empty: none does',
     project: 'trusted',
-    inForce: true,
   }),
   'failover.on': someOf(['limit', 'outage'], {
     standard: ['limit', 'outage'],
     about: 'What makes another agent take over a task',
     project: 'trusted',
-    inForce: true,
   }),
   'failover.after_minutes': count(0, {
     standard: 15,
     about:
       'Minutes to wait for an agent: after a longer limit another one takes over, and no agent gets a task back sooner',
     project: 'trusted',
-    inForce: true,
   }),
   'failover.cost_usd': optionalAmount({
     standard: undefined,
     about: 'Dollars that one agent may spend on a session; then the next agent takes over',
     project: 'trusted',
-    inForce: true,
   }),
   'failover.labels': texts(
     {
       standard: [],
       about: 'Tasks of a run that begin with another agent, by label: "docs=gemini"',
       project: 'trusted',
-      inForce: true,
     },
     /^[^=]+=.+$/,
     'pairs such as "docs=gemini"',

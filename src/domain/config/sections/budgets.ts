@@ -22,7 +22,6 @@ const bound = (about: string) => ({
   about,
   project: 'tighten' as const,
   tighten: lowerAmount,
-  inForce: true,
 })
 
 const turns = (of: string) => optionalCount(1, bound(`Most rounds with the model ${of}`))
@@ -55,7 +54,6 @@ const cap = (standard: number, about: string) => ({
   about,
   project: 'tighten' as const,
   tighten: lowerOf,
-  inForce: true,
 })
 
 /** When a session counts as running away and is stopped gracefully. */
@@ -83,53 +81,45 @@ export const QUOTA_SETTINGS = {
     about: 'Percent of a window from which only half as many sessions start',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
   'quota.warning_percent': percent({
     standard: 85,
     about: 'Percent of a window from which a session starts only when no other is at work',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
   'quota.critical_percent': percent({
     standard: 90,
     about: 'Percent of a window from which no session starts',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
   'quota.on_critical': oneOf(['finish', 'pause'], {
     standard: 'finish',
     about: 'What running sessions do then: finish what they do, or pause after the tool in flight',
     project: 'tighten',
     tighten: onlyTo<'finish' | 'pause'>('pause'),
-    inForce: true,
   }),
   'quota.max_tokens_per_hour': count(1, {
     standard: 100_000,
     about: 'Tokens of a full hour, for our own estimate; reading from the cache does not count',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
   'quota.gate_on_estimate': flag({
     standard: false,
     about: 'Whether that estimate may hold sessions back; otherwise it only warns',
     project: 'tighten',
     tighten: onlyTo(true),
-    inForce: true,
   }),
   'quota.ccusage': word({
     standard: 'ccusage',
     about: 'The ccusage program, by name or path; asked if the vendor reports nothing and `quota.token_limit` is set',
     project: 'never',
-    inForce: true,
   }),
   'quota.token_limit': optionalCount(1, {
     standard: undefined,
     about: 'Tokens of a full 5-hour window, as ccusage counts them; without it ccusage is not asked',
     project: 'never',
-    inForce: true,
   }),
 } as const satisfies Record<string, Setting>

@@ -8,21 +8,18 @@ export const EXECUTION_SETTINGS = {
     about: 'Retries before a task of a run counts as failed',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
   'execution.verify': flag({
     standard: true,
     about: 'Run the gates on work that an agent calls done, before its task is done; false leaves all work unverified',
     project: 'tighten',
     tighten: (held, proposed) => held || proposed,
-    inForce: true,
   }),
   'execution.limit': count(0, {
     standard: 0,
     about: 'Most attempts of one run; 0 for no limit. Also `PCC_LIMIT`',
     project: 'tighten',
     tighten: lowerLimit,
-    inForce: true,
     variable: 'PCC_LIMIT',
   }),
   'execution.parallel': count(1, {
@@ -30,21 +27,18 @@ export const EXECUTION_SETTINGS = {
     about: 'Tasks of one run at once, each in a worktree of its own. Also `PCC_PARALLEL`',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
     variable: 'PCC_PARALLEL',
   }),
   'execution.model': text({
     standard: undefined,
     about: 'The model of every attempt of a run, which makes the strategy "fixed". Also `PCC_MODEL`',
     project: 'trusted',
-    inForce: true,
     variable: 'PCC_MODEL',
   }),
   'execution.model_strategy': oneOf(MODEL_STRATEGIES, {
     standard: 'cost-optimized',
     about: 'How a run picks the model of each attempt. Also `PCC_MODEL_STRATEGY`',
     project: 'trusted',
-    inForce: true,
     variable: 'PCC_MODEL_STRATEGY',
   }),
   'execution.warm': flag({
@@ -52,33 +46,28 @@ export const EXECUTION_SETTINGS = {
     about: 'Start the agent of the next task while the current one works, which takes about 160 MB',
     project: 'tighten',
     tighten: bothTrue,
-    inForce: true,
   }),
   'agent.command': word({
     standard: 'claude',
     about:
       'The agent that does the work: a kind (`pcc agents list`), one of `agents.custom`, or a command line. Also `PCC_AGENT`',
     project: 'trusted',
-    inForce: true,
     variable: 'PCC_AGENT',
   }),
   'models.light': word({
     standard: 'haiku',
     about: 'What strategies and agents mean by "haiku" or "light"',
     project: 'trusted',
-    inForce: true,
   }),
   'models.standard': word({
     standard: 'sonnet',
     about: 'What strategies and agents mean by "sonnet" or "standard"',
     project: 'trusted',
-    inForce: true,
   }),
   'models.strong': word({
     standard: 'opus',
     about: 'What strategies and agents mean by "opus" or "strong"',
     project: 'trusted',
-    inForce: true,
   }),
 } as const satisfies Record<string, Setting>
 
@@ -86,7 +75,7 @@ const CLOCK = /^([01]?\d|2[0-3]):[0-5]\d$/
 
 const clock = <T extends string | undefined>(given: { standard: T; about: string }): Setting<T> =>
   ({
-    ...text({ ...given, project: 'never', inForce: true }),
+    ...text({ ...given, project: 'never' }),
     accepts: value => typeof value === 'string' && CLOCK.test(value),
     expects: 'a time such as "07:00"',
   }) as Setting<T>
@@ -109,42 +98,35 @@ export const UPKEEP_SETTINGS = {
     standard: true,
     about: 'Run the background process under a small parent that starts it again when it dies',
     project: 'never',
-    inForce: true,
   }),
   'daemon.watchdog_seconds': count(5, {
     standard: 60,
     about: 'Seconds without a reaction after which the background process is ended and started again',
     project: 'never',
-    inForce: true,
   }),
   'data.min_free_mb': count(0, {
     standard: 200,
     about: 'Free space in MB below which nothing new starts and running sessions pause until there is space again',
     project: 'never',
-    inForce: true,
   }),
   'data.event_retention_days': count(1, {
     standard: 90,
     about: 'Days for which the events of a session that is over are kept',
     project: 'never',
-    inForce: true,
   }),
   'data.max_events_mb': count(1, {
     standard: 2_000,
     about: 'Size of the database from which the events of the oldest finished sessions are removed before that time',
     project: 'never',
-    inForce: true,
   }),
   'data.max_checkpoints_mb': count(1, {
     standard: 500,
     about: 'Size of all checkpoints from which the oldest are removed before their time',
     project: 'never',
-    inForce: true,
   }),
   'logs.keep_days': count(1, {
     standard: 30,
     about: 'Days for which rotated log files and diagnostics are kept',
     project: 'never',
-    inForce: true,
   }),
 } as const satisfies Record<string, Setting>

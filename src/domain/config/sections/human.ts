@@ -19,41 +19,35 @@ export const HUMAN_SETTINGS = {
     about:
       'Seconds without a key at an attached terminal after which its open ask is parked and you are notified elsewhere',
     project: 'trusted',
-    inForce: true,
   }),
   'human.deadline_minutes': optionalCount(1, {
     standard: undefined,
     about:
       'Minutes after which a decision that waits for you is settled by `human.on_deadline`; unset: it waits for ever',
     project: 'trusted',
-    inForce: true,
   }),
   'human.on_deadline.question': oneOf(['keep_waiting', 'take_suggestion', 'deny'], {
     standard: 'keep_waiting',
     about:
       'A question at its deadline: keeps waiting, gets the answer that the brain suggests, or the agent must decide',
     project: 'trusted',
-    inForce: true,
   }),
   'human.on_deadline.permission': oneOf(['keep_waiting', 'deny'], {
     standard: 'keep_waiting',
     about: 'A dangerous call at its deadline: keeps waiting, or is refused; it is never approved',
     project: 'trusted',
-    inForce: true,
   }),
   'memory.answers_ttl_days': count(1, {
     standard: 90,
     about: 'Days for which your answer is used when the same is asked again; with `--always` it never expires',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
   'memory.answers_confidence': share({
     standard: 0.95,
     about: 'Confidence of an answer that you gave before; if below `brain.confidence_threshold`, you are asked again',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
 } as const satisfies Record<string, Setting>
 
@@ -61,10 +55,9 @@ const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 const KINDS = ['question', 'complete', 'rate_limit', 'error', 'report'] as const
 
 const when = (about: string, also?: string[]) =>
-  flag({ standard: true, about, project: 'trusted', inForce: true, ...(also ? { also } : {}) })
+  flag({ standard: true, about, project: 'trusted', ...(also ? { also } : {}) })
 
-const secret = (about: string) =>
-  text({ standard: undefined, about, project: 'never', inForce: true, secret: true as const })
+const secret = (about: string) => text({ standard: undefined, about, project: 'never', secret: true as const })
 
 /** Notifications: what, when and where. A repository may at most switch kinds on and off; only the person sets where messages go. */
 export const NOTIFICATION_SETTINGS = {
@@ -79,50 +72,42 @@ export const NOTIFICATION_SETTINGS = {
     standard: true,
     about: 'Show them on the desktop, where there is one: notify-send on Linux, osascript on macOS',
     project: 'never',
-    inForce: true,
   }),
   'notifications.bell': flag({
     standard: false,
     about: 'Ring the bell of terminals that are attached to a session',
     project: 'never',
-    inForce: true,
   }),
   'notifications.quiet_hours': hours({
     standard: undefined,
     about: 'Hours without notifications; what happens then is sent in one message afterwards',
     project: 'never',
-    inForce: true,
   }),
   'notifications.working_days': someOf(WEEKDAYS, {
     standard: [...WEEKDAYS],
     about: 'Days on which you are notified; what happens on other days is sent on the next of these',
     project: 'never',
-    inForce: true,
   }),
   'notifications.wake_for': someOf(KINDS, {
     standard: [],
     about: 'What is sent at once even in quiet hours and on other days',
     project: 'never',
-    inForce: true,
   }),
   'notifications.remind_minutes': count(1, {
     standard: 60,
     about: 'Minutes until you are reminded of a decision that still waits; each later reminder takes twice as long',
     project: 'never',
-    inForce: true,
   }),
   'notifications.reminders': count(0, {
     standard: 3,
     about: 'Most reminders of one decision',
     project: 'never',
-    inForce: true,
   }),
   'notifications.ntfy.topic': secret('Topic of ntfy, or "env:NAME"; whoever knows it can read it'),
   'notifications.ntfy.server': address({
     standard: 'https://ntfy.sh',
     about: 'Address of the ntfy server',
     project: 'never',
-    inForce: true,
   }),
   'notifications.ntfy.token': secret('Access token of ntfy if it needs one, or "env:NAME"'),
   'notifications.slack.webhook': secret('Address of an incoming webhook in Slack\'s format, or "env:NAME"'),
@@ -131,12 +116,10 @@ export const NOTIFICATION_SETTINGS = {
     standard: undefined,
     about: 'The one chat that gets notifications and may answer',
     project: 'never',
-    inForce: true,
   }),
   'notifications.telegram.base_url': address({
     standard: 'https://api.telegram.org',
     about: "Address of Telegram's bot API",
     project: 'never',
-    inForce: true,
   }),
 } as const satisfies Record<string, Setting>

@@ -21,25 +21,21 @@ export const WORKTREE_SETTINGS = {
     about:
       'Give every task of a run a worktree of its own where there is git; "off" lets them work in the project itself',
     project: 'trusted',
-    inForce: true,
   }),
   'worktrees.directory': path<string | undefined>({
     standard: undefined,
     about: 'Folder of the worktrees; unset: "worktrees" beside the config file',
     project: 'never',
-    inForce: true,
   }),
   'worktrees.setup': text({
     standard: undefined,
     about: 'Command that makes a fresh worktree ready, such as "npm ci"',
     project: 'trusted',
-    inForce: true,
   }),
   'worktrees.setup_seconds': count(1, {
     standard: 600,
     about: 'Most seconds that the set-up command may take',
     project: 'trusted',
-    inForce: true,
   }),
   'worktrees.link': texts(
     {
@@ -47,7 +43,6 @@ export const WORKTREE_SETTINGS = {
       about:
         'Dependency directories that are copied into a worktree; empty: those that are found (node_modules, .venv …)',
       project: 'trusted',
-      inForce: true,
     },
     /^(?!\/)(?!.*(^|\/)\.\.?(\/|$))./s,
     'paths within the project',
@@ -56,7 +51,6 @@ export const WORKTREE_SETTINGS = {
     standard: 14,
     about: 'Days for which unused worktrees, and their archives, are kept',
     project: 'never',
-    inForce: true,
   }),
 } as const satisfies Record<string, Setting>
 
@@ -70,7 +64,7 @@ const KNOWN_FAILURES = ['allow', 'block'] as const
 const VERIFIER = ['off', 'auto', 'on'] as const
 
 const command = (what: string): Setting<string | undefined> =>
-  text({ standard: undefined, about: `Command that ${what}`, project: 'trusted', inForce: true })
+  text({ standard: undefined, about: `Command that ${what}`, project: 'trusted' })
 
 /** What is checked before a task is done. Commands run code of the project, so they apply only after `pcc trust`. */
 export const GATE_SETTINGS = {
@@ -79,7 +73,6 @@ export const GATE_SETTINGS = {
     about: 'How much is checked before a task is done',
     project: 'tighten',
     tighten: laterOf(GATE_PROFILES),
-    inForce: true,
   }),
   'gates.build': command('builds the project; run by `sh`, in the project'),
   'gates.typecheck': command('checks types'),
@@ -90,28 +83,24 @@ export const GATE_SETTINGS = {
     about: 'Most seconds that one gate command may take',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
   'gates.rounds': count(0, {
     standard: 3,
     about: 'How often failed checks are sent back to the agent in the same conversation',
     project: 'tighten',
     tighten: lowerOf,
-    inForce: true,
   }),
   'gates.known_failures': oneOf(KNOWN_FAILURES, {
     standard: 'block',
     about: 'Whether tests that failed before the work began block it too, or only new failures do',
     project: 'tighten',
     tighten: laterOf(KNOWN_FAILURES),
-    inForce: true,
   }),
   'gates.env': texts(
     {
       standard: [],
       about: 'Variables that gate commands see besides the usual few; keys of model vendors never',
       project: 'trusted',
-      inForce: true,
     },
     /^[A-Za-z_][A-Za-z0-9_]*$/,
     'names of variables',
@@ -121,13 +110,11 @@ export const GATE_SETTINGS = {
     about: 'Whether a second, read-only agent reviews the work: as the profile says, always, or never',
     project: 'tighten',
     tighten: laterOf(VERIFIER),
-    inForce: true,
   }),
   'gates.second_opinion': word({
     standard: 'off',
     about: 'Another agent that reviews the work too and must accept it: off, or an agent as for `agent.command`',
     project: 'trusted',
-    inForce: true,
   }),
 } as const satisfies Record<string, Setting>
 
@@ -138,7 +125,6 @@ export const GATE_DIFF_SETTINGS = {
     about: 'Most lines that one task may add and remove, without generated files; 0 for no limit',
     project: 'tighten',
     tighten: lowerLimit,
-    inForce: true,
   }),
   'gates.forbidden_paths': texts(
     {
@@ -146,7 +132,6 @@ export const GATE_DIFF_SETTINGS = {
       about: 'Files that no task may change: names, folders (`migrations/`) or patterns (`deploy/**`)',
       project: 'tighten',
       tighten: unionOf,
-      inForce: true,
     },
     /^[^\0]{1,300}$/,
     'patterns of paths',
@@ -156,7 +141,6 @@ export const GATE_DIFF_SETTINGS = {
       standard: [],
       about: 'Findings that do not block: a code (`path.ci`), or a code with files (`test.skipped:test/old/**`)',
       project: 'trusted',
-      inForce: true,
     },
     /^[a-z]+\.[a-z-]+(:[^\0]{1,300})?$/,
     'codes of findings, each alone or with `:` and a pattern of paths',
@@ -169,31 +153,26 @@ export const MERGE_SETTINGS = {
     standard: 'rebase',
     about: 'How verified work is put onto its target: its commits rebased, a merge commit, or all of it as one commit',
     project: 'trusted',
-    inForce: true,
   }),
   'merge.target': text({
     standard: undefined,
     about: 'The branch that work is merged into; unset: the one that is checked out in the project when a task begins',
     project: 'trusted',
-    inForce: true,
   }),
   'merge.mode': oneOf(['auto', 'pr', 'off'], {
     standard: 'auto',
     about: 'Merge automatically, push and open a pull request with `gh`, or leave the work on its branch',
     project: 'trusted',
-    inForce: true,
   }),
   'merge.batch': count(1, {
     standard: 4,
     about: 'Most tasks that are verified and merged together; 1: each alone',
     project: 'trusted',
-    inForce: true,
   }),
   'merge.review': oneOf(['off', 'required'], {
     standard: 'off',
     about: 'Whether a person has to approve work before it is merged',
     project: 'tighten',
     tighten: onlyTo('required'),
-    inForce: true,
   }),
 } as const satisfies Record<string, Setting>
