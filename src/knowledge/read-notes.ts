@@ -159,7 +159,7 @@ function sealOf(title: string, body: string): string {
 function readFront(text: string): { front: z.infer<typeof Front> } | { problem: string } {
   let value: unknown
   try {
-    value = plainFront(text) ?? parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' })
+    value = parse(text, { maxAliasCount: 10, schema: 'core', logLevel: 'error' })
   } catch (error) {
     return { problem: `its front matter is not YAML: ${yamlProblem(error)}` }
   }
@@ -176,41 +176,4 @@ function yamlProblem(error: unknown): string {
   const [message = ''] = messageOf(error).split(/ at line \d+|\n/)
   const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined
   return line === undefined ? message : `line ${line + 1}, ${message}`
-}
-
-/** Text that YAML reads unchanged: it begins with a letter and contains no special characters. */
-const PLAIN_TEXT = /^\p{L}[\p{L}\p{N} ._/()+-]*$/u
-/** Words that YAML does not read as text. */
-const YAML_KEYWORD = /^(true|false|null|yes|no|on|off|y|n|\.nan|\.inf)$/i
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
-/** A hex string that YAML would not read as a number. */
-const HEX = /^(?=[0-9a-f]*[abcdf])[0-9a-f]{4,64}$/
-const LIST = /^\[([^[\]]*)\]$/
-
-/**
- * Parses simple front matter (a plain text or a list of them after each key, as in most notes) without a full YAML parser: notes are read
- * before every task, and the parser takes a millisecond for each. Undefined for anything else, which is left to the parser. Pure.
- */
-export function plainFront(front: string): Record<string, string | string[]> | undefined {
-  const fields: Record<string, string | string[]> = {}
-  for (const line of front.split('\n')) {
-    const [, key, text = ''] = /^([a-z][a-z_]*): (.*)$/.exec(line) ?? []
-    if (key === undefined || Object.hasOwn(fields, key)) return undefined
-    const value = plainValue(text)
-    if (value === undefined) return undefined
-    fields[key] = value
-  }
-  return fields
-}
-
-function plainValue(text: string): string | string[] | undefined {
-  const list = LIST.exec(text)?.[1]
-  if (list === undefined) return isPlain(text) ? text : undefined
-  if (list === '') return []
-  const items = list.split(',').map(item => item.trim())
-  return items.every(item => isPlain(item)) ? items : undefined
-}
-
-function isPlain(text: string): boolean {
-  return (PLAIN_TEXT.test(text) && !YAML_KEYWORD.test(text) && !text.endsWith(' ')) || TIME.test(text) || HEX.test(text)
 }
