@@ -19,6 +19,8 @@ export type NewTask = Omit<Task, 'id' | 'position'> & { id?: string }
 
 /** Selects tasks; absent fields do not restrict. */
 export interface TaskFilter {
+  /** At most a few hundred. */
+  ids?: readonly string[] | undefined
   session?: string | undefined
   states?: readonly TaskState[] | undefined
   project?: string | undefined
@@ -49,7 +51,7 @@ export interface TaskStore {
   /** In the order of submission. */
   list(filter: TaskFilter, tx?: Tx): Promise<Task[]>
   /** Like `list`, with each task as the JSON text that the API sends (`TaskView`). */
-  listAsJson(filter: TaskFilter): Promise<string[]>
+  listAsJson(filter: TaskFilter, tx?: Tx): Promise<string[]>
   /** The edges from these tasks to the tasks they wait for. */
   edges(filter: TaskFilter, tx?: Tx): Promise<TaskEdge[]>
   /** How many tasks are in each state. */

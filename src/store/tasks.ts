@@ -16,7 +16,7 @@ export function openTaskStore(read: Kysely<Tables>, { json }: Pick<DialectDiffer
       inBatches(ids, batch => (tx?.db ?? read).selectFrom('tasks').selectAll().where('id', 'in', batch).execute()),
     beginning: (prefix, tx) => findByPrefix(tx?.db ?? read, prefix),
     list: (filter, tx) => listTasks(tx?.db ?? read, filter),
-    listAsJson: filter => listTasksAsJson(read, json, filter),
+    listAsJson: (filter, tx) => listTasksAsJson(tx?.db ?? read, json, filter),
     edges: (filter, tx) =>
       (tx?.db ?? read)
         .selectFrom('task_edges')
@@ -152,8 +152,9 @@ function listTasks(db: Kysely<Tables>, filter: TaskFilter): Promise<Task[]> {
 
 /** A query with the conditions of a filter, but without its limit, which needs an order. */
 export function filterTasks(db: Kysely<Tables>, filter: TaskFilter): TaskQuery {
-  const { session, states, project, feature, label, text } = filter
+  const { ids, session, states, project, feature, label, text } = filter
   let select: TaskQuery = db.selectFrom('tasks')
+  if (ids !== undefined) select = select.where('id', 'in', ids)
   if (session !== undefined) select = select.where('session_id', '=', session)
   if (states !== undefined) select = select.where('state', 'in', states)
   if (project !== undefined) select = select.where('project', '=', project)

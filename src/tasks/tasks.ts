@@ -8,7 +8,7 @@ import { addTaskDependency, removeTask, removeTaskDependency } from './graph.ts'
 import { type NewTaskRequest, submitTask } from './submit.ts'
 import { type Move, type TasksDeps, transition } from './transition.ts'
 import { type ForcedState, forceTask, updateTask } from './update.ts'
-import { readTaskDetail, readTaskQueue, readTaskViews, toTaskViews } from './view.ts'
+import { readTaskDetail, readTaskQueue, readTaskView, readTaskViews } from './view.ts'
 
 /** The tasks. Every write is part of a transaction: a task's state, its event and its session's row belong together. */
 export interface Tasks {
@@ -47,10 +47,8 @@ export interface Tasks {
   counts(scope: TaskScope, tx?: Tx): Promise<Partial<Record<TaskState, number>>>
   /** The open tasks of a session, in the order in which they will run; the one at work first. */
   queue(session: string, tx?: Tx): Promise<TaskView[]>
-  /** Every task of a session, oldest first. */
-  list(session: string): Promise<TaskView[]>
   /** The tasks that match, oldest first. */
-  select(filter: TaskFilter): Promise<TaskView[]>
+  list(filter: TaskFilter): Promise<TaskView[]>
   /** The tasks that match, each as the JSON text of its view. */
   listAsJson(filter: TaskFilter): Promise<string[]>
   view(task: Task, tx?: Tx): Promise<TaskView>
@@ -77,13 +75,9 @@ export function openTasks(deps: TasksDeps): Tasks {
     find: (ref, tx) => findTask(ref, store, tx),
     counts: (scope, tx) => store.tasks.counts(scope, tx),
     queue: (session, tx) => readTaskQueue(session, store, tx),
-    list: async session => readTaskViews(await store.tasks.list({ session }), store),
-    select: async filter => toTaskViews(await store.tasks.list(filter), await store.tasks.edges(filter)),
+    list: filter => readTaskViews(filter, store),
     listAsJson: filter => store.tasks.listAsJson(filter),
-    view: async (task, tx) => {
-      const [view] = await readTaskViews([task], store, tx)
-      return view as TaskView
-    },
-    detail: (task, tx) => readTaskDetail(task, store, tx),
+    view: ({ id }, tx) => readTaskView(id, store, tx),
+    detail: ({ id }, tx) => readTaskDetail(id, store, tx),
   }
 }

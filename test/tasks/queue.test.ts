@@ -93,7 +93,7 @@ for (const database of DATABASES) {
     await queue.move(plan, 'cancelled')
     assert.equal((await queue.get(act)).reason, `comes after ${plan.id} (plan), which was cancelled`)
     await assert.rejects(queue.add('more', { after: [plan.id] }), { code: 'task_cancelled' })
-    assert.equal((await queue.tasks.list(SESSION)).length, 2, 'nothing is left of what was refused')
+    assert.equal((await queue.tasks.list({ session: SESSION })).length, 2, 'nothing is left of what was refused')
   })
 
   test(`${database.name}: a task that was set aside is gone on with before any other, as the same attempt`, async t => {

@@ -112,7 +112,7 @@ export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.get('/sessions/:ref/tasks', async request => {
     const { id } = await findSession(request.params, daemon)
-    return { queue: await tasks.queue(id), tasks: await tasks.list(id) }
+    return { queue: await tasks.queue(id), tasks: await tasks.list({ session: id }) }
   })
 
   app.delete('/sessions/:ref/tasks/:task', async request => {
@@ -123,7 +123,7 @@ export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
       if (BEGUN.includes(state)) throw new AppError('task_at_work', { id, session })
       return tasks.transition(id, { to: 'cancelled', reason: 'cancelled by a person', actor: 'human' }, tx)
     })
-    return { task: (await tasks.list(session)).find(({ id }) => id === cancelled.id) }
+    return { task: (await tasks.list({ session })).find(({ id }) => id === cancelled.id) }
   })
 }
 

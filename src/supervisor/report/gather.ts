@@ -12,7 +12,7 @@ import { readTaskStories, type TaskStory, waitingForYou } from './tasks.ts'
 
 export interface ReportDeps {
   store: Store
-  tasks: Pick<Tasks, 'view'>
+  tasks: Pick<Tasks, 'list'>
   quota: Pick<QuotaBook, 'list'>
 }
 
@@ -216,17 +216,17 @@ const MAX_BOXES = 150
 /** The tasks that were worked on, with their blockers and dependents, in the order of submission. */
 async function buildGraph(
   moved: readonly Task[],
-  { store, tasks }: { store: Pick<Store, 'tasks'>; tasks: Pick<Tasks, 'view'> },
+  { store, tasks }: { store: Pick<Store, 'tasks'>; tasks: Pick<Tasks, 'list'> },
 ): Promise<TaskView[]> {
-  const boxes = new Map(moved.slice(0, MAX_BOXES).map(task => [task.id, task]))
+  if (moved.length === 0) return []
+  const boxes = new Set(moved.slice(0, MAX_BOXES).map(({ id }) => id))
   if (moved.length <= MAX_BOXES) {
-    const blockers = (await store.tasks.blockersOf([...boxes.keys()])).map(({ blocker_id }) => blocker_id)
+    const blockers = (await store.tasks.blockersOf([...boxes])).map(({ blocker_id }) => blocker_id)
     const dependents = await Promise.all(moved.map(({ id }) => store.tasks.dependentsOf(id)))
-    const near = new Map([...(await store.tasks.of(blockers)), ...dependents.flat()].map(task => [task.id, task]))
-    if (new Set([...boxes.keys(), ...near.keys()]).size <= MAX_BOXES) for (const [id, task] of near) boxes.set(id, task)
+    const all = boxes.union(new Set([...blockers, ...dependents.flat().map(({ id }) => id)]))
+    if (all.size <= MAX_BOXES) return tasks.list({ ids: [...all] })
   }
-  const inOrder = [...boxes.values()].toSorted((a, b) => a.position - b.position)
-  return Promise.all(inOrder.map(task => tasks.view(task)))
+  return tasks.list({ ids: [...boxes] })
 }
 
 /**

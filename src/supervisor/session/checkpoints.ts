@@ -41,7 +41,7 @@ export async function saveCheckpoint(
     ])
     const previous = (await read(deps.checkpoints, live.id)).good?.checkpoint
     // The ending stores the new state of the task at work after this, so it is put into the checkpoint here.
-    const tasks = (await deps.tasks.list(live.id)).map(listed =>
+    const tasks = (await deps.tasks.list({ session: live.id })).map(listed =>
       listed.id === live.row.task_id && listed.state === 'running' && task ? { ...listed, state: task.to } : listed,
     )
     const now = deps.clock.now()

@@ -74,7 +74,7 @@ test('what is exported in any form is imported as the same tasks', async t => {
       const id = ids[index]
       if (over && id) await graph.say({ id }, { to: over }).catch(() => undefined)
     }
-    const before = await graph.tasks.select({ project })
+    const before = await graph.tasks.list({ project })
     const known = (tasks: typeof before) => writeTasks(tasks, 'jsonl')
     for (const format of TASK_FORMATS) {
       const text = writeTasks(before, format)
@@ -86,7 +86,7 @@ test('what is exported in any form is imported as the same tasks', async t => {
         ),
       )
       await imported(graph, text, format, { project })
-      const after = await graph.tasks.select({ project })
+      const after = await graph.tasks.list({ project })
       assert.equal(sorted(known(after)), sorted(known(before)), `${format}:\n${text}`)
     }
   })
@@ -118,7 +118,7 @@ Some words. - [ ] not at the beginning
     Old: 'done',
     Dropped: 'cancelled',
   })
-  const [api, design, code] = await graph.tasks.select({ project: '/p' })
+  const [api, design, code] = await graph.tasks.list({ project: '/p' })
   assert.match(api?.description ?? '', /^with care\n\n```sh\n- \[ \] in a code block\n```$/)
   assert.deepEqual([design?.parent_id, code?.parent_id, code?.priority, code?.labels], [api?.id, api?.id, 5, ['api']])
 })
