@@ -1,7 +1,7 @@
 import { AppError } from '../base/errors.ts'
 import type { AgentChoice } from '../domain/agent-choice.ts'
 import type { AgentManifest } from '../domain/agent-manifest.ts'
-import { AGENT_DEFINITIONS, AGENTS, isAgentKind } from '../domain/agents/agent-registry.ts'
+import { AGENT_DEFINITIONS, AGENTS } from '../domain/agents/agent-registry.ts'
 import { findManifest } from '../domain/agents/find-manifest.ts'
 import type { SessionHost } from '../domain/option-values.ts'
 import type { Driver } from '../domain/session.ts'
@@ -49,10 +49,10 @@ function openPlainDriver(
 ): Promise<Driver> {
   const manifest = findManifest(agent)
   if (manifest.speaks === 'sdk')
-    return importDriver(manifest, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
+    return openDriver(manifest, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
   // The command of a custom agent is in its manifest.
   const command = agent.kind === 'custom' ? undefined : agent.command
-  return importDriver(manifest, { log, appendPrompt, ...(command && { command }) })
+  return openDriver(manifest, { log, appendPrompt, ...(command && { command }) })
 }
 
 /** An agent in a terminal must report through hooks what it does there. */
@@ -70,14 +70,8 @@ async function openHostedDriver(
   return tmuxDriver(tmux, { executable: agent.command?.[0] ?? executable, appendPrompt, log })
 }
 
-/** The driver of an agent by its kind. */
-export async function openDriver(kind: string, options: AcpDriverOptions = {}): Promise<Driver> {
-  if (!isAgentKind(kind)) throw new AppError('usage', { problem: `There is no agent "${kind}".`, command: 'start' })
-  return importDriver(AGENTS[kind], options)
-}
-
-/** Imports a vendor's library on first use. */
-async function importDriver(manifest: AgentManifest, options: AcpDriverOptions): Promise<Driver> {
+/** The driver of one agent. A vendor's library is imported on first use. */
+export async function openDriver(manifest: AgentManifest, options: AcpDriverOptions): Promise<Driver> {
   switch (manifest.speaks) {
     case 'sdk': {
       const { claudeDriver } = await import('./claude/driver.ts')

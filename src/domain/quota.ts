@@ -44,8 +44,6 @@ export interface QuotaThresholds {
   gateOnEstimate?: boolean | undefined
 }
 
-export const DEFAULT_THRESHOLDS: QuotaThresholds = { notice: 50, warning: 85, critical: 90 }
-
 const HOUR_MS = 3_600_000
 
 /** The length of a window; an unknown one counts as the shortest that vendors have. */

@@ -7,7 +7,7 @@ import type { Adapter } from './conformance/adapter.ts'
 /** The real Claude Code against the simulator. */
 export const claude: Adapter = {
   manifest: claudeAgent,
-  openDriver: options => openDriver('claude', options),
+  openDriver: (options = {}) => openDriver(claudeAgent, options),
   openModel: claudeModel,
   env(home, url, login) {
     const { ANTHROPIC_API_KEY: _key, ...loggedOut } = agentEnv(home, url)

@@ -3,11 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { replayDriver } from '../../src/agents/replay.ts'
 import type { Asks, OpenSession, SessionEvent } from '../../src/domain/session.ts'
 import { tempDir } from '../support/world.ts'
 import { claude } from './claude-adapter.ts'
 import { ALLOW, allowing, asking, DENY, World } from './conformance/world.ts'
+import { replayDriver } from './replay.ts'
 
 const PARK = { park: true as const, reason: 'nobody is awake' }
 const answering = (colour: string) =>

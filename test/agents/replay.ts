@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { messageOf } from '../base/errors.ts'
+import { checkedAsks } from '../../src/agents/checked-asks.ts'
+import { ClaudeConversation } from '../../src/agents/claude/conversation.ts'
+import { EventQueue } from '../../src/agents/session-output.ts'
+import { messageOf } from '../../src/base/errors.ts'
 import {
   Answer,
   type Driver,
@@ -13,10 +16,7 @@ import {
   type Session,
   type SessionEvent,
   Verdict,
-} from '../domain/session.ts'
-import { checkedAsks } from './checked-asks.ts'
-import { ClaudeConversation } from './claude/conversation.ts'
-import { EventQueue } from './session-output.ts'
+} from '../../src/domain/session.ts'
 
 const RecordedPark = z.object({ park: z.literal(true), reason: z.string() })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { defaultValues } from '../../src/domain/config/settings.ts'
 import {
-  DEFAULT_THRESHOLDS,
   easesAt,
   isCurrent,
   levelAt,
@@ -15,6 +15,12 @@ import {
 
 const NOW = Date.UTC(2026, 0, 13, 12)
 const HOUR = 3_600_000
+const settings = defaultValues()
+const DEFAULT_THRESHOLDS = {
+  notice: settings['quota.notice_percent'],
+  warning: settings['quota.warning_percent'],
+  critical: settings['quota.critical_percent'],
+}
 
 function used(utilization: number, more: Partial<QuotaWindow> = {}): QuotaWindow {
   return { window: 'five_hour', utilization, resets_at: NOW + HOUR, source: 'vendor', at: NOW, ...more }

@@ -42,7 +42,7 @@ export function openAccountGates({ store, clock, random = Math.random }: Account
     list: () => store.gates.list(),
     async admits(account, tx) {
       const every = await store.gates.get(EVERY_ACCOUNT, tx)
-      return admission([every, await store.gates.get(account, tx)], clock.now())
+      return decideAdmission([every, await store.gates.get(account, tx)], clock.now())
     },
     close: (account, limit, tx) => change(account, tx, (gate, now) => closeGate(gate, limit, { now, random })),
     async reopen(account, tx) {
@@ -67,8 +67,8 @@ export interface AccountGatesDeps {
   random?: () => number
 }
 
-/** A person's hold is reported before a limit: waiting for the limit would not open the gate. */
-function admission(gates: (AccountGate | undefined)[], now: number): AccountAdmission {
+/** Whether all the gates are open. A person's hold is reported before a limit: waiting for the limit would not open the gate. */
+export function decideAdmission(gates: (AccountGate | undefined)[], now: number): AccountAdmission {
   const existing = gates.filter(gate => gate !== undefined)
   const held = existing.find(gate => gate.held)
   if (held) return { open: false, why: 'held', gate: held }
@@ -83,11 +83,6 @@ const LONGEST_PROBE_MS = 30 * MINUTE_MS
 const PROBE_JITTER = 0.1
 /** A monthly reset is believed, a time with a wrong unit is not: nothing would open a gate that is closed for a lifetime. */
 const FARTHEST_RESET_MS = 10 * 365 * 24 * 60 * MINUTE_MS
-
-/** Whether no model call may be made through this gate now. */
-export function isGateShut(gate: AccountGate | undefined, now: number): boolean {
-  return gate !== undefined && (gate.held || isClosedByLimit(gate, now))
-}
 
 /** Whether a limit, as opposed to a person, keeps the gate closed. */
 function isClosedByLimit(gate: AccountGate, now: number): boolean {

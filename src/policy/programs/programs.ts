@@ -32,10 +32,6 @@ export const ANY_FLAGS =
 
 const ANY_FLAG_RULES: ProgramRules = named(ANY_FLAGS, () => undefined)
 
-/** Builtins with a rule for what they do to the shell. The shell itself reads their flags and refuses unknown ones. */
-export const SHELL_BUILTINS =
-  'cd pushd popd set export declare typeset local readonly mapfile readarray shopt trap alias command builtin exec'
-
 /** Programs that read and print: LOW with flags that are known to be harmless. */
 const READERS: ProgramRules = {
   ...ANY_FLAG_RULES,

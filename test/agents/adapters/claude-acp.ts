@@ -13,7 +13,7 @@ export const claudeAcp: Adapter = {
   // The reason of a refusal is sent between two rounds: a model that answers immediately would be past that point.
   openModel: scripts => simulatedModel(scripts, { ...claudeDialect, thinksMs: 800 }),
   openDriver: (options = {}) =>
-    openDriver('claude-acp', {
+    openDriver(claudeAcpAgent, {
       ...(options.executable === undefined && { command: [program('claude-agent-acp')] }),
       ...options,
     }),

@@ -29,7 +29,7 @@ const dialect: Dialect = {
 export const codex: Adapter = {
   manifest: codexAgent,
   openDriver: (options = {}) =>
-    openDriver('codex', { ...(options.executable === undefined && { command: [program('codex')] }), ...options }),
+    openDriver(codexAgent, { ...(options.executable === undefined && { command: [program('codex')] }), ...options }),
   openModel: scripts => simulatedModel(scripts, dialect),
   env: (home, url, login) => codexEnv(home, url, login === 'none' ? 'none' : 'key'),
   tools: { run: 'Bash', write: 'Write', delegate: 'Agent' },

@@ -29,7 +29,7 @@ const dialect: Dialect = {
 export const gemini: Adapter = {
   manifest: geminiAgent,
   openDriver: (options = {}) =>
-    openDriver('gemini', { ...(options.executable === undefined && { command: [program('gemini')] }), ...options }),
+    openDriver(geminiAgent, { ...(options.executable === undefined && { command: [program('gemini')] }), ...options }),
   openModel: scripts => simulatedModel(scripts, dialect),
   env: (home, url, login) => geminiEnv(home, url, login === 'none' ? 'none' : 'key'),
   tools: { run: 'Bash', write: 'Write', delegate: 'Agent' },

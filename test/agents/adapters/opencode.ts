@@ -33,7 +33,10 @@ const dialect: Dialect = {
 export const opencode: Adapter = {
   manifest: opencodeAgent,
   openDriver: (options = {}) =>
-    openDriver('opencode', { ...(options.executable === undefined && { command: [program('opencode')] }), ...options }),
+    openDriver(opencodeAgent, {
+      ...(options.executable === undefined && { command: [program('opencode')] }),
+      ...options,
+    }),
   openModel: scripts => simulatedModel(scripts, dialect),
   env: (home, url, login) => opencodeEnv(home, url, login === 'none' ? 'none' : 'key'),
   kinds: { overloaded: 'silent', server: 'silent', reset: 'silent' },

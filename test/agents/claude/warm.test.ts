@@ -29,7 +29,7 @@ conversations:
 
 async function warmWorld(t: TestContext) {
   const simulator = await openSimulator({ text: SCENARIO })
-  const driver = await openDriver('claude')
+  const driver = await openDriver(claudeAgent, {})
   t.after(async () => {
     await driver.close()
     await simulator.close()

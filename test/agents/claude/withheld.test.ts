@@ -7,6 +7,7 @@ import { openDriver } from '../../../src/agents/open.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
+import { claudeAgent } from '../../../src/domain/agents/claude.ts'
 import type { OpenSession, SessionEvent } from '../../../src/domain/session.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
 import { agentEnv, gitProject, tempDir } from '../../support/world.ts'
@@ -24,7 +25,7 @@ conversations:
 
 async function world(t: TestContext) {
   const simulator = await openSimulator({ text: SCENARIO })
-  const driver = await openDriver('claude')
+  const driver = await openDriver(claudeAgent, {})
   t.after(async () => {
     await driver.close()
     await simulator.close()

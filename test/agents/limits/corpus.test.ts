@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { replayDriver } from '../../../src/agents/replay.ts'
 import type { Failure, SessionEvent } from '../../../src/domain/session.ts'
 import { tempDir } from '../../support/world.ts'
 import { allowing } from '../conformance/world.ts'
+import { replayDriver } from '../replay.ts'
 import { LIMIT_CASES, LOOK_ALIKE_CASES, OTHER_CASES } from './corpus-cases.ts'
 
 // Conversations of the real Claude Code, recorded by make-corpus.ts, through the driver's own code.
