@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
+import type { DaemonRunner } from './fixture/daemon-runner.ts'
+import type { RoundFixture } from './fixture/open-fixture.ts'
 import type { History, Injected } from './history.ts'
 import type { RoundPlan } from './plan/plan-round.ts'
 import { answerFor } from './plan/scenario.ts'
-import type { DaemonKeeper } from './world/daemon-keeper.ts'
-import type { RoundWorld } from './world/open-world.ts'
 
 /** A decision that waits for a person. */
 export interface Open {
@@ -14,9 +14,9 @@ export interface Open {
 }
 
 /** What the simulated person needs to answer. */
-export interface AtDesk {
-  world: RoundWorld
-  keeper: DaemonKeeper
+export interface PersonDeps {
+  fixture: RoundFixture
+  runner: DaemonRunner
   plan: RoundPlan
   /** What the person does to the daemon is recorded like other faults. */
   faults: Injected[]
@@ -28,14 +28,14 @@ export const TOLD_MS = 20_000
 
 /** The simulated person of a round. Answers at once, or late and possibly after the daemon was ended, as planned. */
 export class Person {
-  readonly #desk: AtDesk
+  readonly #deps: PersonDeps
   /** Since when each decision has been open. */
   readonly #since = new Map<number, number>()
   #restarts: number
 
-  constructor(desk: AtDesk) {
-    this.#desk = desk
-    this.#restarts = desk.plan.answers?.restarts ?? 0
+  constructor(deps: PersonDeps) {
+    this.#deps = deps
+    this.#restarts = deps.plan.answers?.restarts ?? 0
   }
 
   /** Checks the open decisions and answers those that are due. */
@@ -52,34 +52,34 @@ export class Person {
   }
 
   #isTime({ number, kind }: Open, since: number): boolean {
-    const { plan, world, keeper } = this.#desk
+    const { plan, fixture, runner } = this.#deps
     if (!plan.answers || kind !== 'question') return true
-    const notice = world.notices.messages.find(
+    const notice = fixture.notices.messages.find(
       ({ at, title, text }) => at >= since && `${title}\n${text}`.includes(`(decision ${number})`),
     )
-    const served = Date.now() - Math.max(since, keeper.boots.at(-1)?.readyAt ?? Date.now())
+    const served = Date.now() - Math.max(since, runner.boots.at(-1)?.readyAt ?? Date.now())
     return notice ? Date.now() - notice.at >= plan.answers.lateMs : served > TOLD_MS
   }
 
   /** Ends the daemon while the question stays open, as often as planned. */
   async #restart(): Promise<void> {
-    const { keeper, faults } = this.#desk
+    const { runner, faults } = this.#deps
     const kind = this.#restarts-- % 2 === 0 ? 'kill-daemon' : 'stop-clean'
     const at = Date.now()
-    const hit = keeper.alive
-    await keeper.kill(kind === 'kill-daemon' ? 'SIGKILL' : 'SIGTERM')
+    const hit = runner.alive
+    await runner.kill(kind === 'kill-daemon' ? 'SIGKILL' : 'SIGTERM')
     faults.push({ kind, at, until: Date.now(), hit })
   }
 
   /** Like `pcc respond`: a question gets its answer, and a failure is retried. */
   async #answer({ number, kind, input, project }: Open): Promise<void> {
-    const { world, keeper, plan, waits } = this.#desk
+    const { fixture, runner, plan, waits } = this.#deps
     const session = [...plan.sessions, ...(plan.run ? [plan.run] : [])].find(({ name }) => name === basename(project))
     if (!session) return
     const token = /Which hue for ([\w-]+)\?/.exec(input)?.[1] ?? ''
     const reply = kind === 'question' ? { answer: answerFor(token) } : { verdict: kind === 'error' ? 'allow' : 'deny' }
     waits.push({ number, isLate: plan.answers !== undefined && kind === 'question' })
-    const env = world.agentEnvOf(session)
-    await keeper.call('POST', `/escalations/${number}/answer`, { ...reply, env }).catch(() => undefined) // tried again at the next check
+    const env = fixture.agentEnvOf(session)
+    await runner.call('POST', `/escalations/${number}/answer`, { ...reply, env }).catch(() => undefined) // tried again at the next check
   }
 }

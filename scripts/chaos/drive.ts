@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type AtDesk, type Open, Person, TOLD_MS } from './answering.ts'
+import { type Open, Person, type PersonDeps, TOLD_MS } from './answering.ts'
 import { RECORDING } from './faults/damage.ts'
+import { isOfFullDisk } from './fixture/daemon-runner.ts'
+import type { RoundFixture } from './fixture/open-fixture.ts'
 import { allOf, openRead } from './history.ts'
 import { taskText, workCommand } from './plan/scenario.ts'
 import type { SessionPlan } from './plan/session-plan.ts'
-import { isOfFullDisk } from './world/daemon-keeper.ts'
-import type { RoundWorld } from './world/open-world.ts'
 
 const LOOK_MS = 120
 /** Several daemons may die meanwhile, and each takes half a minute to start on a busy machine. */
@@ -17,13 +17,13 @@ const STUCK_MS = 100_000
 /** A round that still produces events after this time is caught in a loop. */
 const LONGEST_MS = 1_800_000
 
-interface Drive extends AtDesk {
+interface Drive extends PersonDeps {
   complaints: string[]
 }
 
 /** Starts a session as a person would: again, if the daemon died before it confirmed the session. */
-export async function startSession(session: SessionPlan, { world, keeper, complaints }: Drive): Promise<void> {
-  const project = world.projectOf(session)
+export async function startSession(session: SessionPlan, { fixture, runner, complaints }: Drive): Promise<void> {
+  const project = fixture.projectOf(session)
   const [first] = session.tasks
   const body = {
     project,
@@ -33,15 +33,15 @@ export async function startSession(session: SessionPlan, { world, keeper, compla
     allowed_tools: session.tasks.flatMap(({ steps, second = [] }) =>
       [...steps, ...second].flatMap(step => (step.do === 'work' ? [`Bash(${workCommand(step)})`] : [])),
     ),
-    env: world.agentEnvOf(session),
+    env: fixture.agentEnvOf(session),
     ...(session.record && { record: join(project, RECORDING) }),
   }
   const end = Date.now() + START_MS
   while (Date.now() < end) {
     try {
-      await keeper.up()
-      if (isKnown(project, world)) return
-      const { status, body: reply } = await keeper.call('POST', '/sessions', body)
+      await runner.up()
+      if (isKnown(project, fixture)) return
+      const { status, body: reply } = await runner.call('POST', '/sessions', body)
       if (status === 201) return
       if (status < 500) complaints.push(`a session was refused: ${JSON.stringify(reply)}`) // a 5xx is recorded as a server error
     } catch {
@@ -52,21 +52,21 @@ export async function startSession(session: SessionPlan, { world, keeper, compla
   complaints.push(`session ${session.name} could not be started`)
 }
 
-function isKnown(project: string, world: RoundWorld): boolean {
-  using db = openRead(world.paths.database)
+function isKnown(project: string, fixture: RoundFixture): boolean {
+  using db = openRead(fixture.paths.database)
   return db.prepare('select 1 from sessions where project = ?').get(project) !== undefined
 }
 
 /** Answers questions and keeps the daemon alive until all work is over. Returns whether that happened. */
 export async function driveToEnd(drive: Drive, quietSince: () => number): Promise<boolean> {
-  const { world, keeper, plan } = drive
+  const { fixture, runner, plan } = drive
   const person = new Person(drive)
   let overSince: number | undefined
   const end = Date.now() + LONGEST_MS
   let last = { event: 0, at: Date.now() }
   for (;;) {
-    await keeper.up().catch(error => complain(drive, error))
-    const state = readState(world)
+    await runner.up().catch(error => complain(drive, error))
+    const state = readState(fixture)
     const refused = findRefused(drive, state.failed)
     const isOver =
       state.over && refused.length === 0 && state.sessions >= plan.sessions.length && quietSince() < Date.now()
@@ -75,7 +75,7 @@ export async function driveToEnd(drive: Drive, quietSince: () => number): Promis
     if (state.lastEvent !== last.event) last = { event: state.lastEvent, at: Date.now() }
     if (Date.now() - Math.max(quietSince(), last.at) > STUCK_MS || Date.now() > end) return state.over
     await person.look(state.open)
-    if (existsSync(world.loginFile)) for (const session of refused) await tryAgain(session, drive)
+    if (existsSync(fixture.loginFile)) for (const session of refused) await tryAgain(session, drive)
     await sleep(LOOK_MS)
   }
 }
@@ -86,18 +86,18 @@ interface Refused {
 }
 
 /** Sessions that ended because the vendor refused their login, as planned. The person retries them once the login is renewed. */
-function findRefused({ plan, world }: Drive, failed: { id: string; project: string }[]): Refused[] {
+function findRefused({ plan, fixture }: Drive, failed: { id: string; project: string }[]): Refused[] {
   const planned = plan.sessions.filter(({ tasks }) =>
     tasks.some(({ steps }) => steps.some(step => step.do === 'login')),
   )
   return planned.flatMap(session =>
-    failed.filter(({ project }) => project === world.projectOf(session)).map(({ id }) => ({ id, session })),
+    failed.filter(({ project }) => project === fixture.projectOf(session)).map(({ id }) => ({ id, session })),
   )
 }
 
 /** Like `pcc retry`. If the daemon dies during the call, the next check tries again. */
-async function tryAgain({ id, session }: Refused, { keeper, world }: Drive): Promise<void> {
-  await keeper.call('POST', `/sessions/${id}/retry`, { env: world.agentEnvOf(session) }).catch(() => undefined)
+async function tryAgain({ id, session }: Refused, { runner, fixture }: Drive): Promise<void> {
+  await runner.call('POST', `/sessions/${id}/retry`, { env: fixture.agentEnvOf(session) }).catch(() => undefined)
 }
 
 function complain({ complaints }: Drive, error: unknown): void {
@@ -105,7 +105,7 @@ function complain({ complaints }: Drive, error: unknown): void {
   if (!isOfFullDisk(text)) complaints.push(text)
 }
 
-function readState({ paths }: RoundWorld) {
+function readState({ paths }: RoundFixture) {
   try {
     using db = openRead(paths.database)
     const tasks = allOf<{ state: string }>(db, 'select state from tasks')

@@ -4,12 +4,12 @@ import { DatabaseSync } from 'node:sqlite'
 import type { CrashPointName } from '../../src/base/crash-point.ts'
 import type { EventKind, StoredEvent } from '../../src/domain/event.ts'
 import type { LoggedRequest } from '../../src/simulator/request-log.ts'
+import type { ServerError } from './fixture/daemon-runner.ts'
+import type { RoundFixture } from './fixture/open-fixture.ts'
+import type { Outlived } from './fixture/outliving.ts'
+import type { RunFacts } from './fixture/run-project.ts'
 import type { FaultKind } from './plan/fault-kinds.ts'
 import type { SessionPlan } from './plan/session-plan.ts'
-import type { ServerError } from './world/daemon-keeper.ts'
-import type { RoundWorld } from './world/open-world.ts'
-import type { Outlived } from './world/outliving.ts'
-import type { RunFacts } from './world/run-project.ts'
 
 /** An injected fault, and when it happened. */
 export interface Injected {
@@ -103,7 +103,7 @@ const DIED = 'died '
 
 /** Reads the records of the store, the vendor and the tools. */
 export function readHistory(
-  { paths, simulator, notices, projectOf, passedFile }: RoundWorld,
+  { paths, simulator, notices, projectOf, passedFile }: RoundFixture,
   sessions: SessionPlan[],
   seen: Seen,
 ): History {

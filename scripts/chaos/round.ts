@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { driveToEnd, startSession } from './drive.ts'
 import { inject, LASTING } from './faults/inject.ts'
 import type { Machine } from './faults/machine.ts'
+import { DaemonRunner } from './fixture/daemon-runner.ts'
+import { openFixture } from './fixture/open-fixture.ts'
+import { PROMISED_MS, toleranceMs } from './fixture/outliving.ts'
+import { processesOf, watchAgents } from './fixture/processes.ts'
+import { runFacts } from './fixture/run-project.ts'
 import { type History, type Injected, readHistory } from './history.ts'
 import { violationsIn } from './invariants/all.ts'
 import type { Violation } from './invariants/violation.ts'
 import type { RoundPlan } from './plan/plan-round.ts'
 import { isOfRecovery } from './plan/points.ts'
 import { startRun } from './start-run.ts'
-import { DaemonKeeper } from './world/daemon-keeper.ts'
-import { openWorld } from './world/open-world.ts'
-import { PROMISED_MS, toleranceMs } from './world/outliving.ts'
-import { processesOf, watchAgents } from './world/processes.ts'
-import { runFacts } from './world/run-project.ts'
 
 export interface RoundOptions {
   machine: Machine
@@ -32,12 +32,12 @@ export interface RoundResult {
 export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<RoundResult> {
   const began = performance.now()
   using clock = options.machine.clockFor(plan)
-  await using world = await openWorld(plan, { ...options, clock: clock.env })
-  using _disk = options.machine.diskFor(plan, world.paths.data)
-  const keeper = new DaemonKeeper({
-    folder: world.folder,
-    paths: world.paths,
-    env: world.env,
+  await using fixture = await openFixture(plan, { ...options, clock: clock.env })
+  using _disk = options.machine.diskFor(plan, fixture.paths.data)
+  const runner = new DaemonRunner({
+    folder: fixture.folder,
+    paths: fixture.paths,
+    env: fixture.env,
     envOfBoot: boot => crashEnv(plan, boot),
     parent: plan.parent,
     source: options.source,
@@ -46,13 +46,13 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
   const faults: Injected[] = []
   const overwritten: string[] = []
   const waits: History['waits'] = []
-  const drive = { world, keeper, plan, complaints, faults, waits }
+  const drive = { fixture, runner, plan, complaints, faults, waits }
   let quietSince = Number.POSITIVE_INFINITY
   let isOver = false
   let doubles: string[] = []
   {
-    await using watch = watchAgents(world.folder)
-    await keeper.up()
+    await using watch = watchAgents(fixture.folder)
+    await runner.up()
     const starts = [
       ...plan.sessions.map(session => startSession(session, drive)),
       ...(plan.run ? [startRun(plan.run, drive)] : []),
@@ -60,24 +60,24 @@ export async function runRound(plan: RoundPlan, options: RoundOptions): Promise<
     const started = Promise.all(starts)
     // Faults wait until there is something to hit.
     const injected = Promise.race(starts).then(() =>
-      injectAll(plan, { world, keeper, run: plan.run, overwritten, moveClock: clock.move }, faults),
+      injectAll(plan, { fixture, runner, run: plan.run, overwritten, moveClock: clock.move }, faults),
     )
     const everything = Promise.all([started, injected]).then(() => {
       quietSince = Date.now()
     })
     isOver = await driveToEnd(drive, () => quietSince)
     await everything
-    await keeper.end()
-    doubles = [...watch.doubles.values(), ...keeper.doubles, ...world.programs.overlaps()]
+    await runner.end()
+    doubles = [...watch.doubles.values(), ...runner.doubles, ...fixture.programs.overlaps()]
   }
-  const orphans = await findLeftovers(world.folder)
+  const orphans = await findLeftovers(fixture.folder)
   if (!isOver) complaints.push('work was not over in time')
-  const deaths = keeper.boots.flatMap(({ endedAt }) => endedAt ?? [])
-  complaints.push(...keeper.complaints)
-  const { outlived, errors } = keeper
-  const run = plan.run && runFacts(world.projectOf(plan.run), plan.run.tasks)
+  const deaths = runner.boots.flatMap(({ endedAt }) => endedAt ?? [])
+  complaints.push(...runner.complaints)
+  const { outlived, errors } = runner
+  const run = plan.run && runFacts(fixture.projectOf(plan.run), plan.run.tasks)
   const saw = { faults, deaths, waits, orphans, outlived, doubles, errors, overwritten, complaints }
-  const history = readHistory(world, plan.sessions, { run, ...saw })
+  const history = readHistory(fixture, plan.sessions, { run, ...saw })
   noteHits(history)
   return { plan, history, violations: violationsIn(history), ms: performance.now() - began }
 }

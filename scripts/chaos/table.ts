@@ -2,13 +2,13 @@ import { INVARIANTS } from './invariants/violation.ts'
 import { FAULT_KINDS, FAULTS, type FaultKind } from './plan/fault-kinds.ts'
 import type { KeptRound } from './results.ts'
 
-export interface TableParts {
+export interface TableData {
   rounds: KeptRound[]
   notRun: { kind: FaultKind; why: string }[]
 }
 
 /** A table of the injected faults and the violations. */
-export function table({ rounds, notRun }: TableParts): string {
+export function table({ rounds, notRun }: TableData): string {
   const faults = FAULT_KINDS.map(kind => {
     const why = notRun.find(fault => fault.kind === kind)?.why
     const hits = rounds.flatMap(({ hit }) => hit).filter(text => text.split(' ', 1)[0] === kind).length

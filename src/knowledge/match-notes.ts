@@ -18,7 +18,7 @@ const LEAST = 2
 
 /** The notes that match the query, the best first; of equals the newest first. Pure. */
 export function matchNotes(notes: readonly Note[], query: NoteQuery): Note[] {
-  const words = wordsByPlace(query)
+  const words = readQueryWords(query)
   return notes
     .map(note => ({ note, score: scoreNote(note, words, query) }))
     .filter(({ score }) => score >= LEAST)
@@ -37,9 +37,9 @@ export function searchNotes(notes: readonly Note[], query: string): Note[] {
     .map(({ note }) => note)
 }
 
-type WordsByPlace = Record<keyof typeof WEIGHTS, Set<string>>
+type QueryWords = Record<keyof typeof WEIGHTS, Set<string>>
 
-function wordsByPlace({ title, description = '', labels = [], feature, files = [] }: NoteQuery): WordsByPlace {
+function readQueryWords({ title, description = '', labels = [], feature, files = [] }: NoteQuery): QueryWords {
   const stems = (text: string) => new Set(allWordsIn(text).map(stemOf))
   return {
     label: new Set(labels.flatMap(label => [...stems(label)])),
@@ -50,21 +50,21 @@ function wordsByPlace({ title, description = '', labels = [], feature, files = [
   }
 }
 
-function scoreNote({ title, tags, feature }: Note, words: WordsByPlace, query: NoteQuery): number {
+function scoreNote({ title, tags, feature }: Note, words: QueryWords, query: NoteQuery): number {
   const tagScore = tags.reduce((sum, tag) => sum + weighTag(tag, words), 0)
   const featureScore = feature !== undefined && feature === query.feature ? WEIGHTS.feature : 0
   const shared = wordsIn(title).filter(word => words.title.has(stemOf(word)) || words.description.has(stemOf(word)))
   return tagScore + featureScore + Math.min(shared.length, 3)
 }
 
-/** A tag of several words (`error-handling`) needs all of them in one place. */
-function weighTag(tag: string, words: WordsByPlace): number {
+/** A tag of several words (`error-handling`) needs all of them in one field. */
+function weighTag(tag: string, words: QueryWords): number {
   const stems = tag
     .split('-')
     .filter(word => word !== '')
     .map(stemOf)
-  const places = Object.keys(WEIGHTS) as (keyof typeof WEIGHTS)[]
-  const best = places.find(place => stems.length > 0 && stems.every(stem => words[place].has(stem)))
+  const fields = Object.keys(WEIGHTS) as (keyof typeof WEIGHTS)[]
+  const best = fields.find(field => stems.length > 0 && stems.every(stem => words[field].has(stem)))
   return best ? WEIGHTS[best] : 0
 }
 

@@ -18,7 +18,7 @@ export interface NoteRecording {
 
 /** The outcome for a note; `file` is its path relative to the project. */
 export type RecordedNote =
-  | { did: PlacedNote['did']; file: string; title: string; tags: string[] }
+  | { did: NoteChange['did']; file: string; title: string; tags: string[] }
   | { did: 'refused'; title: string; why: string }
 
 /** The most notes of agents in a project. */
@@ -80,8 +80,8 @@ function cut(text: string, longest: number): string {
   return text.length > longest ? `${text.slice(0, longest - 1).toWellFormed()}…` : text
 }
 
-/** Where a new note goes. */
-type PlacedNote =
+/** What a new note does to the notes of a project. */
+type NoteChange =
   | { did: 'created'; note: Note }
   /** It replaces a note with the same title. */
   | { did: 'replaced'; note: Note }
@@ -98,8 +98,8 @@ const SAME_TOPIC = 0.5
  * file of its own. Only a person changes a person's note: an agent's note gets its own file beside it. `taken`: names of files that are
  * no notes. Pure.
  */
-export function placeNote(note: Note, others: readonly Note[], taken: readonly string[] = []): PlacedNote {
-  const created = (): PlacedNote => ({
+export function placeNote(note: Note, others: readonly Note[], taken: readonly string[] = []): NoteChange {
+  const created = (): NoteChange => ({
     did: 'created',
     note: { ...note, file: freeName(note.title, [...namesOf(others), ...taken]) },
   })

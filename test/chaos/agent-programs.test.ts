@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { writePrograms } from '../../scripts/chaos/world/agent-programs.ts'
+import { writePrograms } from '../../scripts/chaos/fixture/agent-programs.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 
 /** Starts an agent in a directory and waits until it has answered. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toleranceMs } from '../../scripts/chaos/fixture/outliving.ts'
 import type { History } from '../../scripts/chaos/history.ts'
 import { violationsIn } from '../../scripts/chaos/invariants/all.ts'
 import { taskText } from '../../scripts/chaos/plan/scenario.ts'
-import { toleranceMs } from '../../scripts/chaos/world/outliving.ts'
 import { aHistory, call, decided, event, finished, moved } from './a-history.ts'
 
 /** The invariants that a history violates. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeptDaemon } from '../../scripts/chaos/world/kept-daemon.ts'
+import { KeptDaemon } from '../../scripts/chaos/fixture/kept-daemon.ts'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { bareEnv, COMPILED, tempDir } from '../support/world.ts'
 

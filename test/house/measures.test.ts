@@ -16,9 +16,10 @@ test('a house that breaks these rules is told each of them', t => {
   const files = {
     'docs/architecture.md': `<!-- way: start -->\n| step | file |\n|---|---|\n${row('src/a/a.ts')}${row('src/a/c.ts')}${row('src/a/b.ts')}${row('src/b/d.ts', 'a door (passed in)')}${row('src/a/gone.ts')}${row('src/a/a.ts').repeat(36)}`,
     'src/a/a.ts': "import './b.ts'\nexport interface Twice { a: 1 }\nexport class Floor {}\n",
-    'src/a/b.ts': 'export type Twice = 1\nexport type TaskParts = 1\n',
+    'src/a/b.ts': 'export type Twice = 1\nexport type TaskParts = 1\ntype Placeholder = 1\n',
     'src/a/c.ts': 'export const Desk = 1\nexport interface Grounded { a: 1 }\n',
-    'src/b/d.ts': 'export interface Desktop { a: 1 }\n',
+    'src/b/d.ts': 'export interface Desktop { a: 1 }\ninterface Seat { a: 1 }\ntype Twice = 1\n',
+    'scripts/e.ts': 'interface AtDesk { a: 1 }\n',
   }
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true })
@@ -33,6 +34,8 @@ test('a house that breaks these rules is told each of them', t => {
     'the type Twice is exported by src/a/a.ts and src/a/b.ts',
     'the type Floor of src/a/a.ts has a name of furniture: name it for what it is',
     'the type TaskParts of src/a/b.ts has a name of furniture: name it for what it is',
+    'the type Seat of src/b/d.ts has a name of furniture: name it for what it is',
+    'the type AtDesk of scripts/e.ts has a name of furniture: name it for what it is',
   ])
   assert.deepEqual(
     [house.files, house.folders, house.oneImporter, house.smallOneImporter, house.ways],

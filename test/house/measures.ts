@@ -7,7 +7,7 @@ import { readTree, type SourceFile } from './source-tree.ts'
 const LONGEST_WAY = 40
 /** Words that type names may not use: they named furniture, and nobody could tell what they were. */
 const FURNITURE =
-  /Floor|Desk(?!top)|World|Place|Seat|Ground(?!ed)|Mind|Manner|Shelf|Lanes?(?![a-z])|Landing|Parts(?![a-z])|Keeper/
+  /Floor|Desk(?!top)|World|Place(?!holder)|Seat|Ground(?!ed)|Mind|Manner|Shelf|Lanes?(?![a-z])|Landing|Parts(?![a-z])|Keeper/
 const SMALL_LINES = 40
 /** 650 held what there was when the house was rebuilt; the wall below every agent adds its own. */
 const MOST_FILES = 665
@@ -45,7 +45,8 @@ export function measureHouse(root: string): House {
       ...(files.length > MOST_FILES ? [`src has ${files.length} files (at most ${MOST_FILES})`] : []),
       ...(folders > MOST_FOLDERS ? [`src has ${folders} folders (at most ${MOST_FOLDERS})`] : []),
       ...ways.flatMap(way => wrongSteps(way, root)),
-      ...wrongTypeNames(files),
+      ...doubledTypes(files),
+      ...furniture([...files, ...readTree(root, ['scripts'])]),
     ],
   }
 }
@@ -98,27 +99,31 @@ function wrongSteps({ name, steps }: Way, root: string): string[] {
   return problems
 }
 
-/** One exported type name means one thing, in plain words. */
-export function wrongTypeNames(files: readonly SourceFile[]): string[] {
-  const places = new Map<string, string[]>()
-  for (const { path, text } of files)
-    for (const name of exportedTypes(path, text)) places.set(name, [...(places.get(name) ?? []), path])
-  const doubled = [...places].filter(([, paths]) => paths.length > 1)
-  const odd = [...places].filter(([name]) => FURNITURE.test(name))
-  return [
-    ...doubled.map(([name, paths]) => `the type ${name} is exported by ${paths.join(' and ')}`),
-    ...odd.map(([name, [path]]) => `the type ${name} of ${path} has a name of furniture: name it for what it is`),
-  ]
+/** One exported type name means one thing. */
+function doubledTypes(files: readonly SourceFile[]): string[] {
+  const exported = files.flatMap(({ path, text }) => declaredTypes(path, text).filter(type => type.isExported))
+  return [...Map.groupBy(exported, ({ name }) => name)]
+    .filter(([, types]) => types.length > 1)
+    .map(([name, types]) => `the type ${name} is exported by ${types.map(({ path }) => path).join(' and ')}`)
 }
 
-function exportedTypes(path: string, text: string): string[] {
+/** Types, exported or not, that are not named for what they are. */
+function furniture(files: readonly SourceFile[]): string[] {
+  return files
+    .flatMap(({ path, text }) => declaredTypes(path, text))
+    .filter(({ name }) => FURNITURE.test(name))
+    .map(({ name, path }) => `the type ${name} of ${path} has a name of furniture: name it for what it is`)
+}
+
+function declaredTypes(path: string, text: string): { name: string; path: string; isExported: boolean }[] {
   const { program } = parseSync(path, text)
   return program.body.flatMap(node => {
-    const declared = node.type === 'ExportNamedDeclaration' ? node.declaration : null
+    const isExported = node.type === 'ExportNamedDeclaration'
+    const declared = isExported ? node.declaration : node
     const isType =
       declared?.type === 'TSInterfaceDeclaration' ||
       declared?.type === 'TSTypeAliasDeclaration' ||
       declared?.type === 'ClassDeclaration'
-    return isType && declared.id ? [declared.id.name] : []
+    return isType && declared.id ? [{ name: declared.id.name, path, isExported }] : []
   })
 }

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DaemonRunner } from '../fixture/daemon-runner.ts'
+import type { RoundFixture } from '../fixture/open-fixture.ts'
+import { toleranceMs } from '../fixture/outliving.ts'
+import { agentsOf, type SeenProcess, toolsOf } from '../fixture/processes.ts'
 import type { Injected } from '../history.ts'
 import type { FaultKind } from '../plan/fault-kinds.ts'
 import type { FaultPlan } from '../plan/plan-round.ts'
 import type { SessionPlan } from '../plan/session-plan.ts'
-import type { DaemonKeeper } from '../world/daemon-keeper.ts'
-import type { RoundWorld } from '../world/open-world.ts'
-import { toleranceMs } from '../world/outliving.ts'
-import { agentsOf, type SeenProcess, toolsOf } from '../world/processes.ts'
 import { checkpointsOf, cutCheckpoints, damageLogs, fillDisk, loseTranscript, transcriptsOf } from './damage.ts'
 import { dirtyCheckout, loseLogin, loseRemote } from './surroundings.ts'
 
 export interface Injection {
-  world: RoundWorld
-  keeper: DaemonKeeper
+  fixture: RoundFixture
+  runner: DaemonRunner
   /** The affected session; a round may have only a run. */
   session: SessionPlan | undefined
   run: SessionPlan | undefined
@@ -56,7 +56,7 @@ const killed = (
     const end = Date.now() + 3 * patienceMs()
     while (there(injection).length === 0 && Date.now() < end) await sleep(30)
     let hit = false
-    await injection.keeper.whileDown(() => {
+    await injection.runner.whileDown(() => {
       hit = damage(injection)
     })
     return hit
@@ -69,79 +69,79 @@ const ACTS: Record<FaultKind, Act> = {
   // These are in the scenario; the effect of a refusal is known at the end.
   'vendor-storm': async () => true,
   failover: async () => false,
-  'kill-daemon': async ({ forMs }, { keeper }) => {
-    const { alive } = keeper
+  'kill-daemon': async ({ forMs }, { runner }) => {
+    const { alive } = runner
     // Every other time the next daemon starts only after the guardians have finished by themselves.
-    await keeper.whileDown(async () => {
-      if (forMs % 2 === 0) await keeper.allGone()
+    await runner.whileDown(async () => {
+      if (forMs % 2 === 0) await runner.allGone()
     })
     return alive
   },
-  'stop-clean': async (_, { keeper }) => {
-    if (!keeper.alive) return false
-    await keeper.kill('SIGTERM')
+  'stop-clean': async (_, { runner }) => {
+    if (!runner.alive) return false
+    await runner.kill('SIGTERM')
     return true
   },
-  'kill-agent': async (_, { world, session }) =>
-    session !== undefined && hitOne(() => agentsOf(world.projectOf(session)), 'SIGKILL'),
-  'kill-tool': async (_, { world }) => {
-    const tool = await find(() => toolsOf(world.folder))
+  'kill-agent': async (_, { fixture, session }) =>
+    session !== undefined && hitOne(() => agentsOf(fixture.projectOf(session)), 'SIGKILL'),
+  'kill-tool': async (_, { fixture }) => {
+    const tool = await find(() => toolsOf(fixture.folder))
     return tool !== undefined && signal(tool.pid, 'SIGKILL') && (tool.command.split(' ')[2] ?? true)
   },
-  'stop-agent': async ({ forMs }, { world }) => {
-    const agent = await find(() => agentsOf(world.folder))
+  'stop-agent': async ({ forMs }, { fixture }) => {
+    const agent = await find(() => agentsOf(fixture.folder))
     if (!agent) return false
     signal(agent.pid, 'SIGSTOP')
     await sleep(forMs)
     signal(agent.pid, 'SIGCONT')
     return true
   },
-  'stop-agent-for-good': async ({ forMs }, { world, keeper }) => {
-    const agent = await find(() => agentsOf(world.folder))
+  'stop-agent-for-good': async ({ forMs }, { fixture, runner }) => {
+    const agent = await find(() => agentsOf(fixture.folder))
     if (!agent) return false
     signal(agent.pid, 'SIGSTOP')
     await sleep(forMs)
-    await keeper.kill('SIGKILL')
+    await runner.kill('SIGKILL')
     return true
   },
-  'stop-daemon': async ({ forMs }, { keeper }) => {
-    const { pid } = keeper
+  'stop-daemon': async ({ forMs }, { runner }) => {
+    const { pid } = runner
     if (pid === undefined) return false
     signal(pid, 'SIGSTOP')
     await sleep(forMs)
     // A daemon that does not wake up is killed by the caller that needs it.
-    if (forMs % 3 === 0) await keeper.kill('SIGKILL')
+    if (forMs % 3 === 0) await runner.kill('SIGKILL')
     else signal(pid, 'SIGCONT')
     return true
   },
-  'disk-full': ({ forMs }, { world }) => fillDisk(world, forMs),
+  'disk-full': ({ forMs }, { fixture }) => fillDisk(fixture, forMs),
   'clock-jump': async ({ forMs, session }, { moveClock }) => {
     moveClock?.((session % 2 === 0 ? 1 : -1) * forMs * 3_600)
     return moveClock !== undefined
   },
-  'damaged-log': killed(({ world }) => damageLogs(world)),
+  'damaged-log': killed(({ fixture }) => damageLogs(fixture)),
   'cut-checkpoint': killed(
-    ({ world }) => cutCheckpoints(world),
-    ({ world }) => checkpointsOf(world),
+    ({ fixture }) => cutCheckpoints(fixture),
+    ({ fixture }) => checkpointsOf(fixture),
   ),
   'lost-transcript': killed(
-    ({ world, session }) => session !== undefined && loseTranscript(world, session),
-    ({ world, session }) => (session ? transcriptsOf(world, session) : [true]),
+    ({ fixture, session }) => session !== undefined && loseTranscript(fixture, session),
+    ({ fixture, session }) => (session ? transcriptsOf(fixture, session) : [true]),
   ),
-  'two-daemons': async (_, { keeper }) => {
-    await keeper.replaceByTwo()
+  'two-daemons': async (_, { runner }) => {
+    await runner.replaceByTwo()
     return true
   },
   // The daemon then continues alone, and the next caller that needs one starts it under a new parent.
-  'kill-parent': async ({ forMs }, { keeper }) => keeper.killParent(forMs % 2 === 0),
-  'login-gone': ({ forMs }, { world }) => loseLogin(world, forMs),
-  'dirty-checkout': async ({ forMs }, { world, run, overwritten }) => {
+  'kill-parent': async ({ forMs }, { runner }) => runner.killParent(forMs % 2 === 0),
+  'login-gone': ({ forMs }, { fixture }) => loseLogin(fixture, forMs),
+  'dirty-checkout': async ({ forMs }, { fixture, run, overwritten }) => {
     if (!run) return false
-    const lost = await dirtyCheckout(world.projectOf(run), forMs)
+    const lost = await dirtyCheckout(fixture.projectOf(run), forMs)
     if (lost !== undefined) overwritten.push(lost)
     return true
   },
-  'remote-gone': ({ forMs }, { world }) => loseRemote(world.folder, forMs),
+  'remote-gone': ({ forMs }, { fixture }) => loseRemote(fixture.folder, forMs),
 }
 
 async function hitOne(look: () => SeenProcess[], how: NodeJS.Signals): Promise<boolean> {

@@ -3,13 +3,13 @@ import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } f
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bareEnv } from '../../../test/support/world.ts'
-import type { RoundWorld } from '../world/open-world.ts'
+import type { RoundFixture } from '../fixture/open-fixture.ts'
 
 /** A session may be queued, or wait for a person, before it meets the refusal. */
 const REFUSED_MS = 300_000
 
 /** The person notices the refused login, and logs in again some time later. */
-export async function loseLogin({ simulator, loginFile }: RoundWorld, forMs: number): Promise<boolean> {
+export async function loseLogin({ simulator, loginFile }: RoundFixture, forMs: number): Promise<boolean> {
   const refused = await simulator
     .waitForRequest(({ response }) => response === 'unauthorized', AbortSignal.timeout(REFUSED_MS))
     .then(() => true)

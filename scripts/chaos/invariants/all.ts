@@ -1,5 +1,5 @@
+import { PROMISED_MS } from '../fixture/outliving.ts'
 import type { History } from '../history.ts'
-import { PROMISED_MS } from '../world/outliving.ts'
 import { endsOnce } from './ends-once.ts'
 import { noServerError } from './errors.ts'
 import { noCallWhileGated } from './gated.ts'

@@ -1,5 +1,5 @@
+import type { ServerError } from '../fixture/daemon-runner.ts'
 import type { History } from '../history.ts'
-import type { ServerError } from '../world/daemon-keeper.ts'
 import { hitsOf } from './cuts.ts'
 import type { Violation } from './violation.ts'
 

@@ -55,14 +55,14 @@ async function loadView() {
   return Promise.all([import('../live/watch.ts'), import('../render/session-page.ts')])
 }
 
-interface RequestParts {
+interface StartRequest {
   project: string
   work: RequestedWork
   env: Record<string, string>
   options: StartOptions
 }
 
-function buildRequest({ project, work, env, options }: RequestParts): StartSession {
+function buildRequest({ project, work, env, options }: StartRequest): StartSession {
   return {
     project,
     ...work,

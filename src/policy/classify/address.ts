@@ -53,10 +53,10 @@ function readHost(word: string): string | undefined {
   return /\[.*-.*\]/.test(text) ? text : undefined
 }
 
-type HostPlace = 'metadata' | 'link' | 'cluster' | 'private' | 'web'
+type HostKind = 'metadata' | 'link' | 'cluster' | 'private' | 'web'
 
 /** Where a host is. `host` is as `URL` writes it: lower case, four decimal numbers, or an address of version 6 in brackets. */
-function locateHost(written: string): HostPlace {
+function locateHost(written: string): HostKind {
   const host = written.replace(/\.+$/, '').toLowerCase()
   const numbers = readNumbers(host)
   if (METADATA_NAME.test(host) || METADATA_V6.test(host) || numbers.some(number => METADATA_V4.test(number)))

@@ -67,11 +67,11 @@ function skips(file: DiffFile): DiffFinding[] {
 /** Longer lines were not written by a person. */
 const LONGEST = 1_000
 
-interface Place extends DiffLine {
+interface ChangedLine extends DiffLine {
   file: string
 }
 
-function linesOf(files: readonly DiffFile[], side: 'added' | 'removed'): Place[] {
+function linesOf(files: readonly DiffFile[], side: 'added' | 'removed'): ChangedLine[] {
   return files.flatMap(file =>
     file[side]
       .filter(({ text }) => !isComment(text) && text.trim() !== '')
@@ -79,12 +79,15 @@ function linesOf(files: readonly DiffFile[], side: 'added' | 'removed'): Place[]
   )
 }
 
-function withoutSame(gone: readonly Place[], come: readonly Place[]): { gone: Place[]; come: Place[] } {
+function withoutSame(
+  gone: readonly ChangedLine[],
+  come: readonly ChangedLine[],
+): { gone: ChangedLine[]; come: ChangedLine[] } {
   return { gone: without(gone, come), come: without(come, gone) }
 }
 
 /** The entries of the first list without a counterpart in the other. */
-function without(some: readonly Place[], others: readonly Place[]): Place[] {
+function without(some: readonly ChangedLine[], others: readonly ChangedLine[]): ChangedLine[] {
   const left = new Map<string, number>()
   for (const { text } of others) left.set(squeezed(text), (left.get(squeezed(text)) ?? 0) + 1)
   return some.filter(({ text }) => {
@@ -98,7 +101,11 @@ function without(some: readonly Place[], others: readonly Place[]): Place[] {
 const MARKS = /^\s*(@(Test|ParameterizedTest|RepeatedTest)\b|\[\s*(Fact|Theory|Test|TestCase|TestMethod)\b|#\[Test\])/
 
 /** The function still exists, but no runner recognises it as a test. */
-function unmarked(gone: readonly Place[], come: readonly Place[], removed: ReadonlySet<string>): DiffFinding[] {
+function unmarked(
+  gone: readonly ChangedLine[],
+  come: readonly ChangedLine[],
+  removed: ReadonlySet<string>,
+): DiffFinding[] {
   const were = gone.filter(({ text }) => MARKS.test(text))
   const isLess = were.length > come.filter(({ text }) => MARKS.test(text)).length
   const [first] = were
@@ -115,7 +122,7 @@ const VAGUE =
   /\b(assertNotNull|assertNotEmpty|assertIs\w+|assertInstanceOf|assert_not_nil|refute_nil|XCTAssertNotNil|XCTAssertNoThrow|XCTAssertTrue\(\s*true|assertTrue\(\s*true|EXPECT_TRUE\(\s*true|Assert\.(NotNull|IsNotNull|NotEmpty|True\(\s*true)|assertDoesNotThrow|EXPECT_NO_THROW)\b|\b(be_truthy|be_present|be_a|be_an|be_kind_of|not_to be_nil|not_to raise_error|isNotNull|isNotEmpty|shouldNotBe)\b|\[\[?\s+-n\s/
 
 /** A value that was compared is now only checked for existence. */
-function weaker(gone: readonly Place[], come: readonly Place[]): DiffFinding[] {
+function weaker(gone: readonly ChangedLine[], come: readonly ChangedLine[]): DiffFinding[] {
   const [were, are] = [gone.filter(({ text }) => EXACT.test(text)), come.filter(({ text }) => EXACT.test(text))]
   const first = come.find(
     ({ text }) => !EXACT.test(text) && (VAGUE.test(text) || were.some(one => says(one.text, text))),
@@ -139,8 +146,12 @@ const TABLES =
   /DataProvider|@dataProvider|ParameterizedTest|\[Theory|InlineData|CsvSource|MethodSource|shared_examples|it_behaves_like|\bwhere:|INSTANTIATE_TEST|\.each\b|\bfor\b|\bforEach\b/
 
 /** Fewer assertions than before, neither because their subject was removed nor because they were reworded. */
-function fewer(gone: readonly Place[], come: readonly Place[], removed: ReadonlySet<string>): DiffFinding[] {
-  const isAsserting = ({ text }: Place) => ASSERTS.test(text)
+function fewer(
+  gone: readonly ChangedLine[],
+  come: readonly ChangedLine[],
+  removed: ReadonlySet<string>,
+): DiffFinding[] {
+  const isAsserting = ({ text }: ChangedLine) => ASSERTS.test(text)
   const [were, are] = [gone.filter(isAsserting), come.filter(isAsserting)]
   const isTable = come.some(({ text }) => TABLES.test(text))
   const isHelper = come.some(({ text }) => /^\s*\w*(expect|assert|check|verify|should)[A-Z_]\w*\s*\(/.test(text))
