@@ -99,7 +99,7 @@ export class AgentProcess {
   }
 
   /** How the process ended and the end of its stderr, for a message. */
-  get lastWords(): string {
+  get failureText(): string {
     const { exitCode, signalCode } = this.#child ?? {}
     const how =
       this.#problem?.message ?? (signalCode ? `killed by ${signalCode}` : `exit code ${exitCode ?? 'unknown'}`)

@@ -285,5 +285,5 @@ async function explainExit(problem: string, { process, manifest }: StartedAgent)
   const isGone = await Promise.race([process.exited().then(() => true), sleep(EXIT_MS, false)])
   if (isGone) await Promise.race([process.stderrRead(), sleep(LAST_WORDS_MS)])
   if (process.missing) return { kind: 'agent_missing', message: agentMissingError(manifest, problem).message }
-  return { kind: 'agent_crashed', message: `${manifest.name} ended unexpectedly (${process.lastWords}).` }
+  return { kind: 'agent_crashed', message: `${manifest.name} ended unexpectedly (${process.failureText}).` }
 }

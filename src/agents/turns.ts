@@ -46,7 +46,7 @@ export class AgentTurn {
   readonly stop = new AbortController()
   readonly #started = Date.now()
   denials = 0
-  /** Reasons of refused calls that the model has not been told yet. */
+  /** Reasons of refused calls that were not sent to the model yet. */
   readonly unexplained: string[] = []
   pausing = false
   interrupting = false

@@ -4,8 +4,8 @@ import { isAbsolute, relative, sep } from 'node:path'
 const ODD = /\/\.|\/\/|\/$/
 
 /**
- * Whether `path` is `folder` or lies in it, by their names alone: links are the caller's to follow. A relative path is inside of
- * nothing, `..` is followed, and a sibling whose name begins with the folder's does not count.
+ * Whether `path` is `folder` or is in it. Only names are compared: the caller resolves links. A relative path is inside of
+ * nothing, `..` is resolved, and a sibling whose name begins with the folder's does not count.
  */
 export function isInside(path: string, folder: string): boolean {
   if (!isAbsolute(path) || !isAbsolute(folder) || path.includes('\0') || folder.includes('\0')) return false

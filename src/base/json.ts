@@ -1,4 +1,4 @@
-/** Parses JSON; undefined where the text is cut short, damaged, or something else. */
+/** Parses JSON; undefined if the text is cut short, damaged, or something else. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -14,7 +14,7 @@ interface Running {
   ending: AbortController
 }
 
-/** Works on keys: on each once at a time, and once more when it was woken meanwhile. What is to be done stands in rows. */
+/** Runs `work` for each key that is woken, once at a time, and once more if it was woken meanwhile. The work itself is stored in rows. */
 export class KeyedWorker<Key = string> {
   readonly #deps: KeyedWorkerDeps<Key>
   readonly #idOf: (key: Key) => string

@@ -17,7 +17,7 @@ export function packagePath(path: string): string {
   return decodeURIComponent(new URL(path, ROOT).pathname)
 }
 
-/** Where a module lies that is started as a process or a thread of its own. `path` is its place in `src`, without the extension. */
+/** The file of a module that is started as a process or a thread. `path` is its path in `src`, without the extension. */
 export function entryUrl(path: string): URL {
   return new URL(IS_SOURCE ? `src/${path}.ts` : `dist/${path}.js`, ROOT)
 }

@@ -11,7 +11,7 @@ export interface RealFolder extends AsyncDisposable {
 const FOLDER_ONLY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /**
- * Opens a folder below `root` without following a link: neither `root` nor any component of `path` may be one. Undefined where a
+ * Opens a folder below `root` without following a link: neither `root` nor any component of `path` may be one. Undefined if a
  * component is missing, a link or no folder. With `make`, missing folders are made.
  */
 export async function openRealFolder(
@@ -43,7 +43,7 @@ async function closeFolder(folder: RealFolder | undefined): Promise<undefined> {
 }
 
 /**
- * Removes a file, a link or a folder with all that is in it. Nothing behind a link is touched. False where the path passes
+ * Removes a file, a link or a folder with all that is in it. Nothing behind a link is touched. False if the path passes
  * through a link or a missing folder: then nothing is removed.
  */
 export async function removeInside(root: string, path: string): Promise<boolean> {
@@ -85,7 +85,7 @@ async function removeFolder(parent: RealFolder, name: string): Promise<void> {
   await rmdir(parent.at(name))
 }
 
-/** Copies a file or a link to a path where nothing is. False where the path passes through a link. */
+/** Copies a file or a link to a path where nothing is. False if the path passes through a link. */
 export async function copyInside(from: string, root: string, path: string): Promise<boolean> {
   await using parent = await openRealFolder(root, dirname(path), { make: true })
   if (!parent) return false
@@ -94,7 +94,7 @@ export async function copyInside(from: string, root: string, path: string): Prom
   return true
 }
 
-/** Replaces a file. A link of that name is replaced too, and not followed. False where the path passes through a link. */
+/** Replaces a file. A link of that name is replaced too, and not followed. False if the path passes through a link. */
 export async function writeInside(root: string, path: string, text: string): Promise<boolean> {
   await using parent = await openRealFolder(root, dirname(path))
   if (!parent) return false

@@ -76,7 +76,7 @@ function checkAnswer(questions: QuestionItem[], opinion: Opinion<AnswerValue>): 
   return opinion
 }
 
-/** A value beats none; then the higher confidence; of equals the earlier. Of two opinions without a value the later has the fuller reason. */
+/** An opinion with a value wins, then the higher confidence, then the earlier one. Without any value the later one wins: its reason says more. */
 function chooseBetter<T>(best: Opinion<T>, other: Opinion<T>): Opinion<T> {
   if (other.value === undefined) return best.value === undefined ? other : best
   if (best.value === undefined) return other

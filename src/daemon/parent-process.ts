@@ -60,7 +60,7 @@ export function parentFiles({ run, logs }: Pick<AppPaths, 'run' | 'logs'>) {
     verdict: join(run, 'gave-up.json'),
     parent: join(run, 'parent.json'),
     /** Standard error of the daemon: what Node itself prints before it dies. */
-    lastWords: join(logs, 'stderr.log'),
+    stderr: join(logs, 'stderr.log'),
   }
 }
 
@@ -87,8 +87,8 @@ export function readDeaths(paths: AppPaths, most = 20): Death[] {
  * that holds the lock. Any other waiting parent is ended: it would bring back a daemon that a person has stopped.
  */
 export async function recordParent(paths: AppPaths, pid: number | undefined): Promise<void> {
-  const { parent, history, lastWords } = parentFiles(paths)
-  for (const file of [history, lastWords]) shorten(file)
+  const { parent, history, stderr } = parentFiles(paths)
+  for (const file of [history, stderr]) shorten(file)
   const other = await findLivingParent(paths)
   if (other && other.pid !== pid) terminate(other.pid)
   const startTime = pid === undefined ? undefined : await startTimeOf(pid)

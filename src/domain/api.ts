@@ -118,7 +118,7 @@ export const SessionView = z.object({
     .optional(),
   model: z.string().nullable(),
   status: SessionStatus,
-  /** Whether it is `idle` because it waits for a free place (`sessions.max_concurrent`). */
+  /** Whether it is `idle` because it waits for a free slot (`sessions.max_concurrent`). */
   queued: z.boolean(),
   /** The brain of the session, and the confidence from which its answers count. */
   mind: z.object({ brain: z.string(), threshold: z.number() }).optional(),

@@ -99,7 +99,11 @@ export function startsAllowed(level: QuotaLevel, max: number): number {
 }
 
 /** When a critical account should be checked again: the last reset of its critical windows. Undefined if no time is known. */
-export function easesAt(windows: readonly QuotaWindow[], thresholds: QuotaThresholds, now: number): number | undefined {
+export function findCriticalReset(
+  windows: readonly QuotaWindow[],
+  thresholds: QuotaThresholds,
+  now: number,
+): number | undefined {
   const resets = windows.filter(window => levelOf([window], thresholds, now) === 'critical').map(countsUntil)
   return resets.length === 0 ? undefined : Math.max(...resets)
 }
@@ -180,7 +184,7 @@ export const HoldQuota = z.strictObject({ account: z.string().min(1).optional() 
 export const ReleaseQuota = HoldQuota.extend({ now: z.boolean().optional() })
 
 /** The accounts that match a reference: an id, the beginning of it, or a part of the label. */
-export function accountsMeant<Known extends { account: string; label: string }>(
+export function matchAccounts<Known extends { account: string; label: string }>(
   ref: string,
   known: readonly Known[],
 ): Known[] {

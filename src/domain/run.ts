@@ -182,6 +182,6 @@ export const GuideTask = z.strictObject({ text: z.string().trim().min(1).max(100
 export interface GuidedTask {
   id: string
   title: string
-  /** Whether its agent is running and was told. */
+  /** Whether its agent was running and received it. */
   told: boolean
 }

@@ -29,9 +29,9 @@ const ARRIVAL_MS = 10_000
 interface PendingAsk {
   ask: OpenAsk
   settle(reply: TerminalReply): void
-  /** Somebody is there: the grace starts anew. */
+  /** Somebody is there: the grace period starts again. */
   restartGrace(): void
-  /** Nobody is there: the grace is over now. */
+  /** Nobody is there: the grace period is over. */
   endGrace(): void
 }
 

@@ -68,7 +68,7 @@ const tooLarge = (bytes: number) => `it has ${bytes} bytes, more than the ${MAX_
 
 type Issue = z.core.$ZodIssue
 
-/** Of a union's issues, the first of the deepest ones says most. */
+/** The most specific issue: of a union's issues, the one with the longest path. */
 function deepest(issue: Issue | undefined): Issue {
   if (!issue) throw new Error('a failed parse has an issue')
   if (issue.code !== 'invalid_union') return issue

@@ -184,7 +184,7 @@ export interface QuotaStore {
   drop(point: QuotaHistoryKey, tx?: Tx): Promise<void>
   /** Points of the history in order of time. */
   history(query: QuotaHistoryQuery, tx?: Tx): Promise<QuotaWindow[]>
-  /** Removes points that are too old or lie in the future, and keeps one point per step of older times. */
+  /** Removes points that are too old or in the future, and keeps one point per step of older times. */
   thin(times: QuotaHistoryRetention, tx?: Tx): Promise<void>
   /** Usage reports of the account's sessions since a time, each session's in order, with the last one before that time as its base. */
   spending(account: string, since: number): Promise<SessionUsageReports[]>

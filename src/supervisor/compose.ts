@@ -43,7 +43,7 @@ export interface SupervisorOptions
   log: Log
   /** The environment of an agent where no other is known: the daemon's own. */
   agentEnv: Record<string, string>
-  /** The reason why nothing may start now, such as a full disk; undefined where sessions may start. */
+  /** The reason why nothing may start now, such as a full disk; undefined if sessions may start. */
   mayStart?: (() => string | undefined) | undefined
   /** Bytes that programs can still allocate; by default the system says. */
   availableMemory?: (() => number) | undefined
@@ -180,7 +180,7 @@ export function openRuns(
 
 /**
  * Stops or pauses a session that has no process because it waits for a time or for a person; only its row changes. A session
- * that is over stays as it is. True where the session has a process again: an answer, or its time, came in between.
+ * that is over stays as it is. True if the session has a process again: an answer, or its time, came in between.
  */
 async function endWithoutProcess(
   id: string,

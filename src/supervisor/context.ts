@@ -42,7 +42,7 @@ export function refuseWhenClosed({ closing }: SupervisorContext): void {
 }
 
 /**
- * A session keeps its marker while some process of its agent survives. Such processes are ended now; where one survives again,
+ * A session keeps its marker while some process of its agent survives. Such processes are ended now. If one survives again,
  * nothing is started, because two agents would write to one conversation. The session must not be live.
  */
 export async function refuseWithSurvivors(id: string, { deps }: SupervisorContext): Promise<void> {
@@ -116,7 +116,7 @@ export class ConversationLocks {
   }
 }
 
-/** The conversation a session is in, and the one it will resume once it has a place. */
+/** The conversation a session is in, and the one it will resume once it has a slot. */
 function conversationsOf({
   row,
   settings: {

@@ -148,7 +148,7 @@ export class SpendingMeter {
   }
 
   /**
-   * What has to be booked now; undefined where there is nothing, or only so little time that it can wait. Call `undo` if it could
+   * What has to be booked now; undefined if there is nothing, or only so little time that it can wait. Call `undo` if it could
    * not be booked.
    */
   take({ all = false } = {}): { amounts: Amounts; undo(): void } | undefined {

@@ -22,7 +22,7 @@ export function documentPath(home: FeatureLocation, kind: DocumentKind): string 
   return join(featureDirectory(home), `${kind}.md`)
 }
 
-/** The spec or the plan as it is now; undefined where there is none. Throws `feature_file` where it cannot be used. */
+/** The spec or the plan as it is now; undefined if there is none. Throws `feature_file` if it cannot be used. */
 export async function readDocument(home: FeatureLocation, kind: DocumentKind): Promise<string | undefined> {
   const path = documentPath(home, kind)
   const stats = await stat(path).catch(() => undefined)
@@ -39,7 +39,7 @@ export async function readDocument(home: FeatureLocation, kind: DocumentKind): P
 
 const TOO_LONG = `it is longer than ${MAX_DOCUMENT.toLocaleString('en')} characters`
 
-/** Writes a document where there is none. False where a person has written one meanwhile, which stays. */
+/** Writes a document where there is none. False if a person has written one meanwhile, which stays. */
 export async function writeDocument(home: FeatureLocation, kind: DocumentKind, text: string): Promise<boolean> {
   const path = documentPath(home, kind)
   const directory = featureDirectory(home)
@@ -82,7 +82,7 @@ async function isBelow(path: string, project: string): Promise<boolean> {
   return real !== root && isInside(real, root)
 }
 
-/** The tasks of the check-list in a plan. Throws `no_plan` where it has none. */
+/** The tasks of the check-list in a plan. Throws `no_plan` if it has none. */
 export async function readPlanTasks(plan: string | undefined, home: FeatureLocation): Promise<ImportedTask[]> {
   const path = documentPath(home, 'plan')
   const tasks = plan === undefined ? [] : await readTasks(plan, 'markdown', path)

@@ -184,7 +184,7 @@ interface GraphReader {
 }
 
 /**
- * The path by which one point waits for another, as ids from the first to the last; undefined where it does not.
+ * The path by which one point waits for another, as ids from the first to the last; undefined if it does not.
  *
  * A task ends after it has begun and after its parts have ended. It begins after its blockers have ended and once its parent may
  * begin. A new dependency is impossible exactly where the blocker already waits for the dependent.

@@ -59,9 +59,9 @@ export async function searchJournal(
 const MAX_NOTES = 2_000
 
 /** The notes of an attempt: what its agent wrote for the journal, or else its last message. */
-export function journalNotes({ journal, lastWords }: { journal: readonly string[]; lastWords: string }): string | null {
+export function journalNotes({ journal, lastText }: { journal: readonly string[]; lastText: string }): string | null {
   const own = journal.map(note => note.trim()).filter(note => note !== '')
-  const text = redactText(own.length > 0 ? [...new Set(own)].join('\n\n') : lastWords.trim())
+  const text = redactText(own.length > 0 ? [...new Set(own)].join('\n\n') : lastText.trim())
   if (text === '') return null
   return text.length > MAX_NOTES ? `${text.slice(0, MAX_NOTES - 1).toWellFormed()}…` : text
 }

@@ -168,7 +168,7 @@ function parseClock(text: string): [hour: number, minute: number] | undefined {
   return hour < 24 && Number(minutes) < 60 ? [hour, Number(minutes)] : undefined
 }
 
-/** The days of the week in cron's form, from "weekdays", "mon,thu" or "monday"; undefined where one is not a day. */
+/** The days of the week in cron's form, from "weekdays", "mon,thu" or "monday"; undefined if one is not a day. */
 function parseDays(names: string): string | undefined {
   const days = names.split(/ ?, ?/).map(name => GROUPS[name] ?? dayNumber(name))
   return days.includes(undefined) ? undefined : days.join(',')
@@ -192,7 +192,7 @@ function parseExactTime(words: string, zone: string): number | 'no such date' | 
   return Date.parse(`${date}T${hour}:${minute}:${second.padStart(2, '0')}${offset.trim().toUpperCase()}`)
 }
 
-/** The moment of a date and time in a zone; undefined where the calendar has no such date. */
+/** The moment of a date and time in a zone; undefined if the calendar has no such date. */
 function localTime(date: string, [hour, minute, second = 0]: Clock, zone: string): number | undefined {
   const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
   const noon = new Date(Date.UTC(year, month - 1, day))

@@ -24,7 +24,7 @@ export interface Tasks {
    * only one gets it.
    */
   claimReady(request: ClaimRequest, tx: Tx): Promise<Task | undefined>
-  /** Gives back a task. Throws `task_moved` where the attempt is not the last one. */
+  /** Gives back a task. Throws `task_moved` if the attempt is not the last one. */
   release(id: string, options: { attempt: number; reason?: string }, tx: Tx): Promise<Task>
   /** Gives back what a run, or its owner, holds: they no longer exist. */
   releaseAll(by: { run?: string; owner?: string }, reason: string, tx: Tx): Promise<Task[]>

@@ -239,7 +239,7 @@ export async function changeOpenBlockers(task: Task, more: 1 | -1, deps: TasksTx
   else await store.tasks.swap(task, { ...counted, ...(task.state === 'blocked' && reason && { reason }) }, tx)
 }
 
-/** Why a task cannot run that comes after this one; undefined where this one can still be done. */
+/** Why a task cannot run that comes after this one; undefined if this one can still be done. */
 export function reasonBlockedBy({ id, title, state }: Task): string | undefined {
   if (state !== 'failed' && state !== 'cancelled') return undefined
   return `comes after ${id} (${title}), which ${state === 'failed' ? 'failed' : 'was cancelled'}`

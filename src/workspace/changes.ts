@@ -17,7 +17,7 @@ export interface TaskDiffSource {
   merged: Merge | undefined
 }
 
-/** What a task's attempt changed, wherever its work is by now; undefined where nothing is left. */
+/** What a task's attempt changed, wherever its work is by now; undefined if nothing is left. */
 export async function readTaskDiff(
   { task, worktree, merged }: TaskDiffSource,
   { stat }: { stat: boolean },
@@ -83,7 +83,7 @@ export interface DiffBetween {
 /** As much as a person pages through. */
 const MAX_DIFF_BYTES = 8_000_000
 
-/** The diff between two trees of a repository; undefined where git fails. No program that the repository names is run. */
+/** The diff between two trees of a repository; undefined if git fails. No program that the repository names is run. */
 async function readDiffBetween(
   directory: string,
   { from, to, stat }: { from: string; to: string; stat: boolean },
@@ -118,7 +118,7 @@ function parseCount(text: string): number | null {
   return text === '-' ? null : Number(text)
 }
 
-/** Files that differ between two commits, or a commit and the work tree, as paths from `directory`; undefined where git fails. */
+/** Files that differ between two commits, or a commit and the work tree, as paths from `directory`; undefined if git fails. */
 export async function listChangedBetween(
   directory: string,
   { base, head }: { base: string; head?: string | undefined },
@@ -139,7 +139,7 @@ const PATIENCE_MS = 5_000
 const MAX_LIST_BYTES = 8_000_000
 
 /**
- * Files of a git work tree that were changed since a time, committed or not, as paths from `directory`; undefined where there is no
+ * Files of a git work tree that were changed since a time, committed or not, as paths from `directory`; undefined if there is no
  * repository or git fails. Nothing has to be noted at the start, so that a restart in between does no harm: a file counts if it
  * differs from the last commit before that time, and was touched after it.
  */
@@ -162,7 +162,7 @@ export async function listChangedSince(directory: string, since: number): Promis
 
 const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 
-/** The output of git; undefined where it fails. */
+/** The output of git; undefined if it fails. */
 async function askGit(directory: string, args: readonly string[]): Promise<string | undefined> {
   const { ok, stdout } = await git(directory, args, { timeoutMs: PATIENCE_MS, maxBytes: MAX_LIST_BYTES })
   return ok ? stdout : undefined
@@ -172,7 +172,7 @@ function splitByNul(text: string | undefined): string[] {
   return (text ?? '').split('\0').filter(path => path !== '')
 }
 
-/** A deleted file counts as touched when the directory in which it was changed. */
+/** Whether a file changed since then. For a deleted file, the change of its nearest existing directory counts. */
 function wasTouchedSince(directory: string, path: string, since: number): boolean {
   const whole = join(directory, path)
   const own = changeTime(whole)

@@ -46,7 +46,7 @@ test('a session that waits for a place says so in the very answer that starts it
   const first = await world.start('the long one', { config: null, settings })
   const second = await world.start('read it', { config: null, settings })
   assert.deepEqual([first.status, first.queued, first.reason], ['idle', false, null])
-  assert.deepEqual([second.status, second.queued, second.reason], ['idle', true, 'waits for a free place'])
+  assert.deepEqual([second.status, second.queued, second.reason], ['idle', true, 'waits for a free slot'])
   const done = await viewWhen(world.daemon, second.id, ({ status }) => status === 'completed')
   assert.equal(done.queued, false)
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { defaultValues } from '../../src/domain/config/settings.ts'
 import {
-  easesAt,
+  findCriticalReset,
   isCurrent,
   levelAt,
   levelOf,
@@ -88,9 +88,9 @@ test('higher use never lets more sessions start', () => {
 
 test('a critical account eases at the last reset of its critical windows', () => {
   const week = used(0.95, { window: 'seven_day', resets_at: NOW + 50 * HOUR })
-  assert.equal(easesAt([used(0.95), week], DEFAULT_THRESHOLDS, NOW), NOW + 50 * HOUR)
-  assert.equal(easesAt([used(0.95), { ...week, utilization: 0.4 }], DEFAULT_THRESHOLDS, NOW), NOW + HOUR)
-  assert.equal(easesAt([used(0.2)], DEFAULT_THRESHOLDS, NOW), undefined)
+  assert.equal(findCriticalReset([used(0.95), week], DEFAULT_THRESHOLDS, NOW), NOW + 50 * HOUR)
+  assert.equal(findCriticalReset([used(0.95), { ...week, utilization: 0.4 }], DEFAULT_THRESHOLDS, NOW), NOW + HOUR)
+  assert.equal(findCriticalReset([used(0.2)], DEFAULT_THRESHOLDS, NOW), undefined)
 })
 
 test('an event of the vendor is read window by window', () => {

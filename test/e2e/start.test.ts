@@ -136,8 +136,8 @@ test('a session that must wait for a place says so when it is started and in the
   const start = (name: string) =>
     pcc.run(['start', project, '--task', 'work for long', '--detach', '--session-name', name])
   assert.match((await start('first')).stdout, /^Session started: /)
-  assert.match((await start('second')).stdout, /^Session queued, it waits for a free place: s-\w+ \(second\)\n/)
-  assert.match((await pcc.run(['list'])).stdout, /second +│ ○ Queued (.|\n)*│ Waits for a free place/)
+  assert.match((await start('second')).stdout, /^Session queued, it waits for a free slot: s-\w+ \(second\)\n/)
+  assert.match((await pcc.run(['list'])).stdout, /second +│ ○ Queued (.|\n)*│ Waits for a free slot/)
 })
 
 test('a cap on turns ends with exit code 4, a limit of the vendor too', async t => {

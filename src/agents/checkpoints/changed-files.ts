@@ -130,7 +130,7 @@ function hashLink(target: string): HashedFile {
   return { hash: createHash('sha256').update(text).digest('hex'), bytes: 0 }
 }
 
-/** Whether the folder of a file lies in the project once links are followed. */
+/** Whether the folder of a file is in the project after links are resolved. */
 async function isFolderInside(project: string, file: string): Promise<boolean> {
   const [root, folder] = await Promise.all([realpath(project), realpath(dirname(file))])
   return isInside(folder, root)

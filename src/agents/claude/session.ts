@@ -157,7 +157,7 @@ export class ClaudeSession implements Session {
     const { agent } = this.#process
     if (this.#nothingParked) return this.#nothingParked
     if (agent.missing) return { kind: 'agent_missing', message: agentMissingError(claudeAgent, problem).message }
-    return { kind: 'agent_crashed', message: `Claude Code ended unexpectedly (${agent.lastWords}).` }
+    return { kind: 'agent_crashed', message: `Claude Code ended unexpectedly (${agent.failureText}).` }
   }
 
   /** Reads the past spending before the first answer; the vendor's totals go on from there. */

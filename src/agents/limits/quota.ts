@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import {
   type AccountQuota,
-  easesAt,
+  findCriticalReset,
   isCurrent,
   levelAt,
   levelOf,
@@ -96,7 +96,7 @@ export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook 
       past,
       level: levelOf(windows, thresholds, now),
       warns: levelOf(windows, { ...thresholds, gateOnEstimate: true }, now),
-      eases_at: easesAt(windows, thresholds, now) ?? null,
+      eases_at: findCriticalReset(windows, thresholds, now) ?? null,
       notes,
     }
   }

@@ -78,7 +78,7 @@ function parseWallClock(text: string, { now, zone }: { now: number; zone: string
     const isReal = new Date(midnight).getUTCDate() === day
     return isReal ? momentsOfWallTime(midnight + minutes * MINUTE_MS, zone) : []
   })
-  // Without a year the nearest date is meant, even one that has just passed.
+  // Without a year it is the nearest such date, even one that has just passed.
   return moments.toSorted((a, b) => Math.abs(a - now) - Math.abs(b - now))[0]
 }
 

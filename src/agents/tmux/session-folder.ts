@@ -83,7 +83,7 @@ export class TmuxSessionFolder {
   }
 
   /** The end of the agent's stderr, for a message. */
-  lastWords(): string {
+  readStderr(): string {
     try {
       return readFileSync(join(this.path, 'stderr'), 'utf8').trim().slice(-500)
     } catch {
@@ -141,7 +141,7 @@ export class HookRegistry {
   }
 
   /** The listener of a session; undefined for an unknown session and for a wrong token alike. */
-  seatOf(session: string, token: string): HookListener | undefined {
+  find(session: string, token: string): HookListener | undefined {
     const listener = this.#listeners.get(session)
     return listener && timingSafeEqual(digest(listener.token), digest(token)) ? listener : undefined
   }

@@ -157,7 +157,7 @@ export class TmuxSession implements Session {
     while (!this.#closed.signal.aborted && !this.#failure) {
       const isAlive = window.alive
       this.#conversation.read(window)
-      if (!isAlive) this.#fail(windowGoneFailure(this.#process.folder.lastWords()))
+      if (!isAlive) this.#fail(windowGoneFailure(this.#process.folder.readStderr()))
       if (this.#failure) return
       if (this.#ready) await this.#conversation.poll(window, window.state())
       else await this.#awaitReady(window, performance.now() - from)

@@ -183,8 +183,8 @@ export function describeAbsence(refused: number): string {
 }
 
 /** The agent's process is gone, and nobody here ended it. */
-export function windowGoneFailure(lastWords: string): Failure {
-  const why = lastWords === '' ? 'it ended, or a person ended it' : lastWords
+export function windowGoneFailure(stderr: string): Failure {
+  const why = stderr === '' ? 'it ended, or a person ended it' : stderr
   return { kind: 'agent_crashed', message: `Claude Code left its window (${why}).` }
 }
 

@@ -38,7 +38,7 @@ export const WORK_ERRORS = {
   line_full: {
     exit: 4,
     http: 429,
-    says: 'The queue is full ({waiting} waiting): no more sessions may wait for a free place (sessions.max_waiting).',
+    says: 'The queue is full ({waiting} waiting): no more sessions may wait for a free slot (sessions.max_waiting).',
     next: 'Wait until some are done, stop one with pcc stop <session>, or raise the limit: pcc config set sessions.max_waiting {raised}',
   },
   budget_untouched: {
@@ -129,7 +129,7 @@ export const WORK_ERRORS = {
   session_queued: {
     exit: 2,
     http: 409,
-    says: 'Session {id} waits for a free place; it has no agent yet.',
+    says: 'Session {id} waits for a free slot; it has no agent yet.',
     next: 'Wait for it, or stop it with: pcc stop {id}',
   },
   account_unknown: {

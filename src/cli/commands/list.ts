@@ -33,7 +33,7 @@ interface SessionList {
   decisions?: number
 }
 
-/** `pcc list` when its flags need explaining. */
+/** `pcc list` for commander, which prints the help and refuses wrong flags. */
 export function addListCommand(program: Command): void {
   program
     .command('list')

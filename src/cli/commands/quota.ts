@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import {
-  accountsMeant,
+  matchAccounts,
   type QuotaForecast,
   type QuotaLevel,
   type QuotaView,
@@ -84,7 +84,7 @@ function addHoldCommand(quota: Command, name: 'hold' | 'release', description: s
 }
 
 function isHeld({ hold, accounts }: QuotaView, account: string | undefined): boolean {
-  return account === undefined ? hold !== null : accountsMeant(account, accounts).some(({ gate }) => gate?.held)
+  return account === undefined ? hold !== null : matchAccounts(account, accounts).some(({ gate }) => gate?.held)
 }
 
 function verb(holds: boolean): string {
@@ -140,7 +140,7 @@ const LEVEL_TONES: Record<QuotaLevel, Tone> = {
 }
 
 const SOURCES: Record<QuotaWindow['source'], string> = {
-  vendor: 'told by the vendor',
+  vendor: 'reported by the vendor',
   ccusage: 'by ccusage, from local files',
   estimate: 'our own estimate',
 }
@@ -150,7 +150,7 @@ const LEVEL_TEXT: Record<QuotaLevel, string | undefined> = {
   ok: undefined,
   notice: 'Half as many sessions start at once.',
   warning: 'A session starts only when no other is at work.',
-  critical: 'No session starts until it eases.',
+  critical: 'No session starts until the window resets.',
 }
 
 /** Shown if the vendor has reported nothing: an estimate is no reason for alarm. */
@@ -182,7 +182,7 @@ function accountLines(account: Account, page: PageContext): string[] {
     ...account.past.map(({ window, resets_at }) =>
       formatRow(
         windowName(window),
-        terminal.paint('dim', `reset ${wakeTime(resets_at ?? at, at)}, nothing told since`),
+        terminal.paint('dim', `reset ${wakeTime(resets_at ?? at, at)}, nothing reported since`),
       ),
     ),
     ...account.notes.flatMap(text => formatWrapped('', neutral(text), { terminal, tone: 'dim' })),
@@ -287,7 +287,7 @@ function releaseLines(view: QuotaView, ref: string | undefined): string[] {
   const holdLines = hold ? ['Nothing goes on while everything is held. Let it go with: pcc quota release'] : []
   if (tried?.length === 0) return ['No limit keeps it closed, and nobody waits for it.', ...holdLines]
   if (tried) return [...tried.map(each => triedLine(each, view)), ...holdLines]
-  const accounts = ref === undefined ? view.accounts : accountsMeant(ref, view.accounts)
+  const accounts = ref === undefined ? view.accounts : matchAccounts(ref, view.accounts)
   return [...accounts.flatMap(account => [...heldLines(account), ...closedLines(account, view.at)]), ...holdLines]
 }
 

@@ -100,7 +100,7 @@ function printDetached(session: SessionView, { json, out }: CommandContext): num
 
 function detachedLines(session: SessionView): string[] {
   const watch = `Attach with: pcc attach ${session.id}`
-  if (session.queued) return [`Session queued, it waits for a free place: ${nameOf(session)}`, watch]
+  if (session.queued) return [`Session queued, it waits for a free slot: ${nameOf(session)}`, watch]
   if (session.status !== 'rate_limited') return [`Session goes on: ${nameOf(session)}`, watch]
   const { resumes_at } = session
   if (resumes_at === null) return [`Session waits, its account is limited: ${nameOf(session)}`, session.reason ?? '']

@@ -101,7 +101,7 @@ function printDetached(session: SessionView, queueText: string | undefined, { js
   if (json) out(JSON.stringify(session, null, 2))
   else {
     out(
-      `Session ${session.queued ? 'queued, it waits for a free place' : 'started'}: ${session.id} (${firstLine(session.name)})`,
+      `Session ${session.queued ? 'queued, it waits for a free slot' : 'started'}: ${session.id} (${firstLine(session.name)})`,
     )
     if (queueText) out(queueText)
     out(`Attach with: pcc attach ${session.id}`)

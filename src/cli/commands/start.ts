@@ -8,7 +8,7 @@ import { hasClosedBrackets, parsePositive, parseTools, type StartOptions, startS
 /** Runs `pcc start` once its arguments are parsed. */
 export type StartBody = (path: string, options: StartOptions, command: Command) => Promise<number>
 
-/** `pcc start` when its flags need explaining. */
+/** `pcc start` for commander, which prints the help and refuses wrong flags. */
 export function addStartCommand(program: Command, body: StartBody = start): void {
   program
     .command('start')
@@ -29,7 +29,7 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
     .option('--no-auto-resume', 'after a limit, wait for pcc resume')
     .option('--budget <amounts>', 'the most it may spend, as in "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
-    .option('--priority <n>', 'higher gets a free place sooner (default: 0)', integerOption)
+    .option('--priority <n>', 'higher gets a free slot sooner (default: 0)', integerOption)
     .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
     .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', shareOption)

@@ -51,7 +51,7 @@ export async function showStatus(
 const HISTORY_LENGTH = 40
 const DECISION_KINDS = 'permission.decided,question.answered'
 
-/** `pcc status` when its flags need explaining. */
+/** `pcc status` for commander, which prints the help and refuses wrong flags. */
 export function addStatusCommand(program: Command): void {
   program
     .command('status')

@@ -165,7 +165,7 @@ function joinChunks(bytes: Buffer): Buffer | undefined {
   }
 }
 
-/** Reads the daemon's token. Where there is none, no daemon has run yet, and one that runs all the same refuses this one. */
+/** Reads the daemon's token. Without the file no daemon has run yet; a daemon that runs nevertheless refuses the empty token. */
 export function readToken(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()

@@ -24,7 +24,7 @@ const READY_MS = 30_000
  */
 export async function startDaemon(paths: AppPaths, env: Env): Promise<'ready' | 'running'> {
   const startError = (problem: string) => new AppError('daemon_unreachable', { home: paths.home, problem })
-  const errFile = parentFiles(paths).lastWords
+  const errFile = parentFiles(paths).stderr
   const errors = openErrorFile(errFile, paths.data)
   const sizeBefore = fstatSync(errors).size
   const daemonCommand = [process.execPath, BIN, '--config', paths.configFile, '--data-dir', paths.data, 'daemon', 'run']

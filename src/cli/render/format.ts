@@ -135,8 +135,8 @@ function twoDigits(value: number): string {
 }
 
 /**
- * The command that resumes a session that stands still. None for a session that goes on by itself or is done, or when the
- * reason that was shown already names the command.
+ * The command that resumes a session. Empty if the session resumes by itself or is done, and if the reason that was shown
+ * names the command already.
  */
 export function commandsToResume(session: SessionView, shownReason: string | null = session.reason): string[] {
   if (!isOver(session) || session.status === 'completed') return []

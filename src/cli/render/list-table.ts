@@ -102,7 +102,7 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
   if (session.asks.length > 0 || session.status === 'waiting_input') {
     return { text: `Needs you: pcc attach ${session.id}`, tone: 'yellow' }
   }
-  if (session.queued) return { text: 'Waits for a free place', tone: 'dim' }
+  if (session.queued) return { text: 'Waits for a free slot', tone: 'dim' }
   return undefined
 }
 

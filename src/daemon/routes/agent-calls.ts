@@ -56,7 +56,7 @@ export function hookRoutes(app: FastifyInstance, daemon: Pick<DaemonContext, 'ho
 
 function findHookListener(request: FastifyRequest, { hooks }: Pick<DaemonContext, 'hooks'>): HookListener {
   const session = String(request.headers['x-pcc-session'] ?? '')
-  const listener = hooks.seatOf(session, readBearer(request) ?? '')
+  const listener = hooks.find(session, readBearer(request) ?? '')
   if (!listener) throw new AppError('hook_refused', { session: JSON.stringify(session.slice(0, 40)) })
   return listener
 }

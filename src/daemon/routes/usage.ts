@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import { statusOf } from '../../domain/api.ts'
 import { type BudgetRow, type BudgetScope, type Budgets, type BudgetView, NOTHING_SPENT } from '../../domain/budget.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
-import { accountsMeant, HoldQuota, type QuotaView, ReleaseQuota, type WaitingSession } from '../../domain/quota.ts'
+import { HoldQuota, matchAccounts, type QuotaView, ReleaseQuota, type WaitingSession } from '../../domain/quota.ts'
 import type { SpendingKey } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { readBudgets } from '../../supervisor/session/settings.ts'
@@ -149,7 +149,7 @@ function waitingView(row: SessionRow, { bootId }: DaemonContext): WaitingSession
 /** The one account that a person names, or all of them. */
 async function findAccount(ref: string | undefined, daemon: DaemonContext): Promise<string> {
   if (ref === undefined || ref === EVERY_ACCOUNT) return EVERY_ACCOUNT
-  const accounts = accountsMeant(ref, await daemon.quota.list())
+  const accounts = matchAccounts(ref, await daemon.quota.list())
   const [only, ...others] = accounts
   if (!only) throw new AppError('account_unknown', { ref })
   if (others.length === 0) return only.account

@@ -176,7 +176,7 @@ function listAlternatives(words: readonly string[]): string {
 /** How a project's value combines with the current one: always to the stricter side. */
 export const bothTrue = (held: boolean, proposed: boolean): boolean => held && proposed
 export const lowerOf = (held: number, proposed: number): number => Math.min(held, proposed)
-/** The lower of two limits, of which 0 is none. */
+/** The lower of two limits; 0 means no limit. */
 export const lowerLimit = (held: number, proposed: number): number =>
   held === 0 ? proposed : proposed === 0 ? held : Math.min(held, proposed)
 export const intersection = (held: string[], proposed: string[]): string[] =>

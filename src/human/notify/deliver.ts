@@ -47,7 +47,7 @@ const TIMES: Times = {
 }
 
 /** Reminders that become due within this time are sent together with one that is due. */
-const COMPANY_MS = 10 * 60_000
+const TOGETHER_MS = 10 * 60_000
 /** The clock may be set and the machine may sleep, so a far time is checked again now and then. */
 const LONGEST_SLEEP_MS = 60 * 60_000
 const NEVER = Number.MAX_SAFE_INTEGER
@@ -60,7 +60,7 @@ export async function deliver(delivery: Delivery): Promise<void> {
     try {
       await waitUntilDue(delivery)
       if (!signal.aborted) await gather(delivery, times)
-      if (!signal.aborted) await tell(delivery, times)
+      if (!signal.aborted) await send(delivery, times)
     } catch (error) {
       if (signal.aborted) return
       log.error({ channel: channel.name, error }, 'notifications could not be delivered')
@@ -101,12 +101,12 @@ async function gather({ channel, store, clock, signal }: Delivery, times: Times)
   }
 }
 
-async function tell(delivery: Delivery, times: Times): Promise<void> {
+async function send(delivery: Delivery, times: Times): Promise<void> {
   const { channel, store, clock, signal, log = silentLog } = delivery
   const settings = await delivery.settings()
   const now = clock.now()
-  const companyMs = Math.min(COMPANY_MS, (settings.remind_minutes * 60_000) / 6)
-  const due = (await store.outbox.due(channel.name, now + companyMs)).map(readNotice)
+  const togetherMs = Math.min(TOGETHER_MS, (settings.remind_minutes * 60_000) / 6)
+  const due = (await store.outbox.due(channel.name, now + togetherMs)).map(readNotice)
   const together = due.filter(({ row }) => row.next_at <= now || row.state === 'told')
   const { open, settled } = await stillOpen(together, store)
   await store.outbox.update(idsOf(settled), { state: 'done' })

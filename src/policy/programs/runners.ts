@@ -163,7 +163,7 @@ const ODD_SPLITS = /^(E|e|eof|J|R|S|s|max-chars|process-slot-var)$/
 /** More commands than this are not judged one by one. */
 const MAX_FED_COMMANDS = 32
 
-/** The commands that xargs runs for a text. Where that is not known, one command with a hole in place of its input. */
+/** The commands that xargs runs for a text. If that is not known, one command with a hole in place of its input. */
 function fillCommands(rest: readonly Arg[], flags: readonly SeenFlag[], text: string | undefined): Arg[][] {
   const like = rest[0]
   if (like === undefined) return []

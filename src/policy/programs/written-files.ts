@@ -40,7 +40,7 @@ function stripPatchName(name: string, strip: number | undefined): string[] {
   return [name, parts.slice(1).join('/'), parts.at(-1) ?? name].filter(part => part !== '')
 }
 
-/** Judges the files that an archive would write. Where they are not known, the program's own rule has asked already. */
+/** Judges the files that an archive would write. If they are not known, the program's own rule has asked already. */
 export function judgeArchive(call: ProgramCall, file: Arg | undefined, folder: Arg | undefined, strip = 0): undefined {
   const found = file && lookAt(call, file)
   const written = found?.is === 'file' ? readArchive(found.bytes) : undefined

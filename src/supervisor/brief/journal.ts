@@ -30,7 +30,7 @@ export async function attemptStory(
 ): Promise<AttemptStory> {
   const written = new Set<string>()
   const sigils = new Map<string, Sigil>()
-  let lastWords = ''
+  let lastText = ''
   let isComplete = true
   for await (const event of readEvents(session.id, store)) {
     if (event.kind === 'tool.finished') {
@@ -44,13 +44,13 @@ export async function attemptStory(
     for (const sigil of [...readSigils(text, { task: attempt.task_id }).sigils, ...left])
       sigils.set(JSON.stringify(sigil), sigil)
     const plain = stripSigils(text)
-    if (plain !== '') lastWords = plain
+    if (plain !== '') lastText = plain
   }
   const changed = isComplete ? [] : await listChanged({ attempt, session }, store)
   const all = [...sigils.values()]
   const journal = all.flatMap(sigil => (sigil.kind === 'journal' ? [sigil.notes] : []))
   return {
-    columns: { notes: journalNotes({ journal, lastWords }), ...changedFilesColumns(written, changed) },
+    columns: { notes: journalNotes({ journal, lastText }), ...changedFilesColumns(written, changed) },
     knowledge: all.filter(sigil => sigil.kind === 'knowledge'),
   }
 }

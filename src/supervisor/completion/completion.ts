@@ -36,14 +36,14 @@ export class Completion {
     void this.#worker.wake(task)
   }
 
-  /** Recovers what an earlier life of the daemon left unfinished, and goes on with all of it. */
+  /** Recovers and continues what an earlier daemon left unfinished. */
   async lookAtAll(): Promise<void> {
     await this.#queues.recover()
     await this.checkAgain()
     await this.#queues.wakeAll()
   }
 
-  /** Looks at every completing task: an account is open again, or a run goes on. */
+  /** Looks at every completing task, because an account is open again or a run was resumed. */
   async checkAgain(): Promise<void> {
     for (const { id } of await this.#deps.supervisor.deps.store.tasks.list({ states: COMPLETION_STATES })) this.look(id)
   }
@@ -51,7 +51,7 @@ export class Completion {
   /** Follows what happens to tasks, and what people answer. */
   async follow(after: number, signal: AbortSignal): Promise<void> {
     const { store } = this.#deps.supervisor.deps
-    for await (const event of store.follow(after, { signal, alone: true })) await this.#heard(event)
+    for await (const event of store.follow(after, { signal, alone: true })) await this.#onEvent(event)
   }
 
   /** The completing task of a session, if it has one. */
@@ -59,7 +59,7 @@ export class Completion {
     return (await findCompletingTask(session, this.#deps.supervisor.deps.store))?.id
   }
 
-  /** Withdraws what a person was asked about a task and looks at it again, because they want that. */
+  /** Withdraws the question about a task and looks at the task again, because a person wants that. */
   async again(task: string): Promise<void> {
     const { deps } = this.#deps.supervisor
     const { openEscalations } = await import('../../human/escalations.ts')
@@ -92,12 +92,12 @@ export class Completion {
     supervisor.kept.forget(session)
   }
 
-  /** Ends what runs; the next daemon goes on with it. Nothing new begins. */
+  /** Ends what runs; the next daemon continues it. Nothing new begins. */
   async close(): Promise<void> {
     await Promise.all([this.#worker.close(), this.#queues.close()])
   }
 
-  async #heard({ kind, subject, body }: StoredEvent): Promise<void> {
+  async #onEvent({ kind, subject, body }: StoredEvent): Promise<void> {
     if (kind === 'escalation.answered') {
       const task = await this.of(subject)
       if (task) this.look(task)
@@ -118,7 +118,7 @@ export class Completion {
     this.#queues.interrupt(id)
     const merge = await store.merges.open(id)
     if (merge) this.#queues.wake(merge)
-    // An attempt may outlive its run, so the runs of all attempts are told.
+    // An attempt may outlive its run, so the runs of all attempts are woken.
     for (const run of new Set((await store.runs.attempts({ task: id })).map(({ run_id }) => run_id)))
       this.#deps.ended(run)
     const session = task?.session_id
@@ -190,7 +190,7 @@ class Slots {
     this.#most = most
   }
 
-  /** Resolves with a turn, which ends when it is disposed; with nothing where the signal ended the wait. */
+  /** Resolves with a turn, which ends when it is disposed; with nothing if the signal ended the wait. */
   async take(signal: AbortSignal): Promise<Disposable | undefined> {
     if (signal.aborted) return undefined
     if (this.#inside < this.#most) this.#inside += 1

@@ -14,18 +14,18 @@ import { conflictReport, failureLine, failureReport, reviewReport } from './repo
 import {
   type CompletionSettings,
   countRound,
+  describeConflict,
+  describeWorktree,
   type FinishedWork,
   findWork,
   needsVerification,
-  resolveWords,
-  worktreeWords,
 } from './work.ts'
 
-/** How far a task was brought. */
+/** How far the completion of a task has come. */
 export type DriveResult =
   /** Nothing more can be done for the task now. */
   | { over: true; checkAgainAt?: number | undefined }
-  /** The task stands in the merge queue of its target. */
+  /** The task is in the merge queue of its target. */
   | { over: false }
 
 interface DriveOptions {
@@ -111,14 +111,14 @@ async function sendConflictBack(
   tx: Tx,
 ): Promise<void> {
   const target = work.worktree?.target ?? 'its target'
-  if (rebase.kind === 'broken') return askPerson(work, `${rebase.why}. ${worktreeWords(work)}`, supervisor, tx)
+  if (rebase.kind === 'broken') return askPerson(work, `${rebase.why}. ${describeWorktree(work)}`, supervisor, tx)
   const { conflict } = rebase
   const missing = rebase.kind === 'unresolved' ? rebase.missing : []
   const reason = `it conflicts with ${target}${missing.length > 0 ? `: ${missing[0]}` : ''}`
   if (work.progress.conflicts >= settings.rounds)
-    return askPerson(work, `${reason}. ${resolveWords(work)}`, supervisor, tx)
+    return askPerson(work, `${reason}. ${describeConflict(work)}`, supervisor, tx)
   const report = conflictReport({ conflict, missing, target })
-  return sendBack(work, { cause: 'conflict', reason, told: report }, supervisor, tx)
+  return sendBack(work, { cause: 'conflict', reason, report }, supervisor, tx)
 }
 
 /** Runs the gates and does what follows from their result. Returns a time if they cannot run now. */
@@ -170,7 +170,7 @@ async function afterReview(
     if (merge) await changeMergeIn(merge, { state: 'aborted', reason: why }, supervisor.deps, tx)
     if (step === 'return') {
       const reason = `returned by a person${facts.comments ? `: ${facts.comments}` : ''}`
-      return sendBack(work, { cause: 'review', reason, told: reviewReport(facts.comments) }, supervisor, tx)
+      return sendBack(work, { cause: 'review', reason, report: reviewReport(facts.comments) }, supervisor, tx)
     }
     const last = (await store.merges.list({ task: work.task.id, limit: 1 }, tx)).at(-1)
     if (last?.state === 'aborted' && last.attempt === work.worktree?.attempt) {
@@ -275,7 +275,7 @@ async function followUp(
     case 'send_back': {
       const times = { number: progress.failed + 1, of: rounds }
       const reason = `${failureLine(result)}; sent back (${times.number} of ${times.of})`
-      return sendBack(work, { cause: 'gates', reason, told: failureReport(result, times) }, supervisor, tx)
+      return sendBack(work, { cause: 'gates', reason, report: failureReport(result, times) }, supervisor, tx)
     }
     case 'try_anew':
     case 'fail':

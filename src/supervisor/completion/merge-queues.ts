@@ -18,11 +18,11 @@ import { conflictReport, failureLine, failureReport } from './report-text.ts'
 import {
   type CompletionSettings,
   countRound,
+  describeConflict,
+  describeWorktree,
   type FinishedWork,
   findMergingWork,
   needsVerification,
-  resolveWords,
-  worktreeWords,
 } from './work.ts'
 
 /** What completion uses beside the rows. */
@@ -49,8 +49,8 @@ const RETRY_MS = 15_000
 export type MergeQueuesDeps = Pick<CompletionDeps, 'supervisor' | 'settingsOf' | 'verify' | 'batchOf' | 'wake'>
 
 /**
- * Drives the merge queues: in each, one thing happens at a time. Every step of a queue says what became of merges and what it needs
- * next; this records it together with what follows for the tasks, and does what is needed.
+ * Drives the merge queues, one step at a time in each. A step returns the outcomes of merges and what the queue needs next. This
+ * records the outcomes together with the changes of their tasks, and then does what the queue needs.
  */
 export class MergeQueues {
   readonly #deps: MergeQueuesDeps
@@ -162,17 +162,17 @@ export class MergeQueues {
         const { failed } = work.progress
         const reason = `on top of ${merge.target}: ${failureLine(result)}`
         if (failed >= rounds) return refuseWork(work, reason, supervisor, tx)
-        const told = failureReport(result, { number: failed + 1, of: rounds, onTarget: merge.target })
-        return sendBack(work, { cause: 'gates', reason: `${reason}; sent back`, told }, supervisor, tx)
+        const report = failureReport(result, { number: failed + 1, of: rounds, onTarget: merge.target })
+        return sendBack(work, { cause: 'gates', reason: `${reason}; sent back`, report }, supervisor, tx)
       }
       case 'conflicted': {
         const reason = merge.reason ?? `conflicts with ${merge.target}`
-        const told = conflictReport({ conflict: outcome.conflict, missing: [], target: merge.target })
-        return sendBack(work, { cause: 'conflict', reason, told }, supervisor, tx)
+        const report = conflictReport({ conflict: outcome.conflict, missing: [], target: merge.target })
+        return sendBack(work, { cause: 'conflict', reason, report }, supervisor, tx)
       }
       case 'given_up': {
         const isUnfinished = work.worktree && (await findGitOperation(work.worktree.top))
-        const next = isUnfinished ? resolveWords(work) : worktreeWords(work)
+        const next = isUnfinished ? describeConflict(work) : describeWorktree(work)
         return askPerson(work, `It could not be merged: ${outcome.why}. ${next}`, supervisor, tx)
       }
       default:

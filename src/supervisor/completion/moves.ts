@@ -16,7 +16,7 @@ interface ReturnReport {
   /** The reason for the person, in one line. */
   reason: string
   /** The report for the agent. */
-  told: string
+  report: string
 }
 
 /**
@@ -25,7 +25,7 @@ interface ReturnReport {
  */
 export async function sendBack(
   work: FinishedWork,
-  { cause, reason, told }: ReturnReport,
+  { cause, reason, report }: ReturnReport,
   { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<void> {
@@ -50,7 +50,7 @@ export async function sendBack(
     ...{ ended_as: 'paused', status_reason: reason, ended_at: now, resumes_at: isPaused ? null : now },
     // Another try needs nobody's consent, unless the account is closed: then the session waits as its person chose.
     retries: open ? 1 : 0,
-    options: { ...session.options, landing: { ...progress, ...counted, told } },
+    options: { ...session.options, landing: { ...progress, ...counted, told: report } },
   }
   await store.sessions.update(session.id, patch, tx)
   await openEscalations(deps).withdraw(session.id, 'the work goes back to its agent', tx)

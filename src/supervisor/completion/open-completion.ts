@@ -162,7 +162,7 @@ async function findBase({ top, target, base }: Worktree): Promise<string> {
   return mergeBase.ok ? mergeBase.stdout.trim() : base
 }
 
-/** One name for the state of a directory, committed or not; undefined where there is no git. */
+/** One name for the state of a directory, committed or not; undefined if there is no git. */
 async function stateOf(directory: string): Promise<string | undefined> {
   const folder = await findGitFolder(directory)
   return folder && nameWorkTree(folder)

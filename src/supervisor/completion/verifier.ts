@@ -9,7 +9,7 @@ import { readSigils } from '../session/read-sigils.ts'
 
 export interface VerifierDeps {
   ask: Proposals['ask']
-  /** One name for the state of a directory, committed or not; undefined where it cannot be told. */
+  /** One name for the state of a directory, committed or not; undefined if git cannot say. */
   stateOf(directory: string): Promise<string | undefined>
 }
 

@@ -16,7 +16,7 @@ export interface CompletionSettings {
 export interface FinishedWork {
   task: Task
   session: SessionRow
-  /** The worktree in which it was done; absent where it was done in the project itself. */
+  /** The worktree in which it was done; absent if it was done in the project itself. */
   worktree: Worktree | undefined
   run: RunRow | undefined
   progress: CompletionProgress
@@ -40,7 +40,7 @@ export function isCompleting({ state }: Pick<Task, 'state'>): boolean {
   return state === 'verifying' || state === 'merging'
 }
 
-/** The work of a task that is completing; undefined where the task is in another state, or no session holds it any more. */
+/** The work of a task that is completing; undefined if the task is in another state, or no session holds it any more. */
 export async function findWork(id: string, store: Store, tx?: Tx): Promise<FinishedWork | undefined> {
   const task = await store.tasks.get(id, tx)
   if (!task || !isCompleting(task) || task.session_id === null) return undefined
@@ -51,7 +51,7 @@ export async function findWork(id: string, store: Store, tx?: Tx): Promise<Finis
   return { task, session, worktree, run, progress }
 }
 
-/** The work that a merge is for; undefined where its task no longer waits for it, or has a newer attempt with another worktree. */
+/** The work that a merge is for; undefined if its task no longer waits for it, or has a newer attempt with another worktree. */
 export async function findMergingWork(
   { task_id, attempt }: Merge,
   store: Store,
@@ -80,15 +80,15 @@ export async function findCompletingTask(session: string, store: Store, tx?: Tx)
   return task && isCompleting(task) ? task : undefined
 }
 
-/** Tells a person where to mend the work, and what to do then. */
-export function worktreeWords({ worktree, task }: FinishedWork): string {
+/** Tells a person where the work is, how to correct it, and what to do then. */
+export function describeWorktree({ worktree, task }: FinishedWork): string {
   return worktree
-    ? `Its work lies in ${worktree.directory} on ${worktree.branch}: put it right there and commit, then say yes (or: pcc resume ${task.session_id})`
+    ? `The work is in ${worktree.directory} on ${worktree.branch}: correct it there and commit, then say yes (or: pcc resume ${task.session_id})`
     : ''
 }
 
-/** The same where a rebase or merge stopped in the worktree: the person must not continue it, `pcc` does. */
-export function resolveWords({ worktree, task }: FinishedWork): string {
+/** The same if a rebase or merge stopped in the worktree: the person must not continue it, `pcc` does. */
+export function describeConflict({ worktree, task }: FinishedWork): string {
   const where = worktree ? ` (${worktree.directory})` : ''
-  return `Its worktree stands ready: pcc worktree open ${task.id}${where}. Resolve it there, git add each file, then: pcc merge retry ${task.id}`
+  return `Open its worktree: pcc worktree open ${task.id}${where}. Resolve the conflict there, git add each file, then: pcc merge retry ${task.id}`
 }

@@ -41,7 +41,7 @@ export interface AskAgentDeps {
   admits(account: string): Promise<AccountAdmission>
   /** The vendor has refused the account until a time. */
   limited(account: string, limit: Limit): Promise<void>
-  /** Throws `budget_spent` where the project or the day has nothing left. */
+  /** Throws `budget_spent` if the project or the day has nothing left. */
   refuseSpent(spender: Spender, ready: PreparedSession): Promise<void>
   spent(spender: Spender, amounts: Amounts): Promise<void>
   /** Records processes, so that the next daemon finds those that this one leaves behind. */
@@ -61,7 +61,7 @@ const DEADLINE_MS = 15 * 60_000
 
 /**
  * Asks an agent that may only read the project, and returns its reply. No session is stored, because nothing of it is ever resumed.
- * Throws where there is no usable reply, and when the signal aborts; the process is gone then.
+ * Throws if there is no usable reply, and when the signal aborts; the process is gone then.
  */
 export async function askAgent<T>(
   { task_id, ...request }: AgentRequest,

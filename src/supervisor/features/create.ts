@@ -185,7 +185,7 @@ async function isReady({ id }: FeatureRow, store: Store, tx: Tx): Promise<boolea
   return (await store.features.get(id, tx))?.phase === 'ready'
 }
 
-/** Writes the document that the session's result contains. True where the document exists then. */
+/** Writes the document that the session's result contains. True if the document exists then. */
 async function saveDocument(row: FeatureRow, session: string, kind: DocumentKind, deps: CollectDeps) {
   const text = documentIn(await readLastResult(session, deps), kind)
   if (text === undefined) return (await readDocument(row, kind)) !== undefined

@@ -18,7 +18,7 @@ export interface Proposals {
 export interface ProposalsDeps {
   supervisor: SupervisorContext
   gates: AccountGates
-  /** Throws where nothing may start now. */
+  /** Throws if nothing may start now. */
   refuseWhenFull(): void
   gatesChanged(): Promise<void>
 }

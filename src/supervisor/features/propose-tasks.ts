@@ -75,7 +75,7 @@ function applyPlacement(
   })
 }
 
-/** Why the tasks cannot be stored; undefined where they can. */
+/** Why the tasks cannot be stored; undefined if they can. */
 async function findProblem(tasks: ImportedTask[], project: string, deps: ProposeDeps): Promise<string | undefined> {
   const numbered = tasks.map((task, index) => ({ ...task, line: index + 1 }))
   try {

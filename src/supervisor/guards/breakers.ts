@@ -109,7 +109,7 @@ export class Breakers {
     return [{ guard: 'repetition', did: 'told', reason }]
   }
 
-  /** Remembers the result of a call; true where the call changed a file in a new way. */
+  /** Remembers the result of a call; true if the call changed a file in a new way. */
   #noteResult(call: Call, ok: boolean, result: string): boolean {
     const { tool, input } = call
     const isEdit = EDIT_TOOLS.has(tool)
@@ -200,7 +200,7 @@ export class ProgressDetector {
     return this.#rounds
   }
 
-  /** Counts a round; true where the agent should be stopped. */
+  /** Counts a round; true if the agent should be stopped. */
   round({ changed, fresh, waited }: ProgressRound): boolean {
     // A read right after a wait counts as waiting: the agent polls something that takes its time.
     const isWait = waited || this.#waited

@@ -3,13 +3,13 @@ export interface FinishedCall {
   /** The shape of the call, and that of its result (`callShape`, `resultShape`). */
   call: string
   result: string
-  /** Undefined where the call was refused: it counts as long as the last time. */
+  /** Undefined if the call was refused: it counts as long as the last time. */
   tookMs: number | undefined
   /** The call changed a file in a new way. */
   changed: boolean
 }
 
-/** `tell`: the agent is told once. `stop`: it is stopped. */
+/** `tell`: the agent is warned once. `stop`: it is stopped. */
 export type RepetitionVerdict = { verdict: 'fine' } | { verdict: 'tell' | 'stop'; times: number; calls: number }
 
 const FINE: RepetitionVerdict = { verdict: 'fine' }
@@ -21,13 +21,13 @@ const SLOW_FACTOR = 4
 
 /**
  * Detects an agent that goes in circles: the same call, or the same two to four calls in turn, with the same result, `maxTimes`
- * times. A new change of a file resets the count, so tests between edits are no circle; a different result is progress, so
- * polling something that moves is none. The agent is told half way and stopped at the end.
+ * times. A new change of a file resets the count, so tests between edits do not count. A different result is progress, so
+ * polling something that changes does not count. The agent is warned half way and stopped at the end.
  */
 export class RepetitionDetector {
   readonly #maxTimes: number
   #calls: { key: string; call: string; isSlow: boolean }[] = []
-  #isTold = false
+  #isWarned = false
 
   constructor(maxTimes: number) {
     this.#maxTimes = maxTimes
@@ -36,7 +36,7 @@ export class RepetitionDetector {
   record({ call, result, tookMs, changed }: FinishedCall): RepetitionVerdict {
     if (changed) {
       this.#calls = []
-      this.#isTold = false
+      this.#isWarned = false
       return FINE
     }
     const key = `${call}\n${result}`
@@ -54,13 +54,13 @@ export class RepetitionDetector {
 
   #judge(): RepetitionVerdict {
     const { times, calls } = this.#findCycle()
-    if (times < 2) this.#isTold = false
+    if (times < 2) this.#isWarned = false
     // A wait may be a call of its own: `sleep 30`, then a check of a background process.
     const isSlow = this.#calls.slice(-calls).some(call => call.isSlow)
     const maxTimes = isSlow ? this.#maxTimes * SLOW_FACTOR : this.#maxTimes
     if (times >= maxTimes) return { verdict: 'stop', times, calls }
-    if (times < Math.ceil(maxTimes / 2) || this.#isTold) return FINE
-    this.#isTold = true
+    if (times < Math.ceil(maxTimes / 2) || this.#isWarned) return FINE
+    this.#isWarned = true
     return { verdict: 'tell', times, calls }
   }
 

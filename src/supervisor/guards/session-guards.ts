@@ -110,7 +110,7 @@ const COMPACTION_FACTOR = 4
 const UNSEEN_FACTOR = 4
 
 /**
- * How long an agent may be silent and idle before it counts as hung; undefined where it may be for ever. Pure.
+ * How long an agent may be silent and idle before it counts as hung; undefined if it may be for ever. Pure.
  * An agent that works never counts as hung: `aliveAt` moves with every event and with every check that finds its processes busy.
  */
 function allowedSilenceMs(

@@ -109,7 +109,7 @@ export class GuardWatch {
   }
 }
 
-/** Returns true where the agent should be checked again soon. */
+/** Returns true if the agent should be checked again soon. */
 async function checkProcesses(watched: Watched, { all, now }: { all: ProcessUsage[]; now: number }): Promise<boolean> {
   const { live } = watched
   await bookNow(watched)

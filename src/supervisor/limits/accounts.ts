@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
 import { type AccountGate, EVERY_ACCOUNT, type Limit } from '../../domain/limit.ts'
 import {
-  easesAt,
+  findCriticalReset,
   levelOf,
   type QuotaLevel,
   type QuotaWindow,
@@ -116,7 +116,7 @@ export class Accounts implements AccountLimits {
       levelOf(windows, live.settings.quota.thresholds, now) === 'critical' &&
       live.settings.quota.onCritical === 'pause'
     ) {
-      const resetsAt = easesAt(windows, live.settings.quota.thresholds, now)
+      const resetsAt = findCriticalReset(windows, live.settings.quota.thresholds, now)
       const message = 'the allowance is nearly used up (quota.on_critical = "pause")'
       await this.closeForLimit(live, { source: 'event', message, ...(resetsAt !== undefined && { resetsAt }) })
       pauseForGate(live)
@@ -125,12 +125,15 @@ export class Accounts implements AccountLimits {
   }
 
   /** How full the account is, as far as that is known. */
-  async level({ row, settings: { quota } }: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }> {
-    if (row.account === null) return { level: 'unknown', easesAt: undefined }
+  async level({ row, settings: { quota } }: LiveSession): Promise<{ level: QuotaLevel; resetsAt: number | undefined }> {
+    if (row.account === null) return { level: 'unknown', resetsAt: undefined }
     const now = this.#deps.clock.now()
     const windows = await this.#deps.quota.windows(row.account)
     this.#windows.set(row.account, windows)
-    return { level: levelOf(windows, quota.thresholds, now), easesAt: easesAt(windows, quota.thresholds, now) }
+    return {
+      level: levelOf(windows, quota.thresholds, now),
+      resetsAt: findCriticalReset(windows, quota.thresholds, now),
+    }
   }
 
   /** How many sessions of the account may be at work when one more wants to start, by its known windows. */
@@ -150,7 +153,7 @@ export class Accounts implements AccountLimits {
 
   /**
    * When this session resumes by itself: after the account opens, a little apart from the others that wait for it, and within
-   * the hours that a person agreed to. Null where only a person may resume it.
+   * the hours that a person agreed to. Null if only a person may resume it.
    */
   async resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null> {
     return nextAllowedTime(await staggerResumes(this.#deps.store, gate, live.row), live.settings.consent)

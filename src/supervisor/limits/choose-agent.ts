@@ -13,11 +13,11 @@ import { pauseForGate } from '../session/stop-agent.ts'
 /** What is known of one agent of `failover.agents`. */
 export interface AgentFacts {
   name: string
-  /** When its vendor lets it work; a past time means now. Undefined where a person holds its account. */
+  /** When its vendor lets it work; a past time means now. Undefined if a person holds its account. */
   opensAt: number | undefined
   /** Why it may not be used at all: it is not installed, may not run unattended, or could not begin here. */
   refused?: string | undefined
-  /** When it last stopped working on this task; undefined where it never worked on it. */
+  /** When it last stopped working on this task; undefined if it never worked on it. */
   leftAt?: number | undefined
   /** Whether it has a conversation about the task that it can resume. */
   talks?: boolean | undefined

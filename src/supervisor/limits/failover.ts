@@ -19,7 +19,7 @@ import {
 } from './choose-agent.ts'
 
 /**
- * The ending of a session whose agent cannot go on with its task. Where another agent can take the task, the row changes to that agent
+ * The ending of a session whose agent cannot go on with its task. If another agent can take the task, the row changes to that agent
  * in the transaction of the ending, and the session resumes at once. It is still one session with one process: the next agent is started
  * as on any resume, after the first is proven to be gone.
  */
@@ -147,7 +147,7 @@ const CANNOT_BEGIN = new Set<FailureKind>([
   'other',
 ])
 
-/** The state of the agent when its session ends; undefined where no other agent could help. */
+/** The state of the agent when its session ends; undefined if no other agent could help. */
 function readStateAtEnd(
   ending: LiveSessionEnding,
   live: LiveSession,

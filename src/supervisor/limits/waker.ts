@@ -53,7 +53,7 @@ export class Waker extends Alarm {
     return waits.length > 0 ? Math.min(...waits) : undefined
   }
 
-  /** False where the waker was closed meanwhile. */
+  /** False if the waker was closed meanwhile. */
   async #wakeAll(due: readonly SessionRow[], now: number): Promise<boolean> {
     const { log, wake, hold } = this.#deps
     using _held = due.length > 1 ? hold() : undefined
@@ -126,7 +126,7 @@ const HELD_CHECK_MS = 10 * 60_000
 /**
  * Gives a due session another time, or none, if it may not resume now: a newer limit has closed its account for longer, a person
  * holds the account, or the person did not agree to this hour (the daemon was not running in time, or the settings have changed).
- * Nothing starts then. Returns true where the session must keep waiting.
+ * Nothing starts then. Returns true if the session must keep waiting.
  */
 export async function reschedule(
   row: SessionRow,

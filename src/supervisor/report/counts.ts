@@ -122,7 +122,7 @@ export async function commitsIn(project: string, since: number, until: number): 
 
 /**
  * The commits by which a merge moved its target, oldest first. A rebase creates as many new commits as were verified; git may have
- * dropped the verified ones by now, and then the last new commit stands for all.
+ * deleted the verified ones by now, and then only the last new commit is listed.
  */
 export async function listMergedCommits({ repository, base, head, result, strategy }: MergedRange): Promise<Commit[]> {
   if (base === null || head === null || result === null) return []

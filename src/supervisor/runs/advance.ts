@@ -68,7 +68,7 @@ export async function advanceRun(
   }
 }
 
-/** Why no task begins although one is ready; null where the tasks at work are reason enough. */
+/** Why no task begins although one is ready; null if the tasks at work are reason enough. */
 function waitReason({ inPlace, counts }: RunFacts, { parallel }: RunSettings): string | null {
   if (inPlace === undefined || parallel === 1 || (counts.ready ?? 0) === 0) return null
   return `one task at a time works in the project itself: ${inPlace}`

@@ -129,7 +129,7 @@ async function readFirstBase(
 }
 
 /**
- * When a task may be tried again after a transient failure, and why not earlier; undefined where it may be tried now. The times
+ * When a task may be tried again after a transient failure, and why not earlier; undefined if it may be tried now. The times
  * come from the attempts' rows, so a restart of the daemon does not change the wait.
  */
 function findRetryTime(
@@ -255,7 +255,7 @@ export class HeldBackTasks {
     return new Set(this.#heldNow(run).map(([task]) => task))
   }
 
-  /** When the first of them is tried again, and why it was not begun; undefined where none is skipped. */
+  /** When the first of them is tried again, and why it was not begun; undefined if none is skipped. */
   next(run: string): { notBefore: number; why: string } | undefined {
     const [first] = this.#heldNow(run).toSorted(([, a], [, b]) => a.notBefore - b.notBefore)
     if (!first) return undefined

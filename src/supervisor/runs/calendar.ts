@@ -23,7 +23,7 @@ export interface CalendarDeps {
   agentEnv: Record<string, string>
   keepsEnvironment(run: Pick<RunRow, 'project' | 'options'>): Promise<boolean>
   start(request: StartRun, also: (run: RunRow, tx: Tx) => Promise<void>): Promise<RunRow>
-  /** How full the account is that a run would use, 0 to 1; undefined where that is unknown. */
+  /** How full the account is that a run would use, 0 to 1; undefined if that is unknown. */
   fullness(request: StartRun): Promise<number | undefined>
 }
 

@@ -12,12 +12,12 @@ export interface ModelChoiceInput {
   task: string
   /** What a person noted on the task: a rung, or the name of any model. */
   hint?: string | null | undefined
-  /** The one model of the strategy `fixed`; undefined where the agent takes its own. */
+  /** The one model of the strategy `fixed`; undefined if the agent takes its own. */
   model?: string | undefined
 }
 
 export interface ModelChoice {
-  /** Undefined where the agent takes its own. */
+  /** Undefined if the agent takes its own. */
   model: string | undefined
   /** The reason for the choice, without a full stop. */
   why: string
@@ -137,7 +137,7 @@ export function applyModelNames(
 
 export type Rung = 'light' | 'standard' | 'strong'
 
-/** The model name of each rung, cheapest first (`models.*`); undefined where the agent takes its own. */
+/** The model name of each rung, cheapest first (`models.*`); undefined if the agent takes its own. */
 export type ModelNames = Record<Rung, string | undefined>
 
 const RUNGS: readonly Rung[] = ['light', 'standard', 'strong']

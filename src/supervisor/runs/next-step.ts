@@ -119,7 +119,7 @@ function classifyCompletion({ state }: Pick<Task, 'state'>): 'completing' | 'wai
 const QUERY_SIZE = 200
 
 export interface BudgetLeft {
-  /** What the next session may spend; undefined where the run has no budget. */
+  /** What the next session may spend; undefined if the run has no budget. */
   left: BudgetLimits | undefined
   /** The bound that is reached, in words. */
   spent: string | undefined

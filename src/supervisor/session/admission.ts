@@ -4,14 +4,14 @@ import type { LiveSession, SessionDeps } from './context.ts'
 import type { PreparedSession } from './prepare.ts'
 import { record } from './record.ts'
 
-/** A session that stands in the line. */
+/** A session that waits in the line. */
 interface QueuedEntrant extends QueueEntrant {
   knowsItIsNext: boolean
   admit: (leave: (() => void) | undefined) => void
 }
 
 /** What a session waits for. */
-export type MissingResource = 'place' | 'allowance' | 'turn'
+export type MissingResource = 'slot' | 'allowance' | 'turn'
 
 interface QueueEntrant {
   id: string
@@ -25,9 +25,9 @@ interface QueueEntrant {
   allowed?: (() => number) | undefined
   /** Sessions that work in one directory enter one at a time. One that is over and only has to leave does not count. */
   turn?: { of: string; isOver: () => boolean } | undefined
-  /** Called when the session must wait: for a place, for its account's allowance, or for its turn. */
+  /** Called when the session must wait: for a slot, for its account's allowance, or for its turn. */
   waits: (what: MissingResource) => void
-  /** Called when the session is next: it will be admitted as soon as a place is free. */
+  /** Called when the session is next: it will be admitted as soon as a slot is free. */
   next: () => void
 }
 
@@ -42,18 +42,18 @@ export class AdmissionQueue {
   #inside = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** How many sessions stand in the line. */
+  /** How many sessions wait in the line. */
   get waiting(): number {
     return this.#line.length
   }
 
-  /** Resolves with a function that gives the place back, or with undefined when the entrant was withdrawn. */
+  /** Resolves with a function that gives the slot back, or with undefined when the entrant was withdrawn. */
   async enter(entrant: QueueEntrant): Promise<(() => void) | undefined> {
     const lacking = this.#missingFor(entrant)
     if (lacking === undefined && !this.#line.some(other => comesBefore(other, entrant) && !this.#isHeldBack(other))) {
-      return this.#place(entrant)
+      return this.#take(entrant)
     }
-    entrant.waits(lacking ?? 'place')
+    entrant.waits(lacking ?? 'slot')
     const { promise, resolve } = Promise.withResolvers<(() => void) | undefined>()
     const waiting = { ...entrant, knowsItIsNext: false, admit: resolve }
     const behind = this.#line.findIndex(other => !comesBefore(other, entrant))
@@ -62,7 +62,7 @@ export class AdmissionQueue {
     return promise
   }
 
-  /** Takes a session out of the line and returns true; a session that has its place already keeps it. */
+  /** Takes a session out of the line and returns true; a session that has its slot already keeps it. */
   withdraw(id: string): boolean {
     const index = this.#line.findIndex(waiting => waiting.id === id)
     if (index < 0) return false
@@ -77,20 +77,20 @@ export class AdmissionQueue {
     for (const waiting of [...this.#line]) {
       const lacking = this.#missingFor(waiting)
       if (lacking === 'allowance' || lacking === 'turn') continue
-      if (lacking === 'place') {
+      if (lacking === 'slot') {
         if (!waiting.knowsItIsNext) waiting.next()
         waiting.knowsItIsNext = true
         break
       }
       this.#line.splice(this.#line.indexOf(waiting), 1)
-      waiting.admit(this.#place(waiting))
+      waiting.admit(this.#take(waiting))
     }
     if (this.#line.length > 0) this.#timer = setTimeout(() => this.admitReady(), CHECK_AGAIN_MS).unref()
   }
 
   #missingFor(entrant: QueueEntrant): MissingResource | undefined {
     if (this.#lacksTurn(entrant)) return 'turn'
-    if (this.#inside >= entrant.max) return 'place'
+    if (this.#inside >= entrant.max) return 'slot'
     return this.#lacksAllowance(entrant) ? 'allowance' : undefined
   }
 
@@ -107,7 +107,7 @@ export class AdmissionQueue {
     return (this.#byAccount.get(account) ?? 0) >= allowed()
   }
 
-  #place({ account, turn }: QueueEntrant): () => void {
+  #take({ account, turn }: QueueEntrant): () => void {
     this.#count(account, 1)
     if (turn) this.#turns.set(turn.of, turn)
     let left = false
@@ -142,7 +142,7 @@ interface AdmitOptions {
 }
 
 /**
- * Waits for a free place. The agent's process of the session that is next in line is started ahead of time; no other process
+ * Waits for a free slot. The agent's process of the session that is next in line is started ahead of time; no other process
  * is kept warm here. Returns undefined when the session was stopped while it waited.
  */
 export async function admit(
@@ -166,7 +166,7 @@ export async function admit(
     allowed: () => deps.accounts.allowed(live, max),
     turn: turnOf(live),
     waits: what => {
-      waited = noteWaiting(live, deps, WAIT_NOTES[what](max)).finally(live.control.placed.resolve)
+      waited = noteWaiting(live, deps, WAIT_NOTES[what](max)).finally(live.control.admitted.resolve)
     },
     next: () => {
       live.log.info({}, 'next in line, its agent is started ahead of time')
@@ -177,7 +177,7 @@ export async function admit(
       )
     },
   })
-  live.control.placed.resolve()
+  live.control.admitted.resolve()
   await waited
   if (leave && !isCalledOff(live)) {
     if (waited) {
@@ -193,7 +193,7 @@ export async function admit(
   return undefined
 }
 
-/** Refuses a session when too many wait for a place already, before anything of it exists. */
+/** Refuses a session when too many wait for a slot already, before anything of it exists. */
 export function refuseWhenQueueFull(all: readonly LiveSession[], { maxConcurrent, maxWaiting }: PreparedSession): void {
   const waiting = all.filter(({ row }) => row.state !== 'ended').length - maxConcurrent
   if (waiting < maxWaiting) return
@@ -215,9 +215,9 @@ export function isCalledOff({ control: { stopping, pausing } }: LiveSession): bo
 }
 
 const WAIT_NOTES = {
-  place: (max: number) => ({
-    reason: 'waits for a free place',
-    text: `Waits for a free place: ${max} at once (sessions.max_concurrent).`,
+  slot: (max: number) => ({
+    reason: 'waits for a free slot',
+    text: `Waits for a free slot: ${max} at once (sessions.max_concurrent).`,
   }),
   turn: () => ({
     reason: 'waits for its turn: another session of a run works in this directory',

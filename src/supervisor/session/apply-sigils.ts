@@ -64,13 +64,13 @@ export function reasonForGivingUp({ text, task, open, log }: EndedTurn): string 
   const read = readSigils(text, { task: task ?? undefined })
   const { claim, reason, ignored } = applySigils(read, { open })
   for (const { text: line, why } of ignored) log.info({ sigil: line, why }, 'a sigil does not count')
-  return claim === 'failed' ? (reason ?? lastWords(text)) : undefined
+  return claim === 'failed' ? (reason ?? lastParagraph(text)) : undefined
 }
 
 const LONGEST = 500
 
-/** The text before the sigil, for a sigil that gives no reason itself. */
-function lastWords(text: string): string {
+/** The last paragraph of a text without its sigils: the reason, if the sigil gives none. */
+function lastParagraph(text: string): string {
   const paragraphs = text
     .split(/\n\s*\n/)
     .map(paragraph => paragraph.replace(/^<[a-z-]+>.*<\/[a-z-]+>\s*$/gm, '').trim())
@@ -81,7 +81,7 @@ function lastWords(text: string): string {
 }
 
 /**
- * What the sigils at the end of a turn ask of the task's run; undefined where they ask nothing. `isCut`: the text is too long
+ * What the sigils at the end of a turn ask of the task's run; undefined if they ask nothing. `isCut`: the text is too long
  * to be stored whole, so its journal and knowledge sigils are stored beside it.
  */
 export function sigilsForRun(

@@ -9,7 +9,7 @@ import type { LiveSession, LiveSessionEnding, SessionContext, SessionDeps } from
 import { limited, paused, stopped } from './endings.ts'
 
 /**
- * The ending of a session whose account is closed: it waits without a process and without a place in the line. It claimed no
+ * The ending of a session whose account is closed: it waits without a process and outside of the line. It claimed no
  * task.
  */
 export async function endingIfShut(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
@@ -96,8 +96,8 @@ export async function waitAtGate(
 
 /** The ending of a session that has more tasks, on an account whose allowance is nearly used up. */
 export async function waitForQuota(text: string, { live, deps }: SessionContext): Promise<LiveSessionEnding> {
-  const { easesAt } = await deps.accounts.level(live)
-  const resumesAt = easesAt === undefined ? deps.clock.now() + CHECK_AGAIN_MS : easesAt + SOON_MS
+  const { resetsAt } = await deps.accounts.level(live)
+  const resumesAt = resetsAt === undefined ? deps.clock.now() + CHECK_AGAIN_MS : resetsAt + SOON_MS
   return limited('the allowance is nearly used up, so no new task is begun', { resumesAt, text }, live)
 }
 

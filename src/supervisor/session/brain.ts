@@ -86,8 +86,8 @@ export interface MachineAnswer {
 }
 
 /**
- * Answers a question without a person where that is right: with what a person answered to the same question before, else with
- * what a brain is confident of. Never throws: a failure is no answer, and then a person is asked.
+ * Answers a question without a person if the settings allow that: with a person's earlier answer to the same question, else with
+ * an answer that a brain is confident of. Never throws: a failure is no answer, and then a person is asked.
  */
 export async function answerByMachine(
   questions: QuestionItem[],
@@ -158,8 +158,8 @@ export interface ProseReply {
 }
 
 /**
- * The reply to an agent that ended its turn with a question instead of acting: what a person answered to the same before,
- * else what a brain is confident of, else what the rules for such endings say.
+ * The reply to an agent that ended its turn with a question instead of acting: a person's earlier answer to the same question,
+ * else an answer that a brain is confident of, else the reply of the rules for such endings.
  */
 export async function replyToProse(question: ProseQuestion, context: SessionContext): Promise<ProseReply> {
   const { live, deps } = context

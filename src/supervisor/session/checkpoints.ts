@@ -73,8 +73,8 @@ export async function saveCheckpointWhenDue(live: LiveSession, deps: SessionDeps
 const SUMMARY_MS = 20_000
 
 /**
- * A function that asks a model for a summary, where the session has a model. None at a limit, because the model may use the
- * very account that is closed; and none at a shutdown, because a person waits for the daemon to leave.
+ * A function that asks a model for a summary, if the session has a model. Undefined at a limit, because the model may use the
+ * account that is closed, and at a shutdown, because a person waits for the daemon to leave.
  */
 function summarizerFor(live: LiveSession, deps: SessionDeps, reason: CheckpointReason): Summarize | undefined {
   const { brain } = live.settings.brainSettings
@@ -97,7 +97,7 @@ export interface RestoreRequest {
 
 export interface RestoredSession {
   prompt: string
-  /** The task that the prompt is for; absent where the queue is empty. */
+  /** The task that the prompt is for; absent if the queue is empty. */
   task_id: string | undefined
   /** The vendor's conversation, where it is intact. */
   resume: { vendorId: string; fork: boolean } | undefined
@@ -133,7 +133,7 @@ export async function restore(
     ...(row.vendor_id !== null && !isIntact && from === undefined ? [lostText(manifest)] : []),
   ]
   // A task that has not begun needs no restoration prompt in a conversation that remembers everything else.
-  const isFresh = task !== undefined && (task.state === 'ready' || (await isTaskUnheard(task.id, row.id, deps.store)))
+  const isFresh = task !== undefined && (task.state === 'ready' || (await lacksTask(task.id, row.id, deps.store)))
   const how = { resume, notes, task_id: task?.id }
   if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
   const intro = await handOverIntro(row, deps)
@@ -188,17 +188,17 @@ export async function hasConversation({ row, driver, env }: RestoreRequest): Pro
   return state === undefined || state === 'intact'
 }
 
-/** Events that show that an agent has heard a prompt. */
+/** Events that show that an agent has received a prompt. */
 const TALK = ['agent.said', 'agent.thought', 'tool.requested', 'turn.ended'] as const
 
-/** Far more events than happen between two tasks; a task that began earlier was heard of long ago. */
+/** Far more events than happen between two tasks; the agent received a task that began earlier. */
 const MAX_EVENTS = 500
 
 /**
- * Whether a conversation that has done other work never heard of this task: the row names the task before the prompt is sent,
- * and a daemon can die between the two. Such an agent, told to go on, would say that everything is done.
+ * Whether a conversation that has done other work never received this task: the row names the task before the prompt is sent,
+ * and a daemon can die between the two. If asked to go on, such an agent would say that everything is done.
  */
-async function isTaskUnheard(task: string, session: string, store: Pick<Store, 'events'>): Promise<boolean> {
+async function lacksTask(task: string, session: string, store: Pick<Store, 'events'>): Promise<boolean> {
   const events = await store.events({ subject: session, kinds: ['task.started', ...TALK], tail: MAX_EVENTS })
   const start = events.findIndex(({ kind, body }) => kind === 'task.started' && body.task_id === task)
   if (start < 0) return false

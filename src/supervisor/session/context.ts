@@ -76,8 +76,8 @@ export interface LiveSettings {
 export interface LiveControl {
   /** Resolves when the agent is open, or will never be. */
   readonly opened: PromiseWithResolvers<void>
-  /** Resolves when the session has a place, or is known to wait for one. */
-  readonly placed: PromiseWithResolvers<void>
+  /** Resolves when the session has a slot, or is known to wait for one. */
+  readonly admitted: PromiseWithResolvers<void>
   /** Why the session is being stopped, once somebody asked for that. */
   stopping: string | undefined
   /** The session is stopped only because its daemon leaves; it goes on under the next daemon. */
@@ -164,7 +164,7 @@ export interface SessionBrain {
   deadlines: DeadlineSettings
 }
 
-/** A call that waits for a person when the turn has ended, and the escalation by which the person hears of it. */
+/** A call that waits for a person when the turn has ended, and the escalation that tells the person. */
 export interface ParkedAsk {
   parked: Parked
   /** Why the session waits. */
@@ -208,7 +208,7 @@ export interface AccountLimits {
   closeForLimit(live: LiveSession, limit: Limit): Promise<AccountGate | undefined>
   answered(live: LiveSession): Promise<void>
   recordLimit(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void>
-  level(live: LiveSession): Promise<{ level: QuotaLevel; easesAt: number | undefined }>
+  level(live: LiveSession): Promise<{ level: QuotaLevel; resetsAt: number | undefined }>
   allowed(live: LiveSession, max: number): number
   resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null>
 }

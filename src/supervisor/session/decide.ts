@@ -7,7 +7,7 @@ import { type Failure, isTransient, type SessionEvent } from '../../domain/sessi
 
 /** What an event of the agent means for its task. */
 export type Analysis =
-  /** Work goes on. `answered`: the model spoke, so the account is open. */
+  /** The agent works. `answered`: the model replied, so the account is open. */
   | { type: 'progress'; answered: boolean }
   /** The agent requests a call; the driver awaits the verdict of `asks.ts`. */
   | { type: 'permission_request' }
@@ -97,7 +97,7 @@ export interface LoopContext {
   retryMs: readonly number[]
   /** Whether the conversation is being shortened, or was, because it had become too long for the model. */
   compaction: 'running' | 'done' | undefined
-  /** The answer to a question with which the turn ended; undefined where a person has to answer. */
+  /** The answer to a question with which the turn ended; undefined if a person has to answer. */
   reply: string | undefined
   /** A brain's opinion, for the person who is asked instead. */
   suggestion?: Suggestion | undefined

@@ -15,7 +15,7 @@ import { needsCompletion } from '../completion/work.ts'
 import { eventOf, type LiveSession, type LiveSessionEnding } from './context.ts'
 import { isPermission } from './tool-call.ts'
 
-/** The last task is done and nothing is left in the queue. Where the work is to be merged, it is verified first. */
+/** The last task is done and nothing is left in the queue. Work that is to be merged is verified first. */
 export function completed(text: string, { row }: Pick<LiveSession, 'row'>): LiveSessionEnding {
   return { as: 'completed', reason: '', task: { to: needsCompletion(row) ? 'verifying' : 'done', result: text } }
 }
@@ -41,7 +41,7 @@ export function paused(
 }
 
 export interface LimitWait {
-  /** When the session goes on by itself; null where a person has to resume it. */
+  /** When the session goes on by itself; null if a person has to resume it. */
   resumesAt: number | null
   limit?: Limit | undefined
   text?: string | undefined

@@ -21,7 +21,7 @@ import { claimedFailure } from './task-tools.ts'
  */
 const FORGIVEN_MS = 10 * 60_000
 
-/** Reads what a decision needs beside the event. The queue and the quota are read only where a task ended. */
+/** Reads what a decision needs beside the event. The queue and the quota are read only if a task ended. */
 export async function readContext(analysis: Analysis, { live, deps }: SessionContext): Promise<LoopContext> {
   const {
     row,

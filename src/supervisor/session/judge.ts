@@ -19,7 +19,7 @@ export interface Judgement {
   suggestion?: Suggestion | undefined
 }
 
-/** Judges a request by policy and brain: what it is, and what is to be done with it. Any failure on the way is a refusal. */
+/** Judges a request by policy and brain: its risk and the verdict. Any failure on the way is a refusal. */
 export async function judgeRequest(
   request: Request,
   signal: AbortSignal,
@@ -85,7 +85,7 @@ interface RefusedRequest {
 }
 
 /**
- * The escalation by which a person hears in the morning of a call that was refused because nobody was there. None for a call
+ * The escalation that tells a person in the morning of a call that was refused because nobody was there. None for a call
  * that a rule or a person refused, and none for a withdrawn call: its session was stopped, and nobody waits for an answer.
  */
 export function refusalRow(

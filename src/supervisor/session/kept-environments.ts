@@ -10,8 +10,8 @@ const Environment = z.record(z.string(), z.string())
 /**
  * The environments with which the agents of open sessions were started. Without its environment a session that waits for a
  * limit could not go on by itself. An environment may hold a key, so on disk it is a file that only its owner can read, never
- * a row; it is removed when the session is over (docs/adr/0011). Where the file is not wanted, only this life of the daemon
- * knows the environment.
+ * a row; it is removed when the session is over (docs/adr/0011). Without `sessions.keep_environment` there is no file, and
+ * only this daemon process knows the environment.
  */
 export class KeptEnvironments {
   readonly #dir: string
@@ -28,7 +28,7 @@ export class KeptEnvironments {
     else rmSync(this.#file(session), { force: true })
   }
 
-  /** The environment of a session; undefined where none was kept, or where its file cannot be read any more. */
+  /** The environment of a session; undefined if none was kept, or if its file cannot be read any more. */
   of(session: string): Record<string, string> | undefined {
     const inMemory = this.#inMemory.get(session)
     if (inMemory) return inMemory

@@ -107,10 +107,10 @@ export class LiveSessions {
     try {
       keepEnvironment(live, kept, ready)
       const gateEnding = await endingIfShut(live, deps)
-      using place = gateEnding ? undefined : await admit(live, { admission, max: ready.maxConcurrent, ready, deps })
+      using slot = gateEnding ? undefined : await admit(live, { admission, max: ready.maxConcurrent, ready, deps })
       const unstarted = gateEnding && !isCalledOff(live) ? gateEnding : endingOfWithdrawn(live)
       launched()
-      const ownEnding = cutOffEnding(place ? await runTask(live, deps) : unstarted, live, deps.clock.now())
+      const ownEnding = cutOffEnding(slot ? await runTask(live, deps) : unstarted, live, deps.clock.now())
       const { checkpoint: reason, parked, task } = ownEnding
       if (reason && live.row.vendor_id !== null) await saveCheckpoint(live, deps, { reason, parked, task })
       const ending = await handOver(ownEnding, live, ready)
@@ -121,7 +121,7 @@ export class LiveSessions {
       // The store failed for long. The row stays as it was and shows as interrupted, because no daemon runs the session.
       live.log.error({ error }, 'session could not be settled')
     } finally {
-      live.control.placed.resolve()
+      live.control.admitted.resolve()
       live.control.opened.resolve()
       // A session that never opened its agent leaves behind the process that was started ahead of time.
       await live.settings.driver.cool({ ...live.settings.open, asks: asksFor(live, deps) }).catch(() => undefined)
@@ -203,7 +203,7 @@ function createLiveSession(
     },
     control: {
       opened: Promise.withResolvers(),
-      placed: Promise.withResolvers(),
+      admitted: Promise.withResolvers(),
       stopping: undefined,
       cutOff: false,
       pausing: undefined,

@@ -146,7 +146,7 @@ export function plainlyFencedLines(lines: readonly string[]): boolean[] {
   })
 }
 
-/** The text that closes the fence which a text leaves open, by the same simple rule; undefined where no fence is open. */
+/** The text that closes the fence which a text leaves open, by the same simple rule; undefined if no fence is open. */
 export function openFence(lines: readonly string[]): string | undefined {
   let fence: Fence | undefined
   for (const line of lines) fence = plainStep(line, fence)

@@ -118,7 +118,7 @@ function patchWithoutSecrets(patch: Partial<SessionRow>, { settings: { secrets }
   return { ...redactValues(plain, secrets), ...(parked !== undefined && { parked }) }
 }
 
-/** The old values of the changed columns: what was not stored did not happen. */
+/** The old values of the changed columns, to restore if they could not be stored. */
 function undoPatch(patch: Partial<SessionRow>, before: SessionRow): Partial<SessionRow> {
   const names = Object.keys(patch) as (keyof SessionRow)[]
   return Object.fromEntries(names.map(name => [name, before[name]]))

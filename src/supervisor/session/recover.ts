@@ -39,7 +39,7 @@ export async function recover(stuck: ReadonlySet<string>, supervisor: Supervisor
 const STUCK = 'a process of its agent could not be ended'
 const TOO_OFTEN = `the daemon died ${MOST_RECOVERIES} times in a row while it ran`
 
-/** Sessions that had a place come first; the rest follow by priority and age, as they stood in line. */
+/** Sessions that had a slot come first; the others follow by priority and age. */
 function byTurn(a: SessionRow, b: SessionRow): number {
   const inLine = ({ state }: SessionRow) => (state === 'queued' ? 1 : 0)
   return inLine(a) - inLine(b) || b.priority - a.priority || a.created_at - b.created_at

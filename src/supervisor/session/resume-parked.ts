@@ -129,7 +129,7 @@ async function waitUntilFree(
 interface ParkedClaim {
   id: string
   parked: Pick<Parked, 'ask_id' | 'number'>
-  /** The answer that settles the escalation; absent where it was settled before and the answer only has to reach the agent. */
+  /** The answer that settles the escalation; absent if it was settled before and the answer only has to reach the agent. */
   said: EscalationAnswer | undefined
   patch: Partial<SessionRow>
 }

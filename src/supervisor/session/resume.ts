@@ -70,7 +70,7 @@ export async function resumeSession(
   })
   await saved
   crashPoint('resume.after-claim')
-  await live.control.placed.promise
+  await live.control.admitted.promise
   return live.row
 }
 

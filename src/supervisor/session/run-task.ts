@@ -42,7 +42,7 @@ export async function runTask(live: LiveSession, deps: SessionDeps): Promise<Liv
     return ending
   } catch (error) {
     live.log.error({ error }, 'session failed')
-    // The store could not write. That is not a failure of the session, and it passes.
+    // The store could not write. That is temporary, and not a failure of the session.
     if (live.control.tripped?.guard === 'disk') return halted(live, live.control.tripped)
     return endingAfter(failureOf(error), { live, deps })
   } finally {
@@ -121,7 +121,7 @@ async function learn(event: SessionEvent, session: Session, { live, deps }: Sess
   if (event.kind === 'started') crashPoint('started.before-record')
   countUsage(event, live)
   await record(live, deps, stepForEvent(event, live))
-  if (WENT_ON.has(event.kind)) await noteHeard(live, deps)
+  if (WENT_ON.has(event.kind)) await recordProgress(live, deps)
   if (event.kind === 'started') {
     await record(live, deps, await readProcess(session))
     crashPoint('started.after-record')
@@ -146,8 +146,8 @@ function countUsage(event: SessionEvent, { meters: { meter, earlierUsage } }: Li
 /** Events that show that the model has seen the answer to a parked question: a later failure belongs to the work. */
 const WENT_ON = new Set<SessionEvent['kind']>(['text', 'thinking', 'tool_request', 'plan'])
 
-/** The model speaks: an answer in words has reached it, and this session is not one that ends daemons. */
-async function noteHeard(live: LiveSession, deps: SessionDeps): Promise<void> {
+/** The model goes on: it has received the answer to its parked question, and the session did not crash this daemon. */
+async function recordProgress(live: LiveSession, deps: SessionDeps): Promise<void> {
   const { options, recoveries, parked } = live.row
   const isDelivered = parked?.taken && !live.agent.answer
   const patch = {
@@ -158,7 +158,7 @@ async function noteHeard(live: LiveSession, deps: SessionDeps): Promise<void> {
   if (Object.keys(patch).length > 0) await record(live, deps, { events: [], patch })
 }
 
-/** The agent has heard why its work came back, so the report is dropped. */
+/** The agent has read why its work came back, so the report is dropped. */
 function withoutReport({ told: _, ...note }: CompletionProgress): CompletionProgress {
   return note
 }

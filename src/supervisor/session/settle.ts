@@ -55,9 +55,9 @@ function endedBody({ as, reason, resumesAt, held, failure }: LiveSessionEnding) 
 const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
 
 /**
- * A parked session that failed before the model heard the answer goes on waiting: the question is still open. Where the
- * answer is in the conversation already and only the login failed, the next answer is given in words. Where the agent has
- * given up the call, the answer is given in words at once.
+ * A parked session that failed before the model received the answer keeps waiting: the question is still open. If the answer
+ * is in the conversation already and only the login failed, the next answer is sent as a prompt. If the agent has given up the
+ * call, the answer is sent as a prompt at once.
  */
 function keepUndelivered(live: LiveSession, ending: LiveSessionEnding, now: number): LiveSessionEnding {
   const { parked: stored } = live.row
@@ -181,7 +181,7 @@ function withdraw(id: string, { store, now, reason, tx }: Omit<WaitingEnd, 'as'>
 
 /**
  * Ends the processes that a session without a daemon has left in its terminal; the window goes with them. The intent is
- * stored first: a daemon that starts after this one died here does not leave the agent running. Throws where a process
+ * stored first: a daemon that starts after this one died here does not leave the agent running. Throws if a process
  * survives, because the session is then not stopped. A session that was resumed since its row was read is left alone.
  */
 export async function endLeftInTerminal(row: SessionRow, intent: 'stop' | 'pause', store: Store): Promise<void> {

@@ -76,7 +76,7 @@ async function startIn(request: CheckedRequest, supervisor: SupervisorContext): 
   if (bound?.run) await supervisor.warm.taken(bound.run.id, ready.driver)
   if (request.attach) supervisor.deps.terminals.expect(row.id)
   const { live } = supervisor.sessions.launch(row, ready, { prompt: request.task, resume })
-  await live.control.placed.promise
+  await live.control.admitted.promise
   return live.row
 }
 
@@ -125,7 +125,7 @@ async function insert(
   const { id: task_id } = bound
     ? await bound.take(row, tx)
     : await submitFirstTasks(row, tasks, { deps, tx, id: place?.task })
-  // The agent is opened with this task, so it is claimed first, whatever is added while the session waits for its place.
+  // The agent is opened with this task, so it is claimed first, whatever is added while the session waits for its slot.
   await store.sessions.update(row.id, { task_id }, tx)
   await accounts.rememberAgent(ready.account, { agent: ready.agent.kind, env: ready.open.env }, tx)
   crashPoint('submit.before-commit')
@@ -225,7 +225,7 @@ interface SubmitContext {
   id?: string | undefined
 }
 
-/** The queue of a request: at least its task. Throws `bad_request` where the list is inconsistent. */
+/** The queue of a request: at least its task. Throws `bad_request` if the list is inconsistent. */
 function firstTasks({ task, tasks }: StartSession): FirstTask[] {
   if (!tasks) return [{ text: task, priority: 0, after: [] }]
   if (tasks[0]?.text !== task) throw tasksRefused('tasks.0.text: it is not the text of task')

@@ -52,7 +52,7 @@ async function stopAtGate(live: LiveSession, session: Session): Promise<void> {
 
 /**
  * Stops a session after the tool in flight, which loses nothing. The first request counts: a person who paused or stopped
- * the session, or a closed account, ends it too. True where this call is what stops it.
+ * the session, or a closed account, ends it too. True if this call is what stops it.
  */
 export function tripGuard(live: LiveSession, why: GuardTrip): boolean {
   if (live.control.over || live.control.stopping !== undefined || live.control.pausing !== undefined) return false

@@ -7,7 +7,7 @@ import { addToDraft, type DraftResult, linkInDraft } from '../../tasks/features.
 import { eventSubject } from '../../tasks/transition.ts'
 import { refuseStale, type SessionContext } from './context.ts'
 
-/** The task that the session works on. Throws where the session holds none. */
+/** The task that the session works on. Throws if the session holds none. */
 export async function ownTask({ live, deps }: SessionContext, tx?: Tx): Promise<Task> {
   const { task_id } = live.row
   const task = task_id === null ? undefined : await deps.store.tasks.get(task_id, tx)

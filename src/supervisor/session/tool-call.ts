@@ -153,7 +153,7 @@ interface AnswerHolder {
 
 /**
  * Keeps an answer that could not be stored (the disk was full). The agent got a failure in its place and the call is over, so
- * the answer is given in words when the session goes on, or when the model asks the same again.
+ * the answer is sent as a prompt when the session resumes, or given when the model asks the same again.
  */
 export function keepAnswerForLater(live: AnswerHolder, given: GivenAnswer): void {
   live.agent.answer = given

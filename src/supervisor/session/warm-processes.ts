@@ -12,7 +12,7 @@ export interface WarmProcessesDeps {
   /** The live session with this id. */
   liveSession(id: string): LiveSession | undefined
   prepare(request: PrepareRequest): Promise<PreparedSession>
-  /** Whether another session waits for a place: it gets the next one. */
+  /** Whether another session waits for a slot: it gets the next one. */
   isCrowded(): boolean
   /** Bytes that programs can still allocate. */
   availableMemory(): number
@@ -114,7 +114,7 @@ export class WarmProcesses {
   async #start(warm: WaitingProcess, { session, request, inWorktree }: ExpectedSession): Promise<void> {
     const { liveSession, prepare, markers, log, isCrowded, availableMemory } = this.#deps
     const current = liveSession(session)
-    // This must not slow down the current session's own start, and a session that waits for a place or a limit may wait for long.
+    // This must not slow down the current session's own start, and a session that waits for a slot or a limit may wait for long.
     await current?.control.opened.promise
     if (!warm.isWanted || !current?.agent.session || isCrowded() || availableMemory() < ROOM_BYTES) return
     const { driver, open } = await prepare(request)

@@ -23,9 +23,9 @@ interface WorktreeRequest {
 /** The task is done in the project itself, because it has no worktree. */
 export interface InProject {
   why: string
-  /** A note for the person about the copy of the project that was made first; undefined where none is needed. */
+  /** A note for the person about the copy of the project that was made first; undefined if none is needed. */
   copy: string | undefined
-  /** The git hash of the project's content, committed or not; undefined where there is no git. */
+  /** The git hash of the project's content, committed or not; undefined if there is no git. */
   began?: string | undefined
 }
 
@@ -60,7 +60,7 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
       const { target, ...own } = await worktreeDeps(wanted.project, settings, deps)
       const made = await makeWorktree({ ...wanted, target }, own)
       if (!('why' in made)) return made
-      // Where worktrees are only switched off, git has everything that was committed.
+      // If worktrees are only switched off, git has everything that was committed.
       const copy = own.settings.mode === 'off' ? undefined : await copyProject(wanted, own)
       return { why: made.why, copy, began: await hashWorkTree(wanted.project) }
     },

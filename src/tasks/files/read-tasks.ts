@@ -1,7 +1,7 @@
 import { ImportedTask, MAX_IMPORTED } from '../../domain/task-requests.ts'
 import { type RawTasks, type TaskFormat, tasksWrongError } from './task-text.ts'
 
-/** The format of a file by its extension; undefined where that is unknown. */
+/** The format of a file by its extension; undefined if that is unknown. */
 export function formatOf(path: string): TaskFormat | undefined {
   const ending = /\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? ''
   if (['yaml', 'yml'].includes(ending)) return 'yaml'

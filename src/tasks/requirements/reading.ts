@@ -26,7 +26,7 @@ export interface RequirementsProblem {
 /** How many problems one error names: the person fixes these first. */
 const SHOWN = 8
 
-/** Throws where a file has problems or a cycle. */
+/** Throws if a file has problems or a cycle. */
 export function refuseProblems(path: string, problems: RequirementsProblem[], tasks: RequiredTask[]): void {
   const all = [...problems, ...findTooMany(tasks)].sort((a, b) => a.line - b.line)
   if (all.length > 0) throw new AppError('requirements_wrong', { path, problems: describeProblems(all) })
@@ -71,7 +71,7 @@ export function orderOpenTasks(tasks: readonly RequiredTask[]): RequiredTask[] {
   return order
 }
 
-/** A cycle of tasks, each of which depends on the next; undefined where there is none. */
+/** A cycle of tasks, each of which depends on the next; undefined if there is none. */
 export function findRequirementsCycle(tasks: readonly RequiredTask[]): RequiredTask[] | undefined {
   const byId = new Map(tasks.flatMap(task => (task.id === undefined ? [] : [[task.id, task] as const])))
   const checked = new Set<RequiredTask>()
@@ -110,7 +110,7 @@ export function parseKeyValue(line: string): Preference {
 /** The section that a heading, or a label of plain text, begins. */
 export type RequirementsSection = 'overview' | 'tasks' | 'preferences' | 'constraints'
 
-/** The section that a heading names; undefined where it names none. */
+/** The section that a heading names; undefined if it names none. */
 export function sectionNamed(heading: string): RequirementsSection | undefined {
   const words = heading
     .toLowerCase()

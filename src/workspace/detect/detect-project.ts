@@ -196,7 +196,7 @@ export function proposeGateCommands(commands: readonly ProjectCommand[]): GatePr
 
 /**
  * Facts from git's own files, read without running git: a repository that somebody else owns could make git start programs.
- * Undefined where the directory is in no checkout.
+ * Undefined if the directory is in no checkout.
  */
 async function readGitFacts(reader: ProjectReader, project: string): Promise<GitFacts | undefined> {
   for (let top = resolve(project); ; top = dirname(top)) {

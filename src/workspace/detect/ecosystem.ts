@@ -21,7 +21,7 @@ export interface FoundEcosystem {
   members?: string[]
 }
 
-/** Examines a folder; undefined where it is not of this ecosystem. `above` is the result for the nearest folder above. */
+/** Examines a folder; undefined if it is not of this ecosystem. `above` is the result for the nearest folder above. */
 export type Ecosystem = (folder: Folder, above?: FoundEcosystem) => Promise<FoundEcosystem | undefined>
 
 /** A command that the project declares itself. */

@@ -3,7 +3,7 @@ import { type Folder, type Table, tableIn, textsIn } from './project-files.ts'
 
 type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun'
 
-/** The lock files and their managers. Where there are several, the manifest's `packageManager` decides, else this order. */
+/** The lock files and their managers. If there are several, the manifest's `packageManager` decides, else this order. */
 const LOCKS: readonly [file: string, manager: Manager][] = [
   ['pnpm-lock.yaml', 'pnpm'],
   ['yarn.lock', 'yarn'],

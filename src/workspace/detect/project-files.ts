@@ -184,7 +184,7 @@ export function openFolder(walked: WalkedFolder, reader: ProjectReader, problems
   }
 }
 
-/** A table inside a table; empty where there is none. */
+/** A table inside a table; empty if there is none. */
 export function tableIn(table: Table | undefined, ...path: string[]): Table {
   let at: unknown = table
   for (const name of path) at = isTable(at) && Object.hasOwn(at, name) ? at[name] : undefined

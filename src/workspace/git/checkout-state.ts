@@ -10,7 +10,7 @@ import { findGitFolder, type GitFolder } from './git-folder.ts'
 
 /** The branch and commit of a checkout, and its uncommitted files. */
 export interface CheckoutStatus {
-  /** Undefined where HEAD is on no branch. */
+  /** Undefined if HEAD is on no branch. */
   branch: string | undefined
   commit: string | undefined
   /** Paths that are changed, staged, in conflict or, where they were asked for, untracked. */
@@ -86,7 +86,7 @@ export async function dropGitOperation(top: string): Promise<void> {
 
 /**
  * The tree id of all files of a checkout that are not ignored, committed or not. The checkout's own index stays as it is: a copy
- * of it is used. Undefined where git fails.
+ * of it is used. Undefined if git fails.
  */
 export async function nameWorkTree({ top, own }: GitFolder): Promise<string | undefined> {
   const scratch = await mkdtemp(join(tmpdir(), 'pcc-index-'))
@@ -120,7 +120,7 @@ export interface IndexMarks {
   submodules: string[]
 }
 
-/** Reads the marks from the index file itself where it has the common format, else asks git. Undefined where both fail. */
+/** Reads the marks from the index file itself where it has the common format, else asks git. Undefined if both fail. */
 export async function readIndexMarks(top: string, own: string | undefined): Promise<IndexMarks | undefined> {
   const file = own === undefined ? undefined : await readFile(join(own, 'index')).catch(() => undefined)
   return (file && parseIndexFile(file)) ?? listIndexMarks(top)

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { findGitFolder, type GitFolder } from './git-folder.ts'
 
 /**
- * Why git must not write in a checkout; undefined where it may. Git writes through links: a linked `COMMIT_EDITMSG` overwrites the
+ * Why git must not write in a checkout; undefined if it may. Git writes through links: a linked `COMMIT_EDITMSG` overwrites the
  * file that it leads to, a linked `logs/HEAD` is appended to. An agent can put them there, and the daemon's git reaches further than
  * the agent.
  */

@@ -5,7 +5,7 @@ import { findGitFolder } from './git-folder.ts'
 import { whyGitMustNotWrite } from './git-folder-links.ts'
 import { hardenCall, hardenCallWithTrusted } from './harden.ts'
 
-/** How a call of git ended. `code` is null where git is missing, was killed, or printed too much: `stderr` says which. */
+/** How a call of git ended. `code` is null if git is missing, was killed, or printed too much: `stderr` says which. */
 export interface GitResult {
   ok: boolean
   stdout: string
@@ -123,7 +123,7 @@ const queues = new Map<string, Promise<void>>()
 
 /**
  * Waits until nobody else in this process adds or removes a worktree of a repository. Git removes its folder `worktrees` with the
- * last worktree, even while another git is adding the next one. Undefined where the signal ended the wait.
+ * last worktree, even while another git is adding the next one. Undefined if the signal ended the wait.
  */
 export async function lockWorktrees(repository: string, signal?: AbortSignal): Promise<Disposable | undefined> {
   const before = queues.get(repository) ?? Promise.resolve()

@@ -18,7 +18,7 @@ export async function hardenCall(directory: string, args: readonly string[]): Pr
   return hardenWith(directory, args, SAFE_SETTINGS)
 }
 
-/** `hardenCall` with the directories that the person trusts although somebody else owns them; undefined where there are none. */
+/** `hardenCall` with the directories that the person trusts although somebody else owns them; undefined if there are none. */
 export async function hardenCallWithTrusted(
   directory: string,
   args: readonly string[],

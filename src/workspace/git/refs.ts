@@ -19,7 +19,7 @@ export async function isAncestorOrSame(repository: string, commit: string, other
   return commit === other || (await git(repository, ['merge-base', '--is-ancestor', commit, other])).ok
 }
 
-/** The output of git without its last line break; undefined where it is empty or git fails. */
+/** The output of git without its last line break; undefined if it is empty or git fails. */
 export async function askGitLine(directory: string, args: readonly string[]): Promise<string | undefined> {
   const { ok, stdout } = await git(directory, args)
   return ok ? stdout.replace(/\n$/, '') || undefined : undefined
@@ -39,7 +39,7 @@ export function readTreeOf(repository: string, commit: string): Promise<string |
 }
 
 /**
- * Reads refs from git's own files, which is much faster than calling git. Undefined where they are kept in another format
+ * Reads refs from git's own files, which is much faster than calling git. Undefined if they are kept in another format
  * (reftable) or point to other refs: then git has to be asked.
  */
 export async function readRefs(common: string, names: readonly string[]): Promise<Map<string, string> | undefined> {

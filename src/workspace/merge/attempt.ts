@@ -164,7 +164,7 @@ export interface BatchResult {
   outcomes: MergeOutcome[]
 }
 
-/** Moves the target to a batch that passed its gates, or says why not. `result` is undefined where they have seen its tree before. */
+/** Moves the target to a batch that passed its gates, or says why not. `result` is undefined if they have seen its tree before. */
 export async function concludeBatch(
   batch: MergeBatch,
   result: VerificationResult | undefined,

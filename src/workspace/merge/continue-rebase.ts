@@ -124,7 +124,7 @@ async function applyRest(
 }
 
 /**
- * A commit that contains every commit of the work that was applied so far, so that a rebase leaves those out; undefined where none is
+ * A commit that contains every commit of the work that was applied so far, so that a rebase leaves those out; undefined if none is
  * left to apply. That is the resolved commit, unless the work has merge commits: then their other sides were applied too.
  */
 async function findRest(top: string, { base, head }: NotedReplay, stopped: string): Promise<string | undefined> {

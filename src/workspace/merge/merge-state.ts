@@ -20,9 +20,9 @@ export interface MergeDeps {
 export interface MergeFacts {
   /** The task has a newer attempt, or is over: this work must not land. */
   isStale: boolean
-  /** The target's commit; null where there is no such branch. */
+  /** The target's commit; null if there is no such branch. */
   target: string | null
-  /** The branch's commit; null where it is gone. */
+  /** The branch's commit; null if it is gone. */
   tip: string | null
   /** The target holds the verified commit itself. */
   hasHead: boolean
@@ -95,7 +95,7 @@ export async function readMergeFacts(merge: Merge, isStale: boolean): Promise<Me
 
 export type MergePatch = Partial<Omit<Merge, 'id'>>
 
-/** Changes a row in its own transaction, together with what `also` writes; undefined where somebody else changed the row first. */
+/** Changes a row in its own transaction, together with what `also` writes; undefined if somebody else changed the row first. */
 export function changeMerge(
   merge: Merge,
   patch: MergePatch,
@@ -109,7 +109,7 @@ export function changeMerge(
   })
 }
 
-/** Changes a row in the caller's transaction; undefined where somebody else changed the row first. */
+/** Changes a row in the caller's transaction; undefined if somebody else changed the row first. */
 export async function changeMergeIn(
   merge: Merge,
   patch: MergePatch,
@@ -126,7 +126,7 @@ export async function appendHeldUp(merge: Merge, reason: string, tx: Tx): Promis
   await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.held_up', body: { task, target, reason } }])
 }
 
-/** The worktree that holds the work of a merge; undefined where it is archived or removed. */
+/** The worktree that holds the work of a merge; undefined if it is archived or removed. */
 export async function findMergeWorktree(
   { task_id, attempt }: Pick<Merge, 'task_id' | 'attempt'>,
   { store }: Pick<MergeDeps, 'store'>,

@@ -42,7 +42,7 @@ export async function moveTarget({ repository, target, from, to, message }: Targ
   return { kind: 'blocked', why: `the branch ${target} cannot be moved: ${moved.stderr.trim()}` }
 }
 
-/** Why the target cannot be moved now; undefined where it can. Checked before any row is changed. */
+/** Why the target cannot be moved now; undefined if it can. Checked before any row is changed. */
 export async function whyTargetBlocked({
   repository,
   target,
@@ -132,7 +132,7 @@ async function writeFiles({ top, index, from, to }: { top: string; index: string
   return git(top, ['read-tree', '-m', '-u', from, to], { env })
 }
 
-/** Why a checkout cannot be moved from one commit to another now, in words for the person; undefined where it can. */
+/** Why a checkout cannot be moved from one commit to another now, in words for the person; undefined if it can. */
 async function whyCheckoutBlocked(checkout: BranchCheckout, from: string, to: string): Promise<string | undefined> {
   const { top, standing } = checkout
   if (standing) return operationUnderWay(checkout, standing)

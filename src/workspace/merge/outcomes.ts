@@ -54,7 +54,7 @@ export async function settleOutcomes(
   for (const merge of merged) await cleanUp(merge, deps)
 }
 
-/** Writes an outcome to the row of its merge. Returns the changed row; undefined where somebody else changed it first. */
+/** Writes an outcome to the row of its merge. Returns the changed row; undefined if somebody else changed it first. */
 async function recordOutcome(outcome: MergeOutcome, deps: MergeDeps, tx: Tx): Promise<Merge | undefined> {
   const { id, task_id: task, target } = outcome.merge
   if (outcome.kind === 'given_up') deps.log.warn({ merge: id, task, why: outcome.why }, 'merge given up')

@@ -14,7 +14,7 @@ const MOST_IN_ALL = 24_000
 const MOST_BYTES = 2_000_000
 const LINES_AROUND = 3
 
-/** The conflict of the unfinished rebase or merge in a checkout; undefined where no file is unmerged. */
+/** The conflict of the unfinished rebase or merge in a checkout; undefined if no file is unmerged. */
 export async function readConflict(top: string): Promise<Conflict | undefined> {
   const open = await listUnmerged(top)
   if (open.size === 0) return undefined

@@ -109,7 +109,7 @@ async function commitMessage({ merge, worktree, title }: ReplayRequest): Promise
 /** Most subjects that are listed in a commit message. */
 const MAX_SUBJECTS = 100
 
-/** Notes where our own git has just stopped, before an agent gets the worktree; undefined where there is no conflict. */
+/** Notes where our own git has just stopped, before an agent gets the worktree; undefined if there is no conflict. */
 async function noteConflict(
   { top }: Pick<Worktree, 'top'>,
   stop: Omit<NotedReplay, 'resolved'>,

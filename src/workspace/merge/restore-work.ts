@@ -113,7 +113,7 @@ async function keepCommitRef(repository: string, task: string, commit: string): 
 
 const ZERO_ID = '0'.repeat(40)
 
-/** Saves everything uncommitted in a worktree as a commit under a ref, without touching the worktree. False where that fails. */
+/** Saves everything uncommitted in a worktree as a commit under a ref, without touching the worktree. False if that fails. */
 async function keepUncommitted(repository: string, worktree: Worktree): Promise<boolean> {
   const own = (await findGitFolder(worktree.top))?.own
   if (own === undefined) return false
@@ -141,7 +141,7 @@ async function keepUncommitted(repository: string, worktree: Worktree): Promise<
 /** Refs to the commits that were verified: after a rebase or a squash the target holds the same work in other commits. */
 const VERIFIED_PREFIX = 'refs/pcc/merged'
 
-/** Keeps the commit of verified work. A second call changes nothing; false where git refuses. */
+/** Keeps the commit of verified work. A second call changes nothing; false if git refuses. */
 export async function keepVerified(repository: string, task: string, commit: string): Promise<boolean> {
   return (await git(repository, ['update-ref', `${VERIFIED_PREFIX}/${task}/${commit.slice(0, 12)}`, commit])).ok
 }

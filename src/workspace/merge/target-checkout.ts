@@ -31,7 +31,7 @@ export interface BranchCheckout {
 }
 
 /**
- * The checkouts of a branch. There is at most one unless somebody forced a second. Undefined where git cannot tell: a branch must
+ * The checkouts of a branch. There is at most one unless somebody forced a second. Undefined if git cannot tell: a branch must
  * not be moved under a checkout that is not known.
  */
 export async function findCheckouts(repository: string, branch: string): Promise<BranchCheckout[] | undefined> {
@@ -61,7 +61,7 @@ export interface IndexLock {
 
 /**
  * Takes the lock that git itself takes before it changes a checkout's index, so that nobody commits there while files and branch
- * do not match. The lock file says that it is ours and what was being done, which is needed after a crash. False where the lock
+ * do not match. The lock file says that it is ours and what was being done, which is needed after a crash. False if the lock
  * is already taken.
  */
 export async function takeIndexLock(own: string, from: string, to: string): Promise<boolean> {
@@ -100,7 +100,7 @@ function indexLockFile(own: string): string {
 /**
  * Repairs a checkout that was being moved to another commit when the daemon died. The lock says so, and kept others out
  * meanwhile. If the branch has moved, the files were already written before it, and the index follows. If it has not, files that
- * the new commit brought go back to what they were; what a person wrote since stays. True where there was something to repair.
+ * the new commit brought go back to what they were; what a person wrote since stays. True if there was something to repair.
  */
 export async function repairCheckout(checkout: BranchCheckout): Promise<boolean> {
   const lock = await readIndexLock(checkout.own)

@@ -43,7 +43,7 @@ function criterionFinding({ text, status, evidence }: Criterion): Finding {
 interface Criterion {
   text: string
   status: 'met' | 'unmet' | 'unproven'
-  /** `test: shop > opens`, `verifier: …`; empty where there is no evidence. */
+  /** `test: shop > opens`, `verifier: …`; empty if there is no evidence. */
   evidence: string
 }
 

@@ -27,11 +27,11 @@ export interface CommandGate extends GateRun {
 }
 
 export interface CommandGateDeps {
-  /** The cache of green results; undefined where none are cached. */
+  /** The cache of green results; undefined if none are cached. */
   store: Pick<Store, 'gateResults'> | undefined
   clock: Clock
   runner: CommandRunner
-  /** Reports and undoes what a command did to the tree; undefined where there is no git. */
+  /** Reports and undoes what a command did to the tree; undefined if there is no git. */
   keeper: ((gate: string) => Promise<Disturbance>) | undefined
 }
 
@@ -184,7 +184,7 @@ interface RetryContext {
   runner: CommandRunner
 }
 
-/** Which failed tests pass alone; undefined where they cannot be run alone, or the runner does not list them. */
+/** Which failed tests pass alone; undefined if they cannot be run alone, or the runner does not list them. */
 async function retryFailedTests(run: GateRun, { failed, read, runner }: RetryContext) {
   const [kind, ...others] = read.runners
   if (kind === undefined || others.length > 0) return undefined

@@ -9,7 +9,7 @@ export interface ReadTests {
 
 export interface TestReader {
   line(text: string): void
-  /** Undefined where no runner listed single tests: then only the whole command counts. */
+  /** Undefined if no runner listed single tests: then only the whole command counts. */
   end(): ReadTests | undefined
 }
 

@@ -148,7 +148,7 @@ function parentNames(name: string): string[] {
 /** The test results of the base. */
 interface BaseTests {
   exit: number | null
-  /** Null where the runner does not list single tests. */
+  /** Null if the runner does not list single tests. */
   tests: TestResult[] | null
   /** The result was cached. */
   cached: boolean
@@ -166,7 +166,7 @@ type BaseTestsDeps = Pick<VerifyDeps, 'store' | 'clock' | 'paths'> & { runner: C
 /**
  * The test results of the base. A cached result is enough, green or not: it is a list to compare with and lets nothing pass by
  * itself. A tree that was verified before it became the base has one. Otherwise the tests are run in a checkout of their own;
- * undefined where that is not wanted, or cannot be done.
+ * undefined if that is not wanted, or cannot be done.
  */
 export async function runBaseTests(
   { work, run, base }: BaseRequest,

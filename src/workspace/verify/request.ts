@@ -14,7 +14,7 @@ import type { GateSettings } from './gate-settings.ts'
 
 /** The work that is reported as done, and what it is checked against. */
 export interface VerifyRequest {
-  /** Undefined where the task works in the project itself. */
+  /** Undefined if the task works in the project itself. */
   place: Worktree | undefined
   /** Without a worktree: the tree that the project held when the work began, if it is known. */
   began?: string | undefined

@@ -8,7 +8,7 @@ export type TestRunner = (typeof TEST_RUNNER_NAMES)[number]
 export interface TestParser {
   runner: TestRunner
   line(text: string): void
-  /** Undefined where the output is incomplete: half a list is worth nothing. */
+  /** Undefined if the output is incomplete: half a list is worth nothing. */
   results(): TestResult[] | undefined
 }
 
@@ -21,7 +21,7 @@ const LONGEST_NAME = 500
 
 const WEIGHT: Record<TestResult['status'], number> = { skipped: 0, passed: 1, flaky: 2, failed: 3 }
 
-/** Tests by their names. Where a name occurs twice, the worse result counts, so that no failure is hidden. */
+/** Tests by their names. If a name occurs twice, the worse result counts, so that no failure is hidden. */
 export class TestList {
   readonly #tests = new Map<string, TestResult['status']>()
 

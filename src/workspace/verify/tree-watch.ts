@@ -171,7 +171,7 @@ async function compareTrees(
   return { changed, made }
 }
 
-/** Restores changed files; false where that fails. The changed versions are saved first: somebody may have worked there. */
+/** Restores changed files; false if that fails. The changed versions are saved first: somebody may have worked there. */
 async function restoreFiles(guarded: GuardedTree, now: string, changed: readonly string[]): Promise<boolean> {
   const { top } = guarded.folder
   const env = await committerEnv(top)

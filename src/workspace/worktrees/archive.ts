@@ -25,7 +25,7 @@ export interface UnmergedWork {
 }
 
 /**
- * Collects everything that would be lost with the worktree, usually with one call of git. Undefined where git cannot tell: then
+ * Collects everything that would be lost with the worktree, usually with one call of git. Undefined if git cannot tell: then
  * nothing may be removed. `landed` is a commit that reached the target in another form.
  */
 export async function readUnmergedWork(row: WorktreeRow, landed?: string): Promise<UnmergedWork | undefined> {

@@ -236,7 +236,7 @@ export interface DependencyFolder {
 /** How many files are read at once: more only fill the queue of the file system. */
 const AT_ONCE = 64
 
-/** Reads the change time of every file of a dependency folder, which nobody can set back. Undefined where it is no directory. */
+/** Reads the change time of every file of a dependency folder, which nobody can set back. Undefined if it is no directory. */
 export async function readDependencyFolder(folder: string): Promise<DependencyFolder | undefined> {
   if (!(await lstat(folder).catch(() => undefined))?.isDirectory()) return undefined
   const [entries, compiled]: [DependencyEntry[], DependencyEntry[]] = [[], []]

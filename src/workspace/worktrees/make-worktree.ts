@@ -39,7 +39,7 @@ export interface NoWorktree {
 /**
  * Gives an attempt at a task its own worktree, from the tip of its target. The row is written before git does anything and becomes
  * `live` when everything is done, so that a daemon that starts after a death knows what to look for. A second call for the same
- * attempt returns the same worktree. Throws `place_refused` where a person has to do something first.
+ * attempt returns the same worktree. Throws `place_refused` if a person has to do something first.
  */
 export async function makeWorktree(wanted: NewWorktreeRequest, deps: WorktreeDeps): Promise<Worktree | NoWorktree> {
   if (deps.settings.mode === 'off') return { kind: 'in_place', why: 'worktrees.mode is off' }

@@ -74,7 +74,7 @@ interface ChangedDependencies {
 }
 
 /**
- * Restores a folder from the project's own. Undefined where the project has none, or where the work changes what is installed and
+ * Restores a folder from the project's own. Undefined if the project has none, or if the work changes what is installed and
  * the set-up command makes it.
  */
 async function restoreFromProject(
@@ -136,7 +136,7 @@ async function dropCompiled(top: string, noted: NotedDependencies, { compiled }:
   await Promise.all(late.map(({ path }) => removeInside(top, join(noted.folder, path))))
 }
 
-/** Whether no parent of a path is a link: what lies behind one is not the worktree's. A missing parent is made again. */
+/** Whether no parent of a path is a link: files behind a link are outside of the worktree. A missing parent is made again. */
 async function isReachable(top: string, path: string): Promise<boolean> {
   await using parent = await openRealFolder(top, dirname(path), { make: true })
   return parent !== undefined

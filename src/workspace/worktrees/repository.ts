@@ -16,7 +16,7 @@ export interface Repository {
   common: string
   /** Top of the project's checkout. */
   top: string
-  /** The project's path within the checkout; empty where it is the top. */
+  /** The project's path within the checkout; empty if it is the top. */
   inside: string
   target: string
   base: string
@@ -94,7 +94,7 @@ async function readBranches(
   return listed.ok ? new Map(listed.stdout.split('\0\n').map(line => parseRef(line))) : listed
 }
 
-/** The branch of a checkout; undefined where HEAD is detached. */
+/** The branch of a checkout; undefined if HEAD is detached. */
 async function readCheckedOutBranch(own: string): Promise<string | undefined> {
   const head = await readFile(join(own, 'HEAD'), 'utf8').catch(() => '')
   const name = /^ref: refs\/heads\/(.+)\n?$/.exec(head)?.[1]

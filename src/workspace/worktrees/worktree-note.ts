@@ -34,31 +34,31 @@ export type NotedReplay = z.infer<typeof NotedReplay>
 
 /** What pcc has to remember of a worktree, and no agent may write. */
 const WorktreeNote = z.object({
-  /** The commit that gates are running on; null where none are. */
+  /** The commit that gates are running on; null if none are. */
   looking: z.string().nullable().default(null),
   /** Files that gate commands left behind. */
   files: z.array(z.object({ path: z.string(), size: z.number(), changed: z.number() })).default([]),
   dependencies: z.array(NotedDependencies).default([]),
-  /** Files of the repository's shared folder as they were when the worktree was made; absent where they were not read. */
+  /** Files of the repository's shared folder as they were when the worktree was made; absent if they were not read. */
   shared: z.record(z.string(), z.string().nullable()).optional(),
   /** Commits of the target that pcc made the work from, or put it onto; the first is the one that it was made from. */
   bases: z.array(z.string()).default([]),
-  /** The sparse-checkout patterns at that time; null where everything was checked out. */
+  /** The sparse-checkout patterns at that time; null if everything was checked out. */
   sparse: z.string().nullable().default(null),
-  /** The unfinished rebase or merge that pcc began; null where there is none. */
+  /** The unfinished rebase or merge that pcc began; null if there is none. */
   replay: NotedReplay.nullable().default(null),
 })
 export type WorktreeNote = z.infer<typeof WorktreeNote>
 
 /**
- * The note lies beside the worktree: neither in it, where the agent works, nor in the shared folder of its repository, to which the
- * agent's git writes. Its name follows from the worktree's, so that it is found after a death.
+ * The note is beside the worktree: neither in it, where the agent works, nor in the shared folder of its repository, to which the
+ * agent's git writes. Its name follows from the worktree's, so that it is found after a crash.
  */
 export function noteFileOf(top: string): string {
   return join(dirname(top), `.${basename(top)}.pcc-note.json`)
 }
 
-/** The note of a worktree; empty where there is none or it is damaged: then all files count as the agent's. */
+/** The note of a worktree; empty if there is none or it is damaged: then all files count as the agent's. */
 export async function readNote(top: string): Promise<WorktreeNote> {
   try {
     return WorktreeNote.parse(JSON.parse(await readFile(noteFileOf(top), 'utf8')))

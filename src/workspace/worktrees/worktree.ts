@@ -48,7 +48,7 @@ export async function isOwnWorktree({ top, repository }: Pick<WorktreeRow, 'top'
   return (await findAdminFolder({ top, repository })) !== undefined
 }
 
-/** The folder that git keeps for a worktree within its repository; undefined where the two do not point at each other. */
+/** The folder that git keeps for a worktree within its repository; undefined if the two do not point at each other. */
 export async function findAdminFolder({
   top,
   repository,

@@ -13,7 +13,7 @@ import { type WorktreeDeps, worktreeOfRow } from './worktree.ts'
 export interface Worktrees {
   /** The existing worktrees; with `all`, also removed and archived ones. Newest first. */
   list(filter: { project?: string | undefined; all?: boolean }): Promise<WorktreeRow[]>
-  /** The worktrees of all attempts, newest first. Throws `worktree_unknown` where the task has had none. */
+  /** The worktrees of all attempts, newest first. Throws `worktree_unknown` if the task has had none. */
   show(task: string): Promise<WorktreeRow[]>
   /** What a removal would do to the live one among the rows. */
   forecast(rows: readonly WorktreeRow[]): Promise<WorktreeForecast | null>

@@ -121,7 +121,7 @@ sandboxed(
     const evil = 'mkdir evil; cp -r .git/. evil; git config -f evil/config core.fsmonitor "touch $PWD/run; false"'
     start('/bin/sh', '-c', `${evil}; echo "$PWD/evil" > .git/commondir; echo > "$HOME/.agent/put"; sleep 600`)
     await agent.exited()
-    assert.match(agent.lastWords, /it has put a commondir into .*\.git/)
+    assert.match(agent.failureText, /it has put a commondir into .*\.git/)
     await agent.end()
     assert.equal(existsSync(join(project, '.git/commondir')), false)
     execFileSync('git', ['status'], { cwd: project, env: bareEnv(tempDir(t)), stdio: 'pipe' })

@@ -56,7 +56,7 @@ test('where the directory is gone, nothing begins elsewhere', async t => {
   })
   await tmux.open({ name: 's-2', command }).catch(() => undefined)
   while (isOpen(tmux)) await sleep(20)
-  assert.match(folder.lastWords(), /cd/)
+  assert.match(folder.readStderr(), /cd/)
   assert.equal(existsSync(join(root, 'begun')), false)
 })
 

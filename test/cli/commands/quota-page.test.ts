@@ -61,9 +61,9 @@ test('the page shows a bar for each window, its source, its reset and its foreca
   }
   assert.deepEqual(page({ windows: [fiveHours, week], level: 'notice' }), [
     'claude · api.anthropic.com · subscription token (a1b2c3)',
-    '  5-hour       ██████████████████████░░░░░░░░  71%  resets 16:00  told by the vendor, 2m ago',
+    '  5-hour       ██████████████████████░░░░░░░░  71%  resets 16:00  reported by the vendor, 2m ago',
     '               at this pace (29% an hour) full at 13:00',
-    '  7-day        █████████████░░░░░░░░░░░░░░░░░  42%  resets 2026-01-16 00:00  told by the vendor, 2m ago',
+    '  7-day        █████████████░░░░░░░░░░░░░░░░░  42%  resets 2026-01-16 00:00  reported by the vendor, 2m ago',
     '               at this pace (0.4% an hour) 66% used when it resets',
     '  Level        notice. Half as many sessions start at once.',
     '  Gate         open',
@@ -138,7 +138,7 @@ test('an estimate is shown without alarm, unless a person lets it hold sessions 
 test('a window that has reset since is not shown as full', () => {
   const lines = page({ past: [{ ...fiveHours, resets_at: NOON - HOUR }], level: 'unknown' })
   assert.deepEqual(lines.slice(1, 3), [
-    '  5-hour       reset 11:00, nothing told since',
+    '  5-hour       reset 11:00, nothing reported since',
     '  Level        unknown. So nothing is held back.',
   ])
 })

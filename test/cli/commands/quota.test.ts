@@ -47,7 +47,7 @@ test('quota shows every account, and in JSON what it is drawn from', async t => 
   const { stdout } = await pcc.run(['quota'])
   assert.match(
     stdout,
-    /^claude · one\.example · API key \(aaaa00\)\n {2}5-hour +█+░+ +88% {2}resets .*told by the vendor/,
+    /^claude · one\.example · API key \(aaaa00\)\n {2}5-hour +█+░+ +88% {2}resets .*reported by the vendor/,
   )
   assert.match(stdout, /Level +warning\. A session starts only when no other is at work\.\n {2}Gate +open\n/)
   assert.match(stdout, /Waiting +1 session\n +s-aaaaaa \(first\) goes on at /)
@@ -138,7 +138,7 @@ test('release reports a limit that keeps an account closed; --now opens it and t
       'Nothing goes on while everything is held. Let it go with: pcc quota release\n',
   )
   assert.deepEqual(await closed(), [null, null])
-  assert.match((await pcc.run(['quota'])).stdout, /5-hour +reset .*, nothing told since\n/)
+  assert.match((await pcc.run(['quota'])).stdout, /5-hour +reset .*, nothing reported since\n/)
   assert.match(
     (await pcc.run(['quota', 'release', '--account', 'bbbb', '--now'])).stdout,
     /^Released: bbbb\nNo limit keeps it closed, and nobody waits for it\.\n/,

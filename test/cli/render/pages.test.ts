@@ -67,7 +67,7 @@ test('an unknown context is not shown as zero, and an ended session shows its ta
 test('a session that has not begun is shown as starting or queued', () => {
   const rows = (queued: boolean) => listTable([session({ status: 'idle', queued })], plain(120), NOON).join('\n')
   assert.match(rows(false), /○ Starting/)
-  assert.match(rows(true), /○ Queued(.|\n)*│ Waits for a free place/)
+  assert.match(rows(true), /○ Queued(.|\n)*│ Waits for a free slot/)
 })
 
 test('a limited session says when it goes on by itself, or how a person makes it', () => {

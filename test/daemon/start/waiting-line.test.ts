@@ -29,14 +29,14 @@ test('sessions.max_concurrent: the next session waits, its agent is started mean
   const long = await world.start('Do the long one')
   const next = await world.start('Do the next one')
   const waiting = await viewWhen(world.daemon, next.id, ({ reason }) => reason !== null)
-  assert.deepEqual([waiting.status, waiting.reason], ['idle', 'waits for a free place'])
+  assert.deepEqual([waiting.status, waiting.reason], ['idle', 'waits for a free slot'])
   await viewWhen(world.daemon, next.id, ({ status }) => status === 'completed')
   assert.equal((await viewWhen(world.daemon, long.id, () => true)).status, 'completed')
   assert.ok(existsSync(join(world.project, 'next.txt')))
   const notes = bodiesOf(await world.log(next.id), 'session.noted').map(({ text }) => text)
   assert.deepEqual(notes, [
     `Session ${long.id} (${long.name}) works in this directory too: they may get in each other's way.`,
-    'Waits for a free place: 1 at once (sessions.max_concurrent).',
+    'Waits for a free slot: 1 at once (sessions.max_concurrent).',
   ])
   const log = readFileSync(join(world.daemon.paths.logs, 'daemon.log'), 'utf8')
   assert.match(log, new RegExp(`session ${next.id}: takes a warm process`))

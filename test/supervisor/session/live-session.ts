@@ -77,7 +77,7 @@ function liveSession(row: Partial<SessionRow>): LiveSession {
     },
     control: {
       opened: Promise.withResolvers(),
-      placed: Promise.withResolvers(),
+      admitted: Promise.withResolvers(),
       stopping: undefined,
       cutOff: false,
       pausing: undefined,

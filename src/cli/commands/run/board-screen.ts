@@ -49,7 +49,7 @@ async function performAction(
 ): Promise<string> {
   if (action.do === 'stop') {
     await client.request('POST', `/runs/${run}/stop`, { now: action.now })
-    return action.now ? 'Stopped; what was at work is given back' : 'It ends after what is at work'
+    return action.now ? 'Stopped: tasks that were at work are ready again' : 'The run ends after the tasks at work'
   }
   const path = `/tasks/${action.task}/guidance`
   const { id, title, told } = await client.request<GuidedTask>('POST', path, { text: action.text })

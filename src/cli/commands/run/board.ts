@@ -129,7 +129,7 @@ function pressGuideKey(board: Board, { name, text }: BoardKey): BoardKeyResult {
 }
 
 function stop(board: Board, now: boolean): BoardKeyResult {
-  const notice = now ? 'Stopping; what is at work is given back…' : 'It ends after what is at work'
+  const notice = now ? 'Stopping: tasks at work become ready again…' : 'The run ends after the tasks at work'
   return { board: { ...board, mode: 'watch', draft: '', notice }, action: { do: 'stop', now } }
 }
 

@@ -12,10 +12,10 @@ export interface DiffFile {
   path: string
   status: 'added' | 'deleted' | 'modified'
   kind: 'text' | 'binary' | 'link' | 'submodule'
-  /** The modes as git writes them (`100644`); absent where the file does not exist on that side. */
+  /** The modes as git writes them (`100644`); absent if the file does not exist on that side. */
   oldMode?: string
   newMode?: string
-  /** The whole text, without carriage returns; absent where there is none, or where it is too long to be read whole. */
+  /** The whole text, without carriage returns; absent if there is none, or if it is too long to be read whole. */
   before?: string
   after?: string
   /** Added and removed lines. */
@@ -30,7 +30,7 @@ export interface DiffChange {
   files: DiffFile[]
   /** Files that were left out because they are too many or too large. */
   unread: string[]
-  /** The text of an unchanged file; undefined where there is none, or it is too long. */
+  /** The text of an unchanged file; undefined if there is none, or it is too long. */
   unchanged: ReadonlyMap<string, string>
 }
 

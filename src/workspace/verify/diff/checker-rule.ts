@@ -222,7 +222,7 @@ function flagFindings(file: DiffFile): DiffFinding[] {
   })
 }
 
-/** The entries of a list under a key, in JSON, JavaScript, TOML, YAML or an ini file; undefined where there is no such key. */
+/** The entries of a list under a key, in JSON, JavaScript, TOML, YAML or an ini file; undefined if there is no such key. */
 function listUnder(text: string, key: string): Set<string> | undefined {
   const found = new Set<string>()
   let isThere = false

@@ -53,7 +53,7 @@ interface Asked {
   signal?: AbortSignal | undefined
 }
 
-/** The change between two commits, with the whole text of each file on both sides; undefined where git fails. */
+/** The change between two commits, with the whole text of each file on both sides; undefined if git fails. */
 export async function readChange(asked: Asked): Promise<DiffChange | undefined> {
   const { directory, base, head, signal } = asked
   const top = await git(directory, ['rev-parse', '--show-toplevel'], { signal })
