@@ -62,6 +62,15 @@ export const PASSING_CODES: ReadonlySet<ErrorCode> = new Set([
   'place_busy',
 ])
 
+/** An error as the API sends it and as commands print it with `--json`. */
+export interface ErrorReply {
+  error: { code: string; message: string; next: string }
+}
+
+export function toErrorReply({ code, message, next }: ErrorReply['error']): ErrorReply {
+  return { error: { code, message, next } }
+}
+
 /** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)

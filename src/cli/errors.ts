@@ -1,5 +1,4 @@
-import { AppError, ERRORS, type ErrorCode, messageOf } from '../base/errors.ts'
-import type { ErrorReply } from '../domain/api.ts'
+import { AppError, ERRORS, type ErrorCode, type ErrorReply, messageOf, toErrorReply } from '../base/errors.ts'
 import { terminalOf } from './render/text.ts'
 
 /** An error that the daemon answered with. Its message is printed unchanged. */
@@ -26,8 +25,7 @@ export function remoteError(body: unknown): Error {
 export function reportError(thrown: unknown, { json, verbose }: { json: boolean; verbose: boolean }): number {
   const error = describeError(thrown)
   if (json) {
-    const { code, message, next } = error
-    process.stderr.write(`${JSON.stringify({ error: { code, message, next } })}\n`)
+    process.stderr.write(`${JSON.stringify(toErrorReply(error))}\n`)
     return error.exit
   }
   const { paint } = terminalOf(process.stderr, process.env)

@@ -11,8 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import type { AppPaths } from '../base/app-paths.ts'
-import { AppError, messageOf } from '../base/errors.ts'
-import type { ErrorReply } from '../domain/api.ts'
+import { AppError, messageOf, toErrorReply } from '../base/errors.ts'
 
 /** Makes the daemon's directories, readable by their owner only, and refuses those that cannot be written to. */
 export function makeDirectories(paths: AppPaths): void {
@@ -77,7 +76,7 @@ export function openAnnouncer(): Announce {
     if (isAnnounced || !isPipe(1)) {
       writeQuietly(isFailed || isAnnounced ? 2 : 1, `${text}\n`)
     } else {
-      const line = isFailed ? errorReply(readiness.error) : { ready: true, pid: process.pid }
+      const line = isFailed ? toErrorReply(readiness.error) : { ready: true, pid: process.pid }
       writeQuietly(1, `${JSON.stringify(line)}\n`)
       replaceStandardOutput()
     }
@@ -111,9 +110,4 @@ function writeQuietly(fd: number, text: string): void {
 function replaceStandardOutput(): void {
   closeSync(1)
   openSync('/dev/null', 'w')
-}
-
-/** An error as the API sends it. */
-export function errorReply(error: AppError): ErrorReply {
-  return { error: { code: error.code, message: error.message, next: error.next } }
 }

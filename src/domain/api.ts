@@ -175,11 +175,6 @@ export const AnswerAsk = z.strictObject({
 })
 export type AnswerAsk = z.infer<typeof AnswerAsk>
 
-/** Every error of the API. */
-export interface ErrorReply {
-  error: { code: string; message: string; next: string }
-}
-
 /** POST /daemon/stop. `go_on`: the sessions are only interrupted, and resume with the next daemon. */
 export const StopDaemon = z.strictObject({ go_on: z.boolean().default(false) })
 

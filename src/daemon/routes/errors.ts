@@ -1,8 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
-import { AppError, messageOf } from '../../base/errors.ts'
+import { AppError, messageOf, toErrorReply } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
-import { errorReply } from '../startup.ts'
 
 /** Every error is sent as an `ErrorReply` with the status of its code; an unexpected one is also logged and sent in one line. */
 export function installErrors(app: FastifyInstance, log: Log): void {
@@ -30,7 +29,7 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: un
 }
 
 function send(reply: FastifyReply, error: AppError, status: number): FastifyReply {
-  return reply.code(status).send(errorReply(error))
+  return reply.code(status).send(toErrorReply(error))
 }
 
 function fromFastify(error: FastifyError, route: string): AppError {

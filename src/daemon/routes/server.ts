@@ -1,8 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
-import { AppError } from '../../base/errors.ts'
+import { AppError, toErrorReply } from '../../base/errors.ts'
 import type { DaemonContext } from '../context.ts'
 import { openSpeakerCheck } from '../speakers.ts'
-import { errorReply } from '../startup.ts'
 import { hookRoutes, toolRoutes } from './agent-calls.ts'
 import { daemonRoutes, reportRoutes } from './daemon.ts'
 import { installErrors } from './errors.ts'
@@ -67,7 +66,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
 /** Runs before any hook, the guard included, so the reply says only that the path is wrong. */
 function refuseUnreadablePath(reply: FastifyReply): void {
   const error = new AppError('bad_request', { route: 'this daemon', problem: 'the path cannot be read' })
-  reply.code(error.http).send(errorReply(error))
+  reply.code(error.http).send(toErrorReply(error))
 }
 
 /** After an update the daemon is older than its clients: each reply names its version, so that clients can warn the person. */

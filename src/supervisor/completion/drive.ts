@@ -7,12 +7,11 @@ import { type ContinueResult, continueRebase } from '../../workspace/merge/conti
 import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
 import { enqueueMerge } from '../../workspace/merge/queue.ts'
 import { commitLeftovers } from '../../workspace/verify/commit-leftovers.ts'
-import type { CompletionDeps } from './merge-queues.ts'
+import type { CompletionDeps, CompletionSettings } from './context.ts'
 import { askPerson, askReview, finishTask, refuseWork, sendBack, TROUBLE_TOOL } from './moves.ts'
 import { afterVerification, type CompletionFacts, nextStep } from './next-step.ts'
 import { conflictReport, failureLine, failureReport, reviewReport } from './report-text.ts'
 import {
-  type CompletionSettings,
   countRound,
   describeConflict,
   describeWorktree,

@@ -5,18 +5,16 @@ import type { Merge } from '../../domain/merge.ts'
 import type { Verification } from '../../domain/task.ts'
 import { hasChangedNothing } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
-import type { SessionRow } from '../../store/tables.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
 import { findGitOperation } from '../../workspace/git/checkout-state.ts'
 import type { PreparedMerge } from '../../workspace/merge/attempt.ts'
 import type { MergeDeps } from '../../workspace/merge/merge-state.ts'
 import { cleanUp, type MergeOutcome, settleOutcomes } from '../../workspace/merge/outcomes.ts'
 import { MergeQueue, type QueueStep, recoverMerges } from '../../workspace/merge/queue.ts'
-import type { SupervisorContext } from '../context.ts'
+import type { CompletionDeps } from './context.ts'
 import { askPerson, finishTask, refuseWork, sendBack } from './moves.ts'
 import { conflictReport, failureLine, failureReport } from './report-text.ts'
 import {
-  type CompletionSettings,
   countRound,
   describeConflict,
   describeWorktree,
@@ -24,24 +22,6 @@ import {
   findMergingWork,
   needsVerification,
 } from './work.ts'
-
-/** What completion uses beside the rows. */
-export interface CompletionDeps {
-  supervisor: SupervisorContext
-  settingsOf(session: SessionRow): Promise<CompletionSettings>
-  /** Runs the gates on the work as it is in its directory now. `later`: they cannot run before that time. */
-  verify(work: FinishedWork, round: number, signal: AbortSignal): Promise<VerificationResult | { later: number }>
-  /** How many merges of a queue are tried together, at most. */
-  batchOf(queue: MergeQueueKey): Promise<number>
-  /** Called when sessions may have a time in their rows at which they resume. */
-  wake(): void
-  /** Called when a task that this run tried is no longer completing. */
-  ended(run: string): void
-  /** Starts the next task of a session whose task is done. */
-  nudge(session: string): Promise<void>
-  /** How many verifications may run at once. */
-  atOnce: number
-}
 
 /** A queue that could not go on is tried again after this. */
 const RETRY_MS = 15_000

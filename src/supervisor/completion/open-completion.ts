@@ -21,8 +21,9 @@ import { modelNamesFor } from '../runs/models.ts'
 import type { PrepareDeps } from '../session/prepare.ts'
 import { secondAgent, settingsOfCaller } from '../session/settings.ts'
 import { Completion } from './completion.ts'
+import type { CompletionSettings } from './context.ts'
 import { openVerifier } from './verifier.ts'
-import type { CompletionSettings, FinishedWork } from './work.ts'
+import type { FinishedWork } from './work.ts'
 
 export interface CompletionHooks {
   ask: Proposals['ask']

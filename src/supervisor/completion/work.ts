@@ -1,16 +1,9 @@
 import { type CompletionProgress, NO_COMPLETION_PROGRESS } from '../../domain/evidence.ts'
-import type { Merge, MergeStrategy } from '../../domain/merge.ts'
+import type { Merge } from '../../domain/merge.ts'
 import type { Task, TaskState } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { RunRow, SessionRow } from '../../store/tables.ts'
-
-/** The settings under which work is completed. */
-export interface CompletionSettings {
-  /** How often a session gets a failed verification, or a conflict, back. */
-  rounds: number
-  merge: { mode: 'auto' | 'pr' | 'off'; strategy: MergeStrategy; review: boolean }
-}
 
 /** Work that its agent has called done, and that is still to be verified and merged. */
 export interface FinishedWork {

@@ -1,14 +1,15 @@
 import type { Log } from '../../base/log.ts'
 import type { RunOutcome } from '../../domain/attempt.ts'
+import type { MergeState } from '../../domain/merge.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow } from '../../store/tables.ts'
 import { findCompletingTask } from '../completion/work.ts'
 import type { KeptEnvironments } from '../session/kept-environments.ts'
 import type { WarmProcesses } from '../session/warm-processes.ts'
 import { agentByLabel, type BeginDeps, type BeginOptions, beginNext, requestFor } from './begin-next.ts'
-import { closeAttempts, openAttempts, readRunFacts } from './close-attempt.ts'
+import { closeAttempts, openAttempts } from './close-attempt.ts'
 import { chooseModel } from './models.ts'
-import { budgetLeft, countMerged, nextStep, type RunFacts, scopeOf } from './next-step.ts'
+import { budgetLeft, classifyAttempt, countMerged, nextStep, type RunFacts, scopeOf } from './next-step.ts'
 import type { RunSettings } from './run-settings.ts'
 
 /** What runs need from other parts. */
@@ -67,6 +68,50 @@ export async function advanceRun(
     deps.log.warn({ run: id, task: result.heldBack, why: result.why }, 'a task got no worktree yet')
   }
 }
+
+/** The facts from which the next step of a run follows. */
+async function readRunFacts(
+  run: RunRow,
+  settings: RunSettings,
+  { store, tasks }: Pick<RunManagerDeps, 'store' | 'tasks'>,
+): Promise<RunFacts> {
+  const attempts = { working: 0, completing: 0, waiting: 0 }
+  let limited: string | undefined
+  let inPlace: string | undefined
+  for (const attempt of await openAttempts(run.id, store)) {
+    const session = await store.sessions.get(attempt.session_id)
+    if (!session) continue
+    const task = await store.tasks.get(attempt.task_id)
+    const own = classifyAttempt(session, task)
+    const state = own === 'completing' && (await isHeldUp(attempt, store)) ? 'waiting' : own
+    if (session.ended_as === 'rate_limited' && state === 'waiting')
+      limited = `the account is limited, and ${session.id} does not go on by itself: pcc resume ${session.id}`
+    if (state === 'working' || state === 'completing') inPlace ??= session.options.in_place
+    // A session that has just ended counts as at work until its attempt is closed: its end wakes the run again.
+    attempts[state === 'over' ? 'working' : state] += 1
+  }
+  const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
+  return {
+    counts: await tasks.counts(scopeOf(run)),
+    working: attempts.working + attempts.completing,
+    waiting: attempts.waiting,
+    iterations: run.iterations,
+    limit: settings.limit,
+    parallel: inPlace === undefined ? settings.parallel : 1,
+    inPlace,
+    spent: limited,
+    stopping: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
+    gaveUp: gave_up ?? undefined,
+  }
+}
+
+/** Whether finished work waits for a person or for a checkout that is in use. Other tasks need not wait for that. */
+async function isHeldUp({ session_id, task_id }: AttemptRow, { escalations, merges }: Store): Promise<boolean> {
+  const open = await escalations.list({ session: session_id, states: ['open'] })
+  return open.length > 0 || HELD_UP.has((await merges.open(task_id))?.state ?? 'queued')
+}
+
+const HELD_UP: ReadonlySet<MergeState> = new Set(['waiting', 'review'])
 
 /** Why no task begins although one is ready; null if the tasks at work are reason enough. */
 function waitReason({ inPlace, counts }: RunFacts, { parallel }: RunSettings): string | null {

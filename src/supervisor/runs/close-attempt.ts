@@ -1,11 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import type { MergeState } from '../../domain/merge.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { attemptStory, keepNotes } from '../brief/journal.ts'
-import { classifyAttempt, type RunFacts, retryPlan, scopeOf, sinceReset } from './next-step.ts'
+import { classifyAttempt, retryPlan, sinceReset } from './next-step.ts'
 import { type RunSettings, retriesFor } from './run-settings.ts'
 
 /** The attempts of a run that have no outcome yet. */
@@ -13,13 +12,12 @@ export async function openAttempts(id: string, { runs }: Pick<Store, 'runs'>): P
   return (await runs.attempts({ run: id })).filter(({ outcome }) => outcome === null)
 }
 
-export interface FactsDeps extends Omit<CloseDeps, 'settings'> {
-  store: Store
-  tasks: Tasks
-}
-
 /** Closes the attempts of a run whose sessions are over. */
-export async function closeAttempts(run: RunRow, settings: RunSettings, deps: FactsDeps): Promise<void> {
+export async function closeAttempts(
+  run: RunRow,
+  settings: RunSettings,
+  deps: Omit<CloseDeps, 'settings'>,
+): Promise<void> {
   const { store } = deps
   for (const attempt of await openAttempts(run.id, store)) {
     const session = await store.sessions.get(attempt.session_id)
@@ -28,50 +26,6 @@ export async function closeAttempts(run: RunRow, settings: RunSettings, deps: Fa
     if (isOver) await closeAttempt(run, { attempt, session }, { ...deps, settings })
   }
 }
-
-/** The facts from which the next step of a run follows. */
-export async function readRunFacts(
-  run: RunRow,
-  settings: RunSettings,
-  { store, tasks }: Pick<FactsDeps, 'store' | 'tasks'>,
-): Promise<RunFacts> {
-  const attempts = { working: 0, completing: 0, waiting: 0 }
-  let limited: string | undefined
-  let inPlace: string | undefined
-  for (const attempt of await openAttempts(run.id, store)) {
-    const session = await store.sessions.get(attempt.session_id)
-    if (!session) continue
-    const task = await store.tasks.get(attempt.task_id)
-    const own = classifyAttempt(session, task)
-    const state = own === 'completing' && (await isHeldUp(attempt, store)) ? 'waiting' : own
-    if (session.ended_as === 'rate_limited' && state === 'waiting')
-      limited = `the account is limited, and ${session.id} does not go on by itself: pcc resume ${session.id}`
-    if (state === 'working' || state === 'completing') inPlace ??= session.options.in_place
-    // A session that has just ended counts as at work until its attempt is closed: its end wakes the run again.
-    attempts[state === 'over' ? 'working' : state] += 1
-  }
-  const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
-  return {
-    counts: await tasks.counts(scopeOf(run)),
-    working: attempts.working + attempts.completing,
-    waiting: attempts.waiting,
-    iterations: run.iterations,
-    limit: settings.limit,
-    parallel: inPlace === undefined ? settings.parallel : 1,
-    inPlace,
-    spent: limited,
-    stopping: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
-    gaveUp: gave_up ?? undefined,
-  }
-}
-
-/** Whether finished work waits for a person or for a checkout that is in use. Other tasks need not wait for that. */
-async function isHeldUp({ session_id, task_id }: AttemptRow, { escalations, merges }: Store): Promise<boolean> {
-  const open = await escalations.list({ session: session_id, states: ['open'] })
-  return open.length > 0 || HELD_UP.has((await merges.open(task_id))?.state ?? 'queued')
-}
-
-const HELD_UP: ReadonlySet<MergeState> = new Set(['waiting', 'review'])
 
 interface CloseDeps {
   store: Store
