@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir } from '../support/world.ts'
-import { wrongNames } from './names.ts'
+import { wrongFolders, wrongNames } from './names.ts'
+import { ROOT } from './source-tree.ts'
 
 const KNOWN = { commands: ['start', 'hook'], settings: ['sessions.max_concurrent', 'logs.level'] }
 
@@ -48,6 +49,24 @@ test('plain words, names of other things and examples are left alone', t => {
     'src/a.ts': 'export const a = 1\n',
   })
   assert.deepEqual(wrongNames(root, KNOWN), [])
+})
+
+test('the table of folders in docs/architecture.md is the tree', () => {
+  assert.deepEqual(wrongFolders(ROOT), [])
+})
+
+test('a folder that the table does not name, or that does not exist, is reported', t => {
+  const root = treeWith(t, {
+    'docs/architecture.md':
+      '| folder | contents |\n|---|---|\n| `src/cli` | `commands/<name>.ts`, `live` and `gone` |\n| `src/old` | things |\n',
+    ...{ 'src/cli/commands/a.ts': '', 'src/cli/live/b.ts': '', 'src/cli/render/c.ts': '', 'src/base/d.ts': '' },
+  })
+  assert.deepEqual(wrongFolders(root), [
+    'docs/architecture.md: there is no folder src/old',
+    'docs/architecture.md: src/base has no row',
+    'docs/architecture.md: src/cli has no folder gone',
+    'docs/architecture.md: the row of src/cli does not name render',
+  ])
 })
 
 function treeWith(t: Parameters<typeof tempDir>[0], files: Record<string, string>): string {

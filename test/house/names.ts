@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
 /** What the program knows. It is passed in, so that a test can check a small tree. */
@@ -141,4 +141,32 @@ function mentionsIn({ path, text }: { path: string; text: string }): Tree['menti
     .flatMap((line, at) =>
       [...line.matchAll(/`([^`]+)`/g)].map(([, token = '']) => ({ path, where: `${path}:${at + 1}`, token })),
     )
+}
+
+/**
+ * Compares the table of folders in docs/architecture.md with the tree: every folder of `src` has a row, and a row names every folder
+ * below it, in backticks, and no other.
+ */
+export function wrongFolders(root: string): string[] {
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+  const rows = new Map(
+    [...page.matchAll(/^\| `(src\/\w+)` \| (.*) \|$/gm)].map(([, folder = '', about = '']) => [folder, about]),
+  )
+  const foldersIn = (folder: string) =>
+    readdirSync(join(root, folder), { withFileTypes: true }).flatMap(each => (each.isDirectory() ? [each.name] : []))
+  return [
+    ...[...rows.keys()].filter(folder => !existsSync(join(root, folder))).map(folder => `there is no folder ${folder}`),
+    ...foldersIn('src').flatMap(name => {
+      const about = rows.get(`src/${name}`)
+      if (about === undefined) return [`src/${name} has no row`]
+      const named = [...about.matchAll(/`([a-z-]+)(?:\/[^`]*)?`/g)].map(([, folder = '']) => folder)
+      const real = foldersIn(`src/${name}`)
+      return [
+        ...named.filter(folder => !real.includes(folder)).map(folder => `src/${name} has no folder ${folder}`),
+        ...real
+          .filter(folder => !named.includes(folder))
+          .map(folder => `the row of src/${name} does not name ${folder}`),
+      ]
+    }),
+  ].map(problem => `docs/architecture.md: ${problem}`)
 }
