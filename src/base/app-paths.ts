@@ -1,3 +1,5 @@
+import type { AcceptedContents } from './accepted-file.ts'
+
 // An ESM import of a built-in module reads all its exports, which would slow down every start of the frequent commands.
 const { readFileSync } = process.getBuiltinModule('node:fs')
 const { homedir } = process.getBuiltinModule('node:os')
@@ -14,6 +16,8 @@ export interface AppPaths {
   socket: string
   tokenFile: string
   trustFile: string
+  /** Which content of the person's files is in force; without it, they count as they are on disk. */
+  accepted?: AcceptedContents | undefined
 }
 
 export interface AppPathOptions {

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { secretId } from './ids.ts'
 
 /**
@@ -65,6 +66,24 @@ export function withFileLock<T>(lockFile: string, work: () => T): T {
   } finally {
     lock.close()
   }
+}
+
+const RETRY_MS = 20
+
+/** Like `withFileLock`, for work that waits for something: the wait for the lock does not block this process either. */
+export async function whileLocked<T>(lockFile: string, work: () => Promise<T>): Promise<T> {
+  mkdirSync(dirname(lockFile), { recursive: true, mode: 0o700 })
+  makePrivate(lockFile)
+  using lock = new DatabaseSync(lockFile, { timeout: 0 })
+  for (const deadline = Date.now() + WAIT_MS; ; await sleep(RETRY_MS)) {
+    try {
+      lock.exec('begin immediate')
+      break
+    } catch (thrown) {
+      if (Date.now() > deadline || !/locked/.test(String(thrown))) throw thrown
+    }
+  }
+  return await work()
 }
 
 /**

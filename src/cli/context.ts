@@ -44,7 +44,7 @@ export async function contextFrom(options: GlobalOptions): Promise<CommandContex
   const { env } = process
   const quiet = options.quiet === true
   return {
-    paths: await resolvePaths({ env, configFile: options.config, dataDir: options.dataDir }),
+    paths: withAccepted(await resolvePaths({ env, configFile: options.config, dataDir: options.dataDir })),
     env,
     json: options.json === true,
     verbose: options.verbose === true,
@@ -55,6 +55,13 @@ export async function contextFrom(options: GlobalOptions): Promise<CommandContex
       if (!quiet) process.stderr.write(`${line}\n`)
     },
   }
+}
+
+/** The person's files count for a command as they count for the daemon. Imported on use: most commands read none of them. */
+function withAccepted(paths: AppPaths): AppPaths {
+  const importStore = () => import('../store/accepted-files.ts')
+  const inForce = async (file: string, onDisk: string) => (await importStore()).contentInForce(paths, file, onDisk)
+  return { ...paths, accepted: { inForce, begin: () => {}, notes: () => [] } }
 }
 
 /** The config file is read only when it may move the data directory or must be rejected. */

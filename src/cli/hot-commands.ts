@@ -1,5 +1,5 @@
 import { quickClient } from './connection/client.ts'
-import { contextFrom } from './context.ts'
+import { type CommandContext, contextFrom } from './context.ts'
 
 type FlagKinds = Record<string, 'value' | 'switch'>
 
@@ -162,11 +162,13 @@ export async function runHotCommand({ command, operand, flags }: HotCall): Promi
       const { showSetting } = await import('./commands/config-rows.ts')
       const options = { project: text('--project') ?? '.', reveal: isSet('--reveal') }
       await showSetting(operand, { ...options, dataDir: text('--data-dir') }, context)
+      await mentionChanges(context)
       break
     }
     case 'trust status': {
       const { showTrust } = await import('./commands/trust.ts')
       await showTrust(operand || '.', context)
+      await mentionChanges(context)
       break
     }
     case 'start': {
@@ -176,4 +178,9 @@ export async function runHotCommand({ command, operand, flags }: HotCall): Promi
     }
   }
   return 0
+}
+
+/** Tells the person which of their files were changed outside pcc, because what was shown does not include that. */
+async function mentionChanges(context: CommandContext): Promise<void> {
+  await (await import('./commands/accept.ts')).mentionChanges(context)
 }

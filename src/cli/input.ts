@@ -28,6 +28,17 @@ export async function confirm({ action, question, yes, ...streams }: ConfirmOpti
   }
 }
 
+/** Asks a person Y/n. An end of the input is a no. */
+export async function agrees(question: string): Promise<boolean> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const inputClosed = new Promise<string>(resolve => lines.once('close', () => resolve('no')))
+  try {
+    return /^(y|yes|)$/i.test((await Promise.race([lines.question(`${question} [Y/n] `), inputClosed])).trim())
+  } finally {
+    lines.close()
+  }
+}
+
 /** Asks for values that were not given on the command line. */
 export interface Prompter {
   /** Does not show what is typed. Returns an empty string when nothing was typed. */

@@ -41,6 +41,7 @@ async function buildProgram(argv: string[]): Promise<Command> {
     .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeErr: () => {}, outputError: () => {} })
+  program.hook('preAction', async (_, command) => (await import('./commands/accept.ts')).meetChanges(command))
   const called = findCommandName(argv)
   // Only without a command: commander would otherwise take an unknown command for an argument of this action.
   if (called === undefined) program.action(async () => (await import('./overview.ts')).overview(program))

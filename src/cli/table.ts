@@ -221,6 +221,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/config.ts')).addConfigCommand(program),
   },
   {
+    name: 'accept',
+    group: SET_UP,
+    summary: 'See what was changed in your settings outside pcc, and let it count',
+    add: async program => (await import('./commands/accept.ts')).addAcceptCommand(program),
+  },
+  {
     name: 'trust',
     group: SET_UP,
     summary: 'Agree to what a project’s own files set up',

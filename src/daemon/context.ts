@@ -13,6 +13,7 @@ import type { Store } from '../store/store.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openTasks, type Tasks } from '../tasks/tasks.ts'
 import type { WorktreeDeps } from '../workspace/worktrees/worktree.ts'
+import type { AcceptedFiles } from './accepted-files.ts'
 import type { Disk } from './disk.ts'
 
 /** What the routes work with: everything that `serve` has built. */
@@ -26,6 +27,7 @@ export interface DaemonContext {
   token: string
   log: Log
   store: Store
+  accepted: Pick<AcceptedFiles, 'accept'>
   terminals: AttachedTerminals
   supervisor: Supervisor
   quota: QuotaBook

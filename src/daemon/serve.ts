@@ -9,7 +9,7 @@ import { HookRegistry } from '../agents/tmux/session-folder.ts'
 import { type AppPaths, ownFolders } from '../base/app-paths.ts'
 import { systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
-import { openLog } from '../base/log.ts'
+import { type Log, openLog } from '../base/log.ts'
 import { openForkServer } from '../base/process/fork-server.ts'
 import { setShortRunner } from '../base/process/run-short.ts'
 import { programVersion } from '../base/program.ts'
@@ -18,6 +18,7 @@ import { AttachedTerminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { recoverWorktrees } from '../workspace/worktrees/worktrees.ts'
+import { openAcceptedFiles } from './accepted-files.ts'
 import { enforceDeadlines } from './answers.ts'
 import { type DaemonContext, readWorktreeDeps } from './context.ts'
 import { deliverAnswers } from './deliver-answers.ts'
@@ -46,10 +47,16 @@ export interface Serve {
  * Builds everything in order, serves until asked to stop, and takes it down in reverse. Returns true if the daemon stopped
  * because of an internal failure.
  */
-export async function serve({ paths, env, foreground, bootId, ready }: Serve): Promise<boolean> {
+export async function serve({ env, foreground, bootId, ready, ...given }: Serve): Promise<boolean> {
   using forks = openForkServer()
   using _runner = setShortRunner(forks.run)
+  refuseDamagedStore(given.paths)
+  const late: { disk?: Disk; log?: Log } = {} // set below: they need the settings, which need the store
+  await using store = await openStore({ file: given.paths.database, onFailure: error => late.disk?.failed(error) })
+  const accepted = await openAcceptedFiles({ store, paths: given.paths, warn: text => late.log?.warn({}, text) })
+  const paths = { ...given.paths, accepted: accepted.contents }
   const { config, warnings } = await loadConfig({ paths, env })
+  await accepted.beginAll()
   const version = programVersion()
   const token = loadToken(paths.tokenFile)
   const log = openLog({
@@ -60,8 +67,9 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     maxAgeMs: config.logs.keep_days * DAY_MS,
     copyTo: foreground ? line => process.stderr.write(line) : undefined,
   })
+  late.log = log
   log.hide([token])
-  for (const warning of warnings) log.warn({}, warning)
+  for (const warning of [...warnings, ...accepted.contents.notes()]) log.warn({}, warning)
   using systemd = openSystemd(env, log)
   await using watchdog = openLazyWatchdog({
     limitMs: config.daemon.watchdog_seconds * 1000,
@@ -69,9 +77,6 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     live: () => supervisor.liveCount,
     lost: error => log.warn({ error }, 'the watchdog has ended'),
   })
-  refuseDamagedStore(paths)
-  const late: { disk?: Disk } = {} // set below: the disk watcher needs the store, and the store reports its failures to it
-  await using store = await openStore({ file: paths.database, onFailure: error => late.disk?.failed(error) })
   const hooks = new HookRegistry()
   const tmux = { run: paths.run, socket: paths.socket, env, registry: hooks }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
@@ -123,6 +128,7 @@ export async function serve({ paths, env, foreground, bootId, ready }: Serve): P
     token,
     log,
     store,
+    accepted,
     terminals,
     supervisor,
     quota,

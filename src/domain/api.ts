@@ -29,6 +29,14 @@ const SessionBudget = z.strictObject({
   wall_minutes: Amount.optional(),
 })
 
+/** POST /accepted-files: content of one of the person's own files that counts from now on. */
+export const AcceptFile = z.strictObject({
+  path: z.string().min(1),
+  /** The content that it replaces; absent if that does not matter. */
+  before: z.string().optional(),
+  after: z.string(),
+})
+
 /** POST /sessions */
 export const StartSession = z.strictObject({
   project: z.string().min(1),

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { acceptedFiles } from './accepted-files.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
 
@@ -18,7 +19,7 @@ const nullableRetries: Migration = {
 }
 
 /** All migrations, in the order of their numbers. A new one goes to the end with the next number. */
-export const MIGRATIONS: readonly Migration[] = [firstSchema, nullableRetries]
+export const MIGRATIONS: readonly Migration[] = [firstSchema, nullableRetries, acceptedFiles]
 
 /** The schema number that this program reads and writes. */
 export const SCHEMA = MIGRATIONS.at(-1)?.number ?? 0

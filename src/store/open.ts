@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '../base/clock.ts'
+import { openAcceptedFileStore } from './accepted-files.ts'
 import { openAnswerStore } from './answers.ts'
 import { openEscalationStore } from './escalations.ts'
 import { openEventPruning } from './event-pruning.ts'
@@ -52,6 +53,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     sessions: openSessionStore({ read: database.read, writer, clock }),
     escalations: openEscalationStore(database.read),
     answers: openAnswerStore(database.read, writer),
+    acceptedFiles: openAcceptedFileStore(database.read, writer),
     tasks: openTaskStore(database.read, database.differences),
     gates: openAccountGateStore(database.read),
     quota: openQuotaStore({ read: database.read, writer, clock }),

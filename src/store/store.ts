@@ -1,3 +1,4 @@
+import type { AcceptedFile, FileChange } from '../base/accepted-file.ts'
 import type { Amounts } from '../domain/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
@@ -47,6 +48,7 @@ export interface Store extends AsyncDisposable {
   readonly sessions: SessionStore
   readonly escalations: EscalationStore
   readonly answers: AnswerStore
+  readonly acceptedFiles: AcceptedFileStore
   readonly tasks: TaskStore
   readonly gates: AccountGateStore
   readonly quota: QuotaStore
@@ -162,6 +164,15 @@ export interface AnswerStore {
   list(filter?: AnswerFilter): Promise<RememberedAnswer[]>
   /** Returns false if there is no answer with this id. */
   forget(id: string): Promise<boolean>
+}
+
+/** The content of the person's own files that counts: settings, rules and trust. */
+export interface AcceptedFileStore {
+  list(): Promise<AcceptedFile[]>
+  /** Accepts the content of a file that is not known yet. */
+  begin(file: AcceptedFile): Promise<void>
+  /** Records a change; false if it is based on content that does not count. */
+  accept(change: FileChange): Promise<boolean>
 }
 
 /** Which accounts may call the model. */

@@ -1,4 +1,5 @@
 import type { Generated, Selectable } from 'kysely'
+import type { AcceptedFile } from '../base/accepted-file.ts'
 import type { AgentChoice, HandOver } from '../domain/agent-choice.ts'
 import type { EndedAs, SessionState, StartSession } from '../domain/api.ts'
 import type { PastAttempt, RunOutcome } from '../domain/attempt.ts'
@@ -26,6 +27,7 @@ export interface Tables {
   escalations: Omit<EscalationsTable, 'number'> & { number: Generated<number> }
   escalation_sessions: EscalationSession & { number: number }
   answers: AnswersTable
+  accepted_files: AcceptedFile
   tasks: Task
   task_edges: { task_id: string; blocker_id: string }
   gates: GatesTable

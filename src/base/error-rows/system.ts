@@ -81,6 +81,12 @@ export const SYSTEM_ERRORS = {
     says: 'Files of {project} changed while they were shown: {files}.',
     next: 'Review them again with: pcc trust {project}',
   },
+  file_changed: {
+    exit: 3,
+    http: 409,
+    says: '{file} was changed outside pcc since you last accepted it.',
+    next: 'See the difference and accept it, or put the file back: pcc accept. Nothing was changed.',
+  },
   trust_file_invalid: {
     exit: 2,
     http: 500,

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander'
+import type { RecordChange } from '../../base/accepted-file.ts'
 import { type AppPaths, appPathsFor } from '../../base/app-paths.ts'
 import { findProjectFile, variableIn } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
@@ -46,7 +47,8 @@ export function addConfigCommand(program: Command): void {
       const key = findSetting(name)
       refuseInSession(process.env, `config set ${key} …`)
       const { setSetting } = await import('../../domain/config/edit.ts')
-      const value = maskSecret(key, setSetting(context.paths, key, text), false)
+      const record = await recordFor(command)
+      const value = maskSecret(key, await setSetting(context.paths, key, text, { record }), false)
       const file = context.paths.configFile
       context.out(context.json ? JSON.stringify({ key, value, file }) : `${key} = ${formatValue(value)}  (in ${file})`)
       const variable = variableIn(context.env, key)
@@ -68,7 +70,8 @@ export function addConfigCommand(program: Command): void {
       const { confirm } = await import('../input.ts')
       await confirm({ action: `Resetting ${what}`, question: `Reset ${what}?`, yes: options.yes === true })
       const { resetSetting, resetSettings } = await import('../../domain/config/edit.ts')
-      const backup = key ? resetSetting(paths, key) : resetSettings(paths)
+      const record = await recordFor(command)
+      const backup = await (key ? resetSetting(paths, key, { record }) : resetSettings(paths, { record }))
       const text = backup ? `Reset ${what}. The old file is ${backup}` : `Nothing to reset: ${what} was not set.`
       context.out(context.json ? JSON.stringify({ key: key ?? null, backup: backup ?? null }) : text)
     })
@@ -102,6 +105,12 @@ async function plainContext(
   }
 }
 
+/** Tells the daemon what is written. The settings may have moved the daemon's directory; an invalid file moves nothing. */
+async function recordFor(command: Command): Promise<RecordChange> {
+  const { paths } = await commandContext(command).catch(() => plainContext(command))
+  return (await import('./accept.ts')).recordWith(paths)
+}
+
 interface BrainCommandOptions extends BrainOptions {
   test: boolean
 }
@@ -127,14 +136,14 @@ function addBrainCommand(config: Command, outputFor: (command: Command) => Promi
     .option('--json', 'print JSON')
     .action(async (kind: BrainKind, options: BrainCommandOptions, command: Command) => {
       refuseInSession(process.env, `config brain ${kind}`)
-      await setUpBrainCommand(kind, options, await outputFor(command))
+      await setUpBrainCommand(kind, options, { ...(await outputFor(command)), record: await recordFor(command) })
     })
 }
 
 async function setUpBrainCommand(
   kind: BrainKind,
   options: BrainCommandOptions,
-  { paths, json, out, note }: Output,
+  { paths, json, out, note, record }: Output & { record: RecordChange },
 ): Promise<void> {
   const { checkOptions } = await import('./config-brain.ts')
   checkOptions(kind, options)
@@ -145,7 +154,7 @@ async function setUpBrainCommand(
   const shown: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(settings)) {
     if (value === undefined || !isSettingKey(key)) continue
-    shown[key] = maskSecret(key, setSetting(paths, key, String(value)), false)
+    shown[key] = maskSecret(key, await setSetting(paths, key, String(value), { record }), false)
   }
   if (json) return out(JSON.stringify({ kind, model: model ?? null, file, settings: shown, test: tested ?? null }))
   if (tested) out(`${kind} answers: ${model} said "${tested.answer}" to a test question (${tested.ms} ms).`)

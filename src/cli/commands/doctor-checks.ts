@@ -178,6 +178,7 @@ function firstLineOf(error: unknown): string {
 
 export const checkSettings: DoctorCheck = async context => [
   ...(await checkConfig(context)),
+  ...(await checkAccepted(context)),
   ...checkNotifications(context),
   describeIsolation(context),
   await checkSandbox(context),
@@ -200,6 +201,15 @@ async function checkConfig({ paths, env }: DoctorContext): Promise<DoctorFinding
     if (!(error instanceof AppError)) throw error
     return [problem('config', error.message, error.next)]
   }
+}
+
+/** Names the person's files that somebody else changed. */
+async function checkAccepted({ paths }: DoctorContext): Promise<DoctorFinding[]> {
+  const { findChanges } = await import('./accept.ts')
+  return (await findChanges(paths)).map(({ path }) => {
+    const says = `${path} was changed outside pcc; what you accepted before stays in force`
+    return warning('config', says, 'See the difference: pcc accept')
+  })
 }
 
 function checkNotifications({ config, env }: DoctorContext): DoctorFinding[] {

@@ -23,6 +23,7 @@ import { type CommandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { dateTime, duration, shownPath } from '../render/format.ts'
 import { cut, firstLine, pad, type Terminal, type Tone } from '../render/text.ts'
+import { recordWith } from './accept.ts'
 import { deciderOf, judgeCall, loadProjectPolicy, type ProjectPolicy } from './explain-call.ts'
 
 /**
@@ -77,7 +78,7 @@ interface RuleScope {
 export async function writeRule(context: CommandContext, rule: PolicyRule, scope: RuleScope): Promise<void> {
   refuseInSession(context.env, `rules add ${rule.effect} …`)
   refuseUseless(rule)
-  const added = addRule(await locateRules(context, scope), rule)
+  const added = await addRule(await locateRules(context, scope), rule)
   printRule(context, 'Added', added)
   if (scope.project && rule.effect === 'allow') context.note('It counts here after: pcc trust .')
   if (rule.tool === 'Bash' && rule.match !== undefined && !parsePattern(rule.match))
@@ -89,7 +90,7 @@ export async function writeRule(context: CommandContext, rule: PolicyRule, scope
 /** `pcc rules remove` */
 export async function deleteRule(context: CommandContext, number: number, scope: RuleScope): Promise<void> {
   refuseInSession(context.env, `rules remove ${number}`)
-  printRule(context, 'Removed', removeRule(await locateRules(context, scope), number))
+  printRule(context, 'Removed', await removeRule(await locateRules(context, scope), number))
 }
 
 /** The rules file to edit and its lock. */
@@ -102,7 +103,8 @@ async function locateRules({ paths }: CommandContext, { project }: RuleScope) {
       problem: 'the rules in this directory are your own; leave --project out',
       command: 'rules',
     })
-  return { file, lockFile: join(paths.home, 'rules.lock') }
+  const lockFile = join(paths.home, 'rules.lock')
+  return project ? { file, lockFile } : { file, lockFile, record: recordWith(paths) }
 }
 
 /** Rejects a rule that would be written but could never match. */

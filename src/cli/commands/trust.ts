@@ -26,7 +26,8 @@ export function addTrustCommand(program: Command): void {
         question: 'Let this content take effect in sessions of this project?',
         yes: options.yes === true,
       })
-      await grantTrust(context.paths, status)
+      const { recordWith } = await import('./accept.ts')
+      await grantTrust(context.paths, status, { record: recordWith(context.paths) })
       printStatus(context, await trustStatus(context.paths, status.project))
     })
 
@@ -49,7 +50,8 @@ export function addTrustCommand(program: Command): void {
       await refuse(context.env, `trust revoke ${quoteForShell(path)}`)
       const project = resolve(path)
       const { revokeTrust } = await import('../../policy/trust/trust.ts')
-      const revoked = await revokeTrust(context.paths, project)
+      const { recordWith } = await import('./accept.ts')
+      const revoked = await revokeTrust(context.paths, project, recordWith(context.paths))
       const sentence = revoked ? `No longer trusted: ${project}` : `Nothing to revoke: ${project} was not trusted.`
       context.out(context.json ? JSON.stringify({ project, revoked }) : neutral(sentence))
     })

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
-import { type Health, StopDaemon } from '../../domain/api.ts'
+import { AcceptFile, type Health, StopDaemon } from '../../domain/api.ts'
 import type { Report } from '../../domain/report.ts'
 import { isZone } from '../../domain/schedule.ts'
 import { gatherReport } from '../../supervisor/report/gather.ts'
@@ -22,6 +22,16 @@ export function daemonRoutes(app: FastifyInstance, daemon: DaemonContext): void 
     const { go_on: goOn } = StopDaemon.parse(request.body ?? {})
     daemon.stop(goOn ? 'asked to start anew' : 'asked to stop', { goOn })
     return reply.code(202).send({ ok: true })
+  })
+}
+
+/** What the person's own settings, rules and trust are, by the person's word or by pcc's own commands. */
+export function acceptedFileRoutes(app: FastifyInstance, { accepted, log }: DaemonContext): void {
+  app.post('/accepted-files', async request => {
+    const change = parseRequest(AcceptFile, request.body, 'POST /accepted-files')
+    await accepted.accept(change)
+    log.info({ file: change.path }, 'new content of a file of the person is accepted')
+    return { path: change.path }
   })
 }
 

@@ -3,7 +3,7 @@ import { AppError, toErrorReply } from '../../base/errors.ts'
 import type { DaemonContext } from '../context.ts'
 import { openSpeakerCheck } from '../speakers.ts'
 import { hookRoutes, toolRoutes } from './agent-calls.ts'
-import { daemonRoutes, reportRoutes } from './daemon.ts'
+import { acceptedFileRoutes, daemonRoutes, reportRoutes } from './daemon.ts'
 import { installErrors } from './errors.ts'
 import { answerRoutes, escalationRoutes, rememberedRoutes } from './escalations.ts'
 import { eventRoutes } from './events.ts'
@@ -36,6 +36,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   sendVersion(app, daemon)
   acceptOnlyJson(app)
   daemonRoutes(app, daemon)
+  acceptedFileRoutes(app, daemon)
   sessionRoutes(app, daemon)
   sessionControlRoutes(app, daemon)
   answerRoutes(app, daemon)

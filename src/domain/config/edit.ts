@@ -2,34 +2,49 @@ import { chmodSync, constants, copyFileSync, existsSync, readFileSync } from 'no
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { type RecordChange, replaceOwnFile } from '../../base/accepted-file.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { replaceFile, withFileLock } from '../../base/files.ts'
+import { whileLocked } from '../../base/files.ts'
 import { removeFromToml, setInToml, type TomlValue } from '../../base/toml-edit.ts'
 import { checkConfigText } from './layers.ts'
 import { checkText } from './parse-setting.ts'
 import { type SettingKey, settingOf } from './settings.ts'
 
+interface EditOptions {
+  clock?: Clock
+  record?: RecordChange | undefined
+}
+
 /** Sets one key in the user's file and changes nothing else. An invalid file is refused, not repaired. */
-export function setSetting(paths: AppPaths, key: SettingKey, text: string): TomlValue {
+export async function setSetting(
+  paths: AppPaths,
+  key: SettingKey,
+  text: string,
+  { record }: EditOptions = {},
+): Promise<TomlValue> {
   const checked = checkText(key, text)
   if (!checked.ok) throw new AppError('setting_invalid', { origin: 'pcc config set', key, problem: checked.problem })
   const value = toStoredValue(key, checked.value as TomlValue)
-  editFile(paths, file => {
+  await editFile(paths, async file => {
     const before = readText(file) ?? ''
     check(file, before)
     const after = setInToml(before, key.split('.'), value)
     if (after === undefined) throw new AppError('config_not_edited', { file, key })
     check(file, after)
-    if (after !== before) replaceFile(file, after)
+    if (after !== before) await replaceOwnFile({ path: file, before, after }, record)
   })
   return value
 }
 
 /** Removes one key from the user's file and keeps a backup beside it. Returns the backup's path, or undefined if the key was not set. */
-export function resetSetting(paths: AppPaths, key: SettingKey, clock: Clock = systemClock): string | undefined {
-  return editFile(paths, file => {
+export function resetSetting(
+  paths: AppPaths,
+  key: SettingKey,
+  { clock = systemClock, record }: EditOptions = {},
+): Promise<string | undefined> {
+  return editFile(paths, async file => {
     const before = readText(file) ?? ''
     check(file, before)
     const after = removeFromToml(before, key.split('.'))
@@ -37,23 +52,26 @@ export function resetSetting(paths: AppPaths, key: SettingKey, clock: Clock = sy
     if (after === before) return undefined
     check(file, after)
     const backup = backUp(file, clock)
-    replaceFile(file, after)
+    await replaceOwnFile({ path: file, before, after }, record)
     return backup
   })
 }
 
 /** Empties the user's file, whatever it contains, and keeps a backup beside it. Returns the backup's path, or undefined if there was no file. */
-export function resetSettings(paths: AppPaths, clock: Clock = systemClock): string | undefined {
-  return editFile(paths, file => {
+export function resetSettings(
+  paths: AppPaths,
+  { clock = systemClock, record }: EditOptions = {},
+): Promise<string | undefined> {
+  return editFile(paths, async file => {
     if (!existsSync(file)) return undefined
     const backup = backUp(file, clock)
-    replaceFile(file, '')
+    await replaceOwnFile({ path: file, after: '' }, record)
     return backup
   })
 }
 
-function editFile<T>(paths: AppPaths, work: (file: string) => T): T {
-  return withFileLock(join(paths.home, 'config.lock'), () => work(paths.configFile))
+function editFile<T>(paths: AppPaths, work: (file: string) => Promise<T>): Promise<T> {
+  return whileLocked(join(paths.home, 'config.lock'), () => work(paths.configFile))
 }
 
 /** A path on the command line is relative to the current directory; in the file it would be relative to the file. So it is made absolute. */

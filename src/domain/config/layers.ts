@@ -28,11 +28,17 @@ export async function readConfigFile(path: string, home: string): Promise<Config
 
 /** Reads the user's file. The standard file may be absent, but a named one may not, or a mistyped --config would go unnoticed. */
 export async function readUserFile(
-  { configFile, home }: AppPaths,
+  { configFile, home, accepted }: AppPaths,
   homeDirectory: string,
 ): Promise<ConfigFile | undefined> {
-  const user = await readConfigFile(configFile, homeDirectory)
-  if (user || configFile === join(home, 'config.toml')) return user
+  const onDisk = await readText(configFile)
+  const content = accepted ? await accepted.inForce(configFile, onDisk ?? '') : onDisk
+  if (content || onDisk !== undefined) {
+    const file = checkConfigText({ path: configFile, content: content ?? '', home: homeDirectory })
+    accepted?.begin(configFile, file.content)
+    return file
+  }
+  if (configFile === join(home, 'config.toml')) return undefined
   throw new AppError('config_unreadable', { file: configFile, problem: 'it does not exist' })
 }
 

@@ -1,5 +1,6 @@
 import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { RecordChange } from '../../base/accepted-file.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
@@ -17,7 +18,7 @@ export async function trustStatus(paths: AppPaths, directory: string): Promise<T
   const files = await filesToTrust(paths, project)
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
   const { agreementFor } = await importRecord()
-  const agreed = agreementFor(paths, project)
+  const agreed = await agreementFor(paths, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = findChangedPaths(agreed.files, hashesByPath(files))
   const holds = agreed.hash === hashAll(files) && files.every(file => !file.refused)
@@ -37,7 +38,7 @@ export async function trustStatusIn(
   const files = await filesToTrustIn(paths, { project, ...checkout })
   if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
   const { agreementFor } = await importRecord()
-  const agreed = agreementFor(paths, project)
+  const agreed = await agreementFor(paths, project)
   if (!agreed) return { project, state: 'untrusted', files, changed: [] }
   const changed = files.filter(file => file.refused || agreed.files[file.path] !== file.sha256).map(file => file.path)
   return { project, state: changed.length === 0 ? 'trusted' : 'changed', files, changed, since: agreed.since }
@@ -50,7 +51,11 @@ export async function isTrusted(paths: AppPaths, directory: string): Promise<boo
 }
 
 /** Records a person's agreement to the files that `shown` lists; throws if the files have changed since. */
-export async function grantTrust(paths: AppPaths, shown: TrustStatus, clock: Clock = systemClock): Promise<void> {
+export async function grantTrust(
+  paths: AppPaths,
+  shown: TrustStatus,
+  { clock = systemClock, record }: { clock?: Clock; record?: RecordChange } = {},
+): Promise<void> {
   const refused = shown.files.find(file => file.refused)
   if (refused?.refused) {
     throw new AppError('trust_refused', { path: refused.path, project: shown.project, ...refused.refused })
@@ -61,18 +66,18 @@ export async function grantTrust(paths: AppPaths, shown: TrustStatus, clock: Clo
     throw new AppError('trust_changed', { project: quoteForShell(shown.project), files: changed.join(', ') })
   const agreement = { hash: hashAll(now), since: clock.now(), files: hashesByPath(now) }
   const { keepAgreement } = await importRecord()
-  keepAgreement(paths, shown.project, agreement)
+  await keepAgreement(paths, { project: shown.project, agreement }, record)
 }
 
 /** Removes an agreement, also for a project that is gone; returns false if there was none. */
-export async function revokeTrust(paths: AppPaths, directory: string): Promise<boolean> {
+export async function revokeTrust(paths: AppPaths, directory: string, record?: RecordChange): Promise<boolean> {
   const { keepAgreement } = await importRecord()
   const isGone = await realpath(directory).then(
     () => false,
     () => true,
   )
-  if (isGone && keepAgreement(paths, resolve(directory), undefined)) return true
-  return keepAgreement(paths, await resolveProject(directory), undefined)
+  if (isGone && (await keepAgreement(paths, { project: resolve(directory) }, record))) return true
+  return keepAgreement(paths, { project: await resolveProject(directory) }, record)
 }
 
 /** A predicate for `loadConfig`: true for a project file only with exactly the content that was agreed to. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import { type FileChange, type RecordChange, replaceOwnFile } from '../../base/accepted-file.ts'
 import { AppError } from '../../base/errors.ts'
-import { replaceFile, withFileLock } from '../../base/files.ts'
+import { whileLocked } from '../../base/files.ts'
 import { scanToml, type TomlScan } from '../../base/toml.ts'
 import { formatToml } from '../../base/toml-edit.ts'
 import type { PolicyRule } from './rules.ts'
@@ -10,14 +11,17 @@ interface Edit {
   file: string
   /** One lock per installation, so that two edits do not overwrite one another. */
   lockFile: string
+  /** Records a change of the person's own rules. */
+  record?: RecordChange | undefined
 }
 
 /** Appends a rule to a file and leaves everything else as the person wrote it. An invalid file is refused, not repaired. */
-export function addRule({ file, lockFile }: Edit, rule: PolicyRule): WrittenRule {
-  return withFileLock(lockFile, () => {
+export function addRule({ file, lockFile, record }: Edit, rule: PolicyRule): Promise<WrittenRule> {
+  return whileLocked(lockFile, async () => {
     const before = readRules(file)
     const rules = parseRules(file, before).map(entry => entry.rule)
-    const written = replaceChecked(file, appendRule(before, rule), [...rules, rule])
+    const change = { path: file, before, after: appendRule(before, rule) }
+    const written = await replaceChecked(change, [...rules, rule], record)
     const added = written.at(-1)
     if (added === undefined) throw new AppError('rules_not_edited', { file })
     return added
@@ -25,20 +29,25 @@ export function addRule({ file, lockFile }: Edit, rule: PolicyRule): WrittenRule
 }
 
 /** Removes the rule of that number from a file; comments on lines of their own stay. */
-export function removeRule({ file, lockFile }: Edit, number: number): WrittenRule {
-  return withFileLock(lockFile, () => {
+export function removeRule({ file, lockFile, record }: Edit, number: number): Promise<WrittenRule> {
+  return whileLocked(lockFile, async () => {
     const before = readRules(file)
     const rules = parseRules(file, before)
     const removed = rules[number - 1]
     if (removed === undefined) throw new AppError('rule_unknown', { number, file })
     const others = rules.filter(entry => entry !== removed).map(entry => entry.rule)
-    replaceChecked(file, cutRule(before, number - 1) ?? before, others)
+    await replaceChecked({ path: file, before, after: cutRule(before, number - 1) ?? before }, others, record)
     return removed
   })
 }
 
 /** Writes the text only if it parses to exactly the expected rules. */
-function replaceChecked(file: string, text: string, expected: PolicyRule[]): WrittenRule[] {
+async function replaceChecked(
+  change: FileChange,
+  expected: PolicyRule[],
+  record: RecordChange | undefined,
+): Promise<WrittenRule[]> {
+  const { path: file, after: text } = change
   const written = readBack(file, text)
   const isExpected =
     written !== undefined &&
@@ -47,7 +56,7 @@ function replaceChecked(file: string, text: string, expected: PolicyRule[]): Wri
       expected,
     )
   if (!isExpected) throw new AppError('rules_not_edited', { file })
-  replaceFile(file, text)
+  await replaceOwnFile(change, record)
   return written
 }
 

@@ -5,7 +5,7 @@ import type { PolicyRule } from './rules.ts'
 import { parseRules, readRules, type WrittenRule } from './rules-file.ts'
 
 export interface LoadRulesOptions {
-  paths: Pick<AppPaths, 'home'>
+  paths: Pick<AppPaths, 'home' | 'accepted'>
   /** Without a project only the person's own rules count. */
   project?: string | undefined
   /** Whether a person has agreed to the project's file as it is now, for example `trustedFile(status)`. */
@@ -52,8 +52,9 @@ async function load(options: LoadRulesOptions, lastGood: Map<string, KnownRules>
   const { paths, project, trusted = false } = options
   const userFile = options.userFile ?? userRulesFile(paths)
   const projectFile = project === undefined ? undefined : await findProjectRules(paths, project)
-  const user = await readFileRules(userFile, lastGood, options.userFile !== undefined)
-  const fromProject = projectFile === undefined ? undefined : await readFileRules(projectFile, lastGood, false)
+  const isTrial = options.userFile !== undefined
+  const user = await readFileRules(userFile, lastGood, { mustExist: isTrial, ...(!isTrial && paths) })
+  const fromProject = projectFile === undefined ? undefined : await readFileRules(projectFile, lastGood)
 
   const written = [...(user.good?.rules ?? [])]
   const waiting: WrittenRule[] = []
@@ -71,10 +72,11 @@ async function load(options: LoadRulesOptions, lastGood: Map<string, KnownRules>
 async function readFileRules(
   file: string,
   lastGood: Map<string, KnownRules>,
-  mustExist: boolean,
+  { mustExist = false, accepted }: { mustExist?: boolean } & Pick<AppPaths, 'accepted'> = {},
 ): Promise<{ good?: KnownRules; problem?: AppError }> {
   try {
-    const content = readRules(file, { mustExist })
+    const onDisk = readRules(file, { mustExist })
+    const content = accepted ? await accepted.inForce(file, onDisk) : onDisk
     const before = lastGood.get(file)
     // Rules are loaded for every request, so unchanged content is not parsed again.
     if (before?.content === content) return { good: before }

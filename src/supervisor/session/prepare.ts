@@ -216,7 +216,10 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
     brainKeys: brainKeysIn(request.settings ?? {}),
     keepEnvironment: config.sessions.keep_environment,
-    notes: startNotes({ loaded, rules, sources: note, allowedTools: request.allowed_tools ?? [], sandbox }),
+    notes: [
+      ...(paths.accepted?.notes() ?? []),
+      ...startNotes({ loaded, rules, sources: note, allowedTools: request.allowed_tools ?? [], sandbox }),
+    ],
     secrets: [
       ...secretsIn(env),
       ...secretSettings(loaded.values, { ...request.env, ...deps.env }),

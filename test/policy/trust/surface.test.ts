@@ -169,21 +169,21 @@ test('two sets of files differ by content, by name and by order alone not', () =
   assert.deepEqual(findChangedPaths({ a: '1' }, { a: '1' }), [])
 })
 
-test('an agreement is kept and taken back for one project, beside those of others', t => {
+test('an agreement is kept and taken back for one project, beside those of others', async t => {
   const paths = appPathsFor({ env: { HOME: tempDir(t) } })
   mkdirSync(paths.home, { recursive: true })
   const agreement = { hash: 'h', since: 5, files: { a: '1' } }
-  assert.equal(agreementFor(paths, '/a'), undefined)
-  assert.equal(keepAgreement(paths, '/a', undefined), false)
-  assert.equal(keepAgreement(paths, '/a', agreement), false)
-  assert.equal(keepAgreement(paths, '/b', agreement), false)
-  assert.equal(keepAgreement(paths, '/a', { ...agreement, since: 6 }), true)
-  assert.deepEqual(agreementFor(paths, '/a'), { ...agreement, since: 6 })
-  assert.equal(agreementFor(paths, 'toString'), undefined)
-  assert.equal(keepAgreement(paths, '/a', undefined), true)
-  assert.deepEqual([agreementFor(paths, '/a'), agreementFor(paths, '/b')], [undefined, agreement])
+  assert.equal(await agreementFor(paths, '/a'), undefined)
+  assert.equal(await keepAgreement(paths, { project: '/a' }), false)
+  assert.equal(await keepAgreement(paths, { project: '/a', agreement }), false)
+  assert.equal(await keepAgreement(paths, { project: '/b', agreement }), false)
+  assert.equal(await keepAgreement(paths, { project: '/a', agreement: { ...agreement, since: 6 } }), true)
+  assert.deepEqual(await agreementFor(paths, '/a'), { ...agreement, since: 6 })
+  assert.equal(await agreementFor(paths, 'toString'), undefined)
+  assert.equal(await keepAgreement(paths, { project: '/a' }), true)
+  assert.deepEqual([await agreementFor(paths, '/a'), await agreementFor(paths, '/b')], [undefined, agreement])
   writeFileSync(paths.trustFile, '{"version":2,"projects":{}}')
-  assert.throws(() => agreementFor(paths, '/b'), { code: 'trust_file_invalid', message: /version/ })
+  await assert.rejects(agreementFor(paths, '/b'), { code: 'trust_file_invalid', message: /version/ })
 })
 
 test('scripts are found by the words of a text, inside the place that is vouched for', async t => {

@@ -133,7 +133,7 @@ test('a yes holds until any of the files changes, appears or goes', async t => {
   const it = world(t, { '.claude/settings.json': HOOKS, 'tools/guard.sh': 'exit 0\n' })
   assert.equal(await isTrusted(it.paths, it.project), false)
   const shown = await trustStatus(it.paths, it.project)
-  await grantTrust(it.paths, shown, { now: () => 1_000 })
+  await grantTrust(it.paths, shown, { clock: { now: () => 1_000 } })
   const held = await trustStatus(it.paths, it.project)
   assert.deepEqual([held.state, held.since, held.changed], ['trusted', 1_000, []])
   assert.equal(statSync(it.paths.trustFile).mode & 0o777, 0o600)
@@ -151,7 +151,7 @@ test('a yes holds until any of the files changes, appears or goes', async t => {
     change()
     const status = await trustStatus(it.paths, it.project)
     assert.deepEqual([status.state, status.changed, status.since], ['changed', [path], 1_000])
-    await grantTrust(it.paths, status, { now: () => 1_000 })
+    await grantTrust(it.paths, status, { clock: { now: () => 1_000 } })
     assert.equal(await stateOf(it), 'trusted')
   }
 })

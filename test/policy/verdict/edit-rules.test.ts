@@ -33,18 +33,18 @@ function rulesFile(t: TestContext, content?: string) {
   return { file, lockFile: join(home, 'rules.lock'), read: () => readFileSync(file, 'utf8'), home }
 }
 
-test('a rule is added at the end and nothing else is touched', t => {
+test('a rule is added at the end and nothing else is touched', async t => {
   const { read, ...edit } = rulesFile(t, MINE)
-  const added = addRule(edit, { effect: 'allow', tool: 'Bash', match: `echo "it's" \\ *` })
+  const added = await addRule(edit, { effect: 'allow', tool: 'Bash', match: `echo "it's" \\ *` })
   assert.deepEqual([added.number, added.line, added.rule.match], [4, 22, `echo "it's" \\ *`])
   assert.ok(read().startsWith(`${MINE}\n`))
-  assert.deepEqual(removeRule(edit, 4).rule, added.rule)
+  assert.deepEqual((await removeRule(edit, 4)).rule, added.rule)
   assert.equal(read().trimEnd(), MINE)
 })
 
-test('the first rule makes the file, which only its owner may read', t => {
+test('the first rule makes the file, which only its owner may read', async t => {
   const { read, ...edit } = rulesFile(t)
-  addRule(edit, { effect: 'deny', tool: 'WebFetch' })
+  await addRule(edit, { effect: 'deny', tool: 'WebFetch' })
   assert.equal(read(), '[[rules]]\neffect = "deny"\ntool = "WebFetch"\n')
   assert.equal(statSync(edit.file).mode & 0o777, 0o600)
   assert.deepEqual(
@@ -53,43 +53,45 @@ test('the first rule makes the file, which only its owner may read', t => {
   )
 })
 
-test('a removed rule takes its lines along and leaves the comments around it', t => {
+test('a removed rule takes its lines along and leaves the comments around it', async t => {
   const { read, ...edit } = rulesFile(t, MINE)
-  removeRule(edit, 2)
+  await removeRule(edit, 2)
   assert.equal(
     read(),
     MINE.replace(/\[\[rules\]\]\ntool = "Bash"\n/, '').replace(/effect = "deny"\nmatch = """\ngit push \*"""\n/, ''),
   )
-  removeRule(edit, 1)
+  await removeRule(edit, 1)
   assert.match(read(), /# builds are fine\n\n# never\n# not even dry\n\n\[\[rules\]\]\neffect = "ask"\n/)
-  assert.throws(() => removeRule(edit, 2), { code: 'rule_unknown' })
+  await assert.rejects(removeRule(edit, 2), { code: 'rule_unknown' })
 })
 
-test('a file with an error is refused and left as it is, and so is one that cannot be edited safely', t => {
+test('a file with an error is refused and left as it is, and so is one that cannot be edited safely', async t => {
   const { read, ...edit } = rulesFile(t, '[[rules]]\neffect = "allow"\n')
-  assert.throws(() => addRule(edit, { effect: 'ask', tool: 'Bash' }), { code: 'rules_invalid' })
-  assert.throws(() => removeRule(edit, 1), { code: 'rules_invalid' })
+  await assert.rejects(addRule(edit, { effect: 'ask', tool: 'Bash' }), { code: 'rules_invalid' })
+  await assert.rejects(removeRule(edit, 1), { code: 'rules_invalid' })
   assert.equal(read(), '[[rules]]\neffect = "allow"\n')
   const inline = 'rules = [{ effect = "deny", tool = "Bash" }]\n'
   writeFileSync(edit.file, inline)
-  assert.throws(() => addRule(edit, { effect: 'ask', tool: 'Bash' }), { code: 'rules_not_edited' })
-  assert.throws(() => removeRule(edit, 1), { code: 'rules_not_edited' })
+  await assert.rejects(addRule(edit, { effect: 'ask', tool: 'Bash' }), { code: 'rules_not_edited' })
+  await assert.rejects(removeRule(edit, 1), { code: 'rules_not_edited' })
   assert.equal(read(), inline)
 })
 
-test('a rule that the file could not hold is not written', t => {
+test('a rule that the file could not hold is not written', async t => {
   const { read, ...edit } = rulesFile(t, MINE)
-  assert.throws(() => addRule(edit, { effect: 'allow', tool: '' }), { code: 'rules_not_edited' })
-  assert.throws(() => addRule(edit, { effect: 'allow', tool: 'Bash', match: 'a\u0007b' }), { code: 'rules_not_edited' })
+  await assert.rejects(addRule(edit, { effect: 'allow', tool: '' }), { code: 'rules_not_edited' })
+  await assert.rejects(addRule(edit, { effect: 'allow', tool: 'Bash', match: 'a\u0007b' }), {
+    code: 'rules_not_edited',
+  })
   assert.equal(read(), MINE)
 })
 
-test('a file that is a link into the dotfiles stays a link', t => {
+test('a file that is a link into the dotfiles stays a link', async t => {
   const { home, ...edit } = rulesFile(t)
   mkdirSync(join(home, 'dotfiles'))
   const real = join(home, 'dotfiles', 'rules.toml')
   writeFileSync(real, '')
   symlinkSync(real, edit.file)
-  addRule(edit, { effect: 'deny', tool: 'Bash' })
+  await addRule(edit, { effect: 'deny', tool: 'Bash' })
   assert.match(readFileSync(real, 'utf8'), /deny/)
 })

@@ -25,43 +25,43 @@ const refusal = (content: string) => {
   return 'taken'
 }
 
-test('a rule is appended after a blank line, and to a file without an end of line after one', t => {
+test('a rule is appended after a blank line, and to a file without an end of line after one', async t => {
   const { edit, read } = edited(t, one('A').trimEnd())
-  addRule(edit, { effect: 'allow', tool: 'B', match: 'x' })
+  await addRule(edit, { effect: 'allow', tool: 'B', match: 'x' })
   assert.equal(read(), `${one('A')}\n[[rules]]\neffect = "allow"\ntool = "B"\nmatch = "x"\n`)
 })
 
-test('a file of blanks alone gets no blank line more', t => {
+test('a file of blanks alone gets no blank line more', async t => {
   const { edit, read } = edited(t, ' \n')
-  addRule(edit, { effect: 'deny', tool: 'B' })
+  await addRule(edit, { effect: 'deny', tool: 'B' })
   assert.equal(read(), ' \n[[rules]]\neffect = "deny"\ntool = "B"\n')
 })
 
-test('a file with line ends of Windows keeps them', t => {
+test('a file with line ends of Windows keeps them', async t => {
   const windows = (text: string) => text.replaceAll('\n', '\r\n')
   const { edit, read } = edited(t, windows(`${one('A')}\n${one('B')}\n${one('C')}`))
-  addRule(edit, { effect: 'ask', tool: 'D' })
+  await addRule(edit, { effect: 'ask', tool: 'D' })
   assert.equal(read(), windows(`${one('A')}\n${one('B')}\n${one('C')}\n${one('D')}`))
-  removeRule(edit, 2)
+  await removeRule(edit, 2)
   assert.equal(read(), windows(`${one('A')}\n${one('C')}\n${one('D')}`))
 })
 
-test('where a rule is taken out, one blank line stays and not two', t => {
+test('where a rule is taken out, one blank line stays and not two', async t => {
   const { edit, read } = edited(t, `${one('A')}\n${one('B')}\n${one('C')}`)
-  assert.equal(removeRule(edit, 2).rule.tool, 'B')
+  assert.equal((await removeRule(edit, 2)).rule.tool, 'B')
   assert.equal(read(), `${one('A')}\n${one('C')}`)
-  assert.equal(removeRule(edit, 1).rule.tool, 'A')
+  assert.equal((await removeRule(edit, 1)).rule.tool, 'A')
   assert.equal(read(), one('C'))
-  removeRule(edit, 1)
+  await removeRule(edit, 1)
   assert.equal(read(), '')
 })
 
-test('the last rule is taken out also when its file has no end of line', t => {
+test('the last rule is taken out also when its file has no end of line', async t => {
   const { edit, read } = edited(t, `# mine\n${one('A')}\n${one('B')}`.trimEnd())
-  removeRule(edit, 2)
+  await removeRule(edit, 2)
   assert.equal(read(), `# mine\n${one('A')}\n`)
-  assert.throws(() => removeRule(edit, 0), { code: 'rule_unknown' })
-  assert.throws(() => removeRule(edit, 2), { code: 'rule_unknown' })
+  await assert.rejects(removeRule(edit, 0), { code: 'rule_unknown' })
+  await assert.rejects(removeRule(edit, 2), { code: 'rule_unknown' })
 })
 
 test('what a project would be let through is its allow rules, and nothing of a wrong file', async () => {
@@ -71,7 +71,7 @@ test('what a project would be let through is its allow rules, and nothing of a w
   assert.deepEqual(await findingsInRules('f', 'broken'), [])
 })
 
-test('rules in one inline list all stand where the list does', () => {
+test('rules in one inline list all stand where the list does', async () => {
   const list = '\n\nrules = [{ effect = "deny", tool = "A" }, { effect = "ask", tool = "B" }]\n'
   assert.deepEqual(
     parseRules('f', list).map(({ line, number }) => [line, number]),
@@ -83,7 +83,7 @@ test('rules in one inline list all stand where the list does', () => {
   assert.match(refusal('\n\nrules = [{ effect = "deny", tool = "A" }, { effect = "ask" }]\n'), /^f:3: tool: /)
 })
 
-test('a mistake is told with the line of its key, in its own rule', () => {
+test('a mistake is told with the line of its key, in its own rule', async () => {
   assert.match(refusal(`${one('A')}${one('')}`), /^f:6: tool: it is empty/)
   assert.match(
     refusal(`${one('A')}\n[[rules]]\ntool = "B"\neffect = 5\n`),
@@ -133,7 +133,7 @@ test('a file that is asked for by name must be there, others may be missing', as
   assert.equal((await rules.load({ paths: { home } })).problem, undefined)
 })
 
-test('a file of 256 KiB is read, a larger one is not', t => {
+test('a file of 256 KiB is read, a larger one is not', async t => {
   const { edit } = edited(t, '#'.repeat(256 * 1024))
   assert.equal(readRules(edit.file).length, 256 * 1024)
   writeFileSync(edit.file, '#'.repeat(256 * 1024 + 1))

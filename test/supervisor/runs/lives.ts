@@ -79,6 +79,7 @@ export async function openLives(
       })
       const over = new AbortController()
       const world: DaemonContext = {
+        accepted: { accept: async () => {} },
         ...{ paths, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mortal },
         ...{
           terminals,

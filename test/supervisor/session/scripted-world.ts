@@ -92,6 +92,7 @@ export async function scriptedWorld(
     availableMemory: () => memory.available,
   })
   const app = buildServer({
+    accepted: { accept: async () => {} },
     ...{ paths, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
     ...{
       store,
