@@ -133,7 +133,9 @@ export function recordWith(paths: AppPaths): RecordChange {
   return async (change: FileChange) => {
     const client = await findClient(paths)
     if (client) {
-      await client.request('POST', '/accepted-files', change)
+      await client.request('POST', '/accepted-files', change).catch(error => {
+        if (error.code !== 'not_found') throw error // a daemon of an older version has no record of the files
+      })
       return
     }
     const { acceptWithoutDaemon } = await import('../../store/accepted-files.ts')

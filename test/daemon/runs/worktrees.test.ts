@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { recordWith } from '../../../src/cli/commands/accept.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import type { RunDetail } from '../../../src/domain/run.ts'
 import { grantTrust, trustStatus } from '../../../src/policy/trust/trust.ts'
@@ -63,7 +64,8 @@ test('a task of a run works in a worktree of its own, on a branch of its own, un
   mkdirSync(join(project, '.claude'))
   const settings = join(project, '.claude/settings.json')
   writeFileSync(settings, JSON.stringify(hook('true')))
-  await grantTrust(daemon.paths, await trustStatus(daemon.paths, project))
+  const { paths } = daemon
+  await grantTrust(paths, await trustStatus(paths, project), { record: recordWith(paths) })
   // Another agent committed this; the person's checkout still has what they agreed to.
   const evil = join(project, 'hook-ran.txt')
   writeFileSync(settings, JSON.stringify(hook(`touch ${evil}`)))

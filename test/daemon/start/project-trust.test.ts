@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { recordWith } from '../../../src/cli/commands/accept.ts'
 import { grantTrust, trustStatus } from '../../../src/policy/trust/trust.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
@@ -83,7 +84,8 @@ test('after the yes the skill may be used, still without its shell lines', async
   const world = await agentSessions(t, USES_SKILL, { shared })
   put(world, 'sub/notes.txt', 'notes')
   put(world, 'sub/.claude/skills/evil/SKILL.md', EVIL(world))
-  await grantTrust(world.daemon.paths, await trustStatus(world.daemon.paths, world.project))
+  const { paths } = world.daemon
+  await grantTrust(paths, await trustStatus(paths, world.project), { record: recordWith(paths) })
   const { id } = await world.start('Please use the skill')
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.ok(has(world, 'hook-ran.txt'), 'what was agreed to runs')
