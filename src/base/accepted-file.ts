@@ -24,14 +24,14 @@ export interface AcceptedContents {
 }
 
 /** A change by pcc. Without `before` the new content does not depend on the old one. */
-export interface FileChange {
+export interface OwnFileChange {
   path: string
   before?: string | undefined
   after: string
 }
 
 /** Records a change before pcc writes it, and again after; throws if `before` is not what counts. */
-export type RecordChange = (change: FileChange) => Promise<void>
+export type RecordChange = (change: OwnFileChange) => Promise<void>
 
 /** Whether this content counts. */
 export function isAccepted({ content, next }: AcceptedFile, found: string): boolean {
@@ -40,7 +40,7 @@ export function isAccepted({ content, next }: AcceptedFile, found: string): bool
 }
 
 /** The record after a change; undefined if the change is based on content that does not count. */
-export function applyChange(file: AcceptedFile, { before, after }: FileChange): AcceptedFile | undefined {
+export function applyChange(file: AcceptedFile, { before, after }: OwnFileChange): AcceptedFile | undefined {
   if (before !== undefined && !isAccepted(file, before)) return undefined
   return { path: file.path, content: before ?? file.content, next: after }
 }
@@ -54,7 +54,7 @@ function withoutMark(text: string): string {
  * Replaces one of the person's files. The new content is recorded first: a crash leaves the old file, which counts, or the new
  * one, which counts as well.
  */
-export async function replaceOwnFile({ path, before, after }: FileChange, record?: RecordChange): Promise<void> {
+export async function replaceOwnFile({ path, before, after }: OwnFileChange, record?: RecordChange): Promise<void> {
   await record?.({ path, before, after })
   replaceFile(path, after)
   await record?.({ path, before: after, after })

@@ -3,8 +3,8 @@ import {
   type AcceptedContents,
   type AcceptedFile,
   describeOutsideChange,
-  type FileChange,
   isAccepted,
+  type OwnFileChange,
   readOwnFile,
 } from '../base/accepted-file.ts'
 import type { AppPaths } from '../base/app-paths.ts'
@@ -18,7 +18,7 @@ export interface AcceptedFiles {
   /** Accepts the person's files as they are, unless they are known. Called once the settings have proved valid. */
   beginAll(): Promise<void>
   /** Records a change by pcc, or one that the person has seen. Throws if it is based on content that does not count. */
-  accept(change: FileChange): Promise<void>
+  accept(change: OwnFileChange): Promise<void>
 }
 
 interface AcceptedFilesDeps {

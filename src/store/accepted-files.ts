@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
-import { type AcceptedFile, applyChange, type FileChange, isAccepted } from '../base/accepted-file.ts'
+import { type AcceptedFile, applyChange, isAccepted, type OwnFileChange } from '../base/accepted-file.ts'
 import { type AppPaths, appPathsFor } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { Migration } from './migrate.ts'
@@ -78,7 +78,7 @@ function readRows(database: string): AcceptedFile[] {
 }
 
 /** Records a change while no daemon runs; false if it is based on content that does not count. */
-export function acceptWithoutDaemon(database: string, change: FileChange): boolean {
+export function acceptWithoutDaemon(database: string, change: OwnFileChange): boolean {
   if (!existsSync(database)) return true
   try {
     using db = new DatabaseSync(database, { timeout: BUSY_MS })

@@ -1,4 +1,4 @@
-import type { AcceptedFile, FileChange } from '../base/accepted-file.ts'
+import type { AcceptedFile, OwnFileChange } from '../base/accepted-file.ts'
 import type { Amounts } from '../domain/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
@@ -172,7 +172,7 @@ export interface AcceptedFileStore {
   /** Accepts the content of a file that is not known yet. */
   begin(file: AcceptedFile): Promise<void>
   /** Records a change; false if it is based on content that does not count. */
-  accept(change: FileChange): Promise<boolean>
+  accept(change: OwnFileChange): Promise<boolean>
 }
 
 /** Which accounts may call the model. */

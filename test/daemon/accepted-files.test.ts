@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type FileChange, replaceOwnFile } from '../../src/base/accepted-file.ts'
+import { type OwnFileChange, replaceOwnFile } from '../../src/base/accepted-file.ts'
 import { type AppPaths, appPathsFor } from '../../src/base/app-paths.ts'
 import { findChanges } from '../../src/cli/commands/accept.ts'
 import { openAcceptedFiles } from '../../src/daemon/accepted-files.ts'
@@ -114,7 +114,7 @@ const record = async change => {
   if (++calls === 1) acceptWithoutDaemon(${JSON.stringify(paths.database)}, change)
   if (calls === ${when === 'before' ? 1 : 2}) process.kill(process.pid, 'SIGKILL')
 }
-await replaceOwnFile(${JSON.stringify({ path: userRulesFile(paths), before: DENY, after: DENY + ALLOW } satisfies FileChange)}, record)
+await replaceOwnFile(${JSON.stringify({ path: userRulesFile(paths), before: DENY, after: DENY + ALLOW } satisfies OwnFileChange)}, record)
 `
 
 test('a pcc that is killed while it writes leaves the old or the new rules in force, and nothing to ask about', async t => {

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import {
   describeOutsideChange,
-  type FileChange,
   isAccepted,
+  type OwnFileChange,
   type RecordChange,
   readOwnFile,
 } from '../../base/accepted-file.ts'
@@ -130,7 +130,7 @@ function restoreFile({ path, accepted }: OutsideChange): void {
 
 /** Records what pcc itself writes: through the daemon, which refuses an agent, or in the database while no daemon runs. */
 export function recordWith(paths: AppPaths): RecordChange {
-  return async (change: FileChange) => {
+  return async (change: OwnFileChange) => {
     const client = await findClient(paths)
     if (client) {
       await client.request('POST', '/accepted-files', change).catch(error => {

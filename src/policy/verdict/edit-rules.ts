@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type FileChange, type RecordChange, replaceOwnFile } from '../../base/accepted-file.ts'
+import { type OwnFileChange, type RecordChange, replaceOwnFile } from '../../base/accepted-file.ts'
 import { AppError } from '../../base/errors.ts'
 import { whileLocked } from '../../base/files.ts'
 import { scanToml, type TomlScan } from '../../base/toml.ts'
@@ -43,7 +43,7 @@ export function removeRule({ file, lockFile, record }: Edit, number: number): Pr
 
 /** Writes the text only if it parses to exactly the expected rules. */
 async function replaceChecked(
-  change: FileChange,
+  change: OwnFileChange,
   expected: PolicyRule[],
   record: RecordChange | undefined,
 ): Promise<WrittenRule[]> {
