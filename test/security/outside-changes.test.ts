@@ -40,7 +40,9 @@ async function verdictOnRemoval({ daemon, start, log }: AgentSessions, task: str
 test('a rule that an agent writes into the rules of the person counts only after the person has accepted it', async t => {
   const home = tempDir(t)
   const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
-  const world = await agentSessions(t, scenario(userRulesFile(paths)), { home })
+  // In the sandbox the file is not even there.
+  const env = { PCC_AGENTS_SANDBOX: 'off' }
+  const world = await agentSessions(t, scenario(userRulesFile(paths)), { home, env })
   const build = join(world.project, 'build')
   mkdirSync(build)
   assert.equal(await verdictOnRemoval(world, 'Write your own rule'), 'deny')
