@@ -161,6 +161,8 @@ export interface ProcessUsage {
   cpuMs: number
   /** Resident memory, shared pages included. */
   residentBytes: number
+  /** One where the system does not tell. */
+  threads: number
 }
 
 /** Every process this user can see, with the resources it uses. Costs one small read per process. */
@@ -175,6 +177,16 @@ export function readProcessUsage(): ProcessUsage[] {
  */
 export function sumProportionalBytes(processes: readonly ProcessUsage[]): number {
   return processes.reduce((sum, { pid, residentBytes }) => sum + (readProportionalBytes(pid) ?? residentBytes), 0)
+}
+
+/**
+ * What a process, and those of its children that have ended, have written to disks and not removed before it got there; undefined
+ * if the system does not tell.
+ */
+export function readWrittenBytes(pid: number): number | undefined {
+  const text = readProc(`/proc/${pid}/io`)
+  const [, written, cancelled] = /^write_bytes: (\d+)\ncancelled_write_bytes: (\d+)/m.exec(text) ?? []
+  return written === undefined ? undefined : Number(written) - Number(cancelled)
 }
 
 /** How often the first thread of a process has woken up; undefined if the system does not tell. */
@@ -192,7 +204,8 @@ function readUsageFromProc(pid: number): ProcessUsage[] {
   const text = readProc(`/proc/${pid}/stat`)
   const [state, parent, group, ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ')
   if (state === undefined || parent === undefined || group === undefined) return []
-  // In the numbering of proc(5), `rest` begins with field 6. Fields 14 and 15 are processor time, 24 is the resident size.
+  // In the numbering of proc(5), `rest` begins with field 6. Fields 14 and 15 are processor time, 20 is the number
+  // of threads, 24 the resident size.
   const field = (number: number) => Number(rest[number - 6] ?? 0)
   return [
     {
@@ -202,6 +215,7 @@ function readUsageFromProc(pid: number): ProcessUsage[] {
       stopped: state === 'T',
       cpuMs: (field(14) + field(15)) * TICK_MS,
       residentBytes: field(24) * PAGE_BYTES,
+      threads: field(20),
     },
   ]
 }
@@ -234,6 +248,7 @@ function readUsageFromPs(): ProcessUsage[] {
           stopped: state.startsWith('T'),
           cpuMs: parseTimeMs(time),
           residentBytes: Number(rss) * 1024,
+          threads: 1,
         },
       ]
     })

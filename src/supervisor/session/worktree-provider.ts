@@ -7,6 +7,7 @@ import { OPEN_STATES } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { Store } from '../../store/store.ts'
+import { readCommandCaps } from '../../workspace/command/command-caps.ts'
 import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
 import type { WorktreeDeps } from '../../workspace/worktrees/worktree.ts'
 import type { PrepareDeps } from './prepare.ts'
@@ -123,5 +124,6 @@ async function worktreeDeps(
   const root = worktrees.directory ?? join(deps.paths.home, 'worktrees')
   const { store, clock, log } = deps
   const sandbox = commandSandboxes(config, { project, paths: deps.paths, log: line => log.info({ project }, line) })
-  return { store, clock, log, root, env: deps.env, settings: worktrees, target: merge.target, sandbox }
+  const caps = readCommandCaps(config)
+  return { store, clock, log, root, env: deps.env, settings: worktrees, caps, target: merge.target, sandbox }
 }

@@ -9,6 +9,15 @@ import type { Isolation } from '../../base/process/isolation.ts'
 import { MarkerFiles, sessionMarker } from '../../base/process/marker.ts'
 import { redactText } from '../../base/redact.ts'
 import { isVendorVariable } from '../../domain/vendors.ts'
+import {
+  type CapHit,
+  type CommandCaps,
+  capOfEnd,
+  cappedShell,
+  endCapped,
+  readCommandCaps,
+  watchCaps,
+} from './command-caps.ts'
 import type { OpenCommandSandbox } from './plan-sandbox.ts'
 
 /** What is needed to start commands of a project. */
@@ -19,6 +28,8 @@ export interface CommandRunner {
   markers?: MarkerFiles | undefined
   /** The sandbox around a command. */
   sandbox?: OpenCommandSandbox | undefined
+  /** What each command may use; by default what the settings allow by default. */
+  caps?: CommandCaps | undefined
 }
 
 export interface ProjectCommandRun {
@@ -35,8 +46,8 @@ export interface ProjectCommandRun {
   onLine?: ((line: string) => void) | undefined
 }
 
-/** How a command ended: by itself, killed by a signal, by its timeout, by an abort, or it never started. */
-export type CommandEnd = 'exited' | 'killed' | 'timed_out' | 'aborted' | 'not_started'
+/** How a command ended: by itself, killed by a signal, by its timeout, by a cap, by an abort, or it never started. */
+export type CommandEnd = 'exited' | 'killed' | 'timed_out' | 'capped' | 'aborted' | 'not_started'
 
 export interface CommandOutcome {
   end: CommandEnd
@@ -44,6 +55,8 @@ export interface CommandOutcome {
   exit: number | null
   /** The signal that killed it. */
   killedBy: string | null
+  /** The cap that it met; undefined unless `end` is `capped`. */
+  cap?: CapHit | undefined
   durationMs: number
   /** Beginning and end of the output, both streams, with secrets removed. */
   output: string
@@ -67,12 +80,12 @@ const LONGEST_LINE = 16_000
  */
 export async function runCommand(
   run: ProjectCommandRun,
-  { guard, isolation = 'auto', markers, sandbox: openSandbox }: CommandRunner,
+  { guard, isolation = 'auto', markers, sandbox: openSandbox, caps = readCommandCaps() }: CommandRunner,
 ): Promise<CommandOutcome> {
   const began = performance.now()
   const output = new KeptOutput()
   const lines = new Lines(run.onLine)
-  const outcome = (end: Pick<CommandOutcome, 'end' | 'exit' | 'killedBy'>, more = ''): CommandOutcome => ({
+  const outcome = (end: EndFacts, more = ''): CommandOutcome => ({
     ...end,
     durationMs: Math.round(performance.now() - began),
     output: redactText(`${output.text()}${more}`, [...secretsIn(run.env), ...readEnvSecrets(run.directory)]),
@@ -84,20 +97,22 @@ export async function runCommand(
   markers?.note(marker.value)
   try {
     await using sandbox = await openSandbox?.(run)
-    const shell = { command: '/bin/sh', args: ['-c', run.command], env: run.env, cwd: run.directory }
+    const shell = { ...cappedShell(run.command, caps), env: run.env, cwd: run.directory }
     const pidNamespace = guard.level(isolation) !== 'namespace'
     const wrapped = sandbox?.wrap({ ...shell, shows: [], writes: [] }, { pidNamespace })
     await using child = guard.spawn({ ...(wrapped ? { ...wrapped, cwd: '/' } : shell), marker }, isolation)
     sandbox?.breached.addEventListener('abort', () => child.kill('SIGKILL'), { once: true })
+    using watch = watchCaps(child, caps, writtenFolders(run))
     child.stdin.on('error', () => undefined).end() // the command may exit before its input is closed
     for (const stream of [child.stdout, child.stderr]) {
       const part = lines.open()
       stream.on('data', (chunk: Buffer) => {
+        watch.printed(chunk.length)
         output.add(chunk)
         part.add(chunk)
       })
     }
-    const end = await waitForEnd(child, run)
+    const end = nameCap(await waitForEnd(child, run, watch.signal), caps)
     await child.end()
     await drain(child)
     lines.close()
@@ -112,22 +127,33 @@ export async function runCommand(
   }
 }
 
-/** Waits until the command ends, times out or is aborted. In the last two cases it is asked to end, and gets a grace period. */
+type EndFacts = Pick<CommandOutcome, 'end' | 'exit' | 'killedBy' | 'cap'>
+
+/**
+ * Waits until the command ends, times out, meets a cap or is aborted. A command that met a cap is ended at once; one that timed out
+ * or is aborted is asked to end, and gets a grace period.
+ */
 async function waitForEnd(
   child: GuardedChild,
   { timeoutMs, signal }: ProjectCommandRun,
-): Promise<Pick<CommandOutcome, 'end' | 'exit' | 'killedBy'>> {
+  capped: AbortSignal,
+): Promise<EndFacts> {
   const exited = once(child, 'exit')
   const stopping = new AbortController()
   const timer = setTimeout(() => stopping.abort('timed_out'), timeoutMs)
   const stop = () => stopping.abort('aborted')
   signal.addEventListener('abort', stop, { once: true })
+  capped.addEventListener('abort', () => stopping.abort('capped'), { once: true })
   const stopRequested = once(stopping.signal, 'abort')
   try {
     await Promise.race([exited, stopRequested])
     if (!stopping.signal.aborted) {
       const killedBy = child.signalCode
       return { end: killedBy === null ? 'exited' : 'killed', exit: child.exitCode, killedBy }
+    }
+    if (stopping.signal.reason === 'capped') {
+      await endCapped(child)
+      return { end: 'capped', exit: null, killedBy: null, cap: capped.reason }
     }
     askToEnd(child)
     const grace = AbortSignal.timeout(GRACE_MS)
@@ -138,6 +164,17 @@ async function waitForEnd(
     signal.removeEventListener('abort', stop)
     exited.catch(() => undefined) // a command that could not be started has already thrown above
   }
+}
+
+/** Names the cap where the kernel has ended the command for it. */
+function nameCap(facts: EndFacts, caps: CommandCaps): EndFacts {
+  const cap = facts.cap ?? capOfEnd(facts, caps)
+  return cap ? { end: 'capped', exit: null, killedBy: null, cap } : facts
+}
+
+/** Where a command usually writes: its project, its files in between, and caches in its home. */
+function writtenFolders({ directory, env }: ProjectCommandRun): string[] {
+  return [directory, env['TMPDIR'] ?? '/tmp', env['HOME'] ?? directory]
 }
 
 /** The signal goes to the whole group: a shell that waits for its child does not pass it on. */

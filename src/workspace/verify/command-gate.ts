@@ -99,7 +99,10 @@ function commandFindings(gate: CommandGate, ran: GateCommandResult): Finding[] {
 
 const MAX_NAMED_TESTS = 20
 
-function endFindings({ gate, command, timeoutMs }: CommandGate, { end, exit, killedBy }: GateCommandResult): Finding[] {
+function endFindings(
+  { gate, command, timeoutMs }: CommandGate,
+  { end, exit, killedBy, cap }: GateCommandResult,
+): Finding[] {
   const block = (code: string, text: string): Finding[] => [{ code, weight: 'block', text: `${name} ${text}` }]
   const name = `The command of ${gate} (${command})`
   switch (end) {
@@ -112,6 +115,8 @@ function endFindings({ gate, command, timeoutMs }: CommandGate, { end, exit, kil
       return block(`${gate}.killed`, `was killed by ${killedBy}.`)
     case 'timed_out':
       return block(`${gate}.timed_out`, `did not end within ${timeoutMs / 1000} s.`)
+    case 'capped':
+      return block(`${gate}.capped`, `was ended: it ${cap?.text}.`)
     case 'aborted':
       return block('gate.aborted', 'was cancelled.')
     case 'not_started':
@@ -230,7 +235,7 @@ export interface TryGatesRequest {
  */
 export async function tryGates(wanted: TryGatesRequest): Promise<GateCheck[]> {
   const { directory, gates, only, signal, isolation } = wanted
-  const runner = { guard: openGuard(), isolation, sandbox: wanted.sandbox }
+  const runner = { guard: openGuard(), isolation, sandbox: wanted.sandbox, caps: gates.caps }
   const env = commandEnvironment(wanted.env, gates.env)
   const seen: GateCheck[] = []
   for (const gate of only.length > 0 ? only : PROFILES[gates.profile].commands) {

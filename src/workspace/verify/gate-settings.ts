@@ -1,5 +1,6 @@
 import type { Config } from '../../domain/config/settings.ts'
 import type { GateProfile } from '../../domain/option-values.ts'
+import { type CommandCaps, readCommandCaps } from '../command/command-caps.ts'
 import { type DiffSettings, diffSettingsIn } from './diff/change.ts'
 
 /** Commands that a person may set, in the order in which they run: the quickest result comes first. */
@@ -19,10 +20,12 @@ export interface GateSettings {
   /** Whether tests that failed before the work began block it. */
   knownFailures: 'block' | 'allow'
   diff: DiffSettings
+  /** What each command may use. */
+  caps: CommandCaps
 }
 
 /** Reads the settings of a project's gates. `config` holds no commands from files that nobody trusts. */
-export function readGateSettings({ gates }: Pick<Config, 'gates'>): GateSettings {
+export function readGateSettings({ gates, data }: Pick<Config, 'gates' | 'data'>): GateSettings {
   const commands = GATE_COMMANDS.flatMap(name => (gates[name] === undefined ? [] : [[name, gates[name]]]))
   return {
     profile: gates.profile,
@@ -33,6 +36,7 @@ export function readGateSettings({ gates }: Pick<Config, 'gates'>): GateSettings
     verifier: gates.verifier,
     knownFailures: gates.known_failures,
     diff: diffSettingsIn({ gates }),
+    caps: readCommandCaps({ gates, data }),
   }
 }
 

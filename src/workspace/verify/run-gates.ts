@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { openGuard } from '../../base/process/guardian.ts'
 import { type Finding, isProvenBy, type NewEvidence } from '../../domain/evidence.ts'
+import type { CommandCaps } from '../command/command-caps.ts'
 import { type CommandRunner, commandEnvironment, commandMarkers } from '../command/run-command.ts'
 import { acceptanceGate, judgeCriteria, parseCriteria, verifierGate } from './acceptance.ts'
 import { commandGate } from './command-gate.ts'
@@ -43,7 +44,7 @@ export async function runAllGates(context: GateRunContext): Promise<GateCheck[]>
       : undefined
   const ignored = worktree ? await findIgnoredSources(worktree.top, worktree.base, context.ignored) : []
   const checks: GateCheck[] = [planGate(request), withFindings(await diffGate(diff), ignored)]
-  const runner = openRunner(context.deps)
+  const runner = openRunner(context.deps, gates.caps)
   for (const name of PROFILES[gates.profile].commands) {
     signal.throwIfAborted()
     checks.push(await runCommandGate(name, context, runner))
@@ -149,8 +150,8 @@ async function askVerifier(
   return verifierGate({ gate, request, subject, criteria: texts, checks: checks.map(asRow) }, judge, watch?.after)
 }
 
-function openRunner({ guard = openGuard(), isolation, paths, sandbox }: VerifyDeps): CommandRunner {
-  return { guard, isolation, markers: commandMarkers(paths.run), sandbox }
+function openRunner({ guard = openGuard(), isolation, paths, sandbox }: VerifyDeps, caps: CommandCaps): CommandRunner {
+  return { guard, isolation, markers: commandMarkers(paths.run), sandbox, caps }
 }
 
 /** Checks that the agent's own plan has no open item, and that all parts of the task are done. */

@@ -19,7 +19,7 @@ interface CleanContext extends Pick<VerifyDeps, 'env' | 'sandbox'> {
  * restored, and caches of checkers are removed, with which they would skip files that have problems.
  */
 export async function cleanWorktree(
-  { place: worktree, dependencies, signal }: VerifyRequest,
+  { place: worktree, dependencies, signal, gates: { caps } }: VerifyRequest,
   { head, env, ignored, sandbox }: CleanContext,
 ): Promise<GateCheck[]> {
   if (!worktree) return []
@@ -27,7 +27,8 @@ export async function cleanWorktree(
   if (!dependencies) return []
   const { project, setup, setupMs } = dependencies
   const changesManifest = () => touchesManifest(worktree, head)
-  const reports = await mendDependencies(worktree, { project, setup, setupMs, env, sandbox, signal, changesManifest })
+  const source = { project, setup, setupMs, env, sandbox, signal, caps, changesManifest }
+  const reports = await mendDependencies(worktree, source)
   if (reports.length === 0) return []
   const hasFailed = reports.some(({ kind }) => kind === 'failed')
   const findings = reports.map(({ kind, text }): Finding => {

@@ -6,8 +6,9 @@ import { setTimeout } from 'node:timers/promises'
 import { openGuard } from '../../base/process/guardian.ts'
 import { openRealFolder, type RealFolder, removeInside } from '../../base/real-folder.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
+import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
-import { commandEnvironment, runCommand } from '../command/run-command.ts'
+import { type CommandOutcome, commandEnvironment, runCommand } from '../command/run-command.ts'
 import { git } from '../git/git.ts'
 import { type NotedDependencies, writeNote } from './worktree-note.ts'
 
@@ -131,6 +132,7 @@ export interface SetupCommand {
   /** Without a signal, only the timeout ends the command. */
   signal?: AbortSignal | undefined
   sandbox?: OpenCommandSandbox | undefined
+  caps?: CommandCaps | undefined
 }
 
 /** Runs the command that sets up a fresh worktree, the way gate commands are run, and returns the outcome in words. */
@@ -139,17 +141,23 @@ export async function runSetupCommand({
   env,
   signal = new AbortController().signal,
   sandbox,
+  caps,
   ...run
 }: SetupCommand): Promise<{ report: string; ok: boolean }> {
   const outcome = await runCommand(
     { command, env: commandEnvironment(env), signal, ...run },
-    { guard: openGuard(), sandbox },
+    { guard: openGuard(), sandbox, caps },
   )
   const seconds = (outcome.durationMs / 1000).toFixed(1)
   if (outcome.end === 'exited' && outcome.exit === 0) return { report: `${command}: done in ${seconds} s`, ok: true }
-  const how = outcome.end === 'exited' ? `failed with exit code ${outcome.exit}` : END_WORDS[outcome.end]
+  const how = describeEnd(outcome)
   const lines = outcome.output.trimEnd().split('\n').slice(-TAIL_LINES)
   return { report: [`${command}: ${how} after ${seconds} s`, ...lines].join('\n'), ok: false }
+}
+
+function describeEnd({ end, exit, cap }: CommandOutcome): string {
+  if (end === 'exited') return `failed with exit code ${exit}`
+  return end === 'capped' ? `${cap?.text}. It was ended` : END_WORDS[end]
 }
 
 const TAIL_LINES = 20

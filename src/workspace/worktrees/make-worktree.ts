@@ -153,7 +153,10 @@ async function realpathOfNew(path: string): Promise<string> {
  * Sets up what a worktree needs beside its files: our note, the dependencies, the person's set-up command. Failures are noted for
  * the person and stop nothing: the gates decide whether the work is good.
  */
-async function setUpWorktree(row: WorktreeRow, { settings, env, log, sandbox }: WorktreeDeps): Promise<string | null> {
+async function setUpWorktree(
+  row: WorktreeRow,
+  { settings, env, log, sandbox, caps }: WorktreeDeps,
+): Promise<string | null> {
   await mkdir(row.directory, { recursive: true }) // a project may be a folder that was never committed
   const timeoutMs = settings.setup_seconds * 1000
   const note = await writeTaskFile(row)
@@ -162,8 +165,8 @@ async function setUpWorktree(row: WorktreeRow, { settings, env, log, sandbox }: 
   const { reports: copying, copied } = await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))
   const reports = [...(note ? [note] : []), ...copying]
   if (settings.setup !== undefined) {
-    const { setup: command } = settings
-    reports.push((await runSetupCommand({ command, directory: row.directory, env, timeoutMs, sandbox })).report)
+    const run = { command: settings.setup, directory: row.directory, env, timeoutMs, sandbox, caps }
+    reports.push((await runSetupCommand(run)).report)
   }
   const inside = relative(row.top, row.directory)
   const hasSetUp = settings.setup !== undefined

@@ -2,6 +2,7 @@ import { lstat, readFile, readlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { copyInside, openRealFolder, removeInside } from '../../base/real-folder.ts'
 import type { Worktree } from '../../domain/worktree.ts'
+import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import {
   copyDependencyFolder,
@@ -19,6 +20,7 @@ export interface DependencySource {
   /** `worktrees.setup`. */
   setup: string | undefined
   setupMs: number
+  caps?: CommandCaps | undefined
   env: Record<string, string | undefined>
   sandbox?: OpenCommandSandbox | undefined
   signal: AbortSignal
@@ -105,7 +107,7 @@ const MOST_NAMED = 5
 async function setUpFoldersAnew(
   worktree: Worktree,
   folders: readonly NotedDependencies[],
-  { setup, setupMs, env, signal, sandbox }: DependencySource,
+  { setup, setupMs, env, signal, sandbox, caps }: DependencySource,
 ): Promise<DependencyReport> {
   const names = folders.map(({ folder }) => folder).join(', ')
   if (setup === undefined) {
@@ -120,6 +122,7 @@ async function setUpFoldersAnew(
     timeoutMs: setupMs,
     signal,
     sandbox,
+    caps,
   })
   return { kind: ok ? 'mended' : 'failed', text: `${names}: changed since it was set up, and set up anew. ${report}` }
 }

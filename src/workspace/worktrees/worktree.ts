@@ -7,6 +7,7 @@ import type { Log } from '../../base/log.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
+import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import { isRepositoryBusy } from '../git/git.ts'
 
@@ -24,6 +25,8 @@ export interface WorktreeDeps {
   settings: WorktreeSettings
   /** The sandbox around the set-up command. */
   sandbox?: OpenCommandSandbox | undefined
+  /** What the set-up command may use. */
+  caps?: CommandCaps | undefined
 }
 
 /** The part of a row that a session keeps. */

@@ -147,6 +147,10 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'gates.test': 'test/workspace/verify/flips.test.ts',
   'gates.timeout_seconds': 'test/workspace/verify/flips.test.ts',
   'gates.env': 'test/workspace/verify/flips.test.ts',
+  'gates.max_memory_mb': 'test/workspace/verify/caps.test.ts',
+  'gates.max_processes': 'test/workspace/verify/caps.test.ts',
+  'gates.max_written_mb': 'test/workspace/verify/caps.test.ts',
+  'gates.max_output_mb': 'test/workspace/verify/caps.test.ts',
   'gates.known_failures': 'test/workspace/verify/command-gate.test.ts',
   'gates.verifier': 'test/workspace/verify/opinions.test.ts',
 }

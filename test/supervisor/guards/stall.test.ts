@@ -101,6 +101,7 @@ test('only a group of its own inside of the tree is a tool that can be ended alo
     residentBytes: mb * MB,
     cpuMs: 0,
     stopped: false,
+    threads: 1,
   })
   const tree = [usage(10, 1, 10, 5), usage(11, 10, 10, 200), usage(20, 11, 20, 100), usage(21, 20, 20, 600)]
   const hog = (all = tree, inside = tree) => findHog(inside, { agent: 10, all, capBytes: 1000 * MB })

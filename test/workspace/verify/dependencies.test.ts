@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openGuard } from '../../../src/base/process/guardian.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
+import { readCommandCaps } from '../../../src/workspace/command/command-caps.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
 import { tempDir } from '../../support/world.ts'
@@ -44,7 +45,11 @@ function runVerify(options: { made: WorktreeFixture; worktree: Worktree; round: 
       task: { id: 't-1', title: 'Do it', description: '', acceptance: '', attempt: 1 },
       gates: {
         ...{ profile: 'quick', commands: { test: RUNNER }, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'off' },
-        ...{ knownFailures: 'block', diff: { maxChangedLines: 0, forbiddenPaths: [], allow: [] } },
+        ...{
+          knownFailures: 'block',
+          diff: { maxChangedLines: 0, forbiddenPaths: [], allow: [] },
+          caps: readCommandCaps(),
+        },
       },
     },
     { store, clock, log, env, guard, isolation: 'marker', paths: { run: join(made.project, '..', 'run') } },

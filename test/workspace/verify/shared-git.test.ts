@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { openGuard } from '../../../src/base/process/guardian.ts'
 import type { VerificationResult } from '../../../src/domain/evidence.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
+import { readCommandCaps } from '../../../src/workspace/command/command-caps.ts'
 import { git } from '../../../src/workspace/git/git.ts'
 import { commitLeftovers } from '../../../src/workspace/verify/commit-leftovers.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
@@ -261,7 +262,7 @@ async function look({ world, worktree, base }: At, command: string, allow: strin
       task: { id: worktree.task, title: 'Do it', description: '', acceptance: '', attempt: 1 },
       gates: {
         ...{ profile: 'quick', commands: { test: command }, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'off' },
-        ...{ knownFailures: 'block', diff: { maxChangedLines: 0, forbiddenPaths: [], allow } },
+        ...{ knownFailures: 'block', diff: { maxChangedLines: 0, forbiddenPaths: [], allow }, caps: readCommandCaps() },
       },
     },
     { store, clock, log, env, guard, isolation: 'marker', paths: { run: join(world.project, '..', 'run') } },

@@ -8,6 +8,7 @@ import { openGuard } from '../../../src/base/process/guardian.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { readCommandCaps } from '../../../src/workspace/command/command-caps.ts'
 import type { GateSettings } from '../../../src/workspace/verify/gate-settings.ts'
 import type { VerifyDeps, VerifyRequest } from '../../../src/workspace/verify/request.ts'
 import { tempDir } from '../../support/world.ts'
@@ -69,6 +70,7 @@ export async function openVerifyFixture(
           knownFailures: 'block',
         },
         diff: { maxChangedLines: 0, forbiddenPaths: [], allow: [] },
+        caps: readCommandCaps(),
         ...gates,
       },
       ...more,

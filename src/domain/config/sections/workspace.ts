@@ -66,6 +66,9 @@ const VERIFIER = ['off', 'auto', 'on'] as const
 const command = (what: string): Setting<string | undefined> =>
   text({ standard: undefined, about: `Command that ${what}`, project: 'trusted' })
 
+/** A project that may run commands may also say what they need. */
+const cap = (standard: number, about: string) => ({ standard, about, project: 'trusted', inForce: true }) as const
+
 /** What is checked before a task is done. Commands run code of the project, so they apply only after `pcc trust`. */
 export const GATE_SETTINGS = {
   'gates.profile': oneOf<GateProfile>(GATE_PROFILES, {
@@ -84,6 +87,19 @@ export const GATE_SETTINGS = {
     project: 'tighten',
     tighten: lowerOf,
   }),
+  'gates.max_memory_mb': count(
+    0,
+    cap(
+      0,
+      "Most memory of a gate or set-up command with all that it starts, in MB; 0: three quarters of the machine's",
+    ),
+  ),
+  'gates.max_processes': count(10, cap(1_000, 'Most processes that a gate or set-up command may have at once')),
+  'gates.max_written_mb': count(
+    1,
+    cap(20_000, 'Most that a gate or set-up command may write to disks, in MB; also about the length of one file'),
+  ),
+  'gates.max_output_mb': count(1, cap(2_000, 'Most that a gate or set-up command may print, in MB')),
   'gates.rounds': count(0, {
     standard: 3,
     about: 'How often failed checks are sent back to the agent in the same conversation',
