@@ -49,7 +49,7 @@ const TaskMoved = z.object({
 })
 
 /** The checks that keep a session from running away. */
-export const Guard = z.enum(['budget', 'repetition', 'progress', 'stall', 'memory', 'disk', 'unwatched'])
+export const Guard = z.enum(['budget', 'repetition', 'progress', 'stall', 'memory', 'processes', 'disk', 'unwatched'])
 export type Guard = z.infer<typeof Guard>
 
 const BudgetUsed = z.object({

@@ -199,17 +199,27 @@ export function findHog(
   tree: readonly ProcessUsage[],
   { agent, all, capBytes }: { agent: number; all: readonly ProcessUsage[]; capBytes: number },
 ): Hog | undefined {
-  const inside = new Set(tree.map(({ pid }) => pid))
-  // The guardian's leader, the namespace and the agent are one group (base/process/isolation.ts); every tool has one of its own.
-  const own = tree.find(({ pid }) => pid === agent)?.group
-  const groups = Map.groupBy(tree, ({ group }) => group)
-  const hogs = [...groups]
+  const hogs = findToolGroups(tree, { agent, all })
     .map(([group, members]) => ({
       group,
       bytes: members.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
       pids: members.map(({ pid }) => pid),
     }))
-    .filter(({ group, bytes }) => group > 1 && group !== own && bytes > capBytes / 2)
-    .filter(({ group }) => own !== undefined && all.every(other => other.group !== group || inside.has(other.pid)))
+    .filter(({ bytes }) => bytes > capBytes / 2)
   return hogs.toSorted((a, b) => b.bytes - a.bytes)[0]
+}
+
+/** The process groups of an agent's tools: inside its tree, without the agent itself and without a process outside the tree. */
+export function findToolGroups(
+  tree: readonly ProcessUsage[],
+  { agent, all }: { agent: number; all: readonly ProcessUsage[] },
+): [group: number, members: ProcessUsage[]][] {
+  const inside = new Set(tree.map(({ pid }) => pid))
+  // The guardian's leader, the namespace and the agent are one group (base/process/isolation.ts); every tool has one of its own.
+  const own = tree.find(({ pid }) => pid === agent)?.group
+  if (own === undefined) return []
+  const shared = new Set(all.filter(({ pid }) => !inside.has(pid)).map(({ group }) => group))
+  return [...Map.groupBy(tree, ({ group }) => group)].filter(
+    ([group]) => group > 1 && group !== own && !shared.has(group),
+  )
 }

@@ -18,7 +18,7 @@ import { eventOf, type GuardTrip, type LiveSession, type SessionContext } from '
 import { record } from '../session/record.ts'
 import { endInBackground, tripGuard, type WatchedContext } from '../session/stop-agent.ts'
 import type { BreakerFinding } from './breakers.ts'
-import { findHog, type Hog, type MemoryStep } from './session-guards.ts'
+import { findHog, findToolGroups, type Hog, type MemoryStep } from './session-guards.ts'
 import { bookNow } from './spending.ts'
 
 /** The intervals of the checks: memory can grow by a gigabyte a second once it grows. */
@@ -28,6 +28,8 @@ const FAST_CHECK_MS = 1_000
 const CHECKS_PER_MARKER_SCAN = 12
 /** Above this share of its memory cap an agent is checked more often. */
 const FAST_CHECK_SHARE = 0.5
+/** The same for the number of its processes, which can double in milliseconds. */
+const MANY_PROCESSES_SHARE = 0.2
 /** A tree that uses less than this share of one processor is idle: an agent that only waits uses half a percent. */
 const BUSY_SHARE = 0.05
 /** Wake-ups per second: an agent that receives from the model wakes up more often than this, one that does not at most four times. */
@@ -38,6 +40,8 @@ interface Watched extends WatchedContext {
   /** Processes that carry the agent's marker: without a namespace an orphan is outside the agent's tree, and still belongs to it. */
   marked: { pid: number; born: string | undefined }[]
   checks: number
+  /** How many processes the machine had when the marker was last searched for. */
+  scannedOf: number
 }
 
 interface Sample {
@@ -68,6 +72,7 @@ export class GuardWatch {
       last: undefined,
       marked: [],
       checks: 0,
+      scannedOf: 0,
     })
     if (!this.#timer) this.#arm(NORMAL_CHECK_MS)
     return { [Symbol.dispose]: () => this.#leave(context.live) }
@@ -114,7 +119,12 @@ async function checkProcesses(watched: Watched, { all, now }: { all: ProcessUsag
   const { live } = watched
   await bookNow(watched)
   const pid = live.agent.session?.pid
-  if (pid !== undefined && watched.checks++ % CHECKS_PER_MARKER_SCAN === 0) watched.marked = findMarked(watched)
+  const { settings } = live.meters.guards
+  const isDue = watched.checks++ % CHECKS_PER_MARKER_SCAN === 0
+  if (pid !== undefined && (isDue || all.length - watched.scannedOf > settings.maxProcesses / 4)) {
+    watched.marked = findMarked(watched)
+    watched.scannedOf = all.length
+  }
   // A process id may have been reused by now.
   const orphans = watched.marked.filter(({ pid, born }) => born !== undefined && rawStartTime(pid) === born)
   const tree = pid === undefined ? [] : findTree([pid, ...orphans.map(orphan => orphan.pid)], all)
@@ -122,11 +132,12 @@ async function checkProcesses(watched: Watched, { all, now }: { all: ProcessUsag
   if (hasTree && isLively(watched, tree, pid ?? 0)) live.meters.guards.activity.markAlive(now)
   await applyStallGuard(watched, { stopped: tree.some(({ stopped }) => stopped), now })
   if (!hasTree) return false
-  const cap = live.meters.guards.settings.maxMemoryBytes
+  await applyProcessCap(watched, { tree, all, agent: pid ?? 0 })
+  const cap = settings.maxMemoryBytes
   const resident = tree.reduce((sum, { residentBytes }) => sum + residentBytes, 0)
   const bytes = resident <= cap ? resident : sumProportionalBytes(tree)
   await applyMemoryCap(watched, { bytes, tree, all, agent: pid ?? 0, now })
-  return bytes > cap * FAST_CHECK_SHARE
+  return bytes > cap * FAST_CHECK_SHARE || tree.length > settings.maxProcesses * MANY_PROCESSES_SHARE
 }
 
 /** Expensive: reads the environment of every process. */
@@ -186,6 +197,31 @@ async function takeMemoryStep(step: MemoryStep, context: WatchedContext, hog: Ho
   // An agent that cannot be interrupted (a person has its terminal) is ended by the next step.
   if (step === 'interrupt') await context.live.agent.session?.interrupt().catch(() => undefined)
   if (step === 'end') endInBackground(context)
+}
+
+/**
+ * Ends the tools of an agent with too many processes at once, and stops the agent after that. An agent that has too many again, or
+ * whose processes belong to no tool, is ended with everything that it started.
+ */
+async function applyProcessCap(
+  context: WatchedContext,
+  { tree, all, agent }: Pick<MemoryUse, 'tree' | 'all' | 'agent'>,
+): Promise<void> {
+  const { live, deps } = context
+  const cap = live.meters.guards.settings.maxProcesses
+  if (tree.length <= cap || live.control.over) return
+  const tools = findToolGroups(tree, { agent, all })
+  const isSecond = live.control.tripped?.guard === 'processes'
+  const largest = tools.toSorted(([, a], [, b]) => b.length - a.length)[0]?.[1] ?? []
+  const command = largest[0] ? commandOf(largest[0].pid).replace(/\s+/g, ' ').slice(0, 120) : ''
+  const most = command === '' ? '' : `; most of them, ${largest.length}, are: ${command}`
+  const reason = `The agent has ${tree.length} processes with all that it started, ${cap} are allowed (agents.max_processes)${most}`
+  for (const [group] of tools) kill(group)
+  const event = eventOf(live, 'guard.tripped', { guard: 'processes', did: 'killed', reason }, 'daemon')
+  await record(live, deps, { events: [event], patch: {} })
+  const next = `See what starts so many, or raise the cap: pcc config set agents.max_processes ${cap * 2}; then: pcc resume ${live.id}`
+  tripGuard(live, { guard: 'processes', reason, next })
+  if (isSecond || tools.length === 0) endInBackground(context)
 }
 
 /** Kills a process group at once; the next check shows the result. */

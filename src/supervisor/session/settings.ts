@@ -123,6 +123,7 @@ export interface GuardSettings {
   noProgressRounds: number
   stallMs: number
   maxMemoryBytes: number
+  maxProcesses: number
 }
 
 export function guardSettings({ breakers, sessions, agents }: Config): GuardSettings {
@@ -131,5 +132,6 @@ export function guardSettings({ breakers, sessions, agents }: Config): GuardSett
     noProgressRounds: breakers.no_progress_rounds,
     stallMs: sessions.stall_minutes * 60_000,
     maxMemoryBytes: agents.max_memory_mb * 1024 * 1024,
+    maxProcesses: agents.max_processes,
   }
 }

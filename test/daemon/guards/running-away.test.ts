@@ -24,19 +24,25 @@ ${turns(n => `      - { tools: [{ Bash: { command: "echo ${'so '.repeat(n)}", de
     turns:
       - tools: [{ Bash: { command: "head -c 400000000 /dev/zero | tail | sleep 50", description: Grow } }]
       - text: Never.
+  - name: multiplies
+    match: fork
+    turns:
+      - tools: [{ Bash: { command: "for n in $(seq 120); do sleep 50 & done; wait", description: Multiply } }]
+      - text: Never.
 `
 
 const isPaused = ({ status }: { status: string }) => status === 'paused'
 
-test('a real agent that circles, overspends or grows is stopped softly, with a reason and a decision for a person', {
+test('a real agent that circles, overspends, grows or forks is stopped softly, with a reason and a decision for a person', {
   timeout: 120_000,
 }, async t => {
-  const env = { PCC_BREAKERS_REPEATED_CALLS: '4', PCC_AGENTS_MAX_MEMORY_MB: '480' }
+  const env = { PCC_BREAKERS_REPEATED_CALLS: '4', PCC_AGENTS_MAX_MEMORY_MB: '480', PCC_AGENTS_MAX_PROCESSES: '60' }
   const { daemon, simulator, start, log } = await agentSessions(t, SCENARIO, { env })
-  const [circling, spending, growing] = await Promise.all([
+  const [circling, spending, growing, forking] = await Promise.all([
     start('go in circles'),
     start('spend', { budget: { cost_usd: 0.1 } }),
     start('allocate'),
+    start('fork'),
   ])
   const reason = async ({ id }: { id: string }) => (await viewWhen(daemon, id, isPaused)).reason ?? ''
 
@@ -64,9 +70,17 @@ test('a real agent that circles, overspends or grows is stopped softly, with a r
   const turns = bodiesOf(await log(growing.id), 'turn.ended').map(({ outcome }) => outcome)
   assert.deepEqual(turns, ['paused'], 'the agent itself stopped by itself')
 
+  assert.match(await reason(forking), /^The agent has 1\d\d processes with all that it started, 60 are allowed/)
+  const ended = bodiesOf(await log(forking.id), 'guard.tripped').map(each => [each.guard, each.did])
+  assert.deepEqual(
+    ended,
+    [['processes', 'killed']],
+    'agents.max_processes: the tool that forked was ended, not the agent',
+  )
+
   const open = await daemon.call<{ escalations: EscalationView[] }>('GET', '/escalations?state=open')
   assert.deepEqual(
     open.body.escalations.map(({ session_id }) => session_id).toSorted(),
-    [circling.id, spending.id, growing.id].toSorted(),
+    [circling.id, spending.id, growing.id, forking.id].toSorted(),
   )
 })

@@ -37,6 +37,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'sessions.stall_minutes': 'test/supervisor/guards/running-away.test.ts',
   'sessions.max_waiting': 'test/supervisor/guards/running-away.test.ts',
   'agents.max_memory_mb': 'test/daemon/guards/running-away.test.ts',
+  'agents.max_processes': 'test/daemon/guards/running-away.test.ts',
   'permissions.auto_approve_low_risk': 'test/domain/config/flips-permissions.test.ts',
   'permissions.safe_directories': 'test/domain/config/flips-permissions.test.ts',
   'permissions.blocked_commands': 'test/domain/config/flips-permissions.test.ts',

@@ -111,7 +111,13 @@ test('rounds that change nothing add up, those that bring nothing new and wait f
   )
 })
 
-const SETTINGS = { repeatedCalls: 6, noProgressRounds: 1000, stallMs: 300_000, maxMemoryBytes: 2 ** 31 }
+const SETTINGS = {
+  repeatedCalls: 6,
+  noProgressRounds: 1000,
+  stallMs: 300_000,
+  maxMemoryBytes: 2 ** 31,
+  maxProcesses: 1000,
+}
 
 /** Passes rounds of one call each to the breakers, and returns what they found at which round. */
 function observe(

@@ -90,7 +90,7 @@ function liveSession(row: Partial<SessionRow>): LiveSession {
       earlierUsage: { input_tokens: 0, output_tokens: 0, cost_usd: 0, turns: 0 },
       meter: new SpendingMeter(0),
       guards: openSessionGuards(
-        { repeatedCalls: 8, noProgressRounds: 120, stallMs: 300_000, maxMemoryBytes: 2 ** 31 },
+        { repeatedCalls: 8, noProgressRounds: 120, stallMs: 300_000, maxMemoryBytes: 2 ** 31, maxProcesses: 1000 },
         0,
       ),
       warnedLevels: new Map(),

@@ -72,6 +72,10 @@ export const GUARD_SETTINGS = {
   ),
   'sessions.max_waiting': count(0, cap(500, 'Most sessions that may wait to start; any more are refused')),
   'agents.max_memory_mb': count(256, cap(2048, 'Most memory of an agent and all processes that it started, in MB')),
+  'agents.max_processes': count(
+    50,
+    cap(1_000, 'Most processes that an agent may have at once, with all that it started'),
+  ),
 } as const satisfies Record<string, Setting>
 
 /** When the quota of an account holds sessions back. */
