@@ -38,6 +38,19 @@ export interface Assessment {
   normalised: string
 }
 
+/** The code of the reason that a package by name is in no lock file of the project. */
+export const UNLISTED = 'pkg.unlisted'
+const UNLISTED_TEXT = ' is in no lock file'
+
+export function describeUnlisted(name: string): string {
+  return `${name}${UNLISTED_TEXT}`
+}
+
+/** The package that a reason says is in no lock file. */
+export function findUnlisted({ code, text }: Pick<Reason, 'code' | 'text'>): string | undefined {
+  return code === UNLISTED && text.endsWith(UNLISTED_TEXT) ? text.slice(0, -UNLISTED_TEXT.length) : undefined
+}
+
 const ORDER: Record<Risk, number> = { LOW: 0, MEDIUM: 1, HIGH: 2 }
 
 /** Whether `risk` is higher than `other`. */

@@ -87,6 +87,14 @@ export interface DecisionsTaken {
   by_you: number
   /** The decisions worth reading, newest first: those that are not LOW, and every answer. */
   shown: ShownDecision[]
+  /** Packages that agents were allowed to install although no lock file named them, oldest first. */
+  packages: UnlistedPackage[]
+}
+
+export interface UnlistedPackage {
+  name: string
+  session_id: string
+  at: number
 }
 
 export interface ShownDecision {

@@ -86,7 +86,7 @@ test('words of agents are words on the page: no tag, no script, no control chara
     waiting,
     graph,
     timeline,
-    decisions: { ...report.decisions, shown },
+    decisions: { ...report.decisions, shown, packages: [{ name: evil, session_id: evil, at: 1 }] },
   }
   const html = reportHtml(all)
   assert.doesNotMatch(html, /<script|\x1b|\u202e/)
@@ -103,6 +103,8 @@ test('in a terminal: what needs the person stands before what was spent; an empt
   )
   assert.match(page, /✓ 2 done {3}✗ 1 failed {3}● 1 not finished {3}\? 2 waiting for you {3}\$5\.25/)
   assert.match(page, /19 calls allowed, 1 refused, 1 question answered; you decided 1/)
+  assert.match(page, /Packages installed that no lock file named: zod$/m)
+  assert.match(reportHtml(await night.report()), /<li>Packages installed that no lock file named: zod<\/li>/)
   const empty = await night.report({ project: '/elsewhere' })
   assert.deepEqual(reportPage(empty, PLAIN).slice(1), ['', 'Nothing was worked on.'])
   assert.match(reportHtml(empty), /Nothing was worked on\./)

@@ -50,6 +50,10 @@ test('every number of the report is what the event table says, asked another way
       table.count(`kind in ('permission.decided', 'question.answered') and not ${machine}`),
     ],
   )
+  assert.deepEqual(
+    report.decisions.packages.map(({ name, session_id }) => [name, session_id]),
+    [['zod', 's-100002']],
+  )
   assert.equal(report.limits.hits, table.count(`kind = 'limit.hit'`))
   const waits = `select sum(r.time - e.time) from events e join events r on r.subject = e.subject and r.kind = 'session.resumed'
     where e.kind = 'session.ended' and json_extract(e.body, '$.status') = 'rate_limited'`

@@ -100,6 +100,7 @@ const ROUTINE = new Set<string>([
   'shell.openers',
   'shell.nested',
   'pkg.read',
+  'pkg.unlisted',
   'tool.other',
   'tool.flag',
   'net.get',

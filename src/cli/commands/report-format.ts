@@ -74,6 +74,15 @@ export function limitsText({ limits }: Pick<Report, 'limits'>): string | undefin
   return `${counted(limits.hits, 'limit')} met, ${duration(limits.waited_ms)} waited`
 }
 
+/** `Packages that no lock file named: left-pad, evil`; `undefined` when there were none. */
+export function packagesText({ decisions }: Pick<Report, 'decisions'>, most = 200): string | undefined {
+  const { packages } = decisions
+  if (packages.length === 0) return undefined
+  const names = packages.slice(0, most).map(({ name }) => firstLine(name))
+  const rest = packages.length > names.length ? ` and ${packages.length - names.length} more` : ''
+  return `Packages installed that no lock file named: ${names.join(', ')}${rest}`
+}
+
 /** `398 calls allowed, 4 refused, 2 questions answered; you decided 1` */
 export function decisionsText({ decisions }: Pick<Report, 'decisions'>): string {
   const { allowed, refused, answered, by_you } = decisions

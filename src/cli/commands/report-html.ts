@@ -47,7 +47,7 @@ ${section(
     line => `<li>${text(line)}</li>`,
   ),
 )}
-${section('Decided for you', [`<li>${text(format.decisionsText(report))}</li>`, ...report.decisions.shown.map(decisionItem)])}
+${section('Decided for you', [...[format.decisionsText(report), format.packagesText(report)].flatMap(line => (line === undefined ? [] : `<li>${text(line)}</li>`)), ...report.decisions.shown.map(decisionItem)])}
 ${section('Runs', [...report.runs.map(run => runItem(run, projectName(run))), ...report.not_begun.map(run => notBegunItem(run, projectName(run)))])}
 <footer>Made by pcc from its event log.</footer>
 </main></body></html>

@@ -69,6 +69,7 @@ function writePage(file: string, page: string): void {
 
 /** The most decisions that are shown here; the HTML page has more. */
 const MOST_DECISIONS = 8
+const MOST_PACKAGES = 20
 
 /** The report on the terminal. What needs the person comes before what was spent. */
 export function reportPage(report: Report, terminal: Terminal): string[] {
@@ -155,8 +156,10 @@ function decisionLines(report: Report, { paint, width }: Terminal): string[] {
     return `${paint('dim', format.hourMinute(at))} ${paint(tone, verdict)} ${cut(firstLine(what), Math.max(20, width - 60))}${reason}`
   })
   const more = shown.length - lines.length
+  const packages = format.packagesText(report, MOST_PACKAGES)
   return [
     format.decisionsText(report),
+    ...(packages === undefined ? [] : [paint('yellow', packages)]),
     ...lines,
     ...(more > 0 ? [paint('dim', `… and ${more} more: pcc report --html report.html`)] : []),
   ]

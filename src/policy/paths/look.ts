@@ -4,11 +4,15 @@ import type { FoundFile } from './fence.ts'
 
 /** Larger files are not read: nobody reviews such a script, and most of them are not written by hand. */
 export const MAX_FILE = 256 * 1024
+/** Lock files are searched for names, never parsed as a script. */
+const MAX_LOCK_FILE = 32 * 1024 * 1024
+const LOCK_FILE =
+  /\/(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lock|uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|Cargo\.lock|go\.sum|Gemfile\.lock|composer\.lock)$/
 /** Folders with more files are not listed. */
 const MAX_NAMES = 2_000
 
 /** What is at a path, if it is a small file or a small folder. Never waits for a pipe or a device, and never throws. */
-export function lookAtPath(path: string, maxBytes = MAX_FILE): FoundFile | undefined {
+export function lookAtPath(path: string, maxBytes = mostBytes(path)): FoundFile | undefined {
   try {
     const found = statSync(path)
     if (found.isDirectory()) return listFolder(path)
@@ -26,7 +30,7 @@ export function measurePath(path: string, smallBytes: number): 'small' | 'large'
   try {
     const found = statSync(path)
     if (found.isDirectory()) return 'large'
-    if (!found.isFile() || found.size > MAX_FILE) return 'none'
+    if (!found.isFile() || found.size > mostBytes(path)) return 'none'
     if (found.size <= smallBytes) return 'small'
     const head = readHead(path)
     return PROGRAM.test(head.toString('latin1')) ? { head } : 'large'
@@ -37,6 +41,10 @@ export function measurePath(path: string, smallBytes: number): 'small' | 'large'
 
 /** A program of the system, or a script for an interpreter that is no shell. */
 const PROGRAM = /^(\x7fELF|#!\s*\S*\/(env\s+(-S\s*)?)?(node|python|ruby|perl|php|deno|bun|tsx)[\d.]*(\s|$))/
+
+function mostBytes(path: string): number {
+  return LOCK_FILE.test(path) ? MAX_LOCK_FILE : MAX_FILE
+}
 
 function readHead(path: string): Buffer {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -52,12 +60,13 @@ function readSmallFile(path: string, maxBytes: number): FoundFile | undefined {
   // The file may have become a pipe since it was measured.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    if (!fstatSync(file).isFile()) return undefined
-    const bytes = Buffer.alloc(maxBytes + 1)
+    const found = fstatSync(file)
+    if (!found.isFile()) return undefined
+    const bytes = Buffer.alloc(Math.min(maxBytes, found.size) + 1)
     let length = 0
-    for (let read = -1; read !== 0 && length <= maxBytes; length += read)
-      read = readSync(file, bytes, length, bytes.length - length, null)
-    return length > maxBytes ? undefined : { is: 'file', bytes: bytes.subarray(0, length) }
+    for (let read = -1; read !== 0; length += read) read = readSync(file, bytes, length, bytes.length - length, null)
+    // A full buffer means that it is too long, or grows while it is read.
+    return length === bytes.length ? undefined : { is: 'file', bytes: bytes.subarray(0, length) }
   } finally {
     closeSync(file)
   }

@@ -1,6 +1,7 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { judgeUnlisted } from './lock-files.ts'
 import { judgeInstalled } from './package-commands.ts'
 import { named } from './rule-builders.ts'
 import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
@@ -139,6 +140,7 @@ function judgeVerb(call: ProgramCall, verb: Arg, rest: readonly Arg[]): undefine
     return rest[0] && /^(graph|why|verify|tidy|download|vendor)$/.test(rest[0].value)
       ? undefined
       : call.say('tool.other', 'MEDIUM', 'go mod changes the module', verb)
+  if (/^(get|install)$/.test(verb.value)) judgeUnlisted(call, rest, 'go')
   if (verb.value === 'run') return judgeGoRun(call, rest[0])
   if (verb.value === 'get' && rest.every(arg => /^(\.|\.\/\.\.\.|all|[\w-]+(\.[\w-]+)+\/[\w./@+-]+)$/.test(arg.value)))
     return call.say('pkg.read', 'MEDIUM', 'go get adds a module that the project names', verb)
@@ -152,8 +154,10 @@ function judgeVerb(call: ProgramCall, verb: Arg, rest: readonly Arg[]): undefine
 
 function judgeGoRun(call: ProgramCall, target: Arg | undefined): undefined {
   if (target === undefined) return
-  if (/@|^[\w-]+\.[a-z]+\//.test(target.value))
+  if (/@|^[\w-]+\.[a-z]+\//.test(target.value)) {
+    judgeUnlisted(call, [target], 'go')
     return call.say('pkg.exec', 'MEDIUM', `${target.text} may be fetched and run`, target)
+  }
   judgeScriptFile(call, target)
 }
 
@@ -221,6 +225,8 @@ export function cargo(call: ProgramCall): undefined {
     if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
     return
   }
+  if (/^(add|install|binstall)$/.test(verb.value))
+    judgeUnlisted(call, operands.slice(operands.indexOf(verb) + 1), 'cargo')
   if (/^(publish|yank|owner|login|logout|release)$/.test(verb.value))
     return call.say('pkg.publish', 'HIGH', `cargo ${verb.value} publishes, or logs in`, verb)
   if (

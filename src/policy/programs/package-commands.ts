@@ -1,5 +1,6 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
+import { judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram } from './lock-files.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 
 export interface Manager {
@@ -35,10 +36,13 @@ export function manager(row: Manager): ProgramRule {
     judgeFlags(call, findOwnFlags(before, operands[0], line, row), row)
     for (const arg of after) judgeToolWords(call, [arg])
     const [verb, second] = operands
-    if (verb === undefined)
+    if (verb === undefined) {
+      if (call.name.startsWith('yarn')) judgeUnlistedManifest(call, undefined)
       return row.installs || before.length > 0 ? undefined : call.say('pkg.other', 'MEDIUM', call.name)
+    }
     if (!verb.known) return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', verb)
     if (high) return
+    if (ADDS.test(verb.value)) judgeAdded(call, verb, [...operands.slice(1), ...after])
     if (row.runs?.test(line)) return judgeScript(call, operands, after)
     if (row.fetches?.test(line)) return judgeFetched(call, operands.slice(1), after)
     if (row.installs?.test(line)) return judgeInstalled(call, operands.slice(1), after)
@@ -58,6 +62,15 @@ export function manager(row: Manager): ProgramRule {
       return judgeScript(call, [verb, ...operands], after)
     call.say('pkg.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
   }
+}
+
+/** Verbs that install the packages that are named, or what the manifest names. */
+const ADDS =
+  /^(install|i|in|ins|inst|insta|instal|isnt|isnta|isntal|isntall|add|a|it|install-test|upgrade|up|update|udpate|link|ln)$/
+
+function judgeAdded(call: ProgramCall, verb: Arg, packages: readonly Arg[]): undefined {
+  if (packages.length === 0) return judgeUnlistedManifest(call, verb)
+  judgeUnlisted(call, packages, 'npm')
 }
 
 /** Names of scripts that seem to reach beyond the project. */
@@ -143,6 +156,7 @@ export function judgeInstalled(call: ProgramCall, packages: readonly Arg[], afte
 function judgeFetched(call: ProgramCall, words: readonly Arg[], after: readonly Arg[]): undefined {
   call.say('pkg.exec', 'MEDIUM', `${call.name} may fetch a program and runs it`, words[0])
   const inner = words.length > 0 ? words : after
+  if (inner[0]) judgeUnlistedProgram(call, inner[0])
   if (inner[0] && !/[@:]|^\./.test(inner[0].value)) call.run(call.args.slice(call.args.indexOf(inner[0])))
   for (const arg of inner)
     if (/^https?:/.test(arg.value)) call.say('net.run', 'HIGH', `${arg.text} is code from the network`, arg)

@@ -1,6 +1,7 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
-import { findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findOperands, isFlag } from '../shell/args.ts'
 import { cargo } from './compilers.ts'
+import { judgeUnlisted, judgeUnlistedProgram } from './lock-files.ts'
 import { type Manager, manager } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
@@ -92,7 +93,27 @@ function npx(call: ProgramCall): undefined {
   )
   if (!LOCAL_TOOLS.test(tool.value) || fetches)
     call.say('pkg.exec', 'MEDIUM', `${tool.text} may be fetched and run`, tool)
+  judgeUnlistedProgram(call, tool)
+  judgeUnlisted(call, packagesOf(flags), 'npm')
   if (/^[\w-]+$/.test(tool.value)) call.run(args.slice(index))
+}
+
+/** The packages that `-p` and `--package` name. */
+function packagesOf(flags: readonly Arg[]): Arg[] {
+  return flags.flatMap((arg, at) => {
+    if (/^(-p|--package)$/.test(flags[at - 1]?.value ?? '')) return [arg]
+    const joined = /^--package=(.+)$/.exec(arg.value)?.[1]
+    return joined === undefined ? [] : [deriveArg(joined, arg)]
+  })
+}
+
+/** Verbs of gem, bundler and composer that install what is named. */
+const RUBY_ADDS = /^(install|add|require)$/
+
+function ruby(call: ProgramCall): undefined {
+  const [verb, ...packages] = findOperands(call.args, ['-v', '--version', '-g', '--group', '--source', '-s'])
+  if (verb && RUBY_ADDS.test(verb.value)) judgeUnlisted(call, packages, call.name === 'composer' ? 'php' : 'ruby')
+  RUBY(call)
 }
 
 const RUBY: ProgramRule = verbs({
@@ -131,6 +152,8 @@ const RUBY: ProgramRule = verbs({
     [/^--(working-dir|gemfile|path|install-dir|bindir)/, 'MEDIUM', 'pkg.elsewhere', 'somewhere else'],
   ],
 })
+
+const UVX_VALUED = ['--from', '--with', '-p', '--python', '--index', '--index-url']
 
 /** Package managers: LOW for packages that the project names, MEDIUM for foreign ones, HIGH for publishing and other registries. */
 export const PACKAGES: ProgramRules = {
@@ -177,14 +200,17 @@ export const PACKAGES: ProgramRules = {
     'pip pip3 pip2 pip3.8 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pipx uv poetry pipenv pdm hatch rye conda mamba micromamba',
     python,
   ),
-  uvx: call => call.say('pkg.exec', 'MEDIUM', 'uvx fetches a program and runs it'),
+  uvx: call => {
+    call.say('pkg.exec', 'MEDIUM', 'uvx fetches a program and runs it')
+    judgeUnlisted(call, findOperands(call.args, UVX_VALUED).slice(0, 1), 'python')
+  },
   ...named('pytest py.test', pytest),
   cargo,
   ...named('bundle bundler', call => {
     if (call.args[0]?.value === 'exec') return call.run(call.args.slice(1))
-    RUBY(call)
+    ruby(call)
   }),
-  ...named('gem composer', RUBY),
+  ...named('gem composer', ruby),
   ...named(
     'apt apt-get aptitude yum dnf microdnf zypper pacman yay paru apk brew port snap flatpak emerge pkg pkgin xbps-install nix nix-env guix opkg rpm dpkg choco winget scoop mas tdnf swupd eopkg cards',
     system,

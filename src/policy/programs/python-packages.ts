@@ -2,6 +2,7 @@ import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { type Arg, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { judgeUnlisted } from './lock-files.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 
 export function python(call: ProgramCall): undefined {
@@ -78,6 +79,8 @@ export function python(call: ProgramCall): undefined {
     )
   if (/^(run|runpip|tool run|x|shell|script run)( |$)/.test(line)) {
     const inner = runWords(args, /^(run|runpip)$/)
+    if (/^tool run/.test(line) || name === 'pipx')
+      judgeUnlisted(call, operands.slice(/^tool/.test(line) ? 2 : 1).slice(0, 1), 'python')
     if (/^tool run/.test(line) || name === 'pipx' || args.some(arg => /^(--with|--from|-w)/.test(arg.value)))
       return call.say('pkg.exec', 'MEDIUM', `${name} fetches a program and runs it`, rest[0])
     const [first] = inner
@@ -89,6 +92,8 @@ export function python(call: ProgramCall): undefined {
     return call.say('script.run', 'MEDIUM', `${name} ${line} checks the project`, verb)
   if (/^(uninstall|remove|pip uninstall)( |$)/.test(line))
     return call.say('pkg.remove', 'MEDIUM', `${name} removes packages`, verb)
+  const adds = /^(install|add|inject|(pip|tool) install)( |$)/.exec(line)?.[1]
+  if (adds !== undefined) judgeUnlisted(call, operands.slice(adds.split(' ').length), 'python')
   if (/^(install|add|sync|lock|update|pip (install|sync|compile)|develop)( |$)/.test(line)) {
     const risk: Risk = /^(pipx|conda|mamba|micromamba)$/.test(name) ? 'MEDIUM' : 'LOW'
     if (risk === 'MEDIUM') call.say('pkg.foreign', risk, `${name} installs programs`, verb)

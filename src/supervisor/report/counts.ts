@@ -1,13 +1,15 @@
+import { findUnlisted } from '../../domain/assessment.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import type { Merge } from '../../domain/merge.ts'
-import type { Commit, DecisionsTaken, LimitsMet, ShownDecision, Spent } from '../../domain/report.ts'
+import type { Commit, DecisionsTaken, LimitsMet, ShownDecision, Spent, UnlistedPackage } from '../../domain/report.ts'
 import { git } from '../../workspace/git/git.ts'
 
 type Usage = Pick<EventOf<'usage.reported'>['body'], 'cost_usd' | 'input_tokens' | 'output_tokens'>
 
 /** Nobody reads more of them in the morning; the log has them all. */
 const MAX_SHOWN = 30
+const MAX_PACKAGES = 200
 
 /** What was used in a period. Usage events hold totals of a session: `before` has the last total of each session before the period. */
 export function countSpent(
@@ -72,7 +74,19 @@ export function summarizeDecisions(events: readonly StoredEvent[]): DecisionsTak
     answered: answered.length,
     by_you: [...decided, ...answers].filter(({ body }) => isPerson(body.by)).length,
     shown: shown.slice(0, MAX_SHOWN),
+    packages: listUnlisted(decided),
   }
+}
+
+/** Each package once. Whether the command succeeded does not matter: it may have failed after it installed something. */
+function listUnlisted(decided: readonly EventOf<'permission.decided'>[]): UnlistedPackage[] {
+  const packages = new Map<string, UnlistedPackage>()
+  for (const { time, subject, body } of decided) {
+    if (body.verdict !== 'allow') continue
+    for (const name of (body.reasons ?? []).flatMap(reason => findUnlisted(reason) ?? []))
+      if (!packages.has(name)) packages.set(name, { name, session_id: subject, at: time })
+  }
+  return [...packages.values()].slice(0, MAX_PACKAGES)
 }
 
 /** `nobody` is not a person: a request that nobody answered was refused. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isAbsolute, relative } from 'node:path'
-import type { Assessment } from '../../domain/assessment.ts'
+import { type Assessment, UNLISTED } from '../../domain/assessment.ts'
 import type { EscalationAnswer } from '../../domain/escalation.ts'
 import type { Answer, QuestionItem, StoredReason } from '../../domain/session.ts'
 import type { Parked, ParkedPermission, ParkedQuestion, SessionRow } from '../../store/tables.ts'
@@ -97,11 +97,14 @@ const MAX_DEPTH = 8
 
 /** Enough reasons to understand a verdict; those of the rest of a long script repeat them. */
 const MOST = 8
+const MOST_WITH_PACKAGES = 50
 const LONGEST = 300
 
 /** The reasons of a request as they are stored and shown, highest first and capped. */
 export function storedReasons(assessment: Assessment | undefined): StoredReason[] {
-  return (assessment?.reasons ?? []).slice(0, MOST).map(({ code, risk, text }) => ({
+  // The report names every package that no lock file named.
+  const kept = (assessment?.reasons ?? []).filter(({ code }, at) => at < MOST || code === UNLISTED)
+  return kept.slice(0, MOST_WITH_PACKAGES).map(({ code, risk, text }) => ({
     code,
     risk,
     text: text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text,

@@ -1,0 +1,174 @@
+import { dirname, join } from 'node:path'
+import { isInside } from '../../base/is-inside.ts'
+import { isObject, parseJson } from '../../base/json.ts'
+import { describeUnlisted, UNLISTED } from '../../domain/assessment.ts'
+import type { ProgramCall } from '../classify/call.ts'
+import { type FoundFile, locatePath } from '../paths/fence.ts'
+import type { Arg } from '../shell/args.ts'
+
+/** Where packages come from. Each registry has its own names and lock files. */
+export type Registry = 'npm' | 'python' | 'cargo' | 'go' | 'ruby' | 'php'
+
+/** Tells by the text of a lock file whether it names a package. */
+type ReadLock = (text: string) => (name: string) => boolean
+
+/** Lock files of each registry, by their names. A list of requirements counts as one: many Python projects have nothing else. */
+const LOCK_FILES: Record<Registry, Record<string, ReadLock>> = {
+  npm: {
+    'package-lock.json': readPackageLock,
+    'npm-shrinkwrap.json': readPackageLock,
+    'yarn.lock': byPattern(name => `^"?([^\\n]*, "?)?${RegExp.escape(name)}@`),
+    'pnpm-lock.yaml': byPattern(name => `^\\s+'?/?${RegExp.escape(name)}(@|/\\d)`),
+    'bun.lock': text => name => text.includes(`["${name}@`),
+  },
+  python: {
+    'uv.lock': byPattern(inTomlLock, 'mi'),
+    'poetry.lock': byPattern(inTomlLock, 'mi'),
+    'pdm.lock': byPattern(inTomlLock, 'mi'),
+    'Pipfile.lock': readPipfileLock,
+    'requirements.txt': byPattern(inRequirements, 'mi'),
+    'requirements-dev.txt': byPattern(inRequirements, 'mi'),
+    'dev-requirements.txt': byPattern(inRequirements, 'mi'),
+    'constraints.txt': byPattern(inRequirements, 'mi'),
+  },
+  cargo: { 'Cargo.lock': byPattern(inTomlLock, 'mi') },
+  go: {
+    'go.sum': text => name =>
+      moduleNames(name).some(module => new RegExp(`^${RegExp.escape(module)} v`, 'm').test(text)),
+  },
+  ruby: { 'Gemfile.lock': byPattern(name => `^ +${RegExp.escape(name)} \\(`) },
+  php: { 'composer.lock': text => name => text.includes(`"name": "${name.toLowerCase()}"`) },
+}
+
+/** Adds a reason for packages by name that no lock file of the project names: nobody has seen them yet. */
+export function judgeUnlisted(call: ProgramCall, packages: readonly Arg[], registry: Registry): undefined {
+  const named = packages.filter(arg => arg.known).map(arg => ({ arg, name: packageName(arg.value, registry) }))
+  if (named.every(({ name }) => name === undefined)) return
+  const isListed = readLocks(call, registry)
+  const unlisted = named.filter(({ name }) => name !== undefined && !isListed(name))
+  for (const { arg, name = '' } of unlisted) say(call, name, arg)
+}
+
+/** The same for a program that is fetched and run if it is not installed. */
+export function judgeUnlistedProgram(call: ProgramCall, program: Arg): undefined {
+  const name = program.known ? packageName(program.value, 'npm') : undefined
+  if (name === undefined || readLocks(call, 'npm')(name) || isInstalled(call, program.value)) return
+  say(call, name, program)
+}
+
+/** The same for what `package.json` names, which is what an install without names fetches. */
+export function judgeUnlistedManifest(call: ProgramCall, verb: Arg | undefined): undefined {
+  const folder = foldersAbove(call).find(path => readText(call, join(path, 'package.json')) !== undefined)
+  const manifest = folder && parseJson(readText(call, join(folder, 'package.json')) ?? '')
+  if (!isObject(manifest)) return
+  const wanted = DEPENDENCIES.flatMap(field => Object.entries(isObject(manifest[field]) ? manifest[field] : {}))
+  const names = wanted
+    .filter(([, version]) => !/^(file|link|workspace|portal):/.test(`${version}`))
+    // Under an alias another package is installed.
+    .map(([name, version]) => /^npm:(@?[^@]+)/.exec(`${version}`)?.[1] ?? name)
+  if (names.length === 0) return
+  const isListed = readLocks(call, 'npm')
+  const unlisted = [...new Set(names)].filter(name => !isListed(name))
+  for (const name of unlisted.slice(0, MOST_NAMED)) say(call, name, verb)
+}
+
+/** A project without a lock file may name hundreds. */
+const MOST_NAMED = 20
+const DEPENDENCIES = ['dependencies', 'devDependencies', 'optionalDependencies']
+
+function say(call: ProgramCall, name: string, at: Arg | undefined): undefined {
+  call.say(UNLISTED, 'MEDIUM', describeUnlisted(name), at)
+}
+
+/** The name of a package without its version; undefined for addresses and paths, which are judged as such. */
+function packageName(text: string, registry: Registry): string | undefined {
+  if (registry === 'go') return /^[\w-]+(\.[\w-]+)+\/[\w./+~-]+/.exec(text)?.[0]
+  if (registry === 'npm') return /^(npm:)?((@[\w.~-]+\/)?[\w~-][\w.~-]*)(@[^/:]*)?$/.exec(text)?.[2]
+  if (registry === 'php') return /^([\w.-]+\/[\w.-]+)([:=@ ].*)?$/.exec(text)?.[1]
+  return /^([A-Za-z0-9][\w.-]*)(\s*[[=<>~!@;: ].*)?$/.exec(text)?.[1]
+}
+
+/** Reads the lock files of the project once, and tells which names are in one of them. */
+function readLocks(call: ProgramCall, registry: Registry): (name: string) => boolean {
+  const locks = foldersAbove(call).flatMap(folder =>
+    Object.entries(LOCK_FILES[registry]).flatMap(([file, read]) => {
+      const text = readText(call, join(folder, file))
+      return text === undefined ? [] : [read(text)]
+    }),
+  )
+  return name => locks.some(names => names(name))
+}
+
+/** Whether a program of this name is in `node_modules/.bin`. */
+function isInstalled(call: ProgramCall, program: string): boolean {
+  return foldersAbove(call).some(folder => {
+    const found = look(call, join(folder, 'node_modules/.bin'))
+    return found?.is === 'folder' && found.names.includes(program)
+  })
+}
+
+/** The folder in which the command runs, and those above it in the project, nearest first. */
+function foldersAbove({ scope, fence: { boundary } }: ProgramCall): string[] {
+  const folders: string[] = []
+  // It is not known where the command runs, or it runs elsewhere.
+  if (scope.cwd === undefined) return []
+  for (let at = scope.cwd; isInside(at, boundary); at = dirname(at)) {
+    folders.push(at)
+    if (at === boundary) break
+  }
+  return folders
+}
+
+function readText(call: ProgramCall, path: string): string | undefined {
+  const found = look(call, path)
+  return found?.is === 'file' ? found.bytes.toString('utf8') : undefined
+}
+
+/** Nothing behind a link that leads out of the project counts. */
+function look({ fence }: ProgramCall, path: string): FoundFile | undefined {
+  const place = locatePath(path, fence.boundary, fence)
+  return place.where === 'inside' ? fence.look?.(place.path) : undefined
+}
+
+function readPackageLock(text: string): (name: string) => boolean {
+  const lock = parseJson(text)
+  if (!isObject(lock)) return () => false
+  const paths = isObject(lock['packages']) ? Object.keys(lock['packages']) : []
+  const older = isObject(lock['dependencies']) ? Object.keys(lock['dependencies']) : []
+  const installed = paths.flatMap(path => /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1] ?? [])
+  const names = new Set([...installed, ...older])
+  return name => names.has(name)
+}
+
+function readPipfileLock(text: string): (name: string) => boolean {
+  const lock = parseJson(text)
+  if (!isObject(lock)) return () => false
+  const names = ['default', 'develop'].flatMap(field => (isObject(lock[field]) ? Object.keys(lock[field]) : []))
+  return name => names.some(each => new RegExp(`^${pythonPattern(name)}$`, 'i').test(each))
+}
+
+function inTomlLock(name: string): string {
+  return `^name = "${pythonPattern(name)}"`
+}
+
+function inRequirements(name: string): string {
+  return `^${pythonPattern(name)}\\s*([\\[=<>~!@;#]|$)`
+}
+
+/** Python does not tell `-`, `_` and `.` apart, nor upper and lower case. */
+function pythonPattern(name: string): string {
+  return name
+    .split(/[-_.]+/)
+    .map(part => RegExp.escape(part))
+    .join('[-_.]+')
+}
+
+/** A package of Go may be a folder of its module. */
+function moduleNames(path: string): string[] {
+  const steps = path.split('/')
+  return steps.map((_, at) => steps.slice(0, at + 1).join('/'))
+}
+
+function byPattern(pattern: (name: string) => string, flags = 'm'): ReadLock {
+  return text => name => new RegExp(pattern(name), flags).test(text)
+}
