@@ -39,6 +39,11 @@ export function isCutInput(input: Record<string, unknown>): boolean {
   return Array.isArray(input['left_out']) || CUT.test(JSON.stringify(input))
 }
 
+/** The command that shows the diff of a review: its decision does not hold what is approved. Undefined for other decisions. */
+export function reviewCommand({ kind, input }: { kind: string; input: Record<string, unknown> }): string | undefined {
+  return kind === 'review' ? `pcc review ${input['task'] ?? ''}`.trim() : undefined
+}
+
 /** The ends of texts that were cut, here or for the log. */
 const CUT = /… \((\d+|cut: \d+ more) characters\)"/
 

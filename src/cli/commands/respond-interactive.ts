@@ -2,7 +2,7 @@ import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import type { AnswerEscalation, EscalationView } from '../../domain/escalation.ts'
-import { isCutInput } from '../../domain/shown-request.ts'
+import { isCutInput, reviewCommand } from '../../domain/shown-request.ts'
 import { questionsIn } from '../../human/questions.ts'
 import { readAnswer } from '../../human/read-answer.ts'
 import { describeRule } from '../../policy/verdict/rules.ts'
@@ -36,6 +36,9 @@ export async function answerByKeys(
       problem: `it is too long to show here; answer with: pcc attach ${row.session_id}`,
     })
   }
+  const review = reviewCommand(row)
+  if (review !== undefined)
+    throw new AppError('answer_unfit', { number: row.number, problem: `look at the work first: ${review}` })
   const { terminal } = context
   // The decision can be answered even if its session cannot be shown.
   const session = await client.request<SessionView>('GET', `/sessions/${row.session_id}`).catch(() => undefined)

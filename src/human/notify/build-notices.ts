@@ -7,7 +7,7 @@ import type { Escalation } from '../../domain/escalation.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import type { QuestionItem } from '../../domain/session.ts'
-import { describeInput, isCutInput } from '../../domain/shown-request.ts'
+import { describeInput, isCutInput, reviewCommand } from '../../domain/shown-request.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { questionsIn } from '../questions.ts'
@@ -121,14 +121,20 @@ function decisionNotice(escalation: Escalation, session: SessionRow | undefined,
   const whole = askedTexts(escalation, questions).every(text => notice.text.includes(text))
   if (whole) return { ...notice, decision: { ...decision, whole } }
   return {
-    ...build(`Not all of it is shown here. Open it: pcc respond ${number} --interactive`),
+    ...build(`Not all of it is shown here. Open it: ${openCommand(escalation)}`),
     decision: { ...decision, whole },
   }
+}
+
+/** The command that shows all of a decision. */
+export function openCommand(escalation: Escalation): string {
+  return neutral(reviewCommand(escalation) ?? `pcc respond ${escalation.number} --interactive`)
 }
 
 /** The texts that a person must have read before they say yes. */
 function askedTexts(escalation: Escalation, questions: QuestionItem[]): string[] {
   if (escalation.kind === 'error') return []
+  if (escalation.kind === 'review') return [TOO_LONG]
   if (escalation.kind !== 'question') return isCutInput(escalation.input) ? [TOO_LONG] : [drawRequest(escalation)]
   if (questions.length === 0) return [TOO_LONG]
   return questions.flatMap(({ question, options }) => [

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Store } from '../../store/store.ts'
-import { isShownWhole, markDecision } from './build-notices.ts'
+import { isShownWhole, markDecision, openCommand } from './build-notices.ts'
 import { resolveSecret } from './channel-setup.ts'
 import { describeError, hideSecrets, postJson } from './channels.ts'
 import {
@@ -240,7 +240,7 @@ async function settle(
     if (!escalation || markDecision(escalation) !== mark) return UNKNOWN
     // Also for the button of an older message, and for a yes in words.
     if ((given.verdict === 'allow' || 'option' in press) && !isShownWhole(escalation, hidden)) {
-      return { text: `Not all of it is shown here. Open it: pcc respond ${number} --interactive`, over: false }
+      return { text: `Not all of it is shown here. Open it: ${openCommand(escalation)}`, over: false }
     }
     await answer(number, given)
     const verb = given.verdict === undefined ? 'answered' : given.verdict === 'allow' ? 'approved' : 'denied'

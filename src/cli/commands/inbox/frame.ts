@@ -137,7 +137,7 @@ function footerLine(inbox: Inbox, width: number): string {
   if (part) return `${partKeys(part, inbox)}  [D]ecline  ${rest}${chosenText(inbox)}`
   if (row.kind === 'question') return `[D]ecline  ${rest}`
   if (row.kind === 'error') return `[A] Try again  [D] Leave it  [T]ype why not  ${rest}`
-  return `${isCutInput(row.input) ? '' : '[A]pprove  '}[D]eny  [T]ype why not  ${rest}`
+  return `${isCutInput(row.input) || row.kind === 'review' ? '' : '[A]pprove  '}[D]eny  [T]ype why not  ${rest}`
 }
 
 /** Whether options are marked, so that Enter finishes the choice. */

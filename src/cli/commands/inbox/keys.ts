@@ -1,6 +1,7 @@
 import { messageOf } from '../../../base/errors.ts'
+import { neutral } from '../../../base/neutral.ts'
 import type { EscalationView } from '../../../domain/escalation.ts'
-import { isCutInput } from '../../../domain/shown-request.ts'
+import { isCutInput, reviewCommand } from '../../../domain/shown-request.ts'
 import { RemoteError } from '../../errors.ts'
 import { type AskReply, hasOptionKeys } from '../../live/asks.ts'
 import { NOT_WHOLE } from '../../render/ask-lines.ts'
@@ -104,6 +105,9 @@ function pressLetter(letter: string, { inbox, row, scrollState }: KeyContext): I
   if (row.kind === 'question') return part ? pressAnswerKey(letter, part, { inbox, row }) : { inbox }
   if (letter === 't') return { inbox: { ...inbox, draft: { what: 'reason', text: '' }, notice: '' } }
   if (letter !== 'a') return { inbox }
+  const review = reviewCommand(row)
+  if (review !== undefined)
+    return { inbox: { ...inbox, notice: `Look at the work, and approve it there: ${neutral(review)}` } }
   if (isCutInput(row.input)) return { inbox: { ...inbox, notice: NOT_WHOLE } }
   if (!scrollState.isAtEnd)
     return { inbox: { ...inbox, notice: 'Read it to its end first: PgDn, or Enter for the whole screen' } }

@@ -24,6 +24,14 @@ test('nothing is approved whose end was not on the screen, but it can be denied'
   assert.deepEqual(pressInboxKey(inbox, key('d'), NOT_SEEN).send?.reply, { verdict: 'deny' })
 })
 
+test('the work of a task is not approved by a key, because its diff is not shown', () => {
+  const inbox = showing([row({ kind: 'review', tool: 'review', input: { task: 't-000001' } })])
+  const pressed = pressInboxKey(inbox, key('a'), SEEN)
+  assert.equal(pressed.send, undefined)
+  assert.match(pressed.inbox.notice, /approve it there: pcc review t-000001/)
+  assert.deepEqual(pressInboxKey(inbox, key('d'), SEEN).send?.reply, { verdict: 'deny' })
+})
+
 test('what is not kept whole cannot be approved, but it can be denied', () => {
   for (const input of [{ left_out: ['content'] }, { content: `x… (90000 characters)` }]) {
     const inbox = showing([row({ tool: 'Write', input })])
