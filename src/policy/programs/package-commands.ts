@@ -42,7 +42,7 @@ export function manager(row: Manager): ProgramRule {
     }
     if (!verb.known) return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', verb)
     if (high) return
-    if (ADDS.test(verb.value)) judgeAdded(call, verb, [...operands.slice(1), ...after])
+    judgeAdded(call, operands, after)
     if (row.runs?.test(line)) return judgeScript(call, operands, after)
     if (row.fetches?.test(line)) return judgeFetched(call, operands.slice(1), after)
     if (row.installs?.test(line)) return judgeInstalled(call, operands.slice(1), after)
@@ -68,8 +68,13 @@ export function manager(row: Manager): ProgramRule {
 const ADDS =
   /^(install|i|in|ins|inst|insta|instal|isnt|isnta|isntal|isntall|add|a|it|install-test|upgrade|up|update|udpate|link|ln)$/
 
-function judgeAdded(call: ProgramCall, verb: Arg, packages: readonly Arg[]): undefined {
-  if (packages.length === 0) return judgeUnlistedManifest(call, verb)
+function judgeAdded(call: ProgramCall, operands: readonly Arg[], after: readonly Arg[]): undefined {
+  // `yarn workspace web add x`, `yarn workspaces foreach add x`
+  const isAcross = call.name.startsWith('yarn') && /^workspaces?$/.test(operands[0]?.value ?? '')
+  const at = operands.findIndex(({ value }, index) => (isAcross ? index > 1 : index === 0) && ADDS.test(value))
+  if (at < 0) return
+  const packages = [...operands.slice(at + 1), ...after]
+  if (packages.length === 0) return judgeUnlistedManifest(call, operands[at])
   judgeUnlisted(call, packages, 'npm')
 }
 

@@ -93,8 +93,9 @@ function npx(call: ProgramCall): undefined {
   )
   if (!LOCAL_TOOLS.test(tool.value) || fetches)
     call.say('pkg.exec', 'MEDIUM', `${tool.text} may be fetched and run`, tool)
-  judgeUnlistedProgram(call, tool)
-  judgeUnlisted(call, packagesOf(flags), 'npm')
+  const packages = packagesOf(flags)
+  if (packages.length === 0) judgeUnlistedProgram(call, tool)
+  judgeUnlisted(call, packages, 'npm')
   if (/^[\w-]+$/.test(tool.value)) call.run(args.slice(index))
 }
 
@@ -108,7 +109,7 @@ function packagesOf(flags: readonly Arg[]): Arg[] {
 }
 
 /** Verbs of gem, bundler and composer that install what is named. */
-const RUBY_ADDS = /^(install|add|require)$/
+const RUBY_ADDS = /^(install|i|add|inject|require|req|r)$/
 
 function ruby(call: ProgramCall): undefined {
   const [verb, ...packages] = findOperands(call.args, ['-v', '--version', '-g', '--group', '--source', '-s'])

@@ -81,6 +81,11 @@ export function python(call: ProgramCall): undefined {
     const inner = runWords(args, /^(run|runpip)$/)
     if (/^tool run/.test(line) || name === 'pipx')
       judgeUnlisted(call, operands.slice(/^tool/.test(line) ? 2 : 1).slice(0, 1), 'python')
+    judgeUnlisted(
+      call,
+      args.filter((_, at) => args[at - 1]?.value === '--with'),
+      'python',
+    )
     if (/^tool run/.test(line) || name === 'pipx' || args.some(arg => /^(--with|--from|-w)/.test(arg.value)))
       return call.say('pkg.exec', 'MEDIUM', `${name} fetches a program and runs it`, rest[0])
     const [first] = inner
@@ -92,7 +97,7 @@ export function python(call: ProgramCall): undefined {
     return call.say('script.run', 'MEDIUM', `${name} ${line} checks the project`, verb)
   if (/^(uninstall|remove|pip uninstall)( |$)/.test(line))
     return call.say('pkg.remove', 'MEDIUM', `${name} removes packages`, verb)
-  const adds = /^(install|add|inject|(pip|tool) install)( |$)/.exec(line)?.[1]
+  const adds = /^(install|add|inject|download|wheel|(pip|tool) install)( |$)/.exec(line)?.[1]
   if (adds !== undefined) judgeUnlisted(call, operands.slice(adds.split(' ').length), 'python')
   if (/^(install|add|sync|lock|update|pip (install|sync|compile)|develop)( |$)/.test(line)) {
     const risk: Risk = /^(pipx|conda|mamba|micromamba)$/.test(name) ? 'MEDIUM' : 'LOW'
