@@ -180,13 +180,12 @@ export function sumProportionalBytes(processes: readonly ProcessUsage[]): number
 }
 
 /**
- * What a process, and those of its children that have ended, have written to disks and not removed before it got there; undefined
- * if the system does not tell.
+ * What a process, and those of its children that have ended, have written to disks; undefined if the system does not tell. What was
+ * removed before it got there counts too: the system credits that to whoever removed it, not to whoever wrote it.
  */
 export function readWrittenBytes(pid: number): number | undefined {
-  const text = readProc(`/proc/${pid}/io`)
-  const [, written, cancelled] = /^write_bytes: (\d+)\ncancelled_write_bytes: (\d+)/m.exec(text) ?? []
-  return written === undefined ? undefined : Number(written) - Number(cancelled)
+  const written = /^write_bytes: (\d+)/m.exec(readProc(`/proc/${pid}/io`))?.[1]
+  return written === undefined ? undefined : Number(written)
 }
 
 /** How often the first thread of a process has woken up; undefined if the system does not tell. */

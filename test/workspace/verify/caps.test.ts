@@ -98,6 +98,12 @@ test('gates.max_output_mb: a gate that never stops printing fails', async t => {
   assert.match(text, /it printed \d+ MB with everything that it started; 2 MB are allowed \(gates.max_output_mb\)/)
 })
 
+test('a file that is written over counts, although the system gives credit for what is cut off', async t => {
+  const again = `head -c 100000000 /dev/zero >filled; ${FILE_FILL}`
+  const done = await run(t, again, { 'gates.max_written_mb': 150 })
+  assert.equal(done.cap?.cap, 'written')
+})
+
 test('what several short processes write counts together', async t => {
   const many = 'for n in 1 2 3 4 5 6 7 8; do head -c 10000000 /dev/zero >filled-$n; done; sleep 300'
   const done = await run(t, many, { 'gates.max_written_mb': 50 })
