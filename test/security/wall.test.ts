@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants, cpSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { accessSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
 import { commandSandboxes } from '../../src/workspace/command/plan-sandbox.ts'
@@ -14,6 +12,7 @@ import { configWith } from '../brain/sample.ts'
 import { agentSessions, bodiesOf, isEnd } from '../daemon/agent-sessions.ts'
 import { bareEnv, gitProject, tempDir } from '../support/world.ts'
 import { assertHarmless, attackScript, plantSecrets, SECRET, type Target } from './attack.ts'
+import { testAsOrdinaryUser } from './ordinary-user.ts'
 
 /** A victim with a secret in its environment, secrets in a home, and one in /tmp. */
 function plant(t: TestContext, { home, project }: { home: string; project: string }): Target {
@@ -78,41 +77,9 @@ test('Claude Code that runs what it wrote reaches nothing outside of the project
   process.kill(target.victim, 0)
 })
 
-const NOBODY = 65_534
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-
 test('the same holds for an ordinary user', async t => {
-  if (process.getuid?.() !== 0) return t.diagnostic('this is an ordinary user')
-  const home = tempDir(t)
-  const run = (command: string, args: string[], cwd: string) =>
-    spawn('setpriv', [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', command, ...args], {
-      cwd,
-      env: { ...bareEnv(home), TMPDIR: home },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-  await once(spawn('chown', ['-R', `${NOBODY}:${NOBODY}`, home], { stdio: 'ignore' }), 'exit')
-  const root = await readableRoot(t, run)
-  const child = run(process.execPath.replace(ROOT, `${root}/`), ['--test', 'test/security/wall.test.ts'], root)
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  assert.equal(child.exitCode, 0, `${out}\n${err}`)
-  assert.match(out, /pass 3/)
+  const again = await testAsOrdinaryUser(t, 'test/security/wall.test.ts')
+  if (!again) return t.diagnostic('this is an ordinary user')
+  assert.equal(again.code, 0, again.output)
+  assert.match(again.output, /pass 3/)
 })
-
-/** This checkout, or a copy of it where an ordinary user may not look into it. */
-async function readableRoot(
-  t: TestContext,
-  run: (command: string, args: string[], cwd: string) => ReturnType<typeof spawn>,
-): Promise<string> {
-  const looking = run('/bin/cat', [join(ROOT, 'package.json')], '/')
-  const [code] = (await once(looking, 'close')) as [number]
-  if (code === 0) return ROOT.replace(/\/$/, '')
-  const copy = tempDir(t)
-  await once(spawn('chmod', ['755', copy], { stdio: 'ignore' }), 'exit')
-  for (const name of ['src', 'test', 'bin', 'package.json', 'tsconfig.json'])
-    cpSync(join(ROOT, name), join(copy, name), { recursive: true })
-  const linked = spawn('cp', ['-al', join(ROOT, 'node_modules'), copy], { stdio: 'ignore' })
-  const [failed] = (await once(linked, 'exit')) as [number]
-  if (failed !== 0) cpSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'), { recursive: true })
-  accessSync(dirname(join(copy, 'src')), constants.R_OK)
-  return copy
-}

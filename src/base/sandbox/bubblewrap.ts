@@ -1,4 +1,7 @@
+import { lstatSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
 import { AppError } from '../errors.ts'
+import { isInside } from '../is-inside.ts'
 import { findProgram } from '../process/find-program.ts'
 import { problemOf, runShort } from '../process/run-short.ts'
 import type { SandboxMode, SandboxProgram } from './settings.ts'
@@ -77,7 +80,7 @@ export interface MovedFolder {
   to: string
 }
 
-/** What a command sees of the file system: real paths that all exist. */
+/** What a command sees of the file system. All paths exist. */
 export interface Mounts {
   /** Its own /tmp. */
   tmp: string
@@ -109,6 +112,9 @@ export function mountArgs(mounts: Mounts): string[] {
   const replacement = new Map(replaced.map(({ from, to }) => [to, from]))
   const moved = (folders: MovedFolder[], flag: string) =>
     byDepth(folders.map(({ to }) => to)).flatMap(to => [flag, folders.find(each => each.to === to)?.from ?? to, to])
+  const covers = ['/tmp', '/var/tmp', '/run', ...hidden, ...replacement.keys()]
+  const bind = (flag: string, path: string) => [flag, path, pathInside(path, covers, [...shown, ...writable])]
+  const isInCache = (path: string) => caches.some(({ to }) => isInside(path, to))
   return [
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
     ...['--bind', tmp, '/tmp', '--tmpfs', '/var/tmp', '--tmpfs', '/run'],
@@ -116,12 +122,34 @@ export function mountArgs(mounts: Mounts): string[] {
       const from = replacement.get(path)
       return from === undefined ? ['--tmpfs', path] : ['--bind', from, path]
     }),
-    ...byDepth(shown).flatMap(path => ['--ro-bind', path, path]),
+    ...byDepth(shown).flatMap(path => bind('--ro-bind', path)),
     ...moved(shownElsewhere, '--ro-bind'),
     ...moved(caches, '--bind'),
-    ...byDepth(writable).flatMap(path => ['--bind', path, path]),
-    ...byDepth([...kept, ...regained]).flatMap(path => [regained.includes(path) ? '--bind' : '--ro-bind', path, path]),
+    // Programs may be among cached files: Poetry keeps its virtual environments there.
+    ...byDepth(shown.filter(isInCache)).flatMap(path => bind('--ro-bind', path)),
+    ...byDepth(writable).flatMap(path => bind('--bind', path)),
+    ...byDepth([...kept, ...regained]).flatMap(path => bind(regained.includes(path) ? '--bind' : '--ro-bind', path)),
   ]
+}
+
+/**
+ * The path at which something is mounted. Bubblewrap does not follow a link that is in the sandbox, so the mount is made where the link
+ * leads. A link in a folder that is covered is not there, unless a mount shows the folder again.
+ */
+function pathInside(path: string, covers: string[], mounted: string[]): string {
+  let at = '/'
+  for (const name of path.split('/').filter(Boolean)) {
+    const next = join(at, name)
+    at = lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() && isVisible(next) ? realpathSync(next) : next
+  }
+  return at
+
+  function isVisible(link: string): boolean {
+    const deepest = (folders: string[]) =>
+      Math.max(0, ...folders.filter(folder => folder !== link && isInside(link, folder)).map(({ length }) => length))
+    const cover = deepest(covers)
+    return cover === 0 || deepest(mounted) >= cover
+  }
 }
 
 /** Outer paths first, or they would cover the inner ones. */

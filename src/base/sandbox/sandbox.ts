@@ -1,12 +1,12 @@
 import { existsSync, lstatSync, mkdtempSync, realpathSync, rmSync, watch } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { CACHE_VARIABLES, cachesBehind, copySettings, makeScratch } from './home.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
 import type { SandboxNeeds, SandboxProgram, SandboxSettings } from './settings.ts'
-import { mountsFor, type SandboxedCommand } from './visible-paths.ts'
+import { mountsFor, realHome, type SandboxedCommand } from './visible-paths.ts'
 
 /** A sandbox for one agent or one command of a project: it wraps the command. */
 export interface Sandbox extends AsyncDisposable {
@@ -33,7 +33,17 @@ const LEFT_OUT = [
   'XDG_RUNTIME_DIR',
   'DISPLAY',
   'WAYLAND_DISPLAY',
+  'DOCKER_CONTEXT',
 ]
+
+/**
+ * Settings of git that hold inside: the person's key is not there to sign with, and a branch that follows another one would be noted in the
+ * repository's settings, which are read-only.
+ */
+const GIT_SETTINGS = { 'commit.gpgSign': 'false', 'tag.gpgSign': 'false', 'branch.autoSetupMerge': 'false' }
+
+/** Whoever reaches Docker's socket is root on the machine. What docker prints about a host that it cannot reach says why. */
+const NO_DOCKER = 'unix:///docker-is-not-in-the-sandbox/agents.sandbox_write-can-show-its-socket'
 
 /** Opens a sandbox with a proxy for the listed hosts; `*` leaves the network as it is. */
 export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: Opening): Sandbox {
@@ -41,7 +51,7 @@ export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: 
   const scratch = makeScratch(settings.scratch)
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
-  const home = env['HOME'] ?? homedir()
+  const home = realHome(env)
   copySettings(home, scratch.home)
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
     const mounts = mountsFor(starting, { settings, needs, reading, scratch })
@@ -56,7 +66,13 @@ export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: 
       ],
       env: {
         ...without(starting.env, [...LEFT_OUT, ...CACHE_VARIABLES]),
-        ...{ TMPDIR: tempIn(starting), ...cachesBehind(home, starting.env).env, ...(proxy && PROXIES) },
+        ...{
+          HOME: realHome(starting.env),
+          TMPDIR: tempIn(starting),
+          ...cachesBehind(home, starting.env).env,
+          ...(proxy && PROXIES),
+        },
+        ...{ ...withGitSettings(starting.env), ...dockerHost(starting.env, mounts.writable) },
       },
     }
   }
@@ -100,6 +116,27 @@ function resolverFiles(): string[] {
 /** A folder for temporary files that was made for this command stays; any other is not in the sandbox. */
 function tempIn({ env, writes }: SandboxedCommand): string {
   return env['TMPDIR'] !== undefined && writes.includes(env['TMPDIR']) ? env['TMPDIR'] : '/tmp'
+}
+
+/** Adds to the settings that the environment has already. */
+function withGitSettings(env: Record<string, string | undefined>): Record<string, string> {
+  const before = Number(env['GIT_CONFIG_COUNT'] ?? 0)
+  const added = Object.entries(GIT_SETTINGS)
+  const named = added.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${before + at}`, key],
+    [`GIT_CONFIG_VALUE_${before + at}`, value],
+  ])
+  return { ...Object.fromEntries(named), GIT_CONFIG_COUNT: `${before + added.length}` }
+}
+
+/** A host in the network stays, and so does a socket that the person has made writable. */
+function dockerHost(
+  { DOCKER_HOST: host }: Record<string, string | undefined>,
+  writable: string[],
+): Record<string, string> {
+  const socket = (host ?? 'unix:///var/run/docker.sock').replace(/^unix:\/\//, '')
+  const isThere = !socket.startsWith('/') || (existsSync(socket) && writable.includes(realpathSync(socket)))
+  return isThere ? {} : { DOCKER_HOST: NO_DOCKER }
 }
 
 function without(env: Record<string, string | undefined>, names: string[]): Record<string, string | undefined> {

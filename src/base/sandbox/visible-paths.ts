@@ -38,7 +38,7 @@ interface SandboxScope {
 
 /** What a command sees and may write: its project, what git needs, its own state, and programs. A read-only session writes its state only. */
 export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, scratch }: SandboxScope): Mounts {
-  const home = inside.env['HOME'] ?? homedir()
+  const home = realHome(inside.env)
   const hidden = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const project = existing([
     inside.cwd,
@@ -50,11 +50,13 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
   const own = prepareAgentState(needs, path => resolve(stateHome, path))
   const projects = [...project, ...(settings.git ? [dirname(settings.git.common)] : [])]
   const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
+  const gitSettings = findGitSettings(settings.git?.top ?? inside.cwd, { ...inside.env, HOME: home })
   const git = settings.git && !reading ? gitMounts(settings.git) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
   const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
   const shown = existing([
     ...[...TOOLS, ...settings.read].map(inHome),
+    ...gitSettings.shown.filter(path => !hidden.some(secret => isInside(secret, path))),
     ...programPaths(inside, hidden),
     ...inside.shows,
     ...(folder?.shown ?? []),
@@ -63,6 +65,9 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
   const writable = existing([...written, ...inside.writes, ...own.state, ...(folder?.writable ?? [])])
   // The settings may show a home directory, but never our own hidden paths.
   refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
+  const caches = cacheFolders(home, settings.caches ?? scratch.caches)
+  // A mount needs a folder, and bubblewrap cannot make one in what is read-only: pnpm and Bun keep programs around their caches.
+  for (const { to } of caches) if (shown.some(folder => isInside(to, folder))) mkdirSync(to, { recursive: true })
   return {
     tmp: scratch.tmp,
     hidden,
@@ -72,11 +77,16 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
     ],
     shown,
     shownElsewhere: cachesBehind(home, inside.env).folders,
-    caches: cacheFolders(realpathSync(home), settings.caches ?? scratch.caches),
+    caches,
     writable,
-    kept: existing([...git.kept, ...own.kept]),
+    kept: existing([...git.kept, ...(reading ? [] : gitSettings.files), ...own.kept]),
     regained: existing(git.regained),
   }
+}
+
+/** The home directory, without the links that lead to it: inside there may be nothing else at its path. */
+export function realHome({ HOME: home = homedir() }: Record<string, string | undefined>): string {
+  return existsSync(home) ? realpathSync(home) : home
 }
 
 /** Whether a sandbox for this project would show what it has to hide; throws then. */
@@ -112,10 +122,13 @@ function packagesAround(path: string): string[] {
   return at < 0 ? [] : [path.slice(0, at + '/node_modules'.length)]
 }
 
-/** The files of programs in a `bin` are beside it, under these names; logins and settings are there too, under other names. */
+/**
+ * The files of programs in a `bin` are beside it, under these names; logins and settings are there too, under other names. By its
+ * `pyvenv.cfg` Python knows a virtual environment.
+ */
 function librariesOf(path: string): string[] {
   const bin = [path, dirname(path)].find(folder => basename(folder) === 'bin')
-  return bin === undefined ? [] : ['lib', 'libexec'].map(name => join(dirname(bin), name))
+  return bin === undefined ? [] : ['lib', 'libexec', 'pyvenv.cfg'].map(name => join(dirname(bin), name))
 }
 
 function existing(paths: string[]): string[] {
@@ -163,7 +176,7 @@ function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): G
   ensureWorktreeConfig(own)
   if (own === common) {
     for (const folder of inCommon('hooks', 'worktrees')) mkdirSync(folder, { recursive: true })
-    const kept = [...inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules'), ...includedSettings(top)]
+    const kept = [...inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')]
     // The folder itself is mounted too: a mounted directory cannot be moved away.
     return { writable: [common], kept, regained: [] }
   }
@@ -171,7 +184,7 @@ function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): G
   const ownKept = ['commondir', 'gitdir', 'config.worktree'].map(name => join(own, name))
   return {
     writable: [],
-    kept: [common, join(top, '.git'), ...ownKept, ...includedSettings(top)],
+    kept: [common, join(top, '.git'), ...ownKept],
     regained: [own, ...inCommon('objects', 'refs', 'logs', 'reftable', 'lfs')],
   }
 }
@@ -181,21 +194,49 @@ function ensureWorktreeConfig(own: string): void {
   closeSync(openSync(join(own, 'config.worktree'), 'a'))
 }
 
+/** Files that the person's settings of git name: without them an ignored file is committed, and `git blame` fails. */
+const NAMED_FILE =
+  /^(core\.(excludesfile|attributesfile|hookspath)|commit\.template|mailmap\.file|blame\.ignorerevsfile)\n(.+)$/i
+
+interface GitSettings {
+  /** All files from which git reads settings, of the person and of the repository. */
+  files: string[]
+  /** What the sandbox shows of the person's. */
+  shown: string[]
+}
+
 /**
- * Files that a repository's settings include beside its `config`: a file of the project may be among them, and git starts programs named in
- * it like any other. Reading settings starts nothing.
+ * Finds the files of git's settings, with those that they include: who commits is often said in one of these. A file of the project may be
+ * among them, and git starts programs named in it like any other. Reading settings starts nothing.
  */
-function includedSettings(top: string): string[] {
-  const { code, stdout } = runShortSync({
-    command: 'git',
-    args: ['config', '--local', '--includes', '--list', '--show-origin', '--null'],
-    cwd: top,
-    env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' },
-    timeoutMs: 10_000,
-    maxBytes: 8_000_000,
-  })
-  if (code !== 0) return [] // settings that git cannot read are of no use to an agent either
-  // Entries alternate: an origin, then a setting.
-  const origins = stdout.split('\0').filter((_, at) => at % 2 === 0)
-  return [...new Set(origins.filter(origin => origin.startsWith('file:')).map(origin => resolve(top, origin.slice(5))))]
+function findGitSettings(top: string, env: Record<string, string | undefined>): GitSettings {
+  const list = (scope: string[], global: Record<string, string | undefined>) =>
+    runShortSync({
+      command: 'git',
+      args: ['config', ...scope, '--includes', '--list', '--show-scope', '--show-origin', '--null'],
+      cwd: top,
+      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', GIT_CONFIG_NOSYSTEM: '1', ...global },
+      timeoutMs: 10_000,
+      maxBytes: 8_000_000,
+    })
+  const { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL } = env
+  const all = list([], { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL })
+  // If git cannot read the person's settings, those of the repository count nevertheless.
+  const { code, stdout } = all.code === 0 ? all : list(['--local'], { GIT_CONFIG_GLOBAL: '/dev/null' })
+  if (code !== 0) return { files: [], shown: [] } // settings that git cannot read are of no use to an agent either
+  const files = new Set<string>()
+  const shown = new Set<string>()
+  // Entries come in threes: a scope, an origin and a setting.
+  const words = stdout.split('\0')
+  for (let at = 0; at + 2 < words.length; at += 3) {
+    const [scope, origin = '', setting = ''] = words.slice(at, at + 3)
+    if (!origin.startsWith('file:')) continue
+    const file = resolve(top, origin.slice('file:'.length))
+    files.add(file)
+    if (scope !== 'global') continue
+    shown.add(file)
+    const named = NAMED_FILE.exec(setting)?.[3]?.replace(/^~(?=\/)/, HOME ?? '~')
+    if (named?.startsWith('/')) shown.add(named)
+  }
+  return { files: [...files], shown: [...shown] }
 }
