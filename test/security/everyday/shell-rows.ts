@@ -128,7 +128,7 @@ const shell: Group = {
     {
       name: 'tmux',
       needs: ['tmux'],
-      run: 'tmux -f /dev/null new-session -d -s x "sleep 30" && tmux list-sessions; tmux kill-server',
+      run: 'SHELL=/bin/sh tmux -f /dev/null new-session -d -s x "sleep 30" && tmux list-sessions; tmux kill-server',
       prints: /^x:/m,
     },
     { name: 'who and where', run: 'id -un; hostname; date; uname -a; df . ; nproc; free -m', prints: /Mem/ },
