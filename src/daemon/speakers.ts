@@ -1,46 +1,50 @@
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../base/errors.ts'
-import { brandOf, sessionMarker } from '../base/process/marker.ts'
+import { HELPER_MARKER } from '../base/process/marker.ts'
+import { identifyPeers, type PeerProcess, wears } from '../base/process/peer.ts'
+import type { RefusedSpeaker } from '../domain/api.ts'
 import type { Escalation } from '../domain/escalation.ts'
 import { WarmMarkers } from '../supervisor/session/warm-processes.ts'
 import { commandMarkers } from '../workspace/command/run-command.ts'
 import type { DaemonContext } from './context.ts'
-import { identifyPeers, type Peer } from './peer.ts'
 import type { SpeakerCheck } from './routes/guard.ts'
 
 type Speaking = Pick<DaemonContext, 'store' | 'log' | 'agentEnv' | 'paths'>
-type PeerProcess = Extract<Peer, { kind: 'process' }>
 
 /**
- * Refuses agents, commands of projects and everything that they start wherever only a person may speak: an agent can read our token,
- * or run code that does, and would otherwise approve its own calls. A refused try is shown in the session that it came from.
+ * Refuses agents, commands of projects, the daemon's own helpers and everything that they start wherever only a person may speak: an
+ * agent can read our token, or run code that does, and would otherwise approve its own calls. A refused try is shown in the session
+ * that it came from.
  */
 export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
+  const tries = new RefusedTries(daemon)
   return {
     async refuseAgents(request) {
       const peers = await identifyPeers(request.raw.socket, daemon.agentEnv)
       const what = `${request.method} ${request.routeOptions.url ?? request.url}`
       if (peers.some(({ kind }) => kind === 'gone')) throw new AppError('speaker_gone', { what })
       for (const peer of peers) {
-        if (peer.kind !== 'process' || (peer.values.size === 0 && peer.brands.size === 0)) continue
+        if (peer.kind !== 'process' || !isMarked(peer)) continue
         const sessions = await daemon.store.sessions.list({})
         const owner = sessions.find(({ marker }) => marker !== null && wears(peer, marker))
-        // A brand alone may be somebody else's limit of file locks: it counts if it is one of ours.
-        if (!owner && peer.values.size === 0 && !otherMarkers(daemon).some(marker => wears(peer, marker))) continue
-        await noteTry(peer, { what, owner: owner?.id }, daemon)
+        if (!owner && !isKnownMark(peer, daemon)) continue
+        await tries.note(peer, { what, owner: owner?.id ?? 'daemon' })
         throw new AppError('speaker_refused', { what, command: peer.command, pid: peer.pid })
       }
     },
   }
 }
 
-function wears({ values, brands }: PeerProcess, marker: string): boolean {
-  return values.has(marker) || brands.has(brandOf(sessionMarker(marker)))
+function isMarked({ values, brands, lowered, ours }: PeerProcess): boolean {
+  return values.size > 0 || brands.size > 0 || lowered || ours
 }
 
-/** The markers of processes that no session's row names: commands of projects, and agents that were started ahead. */
-function otherMarkers({ paths }: Speaking): string[] {
-  return [commandMarkers(paths.run), new WarmMarkers(paths.run)].flatMap(files => files.all())
+/** A brand alone may be somebody else's limit of file locks: it counts if it is one of ours. */
+function isKnownMark(peer: PeerProcess, { paths }: Speaking): boolean {
+  if (peer.values.size > 0 || peer.lowered || peer.ours) return true
+  // Commands of projects and agents that were started ahead are named by no session's row.
+  const others = [commandMarkers(paths.run), new WarmMarkers(paths.run)].flatMap(files => files.all())
+  return [HELPER_MARKER.value, ...others].some(marker => wears(peer, marker))
 }
 
 /** Refuses to approve a HIGH request for somebody whom this system cannot identify. */
@@ -54,14 +58,64 @@ export async function refuseUnknownApproval(
     if (peer.kind === 'unknown') throw new AppError('speaker_unknown', { why: peer.why })
 }
 
-/** Records the try in the session whose agent made it. */
-async function noteTry(
-  { pid, command }: PeerProcess,
-  { what, owner }: { what: string; owner: string | undefined },
-  { store, log }: Speaking,
-): Promise<void> {
-  log.warn({ pid, command, what, session: owner }, 'an agent tried to speak for a person')
-  if (owner === undefined) return
-  const text = `A process of this session tried to speak for you and was refused: ${what} by ${command} (pid ${pid})`
-  await store.append([{ actor: 'daemon', subject: owner, kind: 'session.noted', body: { text } }])
+/** A session that tries in a loop gets one event for this time, with how often it tried. */
+const ONE_EVENT_MS = 60_000
+
+interface Try {
+  what: string
+  command: string
+  pid: number
+}
+
+/** Records tries in the session that they came from, or in the daemon's own record. */
+class RefusedTries {
+  readonly #daemon: Speaking
+  /** Tries since the last event, by their owner. */
+  readonly #since = new Map<string, { count: number; last: Try | undefined }>()
+
+  constructor(daemon: Speaking) {
+    this.#daemon = daemon
+  }
+
+  async note({ pid, command }: PeerProcess, { what, owner }: { what: string; owner: string }): Promise<void> {
+    const waiting = this.#since.get(owner)
+    if (waiting) {
+      waiting.count++
+      waiting.last = { what, command, pid }
+      return
+    }
+    this.#wait(owner)
+    await this.#append(owner, { what, command, pid }, 1)
+  }
+
+  #wait(owner: string): void {
+    this.#since.set(owner, { count: 0, last: undefined })
+    setTimeout(() => void this.#flush(owner), ONE_EVENT_MS).unref()
+  }
+
+  async #flush(owner: string): Promise<void> {
+    const { count = 0, last } = this.#since.get(owner) ?? {}
+    this.#since.delete(owner)
+    if (!last) return
+    this.#wait(owner)
+    await this.#append(owner, last, count).catch(error => this.#daemon.log.error({ error }, 'a try was not recorded'))
+  }
+
+  async #append(owner: string, body: Try, count: number): Promise<void> {
+    const { store, log } = this.#daemon
+    log.warn({ ...body, count, session: owner }, 'an agent tried to speak for a person')
+    await store.append([{ actor: 'daemon', subject: owner, kind: 'speaker.refused', body: { ...body, count } }])
+  }
+}
+
+const SHOWN_FOR_MS = 7 * 24 * 3_600_000
+const MOST_SHOWN = 50
+
+/** Who tried to speak for the person within a week, the newest first. */
+export async function listRefusedSpeakers({ store }: Pick<Speaking, 'store'>, session?: string): Promise<RefusedSpeaker[]> {
+  const from = Date.now() - SHOWN_FOR_MS
+  const events = await store.events({ subject: session, kinds: ['speaker.refused'], from, tail: MOST_SHOWN })
+  return events.reverse().flatMap(({ kind, time, subject, body }) => {
+    return kind === 'speaker.refused' ? [{ at: time, session_id: subject === 'daemon' ? null : subject, ...body }] : []
+  })
 }

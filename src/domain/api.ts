@@ -183,6 +183,19 @@ export const AnswerAsk = z.strictObject({
 })
 export type AnswerAsk = z.infer<typeof AnswerAsk>
 
+/** GET /escalations: somebody who tried to speak for the person and was refused. */
+export interface RefusedSpeaker {
+  at: number
+  /** The session that it came from; null if it came from no session that is known. */
+  session_id: string | null
+  /** The route. */
+  what: string
+  command: string
+  pid: number
+  /** How often, since it was listed before. */
+  count: number
+}
+
 /** POST /daemon/stop. `go_on`: the sessions are only interrupted, and resume with the next daemon. */
 export const StopDaemon = z.strictObject({ go_on: z.boolean().default(false) })
 

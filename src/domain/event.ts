@@ -312,6 +312,8 @@ export const EVENT_BODIES = {
     cost_usd: z.number(),
     titles: z.array(z.string()),
   }),
+  /** An agent, or something that the daemon started, tried to speak for a person. `count` tries since the event before, of which this is the last. */
+  'speaker.refused': z.object({ what: z.string(), command: z.string(), pid: z.number(), count: z.number() }),
   /** A feature entered a phase, or stopped there. */
   'feature.moved': z.object({
     project: z.string(),

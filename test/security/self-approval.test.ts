@@ -120,9 +120,9 @@ async function attack(t: TestContext, sandbox: 'auto' | 'off') {
 test('an agent that writes a script and runs it does not approve what another session asks', async t => {
   const events = await attack(t, 'off')
   assert.match(bodiesOf(events, 'task.finished')[0]?.result ?? '', /403 .*speaker_refused/, JSON.stringify(events))
-  const notes = bodiesOf(events, 'session.noted').map(({ text }) => text)
+  const notes = bodiesOf(events, 'speaker.refused').map(({ what }) => what)
   assert.ok(
-    notes.some(note => /tried to speak for you and was refused: POST \/escalations/.test(note)),
+    notes.some(note => note.startsWith('POST /escalations')),
     notes.join('\n'),
   )
 })

@@ -58,6 +58,7 @@ export function tmuxDriver(
       settings: folder.write('settings.json', JSON.stringify(settings)),
       mcpConfig: tools && folder.write('mcp.json', JSON.stringify(mcpConfig(tools, folder))),
       env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerVariables(open.env), ...pinned([]) },
+      marker: sessionMarker(marker),
     })
     const { pane, pid } = await openSingleWindow(tmux, { name: open.id, command }, { marker, folder })
     const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId, config: layer.directory, marker }

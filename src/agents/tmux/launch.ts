@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { brandLine, type Marker } from '../../base/process/marker.ts'
 import { packagePath } from '../../base/program.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { claudeAgent } from '../../domain/agents/claude.ts'
@@ -20,6 +21,7 @@ export interface LaunchOptions {
   mcpConfig?: string | undefined
   appendPrompt: string
   env: Record<string, string>
+  marker: Marker
 }
 
 /**
@@ -36,6 +38,7 @@ export function startCommand(folder: TmuxSessionFolder, launch: LaunchOptions): 
     [
       'rm -f "$0"',
       `exec 2>${quote(join(folder.path, 'stderr'))}`,
+      ...(process.platform === 'linux' ? [brandLine(launch.marker)] : []),
       // The agent must not start in another folder.
       `cd -- ${quote(launch.open.cwd)} || exit 1`,
       ...exported,

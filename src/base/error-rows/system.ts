@@ -201,8 +201,8 @@ export const SYSTEM_ERRORS = {
   speaker_refused: {
     exit: 1,
     http: 403,
-    says: 'Only a person may do this ({what}), and {command} (pid {pid}) was started by an agent.',
-    next: 'Do it from a terminal of your own. The session of that agent has a note about it.',
+    says: 'Only a person may do this ({what}), and {command} (pid {pid}) was started by an agent or by the daemon.',
+    next: 'Do it from a terminal of your own. pcc pending lists who tried.',
   },
   speaker_gone: {
     exit: 1,

@@ -1,5 +1,7 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { entryUrl } from '../program.ts'
+import { brandCommand, HELPER_MARKER } from './marker.ts'
 import {
   CALLED_OFF,
   notRun,
@@ -105,11 +107,15 @@ function sendRequest(child: ChildProcess, message: ForkRequest): void {
   if (child.connected) child.send(message, () => undefined)
 }
 
-/** It runs in its own session, so that Ctrl+C in the daemon's terminal does not reach it, and with an empty environment. */
+/**
+ * It runs in its own session, so that Ctrl+C in the daemon's terminal does not reach it, and with an empty environment. It is branded:
+ * what it starts, and what that can be made to start (a filter of git, a command of tmux), does not speak for a person.
+ */
 function startForkServer(): ChildProcess {
-  const child = fork(entryUrl('base/process/forks-child'), [], {
+  const words = ['--max-semi-space-size=1', fileURLToPath(entryUrl('base/process/forks-child'))]
+  const { command, args } = brandCommand(HELPER_MARKER, process.execPath, words)
+  const child = spawn(command, args, {
     env: {},
-    execArgv: ['--max-semi-space-size=1'],
     detached: true,
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

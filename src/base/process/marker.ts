@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** A mark on every process that one owner started, so that they can be found again after a crash. */
@@ -14,6 +14,9 @@ export function sessionMarker(value: string): Marker {
   return { name: 'PCC_SESSION_MARK', value }
 }
 
+/** The marker of what the daemon starts for itself (git, tmux), so that code which these are made to run is known by its brand. */
+export const HELPER_MARKER = sessionMarker('helper of the daemon')
+
 /**
  * The second form of the marker, a number that survives an emptied environment: the soft limit of file locks. Linux has
  * ignored that limit since 2.4.25, but every child still inherits it and /proc/<pid>/limits shows it.
@@ -22,11 +25,40 @@ export function brandOf({ name, value }: Marker): string {
   return createHash('sha256').update(`${name}=${value}`).digest().readUIntBE(0, 6).toString()
 }
 
-/** The same command with the brand set. The shell replaces itself with the command; dash calls this limit -w, bash -x. */
+/**
+ * The same command with the brand set. The hard limit becomes one lower than our own: only root can raise it again, so a process that
+ * drops its brand is still known to come from a branded one. The shell replaces itself with the command; dash calls this limit -w,
+ * bash -x.
+ */
 export function brandCommand(marker: Marker, command: string, args: string[]): { command: string; args: string[] } {
   if (process.platform !== 'linux') return { command, args }
-  const script = '{ ulimit -S -w "$1" || ulimit -S -x "$1"; } 2>/dev/null; shift; exec "$@"'
-  return { command: '/bin/sh', args: ['-c', script, 'pcc-start', brandOf(marker), command, ...args] }
+  const script = `${BRAND_LINE}; shift 2; exec "$@"`
+  return { command: '/bin/sh', args: ['-c', script, 'pcc-start', ...brandLimits(marker), command, ...args] }
+}
+
+/** A line of a shell script that brands the shell and what it starts; it does nothing on systems without the limit. */
+export function brandLine(marker: Marker): string {
+  return `set -- ${brandLimits(marker).join(' ')}; ${BRAND_LINE}; shift 2`
+}
+
+const BRAND_LINE = '{ ulimit -S -w "$1" && ulimit -H -w "$2" || { ulimit -S -x "$1"; ulimit -H -x "$2"; }; } 2>/dev/null'
+
+/** The soft limit, which is the brand, and the hard one. */
+function brandLimits(marker: Marker): [soft: string, hard: string] {
+  return [brandOf(marker), String(Math.min(HIGHEST, hardLockLimit('self')) - 1)]
+}
+
+/** Far above every brand, and still an exact number. */
+const HIGHEST = 2 ** 52
+
+/** The hard limit of file locks of a process (Linux only); endless if it has none, or is gone. */
+export function hardLockLimit(pid: number | 'self'): number {
+  try {
+    const hard = /^Max file locks +\S+ +(\S+) /m.exec(readFileSync(`/proc/${pid}/limits`, 'latin1'))?.[1]
+    return hard === undefined || hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard)
+  } catch {
+    return Number.POSITIVE_INFINITY // it is gone, or this system has no such file
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { brandOf, type Marker } from './marker.ts'
+import { brandOf, hardLockLimit, type Marker } from './marker.ts'
 import { runShortSync } from './run-short.ts'
 
 export interface ProcessRow {
@@ -62,13 +62,14 @@ export function parentOf(pid: number): number | undefined {
 }
 
 /**
- * What a process carries of any of our markers (Linux only): the values in its initial environment, and its brand, which is set if
- * the soft limit of file locks is not the usual one.
+ * What a process carries of any of our markers (Linux only): the values in its initial environment; its brand, which is set if the
+ * soft limit of file locks is not the usual one; and whether its hard limit is below our own, as that of everything branded is.
  */
-export function readMarks(pid: number, name: string): { values: string[]; brand: string | undefined } {
+export function readMarks(pid: number, name: string): { values: string[]; brand: string | undefined; lowered: boolean } {
   const entries = readProc(`/proc/${pid}/environ`).split('\0')
   const values = entries.flatMap(entry => (entry.startsWith(`${name}=`) ? [entry.slice(name.length + 1)] : []))
-  return { values, brand: /^Max file locks +(\d+) /m.exec(readProc(`/proc/${pid}/limits`))?.[1] }
+  const brand = /^Max file locks +(\d+) /m.exec(readProc(`/proc/${pid}/limits`))?.[1]
+  return { values, brand, lowered: hardLockLimit(pid) < hardLockLimit('self') }
 }
 
 /** The command line of a process, to be shown to people. */

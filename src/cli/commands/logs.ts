@@ -128,6 +128,7 @@ function levelOf(event: StoredEvent, refused: Set<string>): Level {
     case 'question.parked':
     case 'permission.parked':
     case 'session.noted':
+    case 'speaker.refused':
     case 'agent.retried':
     case 'agent.changed':
     case 'limit.warned':

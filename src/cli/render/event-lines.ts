@@ -86,6 +86,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
       return [createdLine(event.body)]
     case 'session.noted':
       return prose('Note:', event.body.text, 'yellow', terminal)
+    case 'speaker.refused':
+      return prose('Note:', refusedSpeakerText(event.body), 'yellow', terminal)
     case 'agent.started':
       return [startedLine(event.body, history.agent)]
     case 'agent.said':
@@ -167,6 +169,11 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
     case 'disk.freed':
       return []
   }
+}
+
+function refusedSpeakerText({ what, command, pid, count }: EventBody<'speaker.refused'>): string {
+  const often = count === 1 ? '' : `, ${count} times`
+  return `A process of this session tried to speak for you and was refused: ${what} by ${command} (pid ${pid})${often}`
 }
 
 /** Makes every string of an event safe to print, in one place before anything is drawn, so that none is forgotten. */

@@ -15,7 +15,7 @@ import { findAnswerProblem } from '../../human/terminals.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { answerAsked, answerEscalation, answerOpen } from '../answers.ts'
 import { type DaemonContext, getEscalations } from '../context.ts'
-import { refuseUnknownApproval } from '../speakers.ts'
+import { listRefusedSpeakers, refuseUnknownApproval } from '../speakers.ts'
 import { parseRequest } from './errors.ts'
 import { findSession, toOpenAsk } from './sessions.ts'
 
@@ -29,7 +29,8 @@ export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext): v
     const query = parseRequest(ListQuery, request.query, 'GET /escalations')
     const session = query.session === undefined ? undefined : (await daemon.store.sessions.resolve(query.session)).id
     const states = query.state === undefined ? undefined : parseStates(query.state)
-    return { escalations: await shown(await escalations.list({ session, states }), daemon) }
+    const rows = await shown(await escalations.list({ session, states }), daemon)
+    return { escalations: rows, refused_speakers: await listRefusedSpeakers(daemon, session) }
   })
 
   app.get('/escalations/:number', async request => {
@@ -78,6 +79,9 @@ export function answerRoutes(app: FastifyInstance, daemon: DaemonContext): void 
   app.post('/sessions/:ref/answers', async request => {
     const answer = parseRequest(AnswerAsk, request.body, ROUTE)
     const row = await waitUntilParked(await findSession(request.params, daemon), answer.ask_id, daemon)
+    const asked = daemon.terminals.open(row.id).find(({ ask_id }) => ask_id === answer.ask_id)
+    const ask = asked ?? (row.parked && toOpenAsk(row.parked))
+    if (answer.verdict === 'allow' && ask?.kind === 'permission') await refuseUnknownApproval(ask, request, daemon)
     if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, daemon)
     else {
       await refuseLateAnswer(row.id, answer.ask_id, daemon)

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { startCommand } from '../../../src/agents/tmux/launch.ts'
 import { TmuxSessionFolder } from '../../../src/agents/tmux/session-folder.ts'
 import { pasteText, Tmux } from '../../../src/agents/tmux/tmux.ts'
+import { sessionMarker } from '../../../src/base/process/marker.ts'
 import type { OpenSession } from '../../../src/domain/session.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
@@ -19,7 +20,7 @@ test('a directory whose name is a command to tmux or to a shell is only a direct
   folder.create({ session: 's-1', socket: 'x', awayMs: 0 })
   // An agent that records its folder; the paths and the environment contain hostile names.
   const command = startCommand(folder, {
-    ...{ executable: '/bin/sh', vendorId: 'v', appendPrompt: '', settings: '' },
+    ...{ executable: '/bin/sh', vendorId: 'v', appendPrompt: '', settings: '', marker: sessionMarker('m') },
     open: { cwd, settingSources: [] } as unknown as OpenSession,
     env: { WHERE: join(root, 'where'), 'x;touch pwned;y': '1' },
   })
@@ -50,7 +51,7 @@ test('where the directory is gone, nothing begins elsewhere', async t => {
   const folder = new TmuxSessionFolder(root, 's-2')
   folder.create({ session: 's-2', socket: 'x', awayMs: 0 })
   const command = startCommand(folder, {
-    ...{ executable: begins, vendorId: 'v', appendPrompt: '', settings: '' },
+    ...{ executable: begins, vendorId: 'v', appendPrompt: '', settings: '', marker: sessionMarker('m') },
     open: { cwd: join(root, 'gone'), settingSources: [] } as unknown as OpenSession,
     env: {},
   })

@@ -1,0 +1,136 @@
+import { readlinkSync, realpathSync, statSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { foldersOf } from '../search-path.ts'
+import { findProgram } from './find-program.ts'
+import { brandOf, sessionMarker } from './marker.ts'
+import { commandOf, parentOf, readMarks } from './process-table.ts'
+import { runShort } from './run-short.ts'
+
+/** A process, with the marks that it or one of its parents carries. */
+export interface PeerProcess {
+  kind: 'process'
+  pid: number
+  command: string
+  /** Markers in environments. */
+  values: ReadonlySet<string>
+  brands: ReadonlySet<string>
+  /** One of them has less of the limit that brands are made of than we have: something branded started it. */
+  lowered: boolean
+  /** We have started it, or something that did. */
+  ours: boolean
+}
+
+/** Who is at the other end of a connection. */
+export type Peer =
+  | PeerProcess
+  /** This process itself. */
+  | { kind: 'own' }
+  /** It closed its end before it could be looked at, or belongs to another user. */
+  | { kind: 'gone' }
+  /** This system does not tell who it is. */
+  | { kind: 'unknown'; why: string }
+
+/**
+ * Finds out who is at the other end of a connection to our Unix socket; several processes may hold it. A call without a socket comes
+ * from this process itself. It is found out for each request, because a connection can be handed on.
+ */
+export async function identifyPeers(socket: Socket, env: Record<string, string | undefined>): Promise<Peer[]> {
+  if (!(socket instanceof Socket)) return [{ kind: 'own' }]
+  if (process.platform !== 'linux') return [{ kind: 'unknown', why: `${process.platform} does not tell who connects` }]
+  const ss = findSystemProgram('ss', env)
+  if (ss === undefined) return [{ kind: 'unknown', why: 'the program ss is missing: install iproute2' }]
+  const fd = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd
+  if (fd === undefined || fd < 0) return [{ kind: 'gone' }]
+  const own = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1]
+  for (let attempt = 0; own !== undefined && attempt < TRIES; attempt++) {
+    const limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 * 1024 }
+    const { code, stdout } = await runShort({
+      command: ss,
+      args: ['-xpH', 'src', 'unix:'],
+      cwd: '/',
+      env: { LC_ALL: 'C' },
+      ...limits,
+    })
+    const users = code === 0 ? findUsers(stdout, own) : []
+    if (users.length > 0) return users.map(describeProcess)
+    if (socket.destroyed) break
+    await sleep(AGAIN_MS)
+  }
+  return [{ kind: 'gone' }]
+}
+
+const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/run/current-system/sw/bin']
+
+/**
+ * The system's own program, and never one that an agent may have written: whoever is not root gets one from their PATH if only root
+ * can change it; for root there is no such file.
+ */
+export function findSystemProgram(
+  name: string,
+  { PATH: path }: Record<string, string | undefined>,
+  systemFolders: readonly string[] = SYSTEM_FOLDERS,
+): string | undefined {
+  const folders = [...systemFolders, ...(process.getuid?.() === 0 ? [] : foldersOf(path))]
+  const found = folders.flatMap(folder => findProgram(join(folder, name), {}) ?? [])
+  return found.find(isOnlyRoots)
+}
+
+/** Whether only root can write a file or put another one in its place. In a sticky folder nobody can replace what belongs to root. */
+function isOnlyRoots(path: string): boolean {
+  for (let at = realpathSync(path); ; at = dirname(at)) {
+    const { uid, mode } = statSync(at)
+    const writable = mode & (mode & 0o1000 ? 0o002 : 0o022)
+    if (uid !== 0 || writable !== 0) return false
+    if (at === '/') return true
+  }
+}
+
+/** The kernel lists sockets while others come and go, and may leave one out. */
+const TRIES = 4
+const AGAIN_MS = 30
+
+/**
+ * The processes that hold the other end of the connection whose own end has this inode. Only sockets without a name are listed and
+ * read: a name may hold anything, line breaks and whole rows included.
+ */
+function findUsers(list: string, own: string): number[] {
+  const other = new RegExp(`^u_str +ESTAB +\\d+ +\\d+ +\\* +\\d+ +\\* +${own} +users:\\((.*)\\) *$`)
+  const rows = list.split('\n').flatMap(row => other.exec(row)?.[1] ?? [])
+  if (rows.length !== 1) return []
+  return [...new Set([...(rows[0] ?? '').matchAll(/pid=(\d+),fd=/g)].map(([, pid]) => Number(pid)))]
+}
+
+function describeProcess(pid: number): Peer {
+  if (pid === process.pid) return { kind: 'own' }
+  const { name } = sessionMarker('')
+  const [values, brands] = [new Set<string>(), new Set<string>()]
+  let [lowered, ours] = [false, false]
+  for (let at = pid; at > 1; ) {
+    const marks = readMarks(at, name)
+    for (const value of marks.values) values.add(value)
+    if (marks.brand !== undefined) brands.add(marks.brand)
+    lowered ||= marks.lowered
+    const parent = parentOf(at)
+    if (parent === undefined) return { kind: 'gone' } // it ended while we looked: nobody knows what it was
+    ours ||= parent === process.pid
+    at = parent
+  }
+  const command = (commandOf(pid).split(' ')[0] ?? '').slice(0, 200)
+  return { kind: 'process', pid, command, values, brands, lowered, ours }
+}
+
+/** Whether a process, or one of its parents, carries the marker of a session or a command. */
+export function wears({ values, brands }: PeerProcess, marker: string): boolean {
+  return values.has(marker) || brands.has(brandOf(sessionMarker(marker)))
+}
+
+/** Whether everybody at the other end of a connection carries this marker. Where the system does not tell, nobody is turned away. */
+export async function isFromMarked(
+  socket: Socket,
+  { marker, env }: { marker: string; env: Record<string, string | undefined> },
+): Promise<boolean> {
+  const peers = await identifyPeers(socket, env)
+  return peers.every(peer => peer.kind === 'unknown' || peer.kind === 'own' || (peer.kind === 'process' && wears(peer, marker)))
+}
