@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { AccountGates } from '../agents/limits/account-gates.ts'
 import type { QuotaBook } from '../agents/limits/quota.ts'
-import type { HookRegistry } from '../agents/tmux/session-folder.ts'
 import type { AppPaths } from '../base/app-paths.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -32,8 +31,6 @@ export interface DaemonContext {
   supervisor: Supervisor
   quota: QuotaBook
   gates: AccountGates
-  /** Routes hook calls of agents in terminals to their sessions. */
-  hooks: HookRegistry
   disk: Pick<Disk, 'report'>
   watchdogSeconds: number
   /** Aborted when the daemon begins to stop. */

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import { sweepEndpoints } from '../agents/own-tools-server.ts'
 import { TmuxSessionFolder } from '../agents/tmux/session-folder.ts'
 import type { AppPaths } from '../base/app-paths.ts'
 import { crashPoint } from '../base/crash-point.ts'
@@ -112,6 +113,7 @@ export async function sweepLeftovers(
   }
   await removeBaseCheckouts(daemon.paths.run)
   await clearScratch(scratchFolder(daemon.paths))
+  await sweepEndpoints()
   const gone = rows.filter(({ id }) => !stuck.has(id))
   await store.transaction(async tx => {
     for (const { id } of gone) await store.sessions.update(id, NO_PROCESS, tx)

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { openAccountGates } from '../agents/limits/account-gates.ts'
 import { openQuota } from '../agents/limits/quota.ts'
 import { openDrivers } from '../agents/open.ts'
-import { HookRegistry } from '../agents/tmux/session-folder.ts'
 import { type AppPaths, ownFolders } from '../base/app-paths.ts'
 import { systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
@@ -77,8 +76,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     live: () => supervisor.liveCount,
     lost: error => log.warn({ error }, 'the watchdog has ended'),
   })
-  const hooks = new HookRegistry()
-  const tmux = { run: paths.run, socket: paths.socket, env, registry: hooks }
+  const tmux = { run: paths.run, socket: paths.socket, env }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
   const terminals = new AttachedTerminals()
@@ -133,7 +131,6 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     supervisor,
     quota,
     gates,
-    hooks,
     disk,
     watchdogSeconds: config.daemon.watchdog_seconds,
     stopping: stopping.signal,

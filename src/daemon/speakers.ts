@@ -18,20 +18,22 @@ type Speaking = Pick<DaemonContext, 'store' | 'log' | 'agentEnv' | 'paths'>
  */
 export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
   const tries = new RefusedTries(daemon)
+  const refuse = async (request: FastifyRequest, isAllowed: (peer: PeerProcess) => boolean) => {
+    const peers = await identifyPeers(request.raw.socket, daemon.agentEnv)
+    const what = `${request.method} ${request.routeOptions.url ?? request.url}`
+    if (peers.some(({ kind }) => kind === 'gone')) throw new AppError('speaker_gone', { what })
+    for (const peer of peers) {
+      if (peer.kind !== 'process' || !isMarked(peer) || isAllowed(peer)) continue
+      const sessions = await daemon.store.sessions.list({})
+      const owner = sessions.find(({ marker }) => marker !== null && wears(peer, marker))
+      if (!owner && !isKnownMark(peer, daemon)) continue
+      await tries.note(peer, { what, owner: owner?.id ?? 'daemon' })
+      throw new AppError('speaker_refused', { what, command: peer.command, pid: peer.pid })
+    }
+  }
   return {
-    async refuseAgents(request) {
-      const peers = await identifyPeers(request.raw.socket, daemon.agentEnv)
-      const what = `${request.method} ${request.routeOptions.url ?? request.url}`
-      if (peers.some(({ kind }) => kind === 'gone')) throw new AppError('speaker_gone', { what })
-      for (const peer of peers) {
-        if (peer.kind !== 'process' || !isMarked(peer)) continue
-        const sessions = await daemon.store.sessions.list({})
-        const owner = sessions.find(({ marker }) => marker !== null && wears(peer, marker))
-        if (!owner && !isKnownMark(peer, daemon)) continue
-        await tries.note(peer, { what, owner: owner?.id ?? 'daemon' })
-        throw new AppError('speaker_refused', { what, command: peer.command, pid: peer.pid })
-      }
-    },
+    refuseAgents: request => refuse(request, () => false),
+    refuseOtherAgents: (request, marker) => refuse(request, peer => marker !== null && wears(peer, marker)),
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { createToolEndpoint, findToolEndpoint, openToolServer } from '../../src/agents/own-tools-server.ts'
+import { createEndpoint, createToolEndpoint, findToolEndpoint, openSessionServer } from '../../src/agents/own-tools-server.ts'
 import { createTools, restoreTools } from '../../src/agents/tmux/launch.ts'
 import { TmuxSessionFolder } from '../../src/agents/tmux/session-folder.ts'
 import { callDaemon } from '../../src/cli/commands/mcp-serve.ts'
@@ -15,17 +15,17 @@ const SERVED = { names: ['log'] as const, listed: () => undefined, call: async (
 test('tools of a window that outlived its daemon are found again where they were, under the same name', async t => {
   const folder = new TmuxSessionFolder(tempDir(t), 's-1')
   mkdirSync(folder.path, { recursive: true })
-  const first = createTools(OPEN, folder)
+  const first = createTools(OPEN, folder, createEndpoint(folder.path))
   assert.ok(first)
-  const before = await openToolServer(first.endpoint, SERVED)
+  const before = await openSessionServer(first.endpoint, { tools: SERVED })
   const left = restoreTools(OPEN, folder)
   assert.deepEqual([left?.endpoint, left?.own.server], [first.endpoint, first.own.server])
   await before[Symbol.asyncDispose]()
-  await using _again = await openToolServer(first.endpoint, SERVED)
+  await using _again = await openSessionServer(first.endpoint, { tools: SERVED })
   const { socket, token: capability } = first.endpoint
   const listed = await callDaemon({ socket, capability, method: 'GET', path: '/agent/tools' })
   assert.deepEqual(listed, { tools: ['log'] })
-  assert.notEqual(createTools(OPEN, folder)?.own.server, first.own.server, 'a new window has a new name')
+  assert.notEqual(createTools(OPEN, folder, createEndpoint(folder.path))?.own.server, first.own.server, 'a new window has a new name')
 })
 
 test('a folder whose path is too long for a socket gets one elsewhere, that nobody else may enter', async t => {
@@ -33,7 +33,7 @@ test('a folder whose path is too long for a socket gets one elsewhere, that nobo
   mkdirSync(folder)
   chmodSync(folder, 0o700)
   const place = createToolEndpoint(folder, 'pcc_1')
-  const door = await openToolServer(place, SERVED)
+  const door = await openSessionServer(place, { tools: SERVED })
   assert.ok(existsSync(place.socket) && !place.socket.startsWith(folder))
   assert.deepEqual(findToolEndpoint(folder), place)
   await door[Symbol.asyncDispose]()

@@ -118,7 +118,9 @@ class AcpSession extends PipedSession<AcpConnection> {
       return undefined
     }
     const { own } = this.#conversation
-    const { dispose, mcpServers, ...command } = await prepareCommand(manifest, { open: this.open, program, own })
+    const { dispose, mcpServers, ...command } = await prepareCommand(manifest, {
+      ...{ open: this.open, program, own, marker: process.marker.value },
+    })
     this.cleanup.defer(dispose)
     this.#mcpServers = mcpServers
     const child = process.spawn({ ...command, cwd: this.open.cwd, signal: this.ending.gone })

@@ -33,7 +33,18 @@ export interface StartCommand {
 /** Prepares the command of a manifest for one session: writes its files and fills its placeholders. */
 export async function prepareCommand(
   manifest: AgentManifest,
-  { open, program: override, own }: { open: OpenSession; program: string[] | undefined; own?: OwnTools | undefined },
+  {
+    open,
+    program: override,
+    own,
+    marker,
+  }: {
+    open: OpenSession
+    program: string[] | undefined
+    own?: OwnTools | undefined
+    /** The marker of the agent's processes. */
+    marker?: string
+  },
 ): Promise<StartCommand> {
   const { start } = manifest
   const [program = start.command, ...before] = override ?? [start.command]
@@ -54,7 +65,7 @@ export async function prepareCommand(
     name,
     fill(value),
   ])
-  const tools = own && (await serveOwnTools(own))
+  const tools = own && (await serveOwnTools(own, marker))
   return {
     command: program,
     args: [...before, ...start.args, ...(modelStart.args ?? [])].map(fill),

@@ -2,12 +2,11 @@ import { AppError } from '../../base/errors.ts'
 import type { Failure, OpenSession, Request } from '../../domain/session.ts'
 import { checkedAsks } from '../checked-asks.ts'
 import type { OwnTools } from '../own-tools.ts'
-import { openToolServer } from '../own-tools-server.ts'
+import type { HookCall, HookReply } from '../own-tools-server.ts'
 import { type AgentState, type AgentWindow, PromptTyper } from './agent-window.ts'
 import { TmuxGate } from './gate.ts'
-import { type WindowTools, withTerminal } from './launch.ts'
+import { withTerminal } from './launch.ts'
 import type { TmuxRecord } from './record.ts'
-import type { HookCall, HookReply } from './session-folder.ts'
 import type { TmuxTurnEnd } from './transcript.ts'
 import { describeAbsence, HANDED_BACK_PROMPT, RESUME_PROMPT, STOP_REASONS, TmuxTurn, unjudgedFailure } from './turn.ts'
 
@@ -47,8 +46,8 @@ export class TmuxConversation {
     })
   }
 
-  /** Lets the agent call our tools for as long as the session lasts. */
-  async serveTools({ own, endpoint }: WindowTools): Promise<void> {
+  /** Answers calls of our tools for as long as the session lasts. */
+  bindTools(own: OwnTools): void {
     const { open, record, askDeadlineMs, closed } = this.#deps
     own.bind({
       asks: withTerminal(checkedAsks(open.asks, askDeadlineMs), () => this.takenOver),
@@ -64,8 +63,6 @@ export class TmuxConversation {
     this.#own = own
     this.gate.setTools(own)
     record.setTools(own)
-    const server = await openToolServer(endpoint, own)
-    closed.addEventListener('abort', () => void server[Symbol.asyncDispose](), { once: true })
   }
 
   /** The agent has the list of our tools. */

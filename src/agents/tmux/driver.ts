@@ -11,10 +11,11 @@ import type { DriverOptions } from '../agent-process.ts'
 import { ASK_DEADLINE_MS } from '../checked-asks.ts'
 import { appendedPrompt, bundledProgram, pinnedVariables, plannerVariables } from '../claude/options.ts'
 import { readTranscriptState } from '../claude/past-sessions.ts'
+import type { SessionEndpoint } from '../own-tools-server.ts'
 import { AgentWindow, isSameProcess } from './agent-window.ts'
 import { createTools, hookSettings, mcpConfig, prepareConfig, restoreTools, startCommand } from './launch.ts'
 import { TmuxSession } from './session.ts'
-import { type HookRegistry, TmuxSessionFolder } from './session-folder.ts'
+import { type HookAddress, TmuxSessionFolder } from './session-folder.ts'
 import { type NewWindow, Tmux, type TmuxWindow, tmuxSocket } from './tmux.ts'
 
 /** A restarted daemon is back within this time; then the call is judged as if nothing had happened. */
@@ -26,11 +27,10 @@ const DIALOG_MS = 10_000
 export interface TmuxHost {
   /** The daemon's folder for runtime files. */
   run: string
-  /** The daemon's own socket, for hooks. */
+  /** The daemon's own socket, which tmux's is beside. */
   socket: string
   /** The daemon's environment: tmux is found through it. */
   env: Record<string, string | undefined>
-  registry: HookRegistry
 }
 
 /** Drives the interactive Claude Code in a tmux window: a person can watch it, type into it, and hand it back. */
@@ -45,14 +45,14 @@ export function tmuxDriver(
     const executable = findExecutable(driver.executable)
     accessSync(open.cwd) // tmux would start in another folder
     await checkConversation(open)
-    const { token } = folder.create({ session: open.id, socket: host.socket, awayMs })
+    const address = folder.create({ session: open.id, awayMs })
     const vendorId = open.resume && !open.resume.fork ? open.resume.vendorId : crypto.randomUUID()
     const marker = open.marker ?? secretId(16)
     const layer = prepareConfig(folder, open)
     const pinned = (sources: OpenSession['settingSources']) =>
       pinnedVariables({ ...open, settingSources: sources }, sessionMarker(marker))
     const settings = hookSettings({ folder: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
-    const tools = createTools(open, folder)
+    const tools = createTools(open, folder, address)
     const command = startCommand(folder, {
       ...{ executable, open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt, open) },
       settings: folder.write('settings.json', JSON.stringify(settings)),
@@ -65,7 +65,7 @@ export function tmuxDriver(
     const window = new AgentWindow(open.id, { tmux, folder, saved: { ...FRESH, ...at } })
     window.update({})
     log(`session ${open.id}: window ${pane} of ${tmux.socket}`)
-    return { window, adopted: false, token, tools }
+    return { window, adopted: false, address, tools }
   }
   return {
     agent: 'claude',
@@ -75,7 +75,6 @@ export function tmuxDriver(
       const folder = new TmuxSessionFolder(host.run, open.id)
       return new TmuxSession(open, {
         folder,
-        registry: host.registry,
         askDeadlineMs,
         dialogMs,
         window: async () => (await adoptWindow(open, folder, tmux)) ?? begin(open, folder),
@@ -94,10 +93,19 @@ async function adoptWindow(open: OpenSession, folder: TmuxSessionFolder, tmux: T
   if (!saved || !address || !isSameProcess(saved)) return undefined
   const window = new AgentWindow(open.id, { tmux, folder, saved })
   const isWanted = open.resume?.vendorId === saved.vendorId && !open.resume.fork
-  if (isWanted) return { window, adopted: true, token: address.token, tools: restoreTools(open, folder) }
+  if (isWanted) {
+    const tools = restoreTools(open, folder)
+    return { window, adopted: true, address: ownAddress(folder, address, tools?.endpoint), tools }
+  }
   await tmux.close(open.id)
   await sweepMarked(sessionMarker(saved.marker))
   return undefined
+}
+
+/** The address of a window that an earlier version started: its hooks called the daemon's own socket, its tools another one. */
+function ownAddress(folder: TmuxSessionFolder, address: HookAddress, tools: SessionEndpoint | undefined): HookAddress {
+  const { socket, token } = tools ?? address
+  return socket === address.socket ? address : folder.saveAddress({ ...address, socket, token })
 }
 
 interface SingleWindow {

@@ -6,7 +6,7 @@ import { Question, type Request } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 import { Tripwire } from '../claude/gate.ts'
 import type { OwnTools } from '../own-tools.ts'
-import type { HookReply } from './session-folder.ts'
+import type { HookReply } from '../own-tools-server.ts'
 
 const ToolCall = z.object({
   tool_name: z.string().min(1),

@@ -9,7 +9,13 @@ import type { OpenSession } from '../../domain/session.ts'
 import { notLoggedIn } from '../../domain/vendors.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
 import { OwnTools } from '../own-tools.ts'
-import { createToolEndpoint, findToolEndpoint, type ToolEndpoint, toolServerCommand } from '../own-tools-server.ts'
+import {
+  createToolEndpoint,
+  findToolEndpoint,
+  type SessionEndpoint,
+  type ToolEndpoint,
+  toolServerCommand,
+} from '../own-tools-server.ts'
 import type { TmuxSessionFolder } from './session-folder.ts'
 
 export interface LaunchOptions {
@@ -225,10 +231,14 @@ export interface WindowTools {
 }
 
 /** The tools of a new window. Their server gets a name that no earlier one had. */
-export function createTools({ ownTools = [] }: OpenSession, { path }: TmuxSessionFolder): WindowTools | undefined {
+export function createTools(
+  { ownTools = [] }: OpenSession,
+  { path }: TmuxSessionFolder,
+  at: SessionEndpoint,
+): WindowTools | undefined {
   if (ownTools.length === 0) return undefined
   const own = new OwnTools(ownTools, FORM)
-  return { own, endpoint: createToolEndpoint(path, own.server) }
+  return { own, endpoint: createToolEndpoint(path, own.server, at) }
 }
 
 /** The tools of a window that an earlier daemon left. */

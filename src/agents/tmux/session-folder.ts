@@ -1,19 +1,18 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { secretId } from '../../base/ids.ts'
+import { createEndpoint } from '../own-tools-server.ts'
 
-/** What `pcc hook` needs to reach the daemon. It gets only the folder, so that none of this is in a command line or an environment. */
+/** What `pcc hook` needs to reach its session. It gets only the folder, so that none of this is in a command line or an environment. */
 const HookAddress = z.object({
   session: z.string(),
-  /** Opens the daemon's route for the hooks of this session only. */
   token: z.string().min(32),
+  /** The session's own socket. */
   socket: z.string(),
   /** How long a call waits for a daemon that is away before it is refused. */
   away_ms: z.number(),
 })
-type HookAddress = z.infer<typeof HookAddress>
+export type HookAddress = z.infer<typeof HookAddress>
 
 /** The window and the position in its transcript: what the next daemon needs to go on. */
 const TmuxSessionState = z.object({
@@ -50,10 +49,13 @@ export class TmuxSessionFolder {
   }
 
   /** Creates the folder anew for a window; the files of an earlier one are removed. */
-  create({ session, socket, awayMs }: { session: string; socket: string; awayMs: number }): HookAddress {
+  create({ session, awayMs }: { session: string; awayMs: number }): HookAddress {
     this.remove()
     mkdirSync(this.path, { recursive: true, mode: 0o700 })
-    const address = { session, token: secretId(), socket, away_ms: awayMs }
+    return this.saveAddress({ session, ...createEndpoint(this.path), away_ms: awayMs })
+  }
+
+  saveAddress(address: HookAddress): HookAddress {
     this.write('seat.json', JSON.stringify(address))
     return address
   }
@@ -110,43 +112,4 @@ export class TmuxSessionFolder {
       return undefined // missing or unreadable
     }
   }
-}
-
-/** The answer of a hook to the agent; undefined means that it has no opinion. */
-export type HookReply = Record<string, unknown> | undefined
-
-export interface HookCall {
-  event: string
-  input: unknown
-  /** Aborted when the hook itself is gone. */
-  signal: AbortSignal
-}
-
-export interface HookListener {
-  token: string
-  take(call: HookCall): Promise<HookReply>
-}
-
-/** The listeners for hooks of agents outside of this process. The daemon's route finds here the listeners that the driver registers. */
-export class HookRegistry {
-  readonly #listeners = new Map<string, HookListener>()
-
-  open(session: string, listener: HookListener): Disposable {
-    this.#listeners.set(session, listener)
-    return {
-      [Symbol.dispose]: () => {
-        if (this.#listeners.get(session) === listener) this.#listeners.delete(session)
-      },
-    }
-  }
-
-  /** The listener of a session; undefined for an unknown session and for a wrong token alike. */
-  find(session: string, token: string): HookListener | undefined {
-    const listener = this.#listeners.get(session)
-    return listener && timingSafeEqual(digest(listener.token), digest(token)) ? listener : undefined
-  }
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

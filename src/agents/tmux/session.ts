@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../base/errors.ts'
 import type { Failure, OpenSession, Session } from '../../domain/session.ts'
+import { openSessionServer } from '../own-tools-server.ts'
 import { type AgentWindow, hasOpenQuestion } from './agent-window.ts'
 import { TmuxConversation } from './conversation.ts'
 import type { WindowTools } from './launch.ts'
 import { TmuxRecord } from './record.ts'
-import type { HookRegistry, TmuxSessionFolder } from './session-folder.ts'
+import type { HookAddress, TmuxSessionFolder } from './session-folder.ts'
 import { notReadyError, toFailure, windowGoneFailure } from './turn.ts'
 
 /** How often the agent's own files are read; its hooks report most things sooner. */
@@ -21,9 +22,8 @@ const ESCAPE_MS = 3_000
 
 export interface TmuxProcess {
   /** Opens a window, or adopts the one that outlived its daemon. */
-  window(): Promise<{ window: AgentWindow; adopted: boolean; token: string; tools?: WindowTools | undefined }>
+  window(): Promise<{ window: AgentWindow; adopted: boolean; address: HookAddress; tools?: WindowTools | undefined }>
   folder: TmuxSessionFolder
-  registry: HookRegistry
   askDeadlineMs: number
   /** How long a dialog may be open until our hook has answered it. */
   dialogMs: number
@@ -142,11 +142,14 @@ export class TmuxSession implements Session {
   }
 
   async #begin(): Promise<AgentWindow> {
-    const { window, adopted, token, tools } = await this.#process.window()
+    const { window, adopted, address, tools } = await this.#process.window()
     this.#conversation.window = window
-    if (tools) await this.#conversation.serveTools(tools)
-    const hooks = this.#process.registry.open(this.id, { token, take: call => this.#conversation.hook(call, window) })
-    this.#closed.signal.addEventListener('abort', () => hooks[Symbol.dispose](), { once: true })
+    if (tools) this.#conversation.bindTools(tools.own)
+    const server = await openSessionServer(address, {
+      ...{ tools: tools?.own, marker: window.saved.marker },
+      hook: call => this.#conversation.hook(call, window),
+    })
+    this.#closed.signal.addEventListener('abort', () => void server[Symbol.asyncDispose](), { once: true })
     this.#ready = adopted
     if (adopted) await this.#conversation.adopt(window, this.#process.folder.takeRefused())
     return window

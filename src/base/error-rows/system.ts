@@ -313,12 +313,6 @@ export const HOST_ERRORS = {
     exit: 1,
     http: 409,
   },
-  hook_refused: {
-    says: 'This daemon has no agent {session}, or the agent did not send its token.',
-    next: 'The call was refused. See what is running with: pcc list',
-    exit: 1,
-    http: 403,
-  },
   not_in_terminal: {
     says: 'Session {id} has no terminal to hand over: {problem}.',
     next: 'Start a session with a terminal: pcc start <project> --host tmux. Steer other sessions with pcc attach, pause and stop.',

@@ -1,4 +1,4 @@
-import { readlinkSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,6 +7,8 @@ import { findProgram } from './find-program.ts'
 import { brandOf, sessionMarker } from './marker.ts'
 import { commandOf, parentOf, readMarks } from './process-table.ts'
 import { runShort } from './run-short.ts'
+
+type Env = Record<string, string | undefined>
 
 /** A process, with the marks that it or one of its parents carries. */
 export interface PeerProcess {
@@ -36,10 +38,14 @@ export type Peer =
  * Finds out who is at the other end of a connection to our Unix socket; several processes may hold it. A call without a socket comes
  * from this process itself. It is found out for each request, because a connection can be handed on.
  */
-export async function identifyPeers(socket: Socket, env: Record<string, string | undefined>): Promise<Peer[]> {
+export async function identifyPeers(
+  socket: Socket,
+  env: Env,
+  findList: () => string | undefined = () => findSystemProgram('ss', env),
+): Promise<Peer[]> {
   if (!(socket instanceof Socket)) return [{ kind: 'own' }]
   if (process.platform !== 'linux') return [{ kind: 'unknown', why: `${process.platform} does not tell who connects` }]
-  const ss = findSystemProgram('ss', env)
+  const ss = findList()
   if (ss === undefined) return [{ kind: 'unknown', why: 'the program ss is missing: install iproute2' }]
   const fd = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd
   if (fd === undefined || fd < 0) return [{ kind: 'gone' }]
@@ -69,7 +75,7 @@ const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/run/current-
  */
 export function findSystemProgram(
   name: string,
-  { PATH: path }: Record<string, string | undefined>,
+  { PATH: path }: Env,
   systemFolders: readonly string[] = SYSTEM_FOLDERS,
 ): string | undefined {
   const folders = [...systemFolders, ...(process.getuid?.() === 0 ? [] : foldersOf(path))]
@@ -77,14 +83,23 @@ export function findSystemProgram(
   return found.find(isOnlyRoots)
 }
 
-/** Whether only root can write a file or put another one in its place. In a sticky folder nobody can replace what belongs to root. */
+/**
+ * Whether only root can write a file or put another one in its place, both where it is named and where it is. In a sticky folder
+ * nobody can replace what belongs to root.
+ */
 function isOnlyRoots(path: string): boolean {
-  for (let at = realpathSync(path); ; at = dirname(at)) {
-    const { uid, mode } = statSync(at)
-    const writable = mode & (mode & 0o1000 ? 0o002 : 0o022)
-    if (uid !== 0 || writable !== 0) return false
-    if (at === '/') return true
-  }
+  return [path, realpathSync(path)].every(file => [file, ...foldersAbove(file)].every(isRoots))
+}
+
+function isRoots(path: string): boolean {
+  const stat = lstatSync(path)
+  const writable = stat.mode & (stat.mode & 0o1000 ? 0o002 : 0o022)
+  return stat.uid === 0 && (stat.isSymbolicLink() || writable === 0)
+}
+
+function foldersAbove(path: string): string[] {
+  const above = dirname(path)
+  return above === path ? [] : [above, ...foldersAbove(above)]
 }
 
 /** The kernel lists sockets while others come and go, and may leave one out. */
@@ -127,10 +142,9 @@ export function wears({ values, brands }: PeerProcess, marker: string): boolean 
 }
 
 /** Whether everybody at the other end of a connection carries this marker. Where the system does not tell, nobody is turned away. */
-export async function isFromMarked(
-  socket: Socket,
-  { marker, env }: { marker: string; env: Record<string, string | undefined> },
-): Promise<boolean> {
-  const peers = await identifyPeers(socket, env)
-  return peers.every(peer => peer.kind === 'unknown' || peer.kind === 'own' || (peer.kind === 'process' && wears(peer, marker)))
+export async function isFromMarked(socket: Socket, marker: string): Promise<boolean> {
+  const peers = await identifyPeers(socket, process.env)
+  return peers.every(
+    peer => peer.kind === 'unknown' || peer.kind === 'own' || (peer.kind === 'process' && wears(peer, marker)),
+  )
 }

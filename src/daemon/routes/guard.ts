@@ -25,10 +25,12 @@ export function installGuard(app: FastifyInstance, token: string, speakers?: Spe
 export interface SpeakerCheck {
   /** Throws if the caller is an agent, or cannot be found. Whoever has the token can read; only a person can change something. */
   refuseAgents(request: FastifyRequest): Promise<void>
+  /** Throws if the caller is an agent other than the one with this marker. */
+  refuseOtherAgents(request: FastifyRequest, marker: string | null): Promise<void>
 }
 
-/** Routes without the daemon's token: the bare health, and hooks, which check the token of their own session. */
-const OPEN = new Set(['/health', '/hooks/claude/:event'])
+/** The route without the daemon's token: the bare health. */
+const OPEN = new Set(['/health'])
 
 /** Whether the request carries the bearer token. */
 export function hasToken(request: FastifyRequest, token: string): boolean {

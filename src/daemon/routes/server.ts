@@ -2,7 +2,7 @@ import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { AppError, toErrorReply } from '../../base/errors.ts'
 import type { DaemonContext } from '../context.ts'
 import { openSpeakerCheck } from '../speakers.ts'
-import { hookRoutes, toolRoutes } from './agent-calls.ts'
+import { toolRoutes } from './agent-calls.ts'
 import { acceptedFileRoutes, daemonRoutes, reportRoutes } from './daemon.ts'
 import { installErrors } from './errors.ts'
 import { answerRoutes, escalationRoutes, rememberedRoutes } from './escalations.ts'
@@ -32,7 +32,8 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
     frameworkErrors: (_error, _request, reply: FastifyReply) => refuseUnreadablePath(reply),
   })
   installErrors(app, daemon.log)
-  installGuard(app, daemon.token, openSpeakerCheck(daemon))
+  const speakers = openSpeakerCheck(daemon)
+  installGuard(app, daemon.token, speakers)
   sendVersion(app, daemon)
   acceptOnlyJson(app)
   daemonRoutes(app, daemon)
@@ -59,8 +60,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   journalRoutes(app, daemon)
   reportRoutes(app, daemon)
   featureRoutes(app, daemon)
-  toolRoutes(app, daemon)
-  hookRoutes(app, daemon)
+  toolRoutes(app, daemon, speakers)
   return app
 }
 

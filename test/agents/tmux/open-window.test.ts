@@ -4,7 +4,6 @@ import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
-import { HookRegistry } from '../../../src/agents/tmux/session-folder.ts'
 import { tmuxSocket } from '../../../src/agents/tmux/tmux.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
@@ -36,7 +35,7 @@ test('a window that tmux made without telling so is closed, with what began in i
       // it went with its last window
     }
   })
-  const host = { run: root, socket, registry: new HookRegistry() }
+  const host = { run: root, socket }
   const driver = tmuxDriver(
     { ...host, env: { ...env, PATH: `${join(root, 'bin')}${delimiter}${env['PATH']}` } },
     { executable },

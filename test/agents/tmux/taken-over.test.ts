@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
-import { HookRegistry, TmuxSessionFolder } from '../../../src/agents/tmux/session-folder.ts'
+import { TmuxSessionFolder } from '../../../src/agents/tmux/session-folder.ts'
 import { Tmux, tmuxSocket } from '../../../src/agents/tmux/tmux.ts'
 import { rawStartTime } from '../../../src/base/process/process-table.ts'
 import type { OpenSession, Session } from '../../../src/domain/session.ts'
@@ -72,14 +72,14 @@ async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: bo
   before.push(() => tmux.close('s-000001'))
   while (!existsSync(file)) await sleep(20)
   const folder = new TmuxSessionFolder(root, 's-000001')
-  folder.create({ session: 's-000001', socket, awayMs: 1000 })
+  folder.create({ session: 's-000001', awayMs: 1000 })
   const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId: VENDOR, config: root, marker: 'none-has-this' }
   folder.saveState({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [] })
   mkdirSync(join(root, 'sessions'))
   const says = (status: string) =>
     writeFileSync(join(root, 'sessions', `${pid}.json`), JSON.stringify({ sessionId: VENDOR, status }))
   says('busy')
-  const session = await tmuxDriver({ run: root, socket, env, registry: new HookRegistry() }, driver).open({
+  const session = await tmuxDriver({ run: root, socket, env }, driver).open({
     ...{ id: 's-000001', cwd: root, env, settingSources: [], resume: { vendorId: VENDOR, fork: false } },
     asks: { permission: async () => assert.fail(), question: async () => assert.fail() },
   } as unknown as OpenSession)

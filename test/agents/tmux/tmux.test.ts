@@ -17,7 +17,7 @@ test('a directory whose name is a command to tmux or to a shell is only a direct
   const cwd = join(root, "b#(touch pwned)$(touch pwned)'`touch pwned`#{host};")
   mkdirSync(cwd)
   const folder = new TmuxSessionFolder(join(root, 'r#(touch pwned)'), 's-1')
-  folder.create({ session: 's-1', socket: 'x', awayMs: 0 })
+  folder.create({ session: 's-1', awayMs: 0 })
   // An agent that records its folder; the paths and the environment contain hostile names.
   const command = startCommand(folder, {
     ...{ executable: '/bin/sh', vendorId: 'v', appendPrompt: '', settings: '', marker: sessionMarker('m') },
@@ -49,7 +49,7 @@ test('where the directory is gone, nothing begins elsewhere', async t => {
   const begins = join(root, 'begins.sh')
   writeFileSync(begins, `#!/bin/sh\ntouch '${join(root, 'begun')}'\necho begun >&2\n`, { mode: 0o755 })
   const folder = new TmuxSessionFolder(root, 's-2')
-  folder.create({ session: 's-2', socket: 'x', awayMs: 0 })
+  folder.create({ session: 's-2', awayMs: 0 })
   const command = startCommand(folder, {
     ...{ executable: begins, vendorId: 'v', appendPrompt: '', settings: '', marker: sessionMarker('m') },
     open: { cwd: join(root, 'gone'), settingSources: [] } as unknown as OpenSession,

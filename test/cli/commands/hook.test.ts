@@ -4,9 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import fastify from 'fastify'
-import { HookRegistry, type HookReply } from '../../../src/agents/tmux/session-folder.ts'
-import { hookRoutes } from '../../../src/daemon/routes/agent-calls.ts'
+import { type HookReply, openSessionServer } from '../../../src/agents/own-tools-server.ts'
 import { BIN } from '../../support/program.ts'
 import { bareEnv, COMPILED, tempDir } from '../../support/world.ts'
 
@@ -60,16 +58,14 @@ test('a daemon that comes back while a call waits for it decides about it', asyn
   assert.equal(existsSync(join(seat, 'refused')), false)
 })
 
-test('a session that the daemon does not know, a wrong token, and a daemon that fails are refusals', async t => {
+test('a wrong token and a daemon that fails are refusals', async t => {
   const { seat, dir } = await daemonThat(t, async () => {
     throw new Error('broken')
   })
   const broken = await hook(['claude', 'PreToolUse', '--seat', seat], CALL)
   assert.match(broken.out, /"deny".*could not decide \(500\)/)
-  for (const wrong of [{ token: TOKEN.toUpperCase() }, { session: 's-ffffff' }]) {
-    const stranger = seatIn(tempDir(t), { socket: join(dir, 'pcc.sock'), ...wrong })
-    assert.match((await hook(['claude', 'PreToolUse', '--seat', stranger], CALL)).out, /"deny".*away/)
-  }
+  const stranger = seatIn(tempDir(t), { socket: join(dir, 'pcc.sock'), token: TOKEN.toUpperCase() })
+  assert.match((await hook(['claude', 'PreToolUse', '--seat', stranger], CALL)).out, /"deny".*could not decide \(401\)/)
 })
 
 test('a daemon that says nothing, or nothing that decides, has not allowed the call', async t => {
@@ -104,22 +100,17 @@ test('wrong arguments print the usage and refuse the call', async () => {
   }
 })
 
-/** The daemon's own route, with one session behind it. */
+/** The socket of one session. */
 async function daemonThat(t: TestContext, says: () => Promise<HookReply>, dir = tempDir(t)) {
   const received: unknown[] = []
-  const hookRegistry = new HookRegistry()
-  hookRegistry.open('s-000001', {
-    token: TOKEN,
-    take: async ({ event, input }) => {
+  const endpoint = { socket: join(dir, 'pcc.sock'), token: TOKEN }
+  const server = await openSessionServer(endpoint, {
+    hook: async ({ event, input }) => {
       received.push([event, input])
       return says()
     },
   })
-  const app = fastify({ forceCloseConnections: true })
-  app.setErrorHandler((error: { http?: number }, _request, reply) => reply.code(error.http ?? 500).send({}))
-  hookRoutes(app, { hooks: hookRegistry })
-  await app.listen({ path: join(dir, 'pcc.sock') })
-  t.after(() => app.close())
+  t.after(() => server[Symbol.asyncDispose]())
   return { received, dir, seat: seatIn(dir, { socket: join(dir, 'pcc.sock') }) }
 }
 

@@ -8,16 +8,16 @@ import { installGuard, issueCapability } from '../../../src/daemon/routes/guard.
 const TOKEN = 'a-token-of-this-test-only'
 const OURS = { host: 'pcc', authorization: `Bearer ${TOKEN}` }
 
-/** The status of a request with these headers to one of four guarded routes. */
+/** The status of a request with these headers to one of three guarded routes. */
 function guarded() {
   const app = fastify()
   installErrors(app, silentLog)
   installGuard(app, TOKEN)
-  for (const path of ['/sessions', '/health', '/agent/note', '/hooks/claude/:event']) app.get(path, async () => 'in')
+  for (const path of ['/sessions', '/health', '/agent/note']) app.get(path, async () => 'in')
   return async (url: string, headers: Record<string, string>) => (await app.inject({ url, headers })).statusCode
 }
 
-test('a route needs the token, the right host and no web page; only health and hooks are open without the token', async () => {
+test('a route needs the token, the right host and no web page; only health is open without the token', async () => {
   const status = guarded()
   assert.equal(await status('/sessions', OURS), 200)
   assert.equal(await status('/sessions', { host: 'pcc' }), 401)
@@ -26,10 +26,8 @@ test('a route needs the token, the right host and no web page; only health and h
   assert.equal(await status('/sessions', { ...OURS, host: 'pcc.evil.example' }), 421)
   assert.equal(await status('/sessions', { ...OURS, origin: 'http://localhost' }), 421)
   assert.equal(await status('/nowhere', { host: 'pcc' }), 401, 'a stranger does not learn which routes exist')
-  for (const open of ['/health', '/hooks/claude/Stop']) {
-    assert.equal(await status(open, { host: 'pcc' }), 200)
-    assert.equal(await status(open, { host: 'evil.example' }), 421)
-  }
+  assert.equal(await status('/health', { host: 'pcc' }), 200)
+  assert.equal(await status('/health', { host: 'evil.example' }), 421)
 })
 
 test("the capability of a session's agent opens the tools of agents and no other route", async () => {

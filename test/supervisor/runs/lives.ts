@@ -1,7 +1,6 @@
 import type { TestContext } from 'node:test'
 import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
 import { openQuota } from '../../../src/agents/limits/quota.ts'
-import { HookRegistry } from '../../../src/agents/tmux/session-folder.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { DaemonContext } from '../../../src/daemon/context.ts'
@@ -86,7 +85,6 @@ export async function openLives(
           supervisor,
           quota,
           gates,
-          hooks: new HookRegistry(),
           streams: new Set(),
           stop: () => undefined,
           cutsOff: false,

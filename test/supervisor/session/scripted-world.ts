@@ -1,7 +1,6 @@
 import type { TestContext } from 'node:test'
 import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
 import { openQuota } from '../../../src/agents/limits/quota.ts'
-import { HookRegistry } from '../../../src/agents/tmux/session-folder.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import type { Clock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
@@ -100,7 +99,6 @@ export async function scriptedWorld(
       supervisor,
       quota,
       gates,
-      hooks: new HookRegistry(),
       streams: new Set(),
       stop: () => undefined,
       cutsOff: false,
