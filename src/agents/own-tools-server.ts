@@ -246,7 +246,8 @@ export async function sweepEndpoints(): Promise<void> {
     if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue
     if (Date.now() - found.mtimeMs < LISTENS_WITHIN_MS) continue
     const sockets = ['session.sock', 'tools.sock'].map(name => join(folder, name))
-    if (!(await Promise.all(sockets.map(isAnswering))).includes(true)) await rm(folder, { recursive: true, force: true })
+    if (!(await Promise.all(sockets.map(isAnswering))).includes(true))
+      await rm(folder, { recursive: true, force: true })
   }
 }
 
@@ -256,6 +257,8 @@ function isAnswering(socket: string): Promise<boolean> {
       probe.destroy()
       resolve(true)
     })
-    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'))
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'),
+    )
   })
 }

@@ -22,6 +22,8 @@ export interface DaemonContext {
   /** The daemon's own environment; a parked session resumes in it unless another one is given. */
   agentEnv: Record<string, string>
   bootId: string
+  /** The name under which an answer over the socket is stored: `human`, or what the demo calls its scripted person. */
+  person: string
   startedAt: number
   token: string
   log: Log

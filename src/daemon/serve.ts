@@ -13,6 +13,7 @@ import { openForkServer } from '../base/process/fork-server.ts'
 import { setShortRunner } from '../base/process/run-short.ts'
 import { programVersion } from '../base/program.ts'
 import { loadConfig } from '../domain/config/load.ts'
+import { Answerer } from '../domain/escalation.ts'
 import { AttachedTerminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
@@ -122,6 +123,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     version,
     agentEnv: definedIn(env),
     bootId,
+    person: Answerer.catch('human').parse(env['PCC_DEMO_PERSON']),
     startedAt: Date.now(),
     token,
     log,

@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../base/errors.ts'
 import { HELPER_MARKER } from '../base/process/marker.ts'
-import { identifyPeers, type PeerProcess, wears } from '../base/process/peer.ts'
+import { identifyPeers, type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
 import type { RefusedSpeaker } from '../domain/api.ts'
-import type { Escalation } from '../domain/escalation.ts'
 import { WarmMarkers } from '../supervisor/session/warm-processes.ts'
 import { commandMarkers } from '../workspace/command/run-command.ts'
 import type { DaemonContext } from './context.ts'
@@ -18,8 +17,10 @@ type Speaking = Pick<DaemonContext, 'store' | 'log' | 'agentEnv' | 'paths'>
  */
 export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
   const tries = new RefusedTries(daemon)
+  const identified = new WeakMap<FastifyRequest, Peer[]>()
   const refuse = async (request: FastifyRequest, isAllowed: (peer: PeerProcess) => boolean) => {
     const peers = await identifyPeers(request.raw.socket, daemon.agentEnv)
+    identified.set(request, peers)
     const what = `${request.method} ${request.routeOptions.url ?? request.url}`
     if (peers.some(({ kind }) => kind === 'gone')) throw new AppError('speaker_gone', { what })
     for (const peer of peers) {
@@ -33,6 +34,11 @@ export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
   }
   return {
     refuseAgents: request => refuse(request, () => false),
+    refuseUnknownApproval(request, { risk }) {
+      if (risk !== 'HIGH' || process.platform !== 'linux') return
+      for (const peer of identified.get(request) ?? [])
+        if (peer.kind === 'unknown') throw new AppError('speaker_unknown', { why: peer.why })
+    },
     refuseOtherAgents: (request, marker) => refuse(request, peer => marker !== null && wears(peer, marker)),
   }
 }
@@ -47,17 +53,6 @@ function isKnownMark(peer: PeerProcess, { paths }: Speaking): boolean {
   // Commands of projects and agents that were started ahead are named by no session's row.
   const others = [commandMarkers(paths.run), new WarmMarkers(paths.run)].flatMap(files => files.all())
   return [HELPER_MARKER.value, ...others].some(marker => wears(peer, marker))
-}
-
-/** Refuses to approve a HIGH request for somebody whom this system cannot identify. */
-export async function refuseUnknownApproval(
-  { risk }: Pick<Escalation, 'risk'>,
-  request: FastifyRequest,
-  daemon: Speaking,
-): Promise<void> {
-  if (risk !== 'HIGH' || process.platform !== 'linux') return
-  for (const peer of await identifyPeers(request.raw.socket, daemon.agentEnv))
-    if (peer.kind === 'unknown') throw new AppError('speaker_unknown', { why: peer.why })
 }
 
 /** A session that tries in a loop gets one event for this time, with how often it tried. */
@@ -114,7 +109,10 @@ const SHOWN_FOR_MS = 7 * 24 * 3_600_000
 const MOST_SHOWN = 50
 
 /** Who tried to speak for the person within a week, the newest first. */
-export async function listRefusedSpeakers({ store }: Pick<Speaking, 'store'>, session?: string): Promise<RefusedSpeaker[]> {
+export async function listRefusedSpeakers(
+  { store }: Pick<Speaking, 'store'>,
+  session?: string,
+): Promise<RefusedSpeaker[]> {
   const from = Date.now() - SHOWN_FOR_MS
   const events = await store.events({ subject: session, kinds: ['speaker.refused'], from, tail: MOST_SHOWN })
   return events.reverse().flatMap(({ kind, time, subject, body }) => {

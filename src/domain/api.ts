@@ -176,7 +176,7 @@ export const AnswerAsk = z.strictObject({
   answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])).optional(),
   /** The reason for a refusal, which the agent is told. */
   reason: z.string().max(10_000).optional(),
-  /** Who answers: `human`, unless it is the scripted person of the demo. */
+  /** Who answers. The daemon fills it in: what a client says here does not count. */
   by: Answerer,
   /** Needed if the session is parked and must be started again. */
   env: z.record(z.string(), z.string()).optional(),

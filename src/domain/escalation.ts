@@ -104,6 +104,7 @@ export const AnswerEscalation = z.strictObject({
   answer: z.union([z.string(), z.array(z.string()).min(1).max(20)]).optional(),
   /** The reason, for the log; on a refusal the agent is told too. */
   reason: z.string().max(10_000).optional(),
+  /** Who answers. The daemon fills it in: what a client says here does not count. */
   by: Answerer,
   /** The answer to a question applies until it is removed: in this project, or in every one. */
   always: z.enum(['project', 'everywhere']).optional(),

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { createEndpoint, createToolEndpoint, findToolEndpoint, openSessionServer } from '../../src/agents/own-tools-server.ts'
+import {
+  createEndpoint,
+  createToolEndpoint,
+  findToolEndpoint,
+  openSessionServer,
+} from '../../src/agents/own-tools-server.ts'
 import { createTools, restoreTools } from '../../src/agents/tmux/launch.ts'
 import { TmuxSessionFolder } from '../../src/agents/tmux/session-folder.ts'
 import { callDaemon } from '../../src/cli/commands/mcp-serve.ts'
@@ -25,7 +30,11 @@ test('tools of a window that outlived its daemon are found again where they were
   const { socket, token: capability } = first.endpoint
   const listed = await callDaemon({ socket, capability, method: 'GET', path: '/agent/tools' })
   assert.deepEqual(listed, { tools: ['log'] })
-  assert.notEqual(createTools(OPEN, folder, createEndpoint(folder.path))?.own.server, first.own.server, 'a new window has a new name')
+  assert.notEqual(
+    createTools(OPEN, folder, createEndpoint(folder.path))?.own.server,
+    first.own.server,
+    'a new window has a new name',
+  )
 })
 
 test('a folder whose path is too long for a socket gets one elsewhere, that nobody else may enter', async t => {

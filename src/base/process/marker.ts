@@ -41,7 +41,8 @@ export function brandLine(marker: Marker): string {
   return `set -- ${brandLimits(marker).join(' ')}; ${BRAND_LINE}; shift 2`
 }
 
-const BRAND_LINE = '{ ulimit -S -w "$1" && ulimit -H -w "$2" || { ulimit -S -x "$1"; ulimit -H -x "$2"; }; } 2>/dev/null'
+const BRAND_LINE =
+  '{ ulimit -S -w "$1" && ulimit -H -w "$2" || { ulimit -S -x "$1"; ulimit -H -x "$2"; }; } 2>/dev/null'
 
 /** The soft limit, which is the brand, and the hard one. */
 function brandLimits(marker: Marker): [soft: string, hard: string] {

@@ -65,7 +65,10 @@ export function parentOf(pid: number): number | undefined {
  * What a process carries of any of our markers (Linux only): the values in its initial environment; its brand, which is set if the
  * soft limit of file locks is not the usual one; and whether its hard limit is below our own, as that of everything branded is.
  */
-export function readMarks(pid: number, name: string): { values: string[]; brand: string | undefined; lowered: boolean } {
+export function readMarks(
+  pid: number,
+  name: string,
+): { values: string[]; brand: string | undefined; lowered: boolean } {
   const entries = readProc(`/proc/${pid}/environ`).split('\0')
   const values = entries.flatMap(entry => (entry.startsWith(`${name}=`) ? [entry.slice(name.length + 1)] : []))
   const brand = /^Max file locks +(\d+) /m.exec(readProc(`/proc/${pid}/limits`))?.[1]

@@ -188,6 +188,8 @@ function bareEnvironment(
     PCC_DAEMON_PARENT: 'false',
     CLAUDE_CONFIG_DIR: join(home, '.claude'),
     GIT_CONFIG_NOSYSTEM: '1',
+    // Who answers is never the client's word: the demo's own daemon is told whom to name.
+    PCC_DEMO_PERSON: PERSON_NAME,
   }
 }
 
@@ -229,7 +231,7 @@ function scriptedPerson(terminal: Terminal): Person {
       if (ask.kind === 'question') return chooseAnswers(ask, type)
       type(permissionPrompt(ask, width), 't')
       type(REASON_PROMPT, REFUSAL)
-      return { verdict: 'deny', reason: REFUSAL, by: PERSON_NAME }
+      return { verdict: 'deny', reason: REFUSAL }
     },
   }
 }
@@ -247,7 +249,7 @@ function chooseAnswers(
     type(questionKeys(item), String(index + 1))
     answers[item.question] = item.options[index]?.label ?? DEMO_ANSWER
   }
-  return { answers, by: PERSON_NAME }
+  return { answers }
 }
 
 interface DemoCheck {

@@ -6,7 +6,7 @@ import { describeAsk, NOT_WHOLE } from '../render/ask-lines.ts'
 import { cut, INDENT } from '../render/text.ts'
 
 /** An answer, without the id of the ask. */
-export type AskReply = Omit<AnswerAsk, 'ask_id' | 'by' | 'env'> & { by?: string }
+export type AskReply = Omit<AnswerAsk, 'ask_id' | 'by' | 'env'>
 
 /** What a person gets together with the ask. */
 export interface AskContext {

@@ -152,7 +152,7 @@ export async function watchSession(
     person: person ?? { answer: async () => undefined },
     pin: lines => screen.pin(lines),
     post: async (ask_id, reply) => {
-      await client.request('POST', path, { ask_id, by: 'human', ...reply, env: watch.env })
+      await client.request('POST', path, { ask_id, ...reply, env: watch.env })
     },
     reportFailure: error =>
       screen.print([terminal.paint('red', `The answer was not taken: ${neutral(String(error))}`)]),

@@ -15,14 +15,15 @@ import { findAnswerProblem } from '../../human/terminals.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { answerAsked, answerEscalation, answerOpen } from '../answers.ts'
 import { type DaemonContext, getEscalations } from '../context.ts'
-import { listRefusedSpeakers, refuseUnknownApproval } from '../speakers.ts'
+import { listRefusedSpeakers } from '../speakers.ts'
 import { parseRequest } from './errors.ts'
+import type { SpeakerCheck } from './guard.ts'
 import { findSession, toOpenAsk } from './sessions.ts'
 
 const ListQuery = z.strictObject({ session: z.string().min(1).optional(), state: z.string().optional() })
 
 /** Escalations, and people's answers to them. */
-export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext, speakers: SpeakerCheck): void {
   const escalations = getEscalations(daemon)
 
   app.get('/escalations', async request => {
@@ -40,12 +41,13 @@ export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext): v
 
   app.post('/escalations/:number/answer', async request => {
     const number = readNumber(request.params)
-    const answer = parseRequest(AnswerEscalation, request.body, 'POST /escalations/:number/answer')
+    const sent = parseRequest(AnswerEscalation, request.body, 'POST /escalations/:number/answer')
+    const answer = { ...sent, by: daemon.person }
     if (answer.verdict === undefined && answer.answer === undefined) {
       const problem = 'verdict: allow or deny, or answer: what you say to a question'
       throw new AppError('bad_request', { route: 'POST /escalations/:number/answer', problem })
     }
-    if (answer.verdict === 'allow') await refuseUnknownApproval(await escalations.get(number), request, daemon)
+    if (answer.verdict === 'allow') speakers.refuseUnknownApproval(request, await escalations.get(number))
     const { escalation, remembered } = await answerEscalation(number, answer, daemon)
     daemon.log.info({ number, verdict: answer.verdict, by: answer.by, remembered }, 'decision answered')
     const [view] = await shown([escalation], daemon)
@@ -75,13 +77,13 @@ function readNumber(params: unknown): number {
 const ROUTE = 'POST /sessions/:ref/answers'
 
 /** Answers to a session's asks: given at once while its agent waits, or by resuming a parked session. */
-export function answerRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+export function answerRoutes(app: FastifyInstance, daemon: DaemonContext, speakers: SpeakerCheck): void {
   app.post('/sessions/:ref/answers', async request => {
-    const answer = parseRequest(AnswerAsk, request.body, ROUTE)
+    const answer = { ...parseRequest(AnswerAsk, request.body, ROUTE), by: daemon.person }
     const row = await waitUntilParked(await findSession(request.params, daemon), answer.ask_id, daemon)
     const asked = daemon.terminals.open(row.id).find(({ ask_id }) => ask_id === answer.ask_id)
     const ask = asked ?? (row.parked && toOpenAsk(row.parked))
-    if (answer.verdict === 'allow' && ask?.kind === 'permission') await refuseUnknownApproval(ask, request, daemon)
+    if (answer.verdict === 'allow' && ask?.kind === 'permission') speakers.refuseUnknownApproval(request, ask)
     if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, daemon)
     else {
       await refuseLateAnswer(row.id, answer.ask_id, daemon)

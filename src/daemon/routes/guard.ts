@@ -3,6 +3,7 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
+import type { Escalation } from '../../domain/escalation.ts'
 
 /**
  * Guards every route: the Host header must be ours (a web page that was tricked into talking to us sends its own), and every
@@ -25,6 +26,8 @@ export function installGuard(app: FastifyInstance, token: string, speakers?: Spe
 export interface SpeakerCheck {
   /** Throws if the caller is an agent, or cannot be found. Whoever has the token can read; only a person can change something. */
   refuseAgents(request: FastifyRequest): Promise<void>
+  /** Throws if a HIGH request would be approved by somebody whom this system cannot identify. */
+  refuseUnknownApproval(request: FastifyRequest, asked: Pick<Escalation, 'risk'>): void
   /** Throws if the caller is an agent other than the one with this marker. */
   refuseOtherAgents(request: FastifyRequest, marker: string | null): Promise<void>
 }

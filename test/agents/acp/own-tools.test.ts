@@ -36,10 +36,15 @@ function serverIn(heard: Heard[]): Server {
   return server
 }
 
-/** Starts the server as an agent would: with only what it got. */
-async function connect(t: TestContext, { command, args }: Server): Promise<Client> {
+/** The marker of the session's processes. */
+const MARKER = 'the-marker-of-this-session'
+const NOT_LINUX = process.platform === 'linux' ? false : 'other systems do not tell who calls'
+
+/** Starts the server as an agent would: with only what it got, and the marker that every process of its session has. */
+async function connect(t: TestContext, { command, args }: Server, marker = MARKER): Promise<Client> {
   const client = new Client({ name: 'agent', version: '1' })
-  await client.connect(new StdioClientTransport({ command, args, env: bareEnv(tempDir(t)), stderr: 'pipe' }))
+  const env = { ...bareEnv(tempDir(t)), PCC_SESSION_MARK: marker }
+  await client.connect(new StdioClientTransport({ command, args, env, stderr: 'pipe' }))
   t.after(() => client.close())
   return client
 }
@@ -66,7 +71,7 @@ test('a call is ours by a name that was made for this session; it is judged wher
         { answer: { stopReason: 'cancelled' } },
       ],
     },
-    { manifest: MANIFEST, open: { asks, ownTools: ['add_task', 'log'] } },
+    { manifest: MANIFEST, open: { asks, ownTools: ['add_task', 'log'], marker: MARKER } },
   )
   const turn = talk.turn()
   await told.promise
@@ -126,6 +131,15 @@ test('what opens the tools of a session stands in no command line and no environ
   assert.equal(statSync(join(folder, 'tools.json')).mode & 0o077, 0)
   await talk.close()
   assert.equal(existsSync(folder), false)
+})
+
+test('a process of another session is refused, although it has the folder and the token', {
+  skip: NOT_LINUX,
+}, async t => {
+  const { talk, heard } = await stage(t, {}, { manifest: MANIFEST, open: { ownTools: ['log'], marker: MARKER } })
+  await talk.turn()
+  await connect(t, serverIn(heard()))
+  await assert.rejects(connect(t, serverIn(heard()), 'of-another-session'), /Connection closed/)
 })
 
 async function doorStatus(

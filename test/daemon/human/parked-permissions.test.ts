@@ -151,20 +151,20 @@ test('of two answers at once, one from a terminal and one by number, one wins an
   const { world, id, askId, number } = await waiting(t)
   const [terminal, numbered] = await Promise.all([
     world.daemon.call('POST', `/sessions/${id}/answers`, {
-      body: { ask_id: askId, verdict: 'deny', by: 'ann', env: world.env },
+      body: { ask_id: askId, verdict: 'deny', reason: 'at the terminal', by: 'ann', env: world.env },
     }),
-    answer(world.daemon, number, { verdict: 'deny', by: 'bob', env: world.env }),
+    answer(world.daemon, number, { verdict: 'deny', reason: 'by number', by: 'bob', env: world.env }),
   ])
   assert.deepEqual([terminal.status, numbered.status].sort(), [200, 409])
   const late = terminal.status === 409 ? terminal : numbered
-  const winner = terminal.status === 409 ? 'bob' : 'ann'
+  const winner = terminal.status === 409 ? 'by number' : 'at the terminal'
   assert.equal(late.body.error.code, 'escalation_answered')
-  assert.match(late.body.error.message, new RegExp(`^Decision ${number} was denied by ${winner} on .* UTC; the first`))
+  assert.match(late.body.error.message, new RegExp(`^Decision ${number} was denied by human on .* UTC; the first`))
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   const log = await world.log(id)
   assert.deepEqual(
-    bodiesOf(log, 'permission.decided').map(({ by }) => by),
-    [winner],
+    bodiesOf(log, 'permission.decided').map(({ by, reason }) => [by, reason]),
+    [['human', winner]],
   )
   assert.equal(bodiesOf(log, 'escalation.answered').length, 1)
   const again = await answer(world.daemon, number, { verdict: 'allow', env: world.env })

@@ -88,7 +88,7 @@ test('an answer at a terminal settles the same row', async t => {
   const body = { ask_id: askId, answers, by: 'ann', env: world.env }
   assert.equal((await world.daemon.call('POST', `/sessions/${id}/answers`, { body })).status, 200)
   const { body: row } = await world.daemon.call<Escalation>('GET', `/escalations/${number}`)
-  assert.deepEqual([row.state, row.answer, row.answered_by], ['answered', ['red'], 'ann'])
+  assert.deepEqual([row.state, row.answer, row.answered_by], ['answered', ['red'], 'human'])
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
 })
 

@@ -88,6 +88,7 @@ export async function openLives(
           streams: new Set(),
           stop: () => undefined,
           cutsOff: false,
+          person: 'human',
         },
         disk: { report: () => ({ state: 'ok', reason: '' }) },
         watchdogSeconds: 60,

@@ -102,6 +102,7 @@ export async function scriptedWorld(
       streams: new Set(),
       stop: () => undefined,
       cutsOff: false,
+      person: 'human',
     },
     disk: { report: () => ({ state: 'ok', reason: '' }) },
     watchdogSeconds: 60,
