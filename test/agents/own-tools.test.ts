@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import {
@@ -7,6 +8,7 @@ import {
   createToolEndpoint,
   findToolEndpoint,
   openSessionServer,
+  sweepEndpoints,
 } from '../../src/agents/own-tools-server.ts'
 import { createTools, restoreTools } from '../../src/agents/tmux/launch.ts'
 import { TmuxSessionFolder } from '../../src/agents/tmux/session-folder.ts'
@@ -44,7 +46,33 @@ test('a folder whose path is too long for a socket gets one elsewhere, that nobo
   const place = createToolEndpoint(folder, 'pcc_1')
   const door = await openSessionServer(place, { tools: SERVED })
   assert.ok(existsSync(place.socket) && !place.socket.startsWith(folder))
+  assert.equal(statSync(place.socket).mode & 0o777, 0o600)
   assert.deepEqual(findToolEndpoint(folder), place)
   await door[Symbol.asyncDispose]()
   assert.equal(existsSync(dirname(place.socket)), false)
+})
+
+test('the folder of a server that is gone is removed; one that answers, or may soon, stays', async t => {
+  const made = [1, 2, 3].map(() => mkdtempSync(join(tmpdir(), 'pcc-tools-')))
+  t.after(() => {
+    for (const folder of made) rmSync(folder, { recursive: true, force: true })
+  })
+  const [left = '', used = '', fresh = ''] = made
+  await using _server = await openSessionServer(createEndpoint(used), { tools: SERVED })
+  const old = Date.now() / 1000 - 600
+  for (const folder of [left, used]) utimesSync(folder, old, old)
+  await sweepEndpoints()
+  assert.deepEqual([left, used, fresh].map(existsSync), [false, true, true])
+})
+
+test("a session's own socket serves its hooks and tools and no other route, and nothing without its token", async t => {
+  const endpoint = createEndpoint(tempDir(t))
+  const hook = async ({ event }: { event: string }) => ({ heard: event })
+  await using _server = await openSessionServer(endpoint, { tools: SERVED, hook })
+  const call = (path: string, capability = endpoint.token) =>
+    callDaemon({ socket: endpoint.socket, capability, method: 'POST', path, body: {} })
+  assert.deepEqual(await call('/hooks/claude/Stop'), { reply: { heard: 'Stop' } })
+  for (const path of ['/escalations/1/answer', '/sessions', '/hooks/claude/../Stop', '/agent/tools/done'])
+    await assert.rejects(call(path), path)
+  await assert.rejects(call('/hooks/claude/Stop', 'wrong'), /unauthorized/)
 })

@@ -42,12 +42,16 @@ export interface StartOptions {
   env?: Record<string, string>
   /** A daemon program other than the usual one. */
   script?: string
+  /** A program that starts it, with its arguments. */
+  wrapper?: readonly string[]
 }
 
 /** The first line that a starting daemon prints, and the process. */
-export async function launch(t: Ending, { home = tempDir(t), env = {}, script = DAEMON_SCRIPT }: StartOptions = {}) {
+export async function launch(t: Ending, options: StartOptions = {}) {
+  const { home = tempDir(t), env = {}, script = DAEMON_SCRIPT, wrapper = [] } = options
   const childEnv = { ...bareEnv(home), PCC_HOME: `${home}/pcc`, ...COMPILED, ...env }
-  const child = spawn(process.execPath, [script], { env: childEnv, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [command = process.execPath, ...args] = [...wrapper, process.execPath, script]
+  const child = spawn(command, args, { env: childEnv, stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').then(([code]) => code as number | null)
   t.after(async () => {
     child.kill('SIGKILL')

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { type AppPaths, appPathsFor } from '../../src/base/app-paths.ts'
 import { secretId } from '../../src/base/ids.ts'
+import { openForkServer } from '../../src/base/process/fork-server.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
 import type { Isolation } from '../../src/base/process/isolation.ts'
 import { sessionMarker } from '../../src/base/process/marker.ts'
+import type { RefusedSpeaker } from '../../src/domain/api.ts'
 import { commandMarkers } from '../../src/workspace/command/run-command.ts'
 import { agentSessions, bodiesOf, isEnd } from '../daemon/agent-sessions.ts'
 import { type DaemonProcess, startDaemon, viewWhen } from '../daemon/daemon-process.ts'
@@ -28,10 +32,22 @@ asked.on('error', error => process.stdout.write(String(error)))
 asked.end(JSON.stringify({ verdict: 'allow', by: 'you' }))
 `
 
+/** Whether this user can raise limits again: only root can, and not in every container. */
+function mayRaiseLimits(): boolean {
+  const rights = /^CapEff:\s*(\S+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'
+  return (BigInt(`0x${rights}`) & (1n << 24n)) !== 0n
+}
+
 /** Runs the script as a shell line says, as a command of the project would. */
-async function speak(t: TestContext, { paths }: DaemonProcess, line: string, isolation: Isolation): Promise<string> {
+async function speak(
+  t: TestContext,
+  { paths }: DaemonProcess,
+  line: string,
+  isolation: Isolation,
+  script = APPROVE,
+): Promise<string> {
   const [marker, node] = [sessionMarker(secretId(16)), process.execPath]
-  const args = ['-c', line, node, APPROVE, paths.socket, paths.tokenFile]
+  const args = ['-c', line, node, script, paths.socket, paths.tokenFile]
   const env = { PATH: '/usr/local/bin:/usr/bin:/bin' }
   const markers = commandMarkers(paths.run)
   markers.note(marker.value)
@@ -56,9 +72,43 @@ test('no process that an agent started speaks for a person, whatever it drops of
     const withoutBrand = 'ulimit -S -x unlimited; exec "$0" -e "$1" "$2" "$3"'
     assert.match(await speak(t, daemon, withoutBrand, isolation), /^403 .*speaker_refused/, 'the variable is left')
   }
-  const isNamespace = openGuard().level('auto') === 'namespace'
-  if (isNamespace)
+  if (openGuard().level('auto') === 'namespace')
     assert.match(await speak(t, daemon, DISGUISED, 'auto'), /^403 .*speaker_refused/, 'its parents are left')
+  if (!mayRaiseLimits())
+    assert.match(await speak(t, daemon, DISGUISED, 'marker'), /^403 .*speaker_refused/, 'the lowered limit is left')
+})
+
+test('what the daemon starts for itself speaks for nobody, whatever it drops', async t => {
+  const daemon = await startDaemon(t)
+  using forks = openForkServer()
+  for (const line of mayRaiseLimits() ? [PLAIN] : [PLAIN, DISGUISED]) {
+    const args = ['-c', line, process.execPath, APPROVE, daemon.paths.socket, daemon.paths.tokenFile]
+    const limits = { timeoutMs: 60_000, maxBytes: 100_000 }
+    const said = await forks.run({ command: '/bin/bash', args, cwd: '/', env: { PATH: '/usr/bin:/bin' }, ...limits })
+    assert.match(said.stdout, /^403 .*speaker_refused/, line)
+  }
+})
+
+test('the name of a connection, which may look like a list of connections, deceives nobody', async t => {
+  const daemon = await startDaemon(t)
+  const script = fileURLToPath(new URL('named-connection.pl', import.meta.url))
+  assert.match(await speak(t, daemon, `perl '${script}' "$2" "$3"`, 'marker'), /^HTTP\/1.1 403 /)
+})
+
+test('an agent that attaches to a session is no person who is there', async t => {
+  const daemon = await startDaemon(t)
+  const attach = APPROVE.replace('/escalations/1/answer', '/events?attach=1').replace("'POST'", "'GET'").replace(/asked.end.*/, 'asked.end()')
+  assert.match(await speak(t, daemon, PLAIN, 'marker', attach), /^403 .*speaker_refused/)
+})
+
+test('who tries again and again is listed for the person, with one event for a minute', async t => {
+  const daemon = await startDaemon(t)
+  for (let time = 0; time < 4; time++) await speak(t, daemon, PLAIN, 'marker')
+  const { body } = await daemon.call('GET', '/escalations')
+  assert.deepEqual(
+    body.refused_speakers.map(({ session_id, what, count }: RefusedSpeaker) => [session_id, what, count]),
+    [[null, 'POST /escalations/:number/answer', 1]],
+  )
 })
 
 /** Sends a request and is gone before it can be looked at. */

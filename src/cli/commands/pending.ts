@@ -1,12 +1,17 @@
 import type { Command } from 'commander'
-import type { SessionView } from '../../domain/api.ts'
+import type { RefusedSpeaker, SessionView } from '../../domain/api.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
-import { pendingLines, type ShownEscalation } from '../render/escalation-lines.ts'
+import { pendingLines, refusedSpeakerLines, type ShownEscalation } from '../render/escalation-lines.ts'
 
 interface PendingOptions {
   session?: string
   watch?: boolean
+}
+
+interface PendingReply {
+  escalations: ShownEscalation[]
+  refused_speakers?: RefusedSpeaker[]
 }
 
 /** `pcc pending`: what waits for a person, and what was refused because nobody was there. */
@@ -22,13 +27,16 @@ export function addPendingCommand(program: Command): void {
       const client = await openClient(paths, context)
       const query = session === undefined ? '' : `?session=${encodeURIComponent(session)}`
       const page = async () => {
-        const { escalations } = await client.request<{ escalations: ShownEscalation[] }>('GET', `/escalations${query}`)
-        if (json) return [JSON.stringify({ escalations }, null, watch ? undefined : 2)]
-        return pendingLines(escalations, {
-          asking: await readAskingSessions(client, session),
-          terminal,
-          now: Date.now(),
-        })
+        const reply = await client.request<PendingReply>('GET', `/escalations${query}`)
+        // A daemon that is older than this program does not list them.
+        const { escalations, refused_speakers = [] } = reply
+        if (json) return [JSON.stringify({ escalations, refused_speakers }, null, watch ? undefined : 2)]
+        const asking = await readAskingSessions(client, session)
+        const now = Date.now()
+        return [
+          ...pendingLines(escalations, { asking, terminal, now }),
+          ...refusedSpeakerLines(refused_speakers, { width: terminal.width, now }),
+        ]
       }
       if (watch) return (await import('../live/terminal.ts')).watchPage({ page, json, out })
       for (const line of await page()) out(line)

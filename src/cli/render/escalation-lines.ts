@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { neutral } from '../../base/neutral.ts'
-import type { SessionView } from '../../domain/api.ts'
+import type { RefusedSpeaker, SessionView } from '../../domain/api.ts'
 import type { Escalation, EscalationView } from '../../domain/escalation.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import { describeInput, isCutInput, listFields } from '../../domain/shown-request.ts'
@@ -53,6 +53,19 @@ export function pendingLines(waiting: ShownEscalation[], { asking, terminal, now
     ...responseHints(waiting, terminal.width),
     ...attachLines,
   ]
+}
+
+/** Who tried to speak for the person within a week: when, from which session, what, by which program. */
+export function refusedSpeakerLines(
+  refused: RefusedSpeaker[],
+  { width, now }: { width: number; now: number },
+): string[] {
+  if (refused.length === 0) return []
+  const lines = refused.map(({ at, session_id, what, command, pid, count }) => {
+    const often = count === 1 ? '' : `, ${count} times`
+    return `  ${ago(now - at)}  ${session_id ?? 'no session'}  ${what} by ${command} (pid ${pid})${often}`
+  })
+  return ['', 'Tried to speak for you, and was refused:', ...lines.flatMap(line => wrap(neutral(line), width))]
 }
 
 /** The lines of a change that a list shows; who wants to say yes reads the rest first. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runShort } from '../../base/process/run-short.ts'
 import { findGitFolder } from './git-folder.ts'
 import { whyGitMustNotWrite } from './git-folder-links.ts'
-import { hardenCall, hardenCallWithTrusted } from './harden.ts'
+import { type HardenedCall, hardenCall, hardenCallWithTrusted, type UnreadableSettings } from './harden.ts'
 
 /** How a call of git ended. `code` is null if git is missing, was killed, or printed too much: `stderr` says which. */
 export interface GitResult {
@@ -63,12 +63,20 @@ async function runInTurn(directory: string, args: readonly string[], options: Gi
 async function runSafely(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
   const why = await whyGitMustNotWrite(directory, { args, input: options.input })
   if (why !== undefined) return { ok: false, stdout: '', stderr: `fatal: ${why}`, code: null }
-  const safe = await hardenCall(directory, args)
-  const result = await run(directory, safe.args, { ...options, env: { ...safe.env, ...options.env } })
+  const result = await runHardened(directory, await hardenCall(directory, args), options)
   if (result.ok || !result.stderr.includes('dubious ownership')) return result
   // Somebody else owns the repository: then it counts whether the person trusts it in their own settings, which are not read here.
   const trusted = await hardenCallWithTrusted(directory, args)
-  return trusted ? run(directory, trusted.args, { ...options, env: { ...trusted.env, ...options.env } }) : result
+  return trusted ? runHardened(directory, trusted, options) : result
+}
+
+async function runHardened(
+  directory: string,
+  call: HardenedCall | UnreadableSettings,
+  options: GitOptions,
+): Promise<GitResult> {
+  if ('problem' in call) return { ok: false, stdout: '', stderr: call.problem, code: null }
+  return run(directory, call.args, { ...options, env: { ...call.env, ...options.env } })
 }
 
 async function run(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {

@@ -9,12 +9,20 @@ export interface HardenedCall {
   env: Record<string, string>
 }
 
+/** Nobody knows which programs the repository's settings name, so git must not run there. */
+export interface UnreadableSettings {
+  problem: string
+}
+
 /**
  * Disables everything that a repository's settings could start during a call: hooks, the file watcher, pagers and editors,
  * signatures, maintenance, filters, merge drivers, external diff programs. The settings of the person and of the machine are not
  * read either.
  */
-export async function hardenCall(directory: string, args: readonly string[]): Promise<HardenedCall> {
+export async function hardenCall(
+  directory: string,
+  args: readonly string[],
+): Promise<HardenedCall | UnreadableSettings> {
   return hardenWith(directory, args, SAFE_SETTINGS)
 }
 
@@ -22,7 +30,7 @@ export async function hardenCall(directory: string, args: readonly string[]): Pr
 export async function hardenCallWithTrusted(
   directory: string,
   args: readonly string[],
-): Promise<HardenedCall | undefined> {
+): Promise<HardenedCall | UnreadableSettings | undefined> {
   const { stdout } = await readPersonalConfig('/', ['config', '-z', '--get-all', 'safe.directory'])
   const trusted = stdout.split('\0').filter(path => path !== '')
   if (trusted.length === 0) return undefined
@@ -123,27 +131,43 @@ function withSettings([command = '', ...rest]: readonly string[], settings: Sett
   }
 }
 
-async function hardenWith(directory: string, args: readonly string[], settings: Settings): Promise<HardenedCall> {
+async function hardenWith(
+  directory: string,
+  args: readonly string[],
+  settings: Settings,
+): Promise<HardenedCall | UnreadableSettings> {
   const [command = ''] = args
   if (ONLY_NAMES.has(command)) return withSettings(args, [...settings, ['core.excludesFile', '/dev/null']])
   const base: Settings = [...settings, ['core.excludesFile', await personalIgnoreFile()]]
   const programs = await overrideRepositoryPrograms(directory, base)
+  if ('problem' in programs) return programs
   if (!ASKS_SUBMODULES.has(command)) return withSettings(args, [...base, ...programs])
   const submodules = await findSubmodules(directory, withSettings([], base).env)
+  if ('problem' in submodules) return submodules
   const theirs = await Promise.all(submodules.map(path => overrideRepositoryPrograms(path, base)))
-  return withSettings(args, [...base, ...programs, ...theirs.flat()])
+  const unreadable = theirs.find(found => 'problem' in found)
+  if (unreadable) return unreadable
+  return withSettings(args, [...base, ...programs, ...theirs.flatMap(found => ('problem' in found ? [] : found))])
 }
 
 /** Hardly any repository names programs: reading its files saves asking git, which takes as long as most calls. */
-async function overrideRepositoryPrograms(directory: string, settings: Settings): Promise<Settings> {
+async function overrideRepositoryPrograms(
+  directory: string,
+  settings: Settings,
+): Promise<Settings | UnreadableSettings> {
   const folder = await findGitFolder(directory)
   if (!folder) return []
   const files = new Set(
     [folder.common, folder.own].flatMap(path => [join(path, 'config'), join(path, 'config.worktree')]),
   )
-  const texts = await Promise.all([...files].map(file => readFile(file, 'latin1').catch(() => '')))
+  const texts = await Promise.all([...files].map(readSettings))
   if (!texts.some(text => NAMES_PROGRAMS.test(text))) return []
   return overridePrograms(directory, withSettings(['config', '--name-only', '-z', '--list'], settings))
+}
+
+/** A file that cannot be read now may be read by git a moment later: then git is asked what it reads. */
+function readSettings(file: string): Promise<string> {
+  return readFile(file, 'latin1').catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? '' : '[include]'))
 }
 
 const NAMES_PROGRAMS = /\[\s*(include|filter|merge|diff)/i
@@ -151,12 +175,12 @@ const NAMES_PROGRAMS = /\[\s*(include|filter|merge|diff)/i
 /** Settings that override the programs that a repository names, in any of its files. */
 async function overridePrograms(
   directory: string,
-  { args, env }: { args: string[]; env: Record<string, string> },
-): Promise<[key: string, value: string][]> {
+  { args, env }: HardenedCall,
+): Promise<Settings | UnreadableSettings> {
   const limits = { timeoutMs: 10_000, maxBytes: 8_000_000 }
-  const { code, stdout } = await runShort({ command: 'git', args, cwd: directory, env, ...limits })
-  const names = new Set((code === 0 ? stdout : '').split('\0'))
-  return [...names].flatMap((name): [string, string][] => {
+  const { code, stdout, stderr, why } = await runShort({ command: 'git', args, cwd: directory, env, ...limits })
+  if (code !== 0) return { problem: stderr.trim() || `fatal: the settings of the repository cannot be read: ${why}` }
+  return [...new Set(stdout.split('\0'))].flatMap((name): [string, string][] => {
     if (/^filter\..*\.(clean|smudge|process)$/is.test(name)) return [[name, '']]
     if (/^filter\..*\.required$/is.test(name)) return [[name, 'false']]
     if (/^merge\..*\.driver$/is.test(name)) return [[name, PLAIN_MERGE]]
@@ -171,15 +195,22 @@ const PLAIN_MERGE = 'git merge-file --marker-size=%L %A %O %B'
 const MAX_SUBMODULE_DEPTH = 5
 
 /** Checked-out submodules of a repository, and those inside them. */
-async function findSubmodules(directory: string, env: Record<string, string>, depth = 0): Promise<string[]> {
+async function findSubmodules(
+  directory: string,
+  env: Record<string, string>,
+  depth = 0,
+): Promise<string[] | UnreadableSettings> {
   const limits = { timeoutMs: 20_000, maxBytes: 32_000_000 }
   const listed = await runShort({ command: 'git', args: ['ls-files', '-s', '-z'], cwd: directory, env, ...limits })
-  const links = (listed.code === 0 ? listed.stdout : '').split('\0').filter(line => line.startsWith('160000 '))
+  if (listed.code !== 0) return { problem: listed.stderr.trim() || `fatal: the index cannot be read: ${listed.why}` }
+  const links = listed.stdout.split('\0').filter(line => line.startsWith('160000 '))
   const submodules: string[] = []
   for (const line of links) {
     const path = join(directory, line.slice(line.indexOf('\t') + 1))
     if ((await findGitFolder(path))?.top !== path) continue
-    submodules.push(path, ...(depth < MAX_SUBMODULE_DEPTH ? await findSubmodules(path, env, depth + 1) : []))
+    const inside = depth < MAX_SUBMODULE_DEPTH ? await findSubmodules(path, env, depth + 1) : []
+    if ('problem' in inside) return inside
+    submodules.push(path, ...inside)
   }
   return submodules
 }

@@ -58,11 +58,11 @@ async function pushBranch(merge: Merge, { name, url }: PushRemote, env: PersonEn
   return ok ? undefined : `${merge.branch} could not be pushed to ${name} (${url}): ${stderr.trim().slice(-500)}`
 }
 
-/** The person's access to the server, restricted to these protocols. */
+/** The person's access to the server. A folder of this machine is no server: git would run the hooks that are in it. */
 function pushEnv(env: PersonEnv): Record<string, string> {
   return {
     ...personEnv(env),
-    GIT_ALLOW_PROTOCOL: 'https:ssh:file',
+    GIT_ALLOW_PROTOCOL: 'https:ssh',
     GIT_SSH_COMMAND: env['GIT_SSH_COMMAND'] ?? 'ssh -o BatchMode=yes',
     // This comes after the setting that empties the list of helpers: a helper that the repository names is never asked.
     GIT_CONFIG_PARAMETERS: `'credential.helper=!gh auth git-credential'`,

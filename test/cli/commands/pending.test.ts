@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
-import { pendingLines } from '../../../src/cli/render/escalation-lines.ts'
+import { pendingLines, refusedSpeakerLines } from '../../../src/cli/render/escalation-lines.ts'
 import type { EscalationView, NewEscalation } from '../../../src/domain/escalation.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
@@ -288,3 +288,13 @@ const REFUSED: NewEscalation = {
   normalised: 'Bash x',
   state: 'denied',
 }
+
+test('who tried to speak for the person is listed: when, from which session, and what', () => {
+  const tried = { at: 0, session_id: 's-aaaaaa', what: 'POST /tasks', command: 'node\u001b[2J', pid: 7, count: 3 }
+  const lines = refusedSpeakerLines([tried, { ...tried, session_id: null, count: 1 }], { width: 100, now: 3_600_000 })
+  assert.deepEqual(lines.slice(0, 2), ['', 'Tried to speak for you, and was refused:'])
+  assert.match(lines[2] ?? '', /^ {2}1h ago {2}s-aaaaaa {2}POST \/tasks by node\S+ \(pid 7\), 3 times$/)
+  assert.match(lines[3] ?? '', /no session {2}POST \/tasks by node\S+ \(pid 7\)$/)
+  assert.equal(lines.join('').includes('\u001b'), false)
+  assert.deepEqual(refusedSpeakerLines([], { width: 80, now: 0 }), [])
+})

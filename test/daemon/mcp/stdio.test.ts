@@ -40,6 +40,12 @@ test('the tools of a session are served over standard input and output, by a cap
   const forged = body.capability.replace(session.id, 's-ffffff')
   assert.equal((await asAgent('/agent/tools', forged)).status, 401)
 
+  // Whoever reads the daemon's token can make a capability: the agent of another session is refused all the same.
+  const other = { ...bareEnv(daemon.home), PCC_SESSION_MARK: 'of-another-session' }
+  const script = `require('node:http').get({ socketPath: process.argv[1], path: '/agent/tools', headers: { host: 'pcc', authorization: 'Bearer ' + process.argv[2] } }, reply => process.stdout.write(String(reply.statusCode)))`
+  const status = execFileSync(process.execPath, ['-e', script, daemon.paths.socket, body.capability], { env: other })
+  assert.equal(String(status), '403')
+
   const env = { ...bareEnv(daemon.home), PCC_HOME: daemon.paths.home, PCC_TOOLS: body.capability }
   const transport = new StdioClientTransport({ command: process.execPath, args: [BIN, 'mcp'], env, stderr: 'pipe' })
   const client = new Client({ name: 'test', version: '1' })

@@ -181,3 +181,14 @@ test('a commit is by the person, as their settings or the repository have it, an
   execFileSync('git', ['config', 'user.name', 'Of the project'], { cwd: root })
   assert.equal((await committerEnv(root))['GIT_AUTHOR_NAME'], 'Of the project')
 })
+
+test('where the settings name more than can be read, git does not run', async t => {
+  const { root, traces } = hostile(t)
+  const names = Array.from({ length: 9_000 }, (_, at) => `[filler "${'x'.repeat(1_000)}${at}"]\n\ta = 1\n`)
+  writeFileSync(join(root, '.git', 'config'), names.join(''), { flag: 'a' })
+  writeFileSync(join(root, 'a.txt'), 'two\n')
+  const { ok, stderr } = await git(root, ['add', 'a.txt'])
+  assert.equal(ok, false)
+  assert.match(stderr, /settings of the repository cannot be read: it said more than/)
+  assert.equal(traces(), '')
+})

@@ -16,18 +16,27 @@ echo "Creating pull request" >&2
 echo https://example.invalid/pr/1 | tee "$here/open"
 `
 
-/** A merge fixture with a bare repository as its remote and a stand-in for gh. */
+/** Stands in for ssh: the server is this machine. */
+const SSH = `#!/bin/sh
+if [ "$1" = -G ]; then exit 1; fi
+for last; do :; done
+exec sh -c "$last"
+`
+
+/** A merge fixture with a bare repository as its remote, and stand-ins for gh and ssh. */
 async function proposing(t: TestContext, options: { gh?: boolean; remote?: boolean } = {}) {
   const world = await openMergeFixture(t)
   const tools = tempDir(t)
   const remote = join(tempDir(t), 'remote.git')
   world.git('init', '-q', '--bare', remote)
-  if (options.remote ?? true) world.git('remote', 'add', 'origin', remote)
+  if (options.remote ?? true) world.git('remote', 'add', 'origin', `ssh://git@example.invalid${remote}`)
   if (options.gh ?? true) {
     write(tools, { gh: GH })
     chmodSync(join(tools, 'gh'), 0o755)
   }
-  const env = bareEnv(tools)
+  write(tools, { ssh: SSH })
+  chmodSync(join(tools, 'ssh'), 0o755)
+  const env = { ...bareEnv(tools), GIT_SSH_COMMAND: join(tools, 'ssh') }
   world.driver.deps.env = { ...env, PATH: `${tools}:/usr/bin:/bin` }
   const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   return { world, worktree, remote, called: () => readFileSync(join(tools, 'called'), 'utf8'), tools }
@@ -93,4 +102,16 @@ test('what the repository names as a program for a push is never started', async
   assert.match((await world.row('t-000002')).reason ?? '', /could not be pushed to origin/)
   assert.ok(!existsSync(proof))
   assert.ok(existsSync(remote))
+})
+
+test('a folder of this machine is no remote: the hooks in it are not run', async t => {
+  const { world, worktree, remote } = await proposing(t)
+  const proof = join(tempDir(t), 'ran')
+  write(remote, { 'hooks/pre-receive': `#!/bin/sh\necho hook >>${proof}\n` })
+  chmodSync(join(remote, 'hooks/pre-receive'), 0o755)
+  world.git('config', 'remote.origin.url', remote)
+  await world.enqueue(worktree, { asPullRequest: true })
+  await world.advance()
+  assert.match((await world.row('t-000001')).reason ?? '', /could not be pushed to origin/)
+  assert.ok(!existsSync(proof))
 })

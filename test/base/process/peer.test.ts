@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { findSystemProgram, identifyPeers, isFromMarked } from '../../../src/base/process/peer.ts'
+import { tempDir } from '../../support/world.ts'
+
+const SKIP = process.platform === 'linux' ? false : 'other systems do not tell who connects'
+
+/** Our end of a connection from a child of this process. */
+async function connected(t: TestContext, env: Record<string, string> = {}, shell = 'exec "$@"') {
+  const path = join(tempDir(t), 's')
+  const server = createServer().listen(path)
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const client = [process.execPath, '-e', 'require("node:net").connect(process.argv[1])', path]
+  const child = spawn('/bin/bash', ['-c', shell, 'bash', ...client], { env })
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  t.after(async () => {
+    socket.destroy()
+    child.kill()
+  })
+  return { socket, child }
+}
+
+test('a process that we started is known as one of ours, with the marks that it carries', { skip: SKIP }, async t => {
+  const { socket, child } = await connected(t, { PCC_SESSION_MARK: 'mark-1' })
+  const [peer] = await identifyPeers(socket, process.env)
+  assert.ok(peer?.kind === 'process')
+  assert.deepEqual([peer.pid, peer.ours, [...peer.values]], [child.pid, true, ['mark-1']])
+  assert.deepEqual([await isFromMarked(socket, 'mark-1'), await isFromMarked(socket, 'mark-2')], [true, false])
+})
+
+test('however many processes lie between a marked one and the one that speaks, the mark is found', { skip: SKIP }, async t => {
+  // A hundred and twenty shells, each the child of the one before; the last one empties its environment.
+  const deep = 'f() { n=$1; shift; if [ $n -gt 0 ]; then (f $((n - 1)) "$@"; true); else env -i "$@"; fi; }; f 120 "$@"'
+  const { socket } = await connected(t, { PCC_SESSION_MARK: 'mark-1', PATH: '/usr/bin:/bin' }, deep)
+  const [peer] = await identifyPeers(socket, process.env)
+  assert.ok(peer?.kind === 'process')
+  assert.deepEqual([...peer.values], ['mark-1'])
+})
+
+test('who is gone when it is looked at is nobody', { skip: SKIP }, async t => {
+  const { socket, child } = await connected(t)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  assert.deepEqual(await identifyPeers(socket, process.env), [{ kind: 'gone' }])
+})
+
+test('a list that fails proves nobody a person, and without a list nobody is known', { skip: SKIP }, async t => {
+  const { socket } = await connected(t)
+  assert.deepEqual(await identifyPeers(socket, {}, () => '/bin/false'), [{ kind: 'gone' }])
+  assert.deepEqual(
+    await identifyPeers(socket, {}, () => '/bin/echo'),
+    [{ kind: 'gone' }],
+    'a list without the connection',
+  )
+  assert.equal((await identifyPeers(socket, {}, () => undefined))[0]?.kind, 'unknown')
+})
+
+test('the program that tells who speaks is taken only where root alone can write it', { skip: SKIP }, t => {
+  const folder = tempDir(t)
+  writeFileSync(join(folder, 'ss'), '#!/bin/sh\n')
+  chmodSync(join(folder, 'ss'), 0o755)
+  symlinkSync('/bin/true', join(folder, 'linked'))
+  const find = (name: string, path = folder, folders: string[] = []) => findSystemProgram(name, { PATH: path }, folders)
+  assert.equal(find('ss'), undefined)
+  assert.equal(find('ss', '', [folder]), undefined, 'a folder that others can write to')
+  assert.equal(find('linked', '', [folder]), undefined, 'the name counts too, not only where it leads')
+  assert.equal(find('ss', `.:${folder}`), undefined)
+  assert.equal(find('true', '', ['/bin']), '/bin/true')
+})
