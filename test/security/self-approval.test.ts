@@ -97,7 +97,9 @@ test('the name of a connection, which may look like a list of connections, decei
 
 test('an agent that attaches to a session is no person who is there', async t => {
   const daemon = await startDaemon(t)
-  const attach = APPROVE.replace('/escalations/1/answer', '/events?attach=1').replace("'POST'", "'GET'").replace(/asked.end.*/, 'asked.end()')
+  const attach = APPROVE.replace('/escalations/1/answer', '/events?attach=1')
+    .replace("'POST'", "'GET'")
+    .replace(/asked.end.*/, 'asked.end()')
   assert.match(await speak(t, daemon, PLAIN, 'marker', attach), /^403 .*speaker_refused/)
 })
 

@@ -34,7 +34,9 @@ test('a process that we started is known as one of ours, with the marks that it 
   assert.deepEqual([await isFromMarked(socket, 'mark-1'), await isFromMarked(socket, 'mark-2')], [true, false])
 })
 
-test('however many processes lie between a marked one and the one that speaks, the mark is found', { skip: SKIP }, async t => {
+test('however many processes lie between a marked one and the one that speaks, the mark is found', {
+  skip: SKIP,
+}, async t => {
   // A hundred and twenty shells, each the child of the one before; the last one empties its environment.
   const deep = 'f() { n=$1; shift; if [ $n -gt 0 ]; then (f $((n - 1)) "$@"; true); else env -i "$@"; fi; }; f 120 "$@"'
   const { socket } = await connected(t, { PCC_SESSION_MARK: 'mark-1', PATH: '/usr/bin:/bin' }, deep)
@@ -68,8 +70,8 @@ test('the program that tells who speaks is taken only where root alone can write
   symlinkSync('/bin/true', join(folder, 'linked'))
   const find = (name: string, path = folder, folders: string[] = []) => findSystemProgram(name, { PATH: path }, folders)
   assert.equal(find('ss'), undefined)
-  assert.equal(find('ss', '', [folder]), undefined, 'a folder that others can write to')
-  assert.equal(find('linked', '', [folder]), undefined, 'the name counts too, not only where it leads')
+  assert.equal(find('ss', folder, [folder]), undefined, 'a folder that others can write to')
+  assert.equal(find('linked', folder, [folder]), undefined, 'the name counts too, not only where it leads')
   assert.equal(find('ss', `.:${folder}`), undefined)
-  assert.equal(find('true', '', ['/bin']), '/bin/true')
+  assert.equal(find('true', folder, ['/bin']), '/bin/true')
 })
