@@ -1,4 +1,4 @@
-import { constants, existsSync, readdirSync } from 'node:fs'
+import { constants } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -91,18 +91,15 @@ function conversationsOf(cwd: string): string {
   return cwd.replace(/[^a-zA-Z0-9]/g, '-')
 }
 
-/** Claude Code shortens longer names in a way of its own. */
+/** Claude Code shortens longer names in a way of its own: such conversations disappear with the sandbox. */
 const LONGEST_NAME = 200
 
-/** What Claude Code needs in a sandbox: of all conversations only those of its directory, and the one that it goes on with. */
-export function sandboxNeeds({ cwd, env, resume }: Pick<OpenSession, 'cwd' | 'env' | 'resume'>): SandboxNeeds {
+/** What Claude Code needs in a sandbox: of all conversations only those of its directory. An id of another one may be forged. */
+export function sandboxNeeds({ cwd }: Pick<OpenSession, 'cwd'>): SandboxNeeds {
   const { folder } = CLAUDE_NEEDS
-  const projects = join(folderOf(env), 'projects')
-  const all = resume && existsSync(projects) ? readdirSync(projects) : []
-  const resumed = all.filter(name => existsSync(join(projects, name, `${resume?.vendorId}.jsonl`)))
-  const names = [...new Set([conversationsOf(cwd), ...resumed])].map(name => `projects/${name}`)
-  const isLong = names.some(name => name.length > LONGEST_NAME)
-  return { ...CLAUDE_NEEDS, folder: { ...folder, writable: [...folder.writable, ...(isLong ? ['projects'] : names)] } }
+  const name = conversationsOf(cwd)
+  const own = name.length > LONGEST_NAME ? [] : [`projects/${name}`]
+  return { ...CLAUDE_NEEDS, folder: { ...folder, writable: [...folder.writable, ...own] } }
 }
 
 async function readFileState(file: string): Promise<ConversationState> {

@@ -157,6 +157,18 @@ const COPIED_SETTINGS = [
 const SHARED_FOLDERS = ['sessions', 'archived_sessions', 'thread-writer-locks']
 /** Codex writes a renewed login through the link, and only one process at a time may do that. */
 const SHARED_FILES = ['auth.json', 'auth.lock']
+/** What Codex would run or obey, and never gets from us. */
+const OBEYED = [
+  'rules',
+  'hooks',
+  'hooks.json',
+  'prompts',
+  'plugins',
+  'agents',
+  '.env',
+  'requirements.toml',
+  'managed_config.toml',
+]
 /** The person's instructions for every Codex. */
 const INSTRUCTIONS = ['AGENTS.md', 'AGENTS.override.md', 'skills']
 
@@ -190,6 +202,8 @@ export async function prepareHome(env: Record<string, string>, settings: { user:
       await link(given, name)
     }
     for (const name of SHARED_FILES) await link(given, name)
+    // An earlier agent of another project may have left them.
+    for (const name of OBEYED) await rm(join(given, name), { recursive: true, force: true })
     for (const name of INSTRUCTIONS) {
       const isShared = settings.user && (await exists(join(own, name)))
       await (isShared ? link(given, name) : unlink(given, name))
@@ -246,7 +260,7 @@ async function exists(path: string): Promise<boolean> {
 async function unlink(folder: string, name: string): Promise<void> {
   const path = join(folder, name)
   const existing = await lstat(path).catch(() => undefined)
-  if (existing?.isSymbolicLink()) await rm(path, { force: true })
+  if (existing) await rm(path, { recursive: true, force: true })
 }
 
 /** Replaces the file atomically, because another session may be reading it. */

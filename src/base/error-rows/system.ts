@@ -248,6 +248,18 @@ export const SYSTEM_ERRORS = {
     says: '{project} cannot be opened in a sandbox: {hidden} must stay hidden, and it lies in a folder that the sandbox would show.',
     next: 'Work in a folder below it, or remove the folder that holds it from agents.sandbox_read and agents.sandbox_write.',
   },
+  sandbox_git: {
+    exit: 2,
+    http: 409,
+    says: '{path} is not the repository of its folder: {problem}.',
+    next: 'Repair or remove it; an agent may have changed it. Without a sandbox nothing checks it: agents.sandbox = "off".',
+  },
+  sandbox_include: {
+    exit: 2,
+    http: 409,
+    says: '{file} includes {included}, which does not exist: an agent could write there which programs git runs.',
+    next: 'Create the file, or remove the include from the settings.',
+  },
   sandbox_link: {
     exit: 2,
     http: 409,

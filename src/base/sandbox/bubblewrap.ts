@@ -1,5 +1,5 @@
 import { lstatSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { isInside } from '../is-inside.ts'
 import { findProgram } from '../process/find-program.ts'
@@ -117,7 +117,11 @@ export function mountArgs(mounts: Mounts): string[] {
   const isInCache = (path: string) => caches.some(({ to }) => isInside(path, to))
   return [
     ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
-    ...['--bind', tmp, '/tmp', '--tmpfs', '/var/tmp', '--tmpfs', '/run'],
+    // Without capabilities root may still write the kernel's own settings, and with them what the kernel runs.
+    ...['--ro-bind', '/proc/sys', '/proc/sys'],
+    // These are in memory.
+    ...['--size', SHARED_BYTES, '--tmpfs', '/dev/shm', '--size', SHARED_BYTES, '--tmpfs', '/var/tmp'],
+    ...['--bind', tmp, '/tmp', '--size', RUN_BYTES, '--tmpfs', '/run'],
     ...byDepth([...hidden, ...replacement.keys()]).flatMap(path => {
       const from = replacement.get(path)
       return from === undefined ? ['--tmpfs', path] : ['--bind', from, path]
@@ -127,7 +131,9 @@ export function mountArgs(mounts: Mounts): string[] {
     ...moved(caches, '--bind'),
     // Programs may be among cached files: Poetry keeps its virtual environments there.
     ...byDepth(shown.filter(isInCache)).flatMap(path => bind('--ro-bind', path)),
-    ...byDepth(writable).flatMap(path => bind('--bind', path)),
+    ...byDepth([...writable, ...foldersBetween(writable, [...writable, ...kept, ...regained])]).flatMap(path =>
+      bind('--bind', path),
+    ),
     ...byDepth([...kept, ...regained]).flatMap(path => bind(regained.includes(path) ? '--bind' : '--ro-bind', path)),
   ]
 }
@@ -151,6 +157,27 @@ function pathInside(path: string, covers: string[], mounted: string[]): string {
     return cover === 0 || deepest(mounted) >= cover
   }
 }
+
+/**
+ * The folders between a writable one and a mount inside it. Mounted to themselves they cannot be renamed: otherwise somebody inside could
+ * put a link in the place of such a folder, and the next sandbox would mount what it leads to.
+ */
+function foldersBetween(writable: string[], mounted: string[]): string[] {
+  return mounted.flatMap(path => {
+    const roots = writable.filter(root => root !== path && isInside(path, root))
+    const folders: string[] = []
+    for (
+      let folder = dirname(path);
+      roots.some(root => root !== folder && isInside(folder, root));
+      folder = dirname(folder)
+    )
+      if (!mounted.includes(folder)) folders.push(folder)
+    return folders
+  })
+}
+
+const SHARED_BYTES = String(2 ** 31)
+const RUN_BYTES = String(2 ** 28)
 
 /** Outer paths first, or they would cover the inner ones. */
 function byDepth(paths: string[]): string[] {

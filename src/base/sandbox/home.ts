@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { isInside } from '../is-inside.ts'
 import { isObject, parseJson } from '../json.ts'
+import { runShort } from '../process/run-short.ts'
 import type { MovedFolder } from './bubblewrap.ts'
 import type { AgentFolder } from './settings.ts'
 
@@ -27,14 +28,25 @@ export function makeScratch(parent: string = tmpdir()): Scratch {
   }
   return {
     ...{ home: folder('home'), tmp: folder('tmp'), agent: folder('agent'), caches: folder('caches') },
-    // What runs in the sandbox is gone by now. A folder that it made unwritable is removed by its owner nevertheless.
-    [Symbol.asyncDispose]: () => rm(root, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined),
+    // What runs in the sandbox is gone by now.
+    [Symbol.asyncDispose]: () => removeTree(root),
   }
 }
 
 /** Removes what sandboxes of a killed daemon left. */
 export async function clearScratch(parent: string): Promise<void> {
-  await rm(parent, { recursive: true, force: true, maxRetries: 3 })
+  await removeTree(parent)
+}
+
+/** Removes a folder that somebody else filled: closed to its owner, or deeper than a path may be long. Never throws. */
+async function removeTree(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+  } catch {
+    const script = 'chmod -R u+rwx -- "$1"; rm -rf -- "$1"'
+    const run = { command: '/bin/sh', args: ['-c', script, 'sh', folder], cwd: '/', env: { PATH: '/usr/bin:/bin' } }
+    await runShort({ ...run, timeoutMs: 60_000, maxBytes: 1_000_000 })
+  }
 }
 
 /** Where tools keep what they download or build, in the home directory. Each is replaced by a folder of the project's own. */

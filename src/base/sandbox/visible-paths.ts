@@ -45,11 +45,13 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
     ...(settings.git && isInside(inside.cwd, settings.git.top) ? [settings.git.top] : []),
   ])
   refuseExposed(inside.cwd, hidden, project)
+  const writtenBefore = [...project, ...(settings.git ? [settings.git.own, settings.git.common] : [])]
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
   const stateHome = (needs.movedBy && inside.env[needs.movedBy]) || home
   const own = prepareAgentState(needs, path => resolve(stateHome, path))
   const projects = [...project, ...(settings.git ? [dirname(settings.git.common)] : [])]
   const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
+  refuseLinks([inside.cwd, ...(settings.git ? Object.values(settings.git) : [])], writtenBefore)
   const gitSettings = findGitSettings(settings.git?.top ?? inside.cwd, { ...inside.env, HOME: home })
   const git = settings.git && !reading ? gitMounts(settings.git) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
@@ -65,6 +67,8 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
   const writable = existing([...written, ...inside.writes, ...own.state, ...(folder?.writable ?? [])])
   // The settings may show a home directory, but never our own hidden paths.
   refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
+  const kept = [...git.kept, ...(reading ? [] : gitSettings.files)]
+  refuseLinks([...kept, ...git.regained, ...git.writable], writtenBefore)
   const caches = cacheFolders(home, settings.caches ?? scratch.caches)
   // A mount needs a folder, and bubblewrap cannot make one in what is read-only: pnpm and Bun keep programs around their caches.
   for (const { to } of caches) if (shown.some(folder => isInside(to, folder))) mkdirSync(to, { recursive: true })
@@ -79,7 +83,7 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
     shownElsewhere: cachesBehind(home, inside.env).folders,
     caches,
     writable,
-    kept: existing([...git.kept, ...(reading ? [] : gitSettings.files), ...own.kept]),
+    kept: existing([...kept, ...own.kept]),
     regained: existing(git.regained),
   }
 }
@@ -92,6 +96,19 @@ export function realHome({ HOME: home = homedir() }: Record<string, string | und
 /** Whether a sandbox for this project would show what it has to hide; throws then. */
 export function checkProject(project: string, settings: Pick<SandboxSettings, 'hidden'>, home: string): void {
   refuseExposed(project, realPaths([home, homedir(), ...settings.hidden]), existing([project]))
+}
+
+/**
+ * Refuses links below folders that an earlier agent could write: it may have put them there, and a mount would be made of what they lead
+ * to.
+ */
+function refuseLinks(paths: string[], roots: string[]): void {
+  for (const path of paths) {
+    const root = roots.find(each => each !== path && isInside(path, each))
+    if (root === undefined) continue
+    for (let at = path; at !== root && at !== dirname(at); at = dirname(at))
+      if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) throw new AppError('sandbox_link', { path: at })
+  }
 }
 
 function refuseExposed(cwd: string, hidden: string[], seen: string[]): void {
@@ -107,7 +124,8 @@ function programPaths({ command, args, env, cwd }: SandboxedCommand, hidden: str
   const files = [process.execPath, ...scripts, ...(program === undefined ? [] : [program])]
   const covers = [...hidden, '/tmp', '/var/tmp', '/run']
   const exposes = (folder: string) => covers.some(cover => isInside(cover, folder))
-  const folders = (env['PATH'] ?? '').split(':').filter(folder => folder.startsWith('/'))
+  // A folder of the project is there anyway, and may be a link by now.
+  const folders = (env['PATH'] ?? '').split(':').filter(folder => folder.startsWith('/') && !isInside(folder, cwd))
   const needed = [...folders, ...files, ...files.map(file => realpathSync(file))].flatMap(path => [
     path,
     ...packagesAround(path),
@@ -175,7 +193,7 @@ function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): G
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
   ensureWorktreeConfig(own)
   if (own === common) {
-    for (const folder of inCommon('hooks', 'worktrees')) mkdirSync(folder, { recursive: true })
+    for (const folder of inCommon('hooks', 'worktrees', 'modules')) mkdirSync(folder, { recursive: true })
     const kept = [...inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')]
     // The folder itself is mounted too: a mounted directory cannot be moved away.
     return { writable: [common], kept, regained: [] }
@@ -192,6 +210,14 @@ function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): G
 /** Git reads this file if the repository has settings per worktree; an empty file changes nothing. */
 function ensureWorktreeConfig(own: string): void {
   closeSync(openSync(join(own, 'config.worktree'), 'a'))
+}
+
+/** A file of the project that git's settings include but that does not exist could be written by the agent, with programs to run. */
+function refuseMissingInclude(file: string, setting: string, top: string): void {
+  const path = /^include(?:if\..*)?\.path\n(.+)$/is.exec(setting)?.[1]
+  if (path === undefined || path.startsWith('~')) return
+  const included = resolve(dirname(file), path)
+  if (isInside(included, top) && !existsSync(included)) throw new AppError('sandbox_include', { file, included })
 }
 
 /** Files that the person's settings of git name: without them an ignored file is committed, and `git blame` fails. */
@@ -233,6 +259,7 @@ function findGitSettings(top: string, env: Record<string, string | undefined>): 
     if (!origin.startsWith('file:')) continue
     const file = resolve(top, origin.slice('file:'.length))
     files.add(file)
+    if (scope === 'local' || scope === 'worktree') refuseMissingInclude(file, setting, top)
     if (scope !== 'global') continue
     shown.add(file)
     const named = NAMED_FILE.exec(setting)?.[3]?.replace(/^~(?=\/)/, HOME ?? '~')

@@ -21,8 +21,8 @@ const vendor: Vendor = {
 }
 
 /**
- * What Claude Code needs in a sandbox. Of its folder it keeps what belongs to conversations, and its login, which it renews; the driver
- * adds the folder of this project's conversations. It reads what the person has set up there. It saves `.claude.json` through files
+ * What Claude Code needs in a sandbox. Of its folder it keeps its login, which it renews; the driver adds the folder of this directory's
+ * conversations. The rest of its state would be run or read by the person's next one, or belongs to other projects. It reads what the person has set up there. It saves `.claude.json` through files
  * beside it, so it gets a copy, in which it changes what it likes.
  */
 export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
@@ -30,7 +30,7 @@ export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
   folder: {
     name: '.claude',
     variable: 'CLAUDE_CONFIG_DIR',
-    writable: ['file-history', 'plans', 'session-env', 'sessions', 'tasks', 'todos'],
+    writable: [],
     login: ['.credentials.json'],
     shown: [
       ...['settings.json', 'CLAUDE.md', 'agents', 'commands', 'skills', 'hooks', 'plugins', 'output-styles', 'rules'],

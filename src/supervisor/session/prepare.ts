@@ -24,7 +24,7 @@ import { environmentFor } from '../../domain/vendors.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { readMemorySettings } from '../../human/precedents.ts'
 import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn } from '../../policy/trust/trust.ts'
-import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
+import { planInTmux, planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import type { LiveSettings, Policy, SessionBrain, SessionPolicy } from './context.ts'
 import { accountOf, brainEnvironment, checkProgram, formerAccounts, startNotes } from './prepare-agent.ts'
@@ -134,10 +134,11 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
   const failover = failoverSettings(loaded, project)
   const second = secondAgent(agent, loaded, project)
   await checkProgram(loaded, { agent, manifest, env })
-  const sandbox = await planSandbox(config, {
+  const sandboxed = {
     ...{ name: manifest.name, asksEveryCall: manifest.hold === 'every-call', project, worktree: place?.top },
     ...{ home: env['HOME'] ?? deps.paths.home, paths: deps.paths },
-  })
+  }
+  const sandbox = request.host === 'tmux' ? planInTmux(config, sandboxed) : await planSandbox(config, sandboxed)
   const driver = await deps.driverFor({
     agent,
     executable: config.agents.path,

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
+import type { Stats } from 'node:fs'
+import { lstat, readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
+import { isInside } from '../../base/is-inside.ts'
 import { type Bubblewrap, findNeededSandbox } from '../../base/sandbox/bubblewrap.ts'
 import { openSandbox, type Sandbox } from '../../base/sandbox/sandbox.ts'
 import { NO_NEEDS, type SandboxSettings } from '../../base/sandbox/settings.ts'
@@ -37,6 +40,7 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   const { name, asksEveryCall, project, worktree, home, paths } = subject
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
   const made = await findNeededSandbox(name, mode)
+  if (made) for (const folder of [project, worktree ?? project]) await refuseMoved(folder)
   if (!made) return { settings: undefined }
   if ('problem' in made) return { settings: undefined, missing: made }
   const settings: SandboxSettings = {
@@ -54,6 +58,20 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   }
   const exposed = asksEveryCall && mode === 'auto' ? findExposed(project, settings, home) : undefined
   return exposed ? { settings: undefined, missing: exposed } : { settings }
+}
+
+/** The window of an agent in tmux outlives the daemon and has no sandbox yet. */
+export function planInTmux({ agents }: Pick<Config, 'agents'>, { name }: Pick<SandboxSubject, 'name'>): SandboxPlan {
+  if (agents.sandbox === 'off') return { settings: undefined }
+  const missing = { problem: 'an agent in a tmux window has none', install: 'Start it without --host tmux.' }
+  if (agents.sandbox === 'required') throw new AppError('sandbox_missing', { agent: name, ...missing })
+  return { settings: undefined, missing }
+}
+
+/** Projects are known by their real path: one that has become a link was replaced by somebody. */
+async function refuseMoved(folder: string): Promise<void> {
+  const real = await realpath(folder).catch(() => folder)
+  if (real !== folder) throw new AppError('sandbox_link', { path: folder })
 }
 
 /** What a person is told where there is no sandbox: code that an agent writes and runs is bounded by nothing else. */
@@ -79,12 +97,55 @@ function findExposed(project: string, settings: SandboxSettings, home: string): 
 }
 
 async function findSharedGit(project: string, worktree: string | undefined): Promise<SandboxSettings['git']> {
-  const projectFolder = await findGitFolder(project)
+  const projectFolder = await findOwnGit(project)
   if (!projectFolder || worktree === undefined) return projectFolder
   const worktreeFolder = await findGitFolder(worktree)
-  // A worktree that claims to belong elsewhere was tampered with: it may write nothing of the repository.
+  // A worktree that claims to belong elsewhere, or to be another one, was tampered with: it may write nothing of the repository.
   if (!worktreeFolder?.own.startsWith(`${projectFolder.common}/worktrees/`)) return undefined
+  if (!(await isKnownTo(worktreeFolder.own, join(worktreeFolder.top, '.git')))) return undefined
   return { top: worktreeFolder.top, own: worktreeFolder.own, common: projectFolder.common }
+}
+
+/**
+ * The repository of a project. An earlier agent may have written what a `.git` says: one that is there must be a folder with a repository,
+ * or a file that its repository points back to. A project without one has no repository, whatever else looks like one.
+ */
+async function findOwnGit(project: string): Promise<SandboxSettings['git']> {
+  const entry = await findGitEntry(project)
+  if (entry === undefined) return undefined
+  const refuse = (problem: string) => new AppError('sandbox_git', { path: entry.path, problem })
+  if (entry.stats.isSymbolicLink()) throw refuse('it is a link')
+  const folder = await findGitFolder(project)
+  if (folder?.top !== dirname(entry.path)) throw refuse('git does not find a repository there')
+  if (entry.stats.isDirectory()) {
+    if (folder.own !== (await realpath(entry.path)) || folder.common !== folder.own) throw refuse('it leads elsewhere')
+    return folder
+  }
+  const pointsBack = await isKnownTo(folder.own, entry.path)
+  const isSubmodule = folder.own === folder.common && isInsideModules(folder.own, folder.top)
+  if (!pointsBack && !isSubmodule) throw refuse('the repository that it names does not know it')
+  return folder
+}
+
+/** Whether a repository names this file as that of its worktree. */
+async function isKnownTo(own: string, file: string): Promise<boolean> {
+  return (await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')).trim() === file
+}
+
+/** The nearest `.git` of a folder or of one above it. */
+async function findGitEntry(project: string): Promise<{ path: string; stats: Stats } | undefined> {
+  for (let folder = project; ; folder = dirname(folder)) {
+    const path = join(folder, '.git')
+    const stats = await lstat(path).catch(() => undefined)
+    if (stats) return { path, stats }
+    if (folder === dirname(folder)) return undefined
+  }
+}
+
+/** The repository of a submodule is in that of the repository around it. */
+function isInsideModules(own: string, top: string): boolean {
+  const at = own.indexOf('/.git/modules/')
+  return at > 0 && top !== own.slice(0, at) && isInside(top, own.slice(0, at))
 }
 
 /** Opens the sandbox for one command; undefined where there is none. */

@@ -23,7 +23,7 @@ test('without bubblewrap "auto" goes on and says so, and "required" refuses, wit
   await assert.rejects(findNeededSandbox('Gemini CLI', 'required', none), {
     code: 'sandbox_missing',
     message: /Gemini CLI has to run in a sandbox.*bubblewrap is not installed/,
-    next: /^Install bubblewrap\. Or choose/,
+    next: /^Install bubblewrap\. Or let it run without one/,
   })
 })
 
@@ -56,7 +56,7 @@ test('what is hidden lies over the system, what is shown over that, then what ma
   }).join(' ')
   assert.match(
     args,
-    /^--ro-bind \/ \/ .*--bind \/box\/tmp \/tmp .*--tmpfs \/run --bind \/box\/home \/home\/me --ro-bind \/home\/me\/bin \S+ --ro-bind \/home\/me\/.m2 \/run\/m2 --bind \/caches\/npm \/home\/me\/.npm --bind \/p \/p --bind \/p\/\.git \S+ --ro-bind \/p\/\.git\/hooks \S+ --bind \/p\/\.git\/hooks\/mine \S+$/,
+    /^--ro-bind \/ \/ .*--ro-bind \/proc\/sys \S+ .*--bind \/box\/tmp \/tmp .*--tmpfs \/run --bind \/box\/home \/home\/me --ro-bind \/home\/me\/bin \S+ --ro-bind \/home\/me\/.m2 \/run\/m2 --bind \/caches\/npm \/home\/me\/.npm --bind \/p \/p --bind \/p\/\.git \S+ --ro-bind \/p\/\.git\/hooks \S+ --bind \/p\/\.git\/hooks\/mine \S+$/,
   )
 })
 
