@@ -48,6 +48,22 @@ export interface ProgramCall {
   shell(script: Arg): undefined
   /** Judges the lines of a script file, given its real path and the word that names it. */
   script(path: string, file: Arg): undefined
+  /** Judges lines that a file of the project gives to a shell; `at` is the word that makes them run. */
+  lines(source: ReadLines, at: Arg): undefined
+}
+
+/** Lines of a file that a program gives to a shell: recipes of make, scripts of a package, hooks of git. */
+export interface ReadLines {
+  /** Names the file and what of it is run. What runs itself is read once. */
+  id: string
+  /** As a person would name it. */
+  name: string
+  /** The folder in which they run, if it is not the current one. */
+  cwd?: string
+  /** Each text is read by a shell of its own; `line` is the number of its first line. */
+  lines: readonly { text: string; line?: number }[]
+  /** `task`: a step of the project's own build. `hook`: git runs it for the person. */
+  is?: 'task' | 'hook'
 }
 
 /**
@@ -67,6 +83,7 @@ interface CallContext {
   run: (inner: readonly Arg[], piece: Piece) => undefined
   shell: (script: Arg) => undefined
   script: (path: string, file: Arg) => undefined
+  lines: (source: ReadLines, at: Arg) => undefined
 }
 
 /** The call that a rule gets; its methods add reasons to the piece. `undefined` if there are no words. */
@@ -107,6 +124,7 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
     },
     shell: context.shell,
     script: context.script,
+    lines: context.lines,
   }
   return call
 }

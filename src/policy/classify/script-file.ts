@@ -1,5 +1,6 @@
 import type { Piece, Reason } from '../../domain/assessment.ts'
 import type { Fence } from '../paths/fence.ts'
+import type { ReadLines } from './call.ts'
 
 /** The text of a shell script; `undefined` if it cannot be read, is no text, or another program runs it. */
 export function readScript(path: string, fence: Fence): string | undefined {
@@ -14,46 +15,101 @@ export function readScript(path: string, fence: Fence): string | undefined {
 
 const SHELL_LINE = /(^|[/\s])(ba|da|z|k|mk|a|ya)?sh(\s|$)/
 
-/** At most this many lines of a script are named. */
-const MAX_NAMED = 3
+interface WalkedText {
+  text: string
+  /** The number of its first line in the file; left out where the file has no lines of its own. */
+  line: number | undefined
+  source: ReadLines
+}
 
-/** What is HIGH in a script that was walked, with its line, and whether it was too long to be walked to its end. */
-export function findScriptRisks(piece: Piece, text: string): Omit<Reason, 'at'>[] {
+/** What is HIGH in a text that was walked, with its line, and whether it was too long to be walked to its end. */
+export function findScriptRisks(piece: Piece, walked: WalkedText): Omit<Reason, 'at'>[] {
+  const { text, line: first } = walked
   const found: Omit<Reason, 'at'>[] = []
   const visit = ({ reasons, pieces }: Piece) => {
     for (const reason of reasons) {
       if (reason.code === 'shell.too-many')
-        found.push({ code: 'script.unread', risk: 'MEDIUM', text: `has ${reason.text}` })
-      if (reason.risk !== 'HIGH' || isOrdinary(reason, text)) continue
-      const line = text.slice(0, reason.at?.[0] ?? 0).split('\n').length
-      found.push({ code: reason.code, risk: 'HIGH', text: `line ${line}: ${reason.text}` })
+        found.push({ code: 'script.unread', risk: 'MEDIUM', text: ` has ${reason.text}` })
+      if (reason.risk !== 'HIGH' || isOrdinary(reason, walked)) continue
+      const line = text.slice(0, reason.at?.[0] ?? 0).split('\n').length - 1
+      const where = first === undefined ? '' : ` line ${first + line}`
+      found.push({ code: reason.code, risk: 'HIGH', text: `${where}: ${reason.text}` })
     }
     pieces.forEach(visit)
   }
   visit(piece)
-  return found.slice(0, MAX_NAMED)
+  return found
 }
 
 /**
- * What is HIGH for a typed command and ordinary in a script: removing what a build makes, setting variables for what the script itself starts, writing files (a
- * file outside of the project, or one that steers others, has a reason of its own), and words that depend on the script's arguments.
- * A program whose name a command prints is not ordinary.
+ * What is HIGH for a typed command and ordinary in a script: removing what a build makes, setting variables for what the script
+ * itself starts, writing files (a file outside of the project, or one that steers others, has a reason of its own), and words that
+ * depend on the script's arguments. A program whose name a command prints is not ordinary.
  */
-function isOrdinary({ code, at }: Reason, text: string): boolean {
+function isOrdinary(reason: Reason, { text, source }: WalkedText): boolean {
+  const { code, at } = reason
   if (code === 'name.unknown') return at === undefined || !/\$\(|`/.test(text.slice(...at))
-  if (code === 'file.delete') return at !== undefined && removesBuild(text, at[0])
+  if (code === 'file.delete')
+    return at !== undefined && (removesBuild(text, at[0], source) || (source.is === 'task' && findsBuild(text, at[0])))
+  // Steps of a build often make a file executable, or hold a short program where others have a file: both may be run anyway.
+  // Of a program that the policy does not know, flags and words like `-f` and `format` say little in them.
+  if (code === 'file.mode') return source.is === 'task' && at !== undefined && makesExecutable(text, at[0])
+  if (code === 'code.alarming' || code === 'words.force') return source.is === 'task'
+  if (code === 'words.destructive') return source.is === 'task' && /^-*format /.test(reason.text)
+  // A hook is the person's own: an agent may not write it, and it may do with git what it was made for.
+  if (code.startsWith('boundary.')) return source.is === 'hook'
   return ORDINARY.has(code)
 }
 
-/** Whether the command at this place removes folders that builds make, and nothing else, in a script that stays in its project. */
-function removesBuild(text: string, from: number): boolean {
+/** The words of the command at this place, without the quotes around whole words. */
+function cutWords(text: string, from: number): string[] {
   const [command = ''] = /^[^;&|\n]*/.exec(text.slice(from)) ?? []
-  const moves = [...text.matchAll(/\b(?:cd|pushd)\b([^;&|\n]*)/g)].map(([, target = '']) => target.trim())
-  return REMOVES_BUILD.test(command) && moves.every(target => OWN_FOLDER.test(target))
+  const words = command.replace(/\s+[12]?>\s*\/dev\/null/, '').trim()
+  return words.split(/\s+/).map(word => word.replace(/^(["'])(.*)\1$/, '$2').slice(0, MAX_WORD))
 }
 
-const REMOVES_BUILD =
-  /^rm\s+(-[rRfv]+\s+|--\s+)*((\.\/)?(dist|build|out|target|coverage|\.cache|\.next|\.turbo|node_modules)(\/[\w@-][\w.@-]*)*\/?(\s+|$))+$/
+/** No name of a file that a build makes is longer. */
+const MAX_WORD = 200
+
+function makesExecutable(text: string, from: number): boolean {
+  const [program, mode = '', ...files] = cutWords(text, from)
+  return program === 'chmod' && /^([augo]*\+x|0?755)$/.test(mode) && files.every(file => PLAIN_PATH.test(file))
+}
+
+/** Whether the command at this place removes what builds make, and nothing else, in a script that stays in its project. */
+function removesBuild(text: string, from: number, { is }: ReadLines): boolean {
+  const moves = [...text.matchAll(/\b(?:cd|pushd)\b([^;&|\n]*)/g)].map(([, target = '']) => target.trim())
+  if (!moves.every(target => OWN_FOLDER.test(target) || (is === 'task' && PLAIN_PATH.test(target)))) return false
+  const [program = '', ...words] = cutWords(text, from)
+  const flags = words.filter(word => word.startsWith('-'))
+  const files = words.filter(word => !word.startsWith('-'))
+  if (!/^(rm|rimraf|del-cli|del)$/.test(program) || files.length === 0) return false
+  if (!flags.every(flag => /^(-[rRfv]+|--|--glob|-g)$/.test(flag))) return false
+  return files.every(
+    file => BUILD_FOLDER.test(file) || (is === 'task' && LEFT_BEHIND.test(file) && !SOURCES.test(file)),
+  )
+}
+
+/** Whether the command around this place is a `find` for what compilers and test runners leave behind. */
+function findsBuild(text: string, from: number): boolean {
+  const start = Math.max(0, ...[...text.slice(0, from).matchAll(/[;&|\n]/g)].map(({ index }) => index + 1))
+  const [command = ''] = /^[^&|\n]*/.exec(text.slice(start)) ?? []
+  return FINDS_BUILD.test(command.trim()) && !/\s-(o|or|not)\s|!/.test(command)
+}
+
+const FINDS_BUILD =
+  /^find\s+(\.|\w[\w./-]*)\s+(-type\s+[df]\s+)?-name\s+["']?(\*\.(pyc|pyo|o|a|so|d|class|gcno|gcda|egg-info|tsbuildinfo)|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\*~|node_modules|dist)["']?\s+(-prune\s+)?(-delete|-exec\s+rm\s+(-[rf]+\s+)?["']?\{\}["']?\s+(\+|\\;))$/
+
+/** A path that stays below the current folder. */
+const PLAIN_PATH = /^(\.\/)?[\w*@][\w.*@-]*(\/[\w*@][\w.*@-]*)*\/?$/
+const BUILD_FOLDER =
+  /^(\.\/)?(dist|build|out|target|coverage|\.cache|\.next|\.turbo|node_modules)(\/[\w@-][\w.@-]*)*\/?$/
+/** What the steps of a build remove of their own project: any plain path, and hidden names that tools are known to make. */
+const LEFT_BEHIND =
+  /^(\.\/)?((\w|@|\*)[\w.*@-]*(\/(\w|@|\*)[\w.*@-]*)*|([\w@-]+\/)*\.(cache|next|turbo|pytest_cache|mypy_cache|ruff_cache|nyc_output|parcel-cache|nuxt|output|svelte-kit|vite|eslintcache|coverage|tsbuildinfo|tox|browser)(\/[\w*-]+)*)\/?$/
+/** Everything, a whole folder that people write, or all files of a language. */
+const SOURCES =
+  /^(\.\/)?(\*[*/]*|(\*\*?\/)*\*\.([cm]?[jt]sx?(?<!\.d\.ts)|py|c|h|cc|cpp|hpp|go|rs|rb|java|kt|swift|md|json|toml|ya?ml)|(src|apps?|tests?|specs?|packages|scripts|include|public|assets|internal|cmd|pkg|migrations)(\/\*+)?)\/?$/
 /** The folder of the script itself, or the one above it, where scripts usually go first. */
 const OWN_FOLDER = /^(--\s+)?"?\$\(dirname\s+("\$0"|"\$\{BASH_SOURCE(\[0\])?\}"|\$0)\)(\/\.\.)?"?$/
 

@@ -6,7 +6,7 @@ import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
 import { childScope, noteListed, noteSetters, type Scope } from '../shell/scope.ts'
 import type { ParsedShell, Redirect, Script, ShellNode, Word } from '../shell/tree.ts'
 import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
-import { createCall, readUpstream, type StandardInput, type Upstream } from './call.ts'
+import { createCall, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
 import { judgeRedirect } from './judge-file.ts'
@@ -221,25 +221,37 @@ export class CommandWalker {
       run: (inner, piece) => this.#run(inner, { ...state, piece, depth: state.depth + 1 }),
       shell: script => this.#nested(script, state),
       script: (path, file) => this.#file(path, file, state),
+      lines: (source, at) => this.#lines(source, at, state),
     })
     if (call) judgeCall(call)
   }
 
-  /**
-   * Walks a script file as if its lines had been typed. What is HIGH in it is HIGH for the command that runs it, with the line; the
-   * rest changes nothing, nor does a file that cannot be read.
-   */
+  /** Walks a script file as if its lines had been typed. A file that cannot be read changes nothing. */
   #file(path: string, file: Arg, state: WalkState): undefined {
-    const { files = [] } = state
-    const text = files.length >= MAX_FILES || files.includes(path) ? undefined : readScript(path, this.#fence)
-    if (text === undefined) return
-    const parsed = parseShell(text)
-    const piece: Piece = { text, risk: 'LOW', at: parsed.script.at, reasons: [], pieces: [] }
-    const walk = new CommandWalker(text, this.#fence, { commands: 0, most: MAX_SCRIPT_COMMANDS })
-    const scope = { ...childScope(state.scope), tainted: false }
-    walk.#script(parsed, { piece, scope, feed: NO_INPUT, depth: 0, files: [...files, path] })
-    for (const reason of findScriptRisks(piece, text))
-      addReason(state.piece, { ...reason, at: file.at, text: `${file.text} ${reason.text}` })
+    if (!mayFollow(path, state)) return
+    const text = readScript(path, this.#fence)
+    if (text !== undefined) this.#lines({ id: path, name: file.text, lines: [{ text, line: 1 }] }, file, state)
+  }
+
+  /**
+   * Walks lines that a file of the project gives to a shell. What is HIGH in them is HIGH for the command that runs them, with the
+   * line; the rest changes nothing.
+   */
+  #lines(source: ReadLines, at: Arg, state: WalkState): undefined {
+    if (!mayFollow(source.id, state)) return
+    const files = [...(state.files ?? []), source.id]
+    const budget = { commands: 0, most: MAX_SCRIPT_COMMANDS }
+    const found = source.lines.flatMap(({ text, line }) => {
+      const parsed = parseShell(text)
+      const piece: Piece = { text, risk: 'LOW', at: parsed.script.at, reasons: [], pieces: [] }
+      const scope = { ...childScope(state.scope), tainted: false }
+      if (source.cwd !== undefined) scope.cwd = source.cwd
+      const walk = new CommandWalker(text, this.#fence, budget)
+      walk.#script(parsed, { piece, scope, feed: NO_INPUT, depth: 0, files })
+      return findScriptRisks(piece, { text, line, source })
+    })
+    for (const reason of found.slice(0, MAX_NAMED))
+      addReason(state.piece, { ...reason, at: at.at, text: `${source.name}${reason.text}` })
   }
 
   /** Walks a text that a shell will read. If part of it is known only when it runs, it is HIGH. */
@@ -267,6 +279,13 @@ export class CommandWalker {
 const MAX_SCRIPT_COMMANDS = 10_000
 /** Scripts that run scripts are followed this far. */
 const MAX_FILES = 3
+/** At most this many lines of a script are named. */
+const MAX_NAMED = 3
+
+/** Whether a script that is run here is walked: not too deep, and not one that runs itself. */
+function mayFollow(id: string, { files = [] }: WalkState): boolean {
+  return files.length < MAX_FILES && !files.includes(id)
+}
 
 function tooDeepReason(at: Span): Reason {
   return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }

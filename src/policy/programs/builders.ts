@@ -1,7 +1,9 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, atDoubleDash, findFlag, isFlag } from '../shell/args.ts'
-import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { flagTable, type SeenFlag, scanFlags } from '../shell/flag-table.ts'
 import { go } from './compilers.ts'
+import { listRecipeLines, readJustFile, readMakeFile } from './make-file.ts'
 import { named, verbs } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
 
@@ -47,7 +49,63 @@ const make: ProgramRule = call => {
       call.say('script.far', 'MEDIUM', `${arg.text} sounds as if it reached beyond the project`, arg)
   }
   judgeToolWords(call, call.args.filter(isFlag))
+  judgeRecipes(call, flags, operands)
 }
+
+/** The files in which make and just look for their rules, in their order. */
+const RULE_FILES: Record<string, string[]> = {
+  just: ['justfile', 'Justfile', '.justfile'],
+  make: ['GNUmakefile', 'makefile', 'Makefile'],
+}
+
+/** Judges the lines that the targets of a call run, as if they had been typed. `task` has a form of its own, which is not read. */
+function judgeRecipes(call: ProgramCall, flags: readonly SeenFlag[], operands: readonly Arg[]): undefined {
+  const findValue = (names: RegExp) => flags.findLast(flag => names.test(flag.name))?.value
+  const isJust = call.name === 'just'
+  const { cwd } = call.scope
+  if (call.name === 'task' || cwd === undefined || !call.fence.look) return
+  const moved = findValue(isJust ? /^(d|working-directory)$/ : /^(C|directory)$/)
+  const place = locatePath(moved?.value ?? '.', cwd, call.fence)
+  if (place.where !== 'inside') return
+  const given = findValue(isJust ? /^(f|justfile)$/ : /^(f|file|makefile)$/)
+  const names = given ? [given.value] : (RULE_FILES[isJust ? 'just' : 'make'] ?? [])
+  const found = names.map(name => readRules(call, name, place.path, isJust)).find(file => file !== undefined)
+  if (found === undefined) return
+  const isSetting = (arg: Arg) => /^\w+[:+?]?=/.test(arg.value)
+  const wanted = operands.filter(arg => arg.known && !isSetting(arg))
+  const settings = operands.filter(isSetting).map(({ value }) => value.split(/[:+?]?=(.*)/s))
+  const targets = isJust ? wanted.slice(0, 1) : wanted
+  const lines = listRecipeLines(found.file, {
+    targets: targets.map(({ value }) => value),
+    given: new Map(settings.map(([name = '', value = '']) => [name, value])),
+    onlyLooks: flags.some(flag => ONLY_LOOKS.test(flag.name)),
+  })
+  const id = `${found.path} ${targets.map(({ value }) => value).join(' ')}`
+  call.lines({ id, name: found.name, cwd: place.path, lines, is: 'task' }, targets[0] ?? call.head)
+}
+
+const ONLY_LOOKS = /^(n|q|t|dry-run|just-print|recon|question|touch|list|summary|show|dump)$/
+
+function readRules(call: ProgramCall, name: string, folder: string, isJust: boolean) {
+  const place = locatePath(name, folder, call.fence)
+  const found = place.where === 'inside' ? call.fence.look?.(place.path) : undefined
+  if (place.where !== 'inside' || found?.is !== 'file') return undefined
+  const text = found.bytes.toString('utf8')
+  const file = isJust ? readJustFile(text) : readMakeFile(text)
+  for (const included of file.includes.slice(0, MAX_INCLUDES)) {
+    const other = included.includes('$') ? undefined : locatePath(included, folder, call.fence)
+    const content = other?.where === 'inside' ? call.fence.look?.(other.path) : undefined
+    const more = content?.is === 'file' ? readMakeFile(content.bytes.toString('utf8')) : undefined
+    const unnumbered = ({ text }: { text: string }) => ({ text })
+    file.recipes.push(...(more?.recipes ?? []).map(rule => ({ ...rule, lines: rule.lines.map(unnumbered) })))
+    file.atOnce.push(...(more?.atOnce ?? []).map(unnumbered))
+    for (const [variable, values] of more?.variables ?? []) file.variables.set(variable, values)
+  }
+  return { file, path: place.path, name }
+}
+
+/** Further included files are not read. */
+const MAX_INCLUDES = 8
 
 /** Targets and tasks that every build tool may run without a question. */
 const STEPS =

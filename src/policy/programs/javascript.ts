@@ -1,5 +1,6 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import type { Arg } from '../shell/args.ts'
+import { type Arg, deriveArg } from '../shell/args.ts'
+import { judgeNamedScripts } from './package-scripts.ts'
 import { named } from './rule-builders.ts'
 import { tool } from './run-code.ts'
 
@@ -111,13 +112,13 @@ export const JAVASCRIPT: ProgramRules = {
         '--tasks --tasks-simple --series --no-stash --allow-empty --concurrent: --relative --no-color --force --stack --production',
     }),
   ),
-  ...named(
-    'npm-run-all npm-run-all2 run-s run-p',
-    tool({
-      flags:
-        '-s -p -l -n -c -r -sn -ln --serial --parallel --sequential --print-label --print-name --continue-on-error --race --aggregate-output --max-parallel:',
-    }),
-  ),
+  ...named('npm-run-all npm-run-all2 run-s run-p', call => {
+    judgeNamedScripts(
+      call,
+      call.args.filter(arg => !isFlagLike(arg.value)),
+    )
+    RUN_ALL(call)
+  }),
   ...named('concurrently conc', call => {
     for (const arg of call.args)
       if (!isFlagLike(arg.value) && !takesNext(call.args[call.args.indexOf(arg) - 1]?.value)) judgePart(call, arg)
@@ -140,10 +141,18 @@ export const JAVASCRIPT: ProgramRules = {
 
 /** `npm:lint` is a script of the project; anything else is a shell command. */
 function judgePart(call: ProgramCall, arg: Arg): undefined {
-  if (/^(npm|yarn|pnpm|bun|node):[\w:*-]+$/.test(arg.value))
+  const [, script] = /^(?:npm|yarn|pnpm|bun|node):([\w:*-]+)$/.exec(arg.value) ?? []
+  if (script !== undefined) {
+    judgeNamedScripts(call, [deriveArg(script, arg)])
     return call.say('script.run', 'MEDIUM', `${arg.text} is a script of the project`, arg)
+  }
   call.shell(arg)
 }
+
+const RUN_ALL = tool({
+  flags:
+    '-s -p -l -n -c -r -sn -ln --serial --parallel --sequential --print-label --print-name --continue-on-error --race --aggregate-output --max-parallel:',
+})
 
 const PLAIN = tool()
 const NODEMON = tool({

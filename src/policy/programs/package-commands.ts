@@ -1,6 +1,7 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
 import { judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram } from './lock-files.ts'
+import { judgePackageScripts } from './package-scripts.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 
 export interface Manager {
@@ -35,6 +36,7 @@ export function manager(row: Manager): ProgramRule {
     if (high) call.say('pkg.publish', 'HIGH', `${call.name} ${high[1]}`, operands[0])
     judgeFlags(call, findOwnFlags(before, operands[0], line, row), row)
     for (const arg of after) judgeToolWords(call, [arg])
+    judgePackageScripts(call, { operands, before, after })
     const [verb, second] = operands
     if (verb === undefined) {
       if (call.name.startsWith('yarn')) judgeUnlistedManifest(call, undefined)
