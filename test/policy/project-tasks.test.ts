@@ -223,3 +223,54 @@ test('a text of any shape is read as a makefile in little time', () => {
     assert.ok(performance.now() - since < 1500, text.slice(0, 20))
   }
 })
+
+const CONFIG = '[core]\n\trepositoryformatversion = 0\n\tbare = false\n'
+
+test('the hooks that git runs count as if their lines had been typed', () => {
+  const hook = `#!/bin/sh\nnpx lint-staged\n${DANGER}\n`
+  const rows: [command: string, files: Record<string, string>][] = [
+    ['git commit -m x', { '.git/config': CONFIG, '.git/hooks/pre-commit': hook }],
+    ['git add . && git commit -am x', { '.git/config': CONFIG, '.git/hooks/post-commit': hook }],
+    ['git commit --no-verify -m x', { '.git/config': CONFIG, '.git/hooks/post-commit': hook }],
+    ['cd src && git commit -m x', { '.git/config': CONFIG, '.git/hooks/commit-msg': hook }],
+    ['git commit -m x', { '.git/config': `${CONFIG}\thooksPath = .husky\n`, '.husky/pre-commit': hook }],
+    ['git commit -m x', { '.git/config': `${CONFIG}\thookspath = .husky/_\n`, '.husky/pre-commit': hook }],
+    ['git commit -m x', { '.git/config': `${CONFIG}\thooksPath = "tools/hooks"\n`, 'tools/hooks/pre-commit': hook }],
+    ['git switch main', { '.git/config': CONFIG, '.git/hooks/post-checkout': hook }],
+    ['git merge x', { '.git/config': CONFIG, '.git/hooks/post-merge': hook }],
+    ['git commit -m x', { '.git/config': CONFIG, '.git/hooks/pre-commit': 'npm test', ...scripts({ test: DANGER }) }],
+    ['git commit -m x', { '/.git/config': CONFIG, '/.git/hooks/pre-commit': hook }],
+  ]
+  for (const [command, files] of rows)
+    assert.match(worst(assess(command, files)), /^HIGH the hook .*rm deletes/, `${command} ${JSON.stringify(files)}`)
+  assert.match(worst(assess('git commit -m x', rows[0]?.[1] ?? {})), /the hook hooks\/pre-commit line 3/)
+})
+
+test('an everyday hook, and one that does not run, change nothing', () => {
+  const lfs = `#!/bin/sh\ncommand -v git-lfs >/dev/null 2>&1 || { printf >&2 "no"; exit 2; }\ngit lfs post-commit "$@"\n`
+  const rows: [command: string, files: Record<string, string>][] = [
+    ['git commit -m x', { '.git/hooks/post-commit': lfs, '.git/hooks/pre-push': DANGER }],
+    ['git commit -m x', { '.git/hooks/pre-commit': '#!/usr/bin/env python3\nrm x\n' }],
+    ['git commit -m x', { '.git/hooks/pre-commit.sample': DANGER }],
+    ['git commit --no-verify -m x', { '.git/hooks/pre-commit': DANGER }],
+    ['git commit -nm x', { '.git/hooks/commit-msg': DANGER }],
+    ['git status', { '.git/hooks/pre-commit': DANGER }],
+    ['git commit -m x', { '.husky/pre-commit': DANGER }],
+    ['git commit -m x', { '.git/hooks/pre-commit': '. "$(dirname -- "$0")/_/husky.sh"\nnpx lint-staged\nnpm test\n' }],
+  ]
+  for (const [command, files] of rows) assertUnchanged(command, { '.git/config': CONFIG, ...files })
+})
+
+test('in a worktree the hooks are those of the repository, and what they do with git is their own', () => {
+  const worktree = { top: '/trees/t-1', repository: '/repo/.git' }
+  const files = (hook: string) => ({ '/repo/.git/config': CONFIG, '/repo/.git/hooks/pre-commit': hook })
+  assert.match(worst(assess('git commit -m x', files(DANGER), worktree)), /^HIGH the hook hooks\/pre-commit line 1: rm/)
+  assert.equal(assess('git commit -m x', files('git fetch -q\n'), worktree).risk, 'MEDIUM')
+})
+
+test('a script whose name xargs reads is read too, or not known and so asked about', () => {
+  const files = { 'x.sh': `${DANGER}\n`, 'y.sh': 'ls\n' }
+  for (const command of ['echo x.sh | xargs sh', 'xargs -n1 bash <<< "y.sh x.sh"', 'ls *.sh | xargs sh', 'xargs sh < list'])
+    assert.equal(assess(command, files).risk, 'HIGH', command)
+  assert.equal(assess('echo y.sh | xargs sh', files).risk, 'MEDIUM')
+})

@@ -1,4 +1,7 @@
+import { basename, dirname, join, resolve } from 'node:path'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { readScript } from '../classify/script-file.ts'
+import type { Fence } from '../paths/fence.ts'
 import { type Arg, isFlag } from '../shell/args.ts'
 import { GIT_COMMANDS, GLOBAL_VALUED, judgeGlobals } from './git-commands.ts'
 import { OTHER_GIT_COMMANDS } from './git-other-commands.ts'
@@ -92,6 +95,7 @@ function judgeGit(call: ProgramCall): undefined {
     if (!arg.known && !TEXT_VERBS.has(verb.value))
       call.say(anyFile ? 'read.indirect' : 'arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
   judgeCommon(call, args)
+  judgeHooks(call, { head, verb, args })
   const special = Object.hasOwn(COMMANDS, verb.value) ? COMMANDS[verb.value] : undefined
   if (special?.(call, args) === 'said') return
   if (DESTROYS.has(verb.value))
@@ -154,4 +158,67 @@ function judgeCommon(call: ProgramCall, args: readonly Arg[]): undefined {
     )
       call.secret({ ...arg, value: arg.value.replace(/^.*?:(\d:)?/, '') })
   for (const arg of args) if (/^-L/.test(arg.value)) call.secret({ ...arg, value: arg.value.replace(/^.*:/, '') })
+}
+
+const ON_COMMIT = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit']
+
+/** The hooks that a command of git runs. */
+const HOOKS: Record<string, readonly string[]> = {
+  commit: ON_COMMIT,
+  merge: ['pre-merge-commit', 'prepare-commit-msg', 'commit-msg', 'post-merge'],
+  pull: ['pre-merge-commit', 'post-merge', 'pre-rebase', 'post-checkout'],
+  'cherry-pick': ON_COMMIT,
+  revert: ON_COMMIT,
+  checkout: ['post-checkout'],
+  switch: ['post-checkout'],
+  rebase: ['pre-rebase', 'post-checkout', 'post-rewrite'],
+  am: ['applypatch-msg', 'pre-applypatch', 'post-applypatch'],
+  push: ['pre-push'],
+}
+
+/** Judges the hooks of the repository that a command of git runs, as if their lines had been typed. */
+function judgeHooks(
+  call: ProgramCall,
+  { head, verb, args }: { head: readonly Arg[]; verb: Arg; args: readonly Arg[] },
+): undefined {
+  const hooks = Object.hasOwn(HOOKS, verb.value) ? HOOKS[verb.value] : undefined
+  // Another repository (`-C`, `--git-dir`) is asked about or refused by its own rule.
+  if (hooks === undefined || head.length > 0 || call.scope.cwd === undefined) return
+  const repository = findRepository(call.scope.cwd, call.fence)
+  if (repository === undefined) return
+  const skips = args.some(
+    arg => arg.value === '--no-verify' || (verb.value === 'commit' && /^-[a-z]*n/.test(arg.value)),
+  )
+  for (const hook of hooks) {
+    if (skips && /^(pre-|commit-msg)/.test(hook)) continue
+    const path = join(repository.hooks, hook)
+    const text = readScript(path, call.fence)
+    const name = `the hook ${basename(dirname(path))}/${hook}`
+    if (text !== undefined)
+      call.lines({ id: path, name, cwd: repository.top, lines: [{ text, line: 1 }], is: 'hook' }, verb)
+  }
+}
+
+interface Repository {
+  /** The top of its working tree, in which hooks run. */
+  top: string
+  /** The folder with its hooks. */
+  hooks: string
+}
+
+function findRepository(cwd: string, fence: Fence): Repository | undefined {
+  if (fence.worktree) return readRepository(fence.worktree.top, fence.worktree.repository, fence)
+  for (let top = cwd; ; top = dirname(top)) {
+    const found = readRepository(top, join(top, '.git'), fence)
+    if (found || top === dirname(top)) return found
+  }
+}
+
+/** husky keeps scripts in `.husky/_` that only run those of the same name in `.husky`. */
+function readRepository(top: string, folder: string, { look }: Fence): Repository | undefined {
+  const found = look?.(join(folder, 'config'))
+  if (found?.is !== 'file') return undefined
+  const [, written] = /^[ \t]*hooksPath[ \t]*=[ \t]*"?([^"\r\n]*?)"?[ \t]*$/im.exec(found.bytes.toString('utf8')) ?? []
+  const hooks = written === undefined ? join(folder, 'hooks') : resolve(top, written)
+  return { top, hooks: /\/\.husky\/_$/.test(hooks) ? dirname(hooks) : hooks }
 }
