@@ -36,6 +36,8 @@ export interface Assessment {
   pieces: Piece[]
   /** One spelling for equal requests, so that an earlier answer can be found again. */
   normalised: string
+  /** The files that were read, each with a hash. The assessment holds as long as they are the same. */
+  files?: Readonly<Record<string, string>>
 }
 
 /** The code of the reason that a package by name is in no lock file of the project. */

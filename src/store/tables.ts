@@ -198,8 +198,13 @@ export interface SessionRow {
 
 export type Parked = ParkedQuestion | ParkedPermission
 
-/** A parked dangerous call. An answer applies only to the call with this digest. */
-export type ParkedPermission = EventBody<'permission.parked'> & { digest: string; taken?: true }
+/** A parked dangerous call. An answer applies only to the call with this digest, as long as these files are the same. */
+export type ParkedPermission = EventBody<'permission.parked'> & {
+  digest: string
+  /** The files that were read to judge the call, each with a hash. */
+  files?: Readonly<Record<string, string>>
+  taken?: true
+}
 
 /** `taken`: the agent received an answer to the call but went no further, or gave the call up; the next answer is sent to it as a message. */
 export type ParkedQuestion = EventBody<'question.parked'> & { taken?: true }

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
+import { findChangedFiles } from '../../src/policy/paths/look.ts'
+import { tempDir } from '../support/world.ts'
 
 const DANGER = 'rm -rf ~/Documents'
 
@@ -270,7 +274,35 @@ test('in a worktree the hooks are those of the repository, and what they do with
 
 test('a script whose name xargs reads is read too, or not known and so asked about', () => {
   const files = { 'x.sh': `${DANGER}\n`, 'y.sh': 'ls\n' }
-  for (const command of ['echo x.sh | xargs sh', 'xargs -n1 bash <<< "y.sh x.sh"', 'ls *.sh | xargs sh', 'xargs sh < list'])
+  for (const command of [
+    'echo x.sh | xargs sh',
+    'xargs -n1 bash <<< "y.sh x.sh"',
+    'ls *.sh | xargs sh',
+    'xargs sh < list',
+  ])
     assert.equal(assess(command, files).risk, 'HIGH', command)
   assert.equal(assess('echo y.sh | xargs sh', files).risk, 'MEDIUM')
+})
+
+test('an assessment names what it was read from, and notices when that is something else', async t => {
+  const project = tempDir(t)
+  const path = (name: string) => join(project, name)
+  writeFileSync(path('package.json'), JSON.stringify({ scripts: { test: 'bash a.sh' } }))
+  writeFileSync(path('a.sh'), `# ${'x'.repeat(5000)}\nls\n`)
+  using classifier = openClassifier()
+  const read = async (command: string) =>
+    (await classifier.classify({ tool: 'Bash', input: { command }, project, home: '/home/u' })).files ?? {}
+  const files = await read('npm test')
+  assert.deepEqual(Object.keys(files), [path('package.json'), path('a.sh')])
+  assert.deepEqual(findChangedFiles(files), [])
+  writeFileSync(path('a.sh'), 'ls -l\n')
+  assert.deepEqual(findChangedFiles(files), [path('a.sh')])
+  rmSync(path('package.json'))
+  assert.deepEqual(findChangedFiles(files), [path('package.json'), path('a.sh')])
+  // A file that is not there yet is one too: make would find it.
+  const absent = await read('make')
+  assert.deepEqual(findChangedFiles(absent), [])
+  writeFileSync(path('Makefile'), 'x:\n\tls\n')
+  assert.deepEqual(findChangedFiles(absent), [path('Makefile')])
+  assert.deepEqual(await read('ls'), {})
 })

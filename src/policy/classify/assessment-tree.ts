@@ -42,6 +42,11 @@ export function buildAssessment(piece: Piece, normalised: string): Assessment {
   return { risk: highestRisk(reasons.map(reason => reason.risk)), reasons, pieces: [piece], normalised }
 }
 
+/** Notes what was read, if anything was. */
+export function addHashes(assessment: Assessment, files: Readonly<Record<string, string>>): Assessment {
+  return Object.keys(files).length === 0 ? assessment : { ...assessment, files }
+}
+
 function unique(reasons: Reason[]): Reason[] {
   const seen = new Set<string>()
   return reasons.filter(({ code, risk, text, at }) => {

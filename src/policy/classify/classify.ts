@@ -4,9 +4,10 @@ import { isInside } from '../../base/is-inside.ts'
 import { entryUrl } from '../../base/program.ts'
 import type { Assessment, Reason } from '../../domain/assessment.ts'
 import { createFence, type Fence, type FenceData, resolveRealPath, type WorktreeFence } from '../paths/fence.ts'
-import { lookAtPath, measurePath } from '../paths/look.ts'
+import { lookAtPath, measurePath, rememberFiles } from '../paths/look.ts'
 import { mayBeSlow } from '../shell/parse.ts'
 import { assessCommand, assessTool, refuseCommand } from './assess.ts'
+import { addHashes } from './assessment-tree.ts'
 import { readToolUse } from './tool-use.ts'
 
 /** A request as the policy sees it. */
@@ -52,7 +53,8 @@ export function openClassifier({ realPath, look, own, deadlineMs }: ClassifierOp
       const data: FenceData = { boundary, home, safe, worktree, own }
       const cwd = request.cwd ?? boundary
       const disk = openSmallFiles()
-      const fence = createFence(data, realPath ?? resolveRealPath, realPath || look ? look : disk.look)
+      const files = rememberFiles(disk.look)
+      const fence = createFence(data, realPath ?? resolveRealPath, realPath || look ? look : files.look)
       const context = { cwd, fence }
       const use = readToolUse(request.tool, request.input)
       if (use.does !== 'command')
@@ -61,7 +63,7 @@ export function openClassifier({ realPath, look, own, deadlineMs }: ClassifierOp
       const job = { command, cwd, fence: data }
       if (realPath === undefined && mayBeSlow(command))
         return worker.assess(job).then(assessment => judgeSandbox(assessment, unfenced))
-      const assessment = judgeSandbox(assessCommand(command, context), unfenced)
+      const assessment = addHashes(judgeSandbox(assessCommand(command, context), unfenced), files.hashes)
       if (!disk.hasLarge() || assessment.risk === 'HIGH') return assessment
       // A larger file is read outside of the event loop.
       return worker
@@ -77,8 +79,10 @@ function openSmallFiles(): { look: NonNullable<Fence['look']>; hasLarge: () => b
   let large = false
   return {
     look: path => {
-      const found = measurePath(path, SMALL_FILE)
-      if (found === 'small') return lookAtPath(path, SMALL_FILE)
+      // Settings are parsed as such, and only a line of them as a command.
+      const most = /\/(package\.json|config)$/.test(path) ? SMALL_SETTINGS : SMALL_FILE
+      const found = measurePath(path, most)
+      if (found === 'small') return lookAtPath(path, most)
       if (found === 'large') large = true
       return found === 'none' || found === 'large' ? undefined : { is: 'file', bytes: found.head }
     },
@@ -88,6 +92,7 @@ function openSmallFiles(): { look: NonNullable<Fence['look']>; hasLarge: () => b
 
 /** A file of this size is parsed in well under the time for which an event loop may be blocked. */
 const SMALL_FILE = 2048
+const SMALL_SETTINGS = 65_536
 /** How long the worker may take for a command that runs or unpacks files. */
 const FILES_MS = 2_000
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FoundFile } from './fence.ts'
@@ -69,6 +70,45 @@ function readSmallFile(path: string, maxBytes: number): FoundFile | undefined {
     return length === bytes.length ? undefined : { is: 'file', bytes: bytes.subarray(0, length) }
   } finally {
     closeSync(file)
+  }
+}
+
+/** What was read to judge a request: the hash of each file, by its path. A file that was not there has one too. */
+export type ReadHashes = Record<string, string>
+
+/** More files than any command runs; further ones are read and not remembered. */
+const MAX_HASHES = 200
+
+/** A way to look at files that remembers what was there. */
+export function rememberFiles(look: (path: string) => FoundFile | undefined): {
+  look: (path: string) => FoundFile | undefined
+  hashes: ReadHashes
+} {
+  const hashes: ReadHashes = {}
+  return {
+    hashes,
+    look: path => {
+      // The hash comes first: if the file changes between the two, it counts as changed.
+      if (!(path in hashes) && Object.keys(hashes).length < MAX_HASHES) hashes[path] = hashPath(path)
+      return look(path)
+    },
+  }
+}
+
+/** The files that are not what they were when they were judged. */
+export function findChangedFiles(hashes: ReadHashes): string[] {
+  return Object.keys(hashes).filter(path => hashPath(path) !== hashes[path])
+}
+
+/** Folders and files that are too large to be judged count by their name alone. */
+function hashPath(path: string): string {
+  try {
+    const found = statSync(path)
+    if (!found.isFile()) return 'no file'
+    const file = found.size <= MAX_FILE ? readSmallFile(path, MAX_FILE) : undefined
+    return file?.is === 'file' ? createHash('sha256').update(file.bytes).digest('hex') : 'too large'
+  } catch {
+    return 'absent' // not there, or not for us to read
   }
 }
 

@@ -8,6 +8,7 @@ import type { EscalationAnswer } from '../../domain/escalation.ts'
 import type { Asks, Park, Question, Request, Verdict } from '../../domain/session.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import { PATIENCE_MS, type TerminalReply } from '../../human/terminals.ts'
+import { findChangedFiles } from '../../policy/paths/look.ts'
 import { type Decision, suggestAlternative } from '../../policy/verdict/decide.ts'
 import { questionRow } from './brain.ts'
 import {
@@ -51,11 +52,13 @@ export function asksFor(live: LiveSession, deps: SessionDeps): Asks {
 /**
  * Decides whether a call may happen: by policy, by the brain for calls in between, or by a person at an attached terminal.
  * With nobody attached the call is denied at once with an alternative, unless the person chose that dangerous calls wait.
+ * What was judged is what runs: if a file that was read for the verdict is another one by now, the call is judged anew.
  */
 export async function onPermission(
   request: Request,
   signal: AbortSignal,
   context: SessionContext,
+  tries = MAX_TRIES,
 ): Promise<Verdict | Park> {
   const { live } = context
   await waitUntilCallStored(request, context)
@@ -68,18 +71,33 @@ export async function onPermission(
   const given = answerToPermission(request, judgement, live)
   const { verdict, settle } = given ? { verdict: given } : await settleDecision({ request, judgement, signal }, context)
   if ('park' in verdict) return verdict
+  const changed = verdict.verdict === 'allow' ? findChangedFiles(judgement.assessment?.files ?? {}) : []
+  if (changed.length > 0 && tries > 1) {
+    live.log.warn({ tool: request.tool, changed }, 'a file that the call runs has changed since it was judged')
+    if (settle) await record(live, context.deps, { events: [], patch: askingPatch(live, context.deps), settle })
+    return onPermission(request, signal, context, tries - 1)
+  }
+  const released = changed.length > 0 ? refuseChanged(verdict, changed) : verdict
   try {
-    await storeVerdict({ request, judgement, signal }, { verdict, settle, since }, context)
+    await storeVerdict({ request, judgement, signal }, { verdict: released, settle, since }, context)
   } catch (error) {
     if (given && answer) keepAnswerForLater(live, answer)
     throw error
   }
   live.log.info(
-    { tool: request.tool, verdict: verdict.verdict, risk: verdict.risk, by: verdict.by },
+    { tool: request.tool, verdict: released.verdict, risk: released.risk, by: released.by },
     'permission decided',
   )
   crashPoint('tool.after-verdict')
-  return verdict
+  return released
+}
+
+/** A file that changes again and again while its call is judged is not waited for. */
+const MAX_TRIES = 3
+
+function refuseChanged({ risk }: Verdict, changed: readonly string[]): Verdict {
+  const reason = `${changed[0]} changes while the call that runs it is judged; leave it alone for a moment and try again`
+  return { verdict: 'deny', risk, reason, confidence: 1, by: 'policy' }
 }
 
 interface JudgedRequest {

@@ -154,7 +154,7 @@ export function parked(
 
 function parkedEvent(call: Parked, live: LiveSession): NewEvent {
   if (!isPermission(call)) return eventOf(live, 'question.parked', call, 'daemon')
-  const { digest: _, ...body } = call
+  const { digest: _, files: __, ...body } = call
   return eventOf(live, 'permission.parked', body, 'daemon')
 }
 

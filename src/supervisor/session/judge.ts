@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Suggestion } from '../../domain/brain.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
@@ -162,6 +163,7 @@ export function parkPermission(
       reasons: storedReasons(assessment),
       ...(suggestion && { suggestion }),
       digest: callDigest(tool, input),
+      ...(assessment.files && { files: assessment.files }),
     },
     reason,
     escalation: {
@@ -174,7 +176,10 @@ export function parkPermission(
   return { park: true, reason }
 }
 
-/** The answer with which a parked session was started again, if it is for this very call with this very input. */
+/**
+ * The answer with which a parked session was started again, if it is for this very call with this very input. A yes is for the
+ * files that the call runs too: with other ones the call is judged anew.
+ */
 export function answerToPermission(
   request: Request,
   { decision, assessment }: Judgement,
@@ -194,6 +199,10 @@ export function answerToPermission(
   }
   if (given.digest !== callDigest(request.tool, request.input)) {
     return { verdict: 'deny', risk, reason: CHANGED, confidence: 1, by: 'nobody' }
+  }
+  if (!isDeepStrictEqual(given.files, assessment.files)) {
+    live.log.warn({ tool: request.tool }, 'a file that the approved call runs has changed')
+    return undefined
   }
   return { verdict, risk, reason: reason ?? 'approved by a person', confidence: 1, by }
 }

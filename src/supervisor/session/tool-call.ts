@@ -124,6 +124,8 @@ interface GivenToPermission {
   callId: string
   /** The digest of the call as the person saw it. */
   digest: string
+  /** The files that were read to judge it, each with a hash. */
+  files: Assessment['files']
   verdict: 'allow' | 'deny'
   reason?: string | undefined
   by: string
@@ -138,8 +140,9 @@ export function givenAnswer(parked: Parked, answer: EscalationAnswer): GivenAnsw
     return { callId, questions: parked.questions, answer: answersByQuestion(parked.questions, answer) }
   const { verdict, reason, by } = answer
   const anew = parked.taken && { anew: true as const }
+  const { digest, files } = parked
   // Anything but a clear yes is a no.
-  return { callId, digest: parked.digest, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by, ...anew }
+  return { callId, digest, files, verdict: verdict === 'allow' ? 'allow' : 'deny', reason, by, ...anew }
 }
 
 /** The answers keyed by the text of the questions, as the agent expects them. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Escalation } from '../../../src/domain/escalation.ts'
@@ -17,6 +17,10 @@ conversations:
     turns:
       - tools: [{ Bash: { command: tee made, description: Make } }]
       - tools: [{ Bash: { command: tee made, description: Make again } }]
+      - text: Done.
+  - match: run the script
+    turns:
+      - tools: [{ Bash: { command: bash x.sh, description: Run } }]
       - text: Done.
 `
 const WAIT = { env: { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' } }
@@ -106,6 +110,28 @@ test('a yes is for one call: the same HIGH request waits again as a new decision
   )
   await answer(world.daemon, number + 1, { verdict: 'deny', env: world.env })
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+})
+
+test('a yes is for the script as it was judged: if it has changed, the call is judged anew and waits again', async t => {
+  const world = await agentSessions(t, SCENARIO, SHARED)
+  const script = join(world.project, 'x.sh')
+  writeFileSync(script, 'rm -f old\n')
+  const { id } = await world.start('Please run the script')
+  const ask = async (line: RegExp) => {
+    const { asks } = await viewWhen(world.daemon, id, view => line.test(JSON.stringify(view.asks)))
+    return asks[0]?.number ?? 0
+  }
+  const first = await ask(/x\.sh line 1: rm/)
+  writeFileSync(script, 'true\nrm -f other\ntee made < x.sh\n')
+  assert.equal((await answer(world.daemon, first, { verdict: 'allow', env: world.env })).status, 200)
+  const second = await ask(/x\.sh line 2: rm/)
+  assert.notEqual(second, first)
+  assert.equal(existsSync(join(world.project, 'made')), false)
+  assert.deepEqual(bodiesOf(await world.log(id), 'permission.decided'), [])
+  await answer(world.daemon, second, { verdict: 'allow', env: world.env })
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.ok(existsSync(join(world.project, 'made')))
+  assert.equal(bodiesOf(await world.log(id), 'permission.decided')[0]?.verdict, 'allow')
 })
 
 test('what waits outlives a killed daemon, and its answer resumes the session', async t => {

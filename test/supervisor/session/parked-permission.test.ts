@@ -62,6 +62,22 @@ test('a call that comes back with another input or as another tool is refused by
   }
 })
 
+test('a yes is for the files that the call runs, and counts no more when one of them is another', () => {
+  const judged = (files?: Record<string, string>) => ({
+    ...JUDGED,
+    assessment: { ...ASSESSMENT, ...(files && { files }) },
+  })
+  const waiting = (files?: Record<string, string>) => {
+    const parked = { ...PARKED, digest: callDigest('Bash', REQUEST.input), ...(files && { files }) }
+    return aLiveSession({}, { answer: givenAnswer(parked, { by: 'ann', verdict: 'allow' }) })
+  }
+  const files = { '/p/x.sh': 'aa', '/p/Makefile': 'absent' }
+  assert.equal(answerToPermission(REQUEST, judged(files), waiting(files))?.verdict, 'allow')
+  for (const now of [{ ...files, '/p/x.sh': 'bb' }, { ...files, '/p/Makefile': 'cc' }, {}, undefined])
+    assert.equal(answerToPermission(REQUEST, judged(now), waiting(files)), undefined, JSON.stringify(now))
+  assert.equal(answerToPermission(REQUEST, judged(files), waiting()), undefined)
+})
+
 test('a yes does not override a rule, missing trust or a failure of the policy', () => {
   const ruled: Decision = { ...DECISION, verdict: 'deny', by: 'rule', rule: 'deny Bash rm *' }
   assert.equal(answerToPermission(REQUEST, { ...JUDGED, decision: ruled }, approved()), undefined)
