@@ -42,6 +42,11 @@ const SECRET_SHAPES: [RegExp, string][] = [
   [/\b([A-Z0-9_]{0,80}(?:TOKEN|SECRET|PASSWORD|API_?KEY|AUTH)[A-Z0-9_]{0,80})=[^\s"'\\]+/g, '$1=[hidden]'],
 ]
 
+/** Whether a text contains what is a secret by its shape alone. */
+export function holdsToken(text: string): boolean {
+  return TOKEN_SHAPES.some(([shape]) => text.search(shape) >= 0)
+}
+
 /** A copy of `value` that may be logged: the values of secret keys and every text that looks like a secret are hidden. */
 export function redact(value: unknown, hidden: Iterable<string> = []): unknown {
   return walk(value, [...hidden], 0)

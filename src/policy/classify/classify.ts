@@ -8,6 +8,7 @@ import { lookAtPath, measurePath, rememberFiles } from '../paths/look.ts'
 import { mayBeSlow } from '../shell/parse.ts'
 import { assessCommand, assessTool, refuseCommand } from './assess.ts'
 import { addHashes } from './assessment-tree.ts'
+import { judgeSecrets } from './known-secrets.ts'
 import { readToolUse } from './tool-use.ts'
 
 /** A request as the policy sees it. */
@@ -24,6 +25,8 @@ export interface ClassifyRequest {
   safeDirectories?: readonly string[]
   /** Names of the MCP servers that we started. */
   ownServers?: readonly string[]
+  /** Values that no call may carry away: keys of the session, and those in the project's `.env` files. */
+  secrets?: readonly string[]
 }
 
 export interface Classifier extends Disposable {
@@ -47,30 +50,39 @@ export function openClassifier({ realPath, look, own, deadlineMs }: ClassifierOp
   const worker = openAssessWorker(deadlineMs === undefined ? {} : { deadlineMs })
   return {
     classify(request) {
-      const { worktree, home, safeDirectories: safe = SAFE_DIRECTORIES } = request
-      // If the project is one folder of its repository, the boundary is the same folder of the worktree.
-      const boundary = worktree && !isInside(request.project, worktree.top) ? worktree.top : request.project
-      const data: FenceData = { boundary, home, safe, worktree, own }
-      const cwd = request.cwd ?? boundary
-      const disk = openSmallFiles()
-      const files = rememberFiles(disk.look)
-      const fence = createFence(data, realPath ?? resolveRealPath, realPath || look ? look : files.look)
-      const context = { cwd, fence }
-      const use = readToolUse(request.tool, request.input)
-      if (use.does !== 'command')
-        return assessTool(use, { tool: request.tool, ownServers: request.ownServers ?? [] }, context)
-      const { command, unfenced } = use
-      const job = { command, cwd, fence: data }
-      if (realPath === undefined && mayBeSlow(command))
-        return worker.assess(job).then(assessment => judgeSandbox(assessment, unfenced))
-      const assessment = addHashes(judgeSandbox(assessCommand(command, context), unfenced), files.hashes)
-      if (!disk.hasLarge() || assessment.risk === 'HIGH') return assessment
-      // A larger file is read outside of the event loop.
-      return worker
-        .assess(job, FILES_MS)
-        .then(read => (couldRead(read) ? judgeSandbox(read, unfenced) : addUnread(assessment)))
+      const { tool, input, secrets = [], ownServers = [] } = request
+      const call = { input, use: readToolUse(tool, input), secrets, ownServers }
+      const assessment = assess(request)
+      return assessment instanceof Promise
+        ? assessment.then(found => judgeSecrets(found, call))
+        : judgeSecrets(assessment, call)
     },
     [Symbol.dispose]: () => worker[Symbol.dispose](),
+  }
+
+  function assess(request: ClassifyRequest): Assessment | Promise<Assessment> {
+    const { worktree, home, safeDirectories: safe = SAFE_DIRECTORIES } = request
+    // If the project is one folder of its repository, the boundary is the same folder of the worktree.
+    const boundary = worktree && !isInside(request.project, worktree.top) ? worktree.top : request.project
+    const data: FenceData = { boundary, home, safe, worktree, own }
+    const cwd = request.cwd ?? boundary
+    const disk = openSmallFiles()
+    const files = rememberFiles(disk.look)
+    const fence = createFence(data, realPath ?? resolveRealPath, realPath || look ? look : files.look)
+    const context = { cwd, fence }
+    const use = readToolUse(request.tool, request.input)
+    if (use.does !== 'command')
+      return assessTool(use, { tool: request.tool, ownServers: request.ownServers ?? [] }, context)
+    const { command, unfenced } = use
+    const job = { command, cwd, fence: data }
+    if (realPath === undefined && mayBeSlow(command))
+      return worker.assess(job).then(assessment => judgeSandbox(assessment, unfenced))
+    const assessment = addHashes(judgeSandbox(assessCommand(command, context), unfenced), files.hashes)
+    if (!disk.hasLarge() || assessment.risk === 'HIGH') return assessment
+    // A larger file is read outside of the event loop.
+    return worker
+      .assess(job, FILES_MS)
+      .then(read => (couldRead(read) ? judgeSandbox(read, unfenced) : addUnread(assessment)))
   }
 }
 

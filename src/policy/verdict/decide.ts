@@ -38,6 +38,17 @@ export type Decision = Verdict & { rule?: string; morning?: true }
 export async function decide(assessment: Assessment, context: DecisionContext, signal: AbortSignal): Promise<Decision> {
   const { risk } = assessment
   const reason = assessment.reasons[0]?.text ?? 'nothing risky was found'
+  const secret = assessment.reasons.find(({ code }) => code === 'secret.leaves')
+  // Whoever approves a call sees the secret hidden, so nobody can know what they would send.
+  if (secret)
+    return {
+      verdict: 'deny',
+      risk,
+      reason: `${secret.text}; ${KEEP_SECRET}`,
+      confidence: 1,
+      by: 'policy',
+      morning: true,
+    }
   const boundary = assessment.reasons.find(({ code }) => code.startsWith('boundary.'))
   // Only pcc may change what a worktree shares with others; neither a rule nor a person's yes allows it to the agent.
   if (boundary) return { verdict: 'deny', risk, reason: boundary.text, confidence: 1, by: 'policy' }
@@ -71,6 +82,8 @@ export async function decide(assessment: Assessment, context: DecisionContext, s
   if (risk === 'MEDIUM') return decideMedium(assessment, reason, context, signal)
   return { verdict: 'ask', risk, reason, confidence: 1, by: 'policy' }
 }
+
+const KEEP_SECRET = 'do without it, or let a program of the project read it where it is kept'
 
 /** A blocked entry that cannot be parsed as a command is compared as text, so that a mistake in it does not unblock it. */
 function isBlocked(text: string, tool: string, assessment: Assessment): boolean {

@@ -37,6 +37,7 @@ export async function judgeRequest(
     const ownServers = request.own ? [OWN_SERVER] : []
     const assessment = await deps.policy.classify({
       ...{ tool, input, cwd, project, home, worktree, safeDirectories, ownServers },
+      secrets: live.settings.secrets,
     })
     const decision = await decide(
       assessment,
