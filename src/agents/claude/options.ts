@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Options, Settings } from '@anthropic-ai/claude-agent-sdk'
 import type { Marker } from '../../base/process/marker.ts'
-import { claudeAgent } from '../../domain/agents/claude.ts'
+import { claudeAgent, NEVER_IMPORTED } from '../../domain/agents/claude.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { AgentProcess } from '../agent-process.ts'
@@ -98,7 +98,11 @@ const KEPT = ['PATH', 'SHELL', 'CLAUDE_CODE_SHELL']
  */
 function settingsFor(open: OpenSession, marker: AgentProcess['marker']): Settings {
   // Shell lines in a skill's text run without a call that could be judged.
-  const restrictions = { disableSkillShellExecution: true, ...(open.hooksOff && { disableAllHooks: true }) }
+  const restrictions = {
+    disableSkillShellExecution: true,
+    claudeMdExcludes: [...NEVER_IMPORTED],
+    ...(open.hooksOff && { disableAllHooks: true }),
+  }
   return { ...restrictions, env: pinnedVariables(open, marker) }
 }
 

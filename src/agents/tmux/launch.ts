@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { brandLine, type Marker } from '../../base/process/marker.ts'
 import { packagePath } from '../../base/program.ts'
 import { quoteForShell } from '../../base/words.ts'
-import { claudeAgent } from '../../domain/agents/claude.ts'
+import { claudeAgent, NEVER_IMPORTED } from '../../domain/agents/claude.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import { notLoggedIn } from '../../domain/vendors.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
@@ -125,6 +125,7 @@ export function hookSettings({ folder, askDeadlineMs, env }: HookSettings): Reco
   return {
     disableAllHooks: false,
     disableSkillShellExecution: true,
+    claudeMdExcludes: [...NEVER_IMPORTED],
     env,
     // The status line reports the cost, which nothing else does before the end; and it shows a viewer who judges.
     statusLine: { type: 'command', command: statusCommand.map(quoteForShell).join(' ') },

@@ -1,4 +1,4 @@
-import { CLAUDE_NEEDS, claudeAgent } from './claude.ts'
+import { CLAUDE_NEEDS, claudeAgent, NEVER_IMPORTED } from './claude.ts'
 import type { AgentDefinition } from './definition.ts'
 
 /**
@@ -51,7 +51,11 @@ export const claudeAcpAgent: AgentDefinition = {
           tools: '{tools}',
           mcpServers: '{ownServers}',
           disallowedTools: '{disallowedTools}',
-          settings: { disableSkillShellExecution: true, hooks: { PreToolUse: [{ hooks: [GATE] }] } },
+          settings: {
+            disableSkillShellExecution: true,
+            claudeMdExcludes: [...NEVER_IMPORTED],
+            hooks: { PreToolUse: [{ hooks: [GATE] }] },
+          },
         },
       },
     },

@@ -46,6 +46,28 @@ export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
   addresses: ['ANTHROPIC_BASE_URL'],
 }
 
+/**
+ * Files with secrets that Claude Code does not load, although a `CLAUDE.md` imports them with `@file`: it reads such files by itself,
+ * without a call that could be judged. The patterns are matched against absolute paths (`claudeMdExcludes`).
+ */
+export const NEVER_IMPORTED: readonly string[] = [
+  ...['.env', '.env.*', '*.env', '.envrc', '.dev.vars', '.netrc', '.npmrc', '.pypirc', '.pgpass', '.git-credentials'],
+  ...[
+    '*.pem',
+    '*.key',
+    '*.p12',
+    '*.pfx',
+    'id_rsa*',
+    'id_ed25519*',
+    'id_ecdsa*',
+    'credentials',
+    '*credentials*.json',
+    'secrets.{json,toml,yml,yaml}',
+  ],
+  ...['.ssh/**', '.aws/**', '.gnupg/**', '.kube/**', '.azure/**', '.config/gcloud/**', '.config/gh/**', '.docker/**'],
+  ...['.perpetualcc/*.toml', '.perpetualcc/run/**', '.perpetualcc/data/**'],
+].map(pattern => `**/${pattern}`)
+
 const manifest: AgentManifest = {
   kind: 'claude',
   name: 'Claude Code',

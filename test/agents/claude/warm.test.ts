@@ -76,6 +76,17 @@ async function warmWorld(t: TestContext) {
   }
 }
 
+test('a CLAUDE.md imports other files, and none that holds secrets', async t => {
+  const { work, put } = await warmWorld(t)
+  put('CLAUDE.md', 'Mind @rules.md and @.env and @conf/.env.local and @sub/server.pem and @./rules.env today.\n')
+  put('rules.md', 'Mind the imported rules. @more/.env\n')
+  for (const path of ['.env', 'conf/.env.local', 'more/.env', 'rules.env']) put(path, `KEY=planted-${path}\n`)
+  put('sub/server.pem', 'planted-pem\n')
+  const told = JSON.stringify((await work()).bodies)
+  assert.ok(told.includes('Mind the imported rules'))
+  assert.equal(/planted-[\w./-]+/.exec(told)?.[0], undefined)
+})
+
 test('what a process that waited tells the model is what a fresh one tells, whatever has changed since it was started', async t => {
   const { warm, work, put, git, cwd } = await warmWorld(t)
   put('CLAUDE.md', 'Mind the old rules.\n')
