@@ -17,7 +17,8 @@ export function addTrustCommand(program: Command): void {
       const context = await commandContext(command)
       const { grantTrust, trustStatus } = await import('../../policy/trust/trust.ts')
       const status = await trustStatus(context.paths, resolve(path))
-      if (status.state === 'nothing-to-trust' || status.state === 'trusted') return printStatus(context, status)
+      const isSettled = status.state === 'nothing-to-trust' || status.state === 'trusted'
+      if (isSettled && !status.git) return printStatus(context, status)
       await refuse(context.env, `trust ${quoteForShell(path)}`)
       if (!context.json) for (const line of contentLines(status, context)) context.out(line)
       const { confirm } = await import('../input.ts')
@@ -74,7 +75,14 @@ function printStatus(context: CommandContext, status: TrustStatus): void {
   context.out(context.json ? JSON.stringify(status, null, 2) : neutral(describeStatus(status)))
 }
 
-function describeStatus({ state, project, changed, since }: TrustStatus): string {
+function describeStatus(status: TrustStatus): string {
+  const { git, project } = status
+  const waiting =
+    git && `Git runs nothing of this for agents until you agree (pcc trust ${project}): ${git.join(', ')}.`
+  return [describeState(status), ...(waiting ? [waiting] : [])].join('\n')
+}
+
+function describeState({ state, project, changed, since }: TrustStatus): string {
   const sinceText = since === undefined ? '' : ` since ${formatDay(since)}`
   switch (state) {
     case 'nothing-to-trust':

@@ -10,6 +10,7 @@ import { loadConfig } from '../../domain/config/load.ts'
 import { settingOf } from '../../domain/config/settings.ts'
 import { findProjectRules } from '../verdict/find-rules.ts'
 import { findingsInMcp, findingsInRules, findingsInSettings, showValue, type TrustFinding } from './findings.ts'
+import { findGitFiles, findingsInGit } from './git-programs.ts'
 import { findSurface, type SurfaceFile, type SurfaceKind } from './surface.ts'
 
 export interface TrustedFile {
@@ -24,7 +25,12 @@ export interface TrustedFile {
 
 /** Every file of a project that a person must agree to, sorted by path; empty if nothing runs code or widens rights. */
 export async function filesToTrust(paths: AppPaths, project: string): Promise<TrustedFile[]> {
-  const found = await Promise.all([findConfigFile(project), findRulesFile(paths, project), findSurface(project)])
+  const found = await Promise.all([
+    findConfigFile(project),
+    findRulesFile(paths, project),
+    findSurface(project),
+    findGitFiles(project),
+  ])
   return judgeSurface(found.flat(), { paths, directory: project, nameOf: path => relative(project, path) || '.' })
 }
 
@@ -45,7 +51,8 @@ export async function filesToTrustIn(
   { project, directory, top }: TrustCheckout & { project: string },
 ): Promise<TrustedFile[]> {
   const nameOf = (path: string) => relative(isInside(path, top) ? directory : project, path) || '.'
-  return judgeSurface(await findSurface(directory), { paths, directory, nameOf })
+  const found = await Promise.all([findSurface(directory), findGitFiles(directory)])
+  return judgeSurface(found.flat(), { paths, directory, nameOf })
 }
 
 interface JudgeContext {
@@ -63,6 +70,7 @@ async function judgeSurface(candidates: readonly SurfaceFile[], context: JudgeCo
     const judged = await judgeSurfaceFile(file, context)
     if (!judged) continue
     trusted.set(file.path, judged.file)
+    if (file.kind === 'git') continue
     const scripts = await findNamedScripts(
       file.kind === 'pcc' ? withoutComments(judged.text) : judged.text,
       context.directory,
@@ -109,8 +117,12 @@ async function judgeSurfaceFile(
   }
   const contains = await findingsIn(paths, file, read.text)
   if (contains.length === 0 && file.kind !== 'scripts') return undefined
-  const refused = read.outside ? { refused: { problem: 'a link out of the project', target: read.outside } } : {}
-  return { file: { path, kind: file.kind, contains, sha256: read.sha256, ...refused }, text: read.text }
+  const sha256 = file.kind === 'git' ? hashFindings(contains, read) : read.sha256
+  const refused =
+    read.outside && file.kind !== 'git'
+      ? { refused: { problem: 'a link out of the project', target: read.outside } }
+      : {}
+  return { file: { path, kind: file.kind, contains, sha256, ...refused }, text: read.text }
 }
 
 async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Promise<TrustFinding[]> {
@@ -125,12 +137,22 @@ async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Pro
     case 'mcp':
       return findingsInMcp(text)
     case 'prompts':
+      if (/\/\.claude\/output-styles\//.test(file.path))
+        return [{ kind: 'an output style', text: 'replaces instructions of the agent' }]
       return /\.md$/i.test(file.path)
         ? (await import('./prompt-findings.ts')).findingsInPrompt(text)
         : [{ kind: 'a workflow', text: 'a script for the agent' }]
+    case 'git':
+      return findingsInGit(file.path, text)
     case 'scripts':
       return []
   }
+}
+
+/** A file of settings changes with every branch, so only what it runs counts; a hook counts as a whole. */
+function hashFindings(contains: TrustFinding[], { sha256, text }: { sha256: string; text: string }): string {
+  const isHook = contains.every(({ text: found }) => found.startsWith('hook '))
+  return isHook || text === '' ? sha256 : sha256Hash().update(JSON.stringify(contains)).digest('hex')
 }
 
 async function findUntrustedSettings(paths: AppPaths, path: string): Promise<TrustFinding[]> {

@@ -28,7 +28,6 @@ const HARMLESS_SETTINGS = new Set([
   'includeGitInstructions',
   'language',
   'model',
-  'outputStyle',
   'respectGitignore',
   'spinnerTipsEnabled',
 ])
@@ -48,6 +47,7 @@ export function findingsInSettings(text: string): TrustFinding[] {
   if (!settings) return [unreadable]
   return Object.entries(settings).flatMap(([key, value]): TrustFinding[] => {
     if (HARMLESS_SETTINGS.has(key)) return []
+    if (key === 'outputStyle' && /^(default|explanatory|learning)$/i.test(String(value))) return []
     if (key === 'hooks') return hooksIn(value)
     if (key === 'env') return environmentIn(value)
     if (key === 'permissions') return permissionsIn(value)

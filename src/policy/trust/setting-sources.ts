@@ -82,6 +82,8 @@ export interface TrustStatus {
   files: TrustedFile[]
   /** In state `changed`: the paths that differ from the agreement. */
   changed: string[]
+  /** Settings of the repository that name programs for git, and that the person has not agreed to. */
+  git?: string[]
   /** When the person agreed. */
   since?: number
 }

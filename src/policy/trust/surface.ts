@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
 /** Claude Code loads `settings`, `prompts` and `mcp` with its source `project`, and `local` with its source `local`. */
-export type SurfaceKind = 'pcc' | 'rules' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts'
+export type SurfaceKind = 'pcc' | 'rules' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts' | 'git'
 
 export interface SurfaceFile {
   path: string
@@ -24,7 +24,7 @@ export interface SurfaceFile {
  */
 export async function findSurface(project: string): Promise<SurfaceFile[]> {
   const above = directoriesAbove(project)
-  const checkout = await findCheckout(above)
+  const checkout = await findCheckout(project)
   const top = checkout?.top
   const inside = top === undefined ? above : above.slice(0, above.indexOf(top) + 1)
   const withinOf = (directory: string) => (top !== undefined && inside.includes(directory) ? top : directory)
@@ -82,10 +82,10 @@ async function namedIn(directory: string, within: string): Promise<SurfaceFile[]
 
 async function promptsIn(directory: string, within: string): Promise<SurfaceFile[]> {
   const folder = (name: string) => listFiles(join(directory, '.claude', name))
-  const [agents, commands, skills, workflows] = await Promise.all(
-    ['agents', 'commands', 'skills', 'workflows'].map(folder),
+  const [agents, commands, styles, skills, workflows] = await Promise.all(
+    ['agents', 'commands', 'output-styles', 'skills', 'workflows'].map(folder),
   )
-  const texts = [...(agents ?? []), ...(commands ?? [])].filter(path => /\.md$/i.test(path))
+  const texts = [...(agents ?? []), ...(commands ?? []), ...(styles ?? [])].filter(path => /\.md$/i.test(path))
   const heads = (skills ?? []).filter(path => /\/SKILL\.md$/i.test(path))
   return [...texts, ...heads, ...(workflows ?? [])].map(path => ({ path, kind: 'prompts', within }))
 }
@@ -112,8 +112,8 @@ async function listFiles(folder: string, seen = new Set<string>()): Promise<stri
 }
 
 /** The top of the git checkout that a directory is in, and of the main checkout if it is a worktree. */
-async function findCheckout(above: string[]): Promise<{ top: string; main: string } | undefined> {
-  for (const directory of above) {
+export async function findCheckout(from: string): Promise<{ top: string; main: string } | undefined> {
+  for (const directory of directoriesAbove(from)) {
     const entry = await stat(join(directory, '.git')).catch(() => undefined)
     if (entry?.isDirectory()) return { top: directory, main: directory }
     if (entry?.isFile()) return { top: directory, main: await findMainCheckout(directory) }

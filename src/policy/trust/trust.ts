@@ -7,6 +7,7 @@ import { AppError } from '../../base/errors.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { OpenSession, Request, Verdict } from '../../domain/session.ts'
 import { filesToTrust, filesToTrustIn, type TrustCheckout, type TrustedFile } from './files.ts'
+import type { Agreement } from './record.ts'
 import type { TrustStatus } from './setting-sources.ts'
 
 export { type LoadableSources, settingSourcesFor } from './setting-sources.ts'
@@ -15,14 +16,41 @@ export type { TrustStatus }
 /** The files of a project that need trust, and whether a person has agreed to them as they are now. */
 export async function trustStatus(paths: AppPaths, directory: string): Promise<TrustStatus> {
   const project = await resolveProject(directory)
-  const files = await filesToTrust(paths, project)
-  if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
+  const all = await filesToTrust(paths, project)
+  if (all.length === 0) return { project, state: 'nothing-to-trust', files: all, changed: [] }
   const { agreementFor } = await importRecord()
   const agreed = await agreementFor(paths, project)
-  if (!agreed) return { project, state: 'untrusted', files, changed: [] }
-  const changed = findChangedPaths(agreed.files, hashesByPath(files))
+  const { files, git } = splitGit(all, agreed)
+  // What git runs is switched off by itself, so it does not take back what the person agreed to.
+  if (files.length === 0)
+    return { project, state: agreed && !git.git ? 'trusted' : 'untrusted', files: all, changed: [], ...git }
+  if (!agreed) return { project, state: 'untrusted', files: all, changed: [], ...git }
+  const changed = findChangedPaths(withoutGit(agreed.files, all), hashesByPath(files))
   const holds = agreed.hash === hashAll(files) && files.every(file => !file.refused)
-  return { project, state: holds ? 'trusted' : 'changed', files, changed, since: agreed.since }
+  return {
+    project,
+    state: holds ? 'trusted' : 'changed',
+    files: all,
+    changed: holds ? [] : changed,
+    since: agreed.since,
+    ...git,
+  }
+}
+
+/** The files apart from git's, and the settings of git that nobody has agreed to. With one of them in doubt, all are. */
+function splitGit(
+  all: TrustedFile[],
+  agreed: Agreement | undefined,
+): { files: TrustedFile[]; git: { git?: string[] } } {
+  const ofGit = all.filter(({ kind }) => kind === 'git')
+  const waits = ofGit.some(({ path, sha256 }) => agreed?.files[path] !== sha256)
+  const names = [...new Set(ofGit.flatMap(({ contains }) => contains.map(({ kind }) => kind)))]
+  return { files: all.filter(({ kind }) => kind !== 'git'), git: waits ? { git: names } : {} }
+}
+
+function withoutGit(agreed: Record<string, string>, all: TrustedFile[]): Record<string, string> {
+  const ofGit = new Set(all.filter(({ kind }) => kind === 'git').map(({ path }) => path))
+  return Object.fromEntries(Object.entries(agreed).filter(([path]) => !ofGit.has(path)))
 }
 
 /**
@@ -35,13 +63,23 @@ export async function trustStatusIn(
   { project: path, ...checkout }: TrustCheckout & { project: string },
 ): Promise<TrustStatus> {
   const project = await resolveProject(path)
-  const files = await filesToTrustIn(paths, { project, ...checkout })
-  if (files.length === 0) return { project, state: 'nothing-to-trust', files, changed: [] }
+  const all = await filesToTrustIn(paths, { project, ...checkout })
+  if (all.length === 0) return { project, state: 'nothing-to-trust', files: all, changed: [] }
   const { agreementFor } = await importRecord()
   const agreed = await agreementFor(paths, project)
-  if (!agreed) return { project, state: 'untrusted', files, changed: [] }
+  const { files, git } = splitGit(all, agreed)
+  if (files.length === 0)
+    return { project, state: agreed && !git.git ? 'trusted' : 'untrusted', files: all, changed: [], ...git }
+  if (!agreed) return { project, state: 'untrusted', files: all, changed: [], ...git }
   const changed = files.filter(file => file.refused || agreed.files[file.path] !== file.sha256).map(file => file.path)
-  return { project, state: changed.length === 0 ? 'trusted' : 'changed', files, changed, since: agreed.since }
+  return {
+    project,
+    state: changed.length === 0 ? 'trusted' : 'changed',
+    files: all,
+    changed,
+    since: agreed.since,
+    ...git,
+  }
 }
 
 /** Whether the project's own settings may take effect. */
@@ -64,7 +102,11 @@ export async function grantTrust(
   const changed = findChangedPaths(hashesByPath(shown.files), hashesByPath(now))
   if (changed.length > 0)
     throw new AppError('trust_changed', { project: quoteForShell(shown.project), files: changed.join(', ') })
-  const agreement = { hash: hashAll(now), since: clock.now(), files: hashesByPath(now) }
+  const agreement = {
+    hash: hashAll(now.filter(({ kind }) => kind !== 'git')),
+    since: clock.now(),
+    files: hashesByPath(now),
+  }
   const { keepAgreement } = await importRecord()
   await keepAgreement(paths, { project: shown.project, agreement }, record)
 }

@@ -9,6 +9,7 @@ import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { Vendor } from '../../domain/agents/definition.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 import { vendorIn, vendorOf } from '../../domain/vendors.ts'
+import type { TrustStatus } from '../../policy/trust/trust.ts'
 import type { LoadedRules } from '../../policy/verdict/load-rules.ts'
 import { findIdleRules } from '../../policy/verdict/rules.ts'
 import { type SandboxPlan, sandboxNotes } from '../../workspace/command/plan-sandbox.ts'
@@ -100,15 +101,21 @@ interface NoteSources {
   rules: LoadedRules
   /** The note about the agent's own settings that the project brings. */
   sources: string | undefined
+  trust?: Pick<TrustStatus, 'git' | 'project'>
   allowedTools: string[]
   sandbox: SandboxPlan
 }
 
 /** Notes for the person about a session that starts: what is left out until the project is trusted, and what has no effect. */
-export function startNotes({ loaded, rules, sources, allowedTools, sandbox }: NoteSources): string[] {
+export function startNotes({ loaded, rules, sources, trust, allowedTools, sandbox }: NoteSources): string[] {
   return [
     ...untrustedNote(loaded),
     ...(sources === undefined ? [] : [sources]),
+    ...(trust?.git
+      ? [
+          `Git runs nothing of this for the agent until you agree to it: ${trust.git.join(', ')}. To agree: pcc trust ${trust.project}`,
+        ]
+      : []),
     ...rulesNotes(rules),
     ...idleNote(allowedTools),
     ...sandboxNotes(sandbox),

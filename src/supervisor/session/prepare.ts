@@ -23,6 +23,7 @@ import type { Driver, OpenSession, Request, Verdict } from '../../domain/session
 import { environmentFor } from '../../domain/vendors.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { readMemorySettings } from '../../human/precedents.ts'
+import { disableGitPrograms } from '../../policy/trust/git-programs.ts'
 import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn } from '../../policy/trust/trust.ts'
 import { planInTmux, planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
@@ -117,10 +118,8 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
   const trust = await trustStatus(paths, project)
   const loaded = await loadConfig({ paths, env: settingsEnv, project, trusted: trustedFile(trust) })
   const { config } = loaded
-  const { sources, strictMcp, hooksOff, note } = settingSourcesFor(
-    place ? await trustStatusIn(paths, { project, directory: place.directory, top: place.top }) : trust,
-    config.agents.setting_sources,
-  )
+  const trustHere = place ? await trustStatusIn(paths, { project, directory: place.directory, top: place.top }) : trust
+  const { sources, strictMcp, hooksOff, note } = settingSourcesFor(trustHere, config.agents.setting_sources)
   const loadRules = () => deps.policy.loadRules({ paths: deps.paths, project, trusted: trustedFile(trust) })
   const rules = await loadRules()
   const agent = request.chosen ?? agentFor(request, loaded)
@@ -128,6 +127,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
   const env = {
     ...environmentFor(agent.kind, request.env, config.agents.env),
     ...runVariables(request.run),
+    ...disableGitPrograms(trustHere.git ?? [], request.env),
   }
   const brainEnv = brainEnvironment({ daemon: deps.env, session: request.env, patterns: config.agents.env })
   const budgets = budgetsIn(config, request)
@@ -219,7 +219,14 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     keepEnvironment: config.sessions.keep_environment,
     notes: [
       ...(paths.accepted?.notes() ?? []),
-      ...startNotes({ loaded, rules, sources: note, allowedTools: request.allowed_tools ?? [], sandbox }),
+      ...startNotes({
+        loaded,
+        rules,
+        sources: note,
+        trust: trustHere,
+        allowedTools: request.allowed_tools ?? [],
+        sandbox,
+      }),
     ],
     secrets: [
       ...secretsIn(env),
