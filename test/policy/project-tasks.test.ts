@@ -306,3 +306,9 @@ test('an assessment names what it was read from, and notices when that is someth
   assert.deepEqual(findChangedFiles(absent), [path('Makefile')])
   assert.deepEqual(await read('ls'), {})
 })
+
+test('xargs -L joins a line that ends with a blank and the next one', () => {
+  const row = (text: string) => assess(`printf '${text}' | xargs -L1 env`, { 'x.sh': `${DANGER}\n`, 'y.sh': 'ls\n' })
+  assert.match(worst(row('sh \\nx.sh')), /x\.sh line 1: rm deletes/)
+  assert.equal(row('sh \\ny.sh').risk, 'MEDIUM')
+})

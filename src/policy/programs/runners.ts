@@ -226,8 +226,10 @@ function splitInput(text: string, flags: readonly SeenFlag[], whole: boolean): s
       word = (word ?? '') + text.slice(at + 1, end)
       at = end
     } else if (sign === '\\') word = (word ?? '') + (text[++at] ?? '')
-    else if (sign === '\n') endLine()
-    else if (/[ \t\v\f\r]/.test(sign) && (!whole || word === undefined)) endWord()
+    // A line that ends with a blank goes on with the next one.
+    else if (sign === '\n') {
+      if (word !== undefined) endLine()
+    } else if (/[ \t\v\f\r]/.test(sign) && (!whole || word === undefined)) endWord()
     else word = (word ?? '') + sign
   }
   endLine()
