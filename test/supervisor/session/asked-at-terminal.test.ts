@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { EscalationView } from '../../../src/domain/escalation.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
+import { tempDir } from '../../support/world.ts'
 import { scriptedAgent } from './scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
@@ -140,4 +143,35 @@ test('a session whose terminal leaves while others wait for the same answer is n
   assert.deepEqual([row.state, row.count, row.sessions.length], ['open', 2, 2])
   assert.equal((await world.call('POST', '/escalations/1/answer', { answer: 'this', env: {} })).status, 200)
   for (const id of [first, second]) await world.when(id, view => view.status === 'completed')
+})
+
+test('a yes at the terminal is for the script as it was shown: if it has changed, the call is judged and asked anew', async t => {
+  const agent = scriptedAgent(() => ({ wants: 'bash x.sh' }))
+  const world = await scriptedWorld(t, agent)
+  const project = realpathSync(tempDir(t))
+  const script = join(project, 'x.sh')
+  writeFileSync(script, 'sudo id\n')
+  const held = agent.holdAt('tool')
+  const id = await world.start('run it', { project })
+  const goOn = await held
+  world.terminals.attach(id)
+  goOn()
+  const shown = async (line: RegExp) => (await world.when(id, view => line.test(JSON.stringify(view.asks)))).asks[0]
+  const first = await shown(/x\.sh line 1: sudo/)
+  writeFileSync(script, 'true\ngit push --force\n')
+  const say = (askId = '') =>
+    world.call('POST', `/sessions/${id}/answers`, { ask_id: askId, verdict: 'allow', by: 'ann' })
+  assert.equal((await say(first?.ask_id)).status, 200)
+  const second = await shown(/x\.sh line 2: --force/)
+  assert.deepEqual(
+    bodiesOf(await world.events(id), 'permission.decided').filter(({ tool }) => tool === 'Bash'),
+    [],
+  )
+  await say(second?.ask_id)
+  await world.when(id, view => view.status === 'completed')
+  const decided = bodiesOf(await world.events(id), 'permission.decided').filter(({ tool }) => tool === 'Bash')
+  assert.deepEqual(
+    decided.map(({ verdict, by }) => [verdict, by]),
+    [['allow', 'ann']],
+  )
 })
