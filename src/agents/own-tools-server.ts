@@ -86,7 +86,7 @@ export function toolServerCommand(folder: string): { command: string; args: stri
 }
 
 /** The files of our own program, for a sandbox that has to show them. An installed copy also uses the `node_modules` that contains it. */
-function ownProgramFiles(): string[] {
+export function ownProgramFiles(): string[] {
   const at = ROOT.lastIndexOf('/node_modules/')
   const own = ['bin', 'src', 'dist', 'package.json', 'node_modules'].map(name => join(ROOT, name))
   return [...own, ...(at < 0 ? [] : [ROOT.slice(0, at + '/node_modules'.length)])].filter(path => existsSync(path))

@@ -1,10 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { rawStartTime } from '../../base/process/process-table.ts'
 import { sweepMarked } from '../../base/process/sweep.ts'
+import type { Sandbox } from '../../base/sandbox/sandbox.ts'
 import type { TmuxSessionFolder, TmuxSessionState } from './session-folder.ts'
 import type { Tmux } from './tmux.ts'
 
@@ -13,22 +14,30 @@ const GOODBYE_MS = 2_000
 const EXIT_POLL_MS = 50
 const MOST_ALLOWED = 200
 
+interface AgentWindowDeps {
+  tmux: Tmux
+  folder: TmuxSessionFolder
+  saved: TmuxSessionState
+  /** The sandbox around the agent; a window that an earlier daemon left has one that nobody holds. */
+  sandbox?: Sandbox | undefined
+}
+
 /** The window of one agent and its state, which is saved in the session's folder with every change. */
 export class AgentWindow {
   readonly name: string
   readonly #tmux: Tmux
   readonly #folder: TmuxSessionFolder
+  readonly #sandbox: Sandbox | undefined
   #saved: TmuxSessionState
   #hasSurvivors = false
 
-  constructor(
-    name: string,
-    { tmux, folder, saved }: { tmux: Tmux; folder: TmuxSessionFolder; saved: TmuxSessionState },
-  ) {
+  constructor(name: string, { tmux, folder, saved, sandbox }: AgentWindowDeps) {
     this.name = name
     this.#tmux = tmux
     this.#folder = folder
     this.#saved = saved
+    this.#sandbox = sandbox
+    sandbox?.breached.addEventListener('abort', () => void tmux.close(name), { once: true })
   }
 
   get saved(): TmuxSessionState {
@@ -59,7 +68,7 @@ export class AgentWindow {
   }
 
   state(): AgentState | undefined {
-    return readState(this.#saved.config, this.#saved.pid)
+    return readState(this.#saved)
   }
 
   paste(prompt: string): Promise<void> {
@@ -80,6 +89,7 @@ export class AgentWindow {
     for (let waited = 0; this.alive && waited < GOODBYE_MS; waited += EXIT_POLL_MS) await sleep(EXIT_POLL_MS)
     const { left } = await sweepMarked(sessionMarker(this.#saved.marker))
     this.#hasSurvivors = left.length > 0
+    await this.#sandbox?.[Symbol.asyncDispose]()
     if (!this.#hasSurvivors) this.#folder.remove()
   }
 }
@@ -98,10 +108,15 @@ const State = z.object({
 })
 export type AgentState = z.infer<typeof State>
 
-/** The state that Claude Code reports in a file of its process: `idle`, `busy` or `waiting`. */
-function readState(config: string, pid: number): AgentState | undefined {
+/**
+ * The state that Claude Code reports in a file of its process: `idle`, `busy` or `waiting`. In a sandbox the process has another
+ * number, and the only file.
+ */
+function readState({ config, pid, sandboxed }: TmuxSessionState): AgentState | undefined {
   try {
-    return State.safeParse(JSON.parse(readFileSync(join(config, 'sessions', `${pid}.json`), 'utf8'))).data
+    const sessions = join(config, 'sessions')
+    const name = sandboxed ? readdirSync(sessions).find(each => each.endsWith('.json')) : `${pid}.json`
+    return State.safeParse(JSON.parse(readFileSync(join(sessions, name ?? ''), 'utf8'))).data
   } catch {
     return undefined // not written yet, or just being written
   }

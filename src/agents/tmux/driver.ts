@@ -1,16 +1,19 @@
 import { accessSync, constants } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { isUuid, secretId } from '../../base/ids.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { rawStartTime } from '../../base/process/process-table.ts'
 import { sweepMarked } from '../../base/process/sweep.ts'
+import type { Sandbox } from '../../base/sandbox/sandbox.ts'
 import { claudeAgent } from '../../domain/agents/claude.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
 import type { DriverOptions } from '../agent-process.ts'
+import { openAgentSandbox } from '../agent-sandbox.ts'
 import { ASK_DEADLINE_MS } from '../checked-asks.ts'
 import { appendedPrompt, bundledProgram, pinnedVariables, plannerVariables } from '../claude/options.ts'
-import { readTranscriptState } from '../claude/past-sessions.ts'
+import { readTranscriptState, sandboxNeeds } from '../claude/past-sessions.ts'
 import type { SessionEndpoint } from '../own-tools-server.ts'
 import { AgentWindow, isSameProcess } from './agent-window.ts'
 import { createTools, hookSettings, mcpConfig, prepareConfig, restoreTools, startCommand } from './launch.ts'
@@ -49,20 +52,30 @@ export function tmuxDriver(
     const vendorId = open.resume && !open.resume.fork ? open.resume.vendorId : crypto.randomUUID()
     const marker = open.marker ?? secretId(16)
     const layer = prepareConfig(folder, open)
+    const sandbox = openWindowSandbox({ ...open, env: { ...open.env, ...layer.env } }, folder, log)
     const pinned = (sources: OpenSession['settingSources']) =>
       pinnedVariables({ ...open, settingSources: sources }, sessionMarker(marker))
     const settings = hookSettings({ folder: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
     const tools = createTools(open, folder, address)
     const command = startCommand(folder, {
-      ...{ executable, open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt, open) },
+      ...{ executable, sandbox, shows: [dirname(address.socket)] },
+      ...{ open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt, open) },
       settings: folder.write('settings.json', JSON.stringify(settings)),
       mcpConfig: tools && folder.write('mcp.json', JSON.stringify(mcpConfig(tools, folder))),
       env: { ...open.env, ...layer.env, ...IN_TERMINAL, ...plannerVariables(open.env), ...pinned([]) },
       marker: sessionMarker(marker),
     })
     const { pane, pid } = await openSingleWindow(tmux, { name: open.id, command }, { marker, folder })
-    const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId, config: layer.directory, marker }
-    const window = new AgentWindow(open.id, { tmux, folder, saved: { ...FRESH, ...at } })
+    const at = {
+      pane,
+      pid,
+      born: rawStartTime(pid) ?? '',
+      vendorId,
+      config: sandbox?.agentFolder ?? layer.directory,
+      sandboxed: sandbox !== undefined,
+      marker,
+    }
+    const window = new AgentWindow(open.id, { tmux, folder, saved: { ...FRESH, ...at }, sandbox })
     window.update({})
     log(`session ${open.id}: window ${pane} of ${tmux.socket}`)
     return { window, adopted: false, address, tools }
@@ -85,6 +98,16 @@ export function tmuxDriver(
     cool: async () => undefined,
     close: async () => undefined,
   }
+}
+
+/** The sandbox of a window. It may outlive the daemon, like the window: its folders are those of the session. */
+function openWindowSandbox(
+  open: OpenSession,
+  { path }: TmuxSessionFolder,
+  log: (line: string) => void,
+): Sandbox | undefined {
+  const sandbox = open.sandbox && { ...open.sandbox, scratch: join(path, 'box') }
+  return openAgentSandbox(sandboxNeeds(open), { ...open, sandbox }, line => log(`session ${open.id}: ${line}`))
 }
 
 /** The window that an earlier daemon left, if it is in the wanted conversation; any other window is ended. */

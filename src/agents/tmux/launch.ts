@@ -3,6 +3,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { brandLine, type Marker } from '../../base/process/marker.ts'
 import { packagePath } from '../../base/program.ts'
+import type { Sandbox } from '../../base/sandbox/sandbox.ts'
+import type { SandboxedCommand } from '../../base/sandbox/visible-paths.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { claudeAgent, NEVER_IMPORTED } from '../../domain/agents/claude.ts'
 import type { OpenSession } from '../../domain/session.ts'
@@ -12,14 +14,19 @@ import { OwnTools } from '../own-tools.ts'
 import {
   createToolEndpoint,
   findToolEndpoint,
+  ownProgramFiles,
   type SessionEndpoint,
   type ToolEndpoint,
   toolServerCommand,
 } from '../own-tools-server.ts'
-import type { TmuxSessionFolder } from './session-folder.ts'
+import { REFUSALS, type TmuxSessionFolder } from './session-folder.ts'
 
 export interface LaunchOptions {
   executable: string
+  /** The sandbox around the agent, if there is one. */
+  sandbox?: Sandbox | undefined
+  /** What a sandbox has to show beside the folder of the session. */
+  shows?: string[] | undefined
   open: OpenSession
   vendorId: string
   settings: string
@@ -35,10 +42,10 @@ export interface LaunchOptions {
  * on the machine could see if they were in a command line.
  */
 export function startCommand(folder: TmuxSessionFolder, launch: LaunchOptions): string[] {
+  const { command, args, env } = inSandbox(folder, launch)
   // Variables with names that no shell accepts (for example an exported function) are left out: they would end the script.
-  const named = Object.entries(launch.env).filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
-  const exported = named.map(([name, value]) => `export ${name}=${quote(value)}`)
-  const command = [launch.executable, ...argumentsOf(launch)].map(quote).join(' ')
+  const named = Object.entries(env).filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
+  const exported = named.map(([name, value = '']) => `export ${name}=${quote(value)}`)
   const script = folder.write(
     'start.sh',
     [
@@ -48,12 +55,24 @@ export function startCommand(folder: TmuxSessionFolder, launch: LaunchOptions): 
       // The agent must not start in another folder.
       `cd -- ${quote(launch.open.cwd)} || exit 1`,
       ...exported,
-      `exec ${command}`,
+      `exec ${[command, ...args].map(quote).join(' ')}`,
       '',
     ].join('\n'),
   )
   // A clean environment: the variables that tmux sets in its windows would let the agent type into its own terminal.
   return ['/usr/bin/env', '-i', '/bin/sh', script]
+}
+
+/** The agent's command, in its sandbox: it sees the folder of the session and our program, for its hooks. */
+function inSandbox(
+  { path }: TmuxSessionFolder,
+  launch: LaunchOptions,
+): Pick<SandboxedCommand, 'command' | 'args' | 'env'> {
+  const { sandbox, executable, open, env } = launch
+  const start = { command: executable, args: argumentsOf(launch), env }
+  if (!sandbox) return start
+  const paths = { shows: [path, ...(launch.shows ?? []), ...ownProgramFiles()], writes: [join(path, REFUSALS)] }
+  return sandbox.wrap({ ...start, cwd: open.cwd, ...paths }, { pidNamespace: true })
 }
 
 function argumentsOf({ open, vendorId, settings, mcpConfig, appendPrompt }: LaunchOptions): string[] {

@@ -23,6 +23,8 @@ const TmuxSessionState = z.object({
   vendorId: z.string(),
   /** Claude Code's own folder, where its state files are. */
   config: z.string(),
+  /** Whether it runs in a sandbox, where processes have other numbers. */
+  sandboxed: z.boolean().default(false),
   marker: z.string(),
   model: z.string().default(''),
   version: z.string().optional(),
@@ -40,6 +42,9 @@ const TmuxSessionState = z.object({
 })
 export type TmuxSessionState = z.infer<typeof TmuxSessionState>
 
+/** The folder in which hooks count the calls that they refused while no daemon was there. */
+export const REFUSALS = 'refusals'
+
 /** The folder of one session in tmux, readable by its owner alone. */
 export class TmuxSessionFolder {
   readonly path: string
@@ -51,7 +56,7 @@ export class TmuxSessionFolder {
   /** Creates the folder anew for a window; the files of an earlier one are removed. */
   create({ session, awayMs }: { session: string; awayMs: number }): HookAddress {
     this.remove()
-    mkdirSync(this.path, { recursive: true, mode: 0o700 })
+    mkdirSync(join(this.path, REFUSALS), { recursive: true, mode: 0o700 })
     return this.saveAddress({ session, ...createEndpoint(this.path), away_ms: awayMs })
   }
 
@@ -74,7 +79,7 @@ export class TmuxSessionFolder {
 
   /** The number of calls that hooks refused while no daemon was there; the count is reset. */
   takeRefused(): number {
-    const file = join(this.path, 'refused')
+    const file = join(this.path, REFUSALS, 'refused')
     try {
       const lines = readFileSync(file, 'utf8').split('\n').length - 1
       rmSync(file, { force: true })

@@ -122,11 +122,11 @@ export function mountArgs(mounts: Mounts): string[] {
     // These are in memory.
     ...['--size', SHARED_BYTES, '--tmpfs', '/dev/shm', '--size', SHARED_BYTES, '--tmpfs', '/var/tmp'],
     ...['--bind', tmp, '/tmp', '--size', RUN_BYTES, '--tmpfs', '/run'],
-    ...byDepth([...hidden, ...replacement.keys()]).flatMap(path => {
+    ...byDepth([...hidden, ...replacement.keys(), ...shown]).flatMap(path => {
       const from = replacement.get(path)
-      return from === undefined ? ['--tmpfs', path] : ['--bind', from, path]
+      if (from !== undefined) return ['--bind', from, path]
+      return shown.includes(path) ? bind('--ro-bind', path) : ['--tmpfs', path]
     }),
-    ...byDepth(shown).flatMap(path => bind('--ro-bind', path)),
     ...moved(shownElsewhere, '--ro-bind'),
     ...moved(caches, '--bind'),
     // Programs may be among cached files: Poetry keeps its virtual environments there.

@@ -12,6 +12,8 @@ import { mountsFor, realHome, type SandboxedCommand } from './visible-paths.ts'
 export interface Sandbox extends AsyncDisposable {
   /** Aborts when the agent has found a way to do something outside: it must be ended. */
   readonly breached: AbortSignal
+  /** The agent's own folder, as it is outside. */
+  readonly agentFolder: string
   wrap(starting: SandboxedCommand, own: { pidNamespace: boolean }): Pick<SandboxedCommand, 'command' | 'args' | 'env'>
 }
 
@@ -81,7 +83,7 @@ export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: 
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
-  return { wrap, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
+  return { wrap, agentFolder: scratch.agent, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
 }
 
 /** The socket is in the system's own folder, because the path of a socket must be short. */

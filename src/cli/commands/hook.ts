@@ -172,7 +172,7 @@ function print(reply: unknown): void {
 /** The next daemon reads this and tells the agent that it may try again. */
 function recordRefusal(folder: string, event: string): void {
   try {
-    if (event !== 'ConfigChange') appendFileSync(join(folder, 'refused'), `${event}\n`, { mode: 0o600 })
+    if (event !== 'ConfigChange') appendFileSync(join(folder, 'refusals/refused'), `${event}\n`, { mode: 0o600 })
   } catch {
     // the session's folder is gone, so nobody would read this
   }

@@ -60,14 +60,6 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   return exposed ? { settings: undefined, missing: exposed } : { settings }
 }
 
-/** The window of an agent in tmux outlives the daemon and has no sandbox yet. */
-export function planInTmux({ agents }: Pick<Config, 'agents'>, { name }: Pick<SandboxSubject, 'name'>): SandboxPlan {
-  if (agents.sandbox === 'off') return { settings: undefined }
-  const missing = { problem: 'an agent in a tmux window has none', install: 'Start it without --host tmux.' }
-  if (agents.sandbox === 'required') throw new AppError('sandbox_missing', { agent: name, ...missing })
-  return { settings: undefined, missing }
-}
-
 /** Projects are known by their real path: one that has become a link was replaced by somebody. */
 async function refuseMoved(folder: string): Promise<void> {
   const real = await realpath(folder).catch(() => folder)

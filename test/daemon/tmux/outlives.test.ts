@@ -34,7 +34,7 @@ test('an agent in tmux outlives its daemon, gets nothing through meanwhile, and 
   await daemon.ended
   stream.close()
 
-  await until(() => existsSync(join(seat, 'refused')))
+  await until(() => existsSync(join(seat, 'refusals/refused')))
   await until(() => /"status":"idle"/.test(stateOf(seat)))
   assert.equal(existsSync(join(world.project, 'second.txt')), false, 'nobody was there to allow it')
 
