@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { StoredEvent } from '../../../src/domain/event.ts'
@@ -66,8 +66,11 @@ test('an agent in tmux outlives its daemon, gets nothing through meanwhile, and 
 })
 
 function stateOf(seat: string): string {
-  const { config, pid } = JSON.parse(readFileSync(join(seat, 'window.json'), 'utf8'))
-  return readFileSync(join(config, 'sessions', `${pid}.json`), 'utf8')
+  const { config, pid, sandboxed } = JSON.parse(readFileSync(join(seat, 'window.json'), 'utf8'))
+  return readFileSync(
+    join(config, 'sessions', sandboxed ? (readdirSync(join(config, 'sessions'))[0] ?? '') : `${pid}.json`),
+    'utf8',
+  )
 }
 
 /** Polls, because there is no event for changes that another process makes to files. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { StoredEvent } from '../../../src/domain/event.ts'
@@ -84,8 +84,9 @@ test('where tmux is missing, a session in it is refused with how to get it, befo
 
 /** The agent reports it in a file that another process writes. */
 async function waitsForPerson(seat: string): Promise<void> {
-  const { config, pid } = JSON.parse(readFileSync(join(seat, 'window.json'), 'utf8'))
-  while (!/"status":\s*"waiting"/.test(readFileSync(join(config, 'sessions', `${pid}.json`), 'utf8')))
+  const { config, pid, sandboxed } = JSON.parse(readFileSync(join(seat, 'window.json'), 'utf8'))
+  const name = sandboxed ? (readdirSync(join(config, 'sessions'))[0] ?? '') : `${pid}.json`
+  while (!/"status":\s*"waiting"/.test(readFileSync(join(config, 'sessions', name), 'utf8')))
     await new Promise(resolve => setTimeout(resolve, 50))
 }
 
