@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type HookReply, openSessionServer } from '../../../src/agents/own-tools-server.ts'
@@ -46,7 +46,7 @@ test('without a daemon a call is refused, with what a person can do, and recorde
   const asked = await hook(['claude', 'PermissionRequest', '--seat', seat], CALL)
   assert.equal(JSON.parse(asked.out).hookSpecificOutput.decision.behavior, 'deny')
   assert.deepEqual(await hook(['claude', 'Stop', '--seat', seat], {}), { code: 0, out: '', err: '' })
-  assert.equal(readFileSync(join(seat, 'refused'), 'utf8'), 'PreToolUse\nPermissionRequest\n')
+  assert.equal(readFileSync(join(seat, 'refusals/refused'), 'utf8'), 'PreToolUse\nPermissionRequest\n')
 })
 
 test('a daemon that comes back while a call waits for it decides about it', async t => {
@@ -55,7 +55,7 @@ test('a daemon that comes back while a call waits for it decides about it', asyn
   const asked = hook(['claude', 'PreToolUse', '--seat', seat], CALL)
   await daemonThat(t, async () => ({ hookSpecificOutput: { permissionDecision: 'ask' } }), dir)
   assert.equal(JSON.parse((await asked).out).hookSpecificOutput.permissionDecision, 'ask')
-  assert.equal(existsSync(join(seat, 'refused')), false)
+  assert.equal(existsSync(join(seat, 'refusals/refused')), false)
 })
 
 test('a wrong token and a daemon that fails are refusals', async t => {
@@ -115,6 +115,7 @@ async function daemonThat(t: TestContext, says: () => Promise<HookReply>, dir = 
 }
 
 function seatIn(dir: string, more: Record<string, unknown>): string {
+  mkdirSync(join(dir, 'refusals'), { recursive: true })
   writeFileSync(join(dir, 'seat.json'), JSON.stringify({ session: 's-000001', token: TOKEN, away_ms: 100, ...more }))
   return dir
 }

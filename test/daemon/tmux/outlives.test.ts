@@ -68,7 +68,11 @@ test('an agent in tmux outlives its daemon, gets nothing through meanwhile, and 
 function stateOf(seat: string): string {
   const { config, pid, sandboxed } = JSON.parse(readFileSync(join(seat, 'window.json'), 'utf8'))
   return readFileSync(
-    join(config, 'sessions', sandboxed ? (readdirSync(join(config, 'sessions'))[0] ?? '') : `${pid}.json`),
+    join(
+      config,
+      'sessions',
+      sandboxed ? (readdirSync(join(config, 'sessions')).find(each => each.endsWith('.json')) ?? '') : `${pid}.json`,
+    ),
     'utf8',
   )
 }

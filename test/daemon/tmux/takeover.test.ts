@@ -85,7 +85,9 @@ test('where tmux is missing, a session in it is refused with how to get it, befo
 /** The agent reports it in a file that another process writes. */
 async function waitsForPerson(seat: string): Promise<void> {
   const { config, pid, sandboxed } = JSON.parse(readFileSync(join(seat, 'window.json'), 'utf8'))
-  const name = sandboxed ? (readdirSync(join(config, 'sessions'))[0] ?? '') : `${pid}.json`
+  const name = sandboxed
+    ? (readdirSync(join(config, 'sessions')).find(each => each.endsWith('.json')) ?? '')
+    : `${pid}.json`
   while (!/"status":\s*"waiting"/.test(readFileSync(join(config, 'sessions', name), 'utf8')))
     await new Promise(resolve => setTimeout(resolve, 50))
 }
