@@ -132,12 +132,16 @@ export async function restore(
     ...bad.map(({ id, problem }) => `The checkpoint ${id} was passed over: ${problem}.`),
     ...(row.vendor_id !== null && !isIntact && from === undefined ? [lostText(manifest)] : []),
   ]
+  // A failed task is ready again when it is retried. Its conversation knows it, and told the text again would begin again.
+  const isRetried = resume !== undefined && task?.state === 'ready' && (await hasAnswered(task.id, row.id, deps.store))
   // A task that has not begun needs no restoration prompt in a conversation that remembers everything else.
-  const isFresh = task !== undefined && (task.state === 'ready' || (await lacksTask(task.id, row.id, deps.store)))
+  const isFresh =
+    task !== undefined && !isRetried && (task.state === 'ready' || (await lacksTask(task.id, row.id, deps.store)))
   const how = { resume, notes, task_id: task?.id }
   if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
   const intro = await handOverIntro(row, deps)
-  if (!good) return { prompt: `${intro}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
+  // The newest checkpoint may be older than a retried task, of which the conversation has everything.
+  if (!good || isRetried) return { prompt: `${intro}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
   const lastSeen = (row.options.handed && (await checkpointWhenLeft(row, deps))) ?? good.checkpoint
   const changed = await changedSince(lastSeen)
   const mode = resume ? 'essentials' : 'full'
@@ -188,8 +192,11 @@ export async function hasConversation({ row, driver, env }: RestoreRequest): Pro
   return state === undefined || state === 'intact'
 }
 
+/** Events that show that a model has answered. */
+const ANSWERS = ['agent.said', 'agent.thought', 'tool.requested'] as const
+
 /** Events that show that an agent has received a prompt. */
-const TALK = ['agent.said', 'agent.thought', 'tool.requested', 'turn.ended'] as const
+const TALK = [...ANSWERS, 'turn.ended'] as const
 
 /** Far more events than happen between two tasks; the agent received a task that began earlier. */
 const MAX_EVENTS = 500
@@ -204,4 +211,12 @@ async function lacksTask(task: string, session: string, store: Pick<Store, 'even
   if (start < 0) return false
   const isTalk = ({ kind }: (typeof events)[number]) => kind !== 'task.started'
   return events.slice(0, start).some(isTalk) && !events.slice(start).some(isTalk)
+}
+
+/** Whether the model of a session has answered since this task began there. A turn that the vendor refused at once is no answer. */
+async function hasAnswered(task: string, session: string, store: Pick<Store, 'events'>): Promise<boolean> {
+  const events = await store.events({ subject: session, kinds: ['task.started', ...ANSWERS], tail: MAX_EVENTS })
+  const start = events.findIndex(({ kind, body }) => kind === 'task.started' && body.task_id === task)
+  if (start < 0) return events.length === MAX_EVENTS
+  return events.slice(start).some(({ kind }) => kind !== 'task.started')
 }

@@ -6,6 +6,8 @@ import { openStore } from '../../../src/store/open.ts'
 import { restore, saveCheckpoint } from '../../../src/supervisor/session/checkpoints.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from './live-session.ts'
+import { scriptedAgent } from './scripted-agent.ts'
+import { scriptedWorld } from './scripted-world.ts'
 import { sessionDepsOn } from './session-deps.ts'
 
 test('a conversation that has not heard of its next task gets its text, and one that has is told to go on', async t => {
@@ -37,6 +39,37 @@ test('a conversation that has not heard of its next task gets its text, and one 
   assert.equal(await prompt(), 'the second task', 'the daemon died before the task was sent')
   await appendSaid('I begin with the second')
   assert.match(await prompt(), /^The work was interrupted/)
+})
+
+test('a failed task that is retried is told to go on, unless the model never answered or the conversation is gone', async t => {
+  const refused = { kind: 'auth', message: 'The login was refused.' } as const
+  let refuses: 'at once' | 'later' | undefined = 'at once'
+  const agent = scriptedAgent(() =>
+    refuses === 'at once' ? { refused } : refuses === 'later' ? { failure: refused } : {},
+  )
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('the task')
+  const retry = async (next: typeof refuses) => {
+    await world.when(id, ({ status }) => status === 'error')
+    refuses = next
+    assert.equal((await world.call('POST', `/sessions/${id}/retry`, {})).status, 200)
+  }
+  await retry('later')
+  await world.ended(id, 2)
+  await retry('later')
+  await world.ended(id, 3)
+  agent.lose()
+  await retry(undefined)
+  await world.when(id, ({ status }) => status === 'completed')
+  const [first, second, third, last] = agent.prompts
+  assert.deepEqual([first, second], ['the task', 'the task'], 'the model had not answered')
+  assert.match(
+    third ?? '',
+    /^The work was interrupted. Go on/,
+    'the conversation knows the task and what was done of it',
+  )
+  assert.match(last ?? '', /the task/, 'a new conversation knows nothing')
+  assert.equal(agent.prompts.length, 4)
 })
 
 test('a checkpoint at the end of a session has the task at work as the end leaves it, and the others as they are', async t => {
