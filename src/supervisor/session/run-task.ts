@@ -3,7 +3,6 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import { startTimeOf } from '../../base/process/process-table.ts'
 import type { CompletionProgress } from '../../domain/evidence.ts'
 import type { Failure, Session, SessionEvent } from '../../domain/session.ts'
-import { halted } from '../guards/spending.ts'
 import { applyGuards } from '../guards/watch.ts'
 import { asksFor } from './asks.ts'
 import { beginTask } from './between-turns.ts'
@@ -38,13 +37,11 @@ export async function runTask(live: LiveSession, deps: SessionDeps): Promise<Liv
     live.log.info({ resumed: live.settings.open.resume !== undefined }, 'agent opened')
     using _watched = deps.watch.watch({ live, deps })
     const ending = await followAgent(session, { live, deps })
-    if (maySettleEarly(session, live, ending)) await settle(live, deps, ending)
+    if (maySettleEarly(session, live, ending)) await settleEarly(live, deps, ending)
     return ending
   } catch (error) {
     live.log.error({ error }, 'session failed')
-    // The store could not write. That is temporary, and not a failure of the session.
-    if (live.control.tripped?.guard === 'disk') return halted(live, live.control.tripped)
-    return endingAfter(failureOf(error), { live, deps })
+    return endingAfter(failureOf(error), { live, deps }, isOfStore(error, live))
   } finally {
     live.control.over = true
     live.agent.hasSurvivors = live.agent.session?.hasSurvivors ?? false
@@ -91,9 +88,15 @@ async function react(
   return execute(decide(analysis, await readContext(analysis, context)), session, context)
 }
 
+/** Whether the store could not write. That is temporary, and not a failure of the session. */
+function isOfStore(error: unknown, { control }: LiveSession): boolean {
+  return control.tripped?.guard === 'disk' || (error instanceof AppError && error.code === 'store_unusable')
+}
+
 /** The ending for a failure outside of any turn: the agent could not be opened, or the store failed. */
-async function endingAfter(failure: Failure, context: SessionContext): Promise<LiveSessionEnding> {
-  const ending = await react(thinkOfFailure(failure), undefined, context)
+async function endingAfter(failure: Failure, context: SessionContext, mayPass = false): Promise<LiveSessionEnding> {
+  const analysis: Analysis = mayPass ? { type: 'error', failure, mayPass } : thinkOfFailure(failure)
+  const ending = await react(analysis, undefined, context)
   return ending ?? { as: 'error', reason: failure.message, failure: failure.kind }
 }
 
@@ -103,6 +106,11 @@ async function endingAfter(failure: Failure, context: SessionContext): Promise<L
  */
 function maySettleEarly(session: Session, live: LiveSession, ending: LiveSessionEnding): boolean {
   return ending.as === 'completed' && live.settings.open.record === undefined && session.alone === true
+}
+
+/** What cannot be stored now is stored when the agent is gone; the ending stays what it is. */
+async function settleEarly(live: LiveSession, deps: SessionDeps, ending: LiveSessionEnding): Promise<void> {
+  await settle(live, deps, ending).catch(error => live.log.error({ error }, 'session could not be settled yet'))
 }
 
 function failureOf(error: unknown): Failure {

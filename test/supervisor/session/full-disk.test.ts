@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
+import { AppError } from '../../../src/base/errors.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { watchDisk } from '../../../src/daemon/disk.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { pauseForGate, tripGuard } from '../../../src/supervisor/session/stop-agent.ts'
 import { tempDir } from '../../support/world.ts'
 import { scriptedAgent } from './scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
@@ -85,6 +87,54 @@ test('a failed write of the store pauses its session, which is settled when ther
   world.disk.reason = undefined
   world.pass(60_000)
   await world.when(id, isComplete)
+})
+
+for (const why of ['a closed account', 'a person', 'a spent budget'] as const) {
+  test(`a session that ${why} was pausing when a write of the store failed waits as it would have, and its task does not fail`, async t => {
+    const agent = scriptedAgent()
+    const world = await scriptedWorld(t, agent)
+    const held = agent.holdAt('tool')
+    const id = await world.start('first')
+    const goOn = await held
+    const live = world.supervisor.run(id)
+    assert.ok(live)
+    if (why === 'a closed account') pauseForGate(live)
+    else if (why === 'a person') void world.call('POST', `/sessions/${id}/pause`)
+    else tripGuard(live, { guard: 'budget', reason: 'The budget is spent', next: 'Raise it.' })
+    while (live.control.pausing === undefined) await new Promise(resolve => setTimeout(resolve, 5))
+    const free = await fill(world)
+    goOn()
+    while (agent.open() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+    await free()
+    world.disk.reason = undefined
+    const { status, reason } = await world.when(id, ({ ended_at }) => ended_at !== null)
+    const expected = {
+      'a closed account': ['rate_limited', /the limit is over/],
+      'a person': ['paused', /paused by a person/],
+      'a spent budget': ['paused', /The budget is spent/],
+    } as const
+    assert.equal(status, expected[why][0])
+    assert.match(reason ?? '', expected[why][1])
+    assert.equal((await world.store.tasks.list({ session: id }))[0]?.state, 'waiting')
+  })
+}
+
+test('a session that is complete stays so if its end cannot be stored at once', async t => {
+  const agent = scriptedAgent()
+  const open: typeof agent.driver.open = async options =>
+    Object.assign(await agent.driver.open(options), { alone: true })
+  const world = await scriptedWorld(t, agent, {}, async () => ({ ...agent.driver, open }))
+  const { sessions } = world.store
+  const { update } = sessions
+  let failures = 0
+  sessions.update = async (id, patch, tx) => {
+    if (patch.state === 'ended' && failures++ === 0) throw new AppError('store_unusable', { file: 'db', problem: FULL })
+    return update.call(sessions, id, patch, tx)
+  }
+  const id = await world.start('first')
+  const { status } = await world.when(id, ({ ended_at }) => ended_at !== null)
+  assert.deepEqual([status, failures, agent.prompts], ['completed', 2, ['first']])
+  assert.equal((await world.store.tasks.list({ session: id }))[0]?.state, 'done')
 })
 
 test('an answer that cannot be stored on its way to the agent is given in words when there is space again', async t => {
