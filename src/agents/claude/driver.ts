@@ -18,7 +18,7 @@ import { ASK_DEADLINE_MS } from '../checked-asks.ts'
 import { ClaudeGate } from './gate.ts'
 import { bundledProgram, optionsFor } from './options.ts'
 import { ClaudeOwnTools } from './own-tools.ts'
-import { readTranscriptState, sandboxNeeds } from './past-sessions.ts'
+import { noteLeaf, readTranscriptState, sandboxNeeds } from './past-sessions.ts'
 import { type ClaudeProcess, ClaudeSession } from './session.ts'
 
 const WARM_FOR_MS = 5 * 60_000
@@ -40,6 +40,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
       sandbox: openAgentSandbox(sandboxNeeds(open), open, line => log(`session ${open.id}: ${line}`)),
     })
     const own = new ClaudeOwnTools(open.ownTools ?? [])
+    if (open.resume) noteLeaf({ vendorId: open.resume.vendorId, cwd: open.cwd, env: open.env })
     const options = optionsFor(open, { gate, agent, own, executable: executable(), appendPrompt })
     return { process: { gate, agent, own, askDeadlineMs, reofferMs }, options }
   }

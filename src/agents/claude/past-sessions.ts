@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -100,6 +100,54 @@ export function sandboxNeeds({ cwd }: Pick<OpenSession, 'cwd'>): SandboxNeeds {
   const name = conversationsOf(cwd)
   const own = name.length > LONGEST_NAME ? [] : [`projects/${name}`]
   return { ...CLAUDE_NEEDS, folder: { ...folder, writable: [...folder.writable, ...own] } }
+}
+
+/**
+ * Claude Code goes on from the message that its newest `last-prompt` record names, and from what hangs on that message. A kill
+ * leaves an old record. After a deferred call that record names a note beside the call, on which nothing hangs: Claude would
+ * forget everything since the call was answered. The record is then written again, for the newest message, in the folder of
+ * this directory only. Synchronous, because the process that reads the file is started right after this.
+ */
+export function noteLeaf({ env, cwd, vendorId }: TranscriptLookup): void {
+  if (!/^[\w-]+$/.test(vendorId)) return
+  try {
+    using handle = openRegular(join(folderOf(env), 'projects', conversationsOf(cwd), `${vendorId}.jsonl`))
+    const { text, end } = readSinceLeaf(handle.fd)
+    const [record, ...lines] = text.split('\n')
+    const leaf = LeafRecord.safeParse(parseJson(record ?? '')).data
+    const messages = lines.flatMap(line => ChainEntry.safeParse(parseJson(line)).data ?? [])
+    const [oldest, newest] = [messages[0], messages.at(-1)]
+    if (!leaf || !oldest || !newest || oldest.parentUuid === leaf.leafUuid) return
+    writeSync(handle.fd, `${end === NEWLINE ? '' : '\n'}${JSON.stringify({ ...leaf, leafUuid: newest.uuid })}\n`)
+  } catch {
+    // Claude then goes on as it does without us.
+  }
+}
+
+const LeafRecord = z.looseObject({ type: z.literal('last-prompt'), leafUuid: z.string() })
+const ChainEntry = z.object({ uuid: z.string(), parentUuid: z.string().nullable(), isSidechain: z.literal(false) })
+const LEAF_MARK = '{"type":"last-prompt",'
+
+/** A regular file only: an agent can write in this folder, and a link would lead elsewhere. */
+function openRegular(file: string): Disposable & { fd: number } {
+  const fd = openSync(file, constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  return { fd, [Symbol.dispose]: () => closeSync(fd) }
+}
+
+/** The text from the newest leaf record on, and the last byte. */
+function readSinceLeaf(fd: number): { text: string; end: number | undefined } {
+  const { size } = fstatSync(fd)
+  let tail = Buffer.alloc(0)
+  for (let from = size; from > 0 && tail.length < MAX_LINE_BYTES; ) {
+    const start = Math.max(0, from - CHUNK_BYTES)
+    const chunk = Buffer.alloc(from - start)
+    readSync(fd, chunk, 0, chunk.length, start)
+    tail = Buffer.concat([chunk, tail])
+    from = start
+    const at = tail.lastIndexOf(LEAF_MARK)
+    if (at >= 0) return { text: tail.subarray(at).toString('utf8'), end: tail.at(-1) }
+  }
+  return { text: '', end: undefined }
 }
 
 async function readFileState(file: string): Promise<ConversationState> {

@@ -1,20 +1,22 @@
 import assert from 'node:assert/strict'
 import {
   appendFileSync,
+  globSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { readTranscriptState } from '../../../src/agents/claude/past-sessions.ts'
+import { noteLeaf, readTranscriptState } from '../../../src/agents/claude/past-sessions.ts'
 import { tempDir } from '../../support/world.ts'
 import { claude } from '../claude-adapter.ts'
-import { World } from '../conformance/world.ts'
+import { asking, until, World } from '../conformance/world.ts'
 
 const ID = '6f0e8c1e-0000-4000-8000-000000000001'
 const USER = JSON.stringify({ type: 'user', message: { role: 'user', content: 'hi' } })
@@ -57,6 +59,66 @@ test('the real Claude Code keeps a conversation where it is looked for, and can 
   assert.equal(await state(), 'damaged')
   rmSync(file)
   assert.equal(await state(), 'missing')
+})
+
+test('an agent that is killed after it went on with a parked call still knows what it did since', async t => {
+  const world = await World.open(t, claude, [
+    {
+      prompt: 'careful',
+      steps: [
+        { calls: [{ run: 'echo parked' }] },
+        { calls: [{ run: 'echo since then' }] },
+        { calls: [{ run: 'touch begun; sleep 300' }] },
+      ],
+      later: [{ prompt: 'go on', steps: [{ say: 'Went on.' }] }],
+    },
+  ])
+  const parked = await world.talk('careful', { asks: asking(() => ({ park: true, reason: 'nobody is awake' })) })
+  assert.equal((await parked.turn()).outcome, 'parked')
+  const resume = { vendorId: parked.session.vendorId ?? '', fork: false }
+  await parked.close()
+  const approved = await world.talk(undefined, { resume })
+  await until(() => world.has('begun'))
+  const { env } = world.options()
+  const [file = ''] = globSync(join(env['CLAUDE_CONFIG_DIR'] ?? '', 'projects', '*', `${resume.vendorId}.jsonl`))
+  await until(() => readFileSync(file, 'utf8').includes('sleep 300'))
+  process.kill(-(approved.session.pid ?? assert.fail('it runs')), 'SIGKILL')
+  await approved.close()
+
+  await world.model.restart()
+  const again = await world.talk('go on', { resume })
+  assert.equal((await again.turn()).outcome, 'completed')
+  assert.match(world.model.told(), /interrupted/, 'the newest call is the one that the kill cut off')
+  await again.close()
+})
+
+test('the leaf of a transcript is noted again only where what follows does not hang on it, and never through a link', async t => {
+  const config = tempDir(t)
+  const file = join(config, 'projects', '-p', `${ID}.jsonl`)
+  mkdirSync(dirname(file), { recursive: true })
+  const entry = (uuid: string, parentUuid: string | null, more: object = {}) =>
+    JSON.stringify({ type: 'user', uuid, parentUuid, isSidechain: false, ...more })
+  const leaf = (leafUuid: string) => JSON.stringify({ type: 'last-prompt', leafUuid, lastPrompt: 'hi', sessionId: ID })
+  const added = (lines: string[], end = '\n') => {
+    const text = `${lines.join('\n')}${end}`
+    writeFileSync(file, text)
+    noteLeaf({ env: { CLAUDE_CONFIG_DIR: config }, cwd: '/p', vendorId: ID })
+    return readFileSync(file, 'utf8').slice(text.length)
+  }
+  const [a, b, c] = [entry('a', null), entry('b', 'a'), entry('c', 'b')]
+  const beside = [a, entry('x', 'a'), leaf('x'), b, c]
+  assert.equal(added(beside), `${leaf('c')}\n`)
+  assert.equal(added([...beside, '{"type":"ass'], ''), `\n${leaf('c')}\n`, 'a kill left half a line')
+  assert.equal(added([...beside, entry('s', 'c', { isSidechain: true })]), `${leaf('c')}\n`)
+  assert.equal(added([a, leaf('a'), b, c]), '', 'what follows hangs on the leaf')
+  assert.equal(added([a, b, c, leaf('c')]), '')
+  assert.equal(added([a, b, c]), '', 'there is no leaf')
+  assert.equal(added(['']), '')
+  writeFileSync(join(config, 'other'), `${beside.join('\n')}\n`)
+  rmSync(file)
+  symlinkSync(join(config, 'other'), file)
+  noteLeaf({ env: { CLAUDE_CONFIG_DIR: config }, cwd: '/p', vendorId: ID })
+  assert.equal(readFileSync(join(config, 'other'), 'utf8'), `${beside.join('\n')}\n`)
 })
 
 test('missing, empty, cut, overwritten and foreign files are told apart', async t => {
