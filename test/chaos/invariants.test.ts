@@ -137,6 +137,16 @@ test('a tool that never ran, a missing file and a question that was never asked 
   assert.deepEqual(noTool(tool('s1-t1-c1', true)), [], 'it was killed before it had written a word')
   assert.deepEqual(noTool(tool('s1-t1-c1', false)), ['no-work-lost'])
   assert.deepEqual(noTool(tool('s2-t1-c1', true)), ['no-work-lost'], 'another tool was killed')
+  const reason = 'The database cannot be used: the disk is full'
+  const held = (time: number, hit = true, why = reason, subject = 's-1'): Partial<History> => ({
+    faults: [{ kind: 'disk-full', at: 1_050, until: 1_400, hit }],
+    events: [...events, { ...event(9, time, 'session.ended', { status: 'paused', reason: why }), subject }],
+  })
+  assert.deepEqual(noTool(held(1_500)), [], 'the store could not write, and the call was refused')
+  assert.deepEqual(noTool(held(1_500, false)), ['no-work-lost'], 'the disk was not full')
+  assert.deepEqual(noTool(held(1_500, true, 'paused by a person')), ['no-work-lost'], 'it was not the disk')
+  assert.deepEqual(noTool(held(2_500)), ['no-work-lost'], 'the disk cut another call')
+  assert.deepEqual(noTool(held(1_500, true, reason, 's-2')), ['no-work-lost'], 'the disk held another session')
   assert.deepEqual(broken(aHistory({ files: {} })), ['no-work-lost'])
   const unasked = {
     events: events.filter(({ kind }) => kind !== 'question.parked' && kind !== 'question.answered'),
@@ -226,6 +236,11 @@ test('a server error of the daemon is reported, unless it names the injected fau
   assert.deepEqual(failed('disk_full', 'the disk is full', full(true)), [])
   assert.deepEqual(failed('disk_full', 'the disk is full', full(false)), ['no-surprise'], 'it was not')
   assert.deepEqual(failed('disk_full', 'the disk is full', full(true, 9_000)), ['no-surprise'], 'not yet')
+  const long = { kind: 'disk-full', at: 2_000 - 12_000, until: 2_500 - 12_000, hit: true } as const
+  const freed = (time: number) => ({ events: [...aHistory().events, event(90, time, 'disk.freed', {})] })
+  assert.deepEqual(failed('disk_full', 'the disk is full', { faults: [long] }), ['no-surprise'], 'nobody freed it')
+  assert.deepEqual(failed('disk_full', 'the disk is full', { faults: [long], ...freed(3_000) }), [], 'not looked again')
+  assert.deepEqual(failed('disk_full', 'the disk is full', { faults: [long], ...freed(60_000) }), ['no-surprise'])
   assert.deepEqual(failed('internal', 'undefined is not a function', full(true)), ['no-surprise'], 'not for that')
   assert.deepEqual(failed('daemon_stopping', ''), ['no-surprise'], 'it was not stopped')
   assert.deepEqual(failed('daemon_stopping', '', { deaths: [3_400] }), [])

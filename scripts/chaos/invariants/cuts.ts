@@ -27,14 +27,24 @@ function callsOf({ calls }: History, { tasks }: SessionPlan): ModelCall[] {
   return calls.filter(({ turn }) => turn !== null && names.some(name => turn.startsWith(name)))
 }
 
+/** When a full disk ended the agents of a session: without a store nothing is allowed, and the model is told that its call was refused. */
+function heldForDisk(history: History, name: string): number[] {
+  const fills = hitsOf(history, 'disk-full')
+  const id = history.rows.sessions.find(({ project }) => project.endsWith(`/${name}`))?.id
+  return bodiesOf(history, 'session.ended')
+    .filter(({ subject, body }) => subject === id && body.status === 'paused' && /disk is full/.test(body.reason))
+    .map(({ time }) => time)
+    .filter(time => fills.some(({ at }) => at <= time))
+}
+
 /**
  * Whether the call of a step was cut off: the vendor sent the reply with the call, and the agent was cut off before the next
- * request; or the tool itself was killed. A cut of another call of the session is no excuse.
+ * request, by a death or by a full disk; or the tool itself was killed. A cut of another call of the session is no excuse.
  */
 export function wasCut(history: History, session: SessionPlan, token: string): boolean {
   if (hitsOf(history, 'kill-tool').some(({ tool }) => tool === token)) return true
   const calls = callsOf(history, session)
-  const cuts = cutsOf(history, session.name)
+  const cuts = [...cutsOf(history, session.name), ...heldForDisk(history, session.name)]
   return calls.some(({ turn, response, at }, place) => {
     if (response !== 'answer' || stepOf(turn, session) !== token) return false
     const next = calls[place + 1]?.at ?? Number.POSITIVE_INFINITY

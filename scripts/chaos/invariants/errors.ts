@@ -1,7 +1,11 @@
 import type { ServerError } from '../fixture/daemon-runner.ts'
 import type { History } from '../history.ts'
 import { hitsOf } from './cuts.ts'
+import { bodiesOf } from './events.ts'
 import type { Violation } from './violation.ts'
+
+/** A daemon looks every 15 s whether its disk can be written to again (`src/daemon/disk.ts`). */
+const LOOKS_MS = 20_000
 
 /** How long a daemon may still say that its disk is full, or that it is about to leave. */
 const AFTER_MS = 5_000
@@ -19,5 +23,8 @@ export function noServerError(history: History): Violation[] {
 function isExplained({ at, code, text }: ServerError, history: History): boolean {
   if (code === 'daemon_stopping') return history.deaths.some(death => death >= at && death <= at + AFTER_MS)
   if (!/disk is full|disk_full/.test(`${code} ${text}`)) return false
-  return hitsOf(history, 'disk-full').some(({ at: from, until = from }) => at >= from && at <= until + AFTER_MS)
+  return hitsOf(history, 'disk-full').some(({ at: from, until = from }) => {
+    const freed = bodiesOf(history, 'disk.freed').find(({ time }) => time >= until && time <= until + LOOKS_MS)
+    return at >= from && at <= Math.max(until + AFTER_MS, freed?.time ?? 0)
+  })
 }
