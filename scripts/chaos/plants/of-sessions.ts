@@ -95,7 +95,7 @@ export const OF_SESSIONS: readonly Plant[] = [
       {
         file: 'src/supervisor/session/checkpoints.ts',
         symbol: 'restore',
-        find: "(task.state === 'ready' || (await isTaskUnheard(task.id, row.id, deps.store)))",
+        find: "(task.state === 'ready' || (await lacksTask(task.id, row.id, deps.store)))",
         put: "task.state === 'ready'",
       },
     ],

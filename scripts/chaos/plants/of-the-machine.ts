@@ -146,7 +146,7 @@ export const OF_THE_MACHINE: readonly Plant[] = [
     patches: [
       {
         file: 'src/human/notify/deliver.ts',
-        symbol: 'tell',
+        symbol: 'send',
         find: 'const sent = await channel.send(message, signal)',
         put: 'await channel.send(message, signal)\n    const sent = await channel.send(message, signal)',
       },
