@@ -74,7 +74,16 @@ async function adopted(t: TestContext, { takenOver, ...driver }: { takenOver: bo
   const folder = new TmuxSessionFolder(root, 's-000001')
   folder.create({ session: 's-000001', awayMs: 1000 })
   const at = { pane, pid, born: rawStartTime(pid) ?? '', vendorId: VENDOR, config: root, marker: 'none-has-this' }
-  folder.saveState({ ...at, model: '', offset: 0, takenOver, working: true, owed: false, allowed: [], sandboxed: false })
+  folder.saveState({
+    ...at,
+    model: '',
+    offset: 0,
+    takenOver,
+    working: true,
+    owed: false,
+    allowed: [],
+    sandboxed: false,
+  })
   mkdirSync(join(root, 'sessions'))
   const says = (status: string) =>
     writeFileSync(join(root, 'sessions', `${pid}.json`), JSON.stringify({ sessionId: VENDOR, status }))
