@@ -1,5 +1,6 @@
 import {
   closeSync,
+  constants,
   fchmodSync,
   fstatSync,
   fsyncSync,
@@ -10,6 +11,7 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -35,6 +37,32 @@ export function replaceFile(path: string, content: string, mode = 0o600): void {
     renameSync(fresh, target)
   } catch (thrown) {
     rmSync(fresh, { force: true })
+    throw thrown
+  }
+}
+
+/** Far more than a settings file or a note has. */
+const SMALL_FILE_BYTES = 8_000_000
+
+/**
+ * Reads a file that an agent may have replaced. A pipe or a device throws like a missing file: reading it would take a thread of
+ * this process for ever, and after four of them every other file would wait. A larger file throws too.
+ */
+export async function readRegularFile(path: string, maxBytes = SMALL_FILE_BYTES): Promise<Buffer> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+  const stats = await file.stat()
+  if (!stats.isFile()) throw new Error(`${path} is no ordinary file`)
+  if (stats.size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes`)
+  return await file.readFile()
+}
+
+/** The text of such a file; undefined if it is missing. Anything else that is no ordinary file throws. */
+export async function readTextIfAny(path: string): Promise<string | undefined> {
+  try {
+    return (await readRegularFile(path)).toString('utf8')
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
     throw thrown
   }
 }

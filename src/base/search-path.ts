@@ -1,3 +1,7 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isInside } from './is-inside.ts'
+
 type Env = Record<string, string | undefined>
 
 /** Where programs are searched if the PATH names no folder. */
@@ -10,6 +14,33 @@ const STANDARD = ['/usr/local/bin', '/usr/bin', '/bin']
 export function foldersOf(path: string | undefined): string[] {
   const folders = (path ?? '').split(':').filter(folder => folder.startsWith('/'))
   return folders.length > 0 ? folders : STANDARD
+}
+
+/**
+ * The folders of a PATH in which pcc finds the programs that it runs for itself, outside of any sandbox (git, gh, bwrap). Folders of
+ * a project are none of them: an activated virtual environment and `npx` put one first, and an agent can write there. `projects` are
+ * the directories that the call is about.
+ */
+export function pathOutsideProjects(path: string | undefined, projects: readonly string[] = []): string {
+  const roots = projects.flatMap(project => [project, realPath(project)])
+  const outside = foldersOf(path).filter(folder => {
+    const real = realPath(folder)
+    return ![folder, real].some(each => isProjectFolder(each) || roots.some(root => isInside(each, root)))
+  })
+  return (outside.length > 0 ? outside : STANDARD).join(':')
+}
+
+/** Folders that tools make in a project. */
+function isProjectFolder(folder: string): boolean {
+  return folder.endsWith('/node_modules/.bin') || existsSync(join(dirname(folder), 'pyvenv.cfg'))
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
 }
 
 /** The folders of a PATH that do not count. */

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { AppPaths } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { shortId } from '../base/ids.ts'
-import { withWholePath } from '../base/search-path.ts'
+import { pathOutsideProjects, withWholePath } from '../base/search-path.ts'
 import { classifyDiskError } from './disk.ts'
 import { takeLock } from './lock.ts'
 import { EXIT, findRestarter, forgetVerdict, recordParent } from './parent-process.ts'
@@ -21,7 +21,7 @@ export interface RunDaemon {
  */
 export async function runDaemon({ paths, foreground = false, ...daemon }: RunDaemon): Promise<number> {
   const env = withWholePath(daemon.env)
-  if (env['PATH'] !== undefined) process.env['PATH'] = env['PATH'] // whatever starts a program here starts from it
+  process.env['PATH'] = pathOutsideProjects(env['PATH']) // for what pcc runs for itself; agents and gates get that of `env`
   keepYoungHeapSmall()
   const bootId = shortId('boot')
   const hasParent = findRestarter(env) === 'parent'

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { pathOutsideProjects } from '../search-path.ts'
 import { findProgram } from './find-program.ts'
 import { runShortSync } from './run-short.ts'
 
@@ -37,9 +38,10 @@ function withUser(): Namespace {
 
 const PID = ['--pid', '--fork', '--kill-child=KILL', '--mount-proc', '--propagation=slave']
 
-/** Found on our PATH, not on the agent's. If the program is missing, the probe fails. */
+/** Found on our PATH, not on the agent's, and the system's own first. If the program is missing, the probe fails. */
 function ours(program: string): string {
-  return findProgram(program, process.env) ?? program
+  const PATH = pathOutsideProjects(process.env['PATH'])
+  return findProgram(program, { PATH: `/usr/bin:/bin:${PATH}` }) ?? program
 }
 
 function works(namespace: Namespace): boolean {

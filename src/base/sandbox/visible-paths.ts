@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts'
 import { isInside } from '../is-inside.ts'
 import { findProgram } from '../process/find-program.ts'
 import { runShortSync } from '../process/run-short.ts'
+import { pathOutsideProjects } from '../search-path.ts'
 import type { Mounts } from './bubblewrap.ts'
 import { cacheFolders, cachesBehind, prepareAgentFolder, type Scratch } from './home.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
@@ -241,7 +242,7 @@ function findGitSettings(top: string, env: Record<string, string | undefined>): 
       command: 'git',
       args: ['config', ...scope, '--includes', '--list', '--show-scope', '--show-origin', '--null'],
       cwd: top,
-      env: { PATH: process.env['PATH'] ?? '/usr/bin:/bin', GIT_CONFIG_NOSYSTEM: '1', ...global },
+      env: { PATH: pathOutsideProjects(process.env['PATH'], [top]), GIT_CONFIG_NOSYSTEM: '1', ...global },
       timeoutMs: 10_000,
       maxBytes: 8_000_000,
     })

@@ -5,10 +5,11 @@ import { dirname, join } from 'node:path'
 import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
-import { type Bubblewrap, findNeededSandbox } from '../../base/sandbox/bubblewrap.ts'
+import { type Bubblewrap, findNeededSandbox, lookForBubblewrap } from '../../base/sandbox/bubblewrap.ts'
 import { openSandbox, type Sandbox } from '../../base/sandbox/sandbox.ts'
 import { NO_NEEDS, type SandboxSettings } from '../../base/sandbox/settings.ts'
 import { checkProject } from '../../base/sandbox/visible-paths.ts'
+import { pathOutsideProjects } from '../../base/search-path.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { findGitFolder } from '../git/git-folder.ts'
 
@@ -39,7 +40,8 @@ export interface SandboxSubject {
 export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: SandboxSubject): Promise<SandboxPlan> {
   const { name, asksEveryCall, project, worktree, home, paths } = subject
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
-  const made = await findNeededSandbox(name, mode)
+  const PATH = pathOutsideProjects(process.env['PATH'], worktree === undefined ? [project] : [project, worktree])
+  const made = await findNeededSandbox(name, mode, () => lookForBubblewrap({ PATH }))
   if (made) for (const folder of [project, worktree ?? project]) await refuseMoved(folder)
   if (!made) return { settings: undefined }
   if ('problem' in made) return { settings: undefined, missing: made }

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs'
-import { copyFile, mkdtemp, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readRegularFile } from '../../base/files.ts'
 import { findProcessesIn } from '../../base/process/sweep.ts'
 import { removeInside } from '../../base/real-folder.ts'
 import { git } from './git.ts'
@@ -56,7 +57,7 @@ export async function findGitOperation(top: string): Promise<GitOperation | unde
 export async function findGitOperationIn(own: string): Promise<GitOperation | undefined> {
   for (const [kind, file, nameFile] of OPERATION_FILES) {
     if (!existsSync(join(own, file))) continue
-    const name = nameFile && (await readFile(join(own, nameFile), 'utf8').catch(() => '')).trim()
+    const name = nameFile && (await readRegularFile(join(own, nameFile)).catch(() => '')).toString().trim()
     return { kind, branch: name ? name.replace(/^refs\/heads\//, '') : undefined }
   }
   return undefined
@@ -108,9 +109,14 @@ export async function nameWorkTree({ top, own }: GitFolder): Promise<string | un
  */
 async function copyIndex(from: string, to: string): Promise<void> {
   const stats = await stat(from).catch(() => undefined)
-  if (!stats) return // a new repository has none
+  if (!stats?.isFile()) return // a new repository has none
   await copyFile(from, to)
   await utimes(to, stats.atime, stats.mtime)
+}
+
+/** The index of a checkout, which is large in a large repository. Throws if it is missing or no ordinary file. */
+export function readIndexFile(own: string): Promise<Buffer> {
+  return readRegularFile(join(own, 'index'), 2_000_000_000)
 }
 
 /** What the index says about files beside their contents. */
@@ -122,7 +128,7 @@ export interface IndexMarks {
 
 /** Reads the marks from the index file itself where it has the common format, else asks git. Undefined if both fail. */
 export async function readIndexMarks(top: string, own: string | undefined): Promise<IndexMarks | undefined> {
-  const file = own === undefined ? undefined : await readFile(join(own, 'index')).catch(() => undefined)
+  const file = own === undefined ? undefined : await readIndexFile(own).catch(() => undefined)
   return (file && parseIndexFile(file)) ?? listIndexMarks(top)
 }
 

@@ -1,7 +1,7 @@
 import { constants, type Dirent } from 'node:fs'
 import { lstat, open, readdir, readlink, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { findGitFolder, type GitFolder } from './git-folder.ts'
+import type { GitFolder } from './git-folder.ts'
 
 /**
  * Why git must not write in a checkout; undefined if it may. Git writes through links: a linked `COMMIT_EDITMSG` overwrites the
@@ -9,11 +9,10 @@ import { findGitFolder, type GitFolder } from './git-folder.ts'
  * the agent.
  */
 export async function whyGitMustNotWrite(
-  directory: string,
+  folder: GitFolder | undefined,
   { args, input = '' }: { args: readonly string[]; input?: string | undefined },
 ): Promise<string | undefined> {
   if (isReader(args)) return undefined
-  const folder = await findGitFolder(directory)
   const found = folder && (await findLink(folder, namedRefs(args, input)))
   return found && `${found} is a link or no ordinary file: git would write through it. Remove it: rm '${found}'`
 }
@@ -25,7 +24,7 @@ const READERS = new Set(
   ),
 )
 
-function isReader([command = '', ...rest]: readonly string[]): boolean {
+export function isReader([command = '', ...rest]: readonly string[]): boolean {
   if (command === 'config') return rest.some(arg => /^--(get|list)/.test(arg))
   if (command === 'symbolic-ref') return rest.filter(arg => !arg.startsWith('-')).length < 2
   return READERS.has(command) || (command === 'worktree' && rest[0] === 'list')

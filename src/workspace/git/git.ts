@@ -1,9 +1,10 @@
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../base/errors.ts'
 import { runShort } from '../../base/process/run-short.ts'
-import { findGitFolder } from './git-folder.ts'
+import { findGitFolder, readGitFolder } from './git-folder.ts'
 import { whyGitMustNotWrite } from './git-folder-links.ts'
-import { type HardenedCall, hardenCall, hardenCallWithTrusted, type UnreadableSettings } from './harden.ts'
+import { type HardenedCall, hardenCall, readTrustedDirectories } from './harden.ts'
 
 /** How a call of git ended. `code` is null if git is missing, was killed, or printed too much: `stderr` says which. */
 export interface GitResult {
@@ -61,27 +62,43 @@ async function runInTurn(directory: string, args: readonly string[], options: Gi
 }
 
 async function runSafely(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
-  const why = await whyGitMustNotWrite(directory, { args, input: options.input })
-  if (why !== undefined) return { ok: false, stdout: '', stderr: `fatal: ${why}`, code: null }
-  const result = await runHardened(directory, await hardenCall(directory, args), options)
+  // Git searches from the real directory.
+  const real = await realpath(directory).catch(() => directory)
+  const folder = await readGitFolder(real)
+  if (typeof folder === 'string') return refuse(folder)
+  const why = await whyGitMustNotWrite(folder, { args, input: options.input })
+  if (why !== undefined) return refuse(why)
+  const result = await runHardened(real, () => hardenCall(folder, args), options)
   if (result.ok || !result.stderr.includes('dubious ownership')) return result
   // Somebody else owns the repository: then it counts whether the person trusts it in their own settings, which are not read here.
-  const trusted = await hardenCallWithTrusted(directory, args)
-  return trusted ? runHardened(directory, trusted, options) : result
+  const trusted = await readTrustedDirectories()
+  return trusted.length > 0 ? runHardened(real, () => hardenCall(folder, args, trusted), options) : result
 }
 
 async function runHardened(
   directory: string,
-  call: HardenedCall | UnreadableSettings,
+  harden: () => Promise<HardenedCall>,
   options: GitOptions,
 ): Promise<GitResult> {
-  if ('problem' in call) return { ok: false, stdout: '', stderr: call.problem, code: null }
-  return run(directory, call.args, { ...options, env: { ...call.env, ...options.env } })
+  try {
+    await using call = await harden()
+    return await run(directory, call, options)
+  } catch (thrown) {
+    return refuse(messageOf(thrown))
+  }
 }
 
-async function run(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
-  const { timeoutMs = PATIENCE_MS, maxBytes = MOST_BYTES, signal, input, env = {} } = options
-  const end = await runShort({ command: 'git', args, cwd: directory, env, input, timeoutMs, maxBytes }, signal)
+function refuse(why: string): GitResult {
+  return { ok: false, stdout: '', stderr: `fatal: ${why.replace(/^fatal: /, '')}`, code: null }
+}
+
+async function run(directory: string, safe: HardenedCall, options: GitOptions): Promise<GitResult> {
+  const { timeoutMs = PATIENCE_MS, maxBytes = MOST_BYTES, signal, input } = options
+  const env = { ...safe.env, ...options.env }
+  const end = await runShort(
+    { command: safe.command, args: safe.args, cwd: directory, env, input, timeoutMs, maxBytes },
+    signal,
+  )
   const { code, stdout, stderr, why } = end
   return why === undefined
     ? { ok: code === 0, stdout, stderr, code }

@@ -1,41 +1,41 @@
-import { readFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
+import { readTextIfAny } from '../../base/files.ts'
+import { findProgram } from '../../base/process/find-program.ts'
 import { runShort } from '../../base/process/run-short.ts'
-import { findGitFolder } from './git-folder.ts'
+import { pathOutsideProjects } from '../../base/search-path.ts'
+import { findGitFolder, type GitFolder, mainCheckouts } from './git-folder.ts'
+import { isReader } from './git-folder-links.ts'
 
-export interface HardenedCall {
+/** How git is started. Disposed of when it has ended. */
+export interface HardenedCall extends AsyncDisposable {
+  command: string
   args: string[]
   env: Record<string, string>
-}
-
-/** Nobody knows which programs the repository's settings name, so git must not run there. */
-export interface UnreadableSettings {
-  problem: string
 }
 
 /**
  * Disables everything that a repository's settings could start during a call: hooks, the file watcher, pagers and editors,
  * signatures, maintenance, filters, merge drivers, external diff programs. The settings of the person and of the machine are not
- * read either.
+ * read either. `folder` is the repository of the directory. Throws where its settings cannot be read: nobody knows which programs they
+ * name.
  */
 export async function hardenCall(
-  directory: string,
+  folder: GitFolder | undefined,
   args: readonly string[],
-): Promise<HardenedCall | UnreadableSettings> {
-  return hardenWith(directory, args, SAFE_SETTINGS)
+  trusted: readonly string[] = [],
+): Promise<HardenedCall> {
+  return hardenWith(folder, args, [
+    ...SAFE_SETTINGS,
+    ...trusted.map((path): [string, string] => ['safe.directory', path]),
+  ])
 }
 
-/** `hardenCall` with the directories that the person trusts although somebody else owns them; undefined if there are none. */
-export async function hardenCallWithTrusted(
-  directory: string,
-  args: readonly string[],
-): Promise<HardenedCall | UnreadableSettings | undefined> {
+/** The directories that the person trusts although somebody else owns them. */
+export async function readTrustedDirectories(): Promise<string[]> {
   const { stdout } = await readPersonalConfig('/', ['config', '-z', '--get-all', 'safe.directory'])
-  const trusted = stdout.split('\0').filter(path => path !== '')
-  if (trusted.length === 0) return undefined
-  const settings = [...SAFE_SETTINGS, ...trusted.map((path): [string, string] => ['safe.directory', path])]
-  return hardenWith(directory, args, settings)
+  return stdout.split('\0').filter(path => path !== '')
 }
 
 type Settings = [key: string, value: string][]
@@ -65,6 +65,10 @@ const SAFE_SETTINGS: Settings = [
   ['maintenance.auto', 'false'],
   // A call does only what its arguments say.
   ['submodule.recurse', 'false'],
+  ['push.recurseSubmodules', 'no'],
+  ['fetch.recurseSubmodules', 'no'],
+  ['diff.submodule', 'short'],
+  ['status.submoduleSummary', 'false'],
   ['merge.autoStash', 'false'],
   ['rebase.autoStash', 'false'],
   ['rebase.autoSquash', 'false'],
@@ -79,10 +83,8 @@ const SAFE_SETTINGS: Settings = [
 
 /** Commands that show differences, and start an external program for that unless they are told not to. */
 const SHOWS_DIFFERENCES = new Set(['diff', 'log', 'show', 'diff-tree', 'diff-index', 'diff-files', 'format-patch'])
-/** Commands that look into submodules, where they would obey the submodule's own settings, which are not disabled. */
+/** Commands that look into submodules, where they would obey the submodule's own settings, unless they are told not to. */
 const LOOKS_INTO_SUBMODULES = new Set(['diff', 'status', 'diff-index', 'diff-files'])
-/** Commands that ask submodules whether they are changed, and cannot be told not to. */
-const ASKS_SUBMODULES = new Set(['add', 'commit', 'stash', 'rm'])
 /** Commands that read neither the contents of files nor differences. */
 const ONLY_NAMES = new Set([
   'rev-parse',
@@ -94,93 +96,144 @@ const ONLY_NAMES = new Set([
   'update-ref',
 ])
 
-function withSettings([command = '', ...rest]: readonly string[], settings: Settings): HardenedCall {
+async function hardenWith(
+  folder: GitFolder | undefined,
+  args: readonly string[],
+  settings: Settings,
+): Promise<HardenedCall> {
+  const [command = ''] = args
+  const isBare = folder !== undefined && folder.own === folder.top
+  // Git would take a directory with HEAD, objects and refs for a repository, whoever put them there. Versions before 2.38 always do.
+  const base: Settings = [...settings, ['safe.bareRepository', isBare ? 'all' : 'explicit']]
+  if (ONLY_NAMES.has(command)) return startWith(args, folder, [...base, ['core.excludesFile', '/dev/null']])
+  const all: Settings = [...base, ['core.excludesFile', await personalIgnoreFile()]]
+  const folders = [folder, ...(await otherWorktrees(args))].filter(each => each !== undefined)
+  for (const each of folders) all.push(...(await overrideRepositoryPrograms(each, all)))
+  return startWith(args, folder, all)
+}
+
+/** Git looks into a worktree before it removes it, and obeys that worktree's own settings. */
+function otherWorktrees([command, ...rest]: readonly string[]): Promise<(GitFolder | undefined)[]> {
+  const paths = command === 'worktree' ? rest.filter(isAbsolute) : []
+  return Promise.all(paths.map(path => findGitFolder(path)))
+}
+
+async function startWith(
+  args: readonly string[],
+  folder: GitFolder | undefined,
+  settings: Settings,
+): Promise<HardenedCall> {
+  const { PATH, program } = findGit(folder)
+  const env = { ...withSettings(folder, settings), PATH }
+  const call = { command: program, args: withFlags(args), env }
+  const [command = ''] = args
+  if (isReader(args) || ONLY_NAMES.has(command) || NEEDS_ALL_OF_GIT.has(command))
+    return { ...call, [Symbol.asyncDispose]: async () => undefined }
+  const quiet = await makeQuietGit(program)
+  return {
+    ...{ ...call, env: { ...env, PATH: `${quiet}:${PATH}`, GIT_EXEC_PATH: quiet } },
+    [Symbol.asyncDispose]: () => rm(quiet, { recursive: true, force: true }),
+  }
+}
+
+/**
+ * Commands that look into no submodule and need what git starts for them: `worktree` removes nothing that has submodules and asks
+ * `git status` for changes, `push` has its own programs for each protocol.
+ */
+const NEEDS_ALL_OF_GIT = new Set(['worktree', 'push', 'remote'])
+
+/**
+ * A folder with the git that git itself starts. Commands that write ask every submodule by `git status` whether it is changed, and no
+ * option stops that; it would obey the submodule's own settings, and an agent can make a submodule. Here the answer is always that
+ * nothing is changed. What such a git starts finds this folder, too.
+ */
+async function makeQuietGit(program: string): Promise<string> {
+  const real = `'${program.replaceAll("'", "'\\''")}'`
+  for (const parent of [tmpdir(), homedir()]) {
+    const folder = await mkdtemp(join(parent, '.pcc-git-'))
+    const file = join(folder, 'git')
+    const script = `for arg; do case "$arg" in -*) ;; status) exit 0;; *) break;; esac; done; exec ${real} "$@"`
+    await writeFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o700, flag: 'wx' })
+    if (findProgram(file, {}) !== undefined) return folder
+    await rm(folder, { recursive: true })
+  }
+  throw new Error(`programs can be started neither in ${tmpdir()} nor in ${homedir()}. Name another folder in TMPDIR.`)
+}
+
+function findGit(folder: GitFolder | undefined): { PATH: string; program: string } {
+  const PATH = pathOutsideProjects(process.env['PATH'], folder ? [folder.top, ...mainCheckouts(folder)] : [])
+  return { PATH, program: findProgram('git', { PATH }) ?? 'git' }
+}
+
+function withFlags([command = '', ...rest]: readonly string[]): string[] {
   const flags = [
     ...(SHOWS_DIFFERENCES.has(command) ? ['--no-ext-diff', '--no-textconv'] : []),
     ...(LOOKS_INTO_SUBMODULES.has(command) ? ['--ignore-submodules=dirty'] : []),
   ]
+  return ['--no-pager', ...(command === 'check-ignore' ? [] : ['--literal-pathspecs']), command, ...flags, ...rest]
+}
+
+function withSettings(folder: GitFolder | undefined, settings: Settings): Record<string, string> {
   return {
-    args: ['--no-pager', ...(command === 'check-ignore' ? [] : ['--literal-pathspecs']), command, ...flags, ...rest],
-    env: {
-      PATH: process.env['PATH'] ?? '/usr/local/bin:/usr/bin:/bin',
-      // A repository's settings may include a file by `~`, and git fails where that cannot be resolved.
-      HOME: homedir(),
-      LC_ALL: 'C',
-      GIT_OPTIONAL_LOCKS: '0',
-      // Versions before 2.44 do not know this one.
-      GIT_NO_LAZY_FETCH: '1',
-      // Replace refs and the graft file let an object or a parent pass for another one.
-      GIT_NO_REPLACE_OBJECTS: '1',
-      GIT_GRAFT_FILE: '/dev/null',
-      GIT_ALLOW_PROTOCOL: 'none',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      GIT_ATTR_NOSYSTEM: '1',
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_EDITOR: 'true',
-      GIT_SEQUENCE_EDITOR: 'true',
-      GIT_MERGE_AUTOEDIT: 'no',
-      GIT_CONFIG_COUNT: String(settings.length),
-      ...Object.fromEntries(
-        settings.flatMap(([key, value], index) => [
-          [`GIT_CONFIG_KEY_${index}`, key],
-          [`GIT_CONFIG_VALUE_${index}`, value],
-        ]),
-      ),
-    },
+    // A repository's settings may include a file by `~`, and git fails where that cannot be resolved.
+    HOME: homedir(),
+    LC_ALL: 'C',
+    // The repository is the one that was looked at: git does not search above it, whatever an agent changes meanwhile.
+    ...(folder && { GIT_CEILING_DIRECTORIES: dirname(folder.top) }),
+    GIT_OPTIONAL_LOCKS: '0',
+    // Versions before 2.44 do not know this one.
+    GIT_NO_LAZY_FETCH: '1',
+    // Replace refs and the graft file let an object or a parent pass for another one.
+    GIT_NO_REPLACE_OBJECTS: '1',
+    GIT_GRAFT_FILE: '/dev/null',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_EDITOR: 'true',
+    GIT_SEQUENCE_EDITOR: 'true',
+    GIT_MERGE_AUTOEDIT: 'no',
+    GIT_CONFIG_COUNT: String(settings.length),
+    ...Object.fromEntries(
+      settings.flatMap(([key, value], index) => [
+        [`GIT_CONFIG_KEY_${index}`, key],
+        [`GIT_CONFIG_VALUE_${index}`, value],
+      ]),
+    ),
   }
 }
 
-async function hardenWith(
-  directory: string,
-  args: readonly string[],
-  settings: Settings,
-): Promise<HardenedCall | UnreadableSettings> {
-  const [command = ''] = args
-  if (ONLY_NAMES.has(command)) return withSettings(args, [...settings, ['core.excludesFile', '/dev/null']])
-  const base: Settings = [...settings, ['core.excludesFile', await personalIgnoreFile()]]
-  const programs = await overrideRepositoryPrograms(directory, base)
-  if ('problem' in programs) return programs
-  if (!ASKS_SUBMODULES.has(command)) return withSettings(args, [...base, ...programs])
-  const submodules = await findSubmodules(directory, withSettings([], base).env)
-  if ('problem' in submodules) return submodules
-  const theirs = await Promise.all(submodules.map(path => overrideRepositoryPrograms(path, base)))
-  const unreadable = theirs.find(found => 'problem' in found)
-  if (unreadable) return unreadable
-  return withSettings(args, [...base, ...programs, ...theirs.flatMap(found => ('problem' in found ? [] : found))])
-}
-
 /** Hardly any repository names programs: reading its files saves asking git, which takes as long as most calls. */
-async function overrideRepositoryPrograms(
-  directory: string,
-  settings: Settings,
-): Promise<Settings | UnreadableSettings> {
-  const folder = await findGitFolder(directory)
-  if (!folder) return []
+async function overrideRepositoryPrograms(folder: GitFolder, settings: Settings): Promise<Settings> {
   const files = new Set(
     [folder.common, folder.own].flatMap(path => [join(path, 'config'), join(path, 'config.worktree')]),
   )
   const texts = await Promise.all([...files].map(readSettings))
-  if (!texts.some(text => NAMES_PROGRAMS.test(text))) return []
-  return overridePrograms(directory, withSettings(['config', '--name-only', '-z', '--list'], settings))
+  return texts.some(text => NAMES_PROGRAMS.test(text)) ? overridePrograms(folder, settings) : []
 }
 
 /** A file that cannot be read now may be read by git a moment later: then git is asked what it reads. */
-function readSettings(file: string): Promise<string> {
-  return readFile(file, 'latin1').catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? '' : '[include]'))
+async function readSettings(file: string): Promise<string> {
+  try {
+    return (await readTextIfAny(file)) ?? ''
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === undefined) throw thrown // a pipe: git would wait for it
+    return '[include]'
+  }
 }
 
 const NAMES_PROGRAMS = /\[\s*(include|filter|merge|diff)/i
 
 /** Settings that override the programs that a repository names, in any of its files. */
-async function overridePrograms(
-  directory: string,
-  { args, env }: HardenedCall,
-): Promise<Settings | UnreadableSettings> {
+async function overridePrograms(folder: GitFolder, settings: Settings): Promise<Settings> {
+  await using call = await startWith(['config', '--name-only', '-z', '--list'], folder, settings)
+  const { command, args, env } = call
   const limits = { timeoutMs: 10_000, maxBytes: 8_000_000 }
-  const { code, stdout, stderr, why } = await runShort({ command: 'git', args, cwd: directory, env, ...limits })
-  if (code !== 0) return { problem: stderr.trim() || `fatal: the settings of the repository cannot be read: ${why}` }
-  return [...new Set(stdout.split('\0'))].flatMap((name): [string, string][] => {
+  const listed = await runShort({ command, args, cwd: folder.top, env, ...limits })
+  if (listed.code !== 0)
+    throw new Error(listed.stderr.trim() || `the settings of the repository cannot be read: ${listed.why}`)
+  return [...new Set(listed.stdout.split('\0'))].flatMap((name): Settings => {
     if (/^filter\..*\.(clean|smudge|process)$/is.test(name)) return [[name, '']]
     if (/^filter\..*\.required$/is.test(name)) return [[name, 'false']]
     if (/^merge\..*\.driver$/is.test(name)) return [[name, PLAIN_MERGE]]
@@ -191,30 +244,6 @@ async function overridePrograms(
 /** An empty driver would silently take our side; this is what git does with every other text file. */
 const PLAIN_MERGE = 'git merge-file --marker-size=%L %A %O %B'
 
-/** Deeper submodules are left to git, which itself gets slow there. */
-const MAX_SUBMODULE_DEPTH = 5
-
-/** Checked-out submodules of a repository, and those inside them. */
-async function findSubmodules(
-  directory: string,
-  env: Record<string, string>,
-  depth = 0,
-): Promise<string[] | UnreadableSettings> {
-  const limits = { timeoutMs: 20_000, maxBytes: 32_000_000 }
-  const listed = await runShort({ command: 'git', args: ['ls-files', '-s', '-z'], cwd: directory, env, ...limits })
-  if (listed.code !== 0) return { problem: listed.stderr.trim() || `fatal: the index cannot be read: ${listed.why}` }
-  const links = listed.stdout.split('\0').filter(line => line.startsWith('160000 '))
-  const submodules: string[] = []
-  for (const line of links) {
-    const path = join(directory, line.slice(line.indexOf('\t') + 1))
-    if ((await findGitFolder(path))?.top !== path) continue
-    const inside = depth < MAX_SUBMODULE_DEPTH ? await findSubmodules(path, env, depth + 1) : []
-    if ('problem' in inside) return inside
-    submodules.push(path, ...inside)
-  }
-  return submodules
-}
-
 /** Reads settings including the person's own; only for `git config`, which starts no program. */
 export async function readPersonalConfig(
   directory: string,
@@ -224,19 +253,13 @@ export async function readPersonalConfig(
     PASSED_VARIABLES.flatMap(name => (process.env[name] ? [[name, process.env[name]]] : [])),
   )
   const limits = { timeoutMs: 10_000, maxBytes: 1_000_000 }
-  const run = { command: 'git', args: ['--no-pager', ...args], cwd: directory, env: { ...env, LC_ALL: 'C' } }
+  const { PATH, program } = findGit(await findGitFolder(directory))
+  const run = { command: program, args: ['--no-pager', ...args], cwd: directory, env: { ...env, PATH, LC_ALL: 'C' } }
   const { code, stdout } = await runShort({ ...run, ...limits })
   return { stdout: code === 0 ? stdout : '' }
 }
 
-const PASSED_VARIABLES = [
-  'PATH',
-  'HOME',
-  'XDG_CONFIG_HOME',
-  'GIT_CONFIG_GLOBAL',
-  'GIT_CONFIG_NOSYSTEM',
-  'GIT_CONFIG_SYSTEM',
-]
+const PASSED_VARIABLES = ['HOME', 'XDG_CONFIG_HOME', 'GIT_CONFIG_GLOBAL', 'GIT_CONFIG_NOSYSTEM', 'GIT_CONFIG_SYSTEM']
 
 /**
  * The person's own list of files that git ignores everywhere (`.DS_Store`, `.idea`), and not one that the repository names: an

@@ -1,5 +1,6 @@
-import { lstat, readFile } from 'node:fs/promises'
+import { lstat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readRegularFile } from '../../base/files.ts'
 import { git } from './git.ts'
 
 /** The commits of branches, by name; without the branches that do not exist. */
@@ -44,17 +45,20 @@ export function readTreeOf(repository: string, commit: string): Promise<string |
  */
 export async function readRefs(common: string, names: readonly string[]): Promise<Map<string, string> | undefined> {
   if (await lstat(join(common, 'reftable')).catch(() => undefined)) return undefined
-  const packed = await readFile(join(common, 'packed-refs'), 'utf8').catch(() => '')
+  const packed = (await readRegularFile(join(common, 'packed-refs'), MOST_BYTES).catch(() => '')).toString()
   const refs = new Map<string, string>()
   for (const name of names) {
-    const own = await readFile(join(common, name), 'utf8').catch(() => undefined)
-    const text = own?.trimEnd() ?? findPackedOid(packed, name)
+    const own = await readRegularFile(join(common, name)).catch(() => undefined)
+    const text = own?.toString().trimEnd() ?? findPackedOid(packed, name)
     if (text === undefined) continue
     if (!/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return undefined
     refs.set(name, text)
   }
   return refs
 }
+
+/** Repositories of many thousand branches have some megabytes. */
+const MOST_BYTES = 1_000_000_000
 
 function findPackedOid(packed: string, name: string): string | undefined {
   const at = packed.indexOf(` ${name}\n`)

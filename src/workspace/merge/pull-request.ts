@@ -1,9 +1,11 @@
 import { tmpdir } from 'node:os'
 import { findProgram } from '../../base/process/find-program.ts'
 import { problemOf, runShort } from '../../base/process/run-short.ts'
+import { pathOutsideProjects } from '../../base/search-path.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
+import { mainCheckouts } from '../git/git-folder.ts'
 import { askGitLine } from '../git/refs.ts'
 
 type PersonEnv = Record<string, string | undefined>
@@ -24,8 +26,10 @@ export interface PullRequestWork {
  */
 export async function openPullRequest(
   { merge, worktree, title }: PullRequestWork,
-  env: PersonEnv,
+  wholeEnv: PersonEnv,
 ): Promise<PullRequestResult> {
+  const PATH = pathOutsideProjects(wholeEnv['PATH'], [worktree.top, ...mainCheckouts({ common: merge.repository })])
+  const env = { ...wholeEnv, PATH }
   const gh = findProgram('gh', env)
   if (gh === undefined) return noPullRequest('the program gh is not installed: see https://cli.github.com')
   const remote = await findRemote(merge.repository, merge.target)

@@ -1,22 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { constants, existsSync } from 'node:fs'
-import {
-  copyFile,
-  link,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  rmdir,
-  writeFile,
-} from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { link, lstat, mkdir, mkdtemp, readFile, readlink, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { readRegularFile } from '../../base/files.ts'
 import { isAlive, startTimeOf } from '../../base/process/process-table.ts'
 import { copyInside, openRealFolder, removeInside } from '../../base/real-folder.ts'
-import { findGitOperationIn, type GitOperation, waitForOrphanedGit } from '../git/checkout-state.ts'
+import { findGitOperationIn, type GitOperation, readIndexFile, waitForOrphanedGit } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder } from '../git/git-folder.ts'
 import { askGitLine, isAncestorOrSame } from '../git/refs.ts'
@@ -81,7 +70,7 @@ export async function takeIndexLock(own: string, from: string, to: string): Prom
 
 /** The lock of a checkout, where a daemon of ours has left it. */
 export async function readIndexLock(own: string): Promise<IndexLock | undefined> {
-  const text = await readFile(indexLockFile(own), 'latin1').catch(() => '')
+  const text = (await readRegularFile(indexLockFile(own)).catch(() => '')).toString('latin1')
   const [word, from, to, pid, ...start] = text.trimEnd().split(' ')
   if (word !== LOCK_WORD || from === undefined || to === undefined) return undefined
   return { from, to, isHeld: await isAlive({ pid: Number(pid), startTime: start.join(' ') }) }
@@ -121,7 +110,7 @@ export function newIndexFile(own: string): string {
 /** Begins the new index with the present one. A link of that name is removed, not followed. */
 export async function copyIndex(own: string): Promise<void> {
   await rm(newIndexFile(own), { force: true })
-  if (existsSync(join(own, 'index'))) await copyFile(join(own, 'index'), newIndexFile(own), constants.COPYFILE_EXCL)
+  if (existsSync(join(own, 'index'))) await writeFile(newIndexFile(own), await readIndexFile(own), { flag: 'wx' })
 }
 
 async function followBranch({ top, own }: BranchCheckout, tip: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
-import { readFile, realpath } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { readRegularFile } from '../../base/files.ts'
 import { writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
@@ -206,7 +207,7 @@ async function restoreSparseCheckout({ top, own }: Pick<GitFolder, 'top' | 'own'
   const { sparse, shared } = await readNote(top)
   if (shared === undefined) return undefined // it is not known how the worktree was made
   const file = join(own, 'info', 'sparse-checkout')
-  if (sparse !== null && (await readFile(file, 'utf8').catch(() => '')) === sparse) return undefined
+  if (sparse !== null && (await readRegularFile(file).catch(() => '')).toString() === sparse) return undefined
   if (sparse !== null && !(await writeInside(own, 'info/sparse-checkout', sparse))) return `${file} is behind a link`
   const back = await git(top, ['sparse-checkout', sparse === null ? 'disable' : 'reapply'])
   return back.ok ? undefined : back.stderr.trim()

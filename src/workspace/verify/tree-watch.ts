@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readRegularFile, readTextIfAny } from '../../base/files.ts'
 import { writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
@@ -89,7 +90,7 @@ export interface GuardedTree {
 /** Protects a tree while commands run in it: their changes are undone and reported. */
 async function guardTree(guarded: GuardedTree): Promise<(gate: string) => Promise<Disturbance>> {
   const entry = join(guarded.folder.top, '.git')
-  const link = await readFile(entry, 'utf8').catch(() => undefined) // in a main checkout it is a directory
+  const link = await readTextIfAny(entry).catch(() => undefined) // in a main checkout it is a directory
   return async gate => {
     const lost = await restoreGitLink(guarded, entry, link)
     if (lost !== undefined)
@@ -129,7 +130,7 @@ async function restoreGitLink(
     const there = await stat(join(folder.own, 'HEAD')).catch(() => undefined)
     return there ? undefined : `its command deleted ${folder.own}, which cannot be restored.`
   }
-  if ((await readFile(entry, 'utf8').catch(() => '')) === link) return undefined
+  if ((await readRegularFile(entry).catch(() => '')).toString() === link) return undefined
   const there = await stat(join(folder.own, 'HEAD')).catch(() => undefined)
   if (!there) return `its command deleted ${folder.own}, which cannot be restored.`
   const isWritten = await writeInside(folder.top, '.git', link).catch(() => false)

@@ -1,8 +1,9 @@
-import { copyFile, lstat, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { lstat, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readRegularFile } from '../../base/files.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
-import { readIndexMarks } from '../git/checkout-state.ts'
+import { readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
 import { type GitOptions, git, isRepositoryBusy } from '../git/git.ts'
 import { committerEnv } from '../git/harden.ts'
 import { readRefs } from '../git/refs.ts'
@@ -80,7 +81,7 @@ async function isInTarget(row: WorktreeRow, head: string, landed: string | undef
 
 /** Stashes belong to the whole repository; the message of each says on which branch it was made. */
 async function listStashes({ repository, branch, top }: WorktreeRow): Promise<string[]> {
-  const file = await readFile(join(repository, 'logs', 'refs', 'stash'), 'utf8').catch(() => '')
+  const file = (await readRegularFile(join(repository, 'logs', 'refs', 'stash')).catch(() => '')).toString()
   const isOurs = (message: string) => /^(WIP on|On) /.test(message) && message.includes(` ${branch}: `)
   if (file !== '') {
     const lines = file.split('\n').map(line => line.split('\t'))
@@ -102,7 +103,7 @@ export async function archiveWorktree(row: WorktreeRow, left: UnmergedWork): Pro
   try {
     const index = join(aside, 'index')
     const ask = openAsk(row, { env: { GIT_INDEX_FILE: index, ...(await committerEnv(row.top)) } })
-    await copyFile(join((await findAdminFolder(row)) ?? row.repository, 'index'), index)
+    await writeFile(index, await readIndexFile((await findAdminFolder(row)) ?? row.repository))
     // During a conflict the index cannot be written as a tree.
     const staged = await git(row.top, ['write-tree'], { env: { GIT_INDEX_FILE: index } })
     const tree = await writeFullTree(left, ask)

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
-import { readFile, realpath, rm } from 'node:fs/promises'
+import { realpath, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { readRegularFile } from '../../base/files.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { type GitResult, git, isRepositoryBusy, retryWhileBusy } from '../git/git.ts'
-import { findGitFolder } from '../git/git-folder.ts'
+import { readGitFolder } from '../git/git-folder.ts'
 import { readRefs } from '../git/refs.ts'
 import { explainGitError, gitErrorLine, type WorktreeDeps, worktreeError } from './worktree.ts'
 
@@ -37,7 +38,9 @@ export async function lookAt(wanted: {
   target?: string | undefined
 }): Promise<RepositoryLookup> {
   const project = await realpath(wanted.project).catch(() => wanted.project)
-  const folder = await findGitFolder(project)
+  const folder = await readGitFolder(project)
+  if (typeof folder === 'string')
+    return { kind: 'refused', why: folder, remedy: 'Mend that, or remove it if it is not yours, then try again.' }
   if (!folder) return { kind: 'in_place', why: 'it is in no git repository' }
   const target = wanted.target ?? (await readCheckedOutBranch(folder.own))
   if (target === undefined) return DETACHED
@@ -96,7 +99,7 @@ async function readBranches(
 
 /** The branch of a checkout; undefined if HEAD is detached. */
 async function readCheckedOutBranch(own: string): Promise<string | undefined> {
-  const head = await readFile(join(own, 'HEAD'), 'utf8').catch(() => '')
+  const head = (await readRegularFile(join(own, 'HEAD')).catch(() => '')).toString()
   const name = /^ref: refs\/heads\/(.+)\n?$/.exec(head)?.[1]
   // HEAD says `.invalid` where refs are not kept in files (reftable): then git has to be asked.
   if (name !== '.invalid') return name

@@ -1,6 +1,7 @@
 import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
+import { readTextIfAny } from '../../base/files.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { findAdminFolder } from './worktree.ts'
 
@@ -173,6 +174,10 @@ export async function noteBases(top: string, commits: readonly string[]): Promis
 /** How many bases are remembered: older ones no longer matter. */
 const MAX_BASES = 200
 
-function readText(file: string): Promise<string | null> {
-  return readFile(file, 'utf8').catch(() => null)
+async function readText(file: string): Promise<string | null> {
+  try {
+    return (await readTextIfAny(file)) ?? null
+  } catch {
+    return 'no ordinary file' // this counts as a change, too
+  }
 }

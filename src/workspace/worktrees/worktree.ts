@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { lstat, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { lstat, readdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
+import { readRegularFile } from '../../base/files.ts'
 import type { Log } from '../../base/log.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
@@ -59,10 +60,10 @@ export async function findAdminFolder({
   try {
     const file = join(top, '.git')
     if (!(await lstat(file)).isFile()) return undefined
-    const own = await realpath(/^gitdir: ([\s\S]+?)\n?$/.exec(await readFile(file, 'utf8'))?.[1] ?? '')
+    const own = await realpath(/^gitdir: ([\s\S]+?)\n?$/.exec((await readRegularFile(file)).toString())?.[1] ?? '')
     const name = relative(await realpath(join(repository, 'worktrees')), own)
     if (name === '' || name.startsWith('..') || name.includes('/')) return undefined
-    const back = (await readFile(join(own, 'gitdir'), 'utf8')).replace(/\n$/, '')
+    const back = (await readRegularFile(join(own, 'gitdir'))).toString().replace(/\n$/, '')
     return (await realpath(dirname(back))) === (await realpath(top)) ? own : undefined
   } catch {
     return undefined // one of the files is missing
@@ -94,7 +95,7 @@ async function findRegisteredFolder({
   const parent = join(repository, 'worktrees')
   for (const name of await readdir(parent).catch(() => [])) {
     const folder = join(parent, name)
-    const back = (await readFile(join(folder, 'gitdir'), 'utf8').catch(() => '')).replace(/\n$/, '')
+    const back = (await readRegularFile(join(folder, 'gitdir')).catch(() => '')).toString().replace(/\n$/, '')
     if (back !== '' && (await realpath(dirname(back)).catch(() => '')) === (await realpath(top))) return folder
   }
   return undefined
