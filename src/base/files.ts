@@ -42,7 +42,7 @@ export function replaceFile(path: string, content: string, mode = 0o600): void {
 }
 
 /** Far more than a settings file or a note has. */
-const SMALL_FILE_BYTES = 8_000_000
+const SMALL_FILE_BYTES = 64_000_000
 
 /**
  * Reads a file that an agent may have replaced. A pipe or a device throws like a missing file: reading it would take a thread of

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { secretId } from '../../src/base/ids.ts'
 import { findProgram } from '../../src/base/process/find-program.ts'
 import { spawnGuarded } from '../../src/base/process/guardian.ts'
 import { runInThisProcess, runShortSync } from '../../src/base/process/run-short.ts'
-import { foldersOf, withWholePath } from '../../src/base/search-path.ts'
+import { foldersOf, pathOutsideProjects, withWholePath } from '../../src/base/search-path.ts'
 import { tempDir } from '../support/world.ts'
 
 /** PATHs by which a shell in an untrusted repository would find the repository's own `git`. */
@@ -52,3 +52,21 @@ for (const path of [...PLANTED, ...EMPTY]) {
     assert.match((await child.stdout.toArray()).join(''), /^git version/)
   })
 }
+
+test('what pcc runs for itself is not taken from a folder of a project', t => {
+  const home = tempDir(t)
+  const [project, venv] = [join(home, 'project'), join(home, 'venv')]
+  for (const folder of [join(project, 'bin'), join(venv, 'bin')]) mkdirSync(folder, { recursive: true })
+  writeFileSync(join(venv, 'pyvenv.cfg'), '')
+  symlinkSync(join(project, 'bin'), join(home, 'link'))
+  const path = [
+    `${project}/bin`,
+    `${home}/link`,
+    `${venv}/bin`,
+    `${home}/other/node_modules/.bin`,
+    `${project}-2/bin`,
+    '/usr/bin',
+  ]
+  assert.equal(pathOutsideProjects(path.join(':'), [project]), `${project}-2/bin:/usr/bin`)
+  assert.equal(pathOutsideProjects(`${project}/bin`, [project]), '/usr/local/bin:/usr/bin:/bin')
+})

@@ -7,7 +7,7 @@ import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { nameWorkTree, readIndexMarks } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
-import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
+import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
 import { committerEnv, readPersonalConfig } from '../git/harden.ts'
 import { isOwnWorktree } from '../worktrees/worktree.ts'
 import { readGateMadeFiles, readNote } from '../worktrees/worktree-note.ts'
@@ -31,11 +31,12 @@ export async function nameVerifiedTree({ place: worktree, directory, task }: Ver
     if (!done.ok) return { ok: false, status: done.weight, finding: done.finding }
     return { ok: true, subject: { commit: done.commit, tree: done.tree, folder: done.folder } }
   }
-  const folder = await findGitFolder(directory)
+  const folder = await readGitFolder(directory)
   if (!folder) return { ok: true, subject: { commit: null, tree: null, folder: undefined } }
-  const tree = await nameWorkTree(folder)
-  if (tree !== undefined) return { ok: true, subject: { commit: null, tree, folder } }
-  const text = `git cannot write a tree of ${directory}: look at it with git status.`
+  const tree = typeof folder === 'string' ? undefined : await nameWorkTree(folder)
+  if (tree !== undefined && typeof folder !== 'string') return { ok: true, subject: { commit: null, tree, folder } }
+  const why = typeof folder === 'string' ? folder : 'look at it with git status.'
+  const text = `git cannot write a tree of ${directory}: ${why}`
   return { ok: false, status: 'broken', finding: { code: 'git.broken', weight: 'block', text } }
 }
 
@@ -47,7 +48,9 @@ export type CommittedTree = { ok: true; commit: string; tree: string; folder: Gi
  * Our own note about the task is never part of it, nor are files that only a gate's command made.
  */
 export async function commitLeftovers(worktree: Worktree, title = worktree.task): Promise<CommittedTree> {
-  const folder = await findGitFolder(worktree.top)
+  const folder = await readGitFolder(worktree.top)
+  if (typeof folder === 'string')
+    return brokenTree(`${worktree.top} is no longer its own git worktree: ${folder}`, 'git.shared')
   if (folder?.top !== worktree.top) return brokenTree(`${worktree.top} is no longer a git worktree.`)
   // Git would commit in that other repository.
   if (!(await isOwnWorktree({ top: worktree.top, repository: folder.common })))
