@@ -1,12 +1,12 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { bareEnv, tempDir } from '../support/world.ts'
+import { bareEnv } from '../support/world.ts'
 
 const NOBODY = 65_534
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -17,7 +17,7 @@ export async function testAsOrdinaryUser(
   file: string,
 ): Promise<{ code: number | null; output: string } | undefined> {
   if (process.getuid?.() !== 0) return undefined
-  const home = tempDir(t)
+  const home = openFolder(t)
   const run: Run = (command, args, cwd) =>
     spawn('setpriv', [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', command, ...args], {
       cwd,
@@ -31,6 +31,13 @@ export async function testAsOrdinaryUser(
   return { code: child.exitCode, output: `${out}\n${err}` }
 }
 
+/** A folder that another user can reach; the one for temporary files may be closed to others. */
+function openFolder(t: TestContext): string {
+  const folder = mkdtempSync('/tmp/pcc-user-')
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
+  return folder
+}
+
 type Run = (command: string, args: string[], cwd: string) => ChildProcessByStdio<null, Readable, Readable>
 
 /** This checkout, or a copy of it where an ordinary user may not look into it. */
@@ -38,7 +45,7 @@ async function readableRoot(t: TestContext, run: Run): Promise<string> {
   const looking = run('/bin/cat', [join(ROOT, 'package.json')], '/')
   const [code] = (await once(looking, 'close')) as [number]
   if (code === 0) return ROOT.replace(/\/$/, '')
-  const copy = tempDir(t)
+  const copy = openFolder(t)
   await once(spawn('chmod', ['755', copy], { stdio: 'ignore' }), 'exit')
   for (const name of ['src', 'test', 'bin', 'package.json', 'tsconfig.json'])
     cpSync(join(ROOT, name), join(copy, name), { recursive: true })

@@ -51,7 +51,7 @@ const found: { at: number; path: string | undefined; outcome: Promise<Bubblewrap
 const KEPT_MS = 60_000
 
 /** The same as `findBubblewrap`, from memory where a sandbox could be made a moment ago. A failure is looked at again each time. */
-async function lookForBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
+export async function lookForBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
   const [last] = found
   if (last && last.path === env['PATH'] && performance.now() - last.at < KEPT_MS) {
     const outcome = await last.outcome

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { lstat, readFile, realpath } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
@@ -42,7 +42,6 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
   const PATH = pathOutsideProjects(process.env['PATH'], worktree === undefined ? [project] : [project, worktree])
   const made = await findNeededSandbox(name, mode, () => lookForBubblewrap({ PATH }))
-  if (made) for (const folder of [project, worktree ?? project]) await refuseMoved(folder)
   if (!made) return { settings: undefined }
   if ('problem' in made) return { settings: undefined, missing: made }
   const settings: SandboxSettings = {
@@ -60,12 +59,6 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   }
   const exposed = asksEveryCall && mode === 'auto' ? findExposed(project, settings, home) : undefined
   return exposed ? { settings: undefined, missing: exposed } : { settings }
-}
-
-/** Projects are known by their real path: one that has become a link was replaced by somebody. */
-async function refuseMoved(folder: string): Promise<void> {
-  const real = await realpath(folder).catch(() => folder)
-  if (real !== folder) throw new AppError('sandbox_link', { path: folder })
 }
 
 /** What a person is told where there is no sandbox: code that an agent writes and runs is bounded by nothing else. */
@@ -123,7 +116,8 @@ async function findOwnGit(project: string): Promise<SandboxSettings['git']> {
 
 /** Whether a repository names this file as that of its worktree. */
 async function isKnownTo(own: string, file: string): Promise<boolean> {
-  return (await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')).trim() === file
+  const known = (await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')).trim()
+  return known === file || known === join(await realpath(dirname(file)), basename(file))
 }
 
 /** The nearest `.git` of a folder or of one above it. */

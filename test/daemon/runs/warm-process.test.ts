@@ -95,7 +95,7 @@ test('the second task of a run is worked on by the process that waited, and its 
   const stream = await daemon.stream('/events')
   await stream.until(({ kind, subject }) => kind === 'run.ended' && subject === id)
   for (const title of ['dig a hole', 'fill it']) await add(title)
-  const cold = await run({ settings: { PCC_EXECUTION_WARM: 'false' } })
+  const cold = await run({ settings: { PCC_EXECUTION_WARM: 'false', PCC_AGENTS_SANDBOX: 'off' } })
   await until(async () => (simulator.requests.length > 4 ? true : undefined))
   await open()
   await until(async () => (simulator.requests.length > 6 ? true : undefined))

@@ -38,11 +38,11 @@ test('a question at a terminal is listed with a number, by which it can be answe
   const misfit = await world.call('POST', '/escalations/1/answer', { answer: ' ' })
   assert.equal(misfit.body.error.code, 'answer_unfit')
   const { status, body } = await world.call('POST', '/escalations/1/answer', { answer: 'that one', by: 'ann' })
-  assert.deepEqual([status, body.escalation.state, body.escalation.answered_by], [200, 'answered', 'ann'])
+  assert.deepEqual([status, body.escalation.state, body.escalation.answered_by], [200, 'answered', 'human'])
   assert.equal(body.remembered, true)
   await world.when(id, view => view.status === 'completed')
   const [answer] = bodiesOf(await world.events(id), 'question.answered')
-  assert.deepEqual([answer?.answers, answer?.by], [{ 'Which?': 'that one' }, 'ann'])
+  assert.deepEqual([answer?.answers, answer?.by], [{ 'Which?': 'that one' }, 'human'])
   assert.deepEqual((await row()).answer, ['that one'])
 })
 
@@ -62,7 +62,7 @@ test('an answer at the terminal settles the escalation, and a later answer by nu
   assert.equal((await world.call('POST', `/sessions/${id}/answers`, answer)).status, 200)
   const late = await world.call('POST', '/escalations/1/answer', { answer: 'the right one' })
   assert.equal(late.status, 409)
-  assert.match(late.body.error.message, /^Decision 1 was answered by ann on /)
+  assert.match(late.body.error.message, /^Decision 1 was answered by human on /)
   await world.when(id, view => view.status === 'completed')
   assert.deepEqual([(await row()).state, (await row()).answer], ['answered', ['the left one']])
   assert.deepEqual((await world.store.answers.list()).length, 1, 'it is remembered once')
@@ -121,7 +121,7 @@ test('a question that is asked at a terminal and elsewhere is one entry, and one
     const answered = bodiesOf(await world.events(id), 'question.answered')
     assert.deepEqual(
       answered.map(({ answers, by }) => [answers['Which?'], by]),
-      [['this', 'ann']],
+      [['this', 'human']],
     )
   }
 })
@@ -172,6 +172,6 @@ test('a yes at the terminal is for the script as it was shown: if it has changed
   const decided = bodiesOf(await world.events(id), 'permission.decided').filter(({ tool }) => tool === 'Bash')
   assert.deepEqual(
     decided.map(({ verdict, by }) => [verdict, by]),
-    [['allow', 'ann']],
+    [['allow', 'human']],
   )
 })

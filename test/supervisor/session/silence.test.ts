@@ -67,7 +67,7 @@ test('an answer that comes just as the grace ends reaches the agent, by the term
     putOff()
     assert.deepEqual((await reply).status, 200, JSON.stringify((await reply).body))
     await world.when(id, view => view.status === 'completed')
-    assert.deepEqual([(await row()).state, (await row()).answered_by], ['answered', 'ann'])
+    assert.deepEqual([(await row()).state, (await row()).answered_by], ['answered', 'human'])
   }
 })
 
@@ -95,7 +95,7 @@ test('a permission request at a terminal is listed, answered by number, and reme
     assert.deepEqual([status, body.remembered, body.escalation.state], [200, remembered, 'answered'])
     await world.when(id, view => view.status === 'completed')
     const decided = bodiesOf(await world.events(id), 'permission.decided').at(-1)
-    assert.deepEqual([decided?.verdict, decided?.by], ['allow', 'ann'])
+    assert.deepEqual([decided?.verdict, decided?.by], ['allow', 'human'])
     const late = await world.call('POST', '/escalations/1/answer', { verdict: 'deny' })
     assert.equal(late.body.error.code, 'escalation_answered')
     assert.equal((await world.store.answers.list()).length, remembered ? 1 : 0)
