@@ -25,7 +25,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import { readMemorySettings } from '../../human/precedents.ts'
 import { disableGitPrograms } from '../../policy/trust/git-programs.ts'
 import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn } from '../../policy/trust/trust.ts'
-import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
+import { planInTmux, planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import type { LiveSettings, Policy, SessionBrain, SessionPolicy } from './context.ts'
 import { accountOf, brainEnvironment, checkProgram, formerAccounts, startNotes } from './prepare-agent.ts'
@@ -138,7 +138,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     ...{ name: manifest.name, asksEveryCall: manifest.hold === 'every-call', project, worktree: place?.top },
     ...{ home: env['HOME'] ?? deps.paths.home, paths: deps.paths },
   }
-  const sandbox = await planSandbox(config, sandboxed)
+  const sandbox = request.host === 'tmux' ? planInTmux(config, sandboxed) : await planSandbox(config, sandboxed)
   const driver = await deps.driverFor({
     agent,
     executable: config.agents.path,

@@ -61,6 +61,14 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   return exposed ? { settings: undefined, missing: exposed } : { settings }
 }
 
+/** An agent in tmux runs without a sandbox: its hooks do not reach the daemon from the bundled program in one yet. */
+export function planInTmux({ agents }: Pick<Config, 'agents'>, { name }: Pick<SandboxSubject, 'name'>): SandboxPlan {
+  if (agents.sandbox === 'off') return { settings: undefined }
+  const missing = { problem: 'an agent in a tmux window has none', install: 'Start it without --host tmux.' }
+  if (agents.sandbox === 'required') throw new AppError('sandbox_missing', { agent: name, ...missing })
+  return { settings: undefined, missing }
+}
+
 /** What a person is told where there is no sandbox: code that an agent writes and runs is bounded by nothing else. */
 export function sandboxNotes({ missing }: SandboxPlan): string[] {
   if (!missing) return []
