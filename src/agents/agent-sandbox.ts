@@ -1,3 +1,4 @@
+import { AppError } from '../base/errors.ts'
 import { openSandbox, type Sandbox } from '../base/sandbox/sandbox.ts'
 import { NO_NEEDS, type SandboxNeeds } from '../base/sandbox/settings.ts'
 import type { OpenSession } from '../domain/session.ts'
@@ -8,7 +9,11 @@ export function openAgentSandbox(
   { sandbox: settings, env, tools }: Pick<OpenSession, 'sandbox' | 'env' | 'tools'>,
   log: (line: string) => void,
 ): Sandbox | undefined {
-  if (!settings?.made) return undefined
+  if (!settings?.made) {
+    if (settings?.mode !== 'required') return undefined
+    const missing = { problem: 'the session was prepared without one', install: 'Start it again.' }
+    throw new AppError('sandbox_missing', { agent: 'The agent', ...missing })
+  }
   return openSandbox({ bubblewrap: settings.made, settings, needs, env, log, reading: isReadOnlySession({ tools }) })
 }
 

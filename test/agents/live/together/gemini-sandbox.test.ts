@@ -17,7 +17,7 @@ test('the real Gemini CLI works in a sandbox: it writes the project, reads no se
   mkdirSync(join(world.home, '.ssh'))
   writeFileSync(join(world.home, '.ssh/id'), 'the secret')
   const git = await findGitFolder(world.cwd)
-  const sandbox = { mode: 'required' as const, network: [], read: [], write: [], hidden: [], git }
+  const sandbox = { mode: 'required' as const, made: bubblewrap, network: [], read: [], write: [], hidden: [], git }
   const talk = await world.talk('work in the sandbox', { sandbox })
   const ended = await talk.turn()
   assert.equal(ended.outcome, 'completed', JSON.stringify(ended))
