@@ -100,6 +100,8 @@ export interface Mounts {
   kept: string[]
   /** Writable although they are inside something that is kept. */
   regained: string[]
+  /** Those of the mounts in the project and its repository whose folders must stay where they are. */
+  fixed: string[]
 }
 
 /**
@@ -108,7 +110,7 @@ export interface Mounts {
  * (containers, the desktop, other agents): a visible socket can be used, read-only or not.
  */
 export function mountArgs(mounts: Mounts): string[] {
-  const { tmp, hidden, replaced, shown, shownElsewhere, caches, writable, kept, regained } = mounts
+  const { tmp, hidden, replaced, shown, shownElsewhere, caches, writable, kept, regained, fixed } = mounts
   const replacement = new Map(replaced.map(({ from, to }) => [to, from]))
   const moved = (folders: MovedFolder[], flag: string) =>
     byDepth(folders.map(({ to }) => to)).flatMap(to => [flag, folders.find(each => each.to === to)?.from ?? to, to])
@@ -131,9 +133,7 @@ export function mountArgs(mounts: Mounts): string[] {
     ...moved(caches, '--bind'),
     // Programs may be among cached files: Poetry keeps its virtual environments there.
     ...byDepth(shown.filter(isInCache)).flatMap(path => bind('--ro-bind', path)),
-    ...byDepth([...writable, ...foldersBetween(writable, [...writable, ...kept, ...regained])]).flatMap(path =>
-      bind('--bind', path),
-    ),
+    ...byDepth([...writable, ...foldersBetween(writable, fixed)]).flatMap(path => bind('--bind', path)),
     ...byDepth([...kept, ...regained]).flatMap(path => bind(regained.includes(path) ? '--bind' : '--ro-bind', path)),
   ]
 }

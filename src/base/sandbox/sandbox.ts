@@ -53,10 +53,12 @@ export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: 
   const scratch = makeScratch(settings.scratch)
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
+  // The command itself may get another one, which is ours.
+  const movedHome = needs.movedBy && env[needs.movedBy]
   const home = realHome(env)
   copySettings(home, scratch.home)
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = mountsFor(starting, { settings, needs, reading, scratch })
+    const mounts = mountsFor(starting, { settings, needs, reading, scratch, movedHome })
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
     return {

@@ -35,10 +35,15 @@ interface SandboxScope {
   needs: SandboxNeeds
   reading: boolean
   scratch: Scratch
+  /** Where the agent keeps its state, if not in the home directory. */
+  movedHome?: string | undefined
 }
 
 /** What a command sees and may write: its project, what git needs, its own state, and programs. A read-only session writes its state only. */
-export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, scratch }: SandboxScope): Mounts {
+export function mountsFor(
+  inside: SandboxedCommand,
+  { settings, needs, reading, scratch, movedHome }: SandboxScope,
+): Mounts {
   const home = realHome(inside.env)
   const hidden = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const project = existing([
@@ -48,7 +53,7 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
   refuseExposed(inside.cwd, hidden, project)
   const writtenBefore = [...project, ...(settings.git ? [settings.git.own, settings.git.common] : [])]
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
-  const stateHome = (needs.movedBy && inside.env[needs.movedBy]) || home
+  const stateHome = movedHome || home
   const own = prepareAgentState(needs, path => resolve(stateHome, path))
   const projects = [...project, ...(settings.git ? [dirname(settings.git.common)] : [])]
   const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
@@ -86,6 +91,7 @@ export function mountsFor(inside: SandboxedCommand, { settings, needs, reading, 
     writable,
     kept: existing([...kept, ...own.kept]),
     regained: existing(git.regained),
+    fixed: existing([...project, ...kept, ...git.regained]),
   }
 }
 

@@ -51,6 +51,7 @@ test('what is hidden lies over the system, what is shown over that, then what ma
   const args = mountArgs({
     ...{ hidden: ['/home/me'], shown: ['/home/me/bin'], writable: ['/p/.git', '/p'], kept: ['/p/.git/hooks'] },
     ...{ regained: ['/p/.git/hooks/mine'], tmp: '/box/tmp', replaced: [{ from: '/box/home', to: '/home/me' }] },
+    fixed: ['/p', '/p/.git', '/p/.git/hooks', '/p/.git/hooks/mine'],
     shownElsewhere: [{ from: '/home/me/.m2', to: '/run/m2' }],
     caches: [{ from: '/caches/npm', to: '/home/me/.npm' }],
   }).join(' ')
