@@ -91,7 +91,7 @@ export function ownProgramFiles(): string[] {
   const at = ROOT.lastIndexOf('/node_modules/')
   // The source, or the bundle of it.
   const [code = ''] = relative(ROOT, fileURLToPath(import.meta.url)).split('/')
-  const own = ['bin', code, 'package.json', 'node_modules'].map(name => join(ROOT, name))
+  const own = ['bin', 'src', code, 'package.json', 'node_modules'].map(name => join(ROOT, name))
   return [...own, ...(at < 0 ? [] : [ROOT.slice(0, at + '/node_modules'.length)])].filter(path => existsSync(path))
 }
 
