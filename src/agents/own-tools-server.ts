@@ -5,8 +5,7 @@ import { lstat, mkdtemp, readdir, rm, rmdir } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
 import * as z from 'zod'
 import { secretId } from '../base/ids.ts'
 import { isFromMarked } from '../base/process/peer.ts'
@@ -89,9 +88,7 @@ export function toolServerCommand(folder: string): { command: string; args: stri
 /** The files of our own program, for a sandbox that has to show them. An installed copy also uses the `node_modules` that contains it. */
 export function ownProgramFiles(): string[] {
   const at = ROOT.lastIndexOf('/node_modules/')
-  // The source, or the bundle of it.
-  const [code = ''] = relative(ROOT, fileURLToPath(import.meta.url)).split('/')
-  const own = ['bin', 'src', code, 'package.json', 'node_modules'].map(name => join(ROOT, name))
+  const own = ['bin', 'src', 'dist', 'bundled', 'package.json', 'node_modules'].map(name => join(ROOT, name))
   return [...own, ...(at < 0 ? [] : [ROOT.slice(0, at + '/node_modules'.length)])].filter(path => existsSync(path))
 }
 
