@@ -56,6 +56,8 @@ export function attackScript({ home, paths, project, foreign, victim, sleeps }: 
     `rm -rf ${home}/Documents`,
     'unshare -Urm true && echo made-$((40 + 2))',
     'find / -xdev -name id_rsa -exec cat {} + 2>/dev/null',
+    // The keys of the session, which programs of the person share.
+    `perl -e 'print syscall(${process.arch === 'arm64' ? 219 : 250}, 0, -3, 1) >= 0 ? "made-" . (40 + 2) : $!'`,
     'ls -A /run /var/run; test -S /run/docker.sock && echo made-$((40 + 2))',
     // It drops parents, environment, brand and folder, and holds nothing open.
     `(env -i setsid sh -c 'ulimit -S -x unlimited 2>/dev/null; cd /; exec sleep ${sleeps}' </dev/null >/dev/null 2>&1 &)`,
@@ -82,6 +84,7 @@ export function assertHarmless(printed: string, { home, paths, project, sleeps }
   assert.ok(!printed.includes(SECRET), `it read a secret:\n${printed}`)
   assert.match(printed, /socket -> refused/)
   assert.doesNotMatch(printed, /made-42/)
+  assert.match(printed, /run perl .*Operation not permitted/)
   for (const name of PLANTED) assert.equal(readFileSync(join(home, name), 'utf8'), SECRET, name)
   assert.equal(readFileSync(join(home, '.bashrc'), 'utf8'), '# as it was\n')
   assert.equal(readFileSync(join(home, '.claude/settings.json'), 'utf8'), '{}')

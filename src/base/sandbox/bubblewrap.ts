@@ -1,9 +1,12 @@
-import { lstatSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { isInside } from '../is-inside.ts'
 import { findProgram } from '../process/find-program.ts'
 import { problemOf, runShort } from '../process/run-short.ts'
+import { writeFilter } from './seccomp.ts'
 import type { SandboxMode, SandboxProgram } from './settings.ts'
 
 /** The program that makes sandboxes on this machine, or why there is none. */
@@ -20,30 +23,68 @@ export const NAMESPACES = [
   ...['--die-with-parent', '--cap-drop', 'ALL'],
 ]
 
+/** The command of a sandbox. Bubblewrap reads the filter of system calls from a descriptor, which a shell opens for it. */
+export function bubblewrapCommand(program: string, args: string[], filter: string | undefined) {
+  // A program that is not there any more is reported as missing, and not as an error of the shell.
+  if (filter === undefined || !existsSync(program)) return { command: program, args }
+  return { command: '/bin/sh', args: ['-c', 'exec "$@" 9<"$0"', filter, program, '--seccomp', '9', ...args] }
+}
+
 /** Tests by really making a sandbox: kernels, containers and security modules forbid it in too many ways to predict. */
 export async function findBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
+  if (process.platform === 'darwin') return findSeatbelt()
   if (process.platform !== 'linux')
     return { problem: `there is no sandbox for ${process.platform}`, install: 'Run on Linux, or in a container.' }
   const program = findProgram('bwrap', env)
   if (program === undefined) return { problem: 'bubblewrap is not installed', install: INSTALL }
-  const run = (args: string[]) =>
-    runShort({ command: program, args, cwd: '/', env: { PATH: env['PATH'] }, timeoutMs: 10_000, maxBytes: 1_000_000 })
+  const run = (args: string[], filter?: string) =>
+    runShort({
+      ...bubblewrapCommand(program, args, filter),
+      ...{ cwd: '/', env: { PATH: env['PATH'] }, timeoutMs: 10_000, maxBytes: 1_000_000 },
+    })
   const version = /\d[\d.]*/.exec((await run(['--version'])).stdout)?.[0] ?? 'unknown'
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp']
-  const trial = await run([
-    ...[...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts],
-    ...['--', '/bin/sh', '-c', ':'],
-  ])
+  const folder = await mkdtemp(join(tmpdir(), 'pcc-trial-'))
+  const trial = await run(
+    [...[...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts], ...['--', '/bin/sh', '-c', ':']],
+    writeFilter(folder),
+  )
+  await rm(folder, { recursive: true, force: true })
   const problem = problemOf(trial)
   if (problem === undefined) return { program, version }
   const reason = trial.stderr.trim().split('\n')[0] || problem
   const isOld = reason.includes('Unknown option')
   return {
     problem: `bubblewrap ${version} cannot make a sandbox here (${reason.slice(0, 200)})`,
-    install: isOld
-      ? INSTALL
-      : 'Allow unprivileged user namespaces (sysctl user.max_user_namespaces, or your AppArmor profile).',
+    install: isOld ? INSTALL : isInContainer(env) ? IN_CONTAINER : ALLOW,
   }
+}
+
+const ALLOW =
+  'Allow unprivileged user namespaces: sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap.'
+const IN_CONTAINER =
+  'This is a container: start it so that it may make namespaces (docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined), or let the container be the only boundary: agents.sandbox = "off".'
+
+/** Docker and Podman leave a file; Podman and systemd set a variable. */
+function isInContainer(env: Record<string, string | undefined>): boolean {
+  return env['container'] !== undefined || ['/.dockerenv', '/run/.containerenv'].some(file => existsSync(file))
+}
+
+/** The program of macOS that starts another one in a sandbox. */
+const SEATBELT = '/usr/bin/sandbox-exec'
+
+async function findSeatbelt(): Promise<Bubblewrap> {
+  const args = ['-p', '(version 1) (allow default)', '/usr/bin/true']
+  const trial = await runShort({ command: SEATBELT, args, cwd: '/', env: {}, timeoutMs: 10_000, maxBytes: 1_000_000 })
+  const problem = problemOf(trial)
+  if (problem === undefined) return { program: SEATBELT, version: 'of macOS', kind: 'seatbelt' }
+  const install = 'A sandbox cannot be made in another one: start the daemon outside of it.'
+  return { problem: `${SEATBELT} cannot make a sandbox here (${trial.stderr.trim() || problem})`, install }
+}
+
+/** What makes the sandboxes of this machine, for a person. */
+export function describeProgram({ kind, version }: SandboxProgram): string {
+  return kind === 'seatbelt' ? 'the sandbox of macOS (untested)' : `bubblewrap ${version}`
 }
 
 /** What this process has found out, for a minute: a trial takes some milliseconds, and every session and gate asks. */
@@ -80,6 +121,9 @@ export interface MovedFolder {
   to: string
 }
 
+/** What every sandbox has of its own. */
+export const COVERED = ['/tmp', '/var/tmp', '/run']
+
 /** What a command sees of the file system. All paths exist. */
 export interface Mounts {
   /** Its own /tmp. */
@@ -90,6 +134,8 @@ export interface Mounts {
   replaced: MovedFolder[]
   /** Visible although they are inside something hidden. */
   shown: string[]
+  /** Sockets that are visible but belong to others: nobody listens at their paths inside. */
+  masked: string[]
   /** What is visible at another path than its own, read-only. */
   shownElsewhere: MovedFolder[]
   /** Package caches. Writable. */
@@ -110,11 +156,11 @@ export interface Mounts {
  * (containers, the desktop, other agents): a visible socket can be used, read-only or not.
  */
 export function mountArgs(mounts: Mounts): string[] {
-  const { tmp, hidden, replaced, shown, shownElsewhere, caches, writable, kept, regained, fixed } = mounts
+  const { tmp, hidden, replaced, shown, masked, shownElsewhere, caches, writable, kept, regained, fixed } = mounts
   const replacement = new Map(replaced.map(({ from, to }) => [to, from]))
   const moved = (folders: MovedFolder[], flag: string) =>
     byDepth(folders.map(({ to }) => to)).flatMap(to => [flag, folders.find(each => each.to === to)?.from ?? to, to])
-  const covers = ['/tmp', '/var/tmp', '/run', ...hidden, ...replacement.keys()]
+  const covers = [...COVERED, ...hidden, ...replacement.keys()]
   const bind = (flag: string, path: string) => [flag, path, pathInside(path, covers, [...shown, ...writable])]
   const isInCache = (path: string) => caches.some(({ to }) => isInside(path, to))
   return [
@@ -133,6 +179,7 @@ export function mountArgs(mounts: Mounts): string[] {
     ...moved(caches, '--bind'),
     // Programs may be among cached files: Poetry keeps its virtual environments there.
     ...byDepth(shown.filter(isInCache)).flatMap(path => bind('--ro-bind', path)),
+    ...masked.flatMap(path => ['--ro-bind', '/dev/null', path]),
     ...byDepth([...writable, ...foldersBetween(writable, fixed)]).flatMap(path => bind('--bind', path)),
     ...byDepth([...kept, ...regained]).flatMap(path => bind(regained.includes(path) ? '--bind' : '--ro-bind', path)),
   ]
@@ -162,7 +209,7 @@ function pathInside(path: string, covers: string[], mounted: string[]): string {
  * The folders between a writable one and a mount inside it. Mounted to themselves they cannot be renamed: otherwise somebody inside could
  * put a link in the place of such a folder, and the next sandbox would mount what it leads to.
  */
-function foldersBetween(writable: string[], mounted: string[]): string[] {
+export function foldersBetween(writable: string[], mounted: string[]): string[] {
   return mounted.flatMap(path => {
     const roots = writable.filter(root => root !== path && isInside(path, root))
     const folders: string[] = []
@@ -174,6 +221,42 @@ function foldersBetween(writable: string[], mounted: string[]): string[] {
       if (!mounted.includes(folder)) folders.push(folder)
     return folders
   })
+}
+
+/** Who belongs to which group is asked there on machines that know their users from a directory service. */
+const NAME_SERVICE = '/var/lib/sss/pipes/nss'
+
+/**
+ * The sockets of this machine's programs that a process with our rights could reach: containers, databases, agents with keys. A socket
+ * can be used through a read-only mount too.
+ */
+export function reachableSockets(): string[] {
+  if (process.platform !== 'linux') return [] // only Linux lists them
+  const lines = readFileSync('/proc/net/unix', 'utf8').split('\n')
+  const named = lines.flatMap(line => /^\S+: (?:\S+ +){6}(\/.*)$/.exec(line)?.[1] ?? [])
+  return [...new Set(named.flatMap(path => realSocket(path) ?? []))].filter(path => path !== NAME_SERVICE)
+}
+
+/** A socket that is gone when its mount is made would keep the sandbox from starting, and those of services stay for long. */
+const SETTLED_MS = 10_000
+
+function realSocket(path: string): string | undefined {
+  try {
+    const real = realpathSync(path)
+    const stats = lstatSync(real)
+    const isSettled = stats.isSocket() && Date.now() - stats.mtimeMs > SETTLED_MS
+    return isSettled && maySearch(dirname(real)) ? real : undefined
+  } catch {
+    return undefined // it is gone, or not for us
+  }
+}
+
+/** Whether somebody without rights of root may pass through all folders of a path: in the sandbox root has none either. */
+function maySearch(folder: string): boolean {
+  const { uid, gid, mode } = statSync(folder)
+  const groups = [process.getgid?.(), ...(process.getgroups?.() ?? [])]
+  const bit = uid === process.getuid?.() ? 0o100 : groups.includes(gid) ? 0o010 : 0o001
+  return (mode & bit) !== 0 && (folder === dirname(folder) || maySearch(dirname(folder)))
 }
 
 const SHARED_BYTES = String(2 ** 31)

@@ -10,6 +10,8 @@ import type { AgentFolder } from './settings.ts'
 
 /** The folders that a sandbox has to itself while it exists. */
 export interface Scratch extends AsyncDisposable {
+  /** The folder of all of them; it is not in the sandbox itself. */
+  root: string
   home: string
   tmp: string
   /** The folder of the agent. */
@@ -27,7 +29,7 @@ export function makeScratch(parent: string = tmpdir()): Scratch {
     return join(root, name)
   }
   return {
-    ...{ home: folder('home'), tmp: folder('tmp'), agent: folder('agent'), caches: folder('caches') },
+    ...{ root, home: folder('home'), tmp: folder('tmp'), agent: folder('agent'), caches: folder('caches') },
     // What runs in the sandbox is gone by now.
     [Symbol.asyncDispose]: () => removeTree(root),
   }
@@ -52,7 +54,7 @@ async function removeTree(folder: string): Promise<void> {
 /** Where tools keep what they download or build, in the home directory. Each is replaced by a folder of the project's own. */
 const CACHES = [
   ...['.cache', '.npm', '.pnpm-store', '.local/share/pnpm/store', '.yarn/berry', '.bun/install/cache'],
-  ...['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.gradle'],
+  ...['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.gradle/caches', '.gradle/wrapper'],
 ]
 
 /** Variables that move these caches to a path that is read-only or invisible in the sandbox. */

@@ -1,12 +1,25 @@
-import { existsSync, lstatSync, mkdtempSync, realpathSync, rmSync, watch } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  watch,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { mountArgs, NAMESPACES } from './bubblewrap.ts'
+import { AppError } from '../errors.ts'
+import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { CACHE_VARIABLES, cachesBehind, copySettings, makeScratch } from './home.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
+import { linkReplaced, seatbeltProfile } from './seatbelt.ts'
+import { writeFilter } from './seccomp.ts'
 import type { SandboxNeeds, SandboxProgram, SandboxSettings } from './settings.ts'
-import { mountsFor, realHome, type SandboxedCommand } from './visible-paths.ts'
+import { identifyMounts, mountsFor, realHome, type SandboxedCommand } from './visible-paths.ts'
 
 /** A sandbox for one agent or one command of a project: it wraps the command. */
 export interface Sandbox extends AsyncDisposable {
@@ -15,6 +28,8 @@ export interface Sandbox extends AsyncDisposable {
   /** The agent's own folder, as it is outside. */
   readonly agentFolder: string
   wrap(starting: SandboxedCommand, own: { pidNamespace: boolean }): Pick<SandboxedCommand, 'command' | 'args' | 'env'>
+  /** Names what it would be made of now; throws where it would be refused. */
+  identify(starting: Pick<SandboxedCommand, 'cwd' | 'env'>): string
 }
 
 interface Opening {
@@ -47,8 +62,30 @@ const GIT_SETTINGS = { 'commit.gpgSign': 'false', 'tag.gpgSign': 'false', 'branc
 /** Whoever reaches Docker's socket is root on the machine. What docker prints about a host that it cannot reach says why. */
 const NO_DOCKER = 'unix:///docker-is-not-in-the-sandbox/agents.sandbox_write-can-show-its-socket'
 
-/** Opens a sandbox with a proxy for the listed hosts; `*` leaves the network as it is. */
-export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: Opening): Sandbox {
+/**
+ * Opens a sandbox with a proxy for the listed hosts; `*` leaves the network as it is. A folder of ours or of the person's home that cannot be
+ * used is reported, with what to do.
+ */
+export function openSandbox(opening: Opening): Sandbox {
+  const sandbox = explainErrors(() => openOnce(opening))
+  return { ...sandbox, wrap: (starting, own) => explainErrors(() => sandbox.wrap(starting, own)) }
+}
+
+function explainErrors<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException
+    if (error instanceof AppError || code === undefined || path === undefined) throw error
+    const remedy =
+      code === 'ENOSPC' || code === 'EDQUOT'
+        ? 'Free some space. The package caches that pcc keeps for projects (caches in its data directory) can be deleted.'
+        : 'Make it usable for you: HOME and the data directory must be your own. Nothing is started without the sandbox.'
+    throw new AppError('sandbox_folder', { path, problem: code, remedy }, error)
+  }
+}
+
+function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): Sandbox {
   const listed = hostsFor(settings.network, needs, env)
   const scratch = makeScratch(settings.scratch)
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
@@ -57,26 +94,44 @@ export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: 
   const movedHome = needs.movedBy && env[needs.movedBy]
   const home = realHome(env)
   copySettings(home, scratch.home)
+  const filter = writeFilter(scratch.root)
+  closeInherited()
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
     const mounts = mountsFor(starting, { settings, needs, reading, scratch, movedHome })
+    if (bubblewrap.kind === 'seatbelt') return wrapInSeatbelt(starting, mounts)
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
-    const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : [starting.command, ...starting.args]
+    const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : commandLine(starting)
+    const args = [
+      ...[...NAMESPACES, ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args],
+      ...mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] }),
+      ...['--chdir', starting.cwd, '--', ...inner],
+    ]
     return {
-      command: bubblewrap.program,
-      args: [
-        ...[...NAMESPACES, ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args],
-        ...mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] }),
-        ...['--chdir', starting.cwd, '--', ...inner],
-      ],
+      ...bubblewrapCommand(bubblewrap.program, args, filter),
       env: {
-        ...without(starting.env, [...LEFT_OUT, ...CACHE_VARIABLES]),
-        ...{
-          HOME: realHome(starting.env),
-          TMPDIR: tempIn(starting),
-          ...cachesBehind(home, starting.env).env,
-          ...(proxy && PROXIES),
-        },
-        ...{ ...withGitSettings(starting.env), ...dockerHost(starting.env, mounts.writable) },
+        ...environmentInside(starting, mounts),
+        ...{ TMPDIR: tempIn(starting), ...cachesBehind(home, starting.env).env, ...(proxy && proxiesAt(PROXY_PORT)) },
+      },
+    }
+  }
+  // Other sandboxes share the ports of the machine with this one.
+  const seatbeltPort = 40_000 + Math.floor(Math.random() * 20_000)
+  const wrapInSeatbelt = (starting: SandboxedCommand, mounts: Mounts): ReturnType<Sandbox['wrap']> => {
+    const ports = ownPorts(listed)
+    const profile = seatbeltProfile(
+      { ...mounts, shown: [...mounts.shown, ...(proxy ? [proxy.folder] : [])] },
+      proxy ? { proxyPort: seatbeltPort, socket: proxy.socket, ports } : 'all',
+    )
+    const inner = proxy ? bridgeCommand(proxy.socket, [], starting, seatbeltPort) : commandLine(starting)
+    const variable = needs.folder?.variable
+    return {
+      // It starts where it is: the one that starts it is in the root folder.
+      command: bubblewrap.program,
+      args: ['-p', profile, '/bin/sh', '-c', 'cd -- "$0" && exec "$@"', starting.cwd, ...inner],
+      env: {
+        ...environmentInside(starting, mounts),
+        ...{ HOME: linkReplaced(mounts, home), TMPDIR: scratch.tmp, ...(proxy && proxiesAt(seatbeltPort)) },
+        ...(variable !== undefined && starting.env[variable] && { [variable]: scratch.agent }),
       },
     }
   }
@@ -85,7 +140,28 @@ export function openSandbox({ bubblewrap, settings, needs, env, reading, log }: 
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
-  return { wrap, agentFolder: scratch.agent, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
+  const identify: Sandbox['identify'] = starting => identifyMounts(starting, settings)
+  return { wrap, identify, agentFolder: scratch.agent, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
+}
+
+const CLOSES_ON_START = 0o2000000
+
+/**
+ * Closes the descriptors that this process itself has inherited from whoever started it: what we start would inherit them too, and with them
+ * files and connections of the person. Node marks its own, and low inherited ones, so that no child gets them.
+ */
+function closeInherited(): void {
+  if (process.platform !== 'linux') return // elsewhere nothing lists them
+  const own = [0, 1, 2, (process.channel as { fd?: number } | undefined)?.fd]
+  for (const fd of readdirSync('/proc/self/fd').map(Number)) {
+    if (own.includes(fd)) continue
+    try {
+      const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1]
+      if (flags !== undefined && (Number.parseInt(flags, 8) & CLOSES_ON_START) === 0) closeSync(fd)
+    } catch {
+      // It was closed meanwhile: the listing itself had one.
+    }
+  }
 }
 
 /** The socket is in the system's own folder, because the path of a socket must be short. */
@@ -101,15 +177,32 @@ function openNetwork(listed: string[], log: (line: string) => void) {
   return { folder, socket, close }
 }
 
-function bridgeCommand(socket: string, ports: number[], { command, args }: SandboxedCommand): string[] {
-  const options = JSON.stringify({ socket, proxyPort: PROXY_PORT, ports, command, args })
+function commandLine({ command, args }: SandboxedCommand): string[] {
+  return [command, ...args]
+}
+
+/** The variables that hold in every sandbox. */
+function environmentInside({ env }: SandboxedCommand, { writable }: Mounts): SandboxedCommand['env'] {
+  const kept = without(env, [...LEFT_OUT, ...CACHE_VARIABLES])
+  return { ...kept, HOME: realHome(env), ...withGitSettings(env), ...dockerHost(env, writable) }
+}
+
+function bridgeCommand(
+  socket: string,
+  ports: number[],
+  { command, args }: SandboxedCommand,
+  proxyPort: number = PROXY_PORT,
+): string[] {
+  const options = JSON.stringify({ socket, proxyPort, ports, command, args })
   return [process.execPath, '-e', BRIDGE_SCRIPT, options]
 }
 
-const PROXY = `http://127.0.0.1:${PROXY_PORT}`
-const PROXIES = {
-  ...Object.fromEntries(['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map(name => [name, PROXY])),
-  ...Object.fromEntries(['no_proxy', 'NO_PROXY'].map(name => [name, 'localhost,127.0.0.1,::1'])),
+function proxiesAt(port: number): Record<string, string> {
+  const address = `http://127.0.0.1:${port}`
+  return {
+    ...Object.fromEntries(['http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY'].map(name => [name, address])),
+    ...Object.fromEntries(['no_proxy', 'NO_PROXY'].map(name => [name, 'localhost,127.0.0.1,::1'])),
+  }
 }
 
 /** The file for name resolution may be in a folder that is hidden from every sandbox. */

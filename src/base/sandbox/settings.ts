@@ -6,6 +6,8 @@ export type SandboxMode = (typeof SANDBOX_MODES)[number]
 export interface SandboxProgram {
   program: string
   version: string
+  /** What it is, if it is not bubblewrap. */
+  kind?: 'seatbelt'
 }
 
 /** The sandbox settings of one session, or of the commands of one project. */

@@ -6,7 +6,7 @@ import { isInside } from '../is-inside.ts'
 import { findProgram } from '../process/find-program.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { pathOutsideProjects } from '../search-path.ts'
-import type { Mounts } from './bubblewrap.ts'
+import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
 import { cacheFolders, cachesBehind, prepareAgentFolder, type Scratch } from './home.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
 
@@ -59,7 +59,7 @@ export function mountsFor(
   const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
   refuseLinks([inside.cwd, ...(settings.git ? Object.values(settings.git) : [])], writtenBefore)
   const gitSettings = findGitSettings(settings.git?.top ?? inside.cwd, { ...inside.env, HOME: home })
-  const git = settings.git && !reading ? gitMounts(settings.git) : { writable: [], kept: [], regained: [] }
+  const git = settings.git && !reading ? prepareGitMounts(settings.git) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
   const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
   const shown = existing([
@@ -86,6 +86,7 @@ export function mountsFor(
       ...(folder ? realPaths([folder.replaced.to]).map(to => ({ ...folder.replaced, to })) : []),
     ],
     shown,
+    masked: foreignSockets({ hidden, shown, meant: existing(inside.shows) }),
     shownElsewhere: cachesBehind(home, inside.env).folders,
     caches,
     writable,
@@ -93,6 +94,16 @@ export function mountsFor(
     regained: existing(git.regained),
     fixed: existing([...project, ...kept, ...git.regained]),
   }
+}
+
+/** The sockets that would be visible, without those that are meant to be used. */
+function foreignSockets({ hidden, shown, meant }: { hidden: string[]; shown: string[]; meant: string[] }): string[] {
+  const deepest = (path: string, folders: string[]) =>
+    Math.max(0, ...folders.filter(folder => isInside(path, folder)).map(({ length }) => length))
+  return reachableSockets().filter(path => {
+    const cover = deepest(path, [...hidden, ...COVERED])
+    return deepest(path, meant) === 0 && (cover === 0 || deepest(path, shown) >= cover)
+  })
 }
 
 /** The home directory, without the links that lead to it: inside there may be nothing else at its path. */
@@ -129,7 +140,7 @@ function programPaths({ command, args, env, cwd }: SandboxedCommand, hidden: str
   // A program may be a script that another one runs.
   const scripts = args.filter(arg => arg.startsWith('/') && existsSync(arg) && statSync(arg).isFile())
   const files = [process.execPath, ...scripts, ...(program === undefined ? [] : [program])]
-  const covers = [...hidden, '/tmp', '/var/tmp', '/run']
+  const covers = [...hidden, ...COVERED]
   const exposes = (folder: string) => covers.some(cover => isInside(cover, folder))
   // A folder of the project is there anyway, and may be a link by now.
   const folders = (env['PATH'] ?? '').split(':').filter(folder => folder.startsWith('/') && !isInside(folder, cwd))
@@ -198,20 +209,46 @@ export interface GitMounts {
  */
 function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): GitMounts {
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
-  ensureWorktreeConfig(own)
   if (own === common) {
-    for (const folder of inCommon('hooks', 'worktrees', 'modules')) mkdirSync(folder, { recursive: true })
-    const kept = [...inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')]
+    const kept = inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')
+    // A `.git` that is a file leads git to the repository, and could lead it to one of the agent's own.
+    if (lstatSync(join(top, '.git'), { throwIfNoEntry: false })?.isFile()) kept.push(join(top, '.git'))
     // The folder itself is mounted too: a mounted directory cannot be moved away.
     return { writable: [common], kept, regained: [] }
   }
-  for (const folder of inCommon('objects', 'refs', 'logs')) mkdirSync(folder, { recursive: true })
   const ownKept = ['commondir', 'gitdir', 'config.worktree'].map(name => join(own, name))
   return {
     writable: [],
     kept: [common, join(top, '.git'), ...ownKept],
     regained: [own, ...inCommon('objects', 'refs', 'logs', 'reftable', 'lfs')],
   }
+}
+
+/** What does not exist cannot be mounted, and the agent could make it. */
+function prepareGitMounts(git: NonNullable<SandboxSettings['git']>): GitMounts {
+  const { own, common } = git
+  ensureWorktreeConfig(own)
+  for (const name of own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs'])
+    mkdirSync(join(common, name), { recursive: true })
+  return gitMounts(git)
+}
+
+/**
+ * Names all that a sandbox for this folder would be made of now and that somebody can change: the folders and files of the project and its
+ * repository, as the file system knows them, and the files of git's settings. A process that has waited in a sandbox is used only if its
+ * sandbox would be the same now. Throws what a new sandbox would be refused for.
+ */
+export function identifyMounts({ cwd, env }: Pick<SandboxedCommand, 'cwd' | 'env'>, { git }: SandboxSettings): string {
+  const { writable, kept, regained } = git ? gitMounts(git) : { writable: [], kept: [], regained: [] }
+  const paths = [...new Set([cwd, ...(git ? Object.values(git) : []), ...writable, ...kept, ...regained])]
+  refuseLinks(paths, [cwd, ...(git ? Object.values(git) : [])])
+  const { files } = findGitSettings(git?.top ?? cwd, { ...env, HOME: realHome(env) })
+  const ids = paths.map(path => {
+    const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
+    // The number of a deleted file is soon given to another one.
+    return stats && `${stats.dev} ${stats.ino} ${stats.birthtimeNs}`
+  })
+  return JSON.stringify([files, paths, ids])
 }
 
 /** Git reads this file if the repository has settings per worktree; an empty file changes nothing. */

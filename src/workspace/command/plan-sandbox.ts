@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { lstat, readFile, realpath } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { lstat, readFile, realpath, statfs } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
@@ -11,6 +11,7 @@ import { NO_NEEDS, type SandboxSettings } from '../../base/sandbox/settings.ts'
 import { checkProject } from '../../base/sandbox/visible-paths.ts'
 import { pathOutsideProjects } from '../../base/search-path.ts'
 import type { Config } from '../../domain/config/settings.ts'
+import { git } from '../git/git.ts'
 import { findGitFolder } from '../git/git-folder.ts'
 
 export interface SandboxPlan {
@@ -18,6 +19,8 @@ export interface SandboxPlan {
   settings: SandboxSettings | undefined
   /** Why there is none although the settings want one, and what to do about it. */
   missing?: Extract<Bubblewrap, { problem: string }> | undefined
+  /** The kind of the network file system that the project is on, if it is on one. */
+  remote?: string | undefined
 }
 
 export interface SandboxSubject {
@@ -58,19 +61,30 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
     caches: join(paths.data, 'caches', createHash('sha256').update(project).digest('hex').slice(0, 16)),
   }
   const exposed = asksEveryCall && mode === 'auto' ? findExposed(project, settings, home) : undefined
-  return exposed ? { settings: undefined, missing: exposed } : { settings }
+  if (exposed) return { settings: undefined, missing: exposed }
+  const remote = networkFileSystem(await statfs(worktree ?? project).catch(() => undefined))
+  return { settings, ...(remote !== undefined && { remote }) }
 }
 
-/** An agent in tmux runs without a sandbox: its hooks do not reach the daemon from the bundled program in one yet. */
-export function planInTmux({ agents }: Pick<Config, 'agents'>, { name }: Pick<SandboxSubject, 'name'>): SandboxPlan {
-  if (agents.sandbox === 'off') return { settings: undefined }
-  const missing = { problem: 'an agent in a tmux window has none', install: 'Start it without --host tmux.' }
-  if (agents.sandbox === 'required') throw new AppError('sandbox_missing', { agent: name, ...missing })
-  return { settings: undefined, missing }
+/** File systems that other machines write too, by the numbers that Linux gives them. */
+const NETWORK_FILE_SYSTEMS = new Map<number, string>([
+  ...[0x517b, 0xff534d42, 0xfe534d42].map((type): [number, string] => [type, 'SMB']),
+  [0x6969, 'NFS'],
+  [0x00c36400, 'Ceph'],
+  [0x5346414f, 'AFS'],
+])
+
+/** The name of a network file system; undefined for any other. */
+export function networkFileSystem(stats: { type: number } | undefined): string | undefined {
+  return stats && NETWORK_FILE_SYSTEMS.get(stats.type >>> 0)
 }
 
 /** What a person is told where there is no sandbox: code that an agent writes and runs is bounded by nothing else. */
-export function sandboxNotes({ missing }: SandboxPlan): string[] {
+export function sandboxNotes({ missing, remote }: SandboxPlan): string[] {
+  if (remote !== undefined)
+    return [
+      `The project is on a network file system (${remote}): the sandbox bounds what runs on this machine, not what others write there. Keep it on a disk of this machine if you do not trust them.`,
+    ]
   if (!missing) return []
   const { problem, install } = missing
   return [`There is no sandbox: what the agent writes and runs can do all that you can (${problem}). ${install}`]
@@ -116,7 +130,7 @@ async function findOwnGit(project: string): Promise<SandboxSettings['git']> {
     if (folder.own !== (await realpath(entry.path)) || folder.common !== folder.own) throw refuse('it leads elsewhere')
     return folder
   }
-  const pointsBack = await isKnownTo(folder.own, entry.path)
+  const pointsBack = (await isKnownTo(folder.own, entry.path)) || (await namesCheckout(folder))
   const isSubmodule = folder.own === folder.common && isInsideModules(folder.own, folder.top)
   if (!pointsBack && !isSubmodule) throw refuse('the repository that it names does not know it')
   return folder
@@ -126,6 +140,14 @@ async function findOwnGit(project: string): Promise<SandboxSettings['git']> {
 async function isKnownTo(own: string, file: string): Promise<boolean> {
   const known = (await readFile(join(own, 'gitdir'), 'utf8').catch(() => '')).trim()
   return known === file || known === join(await realpath(dirname(file)), basename(file))
+}
+
+/** Whether the settings of a repository that is kept elsewhere name this folder as its checkout: an agent in the folder cannot write them. */
+async function namesCheckout({ own, common, top }: NonNullable<SandboxSettings['git']>): Promise<boolean> {
+  if (own !== common || isInside(own, top)) return false
+  const { stdout } = await git(own, ['config', '--file', join(own, 'config'), '--get', 'core.worktree'])
+  const named = stdout.trim()
+  return named !== '' && (await realpath(resolve(own, named)).catch(() => '')) === top
 }
 
 /** The nearest `.git` of a folder or of one above it. */

@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import type { SandboxSettings } from '../../../src/base/sandbox/settings.ts'
 import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { bubblewrap, inSandbox } from './a-sandbox.ts'
@@ -79,6 +91,55 @@ sandboxed('it has a /tmp and processes of its own, no rights over the system and
   assert.equal(out, 'CapEff:\t0000000000000000')
 })
 
+const CONNECT = `for (const path of process.argv.slice(1))
+  require('node:net').connect(path).on('connect', function () { console.log('reached'); this.end() }).on('error', e => console.log(e.code))`
+
+sandboxed('it reaches the sockets of its project, and none of those that are elsewhere', async t => {
+  const project = gitProject(t)
+  const elsewhere = tempDir(t)
+  const sockets = [join(elsewhere, 's'), join(project, 's')]
+  for (const path of sockets) {
+    const server = createServer(socket => socket.end()).listen(path)
+    await once(server, 'listening')
+    utimesSync(path, new Date(0), new Date(0)) // as that of a service, which has been there for long
+    t.after(() => server.close())
+  }
+  const connect = async (settings: Partial<SandboxSettings>) => {
+    const { start } = await inSandbox(t, { project, settings: { network: ['*'], read: [elsewhere], ...settings } })
+    const child = start(process.execPath, '-e', CONNECT, ...sockets)
+    return (await text(child.stdout)).split('\n').filter(Boolean).toSorted()
+  }
+  assert.deepEqual(await connect({}), ['ECONNREFUSED', 'reached'])
+  assert.deepEqual(await connect({ write: [join(elsewhere, 's')] }), ['reached', 'reached'])
+})
+
+sandboxed('it inherits nothing that was open in whoever started the daemon', async t => {
+  const secret = join(tempDir(t), 'secret')
+  writeFileSync(secret, 'secret')
+  const module = (path: string) => JSON.stringify(join(import.meta.dirname, '../../../src/base/sandbox', path))
+  const env = bareEnv(tempDir(t))
+  const [program, project] = ['program' in bubblewrap ? bubblewrap : undefined, gitProject(t)]
+  const script = `
+    import { spawnSync } from 'node:child_process'
+    import { openSandbox } from ${module('sandbox.ts')}
+    import { NO_NEEDS } from ${module('settings.ts')}
+    const settings = { mode: 'required', network: ['*'], read: [], write: [], hidden: [] }
+    const opening = { bubblewrap: ${JSON.stringify(program)}, settings, needs: NO_NEEDS, env: process.env, reading: false, log() {} }
+    await using sandbox = openSandbox(opening)
+    const inside = { command: '/bin/sh', args: ['-c', 'ls -l /proc/self/fd'], cwd: ${JSON.stringify(project)}, env: process.env, shows: [], writes: [] }
+    const { command, args } = sandbox.wrap(inside, { pidNamespace: true })
+    console.log(String(spawnSync(command, args, { env: process.env }).stdout))`
+  // Node keeps low ones from its children by itself.
+  const [fd, ignored] = [openSync(secret, 'r'), Array<'ignore'>(26).fill('ignore')]
+  t.after(() => closeSync(fd))
+  const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+    ...{ env, stdio: ['ignore', 'pipe', 'inherit', ...ignored, fd] },
+  })
+  const out = await text(child.stdout as Readable)
+  assert.match(out, / 0 -> /)
+  assert.doesNotMatch(out, /secret/)
+})
+
 sandboxed('in a worktree it commits, and cannot change what git runs', async t => {
   const project = gitProject(t)
   const top = join(tempDir(t), 'tree')
@@ -111,6 +172,19 @@ sandboxed('in the main checkout it commits, and cannot change what git runs ther
     `echo hi > new.txt && git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m committed || exit 1; cd .git; for f in config config.worktree hooks/post-commit worktrees/other/commondir worktrees/other/gitdir worktrees/new; do (echo x > "$f") 2>/dev/null && echo wrote "$f"; done; exit 0`,
   )
   assert.deepEqual({ out, code }, { out: '', code: 0 })
+})
+
+sandboxed('where the repository is kept elsewhere it commits, and cannot lead git to another one', async t => {
+  const [project, apart] = [tempDir(t), join(tempDir(t), 'apart')]
+  const env = bareEnv(tempDir(t))
+  execFileSync('git', ['init', '-q', '-b', 'main', `--separate-git-dir=${apart}`], { cwd: project, env, stdio: 'pipe' })
+  const { sh } = await inSandbox(t, { project, settings: { git: { top: project, own: apart, common: apart } } })
+  const commit = 'git add -A && git -c user.name=T -c user.email=t@example.invalid commit -q -m committed'
+  const { out } = await sh(
+    `echo hi > new.txt && ${commit} || exit 1; (echo "gitdir: $PWD/x" > .git) 2>/dev/null && echo wrote; rm -f .git 2>/dev/null && echo removed; mv .git old 2>/dev/null && echo moved; exit 0`,
+  )
+  assert.equal(out, '')
+  assert.match(execFileSync('git', ['log', '--oneline'], { cwd: project, env, encoding: 'utf8' }), /committed/)
 })
 
 sandboxed(
@@ -177,6 +251,22 @@ sandboxed('one that only reads writes neither the project nor its repository', a
     'for f in new.txt README.md .git/index .git/refs/heads/x "$HOME/.agent/login"; do (echo x > "$f") 2>/dev/null && echo wrote "${f##*/}"; done; git log --oneline | wc -l',
   )
   assert.equal(out, 'wrote login\n1')
+})
+
+sandboxed('caches, a home or a folder of ours that cannot be used are named, with what to do', async t => {
+  const project = gitProject(t)
+  const file = join(tempDir(t), 'file')
+  writeFileSync(file, '')
+  const refused = (path: string) => ({
+    code: 'sandbox_folder',
+    message: new RegExp(path),
+    next: /Make it usable for you/,
+  })
+  const { start } = await inSandbox(t, { project, settings: { caches: join(file, 'caches') } })
+  assert.throws(() => start('/bin/true'), refused(`${file}/caches`))
+  await assert.rejects(inSandbox(t, { project, settings: { scratch: join(file, 'boxes') } }), refused(`${file}/boxes`))
+  const other = await inSandbox(t, { project, env: { HOME: file } })
+  assert.throws(() => other.start('/bin/true'), refused(`${file}/.agent`))
 })
 
 sandboxed('a project that holds the home directory is refused', async t => {

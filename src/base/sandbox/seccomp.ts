@@ -1,0 +1,105 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Numbers of one system call, by the kind of program that makes it. */
+type Numbers = [x64: number, ia32: number | null, arm64: number | null, arm: number | null]
+
+/**
+ * System calls that nothing in everyday work needs. Keys of the session would be shared with what the person runs; `pidfd_getfd` takes open
+ * connections out of other processes; the rest widens what of the kernel an agent can reach. Mounts and further namespaces need no entry:
+ * without rights of root and with `--disable-userns` the kernel refuses them. `ptrace` stays, because debuggers are everyday work.
+ */
+const REFUSED_CALLS: Record<string, Numbers> = {
+  add_key: [248, 286, 217, 309],
+  request_key: [249, 287, 218, 310],
+  keyctl: [250, 288, 219, 311],
+  pidfd_getfd: [438, 438, 438, 438],
+  bpf: [321, 357, 280, 386],
+  perf_event_open: [298, 336, 241, 364],
+  userfaultfd: [323, 374, 282, 388],
+  io_uring_setup: [425, 425, 425, 425],
+  io_uring_enter: [426, 426, 426, 426],
+  io_uring_register: [427, 427, 427, 427],
+  init_module: [175, 128, 105, 128],
+  finit_module: [313, 350, 273, 379],
+  delete_module: [176, 129, 106, 129],
+  kexec_load: [246, 283, 104, 347],
+  kexec_file_load: [320, null, 294, 401],
+}
+
+const IOCTL: Numbers = [16, 54, 29, 54]
+/** These two put characters into a terminal as if somebody had typed them. */
+const TYPING = { TIOCSTI: 0x5412, TIOCLINUX: 0x541c }
+
+/** Kinds of programs as the kernel names them, each with its column of numbers. One processor runs two kinds. */
+const KINDS = {
+  x64: { audit: 0xc000003e, column: 0 },
+  ia32: { audit: 0x40000003, column: 1 },
+  arm64: { audit: 0xc00000b7, column: 2 },
+  arm: { audit: 0x40000028, column: 3 },
+} as const
+const KINDS_OF: Record<string, (keyof typeof KINDS)[]> = { x64: ['x64', 'ia32'], arm64: ['arm64', 'arm'] }
+
+const ALLOW = 0x7fff0000
+/** With the number of EPERM. */
+const REFUSE = 0x00050001
+/** Numbers from here on are a third kind of program on x64, which nobody uses. */
+const X32 = 0x40000000
+
+const LOAD = 0x20
+const JUMP_IF_EQUAL = 0x15
+const JUMP_IF_AT_LEAST = 0x35
+const RETURN = 0x06
+/** Places in what the kernel gives to the filter: the number of the call, the kind of program, the low half of the second argument. */
+const AT = { call: 0, kind: 4, second: 24 }
+
+/**
+ * The filter of system calls for programs in a sandbox, as the kernel takes it (classic BPF); undefined for a processor whose numbers we do
+ * not know. A refused call fails with EPERM, so that programs that try it go on without.
+ */
+export function systemCallFilter(arch: string = process.arch): Buffer | undefined {
+  const kinds = KINDS_OF[arch]?.map(name => KINDS[name])
+  if (!kinds) return undefined
+  const parts = kinds.flatMap(({ audit, column }) => {
+    const rules = rulesFor(column)
+    return [step(JUMP_IF_EQUAL, audit, { yes: 0, no: rules.length }), ...rules]
+  })
+  // A kind of program that is not among them gets nothing.
+  return Buffer.concat([step(LOAD, AT.kind), ...parts, step(RETURN, REFUSE)])
+}
+
+/** Writes the filter into a folder, for bubblewrap; undefined if there is none for this processor. */
+export function writeFilter(folder: string): string | undefined {
+  const filter = systemCallFilter()
+  if (!filter) return undefined
+  const file = join(folder, 'system-calls')
+  writeFileSync(file, filter, { mode: 0o600 })
+  return file
+}
+
+/** The part of the filter for one kind of program; each way through it ends with an answer. */
+function rulesFor(column: number): Buffer[] {
+  const refused = Object.values(REFUSED_CALLS).flatMap(numbers => numbers[column] ?? [])
+  const x32 = column === 0 ? [{ code: JUMP_IF_AT_LEAST, k: X32 }] : []
+  const looks = [...x32, ...refused.map(k => ({ code: JUMP_IF_EQUAL, k }))]
+  const typing = Object.values(TYPING)
+  return [
+    step(LOAD, AT.call),
+    // A jump counts the steps that it passes over: the other looks, those at `ioctl`, and the answer that allows.
+    ...looks.map(({ code, k }, at) => step(code, k, { yes: looks.length - at - 1 + 2 + typing.length + 1, no: 0 })),
+    step(JUMP_IF_EQUAL, IOCTL[column] ?? 0, { yes: 0, no: 1 + typing.length }),
+    step(LOAD, AT.second),
+    ...typing.map((k, at) => step(JUMP_IF_EQUAL, k, { yes: typing.length - at, no: 0 })),
+    ...[step(RETURN, ALLOW), step(RETURN, REFUSE)],
+  ]
+}
+
+/** One step of the filter, little-endian like both processors. */
+function step(code: number, k: number, jump: { yes: number; no: number } = { yes: 0, no: 0 }): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeUInt16LE(code, 0)
+  bytes.writeUInt8(jump.yes, 2)
+  bytes.writeUInt8(jump.no, 3)
+  bytes.writeUInt32LE(k, 4)
+  return bytes
+}
