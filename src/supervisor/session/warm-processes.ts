@@ -3,8 +3,10 @@ import { secretId } from '../../base/ids.ts'
 import type { Log } from '../../base/log.ts'
 import { MarkerFiles } from '../../base/process/marker.ts'
 import type { Asks, Driver, OpenSession } from '../../domain/session.ts'
+import type { Worktree } from '../../domain/worktree.ts'
 import type { LiveSession } from './context.ts'
 import type { PreparedSession, PrepareRequest } from './prepare.ts'
+import type { WorktreeProvider, WorktreeRequest } from './worktree-provider.ts'
 
 export interface WarmProcessesDeps {
   markers: WarmMarkers
@@ -12,6 +14,7 @@ export interface WarmProcessesDeps {
   /** The live session with this id. */
   liveSession(id: string): LiveSession | undefined
   prepare(request: PrepareRequest): Promise<PreparedSession>
+  worktrees: Pick<WorktreeProvider, 'reserve' | 'release'>
   /** Whether another session waits for a slot: it gets the next one. */
   isCrowded(): boolean
   /** Bytes that programs can still allocate. */
@@ -23,8 +26,8 @@ export interface ExpectedSession {
   /** The session that works now. */
   session: string
   request: PrepareRequest & { run: NonNullable<PrepareRequest['run']> }
-  /** Whether the session will work in a worktree, which does not exist yet. */
-  inWorktree: boolean
+  /** The worktree in which the session will work, which does not exist yet; undefined if it works in the project itself. */
+  worktree: WorktreeRequest | undefined
 }
 
 /** The process that waits for a run. Without `open` it is still being prepared. */
@@ -32,6 +35,8 @@ interface WaitingProcess {
   iteration: number
   marker: string
   isWanted: boolean
+  /** The worktree that is reserved for its session. */
+  reserved?: Worktree
   driver?: Driver
   open?: OpenSession
 }
@@ -76,6 +81,7 @@ export class WarmProcesses {
     } catch (error) {
       // The cold start will meet the same error and report it.
       this.#deps.log.debug({ run: id, error }, 'not started ahead of time')
+      await this.#release(warm)
     }
   }
 
@@ -92,7 +98,15 @@ export class WarmProcesses {
   async taken(run: string, driver: Driver): Promise<void> {
     const warm = this.#remove(run)
     if (warm?.open && warm.driver !== driver) await warm.driver?.cool(warm.open)
-    if (warm) this.#deps.markers.forget(warm.marker)
+    if (!warm) return
+    this.#deps.markers.forget(warm.marker)
+    await this.#release(warm)
+  }
+
+  /** Ends the processes that other runs have waiting in this worktree: a session of this run, or of none, works there now. */
+  async dropOthersIn({ top }: Pick<Worktree, 'top'>, run: string | undefined): Promise<void> {
+    const others = [...this.#warm].filter(([id, { reserved }]) => id !== run && reserved?.top === top)
+    await Promise.all(others.map(([id]) => this.drop(id)))
   }
 
   /** Ends a process that nobody needs any more. Resolves when it is gone. */
@@ -111,21 +125,44 @@ export class WarmProcesses {
     await Promise.all([...this.#warm.keys()].map(run => this.drop(run)))
   }
 
-  async #start(warm: WaitingProcess, { session, request, inWorktree }: ExpectedSession): Promise<void> {
+  async #start(warm: WaitingProcess, { session, request, worktree }: ExpectedSession): Promise<void> {
     const { liveSession, prepare, markers, log, isCrowded, availableMemory } = this.#deps
     const current = liveSession(session)
     // This must not slow down the current session's own start, and a session that waits for a slot or a limit may wait for long.
     await current?.control.opened.promise
     if (!warm.isWanted || !current?.agent.session || isCrowded() || availableMemory() < ROOM_BYTES) return
-    const { driver, open } = await prepare(request)
-    // The sandbox is made around the folder of the work when the process starts.
-    if (!warm.isWanted || driver.cold || (open.sandbox && inWorktree)) return
+    const prepared = await prepare(request)
+    const { driver } = prepared
+    if (!warm.isWanted || driver.cold) return
+    const open =
+      prepared.open.sandbox && worktree
+        ? await this.#openInReserved(warm, { worktree, request, prepared })
+        : prepared.open
+    if (!warm.isWanted || !open) return this.#release(warm)
     markers.note(warm.marker)
     warm.driver = driver
     warm.open = { ...open, id: request.run.id, marker: warm.marker, asks: NOBODY }
     this.#timer ??= setInterval(() => this.#endWhenTight(), MEMORY_CHECK_MS).unref()
     log.debug({ run: request.run.id, iteration: warm.iteration }, 'the next agent is started ahead of time')
     await driver.warm(warm.open)
+  }
+
+  /** A sandbox is made around the folder of the work when the process starts, so the worktree must exist before. */
+  async #openInReserved(
+    warm: WaitingProcess,
+    { worktree, request, prepared }: { worktree: WorktreeRequest; request: PrepareRequest; prepared: PreparedSession },
+  ): Promise<PreparedSession['open'] | undefined> {
+    const reserved = await this.#deps.worktrees.reserve(worktree, request)
+    if (!reserved) return undefined
+    warm.reserved = reserved
+    const sandbox = await prepared.sandboxIn(reserved.top)
+    return sandbox && { ...prepared.open, cwd: reserved.directory, sandbox }
+  }
+
+  /** Removes the worktree that was reserved, unless a session works in it by now. */
+  async #release(warm: WaitingProcess): Promise<void> {
+    if (warm.reserved) await this.#deps.worktrees.release(warm.reserved)
+    delete warm.reserved
   }
 
   /** Ends the processes when memory is short. They stay in the map, so that none is started again for the same iteration. */
@@ -145,6 +182,7 @@ export class WarmProcesses {
     if (!driver || !open) return
     await driver.cool(open)
     this.#deps.markers.forget(warm.marker)
+    await this.#release(warm)
   }
 
   #remove(run: string): WaitingProcess | undefined {

@@ -4,7 +4,7 @@ import type { Log } from '../../base/log.ts'
 import type { StartSession } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { OPEN_STATES } from '../../domain/task.ts'
-import type { Worktree } from '../../domain/worktree.ts'
+import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { Store } from '../../store/store.ts'
 import { readCommandCaps } from '../../workspace/command/command-caps.ts'
@@ -14,7 +14,7 @@ import type { PrepareDeps } from './prepare.ts'
 import { settingsOfCaller } from './settings.ts'
 
 /** A task that needs a worktree. */
-interface WorktreeRequest {
+export interface WorktreeRequest {
   project: string
   task: string
   /** The number of the attempt that will work there. */
@@ -42,6 +42,13 @@ export interface WorktreeProvider {
     wanted: Omit<WorktreeRequest, 'attempt'>,
     settings: Pick<StartSession, 'config' | 'settings'>,
   ): Promise<Pick<Worktree, 'branch' | 'target'> | Pick<InProject, 'why'>>
+  /**
+   * Reserves the worktree of an attempt that probably comes next: it exists, but is empty until `make` fills it. Undefined if that is not
+   * possible now, or somebody has reserved it already.
+   */
+  reserve(wanted: WorktreeRequest, settings: Pick<StartSession, 'config' | 'settings'>): Promise<Worktree | undefined>
+  /** Removes a reserved worktree, unless `make` has taken it. Never throws. */
+  release(worktree: Pick<Worktree, 'task' | 'attempt'>): Promise<void>
   /** Removes a worktree in which nothing was begun, unless its task is open again. Never throws. */
   leave(worktree: Worktree, of: { project: string; settings: Pick<StartSession, 'config' | 'settings'> }): Promise<void>
 }
@@ -54,12 +61,31 @@ export interface WorktreeProviderDeps extends Pick<PrepareDeps, 'paths' | 'env'>
 
 /** Opens the provider of worktrees, under the settings of the project and of the caller. */
 export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvider {
-  const { store, log } = deps
+  const { store, clock, log } = deps
+  /**
+   * What is under way with the worktree of an attempt: a reservation, which gives its row and stays here until somebody follows it, or what
+   * follows. One thing at a time: otherwise a reserved worktree could be removed while it is filled, or made twice at once.
+   */
+  const underWay = new Map<string, Promise<WorktreeRow | undefined>>()
+  const nameOf = ({ task, attempt }: Pick<Worktree, 'task' | 'attempt'>) => `${task} ${attempt}`
+  const forget = (name: string, step: Promise<unknown>) => {
+    if (underWay.get(name) === step) underWay.delete(name)
+  }
+  const follow = async <T>(name: string, work: (reserved: WorktreeRow | undefined) => Promise<T>): Promise<T> => {
+    const before = underWay.get(name)
+    const done = (async () => work(await before))()
+    const step = done.then(
+      () => undefined,
+      () => undefined,
+    )
+    underWay.set(name, step)
+    return done.finally(() => forget(name, step))
+  }
   return {
     async make(wanted, settings) {
       const { makeWorktree } = await import('../../workspace/worktrees/make-worktree.ts')
       const { target, ...own } = await worktreeDeps(wanted.project, settings, deps)
-      const made = await makeWorktree({ ...wanted, target }, own)
+      const made = await follow(nameOf(wanted), row => makeWorktree({ ...wanted, target }, own, row))
       if (!('why' in made)) return made
       // If worktrees are only switched off, git has everything that was committed.
       const copy = own.settings.mode === 'off' ? undefined : await copyProject(wanted, own)
@@ -72,6 +98,28 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
       const state = await lookAt({ project, task, target: own.target })
       if (state.kind === 'there') return { branch: `pcc/${task}`, target: state.repository.target }
       return { why: state.why }
+    },
+    async reserve(wanted, settings) {
+      const name = nameOf(wanted)
+      if (underWay.has(name)) return undefined
+      const step = reserveEmpty(wanted, settings, deps).catch(error => {
+        log.debug({ task: wanted.task, error }, 'no worktree could be reserved')
+        return undefined
+      })
+      underWay.set(name, step)
+      const row = await step
+      if (!row) forget(name, step)
+      return row
+    },
+    async release(worktree) {
+      try {
+        await follow(nameOf(worktree), async row => {
+          const { discardReserved } = await import('../../workspace/worktrees/make-worktree.ts')
+          if (row) await discardReserved(row, { store, clock, log })
+        })
+      } catch (error) {
+        log.warn({ ...worktree, error }, 'a worktree that nobody needs is still there')
+      }
     },
     async leave(worktree, { project, settings }) {
       try {
@@ -86,6 +134,16 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
       }
     },
   }
+}
+
+async function reserveEmpty(
+  wanted: WorktreeRequest,
+  settings: Parameters<WorktreeProvider['reserve']>[1],
+  deps: WorktreeProviderDeps,
+): Promise<WorktreeRow | undefined> {
+  const { reserveWorktree } = await import('../../workspace/worktrees/make-worktree.ts')
+  const { target, ...own } = await worktreeDeps(wanted.project, settings, deps)
+  return reserveWorktree({ ...wanted, target }, own)
 }
 
 async function copyProject(wanted: WorktreeRequest, deps: WorktreeDeps): Promise<string> {

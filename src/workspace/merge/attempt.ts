@@ -156,11 +156,12 @@ async function readTitle({ task_id }: Merge, { store }: MergeDeps): Promise<stri
 const MAX_TITLE = 72
 
 /**
- * `merged`: all of the batch is in the target. `red`: they do not pass together, and each of them is queued again. `left`: the
- * batch is over in another way, and the queue goes on. `blocked`: nothing can go on before something outside changes.
+ * `merged`: all of the batch is in the target. `red`: they do not pass together, or cannot land together, and each is queued again. `left`: the
+ * batch is over in another way, and the queue goes on. `held`: it waits for a person's own changes; others may land. `blocked`:
+ * nothing can go on before something outside changes.
  */
 export interface BatchResult {
-  kind: 'merged' | 'red' | 'left' | 'blocked'
+  kind: 'merged' | 'red' | 'left' | 'held' | 'blocked'
   outcomes: MergeOutcome[]
 }
 
@@ -212,9 +213,14 @@ async function land({ rows, last, tip }: MergeBatch, deps: MergeDeps): Promise<B
       outcomes: intent.rows.map(({ merge, result }) => ({ kind: 'merged', merge, result })),
     }
   }
+  // One of them is in the way of a person's changes: the others land when they are tried without it.
+  if (moved.kind === 'blocked' && moved.overlaps && rows.length > 1) {
+    await requeue(mergesOf(intent.rows), 'it is tried again with fewer others: files of one are being changed', deps)
+    return { kind: 'red', outcomes: [] }
+  }
   if (moved.kind === 'blocked') {
     for (const { merge } of intent.rows) await holdUp(merge, moved.why, deps)
-    return { kind: 'blocked', outcomes: [] }
+    return { kind: moved.overlaps ? 'held' : 'blocked', outcomes: [] }
   }
   await requeue(mergesOf(intent.rows), `${target} has moved meanwhile`, deps)
   return { kind: 'left', outcomes: [] }
@@ -256,8 +262,8 @@ async function proposePullRequest(row: PreparedMerge, deps: MergeDeps): Promise<
   if (!merge) return { kind: 'left', outcomes: [] }
   const title = await readTitle(merge, deps)
   const opened = await openPullRequest({ merge, worktree: row.worktree, title }, deps.env)
-  const outcome: MergeOutcome = opened.ok
-    ? { kind: 'proposed', merge, url: opened.url }
-    : { kind: 'given_up', merge, why: `no pull request: ${opened.why}` }
-  return { kind: 'left', outcomes: [outcome] }
+  if (opened.ok) return { kind: 'left', outcomes: [{ kind: 'proposed', merge, url: opened.url }] }
+  // The remote or its login is mended outside: the work is verified, and is proposed then.
+  await holdUp(merge, `no pull request: ${opened.why}`, deps)
+  return { kind: 'held', outcomes: [] }
 }

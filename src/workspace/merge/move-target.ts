@@ -48,12 +48,12 @@ export async function whyTargetBlocked({
   target,
   from,
   to,
-}: Omit<TargetMove, 'message'>): Promise<string | undefined> {
+}: Omit<TargetMove, 'message'>): Promise<Blocked | undefined> {
   const checkouts = await findCheckouts(repository, target)
-  if (!checkouts) return unknownCheckouts(target)
+  if (!checkouts) return { why: unknownCheckouts(target) }
   const [checkout, ...others] = checkouts
   if (!checkout) return undefined
-  if (others.length > 0) return checkedOutTwice(target, [checkout, ...others])
+  if (others.length > 0) return { why: checkedOutTwice(target, [checkout, ...others]) }
   await repairCheckout(checkout)
   return whyCheckoutBlocked(checkout, from, to)
 }
@@ -66,8 +66,14 @@ function checkedOutTwice(target: string, checkouts: readonly BranchCheckout[]): 
   return `${target} is checked out in more than one place: ${checkouts.map(({ top }) => top).join(', ')}`
 }
 
+/** Why a target cannot be moved now. `overlaps`: only because of files that this move touches; another move may be possible. */
+interface Blocked {
+  why: string
+  overlaps?: boolean
+}
+
 /** `raced`: somebody else has moved the target, and nothing was changed. */
-type TargetMoveResult = { kind: 'moved' } | { kind: 'raced' } | { kind: 'blocked'; why: string }
+type TargetMoveResult = { kind: 'moved' } | { kind: 'raced' } | ({ kind: 'blocked' } & Blocked)
 
 export interface CheckoutMove {
   branch: string
@@ -103,8 +109,8 @@ async function underLock(
   const status = await readCheckoutStatus(top, 'no')
   if (typeof status === 'string') return { kind: 'blocked', why: status }
   if (status.branch !== branch || status.commit !== from) return { kind: 'raced' }
-  const why = await blockedBy(status, { top, from, to })
-  if (why !== undefined) return { kind: 'blocked', why }
+  const blocked = await blockedBy(status, { top, from, to })
+  if (blocked) return { kind: 'blocked', ...blocked }
   const index = newIndexFile(own)
   await copyIndex(own)
   const written = await writeFiles({ top, index, from, to })
@@ -133,11 +139,11 @@ async function writeFiles({ top, index, from, to }: { top: string; index: string
 }
 
 /** Why a checkout cannot be moved from one commit to another now, in words for the person; undefined if it can. */
-async function whyCheckoutBlocked(checkout: BranchCheckout, from: string, to: string): Promise<string | undefined> {
+async function whyCheckoutBlocked(checkout: BranchCheckout, from: string, to: string): Promise<Blocked | undefined> {
   const { top, standing } = checkout
-  if (standing) return operationUnderWay(checkout, standing)
+  if (standing) return { why: operationUnderWay(checkout, standing) }
   const status = await readCheckoutStatus(top, 'no')
-  return typeof status === 'string' ? status : blockedBy(status, { top, from, to })
+  return typeof status === 'string' ? { why: status } : blockedBy(status, { top, from, to })
 }
 
 /** The reason for the person when a git operation is unfinished there. */
@@ -145,15 +151,36 @@ function operationUnderWay({ top }: BranchCheckout, { kind }: GitOperation): str
   return `a ${kind} is under way in ${top}: finish or abort it`
 }
 
-/** Why a checkout without an unfinished git operation cannot be moved, given its status. */
+/**
+ * Why a checkout without an unfinished git operation cannot be moved, given its status. Changes that are not committed are in the
+ * way only where the move touches the same files: `read-tree -m` leaves every other file and its index entry as they are.
+ */
 async function blockedBy(
   { loose }: CheckoutStatus,
   { top, from, to }: { top: string; from: string; to: string },
-): Promise<string | undefined> {
-  if (loose.length > 0) return `${top} has changes that are not committed: ${nameSome(loose)}. Commit or stash them`
+): Promise<Blocked | undefined> {
+  const inTheWay = loose.length === 0 ? [] : await findOverlap(loose, { top, from, to })
+  if (inTheWay.length > 0) {
+    const why = `${top} has changes that are not committed: ${nameSome(inTheWay)}. Commit or stash them`
+    return { why, overlaps: true }
+  }
   const untracked = await findUntrackedInTheWay(top, from, to)
   if (untracked.length === 0) return undefined
-  return `files in ${top} that git does not know would be overwritten: ${nameSome(untracked)}. Move them away`
+  const why = `files in ${top} that git does not know would be overwritten: ${nameSome(untracked)}. Move them away`
+  return { why, overlaps: true }
+}
+
+/** The changed paths that the move touches, or that are a folder of such a path, or below one. */
+async function findOverlap(
+  loose: readonly string[],
+  { top, from, to }: { top: string; from: string; to: string },
+): Promise<string[]> {
+  const { ok, stdout } = await git(top, ['diff-tree', '-r', '--name-only', '--no-renames', '-z', from, to])
+  if (!ok) return [...loose]
+  const touched = splitByNul(stdout)
+  const names = new Set(touched.flatMap(path => [path, ...parentPaths(path)]))
+  const files = new Set(touched)
+  return loose.filter(path => names.has(path) || parentPaths(path).some(folder => files.has(folder)))
 }
 
 /** Files that the new commit adds and that exist already: also ignored ones, which git itself would overwrite. */

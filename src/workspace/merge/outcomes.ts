@@ -1,6 +1,6 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf, unreachable } from '../../base/errors.ts'
-import type { VerificationResult } from '../../domain/evidence.ts'
+import type { Concerns, VerificationResult } from '../../domain/evidence.ts'
 import type { Conflict, Merge } from '../../domain/merge.ts'
 import type { Tx } from '../../store/store.ts'
 import { git } from '../git/git.ts'
@@ -23,6 +23,8 @@ export type MergeOutcome =
   | { kind: 'proposed'; merge: Merge; url: string }
   /** The gates passed before but fail on the current target. The worktree holds the state that fails. */
   | { kind: 'refused'; merge: Merge; result: VerificationResult }
+  /** The gates passed on the current target, with something that a person has to accept first. */
+  | { kind: 'unaccepted'; merge: Merge; concerns: Concerns }
   /** The unfinished rebase or merge is in the worktree, for the task's own session to resolve. */
   | { kind: 'conflicted'; merge: Merge; conflict: Conflict }
   /** A person has to look. The worktree stays as it is. */
@@ -81,6 +83,8 @@ function patchFor(outcome: MergeOutcome): MergePatch {
         reason: `conflicts with ${target} in ${listFiles(outcome.conflict)}`,
         rounds: rounds + 1,
       }
+    case 'unaccepted':
+      return { state: 'failed', reason: `on top of ${target} a person has to accept it: ${outcome.concerns.why}` }
     case 'given_up':
       return { state: 'failed', reason: outcome.why }
     default:
@@ -100,6 +104,7 @@ export function conflictOutcome(merge: Merge, conflict: Conflict): MergeOutcome 
 
 /** The outcome of a merge whose gates do not pass on the current target. */
 export function refusalOutcome(merge: Merge, result: VerificationResult): MergeOutcome {
+  if (result.concerns) return { kind: 'unaccepted', merge, concerns: result.concerns }
   if (result.status !== 'broken') return { kind: 'refused', merge, result }
   return { kind: 'given_up', merge, why: `the gates could not run: ${firstProblem(result)}` }
 }

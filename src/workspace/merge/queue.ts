@@ -4,6 +4,7 @@ import { MERGES_AT_WORK, type Merge, type MergeStrategy } from '../../domain/mer
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
+import { askGitLine } from '../git/refs.ts'
 import { concludeBatch, type MergeBatch, prepareBatch } from './attempt.ts'
 import {
   changeMerge,
@@ -94,6 +95,8 @@ export class MergeQueue {
   #suspects = 0
   /** The merges that are being tried. */
   #tried: readonly Merge[] = []
+  /** Merges that wait for a person's own changes to the same files: this pass tries the others. */
+  readonly #held = new Set<number>()
 
   /** At most `most` merges are tried together. */
   constructor(key: MergeQueueKey, most: number, deps: MergeDeps) {
@@ -109,7 +112,7 @@ export class MergeQueue {
     const { ready, tip, outcome } = await this.#collectReady()
     if (outcome) return { kind: 'again', outcomes: [outcome] }
     const [first] = ready
-    if (!first || tip === null || (await isStillBlocked(first, tip, this.#deps))) return this.#wait()
+    if (!first || tip === null) return this.#wait()
     this.#tried = nextBatch(ready, this.#size)
     const { batch, outcomes } = await prepareBatch(this.#tried, tip, this.#deps)
     if (!batch) return this.#again(0, outcomes)
@@ -134,13 +137,13 @@ export class MergeQueue {
     if (this.#tried.length === 0) throw error
     const { store, log } = this.#deps
     const isMoved = error instanceof AppError && error.code === 'merge_moved'
-    const state = isMoved ? 'queued' : 'waiting'
     const reason = isMoved ? 'one that it was tried with has gone' : `it failed: ${messageOf(error)}`
     log.error({ merges: this.#tried.map(({ id }) => id), problem: messageOf(error) }, 'merge failed')
     for (const { id } of this.#tried) {
       const now = await store.merges.get(id)
-      if (now && MERGES_AT_WORK.some(active => active === now.state))
-        await changeMerge(now, { state, reason }, this.#deps)
+      if (!now || !MERGES_AT_WORK.some(active => active === now.state)) continue
+      if (isMoved) await changeMerge(now, { state: 'queued', reason }, this.#deps)
+      else await holdUp(now, reason, this.#deps)
     }
     return isMoved ? this.#again(0) : this.#wait()
   }
@@ -149,7 +152,9 @@ export class MergeQueue {
     const { kind, outcomes } = await concludeBatch(batch, result, this.#deps)
     if (kind === 'blocked') return this.#wait()
     const count = batch.rows.length
-    return this.#again(kind === 'red' ? count : kind === 'merged' ? this.#suspects - count : 0, outcomes)
+    if (kind === 'held') for (const { merge } of batch.rows) this.#held.add(merge.id)
+    const isOver = kind === 'merged' || kind === 'held'
+    return this.#again(kind === 'red' ? count : isOver ? this.#suspects - count : 0, outcomes)
   }
 
   #again(suspects: number, outcomes: MergeOutcome[] = []): QueueStep {
@@ -175,6 +180,7 @@ export class MergeQueue {
     const ready: Merge[] = []
     let tip: string | null = null
     for (const merge of await this.#listWaiting()) {
+      if (this.#held.has(merge.id)) continue
       if (ready.length >= this.#size) break
       const facts = await readMergeFacts(merge, await this.#deps.isStale(merge))
       const step = nextMergeStep(merge, facts)
@@ -183,7 +189,12 @@ export class MergeQueue {
       if (step.kind === 'give_up') return { ready, tip, outcome: { kind: 'given_up', merge, why: step.why } }
       if (step.kind === 'refuse') await abortStale(merge, step.why, this.#deps)
       else if (step.kind === 'wait') await holdUp(merge, step.why, this.#deps)
-      else if (step.kind === 'attempt') ready.push(merge)
+      else if (step.kind === 'attempt') {
+        const blocked = await findBlocked(merge, tip, this.#deps)
+        if (!blocked) ready.push(merge)
+        else if (blocked.overlaps) this.#held.add(merge.id)
+        else return { ready: [], tip }
+      }
     }
     return { ready, tip }
   }
@@ -197,19 +208,28 @@ export class MergeQueue {
 const SOONEST_MS = 2_000
 const LATEST_MS = 60_000
 
+/** A remote that could not be reached is not asked every few seconds. */
+const PROPOSE_AGAIN_MS = 5 * 60_000
+
 /** The first merges, up to `size`; a merge that becomes a pull request goes alone. */
 function nextBatch(ready: readonly Merge[], size: number): Merge[] {
   const alone = ready.findIndex(merge => merge.as_pull_request)
   return ready.slice(0, Math.max(1, alone < 0 ? size : Math.min(size, alone)))
 }
 
-/** Whether the first merge is still blocked. Only that one is checked, so that waiting stays cheap: one look at the checkout. */
-async function isStillBlocked(first: Merge, tip: string, deps: MergeDeps): Promise<boolean> {
-  if (first.state !== 'waiting' || first.result === null) return false
-  const { repository, target, result } = first
-  const why = await whyTargetBlocked({ repository, target, from: tip, to: result })
-  if (why !== undefined) await holdUp(first, why, deps)
-  return why !== undefined
+/** Why a merge that waits is still blocked. Waiting stays cheap: one look at the checkout, and nothing is tried. */
+async function findBlocked(merge: Merge, tip: string | null, deps: MergeDeps) {
+  const { repository, target, result, state } = merge
+  if (state !== 'waiting' || result === null || tip === null) return undefined
+  if (merge.as_pull_request) {
+    const isTooSoon = deps.clock.now() - merge.updated_at < PROPOSE_AGAIN_MS
+    return isTooSoon ? { why: merge.reason ?? '', overlaps: true } : undefined
+  }
+  // Others may have landed since the result was made: what they changed is none of this merge.
+  const from = (await askGitLine(repository, ['merge-base', tip, result])) ?? tip
+  const blocked = await whyTargetBlocked({ repository, target, from, to: result })
+  if (blocked) await holdUp(merge, blocked.why, deps)
+  return blocked
 }
 
 /**

@@ -96,7 +96,8 @@ export async function repairCheckout(checkout: BranchCheckout): Promise<boolean>
   if (!lock || lock.isHeld) return false
   await waitForOrphanedGit(checkout.top, [`${newIndexFile(checkout.own)}.lock`])
   const tip = await askGitLine(checkout.top, ['rev-parse', '--verify', '--quiet', 'HEAD'])
-  if (tip !== undefined && (await isAncestorOrSame(checkout.top, lock.to, tip))) await followBranch(checkout, tip)
+  if (tip !== undefined && (await isAncestorOrSame(checkout.top, lock.to, tip)))
+    await followBranch(checkout, lock.from, tip)
   else await rollBack(checkout, lock.from, lock.to)
   await freeIndexLock(checkout.own)
   return true
@@ -113,10 +114,12 @@ export async function copyIndex(own: string): Promise<void> {
   if (existsSync(join(own, 'index'))) await writeFile(newIndexFile(own), await readIndexFile(own), { flag: 'wx' })
 }
 
-async function followBranch({ top, own }: BranchCheckout, tip: string): Promise<void> {
+/** What a person has staged in files that the branch did not touch stays staged. */
+async function followBranch({ top, own }: BranchCheckout, from: string, tip: string): Promise<void> {
   const env = { GIT_INDEX_FILE: newIndexFile(own) }
   await copyIndex(own)
-  await git(top, ['read-tree', '--reset', tip], { env })
+  const followed = await git(top, ['read-tree', '-i', '-m', from, tip], { env })
+  if (!followed.ok) await git(top, ['read-tree', '--reset', tip], { env })
   await git(top, ['update-index', '-q', '--refresh'], { env })
   await rename(newIndexFile(own), join(own, 'index'))
 }

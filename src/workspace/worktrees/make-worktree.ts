@@ -10,9 +10,18 @@ import { git, retryWhileBusy } from '../git/git.ts'
 import { ARCHIVE_SUBJECT } from './archive.ts'
 import { copyDependencies, noteDependencies, runSetupCommand } from './dependencies.ts'
 import { removeWorktree, removeWorktreeDirectory } from './remove-worktree.ts'
-import { addWorktree, archiveCommit, lookAt, type Repository, undoAddWorktree } from './repository.ts'
+import {
+  addWorktree,
+  archiveCommit,
+  fillWorktree,
+  lookAt,
+  noteOn,
+  type Repository,
+  undoAddWorktree,
+} from './repository.ts'
 import {
   explainGitError,
+  findAdminFolder,
   gitErrorLine,
   isOwnWorktree,
   projectFolderName,
@@ -39,9 +48,17 @@ export interface NoWorktree {
 /**
  * Gives an attempt at a task its own worktree, from the tip of its target. The row is written before git does anything and becomes
  * `live` when everything is done, so that a daemon that starts after a death knows what to look for. A second call for the same
- * attempt returns the same worktree. Throws `place_refused` if a person has to do something first.
+ * attempt returns the same worktree. Throws `place_refused` if a person has to do something first. `reserved` is what
+ * `reserveWorktree` made: it is filled if it is still right, or removed.
  */
-export async function makeWorktree(wanted: NewWorktreeRequest, deps: WorktreeDeps): Promise<Worktree | NoWorktree> {
+export async function makeWorktree(
+  wanted: NewWorktreeRequest,
+  deps: WorktreeDeps,
+  reserved?: WorktreeRow | undefined,
+): Promise<Worktree | NoWorktree> {
+  const filled = reserved && (await fillReserved(wanted, reserved, deps))
+  if (filled) return finishWorktree(filled, noteOn(filled), deps)
+  if (reserved) await discardReserved(reserved, deps)
   if (deps.settings.mode === 'off') return { kind: 'in_place', why: 'worktrees.mode is off' }
   const existing = await settleEarlierRows(wanted, deps)
   if (existing) return existing
@@ -52,11 +69,98 @@ export async function makeWorktree(wanted: NewWorktreeRequest, deps: WorktreeDep
   await checkWorktreeLocation(row, lookup.repository, deps)
   await deps.store.worktrees.put(row)
   crashPoint('place.before-add')
-  const reason = await addWorktree(row, lookup.repository, deps)
+  return finishWorktree(row, await addWorktree(row, lookup.repository, deps), deps)
+}
+
+async function finishWorktree(row: WorktreeRow, reason: string | null, deps: WorktreeDeps): Promise<Worktree> {
   crashPoint('place.after-add')
   const setup = await setUpWorktree(row, deps)
-  await deps.store.worktrees.update(row, { state: 'live', reason, setup })
+  return markLive(row, { reason, setup }, deps)
+}
+
+/** Writes that a worktree can be worked in, together with its event. */
+async function markLive(
+  row: WorktreeRow,
+  { restored, ...patch }: Partial<WorktreeRow> & { restored?: string },
+  { store }: WorktreeDeps,
+): Promise<Worktree> {
+  const { task, attempt, branch, target, base, directory } = row
+  const body = { task, attempt, branch, target, base, directory, ...(restored !== undefined && { restored }) }
+  await store.transaction(async tx => {
+    await store.worktrees.update(row, { state: 'live', ...patch }, tx)
+    await tx.append([{ actor: 'daemon', subject: task, kind: 'worktree.made', body }])
+  })
   return worktreeOfRow(row)
+}
+
+/**
+ * Reserves the worktree of an attempt that probably comes next: its folder is there and belongs to the repository, but is empty, so that
+ * a sandbox can be made around it. Undefined where anything is in the way: only the attempt itself may clear that away. Its row says
+ * `making`, so the next daemon removes it if this one dies.
+ */
+export async function reserveWorktree(
+  wanted: NewWorktreeRequest,
+  deps: WorktreeDeps,
+): Promise<WorktreeRow | undefined> {
+  if (deps.settings.mode === 'off') return undefined
+  const rows = await deps.store.worktrees.list({ task: wanted.task })
+  if (rows.some(({ state, attempt }) => state !== 'removed' || attempt > wanted.attempt)) return undefined
+  const lookup = await lookAt(wanted)
+  if (lookup.kind !== 'there' || lookup.repository.branch) return undefined
+  const row = newRow(wanted, lookup.repository, deps)
+  if (await lstat(row.top).catch(() => undefined)) return undefined
+  await checkWorktreeLocation(row, lookup.repository, deps)
+  await deps.store.worktrees.put(row)
+  await addWorktree(row, lookup.repository, { ...deps, empty: true })
+  try {
+    await mkdir(row.directory, { recursive: true })
+    return row
+  } catch (error) {
+    await removeWorktree(worktreeOfRow(row), deps)
+    throw error
+  }
+}
+
+/** Removes a reserved worktree that is not used. What somebody has written into it is put aside: it is nobody else's to delete. */
+export async function discardReserved(
+  reserved: WorktreeRow,
+  deps: Pick<WorktreeDeps, 'store' | 'clock' | 'log'>,
+): Promise<void> {
+  const state = (await deps.store.worktrees.get(reserved))?.state
+  if (state === 'making' && (await hasFiles(reserved))) await putAside(reserved, deps)
+  await removeWorktree(worktreeOfRow(reserved), deps)
+}
+
+/** Fills a reserved worktree from the tip of its target as it is now. Undefined if it is not the worktree that would be made now. */
+async function fillReserved(
+  wanted: NewWorktreeRequest,
+  reserved: WorktreeRow,
+  deps: WorktreeDeps,
+): Promise<WorktreeRow | undefined> {
+  const lookup = deps.settings.mode === 'off' ? undefined : await lookAt(wanted)
+  if (lookup?.kind !== 'there' || lookup.repository.branch) return undefined
+  const row = newRow(wanted, lookup.repository, deps)
+  const isSame = row.directory === reserved.directory && row.repository === reserved.repository
+  const state = (await deps.store.worktrees.get(reserved))?.state
+  if (!isSame || state !== 'making' || !(await isStillEmpty(row))) return undefined
+  await deps.store.worktrees.put(row)
+  if (await fillWorktree(row)) return row
+  // What is there now is git's.
+  await removeWorktree(worktreeOfRow(row), deps)
+  return undefined
+}
+
+/** Whether nobody has written into a reserved worktree: neither files nor an index, in which files can pass for unchanged. */
+async function isStillEmpty(row: WorktreeRow): Promise<boolean> {
+  const own = await findAdminFolder(row)
+  return own !== undefined && !existsSync(join(own, 'index')) && !(await hasFiles(row))
+}
+
+/** Whether there is anything but the folders that a reserved worktree has. */
+async function hasFiles({ top, directory }: WorktreeRow): Promise<boolean> {
+  const entries = await readdir(top, { recursive: true, withFileTypes: true }).catch(() => [])
+  const isOurs = (path: string) => path === join(top, '.git') || isInside(directory, path)
+  return entries.some(entry => entry.isSymbolicLink() || !isOurs(join(entry.parentPath, entry.name)))
 }
 
 /** Handles earlier worktrees of the task: this attempt's own is used again, an older attempt's is removed first. */
@@ -138,9 +242,16 @@ async function clearDirectory(row: WorktreeRow, deps: WorktreeDeps): Promise<voi
     const remedy = `Look into it, then remove it: git worktree remove ${row.top}`
     throw worktreeError(row, { why: `${row.top} is there already, and ${removal.why}`, remedy })
   }
-  const aside = `${row.top}.aside-${deps.clock.now()}`
-  await rename(row.top, aside)
-  deps.log.warn({ task: row.task, aside }, 'what lay where a worktree is made was put aside')
+  await putAside(row, deps)
+}
+
+async function putAside(
+  { top, task }: WorktreeRow,
+  { clock, log }: Pick<WorktreeDeps, 'clock' | 'log'>,
+): Promise<void> {
+  const aside = `${top}.aside-${clock.now()}`
+  await rename(top, aside)
+  log.warn({ task, aside }, 'what lay where a worktree is made was put aside')
 }
 
 /** The real path, also of a path that does not exist yet. */
@@ -244,8 +355,7 @@ export async function restoreWorktree(row: WorktreeRow, deps: WorktreeDeps): Pro
   }
   await writeTaskFile(row)
   await noteSharedFiles(row, []) // which commits it was put onto since is no longer known
-  await deps.store.worktrees.update(row, { state: 'live', reason: `restored from ${archive}` })
-  return worktreeOfRow(row)
+  return markLive(row, { reason: `restored from ${archive}`, restored: archive }, deps)
 }
 
 /** All attempts at a task use the same directory: another attempt's worktree is removed first, or the restore is refused. */

@@ -26,9 +26,25 @@ export async function removeWorktree(
     row.state === 'making'
       ? await undoUnfinished(row)
       : await removeWorktreeDirectory(row, options, archive => save({ archive }))
-  await save({ ...rowAfterRemoval(removal), ...(removal.kind === 'kept' ? {} : { ended_at: deps.clock.now() }) })
+  if (removal.kind === 'kept') await save(rowAfterRemoval(removal))
+  else await recordRemoval(row, removal, deps)
   deps.log.info({ task: row.task, attempt: row.attempt, ...removal }, 'worktree removal')
   return removal
+}
+
+/** Writes that a worktree is gone, together with its event. One that was never finished was never reported as made either. */
+async function recordRemoval(
+  row: WorktreeRow,
+  removal: Exclude<WorktreeRemoval, { kind: 'kept' }>,
+  { store, clock }: Pick<WorktreeDeps, 'store' | 'clock'>,
+): Promise<void> {
+  const { task, attempt, branch } = row
+  const kept = removal.kind === 'archived' ? { archive: removal.ref, reason: removal.why } : {}
+  const body = { task, attempt, branch, ...kept }
+  await store.transaction(async tx => {
+    await store.worktrees.update(row, { ...rowAfterRemoval(removal), ended_at: clock.now() }, tx)
+    if (row.state === 'live') await tx.append([{ actor: 'daemon', subject: task, kind: 'worktree.removed', body }])
+  })
 }
 
 function rowAfterRemoval(removal: WorktreeRemoval): Partial<WorktreeRow> {

@@ -115,16 +115,20 @@ function parseRef(line: string): [string, { tip: string; checkedOutIn: string }]
 /** A large repository on a slow disk takes its time. */
 const PATIENCE_MS = 10 * 60_000
 
-/** Makes the worktree, and returns what a person should know about it. A failure leaves nothing behind. */
+/**
+ * Makes the worktree, and returns what a person should know about it. With `empty`, it has neither files nor a branch yet, and
+ * `fillWorktree` adds both. A failure leaves nothing behind.
+ */
 export async function addWorktree(
   row: WorktreeRow,
   repository: Repository,
-  deps: WorktreeDeps,
+  { empty = false, ...deps }: WorktreeDeps & { empty?: boolean },
 ): Promise<string | null> {
   const { branch } = repository
   // A branch of the same name exists, perhaps of an earlier attempt: its commits are archived, then it starts again.
   if (branch && branch.tip !== row.base) await archiveCommit(row, branch.tip, repository.at)
-  const add = ['worktree', 'add', '-q', '--no-track', branch ? '-B' : '-b', row.branch, row.top, row.base]
+  const how = empty ? ['--no-checkout', '--detach'] : ['--no-track', branch ? '-B' : '-b', row.branch]
+  const add = ['worktree', 'add', '-q', ...how, row.top, row.base]
   const tryOnce = async () => {
     const first = await git(repository.at, add, { timeoutMs: PATIENCE_MS })
     // Somebody deleted the directory of an earlier worktree: git still has it in its list.
@@ -132,11 +136,17 @@ export async function addWorktree(
     return isListed ? git(repository.at, add.with(2, '-f'), { timeoutMs: PATIENCE_MS }) : first
   }
   const added = await retryWhileBusy(tryOnce, { undo: () => undoAddWorktree(row, branch !== undefined) })
-  if (added.ok) return existsSync(join(row.top, '.gitmodules')) ? SUBMODULES : null
+  if (added.ok) return noteOn(row)
   await undoAddWorktree(row, branch !== undefined)
   const meaning = explainGitError(added.stderr)
   await deps.store.worktrees.update(row, { state: 'removed', reason: meaning.why, ended_at: deps.clock.now() })
   throw worktreeError(row, meaning)
+}
+
+/** Adds a new branch and files to a worktree that was made empty. False if git cannot, or the branch exists by now. */
+export async function fillWorktree({ top, branch, base }: WorktreeRow): Promise<boolean> {
+  // `-f`: there is no index yet, by which every file counts as deleted.
+  return (await git(top, ['checkout', '-q', '-f', '--no-track', '-b', branch, base], { timeoutMs: PATIENCE_MS })).ok
 }
 
 /** Removes what a failed or interrupted `addWorktree` has left. No agent has worked in it. */
@@ -149,7 +159,12 @@ export async function undoAddWorktree(row: WorktreeRow, keepBranch: boolean): Pr
   if (tip.stdout.trim() === row.base) await git(row.repository, ['branch', '-q', '-D', row.branch])
 }
 
-const SUBMODULES = 'its submodules are empty (docs/worktrees.md)'
+/** What a person should know about a worktree. */
+export function noteOn({ top }: Pick<WorktreeRow, 'top'>): string | null {
+  return existsSync(join(top, '.gitmodules')) ? SUBMODULES : null
+}
+
+const SUBMODULES = 'its submodules are empty (pcc docs worktrees)'
 
 /** Puts a commit under the next free `refs/pcc/archive/<task>/<n>`, and returns the ref. */
 export async function archiveCommit(

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,11 +12,11 @@ import { findMarked } from '../../../src/base/process/sweep.ts'
 import type { RunDetail } from '../../../src/domain/run.ts'
 import { WarmMarkers } from '../../../src/supervisor/session/warm-processes.ts'
 import { gateIn } from '../../support/gate.ts'
-import { bareEnv, tempDir } from '../../support/world.ts'
+import { bareEnv, tempDir, UNPROVEN_ALLOWED } from '../../support/world.ts'
 import { agentSessions } from '../agent-sessions.ts'
 import { startDaemon } from '../daemon-process.ts'
 
-// With the real agent: the process for the next task of a run, from its start to its end.
+// With the real agent, in worktrees and sandboxes: the process for the next task of a run, from its start to its end.
 
 const SCENARIO = `
 conversations:
@@ -27,19 +29,32 @@ conversations:
 `
 
 async function digging(t: TestContext, tasks: string[]) {
-  // A sandbox is made around a folder: in a worktree no process waits for it.
-  const world = await agentSessions(t, SCENARIO, { env: { PCC_AGENTS_SANDBOX: 'off' } })
+  const world = await agentSessions(t, SCENARIO)
   const { daemon, project, env } = world
   const gate = gateIn(t, project)
   const markers = new WarmMarkers(daemon.paths.run)
-  const add = (title: string) => daemon.call('POST', '/tasks', { body: { project, title } })
+  const settings = { PCC_AGENTS_SANDBOX_READ: dirname(gate) }
+  const add = (title: string, more: object = {}) => daemon.call('POST', '/tasks', { body: { project, title, ...more } })
   for (const title of tasks) await add(title)
   return {
     ...world,
     markers,
     add,
-    async run(more: object = {}) {
-      const body = { project, target: { kind: 'project' }, env, ...more }
+    /** The folders that git keeps for worktrees, and the worktrees. */
+    worktrees: () => ({
+      known: entriesOf(join(project, '.git', 'worktrees')),
+      there: entriesOf(join(daemon.paths.home, 'worktrees')).flatMap(name =>
+        entriesOf(join(daemon.paths.home, 'worktrees', name)).filter(each => !each.startsWith('.')),
+      ),
+    }),
+    async run({ settings: more = {}, ...rest }: { settings?: Record<string, string>; limit?: number } = {}) {
+      const body = {
+        project,
+        target: { kind: 'project' },
+        env,
+        settings: { ...UNPROVEN_ALLOWED, ...settings, ...more },
+        ...rest,
+      }
       return (await daemon.call<RunDetail>('POST', '/runs', { body })).body.id
     },
     /** Lets the command that reads the gate end. */
@@ -73,6 +88,10 @@ async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   }
 }
 
+function entriesOf(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : []
+}
+
 function agentPid(database: string, task: string): number | undefined {
   using db = new DatabaseSync(database, { readOnly: true })
   const row = db.prepare('select agent_pid from sessions where task = ? and agent_pid is not null').get(task)
@@ -95,7 +114,7 @@ test('the second task of a run is worked on by the process that waited, and its 
   const stream = await daemon.stream('/events')
   await stream.until(({ kind, subject }) => kind === 'run.ended' && subject === id)
   for (const title of ['dig a hole', 'fill it']) await add(title)
-  const cold = await run({ settings: { PCC_EXECUTION_WARM: 'false', PCC_AGENTS_SANDBOX: 'off' } })
+  const cold = await run({ settings: { PCC_EXECUTION_WARM: 'false' } })
   await until(async () => (simulator.requests.length > 4 ? true : undefined))
   await open()
   await until(async () => (simulator.requests.length > 6 ? true : undefined))
@@ -126,6 +145,22 @@ test('another model than the one that was prepared for is started cold, and the 
   await open()
 })
 
+test('a process that waited for another task than the one that comes is gone, and so is its worktree', async t => {
+  const { run, open, waiting, agentAt, add, worktrees } = await digging(t, ['dig a hole'])
+  const other = (await add('fill it')).body.task.id
+  await run({ limit: 2 })
+  await agentAt('dig a hole')
+  const { pids, marker } = await waiting()
+  const has = () => Object.values(worktrees()).map(names => names.includes(other))
+  assert.deepEqual(has(), [true, true])
+  await add('ask for more', { priority: 1 })
+  await open()
+  assert.equal(pids.includes(await agentAt('ask for more')), false)
+  const left = (await findMarked(marker)).filter(({ pid }) => pids.includes(pid))
+  assert.deepEqual([left, has()], [[], [false, false]])
+  await open()
+})
+
 test('a daemon that stops, or is killed, leaves no process that waited', async t => {
   const stopped = await digging(t, ['dig a hole', 'fill it'])
   await stopped.run()
@@ -133,12 +168,18 @@ test('a daemon that stops, or is killed, leaves no process that waited', async t
   await stopped.daemon.call('POST', '/daemon/stop')
   await stopped.daemon.ended
   assert.deepEqual([await findMarked(first.marker), stopped.markers.all()], [[], []])
+  assert.equal(stopped.worktrees().there.length, 1, 'that of the task at work')
   const killed = await digging(t, ['dig a hole', 'fill it'])
   await killed.run()
   const second = await killed.waiting()
   killed.daemon.child.kill('SIGKILL')
   await killed.daemon.ended
   await until(async () => ((await findMarked(second.marker)).length === 0 ? true : undefined))
+  const before = killed.worktrees()
+  assert.deepEqual([before.known.length, before.there.length], [2, 2])
+  await startDaemon(t, { home: killed.daemon.home, env: { PCC_SESSIONS_AUTO_RESUME: 'false' } })
+  const after = killed.worktrees()
+  assert.deepEqual([after.known.length, after.there.length], [1, 1], 'what was reserved is removed at the next start')
 })
 
 test('a daemon ends at its start what an earlier one had started for a session without a row', async t => {

@@ -1,17 +1,24 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { Driver, OpenSession } from '../../../src/domain/session.ts'
+import type { Worktree } from '../../../src/domain/worktree.ts'
+import { openStore } from '../../../src/store/open.ts'
 import type { LiveSession } from '../../../src/supervisor/session/context.ts'
 import type { PreparedSession } from '../../../src/supervisor/session/prepare.ts'
 import { WarmMarkers, WarmProcesses } from '../../../src/supervisor/session/warm-processes.ts'
-import { tempDir } from '../../support/world.ts'
+import { openWorktreeProvider } from '../../../src/supervisor/session/worktree-provider.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
 const GB = 1024 ** 3
 
 /** A driver that only records its calls, and one run whose first session is open or not. */
 function deps(t: TestContext, { isOpen = true } = {}) {
   const waiting = new Set<string>()
+  const released: string[] = []
   const driver = {
     warm: async ({ marker = '' }: OpenSession) => void waiting.add(marker),
     cool: async ({ marker = '' }: OpenSession) => void waiting.delete(marker),
@@ -24,14 +31,23 @@ function deps(t: TestContext, { isOpen = true } = {}) {
     log: silentLog,
     liveSession: id =>
       id === 's-1' ? ({ control: { opened }, agent: { ...(isOpen && { session: {} }) } } as LiveSession) : undefined,
-    prepare: async () => ({ driver, open: {} }) as PreparedSession,
+    prepare: async () => {
+      const sandbox = {} as NonNullable<OpenSession['sandbox']>
+      return { driver, open: { sandbox }, sandboxIn: async () => sandbox } as unknown as PreparedSession
+    },
+    worktrees: {
+      reserve: async wanted =>
+        ({ ...wanted, branch: 'b', target: 'main', base: 'x', top: '/w', directory: '/w' }) as Worktree,
+      release: async worktree => void released.push(worktree.task),
+    },
     isCrowded: () => machine.crowded,
     availableMemory: () => machine.available,
   })
   t.after(() => warm.close())
   const request = { project: '/p', task: 'x', env: {}, run: { id: 'r-1', iteration: 2, total: 3 } }
-  const expect = (at = 's-1') => warm.expect({ session: at, request, inWorktree: false })
-  return { warm, waiting, driver, machine, markers, opened, expect }
+  const worktree = { project: '/p', task: 't-000001', attempt: 1 }
+  const expect = (at = 's-1') => warm.expect({ session: at, request, worktree })
+  return { warm, released, waiting, driver, machine, markers, opened, expect }
 }
 
 test('no process is started before the agent of the current task is open, nor when it never opens', async t => {
@@ -88,4 +104,51 @@ test('a process of another driver than that of the session is ended before the s
   await expect()
   await warm.taken('r-1', { ...driver })
   assert.deepEqual([waiting.size, markers.all(), warm.markers()], [0, [], []])
+})
+
+test('a process is ended when a session of another run works in the worktree that it waits in', async t => {
+  const { warm, waiting, released, opened, expect } = deps(t)
+  opened.resolve()
+  await expect()
+  await warm.dropOthersIn({ top: '/elsewhere' }, 'r-2')
+  await warm.dropOthersIn({ top: '/w' }, 'r-1')
+  assert.deepEqual([waiting.size, released], [1, []])
+  await warm.dropOthersIn({ top: '/w' }, 'r-2')
+  assert.deepEqual([waiting.size, warm.markers(), released], [0, [], ['t-000001']])
+})
+
+test('a worktree that is reserved, made and released at the same time is made once, and stays', async t => {
+  const home = tempDir(t)
+  const store = await openStore({ file: join(home, 'store.db') })
+  t.after(() => store.close())
+  const env = bareEnv(home)
+  const provider = openWorktreeProvider({
+    paths: appPathsFor({ env }),
+    env,
+    store,
+    clock: { now: Date.now },
+    log: silentLog,
+  })
+  const wanted = { project: gitProject(t), task: 't-000001', attempt: 1 }
+  const settings = { settings: {} }
+  const [made, again] = await Promise.all([
+    provider.make(wanted, settings),
+    provider.make(wanted, settings),
+    provider.reserve(wanted, settings),
+  ])
+  assert.ok('top' in made && 'top' in again)
+  assert.equal(again.top, made.top)
+  const next = { ...wanted, task: 't-000002' }
+  const worktree = await provider.reserve(next, settings)
+  assert.ok(worktree)
+  const [, second] = await Promise.all([provider.release(worktree), provider.make(next, settings)])
+  assert.ok('top' in second && existsSync(join(second.top, 'README.md')))
+  const rows = await store.worktrees.list()
+  assert.deepEqual(
+    rows.map(({ state, ended_at }) => [state, ended_at]),
+    [
+      ['live', null],
+      ['live', null],
+    ],
+  )
 })

@@ -12,7 +12,7 @@ import { driveQueue, type QueueDriver } from './drive-queue.ts'
 
 /** What became of merges, and which commits were verified, in order. */
 export type MergeNotice = { task: string } & (
-  | { kind: 'merged' | 'proposed' | 'refused' }
+  | { kind: 'merged' | 'proposed' | 'refused' | 'unaccepted' }
   | { kind: 'conflicted'; conflict: Extract<MergeOutcome, { kind: 'conflicted' }>['conflict'] }
   | { kind: 'given_up'; why: string }
   | { kind: 'verified'; commit: string }

@@ -67,7 +67,7 @@ test('done again after a crash it finds the pull request that is there', async t
   assert.equal(called().split('create').length - 1, 1)
 })
 
-test('that gh or a remote is missing is said, and nothing is lost', async t => {
+test('that gh or a remote is missing is said, nothing is lost, and it is proposed when that is mended', async t => {
   const without = await proposing(t, { gh: false })
   await without.world.enqueue(without.worktree, { asPullRequest: true })
   await without.world.advance()
@@ -78,6 +78,14 @@ test('that gh or a remote is missing is said, and nothing is lost', async t => {
   await alone.world.advance()
   assert.match(await why(alone), /has no remote: add one with git remote add origin ADDRESS/)
   assert.notEqual(alone.world.git('branch', '--list', 'pcc/t-000001'), '')
+  const { world } = alone
+  assert.deepEqual([(await world.row('t-000001')).state, world.told], ['waiting', []], 'nobody has to answer anything')
+  world.git('remote', 'add', 'origin', `ssh://git@example.invalid${alone.remote}`)
+  await world.advance()
+  assert.equal((await world.row('t-000001')).state, 'waiting', 'the remote is not asked every few seconds')
+  world.driver.deps.clock = { ...world.deps.clock, now: () => Date.now() + 10 * 60_000 }
+  await world.advance()
+  assert.equal((await world.row('t-000001')).state, 'proposed')
 })
 
 test('what the repository names as a program for a push is never started', async t => {

@@ -58,7 +58,7 @@ test('what git says counts: a result that is in the target has landed, whatever 
 
 test('a worktree whose file .git leads elsewhere is not believed', async t => {
   const world = await openMergeFixture(t)
-  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
+  const worktree = await world.work('t-000001', { 'a.txt': 'new\n' })
   await world.enqueue(worktree)
   write(world.project, { 'a.txt': 'in the middle of something\n' })
   write(worktree.top, { '.git': `gitdir: ${world.project}/.git\n` })

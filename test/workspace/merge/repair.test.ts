@@ -64,14 +64,16 @@ test('what a person wrote since stays as it is', async t => {
   assert.equal(world.git('status', '--porcelain', '-uall'), ' M a.txt\n?? deep/er/mine.txt\n')
 })
 
-test('the index follows a branch that had moved', async t => {
+test('the index follows a branch that had moved, and what a person has staged in other files stays staged', async t => {
   const { world, checkout, lock, to, bringFiles } = await dying(t)
   bringFiles()
+  write(world.project, { same: 'mine\n' })
+  world.git('add', 'same')
   world.git('update-ref', 'refs/heads/main', to)
   assert.notEqual(world.git('status', '--porcelain'), '')
   lock()
   await repairCheckout(checkout)
-  assert.equal(world.git('status', '--porcelain'), '')
+  assert.equal(world.git('status', '--porcelain'), 'M  same\n')
   assert.equal(world.tip('HEAD'), to)
 })
 

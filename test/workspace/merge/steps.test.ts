@@ -74,12 +74,13 @@ test('a conflict that an agent must resolve is an outcome; the row and the other
 
 test('a target that cannot be moved now is a step that waits, with the reason in the row and a time to look again', async t => {
   const world = await openMergeFixture(t)
-  await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n' }))
+  await world.enqueue(await world.work('t-000001', { 'a.txt': 'new\n' }))
   write(world.project, { 'a.txt': 'in the middle of something\n' })
   const queue = queueOf(world)
   const step = await queue.next()
   assert.ok(step.kind === 'land')
-  const waits = await queue.land(step)
+  assert.equal((await queue.land(step)).kind, 'again', 'others may land')
+  const waits = await queue.next()
   assert.ok(waits.kind === 'wait' && waits.checkAgainAt !== undefined)
   const { state, reason } = await world.row('t-000001')
   assert.equal(state, 'waiting')

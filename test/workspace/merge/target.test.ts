@@ -45,14 +45,38 @@ test('a file that was touched and not changed is in nobody’s way', async t => 
   await landsNow(world)
 })
 
-test('staged changes hold a merge up as well', async t => {
-  const world = await openMergeFixture(t)
-  write(world.project, { 'staged.txt': 'x\n' })
-  world.git('add', 'staged.txt')
-  assert.match(await held(world), /not committed: staged\.txt/)
-  world.git('reset', '-q', '--', 'staged.txt')
-  await landsNow(world)
-  assert.ok(existsSync(join(world.project, 'staged.txt')), 'a file that git does not know is in nobody’s way')
+test('changes to other files stay as they are, staged or not, and the merge lands', async t => {
+  const files = { 'a.txt': 'one\n', 'b.txt': 'b\n', 'c.txt': 'c\n', 'gone.txt': 'x\n', 'sub/d.txt': 'd\n' }
+  const world = await openMergeFixture(t, { files })
+  write(world.project, { 'b.txt': 'half staged\n', 'c.txt': 'changed\n', 'staged.txt': 'x\n', 'sub/d.txt': 'mine\n' })
+  world.git('add', 'b.txt', 'staged.txt')
+  write(world.project, { 'b.txt': 'and changed again\n' })
+  rmSync(join(world.project, 'gone.txt'))
+  const look = () => [world.git('status', '--porcelain'), world.git('diff'), world.git('diff', '--cached')]
+  const before = look()
+  await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'changed\n', 'sub/e.txt': 'e\n' }))
+  assert.deepEqual(await world.advance(), {})
+  assert.deepEqual(world.told.at(-1), { kind: 'merged', task: 't-000001' })
+  assert.deepEqual(look(), before)
+  assert.equal(readFileSync(join(world.project, 'a.txt'), 'utf8'), 'changed\n')
+  assert.equal(world.tip('HEAD'), world.tip('main'))
+})
+
+test('staged changes to a file of the merge hold it up; merges behind it land meanwhile, alone or together with others', async t => {
+  for (const batch of [1, 4]) {
+    const world = await openMergeFixture(t, { batch })
+    write(world.project, { 'a.txt': 'staged\n' })
+    world.git('add', 'a.txt')
+    await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'changed\n' }))
+    await world.enqueue(await world.work('t-000002', { 'other.txt': 'other\n' }))
+    const { checkAgainAt } = await world.advance()
+    assert.ok(checkAgainAt !== undefined)
+    assert.match((await world.row('t-000001')).reason ?? '', /not committed: a\.txt/)
+    assert.equal((await world.row('t-000002')).state, 'merged')
+    assert.equal(world.git('diff', '--cached', '--name-only'), 'a.txt\n')
+    world.git('reset', '-q', '--hard')
+    await landsNow(world)
+  }
 })
 
 test('a file that git does not know holds a merge up where it would be overwritten, an ignored one too', async t => {
@@ -126,7 +150,7 @@ test('a target that is checked out in another worktree is moved with that one', 
   const other = join(tempDir(t), 'other')
   world.git('worktree', 'add', '-q', other, 'main')
   write(other, { 'a.txt': 'dirty\n' })
-  const worktree = await world.work('t-000001', { 'new.txt': 'new\n' }, { target: 'main' })
+  const worktree = await world.work('t-000001', { 'new.txt': 'new\n', 'a.txt': 'new\n' }, { target: 'main' })
   await world.enqueue(worktree)
   await world.advance()
   assert.match((await world.row('t-000001')).reason ?? '', /other has changes that are not committed: a\.txt/)

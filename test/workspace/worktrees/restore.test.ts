@@ -19,6 +19,32 @@ test('bringing an older attempt back first puts away the one that stands there, 
   assert.equal(world.git('show', `${row?.archive}:second.txt`), 'not committed\n')
 })
 
+test('that a worktree was made, removed and restored are events of its task', async t => {
+  const world = await openWorktreeFixture(t)
+  const { store } = world.deps
+  const worktree = await world.make()
+  await world.make() // it is there already
+  write(worktree.top, { 'work.txt': 'work\n' })
+  await world.remove(worktree)
+  await openWorktrees(world.deps).restore('t-000001')
+  world.gitIn(worktree.top, 'clean', '-fdq')
+  await world.remove(worktree)
+  await world.remove(worktree) // it is gone already
+  const ref = (await store.worktrees.get(worktree))?.archive
+  const events = await store.events({ subject: 't-000001', kinds: ['worktree.made', 'worktree.removed'] })
+  const { branch, target, base, directory } = worktree
+  const attempt = { task: 't-000001', attempt: 1, branch }
+  assert.deepEqual(
+    events.map(({ kind, body }) => [kind, body]),
+    [
+      ['worktree.made', { ...attempt, target, base, directory }],
+      ['worktree.removed', { ...attempt, archive: ref, reason: '1 file was not committed' }],
+      ['worktree.made', { ...attempt, target, base, directory, restored: ref }],
+      ['worktree.removed', attempt],
+    ],
+  )
+})
+
 test('what somebody put where a worktree was is not removed to bring it back', async t => {
   const world = await openWorktreeFixture(t)
   const worktree = await world.make()
