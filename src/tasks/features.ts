@@ -6,6 +6,7 @@ import { isInside } from '../base/is-inside.ts'
 import { DOCUMENTS, type DocumentKind, MAX_DOCUMENT } from '../domain/feature-phase.ts'
 import type { ImportedTask } from '../domain/task-requests.ts'
 import { readTasks } from './files/read-tasks.ts'
+import { HAS_BOX } from './files/task-text.ts'
 
 /** The project and the name of a feature, which determine where its files are. */
 export interface FeatureLocation {
@@ -85,9 +86,9 @@ async function isBelow(path: string, project: string): Promise<boolean> {
 /** The tasks of the check-list in a plan. Throws `no_plan` if it has none. */
 export async function readPlanTasks(plan: string | undefined, home: FeatureLocation): Promise<ImportedTask[]> {
   const path = documentPath(home, 'plan')
-  const tasks = plan === undefined ? [] : await readTasks(plan, 'markdown', path)
-  if (tasks.length === 0) throw new AppError('no_plan', { name: home.name, path })
-  return tasks
+  // A plan is prose with lists of all kinds: only its boxes are tasks.
+  if (plan === undefined || !HAS_BOX.test(plan)) throw new AppError('no_plan', { name: home.name, path })
+  return readTasks(plan, 'markdown', path)
 }
 
 /** How many tasks an agent may add to one feature: a person could not review a longer plan. */

@@ -2,16 +2,33 @@ import { AppError } from '../base/errors.ts'
 import { OPEN_STATES, type Task, type TaskState } from '../domain/task.ts'
 import type { Store, Tx } from '../store/store.ts'
 
-/** The task whose id is, or begins with, `ref`: with or without `t-`, in upper or lower case. */
-export async function findTask(ref: string, { tasks }: Store, tx?: Tx): Promise<Task> {
+/** Where a task is looked for first; a reference of the form `project#name` says it itself. */
+interface FindOptions {
+  project?: string | undefined
+  tx?: Tx | undefined
+}
+
+/**
+ * The task whose id is, or begins with, `ref`: with or without `t-`, in upper or lower case. Or the task that has this id in the file
+ * from which it was imported: one of the project first, then of any other.
+ */
+export async function findTask(reference: string, { tasks }: Store, options: FindOptions = {}): Promise<Task> {
+  const { tx } = options
+  const [, inProject, ref = ''] = /^(?:(\/[\s\S]*)#)?([\s\S]*)$/.exec(reference) ?? []
+  const project = inProject ?? options.project
   const word = ref.trim().toLowerCase()
   const id = word.startsWith('t-') ? word : `t-${word}`
-  if (!/^t-[0-9a-f]{1,6}$/.test(id)) throw new AppError('task_not_there', { ref })
-  const [first, ...others] = id.length === 8 ? [await tasks.get(id, tx)] : await tasks.beginning(id, tx)
+  const exact = id.length === 8 ? await tasks.get(id, tx) : undefined
+  if (exact) return exact
+  const named = word === '' ? [] : await tasks.named(ref.trim(), tx)
+  // A file that was imported as a copy gives its names to the newest tasks.
+  const own = named.findLast(task => task.project === project)
+  if (own) return own
+  const isId = /^t-[0-9a-f]{1,5}$/.test(id)
+  const [first, ...others] = [...(isId ? await tasks.beginning(id, tx) : []), ...named]
   if (!first) throw new AppError('task_not_there', { ref })
   if (others.length === 0) return first
-  const matches = [first, ...others].map(task => task && `${task.id} (${task.title})`).join(', ')
-  throw new AppError('task_ambiguous', { ref, matches })
+  throw new AppError('task_ambiguous', { ref, matches: nameTasks([first, ...others]) })
 }
 
 /** How many tasks an error names. */

@@ -23,9 +23,11 @@ export interface NewTaskRequest {
   acceptance?: readonly string[] | undefined
   paths?: readonly string[] | undefined
   /** By default as the settings say. */
-  maxRetries?: number | undefined
+  max_retries?: number | undefined
   model?: string | undefined
   budget?: BudgetLimits | undefined
+  /** Its id in the file from which it is imported. */
+  alias?: string | undefined
   /** The id that it had elsewhere, and the state in which it ended there. */
   id?: string | undefined
   over?: 'done' | 'failed' | 'cancelled' | undefined
@@ -38,9 +40,9 @@ export interface NewTaskRequest {
 /** Stores a task, its blockers and the event, in the caller's transaction. */
 export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Promise<Task> {
   const { store, clock, tx } = deps
-  const { session_id, project, priority = 0, maxRetries = null, over } = request
+  const { session_id, project, priority = 0, max_retries = null, over } = request
   const blockers = await findBlockers(request, deps)
-  const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, tx)
+  const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, { project, tx })
   if (parent) {
     refuseAsParent(parent, project)
     await refuseCycle(parent, blockers, deps)
@@ -62,7 +64,7 @@ export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Pr
       priority,
       open_blockers,
       attempt: 0,
-      max_retries: maxRetries,
+      max_retries,
       created_at: now,
       started_at: null,
       ended_at: over ? now : null,
@@ -84,6 +86,7 @@ export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Pr
       model: request.model ?? null,
       labels: labelsColumn(request.labels ?? []),
       paths: pathsColumn(request.paths ?? []),
+      alias: request.alias ?? null,
       ...(request.id !== undefined && { id: request.id }),
     },
     tx,
@@ -101,7 +104,9 @@ async function findBlockers(request: NewTaskRequest, { store, tx }: TasksTxDeps)
   const { session_id: session, project, asItWas } = request
   const blockers = new Map<string, Task>()
   for (const ref of request.after ?? []) {
-    const blocker = await (session === null ? findTask(ref, store, tx) : resolveTask({ ref, session }, store, tx))
+    const blocker = await (session === null
+      ? findTask(ref, store, { project, tx })
+      : resolveTask({ ref, session }, store, tx))
     refuseForeignBlocker({ id: NEW, project, session_id: session, run_id: null }, blocker)
     if (blocker.state === 'cancelled' && !asItWas)
       throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })

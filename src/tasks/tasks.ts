@@ -41,8 +41,8 @@ export interface Tasks {
   removeDependency(id: string, blocker: string, tx: Tx): Promise<Task>
   /** Finds a task by its id, or by the beginning of an id or title that matches only one task of the session. */
   resolve(ref: string, session: string, tx?: Tx): Promise<Task>
-  /** Finds a task of any session by its id or a unique beginning of it. Throws `task_not_there`, `task_ambiguous`. */
-  find(ref: string, tx?: Tx): Promise<Task>
+  /** Finds a task of any session, as `findTask` does. Throws `task_not_there`, `task_ambiguous`. */
+  find(ref: string, tx?: Tx, project?: string): Promise<Task>
   /** How many tasks of a scope are in each state. */
   counts(scope: TaskScope, tx?: Tx): Promise<Partial<Record<TaskState, number>>>
   /** The open tasks of a session, in the order in which they will run; the one at work first. */
@@ -72,7 +72,7 @@ export function openTasks(deps: TasksDeps): Tasks {
     addDependency: (id, blocker, tx) => addTaskDependency(id, blocker, { ...deps, tx }),
     removeDependency: (id, blocker, tx) => removeTaskDependency(id, blocker, { ...deps, tx }),
     resolve: (ref, session, tx) => resolveTask({ ref, session }, store, tx),
-    find: (ref, tx) => findTask(ref, store, tx),
+    find: (ref, tx, project) => findTask(ref, store, { project, tx }),
     counts: (scope, tx) => store.tasks.counts(scope, tx),
     queue: (session, tx) => readTaskQueue(session, store, tx),
     list: filter => readTaskViews(filter, store),

@@ -11,6 +11,7 @@ export async function updateTask(task: Task, changes: UpdateTask, deps: TasksTxD
   const { store, tx } = deps
   const { parent, labels, acceptance, paths, budget, ...plain } = changes
   const patch: Partial<Task> = {
+    ...(plain.title !== undefined && plain.description === undefined && followTitle(task, plain.title)),
     ...omitUndefined(plain),
     ...(labels && { labels: labelsColumn(labels) }),
     ...(acceptance && { acceptance: acceptanceColumn(acceptance) }),
@@ -19,11 +20,21 @@ export async function updateTask(task: Task, changes: UpdateTask, deps: TasksTxD
   }
   const changed = Object.keys(patch).length === 0 ? task : ((await store.tasks.swap(task, patch, tx)) ?? task)
   if (parent !== undefined)
-    await setParent(changed, parent === null ? undefined : await findTask(parent, store, tx), deps)
+    await setParent(
+      changed,
+      parent === null ? undefined : await findTask(parent, store, { project: task.project, tx }),
+      deps,
+    )
   const fields = Object.keys(omitUndefined(changes))
   const body = { task_id: task.id, title: changed.title, fields }
   await tx.append([{ actor: 'human', subject: eventSubject(task), kind: 'task.updated', body }])
   return (await store.tasks.get(task.id, tx)) ?? changed
+}
+
+/** A description that begins with the title begins with the new title: an agent reads no other one. */
+function followTitle({ title: before, description }: Task, title: string): Partial<Task> {
+  const [first = '', ...rest] = description.split('\n')
+  return first.trim() === before.trim() ? { description: [title, ...rest].join('\n') } : {}
 }
 
 function omitUndefined<T extends object>(values: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {

@@ -21,7 +21,7 @@ for (const { name, open } of DATABASES) {
         {
           ...{ ...plain, title: 'all of it', after: [second.id, first.id], feature: 'f-ü', type: 'chore' },
           ...{ labels: ['one', 'two:ü', 'a/b.c'], acceptance: criteria, priority: -3, paths: ['a b', 'ü"x'] },
-          ...{ budget: { cost_usd: 0.1, turns: 12 }, model: 'opus', maxRetries: 0 },
+          ...{ budget: { cost_usd: 0.1, turns: 12 }, model: 'opus', max_retries: 0 },
         },
         tx,
       )

@@ -2,15 +2,35 @@ import { AppError } from '../../base/errors.ts'
 import type { Task } from '../../domain/task.ts'
 import type { ImportedTask } from '../../domain/task-requests.ts'
 import { submitTask } from '../submit.ts'
-import type { TasksDeps, TasksTxDeps } from '../transition.ts'
+import { isOver, type TasksDeps, type TasksTxDeps } from '../transition.ts'
+import { applyUpdate, dropDependencies, isName, type KnownTasks, matchTasks } from './match-tasks.ts'
 import { type FileProblem, tasksWrongError } from './task-text.ts'
+
+export interface ImportOptions {
+  project: string
+  /** Gives new ids to tasks whose ids are in use. */
+  copy: boolean
+  /** The tasks come from a file that may have been imported before: those that are there are updated, and names in it are kept. */
+  update?: boolean
+}
+
+export interface ImportResult {
+  added: Task[]
+  updated: Task[]
+  /** They were there already, just as the file says. */
+  same: Task[]
+  /** They are over, and stay as they are. */
+  over: Task[]
+  /** Those of `updated` that were found by their title alone. */
+  byTitle: Task[]
+}
 
 /** Stores all tasks of a file in the caller's transaction, or none. */
 export async function importTasks(
   tasks: readonly ImportedTask[],
-  { project, copy }: { project: string; copy: boolean },
+  { project, copy, update = false }: ImportOptions,
   deps: TasksTxDeps,
-): Promise<Task[]> {
+): Promise<ImportResult> {
   refuseDuplicates(tasks)
   const ordered = orderTasks(tasks)
   if ('cycle' in ordered) {
@@ -18,25 +38,44 @@ export async function importTasks(
       { line: ordered.line, problem: `tasks wait for one another: ${ordered.cycle.join(' → ')}` },
     ])
   }
-  await refuseUnknown(tasks, deps)
-  const taken = await findTakenIds(tasks, deps)
+  const known = update && !copy ? await matchTasks(tasks, project, deps) : NONE_KNOWN
+  await refuseUnknown(tasks, known, deps)
+  const taken = await findTakenIds(
+    tasks.filter(task => !known.matches.has(task)),
+    deps,
+  )
   if (taken.size > 0 && !copy) throw new AppError('task_taken', { ids: nameSome([...taken]) })
+  const names = new Set(tasks.flatMap(({ id }) => id ?? []))
   const ids = new Map<string, string>()
-  const realId = (name: string) => ids.get(name) ?? name
+  for (const [{ id }, { task }] of known.matches) if (id !== undefined) ids.set(id, task.id)
+  const realId = (name: string) => ids.get(name) ?? (names.has(name) ? name : (known.idOf(name) ?? name))
+  const result: ImportResult = { added: [], updated: [], same: [], over: [], byTitle: [] }
+  const updates = ordered.order.flatMap(wanted => {
+    const task = known.matches.get(wanted)?.task
+    if (task && isOver(task.state)) result.over.push(task)
+    return task && !isOver(task.state) ? [{ task, wanted }] : []
+  })
+  const referenced = ({ after, parent }: ImportedTask) => ({
+    after: after?.map(realId),
+    parent: parent === undefined ? undefined : realId(parent),
+  })
+  const changed = new Set<string>()
+  for (const { task, wanted } of updates)
+    if (await dropDependencies({ task, wanted, ...referenced(wanted) }, deps)) changed.add(task.id)
   const withParts = new Set(tasks.flatMap(({ parent }) => parent ?? []))
-  const added: Task[] = []
-  for (const { id, line: _, state = 'open', parent, after, description = '', max_retries, ...rest } of ordered.order) {
+  for (const wanted of ordered.order) {
+    if (known.matches.has(wanted)) continue
+    const { id, line: _, state = 'open', description = '', ...rest } = wanted
     const keepsId = id !== undefined && OWN_ID.test(id) && !taken.has(id)
     const task = await submitTask(
       {
         ...rest,
+        ...referenced(wanted),
         session_id: null,
         project,
         text: description,
-        maxRetries: max_retries,
-        after: after?.map(realId),
-        parent: parent === undefined ? undefined : realId(parent),
         id: keepsId ? id : undefined,
+        alias: wanted.alias ?? (update && isName(id) && !OWN_ID.test(id) ? id : undefined),
         // The state of a task with parts follows from them.
         over: state === 'open' || (id !== undefined && withParts.has(id)) ? undefined : state,
         asItWas: true,
@@ -45,10 +84,19 @@ export async function importTasks(
       deps,
     )
     if (id !== undefined) ids.set(id, task.id)
-    added.push(task)
+    result.added.push(task)
   }
-  return added
+  for (const { task, wanted } of updates) {
+    const isChanged = await applyUpdate({ task, wanted, ...referenced(wanted) }, deps)
+    const now = (await deps.store.tasks.get(task.id, deps.tx)) ?? task
+    const isUpdated = isChanged || changed.has(task.id)
+    result[isUpdated ? 'updated' : 'same'].push(now)
+    if (isUpdated && known.matches.get(wanted)?.byTitle) result.byTitle.push(now)
+  }
+  return result
 }
+
+const NONE_KNOWN: KnownTasks = { matches: new Map(), idOf: () => undefined }
 
 const OWN_ID = /^t-[0-9a-f]{6}$/
 
@@ -66,13 +114,18 @@ function refuseDuplicates(tasks: readonly ImportedTask[]): void {
 }
 
 /** Refuses references to tasks that are neither in the file nor in the store. */
-async function refuseUnknown(tasks: readonly ImportedTask[], { store, tx }: TasksTxDeps): Promise<void> {
+async function refuseUnknown(
+  tasks: readonly ImportedTask[],
+  { idOf }: KnownTasks,
+  { store, tx }: TasksTxDeps,
+): Promise<void> {
   const names = new Set(tasks.flatMap(({ id }) => id ?? []))
   const problems: FileProblem[] = []
   for (const { line = 0, after = [], parent } of tasks) {
     for (const name of [...after, ...(parent === undefined ? [] : [parent])]) {
-      if (names.has(name) || (OWN_ID.test(name) && (await store.tasks.get(name, tx)))) continue
-      problems.push({ line, problem: `no task has the id ${JSON.stringify(name.slice(0, 60))}` })
+      if (names.has(name) || idOf(name) !== undefined || (OWN_ID.test(name) && (await store.tasks.get(name, tx))))
+        continue
+      problems.push({ line, problem: `no task has the id or title ${JSON.stringify(name.slice(0, 60))}` })
     }
   }
   if (problems.length > 0) throw tasksWrongError('the import', problems)
@@ -95,16 +148,16 @@ function nameSome(ids: string[]): string {
 /** Imports tasks to see whether that is possible, and undoes it. Throws what the import would. */
 export async function tryImport(
   tasks: readonly ImportedTask[],
-  where: { project: string; copy: boolean },
+  where: ImportOptions,
   deps: TasksDeps,
-): Promise<Task[]> {
-  let added: Task[] = []
+): Promise<ImportResult> {
+  let result: ImportResult = { added: [], updated: [], same: [], over: [], byTitle: [] }
   const undone = deps.store.transaction(async tx => {
-    added = await importTasks(tasks, where, { ...deps, tx })
+    result = await importTasks(tasks, where, { ...deps, tx })
     throw new Undo()
   })
   await undone.catch(error => (error instanceof Undo ? undefined : Promise.reject(error)))
-  return added
+  return result
 }
 
 class Undo extends Error {}

@@ -1,5 +1,13 @@
 import { ImportedTask, MAX_IMPORTED } from '../../domain/task-requests.ts'
-import { type RawTasks, type TaskFormat, tasksWrongError } from './task-text.ts'
+import {
+  type FileProblem,
+  type RawTask,
+  type RawTasks,
+  splitNames,
+  type TaskFormat,
+  tasksWrongError,
+  titleKey,
+} from './task-text.ts'
 
 /** The format of a file by its extension; undefined if that is unknown. */
 export function formatOf(path: string): TaskFormat | undefined {
@@ -9,31 +17,83 @@ export function formatOf(path: string): TaskFormat | undefined {
   return ['md', 'markdown', 'txt'].includes(ending) ? 'markdown' : undefined
 }
 
-/** Reads the tasks of a text. Throws `tasks_wrong` with the line of every problem, duplicate ids among them. */
+/**
+ * Reads the tasks of a text. Tasks may refer to one another by id, title or number. Throws `tasks_wrong` with the place of every
+ * problem, duplicate ids among them.
+ */
 export async function readTasks(text: string, format: TaskFormat, path: string): Promise<ImportedTask[]> {
-  const { tasks, problems } = (await readerFor(format))(text)
-  const read: ImportedTask[] = []
+  const { tasks, problems } = (await readerFor(format))(text.replace(/^\ufeff/, ''))
+  const read: ReadTask[] = []
   const lines = new Map<string, number>()
   if (tasks.length > MAX_IMPORTED) {
     const problem = `there are ${tasks.length} tasks; ${MAX_IMPORTED} can be imported at once`
     throw tasksWrongError(path, [{ line: tasks[MAX_IMPORTED]?.line ?? 0, problem }])
   }
-  for (const { line, value } of tasks) {
+  if (tasks.length === 0 && problems.length === 0)
+    problems.push({ line: 1, column: 1, problem: `there is no task in it; ${EXAMPLES[format]}` })
+  for (const raw of tasks) {
+    const { line, value } = raw
+    const place = { line, ...(raw.column !== undefined && { column: raw.column }) }
     const checked = ImportedTask.safeParse(value)
     if (!checked.success) {
       const [issue] = checked.error.issues
-      problems.push({ line, problem: `${issue?.path.join('.') || 'task'}: ${issue?.message ?? 'not valid'}` })
+      problems.push({ ...place, problem: `${issue?.path.join('.') || 'task'}: ${issue?.message ?? 'not valid'}` })
       continue
     }
     const { id } = checked.data
     const taken = id === undefined ? undefined : lines.get(id)
     if (taken !== undefined)
-      problems.push({ line, problem: `${JSON.stringify(id)} is the id of line ${taken} already` })
+      problems.push({ ...place, problem: `${JSON.stringify(id)} is the id of line ${taken} already` })
     if (id !== undefined) lines.set(id, line)
-    read.push({ ...checked.data, line })
+    read.push({ task: { ...checked.data, line }, raw })
   }
+  if (problems.length === 0) problems.push(...resolveReferences(read))
   if (problems.length > 0) throw tasksWrongError(path, problems)
-  return read
+  return read.map(({ task }) => task)
+}
+
+const EXAMPLES: Record<TaskFormat, string> = {
+  yaml: 'write "tasks:" and below it one a line, as in "- title: Build the API"',
+  jsonl: 'write one a line, as in {"title":"Build the API"}',
+  markdown: 'write one a line, as in "- [ ] Build the API"',
+}
+
+interface ReadTask {
+  task: ImportedTask
+  raw: RawTask
+}
+
+/**
+ * Replaces titles and numbers in references by the ids of the tasks of the file that they mean. Other names are left as they are:
+ * they may be tasks of the project.
+ */
+function resolveReferences(read: readonly ReadTask[]): FileProblem[] {
+  const problems: FileProblem[] = []
+  const ids = new Set(read.flatMap(({ task }) => task.id ?? []))
+  const byTitle = Map.groupBy(read, ({ task }) => titleKey(task.title))
+  const byNumber = Map.groupBy(read, ({ raw }) => raw.number ?? '')
+  const find = (name: string, of: ReadTask): string | undefined => {
+    if (ids.has(name)) return name
+    const matches = byTitle.get(titleKey(name)) ?? (/^\d+$/.test(name) ? byNumber.get(name) : undefined) ?? []
+    const [match, ...others] = matches.filter(other => other !== of)
+    if (others.length > 0) {
+      const lines = [match, ...others].map(other => other?.task.line).join(', ')
+      problems.push({
+        line: of.raw.line,
+        problem: `${JSON.stringify(name)} may be each of the lines ${lines}: give it an id`,
+      })
+    }
+    if (match) match.task.id ??= `line ${match.raw.line}`
+    return match?.task.id
+  }
+  for (const one of read) {
+    const { task, raw } = one
+    const written = raw.after === undefined ? [] : splitNames(raw.after, name => find(name, one) !== undefined)
+    const after = [...(task.after ?? []), ...written].map(name => find(name, one) ?? name)
+    if (after.length > 0) task.after = [...new Set(after)]
+    if (task.parent !== undefined) task.parent = find(task.parent, one) ?? task.parent
+  }
+  return [...new Map(problems.map(found => [`${found.line} ${found.problem}`, found])).values()]
 }
 
 /** Parsers are imported when they are needed: loading one takes longer than starting a command. */

@@ -1,18 +1,26 @@
 import { AppError, messageOf } from '../../base/errors.ts'
+import { cleanLine } from '../../domain/task-requests.ts'
+import { sectionNamed } from '../requirements/reading.ts'
 
 /** The formats of files with tasks. */
 export const TASK_FORMATS = ['yaml', 'jsonl', 'markdown'] as const
 export type TaskFormat = (typeof TASK_FORMATS)[number]
 
 /** One task of a file, before it is validated. */
-interface RawTask {
+export interface RawTask {
   line: number
+  column?: number
   value: unknown
+  /** Its number in a numbered list. */
+  number?: string
+  /** The text in `(after: …)` at the end of its title. */
+  after?: string
 }
 
-/** A problem in a file, and its line. */
+/** A problem in a file, and its place. */
 export interface FileProblem {
   line: number
+  column?: number
   problem: string
 }
 
@@ -22,13 +30,20 @@ export interface RawTasks {
   problems: FileProblem[]
 }
 
+/** Titles are the same whatever their case and spaces. */
+export function titleKey(title: string): string {
+  return cleanLine(title).toLowerCase()
+}
+
 /** How many problems one error names: the person fixes these first. */
 const SHOWN = 8
 
 /** `tasks_wrong` with the first few problems. */
 export function tasksWrongError(path: string, problems: FileProblem[]): AppError {
   const sorted = problems.toSorted((a, b) => a.line - b.line)
-  const named = sorted.slice(0, SHOWN).map(({ line, problem }) => `line ${line}: ${problem}`)
+  const named = sorted
+    .slice(0, SHOWN)
+    .map(({ line, column, problem }) => `line ${line}${column === undefined ? '' : `, column ${column}`}: ${problem}`)
   const more = problems.length - named.length
   return new AppError('tasks_wrong', {
     path,
@@ -49,9 +64,25 @@ interface Item {
 
 /**
  * Reads a check-list: every item with a box is a task, the text indented under it its description, and boxes under it its parts.
- * `<!-- task: {…} -->` after a title holds the fields that Markdown cannot express. Everything else in the file is ignored.
+ * `<!-- task: {…} -->` after a title holds the fields that Markdown cannot express. Everything else in the file is ignored. In a file
+ * without a box every item of a list is a task, and what is indented under it its description.
  */
 export function fromMarkdown(text: string): RawTasks {
+  const boxes = readList(text, source => BOX.exec(source))
+  if (boxes.tasks.length > 0) return boxes
+  const lines = text.split(/\r?\n/)
+  const sectionOf = (heading: string) => sectionNamed(/^#{1,6}[ \t]+(.*)$/.exec(heading)?.[1] ?? '')
+  const hasSection = lines.some(line => sectionOf(line) === 'tasks')
+  let section: string | undefined
+  return readList(text, (source, inside) => {
+    if (/^#{1,6}[ \t]/.test(source)) section = sectionOf(source)
+    const isTask = section === 'tasks' || (section === undefined && !hasSection)
+    return isTask && !inside ? ITEM.exec(source) : null
+  })
+}
+
+/** `itemIn` says which lines begin a task. */
+function readList(text: string, itemIn: (source: string, inside: boolean) => RegExpExecArray | null): RawTasks {
   const raw: RawTasks = { tasks: [], problems: [] }
   const open: Item[] = []
   let outside: CodeBlock | undefined
@@ -62,16 +93,17 @@ export function fromMarkdown(text: string): RawTasks {
     const indent = source.length - source.trimStart().length
     if (source.trim() !== '' && indent <= (open.at(-1)?.indent ?? -1)) close(indent)
     const inside = open.at(-1)
-    const match = BOX.exec(source)
+    const match = itemIn(source, inside !== undefined)
     if (outside && match) outside.hidesItem = true
-    const box = outside || inside?.fence !== undefined ? null : match
-    if (!box) {
+    const isCode = outside !== undefined || inside?.fence !== undefined
+    if (isCode || !match) {
+      const comment = isCode ? -1 : source.search(TASK_WORD)
+      if (comment >= 0) raw.problems.push({ line: index + 1, column: comment + 1, problem: MISPLACED })
       if (inside) addLine(inside, source)
       else outside = codeBlockAfter(outside, source, index + 1)
       continue
     }
-    const [, , mark = ' ', rest = ''] = box
-    const item = parseItem({ rest, mark, indent, line: index + 1 }, raw)
+    const item = parseItem(match.groups ?? {}, { indent, line: index + 1, source }, raw)
     if (inside) {
       inside.task.value['id'] ??= inside.name
       item.task.value['parent'] ??= inside.task.value['id']
@@ -81,7 +113,7 @@ export function fromMarkdown(text: string): RawTasks {
   }
   close(0)
   if (outside?.hidesItem)
-    raw.problems.push({ line: outside.line, problem: 'the code block that begins here is never closed' })
+    raw.problems.push({ line: outside.line, column: 1, problem: 'the code block that begins here is never closed' })
   return raw
 }
 
@@ -103,25 +135,61 @@ function fenceIn(source: string): string | undefined {
   return /^\s*(`{3,}|~{3,})/.exec(source)?.[1]
 }
 
-const BOX = /^(\s*)(?:[-*+]|\d+[.)])[ \t]+\[([ xX~-])\][ \t]+(\S.*)$/
-const TASK_COMMENT = /[ \t]*<!-- task: (\{.*\}) -->[ \t]*$/
+/** An item with a box. */
+export const HAS_BOX = /^\s*([-*+]|\d+[.)])[ \t]+\[[ xX~-]\]/m
+const BULLET = String.raw`^\s*(?:[-*+]|(?<number>\d+)[.)])[ \t]+`
+const BOX = new RegExp(String.raw`${BULLET}\[(?<mark>[ xX~-])\][ \t]+(?<rest>\S.*)$`)
+const ITEM = new RegExp(String.raw`${BULLET}(?<rest>\S.*[\p{L}\p{N}].*|[\p{L}\p{N}].*)$`, 'u')
+const TASK_COMMENT = /[ \t]*<!--\s*task:\s*(\{.*\})\s*-->[ \t]*$/i
+const TASK_WORD = /<!--\s*task\b/i
+const MISPLACED =
+  'a comment with the fields of a task stands at the end of its line, as in: - [ ] Title <!-- task: {"priority":5} -->'
+/** What a task comes after, at the end of its title: ids, titles or numbers of the file. */
+export const AFTER = /[ \t]*\((?:after|depends on):[ \t]*((?:[^()]|\([^()]*\))*)\)[ \t]*$/i
 const STATES: Record<string, string> = { x: 'done', X: 'done', '-': 'cancelled', '~': 'failed' }
 
-function parseItem(box: { rest: string; mark: string; indent: number; line: number }, raw: RawTasks): Item {
-  const { rest, mark, indent, line } = box
-  const json = TASK_COMMENT.exec(rest)?.[1]
-  const title = rest.replace(TASK_COMMENT, '').trim()
-  const state = STATES[mark]
-  const value = { title, ...(state && { state }), ...parseFields(json, line, raw) }
-  return { task: { line, value }, indent, name: `line ${line}`, body: [], fence: undefined }
+/** A title may hold a comma or "and": the longest beginning that is a name comes first, and only what is left is split on. */
+export function splitNames(text: string, isKnown: (name: string) => boolean): string[] {
+  if (text === '' || isKnown(text)) return text === '' ? [] : [text]
+  const cuts = [...text.matchAll(/\s*[;,]\s*(?:and\s+)?|\s+and\s+/g)]
+  const atName = cuts.findLast(({ index }) => isKnown(text.slice(0, index)))
+  const cut = atName ?? cuts.find(([mark]) => /[;,]/.test(mark))
+  if (!cut) return [text]
+  return [text.slice(0, cut.index), ...splitNames(text.slice(cut.index + cut[0].length), isKnown)].filter(Boolean)
 }
 
-function parseFields(json: string | undefined, line: number, raw: RawTasks): object {
+function parseItem(
+  { rest = '', mark = ' ', number }: Record<string, string>,
+  { indent, line, source }: { indent: number; line: number; source: string },
+  raw: RawTasks,
+): Item {
+  const column = source.length - rest.length + 1
+  const json = TASK_COMMENT.exec(rest)?.[1]
+  const text = rest.replace(TASK_COMMENT, '').trim()
+  const comment = text.search(TASK_WORD)
+  if (comment >= 0) {
+    const problem = 'this comment is not of the form <!-- task: {"priority":5} --> at the end of the line'
+    raw.problems.push({ line, column: column + comment, problem })
+  }
+  const after = AFTER.exec(text)?.[1]?.trim()
+  const title = text.replace(AFTER, '').trim()
+  const state = STATES[mark]
+  const value = {
+    title,
+    ...(state && { state }),
+    ...parseFields(json, { line, column: source.lastIndexOf('<!--') + 1 }, raw),
+  }
+  const task = { line, column, value, ...(number !== undefined && { number }), ...(after && { after }) }
+  return { task, indent, name: `line ${line}`, body: [], fence: undefined }
+}
+
+function parseFields(json: string | undefined, place: { line: number; column: number }, raw: RawTasks): object {
   if (json === undefined) return {}
   try {
     return JSON.parse(json) as object
-  } catch {
-    raw.problems.push({ line, problem: 'the text in <!-- task: … --> is not JSON' })
+  } catch (error) {
+    const why = messageOf(error).replace(/ \(line \d+ column \d+\)$/, '')
+    raw.problems.push({ ...place, problem: `the text in <!-- task: … --> is not JSON (${why.slice(0, 80)})` })
     return {}
   }
 }
@@ -155,9 +223,9 @@ export function fromJsonLines(text: string): RawTasks {
     const line = index + 1
     if (source.trim() === '') continue
     try {
-      raw.tasks.push({ line, value: JSON.parse(source) })
+      raw.tasks.push({ line, column: 1, value: JSON.parse(source) })
     } catch (error) {
-      raw.problems.push({ line, problem: `this is not JSON: ${messageOf(error).slice(0, 100)}` })
+      raw.problems.push({ line, column: 1, problem: `this is not JSON: ${messageOf(error).slice(0, 100)}` })
     }
   }
   return raw

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
-import type { TaskFormat } from './task-text.ts'
+import { AFTER, type TaskFormat } from './task-text.ts'
 
 /** Writes tasks as a file from which `readTasks` reads the same tasks with the same ids. The history of runs is not included. */
 export function writeTasks(tasks: readonly TaskView[], format: TaskFormat): string {
@@ -19,6 +19,7 @@ function plainTask(task: TaskView) {
   return {
     id,
     title,
+    ...(task.alias !== null && { alias: task.alias }),
     ...(description !== title && { description }),
     ...(isOwn && { state }),
     ...(priority !== 0 && { priority }),
@@ -65,7 +66,7 @@ function itemLines(task: TaskView, depth: number): string[] {
   } = { parent: undefined, description: undefined, ...plainTask(task) }
   const before = '  '.repeat(depth)
   const isPlain = description !== undefined && isPlainText(description)
-  const shown = title.replaceAll('<!--', '<! --')
+  const shown = title.replaceAll('<!--', '<! --').replace(AFTER, hidden => hidden.replace('(', '( '))
   const hidden = {
     ...more,
     ...(shown !== title && { title }),
@@ -80,5 +81,5 @@ function itemLines(task: TaskView, depth: number): string[] {
 
 /** Whether a text under an item is read back unchanged: it has no box, fence or odd white space. */
 function isPlainText(text: string): boolean {
-  return text === text.trim() && !/^[ \t]|[ \t]$|\r|\t|^\s*([-*+]|\d+[.)])\s+\[.\]|```|~~~/m.test(text)
+  return text === text.trim() && !/^[ \t]|[ \t]$|\r|\t|^\s*([-*+]|\d+[.)])\s+\[.\]|```|~~~|<!--\s*task\b/im.test(text)
 }

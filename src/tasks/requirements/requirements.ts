@@ -1,8 +1,17 @@
 import { basename, extname } from 'node:path'
 import { AppError } from '../../base/errors.ts'
+import type { RequiredTask } from '../../domain/brain.ts'
 import type { FirstTask } from '../../domain/task.ts'
 import { cleanLine, type ImportedTask } from '../../domain/task-requests.ts'
-import { orderOpenTasks, type ParsedRequirements, type RequirementsReading, refuseProblems } from './reading.ts'
+import { AFTER, splitNames, titleKey } from '../files/task-text.ts'
+import {
+  orderOpenTasks,
+  type ParsedRequirements,
+  quoted,
+  type RequirementsProblem,
+  type RequirementsReading,
+  refuseProblems,
+} from './reading.ts'
 
 /**
  * Reads requirements from the text of a file: Markdown, YAML or plain text, by its extension, else by its content. Throws
@@ -13,10 +22,32 @@ export async function parseRequirements(path: string, text: string): Promise<Par
   const plain = text.replace(/^\ufeff/, '')
   const read = await readerFor(path, plain)
   const { problems, requirements, taskLines } = readSafely(path, () => read(plain))
+  linkByTitle(requirements.tasks, problems)
   refuseProblems(path, problems, requirements.tasks)
   // "Database:" without a value states nothing.
   const preferences = requirements.preferences.filter(({ value }) => value !== '')
   return { requirements: { ...requirements, preferences }, taskLines }
+}
+
+/** `(after: Validate ISBN numbers)` at the end of a task's first line names other tasks of the file by title or id. */
+function linkByTitle(tasks: readonly RequiredTask[], problems: RequirementsProblem[]): void {
+  const titles = Map.groupBy(tasks, ({ text }) => titleKey((text.split('\n')[0] ?? '').replace(AFTER, '')))
+  const find = (name: string) => tasks.find(({ id }) => id === name) ?? titles.get(titleKey(name))?.[0]
+  for (const task of tasks) {
+    const [first = '', ...rest] = task.text.split('\n')
+    const after = AFTER.exec(first)?.[1]
+    if (after === undefined) continue
+    for (const name of splitNames(after.trim(), part => find(part) !== undefined)) {
+      const other = find(name)
+      if (!other || other === task) {
+        problems.push({ line: task.line, field: 'after', problem: `no other task has the title ${quoted(name)}` })
+        continue
+      }
+      other.id ??= `line ${other.line}`
+      task.depends_on.push(other.id)
+    }
+    task.text = [first.replace(AFTER, ''), ...rest].join('\n')
+  }
 }
 
 /** Parsers are imported when they are needed: loading one takes longer than starting a command. */

@@ -15,18 +15,27 @@ async function imported(
   graph: Graph,
   text: string,
   format: TaskFormat,
-  options: { project?: string; copy?: boolean } = {},
+  options: { project?: string; copy?: boolean; update?: boolean } = {},
 ) {
   const tasks = await readTasks(text, format, 'tasks.file')
-  const { project = '/p', copy = false } = options
-  return graph.store.transaction(tx => importTasks(tasks, { project, copy }, { store: graph.store, clock, tx }))
+  const { project = '/p', copy = false, update = false } = options
+  return graph.store.transaction(tx => importTasks(tasks, { project, copy, update }, { store: graph.store, clock, tx }))
 }
 
 const titled = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }).filter(text => /[\p{L}\p{N}]/u.test(text))
 const A_TASK = fc.record({
   title: fc.oneof(
     titled,
-    fc.constantFrom('a <!-- task: {} --> b', '- [ ] box', '<!-- x', '[x] y', '"q": #1', 'é 漢字 🎉'),
+    fc.constantFrom(
+      'a <!-- task: {} --> b',
+      'a (after: b)',
+      '(after: x)',
+      '- [ ] box',
+      '<!-- x',
+      '[x] y',
+      '"q": #1',
+      'é 漢字 🎉',
+    ),
   ),
   text: fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 60 }),
@@ -37,6 +46,7 @@ const A_TASK = fc.record({
       '  indented\n more',
       '~~~\nopen',
       '-->',
+      '<!-- task: {} -->',
       'a\n- b\n  - c',
     ),
   ),
@@ -45,7 +55,7 @@ const A_TASK = fc.record({
   parent: fc.option(fc.nat(20), { freq: 2 }),
   labels: fc.subarray(['api', 'ui', 'später']),
   acceptance: fc.array(titled, { maxLength: 2 }),
-  maxRetries: fc.constantFrom(undefined, 0, 3, 7),
+  max_retries: fc.constantFrom(undefined, 0, 3, 7),
   over: fc.constantFrom(undefined, undefined, 'done' as const, 'failed' as const, 'cancelled' as const),
 })
 
@@ -78,6 +88,9 @@ test('what is exported in any form is imported as the same tasks', async t => {
     const known = (tasks: typeof before) => writeTasks(tasks, 'jsonl')
     for (const format of TASK_FORMATS) {
       const text = writeTasks(before, format)
+      const over = await imported(graph, text, format, { project, update: true })
+      assert.deepEqual([over.added, over.updated], [[], []], `imported over itself:\n${text}`)
+      assert.equal(sorted(known(await graph.tasks.list({ project }))), sorted(known(before)), 'nothing is changed')
       for (const task of before) await graph.say(task, { to: 'cancelled' }).catch(() => undefined)
       await graph.store.transaction(tx =>
         graph.store.tasks.remove(
@@ -130,9 +143,118 @@ test('a box in a code block of its own is an example and no task; a block that n
   const open = '# Plan\n\n```\n\n- [ ] one\n- [ ] two\n'
   await assert.rejects(
     readTasks(open, 'markdown', 'plan.md'),
-    /line 3: the code block that begins here is never closed/,
+    /line 3, column 1: the code block that begins here is never closed/,
   )
   assert.equal((await readTasks('- [ ] one\n\n```\nnothing\n', 'markdown', 'plan.md')).length, 1)
+})
+
+const FORGIVING: [string, string][] = [
+  [
+    'bullets',
+    '# Books\n\n- Validate ISBN numbers\n  with check digits\n  - as in the standard\n- Import (after: Validate ISBN numbers)\n',
+  ],
+  ['numbers', '1. Validate ISBN numbers\n   with check digits\n   - as in the standard\n2) Import (after: 1)\n'],
+  [
+    'boxes',
+    '- [ ] Validate ISBN numbers\n  with check digits\n  - as in the standard\n- [ ] Import (After: validate isbn  numbers)\n',
+  ],
+  [
+    'sections',
+    '## Constraints\n- no network\n\n## Tasks\n* Validate ISBN numbers\n  with check digits\n  - as in the standard\n* Import (depends on: 1, and nothing else)\n'.replace(
+      '1, and nothing else',
+      'Validate ISBN numbers',
+    ),
+  ],
+  [
+    'ids',
+    '- Import (after: isbn)\n- Validate ISBN numbers <!-- task: {"id":"isbn"} -->\n  with check digits\n  - as in the standard\n',
+  ],
+]
+for (const [form, text] of FORGIVING) {
+  test(`a plan by hand is understood: ${form}`, async t => {
+    const graph = await openGraph(t)
+    await imported(graph, text, 'markdown', { update: true })
+    assert.deepEqual(await graph.states(), { 'Validate ISBN numbers': 'ready', Import: 'blocked' })
+    const tasks = await graph.tasks.list({ project: '/p' })
+    const isbn = tasks.find(({ title }) => title === 'Validate ISBN numbers')
+    assert.equal(isbn?.description, 'with check digits\n- as in the standard')
+    assert.deepEqual(tasks.find(({ title }) => title === 'Import')?.after, [isbn?.id])
+  })
+}
+
+test('several names, titles with commas, tasks of the project, and YAML without lists are understood', async t => {
+  const graph = await openGraph(t)
+  const there = await graph.add('Old, and done')
+  const text =
+    '- A\n- B, with care\n- C and D\n- E (after: B, with care)\n- F (after: A, C and D)\n- G (after: a and C and D)\n'
+  const ids = async () => new Map((await graph.tasks.list({ project: '/p' })).map(({ title, id }) => [title, id]))
+  await imported(graph, text, 'markdown', { update: true })
+  const yaml = 'tasks:\n  - id: 1\n    title: X\n  - title: Y\n    after: 1\n  - title: Z\n    after: Old, and done\n'
+  await imported(graph, yaml, 'yaml', { update: true })
+  const known = await ids()
+  const after = async (title: string) =>
+    (await graph.tasks.list({ project: '/p' })).find(task => task.title === title)?.after.toSorted()
+  const named = (...titles: string[]) => titles.map(title => known.get(title)).toSorted()
+  assert.deepEqual(await after('E'), named('B, with care'))
+  assert.deepEqual(await after('F'), named('A', 'C and D'))
+  assert.deepEqual(await after('G'), named('A', 'C and D'))
+  assert.deepEqual(await after('Y'), named('X'))
+  assert.deepEqual(await after('Z'), [there.id])
+})
+
+test('importing a file again updates what is open, by id, by name or by title, and doubles nothing', async t => {
+  const graph = await openGraph(t)
+  const plan = '- A <!-- task: {"id":"a"} -->\n- B (after: a)\n- C\n'
+  const first = await imported(graph, plan, 'markdown', { update: true })
+  assert.equal(first.added.length, 3)
+  const again = await imported(graph, plan, 'markdown', { update: true })
+  assert.deepEqual([again.added.length, again.updated.length, again.same.length], [0, 0, 3], 'nothing changes')
+  const [a, b, c] = await graph.tasks.list({ project: '/p' })
+  assert.ok(a && b && c)
+  await graph.say(c, { to: 'done' })
+  // The name is kept though the title changes; the order is reversed; one is new; one is over.
+  const changed = `- A2 (after: B) <!-- task: {"id":"a","priority":3} -->\n- B <!-- task: {"id":"${b.id}","after":[]} -->\n  now with words\n- C\n  more\n- D (after: a)\n`
+  const result = await imported(graph, changed, 'markdown', { update: true })
+  assert.deepEqual(
+    [result.added, result.updated, result.over, result.byTitle].map(tasks => tasks.map(({ title }) => title)),
+    [['D'], ['B', 'A2'], ['C'], []],
+  )
+  const now = new Map((await graph.tasks.list({ project: '/p' })).map(task => [task.title, task]))
+  assert.deepEqual(
+    [now.size, now.get('A2')?.id, now.get('A2')?.priority, now.get('A2')?.description],
+    [4, a.id, 3, 'A2'],
+  )
+  assert.deepEqual(
+    [now.get('A2')?.after, now.get('B')?.after, now.get('B')?.description],
+    [[b.id], [], 'now with words'],
+  )
+  assert.deepEqual([now.get('C')?.state, now.get('C')?.description], ['done', 'C'])
+  const titled = await imported(graph, '- [ ] b\n  by title\n- [x] D\n', 'markdown', { update: true })
+  assert.deepEqual(
+    titled.byTitle.map(({ id, state }) => [id, state]),
+    [
+      [b.id, 'ready'],
+      [now.get('D')?.id, 'done'],
+    ],
+  )
+  assert.equal((await imported(graph, '- B\n', 'markdown', { update: true, copy: true })).added.length, 1)
+})
+
+test('a task is found by its id in the file: in its own project first, and before the beginning of an id', async t => {
+  const graph = await openGraph(t)
+  await imported(graph, '{"id":"isbn","title":"mine"}\n{"id":"a","title":"short"}', 'jsonl', { update: true })
+  await imported(graph, '{"id":"isbn","title":"theirs"}', 'jsonl', { update: true, project: '/q' })
+  const title = async (ref: string, project?: string) => (await graph.tasks.find(ref, undefined, project)).title
+  assert.deepEqual(
+    [await title('isbn', '/p'), await title('isbn', '/q'), await title('/q#isbn')],
+    ['mine', 'theirs', 'theirs'],
+  )
+  assert.equal(await title('/p#a'), 'short')
+  await assert.rejects(graph.tasks.find('isbn'), { code: 'task_ambiguous' })
+  const exported = writeTasks(await graph.tasks.list({ project: '/p' }), 'markdown')
+  await imported(graph, exported.replaceAll(/"id":"t-[0-9a-f]+",/g, ''), 'markdown', { update: true, project: '/r' })
+  assert.equal(await title('isbn', '/r'), 'mine', 'the name is part of what is exported')
+  assert.equal((await graph.add('later', { after: ['isbn'] })).state, 'blocked')
 })
 
 test('the YAML of requirements files is understood', async t => {
@@ -151,11 +273,11 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     .map((name, index) => `${name}: &${name} [${Array(10).fill(`*${'abcdefg'[index]}`).join(',')}]`)
     .join('\n')}\ntasks:\n  - title: t\n    labels: *h\n`
   const cases: [TaskFormat, string, RegExp][] = [
-    ['jsonl', '{"title":"a","id":"x"}\n\n{"title":"b","id":"x"}', /line 3: "x" is the id of line 1 already/],
-    ['jsonl', '{"title":"a"}\nnonsense', /line 2: this is not JSON/],
-    ['jsonl', '{"title":"a","prio":1}', /line 1: .*prio/],
-    ['jsonl', '{"title":"\\u0007 \\u001b[2J"}', /line 1: title/],
-    ['jsonl', '{"title":"a","after":["nowhere"]}', /line 1: no task has the id "nowhere"/],
+    ['jsonl', '{"title":"a","id":"x"}\n\n{"title":"b","id":"x"}', /line 3, column 1: "x" is the id of line 1 already/],
+    ['jsonl', '{"title":"a"}\nnonsense', /line 2, column 1: this is not JSON/],
+    ['jsonl', '{"title":"a","prio":1}', /line 1, column 1: .*prio/],
+    ['jsonl', '{"title":"\\u0007 \\u001b[2J"}', /line 1, column 1: title/],
+    ['jsonl', '{"title":"a","after":["nowhere"]}', /line 1: no task has the id or title "nowhere"/],
     [
       'jsonl',
       '{"title":"a","id":"a","after":["b"]}\n{"title":"b","id":"b","after":["a"]}',
@@ -163,9 +285,15 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     ],
     ['jsonl', '{"title":"a","id":"a","after":["a"]}', /wait for one another: a → a/],
     ['yaml', bomb, /Excessive alias count/],
-    ['yaml', 'tasks:\n  - title: a\n    title: b\n', /line 3: .*unique/],
-    ['yaml', 'nothing: here', /there is no list of tasks/],
-    ['markdown', '- [ ] a <!-- task: {oops} -->', /line 1: the text in .* is not JSON/],
+    ['yaml', 'tasks:\n  - title: a\n    title: b\n', /line 3, column 5: .*unique/],
+    ['yaml', 'nothing: here', /line 1, column 1: there is no list of tasks/],
+    ['yaml', 'tasks: []', /line 1, column 1: there is no task in it; write "tasks:"/],
+    ['markdown', '# Plan\n\nOnly words.\n', /line 1, column 1: there is no task in it; .*- \[ \] Build the API/],
+    ['markdown', '- [ ] fine\n- [ ] a <!-- task: {id:a -->', /line 2, column 9: this comment is not of the form/],
+    ['markdown', '- a <!-- task: {"id":"a"} --> b', /line 1, column 5: this comment/],
+    ['markdown', '- [ ] a\n  <!-- task: {"id":"a"} -->', /line 2, column 3: a comment .* stands at the end/],
+    ['markdown', '- A\n- a\n- B (after: A)', /line 3: "A" may be each of the lines 1, 2: give it an id/],
+    ['markdown', '- [ ] a <!-- task: {oops} -->', /line 1, column 9: the text in .* is not JSON/],
     ['jsonl', JSON.stringify({ title: 'again', id: there.id }), /Tasks with these ids already exist/],
   ]
   for (const [format, text, message] of cases) {
@@ -177,7 +305,9 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     assert.match(error.message, /Nothing was imported/)
   }
   assert.deepEqual(await graph.states(), { there: 'ready' })
-  const [copy] = await imported(graph, JSON.stringify({ title: 'again', id: there.id }), 'jsonl', { copy: true })
+  const {
+    added: [copy],
+  } = await imported(graph, JSON.stringify({ title: 'again', id: there.id }), 'jsonl', { copy: true })
   assert.notEqual(copy?.id, there.id)
 })
 

@@ -163,3 +163,15 @@ test('headings named like parts of every object are no sections', async () => {
     'b\n\n(Part of: valueOf)',
   ])
 })
+
+test('(after: …) at the end of a task names others by title; what no task is called is refused with its line', async () => {
+  for (const path of ['r.md', 'r.txt']) {
+    const text = '## Tasks\n- Import (after: validate ISBN numbers)\n  with care\n- Validate ISBN numbers\n'
+    const plain = path === 'r.md' ? text : text.replace('## Tasks', 'Tasks:').replace('  with care\n', '')
+    const { requirements } = await parseRequirements(path, plain)
+    const [first, second] = requirements.tasks
+    assert.deepEqual([first?.depends_on, first?.text.split('\n')[0]], [[second?.id], 'Import'], path)
+  }
+  assert.match(await refusedFor('r.md', '- [ ] A (after: B)\n'), /line 1, after: no other task has the title "B"/)
+  assert.match(await refusedFor('r.md', '- [ ] A (after: B)\n- [ ] B (after: A)\n'), /line 1\) → .*line 2/)
+})
