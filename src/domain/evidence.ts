@@ -9,9 +9,10 @@ export type GateKind = (typeof GATE_KINDS)[number]
 
 /**
  * `flaky`: failed, and passed when run once more alone; it counts as passed, but is shown. `skipped`: there was nothing to
- * check, or the profile leaves it out. `broken`: the gate itself could not run, which does not count as passed.
+ * check, or the profile leaves it out. `broken`: the gate itself could not run, which does not count as passed. `review`: only a
+ * person can say whether what it found is right.
  */
-export const GateStatus = z.enum(['passed', 'failed', 'flaky', 'skipped', 'broken'])
+export const GateStatus = z.enum(['passed', 'failed', 'flaky', 'skipped', 'broken', 'review'])
 export type GateStatus = z.infer<typeof GateStatus>
 
 /** One test as its runner reported it. */
@@ -26,8 +27,8 @@ export type TestResult = z.infer<typeof TestResult>
 export const Finding = z.object({
   /** A short stable name: `test.deleted`, `diff.secret`, `lint.disabled`. */
   code: z.string(),
-  /** `block` keeps the task from being done; `note` is shown. */
-  weight: z.enum(['block', 'note']),
+  /** `block` keeps the task from being done; `review` does until a person accepts it; `note` is shown. */
+  weight: z.enum(['block', 'review', 'note']),
   /** The finding as a sentence. */
   text: z.string(),
   file: z.string().optional(),
@@ -76,6 +77,20 @@ export interface VerificationResult {
   findings: Finding[]
   /** What has to be done, as text for the agent. */
   next_steps: string[]
+  /** What a person has to accept before work that passed on top of its target is merged. */
+  concerns?: Concerns | undefined
+}
+
+/** A question to a person about work that passed its gates. */
+export interface Concerns {
+  /** What they have to accept. */
+  concerns: readonly string[]
+  /** The same in words, with what to type. */
+  why: string
+  /** Whether the question goes away when commands are set that check the work. */
+  untilChecked: boolean
+  /** What a person types so that the work is checked, if nothing else is asked. It is the same for all work of the project. */
+  fix?: string | undefined
 }
 
 /**
@@ -83,11 +98,25 @@ export interface VerificationResult {
  * agent that has read the work.
  */
 export function isProvenBy(checks: readonly Pick<Evidence, 'kind' | 'status' | 'findings'>[]): boolean {
-  const isEmpty = checks.some(({ findings }) => findings.some(({ code }) => code === 'diff.empty'))
+  const isEmpty = hasChangedNothing(checks)
   return checks.some(({ kind, status }) => {
     const proves = kind === 'verifier' || kind === 'second-opinion' || (kind === 'command' && !isEmpty)
     return proves && (status === 'passed' || status === 'flaky')
   })
+}
+
+/** Whether the work that was checked changed nothing. */
+export function hasChangedNothing(checks: readonly Pick<Evidence, 'findings'>[]): boolean {
+  return checks.some(({ findings }) => findings.some(({ code }) => code === 'diff.empty'))
+}
+
+/** The concern about work of which nothing shows that it does what was asked. */
+export const UNPROVEN = 'unproven'
+
+/** What a person has to accept before work that passed its gates counts: that nothing proves it, and each finding for a review. */
+export function concernsAbout({ isProven, findings }: Pick<VerificationResult, 'isProven' | 'findings'>): string[] {
+  const reviewed = findings.filter(({ weight }) => weight === 'review').map(({ code, text }) => `${code}: ${text}`)
+  return [...(isProven ? [] : [UNPROVEN]), ...reviewed]
 }
 
 /** GET /tasks/:ref/gates */
@@ -144,6 +173,10 @@ export interface CompletionProgress {
   failed: number
   /** How often a merge conflict went back to its conversation. */
   conflicts: number
+  /** How often the work went back to its conversation for any reason: an answer about it counts until then. */
+  returned?: number | undefined
+  /** The concerns about the work, as its agent left it, that a person has accepted. */
+  accepted?: readonly string[] | undefined
   /** What its agent is told when it resumes; removed once the model has answered. */
   told?: string | undefined
 }

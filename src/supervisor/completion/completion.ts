@@ -119,9 +119,7 @@ export class Completion {
     this.#queues.interrupt(id)
     const merge = await store.merges.open(id)
     if (merge) this.#queues.wake(merge)
-    // An attempt may outlive its run, so the runs of all attempts are woken.
-    for (const run of new Set((await store.runs.attempts({ task: id })).map(({ run_id }) => run_id)))
-      this.#deps.ended(run)
+    await this.#wakeRuns(id)
     const session = task?.session_id
     if (task?.state !== 'done' || !session || task.run_id !== null) return
     await this.#deps.nudge(session).catch(error => {
@@ -129,11 +127,19 @@ export class Completion {
     })
   }
 
+  /** An attempt may outlive its run, so the runs of all attempts are woken. */
+  async #wakeRuns(task: string): Promise<void> {
+    const attempts = await this.#deps.supervisor.deps.store.runs.attempts({ task })
+    for (const run of new Set(attempts.map(({ run_id }) => run_id))) this.#deps.wakeRun(run)
+  }
+
   /** Verifies a task and has it merged, as far as that is possible now. */
   async #complete(id: string, signal: AbortSignal): Promise<number | undefined> {
     await this.#waitForAgentToEnd(id)
     const driven = await driveTask(id, { deps: this.#deps, signal, turn: wait => this.#slots.take(wait) })
     if (driven.over) {
+      // The task may wait for a person now, which no event of the task says: its run begins other tasks meanwhile.
+      await this.#wakeRuns(id)
       return driven.checkAgainAt === undefined
         ? undefined
         : driven.checkAgainAt - this.#deps.supervisor.deps.clock.now()
@@ -161,6 +167,7 @@ export class Completion {
     if (!work || (await this.#isAsked(work))) return undefined
     const why = `It could not be verified: ${messageOf(error)}`
     await inOneTransaction(this.#deps, tx => askPerson(work, why, supervisor, tx))
+    await this.#wakeRuns(id)
     return undefined
   }
 

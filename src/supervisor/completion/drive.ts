@@ -1,23 +1,24 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf, unreachable } from '../../base/errors.ts'
-import type { Escalation } from '../../domain/escalation.ts'
-import type { VerificationResult } from '../../domain/evidence.ts'
-import type { Store, Tx } from '../../store/store.ts'
+import { UNPROVEN, type VerificationResult } from '../../domain/evidence.ts'
+import { openEscalations } from '../../human/escalations.ts'
+import type { Tx } from '../../store/store.ts'
 import { type ContinueResult, continueRebase } from '../../workspace/merge/continue-rebase.ts'
 import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
 import { enqueueMerge } from '../../workspace/merge/queue.ts'
 import { commitLeftovers } from '../../workspace/verify/commit-leftovers.ts'
-import type { CompletionDeps, CompletionSettings } from './context.ts'
-import { askPerson, askReview, finishTask, refuseWork, sendBack, TROUBLE_TOOL } from './moves.ts'
-import { afterVerification, type CompletionFacts, nextStep } from './next-step.ts'
-import { conflictReport, failureLine, failureReport, reviewReport } from './report-text.ts'
+import type { CompletionDeps, CompletionSettings, Unproven } from './context.ts'
+import { askAcceptance, askPerson, askReview, finishTask, refuseWork, sendBack } from './moves.ts'
+import { afterVerification, nextStep } from './next-step.ts'
+import { type KnownCompletionFacts, readFacts } from './read-facts.ts'
+import { conflictReport, describeConcerns, failureLine, failureReport, reviewReport } from './report-text.ts'
 import {
+  acceptedConcerns,
   countRound,
   describeConflict,
   describeWorktree,
   type FinishedWork,
   findWork,
-  needsVerification,
 } from './work.ts'
 
 /** How far the completion of a task has come. */
@@ -50,6 +51,10 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
       await inOneTransaction(deps, tx => refuseForGood(work, reason, deps, tx))
       continue
     }
+    if (facts.unchecked !== undefined && settings.checks) {
+      await inOneTransaction(deps, tx => withdrawQuestion(work, deps, tx))
+      continue
+    }
     const step = nextStep(facts)
     // The same step from the same rows was refused just now, and would be refused again at once and for ever.
     const current = JSON.stringify([step.do, work.task.state, work.task.attempt, work.progress.verified, facts.merge])
@@ -57,7 +62,8 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
     before = current
     switch (step.do) {
       case 'nothing':
-        return { over: true }
+        // Nothing tells the daemon that a person has set up or trusted checks.
+        return { over: true, ...(facts.unchecked !== undefined && { checkAgainAt: clock.now() + UNCHECKED_RETRY_MS }) }
       case 'advance':
         return { over: false }
       case 'verify':
@@ -66,6 +72,9 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
         if (later !== undefined) return { over: true, checkAgainAt: later }
         break
       }
+      case 'accept':
+        await acceptWork(work, { facts, settings }, deps)
+        break
       case 'release':
       case 'return':
       case 'verify_anew':
@@ -82,6 +91,8 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
 
 /** The wait before a refused step is tried again: other rows may have changed by then. */
 const REFUSED_RETRY_MS = 60_000
+/** How often work that nothing checks looks whether something does now. */
+const UNCHECKED_RETRY_MS = 10_000
 
 interface VerifyOptions extends DriveOptions {
   work: FinishedWork
@@ -127,10 +138,12 @@ async function verifyNow({ work, settings, deps, signal }: VerifyOptions): Promi
   if (signal.aborted) return undefined
   if ('later' in result) return result.later
   crashPoint('landing.after-verify')
+  const isUnproven = result.status === 'passed' && !result.isProven
+  const unproven = isUnproven ? await deps.describeUnproven(work, result) : { why: '' }
   await inOneTransaction(deps, async tx => {
     const counted = await countRound(work, deps.supervisor.deps.store, tx, round)
     await tx.append([verifiedEvent(counted, round, result)])
-    await followUp(counted, { settings, result }, deps, tx)
+    await followUp(counted, { settings, result, unproven }, deps, tx)
     crashPoint('landing.before-commit')
   })
   crashPoint('landing.after-commit')
@@ -148,6 +161,32 @@ async function enqueueAsIs(work: FinishedWork, settings: CompletionSettings, dep
       ? enqueueWork(work, { settings, head: committed.commit, review: settings.merge.review }, deps, tx)
       : askPerson(work, committed.finding.text, deps.supervisor, tx),
   )
+}
+
+/** A person accepts the work with the concerns that they were told: it is merged, or done where there is nothing to merge. */
+async function acceptWork(
+  work: FinishedWork,
+  { facts, settings }: { facts: KnownCompletionFacts; settings: CompletionSettings },
+  deps: CompletionDeps,
+): Promise<void> {
+  const { store } = deps.supervisor.deps
+  // What they accepted before stays accepted: on top of its target something else may be found in the same work.
+  const accepted = [...new Set([...(work.progress.accepted ?? []), ...facts.concerns])]
+  const options = { ...work.session.options, landing: { ...work.progress, accepted } }
+  const session = { ...work.session, options }
+  await store.transaction(tx => store.sessions.update(session.id, { options }, tx))
+  const released = { ...work, session, progress: options.landing }
+  const { merge } = settings
+  // They have looked at it: no second review is asked for.
+  if (facts.merges) return enqueueAsIs(released, { ...settings, merge: { ...merge, review: false } }, deps)
+  const verification = facts.concerns.includes(UNPROVEN) ? 'unverified' : 'passed'
+  const reason = describeUnmerged(work) ?? 'accepted by a person'
+  await inOneTransaction(deps, tx => finishTask(released, { verification, reason }, deps.supervisor, tx))
+}
+
+/** Takes the question about unproven work back: it can be checked now. */
+async function withdrawQuestion({ session }: FinishedWork, { supervisor }: CompletionDeps, tx: Tx): Promise<void> {
+  await openEscalations(supervisor.deps).withdraw(session.id, 'it can be checked now', tx)
 }
 
 const NO_WORKTREE = { ok: false, finding: { text: 'it has no worktree, so there is nothing to merge' } } as const
@@ -214,60 +253,30 @@ async function refuseForGood(
   await refuseWork({ ...work, run: undefined }, reason, supervisor, tx)
 }
 
-export interface KnownCompletionFacts extends CompletionFacts {
-  /** The reason of a person who was asked about this attempt and gave it up. */
-  givenUp: string | undefined
-  /** The comments of a review that returned the work. */
-  comments: string | undefined
-}
-
-/** Reads the facts about finished work from its rows. */
-export async function readFacts(
-  work: FinishedWork,
-  { settings, store }: { settings: CompletionSettings; store: Store },
-): Promise<KnownCompletionFacts> {
-  const { task, session, run, worktree } = work
-  const escalations = (await store.escalations.list({ session: session.id })).filter(row => isAbout(row, work))
-  const open = escalations.filter(({ state }) => state === 'open')
-  const merge = task.state === 'merging' ? await store.merges.open(task.id) : undefined
-  const review = escalations.findLast(({ kind, state, input }) => {
-    return kind === 'review' && state === 'answered' && merge !== undefined && input['merge'] === merge.id
-  })
-  const trouble = escalations.findLast(({ kind, state }) => kind === 'error' && state === 'answered')
-  return {
-    state: task.state,
-    isPaused: run?.state === 'paused',
-    waits: open.some(({ kind }) => kind === 'review') ? 'review' : open.length > 0 ? 'trouble' : undefined,
-    verify: needsVerification(work),
-    merges: worktree !== undefined && settings.merge.mode !== 'off',
-    merge: merge?.state,
-    reviewed: review && (review.verdict === 'allow' ? 'approved' : 'returned'),
-    givenUp: trouble?.verdict === 'deny' ? (trouble.answer_reason ?? 'no reason was given') : undefined,
-    comments: review?.answer_reason ?? undefined,
-  }
-}
-
-/** Whether the completion of this attempt opened the escalation. */
-function isAbout({ kind, tool, input }: Escalation, { task }: FinishedWork): boolean {
-  const isOfCompletion = kind === 'review' || tool === TROUBLE_TOOL
-  return isOfCompletion && input['task'] === task.id && input['attempt'] === task.attempt
-}
-
 /** Does what follows from a verification, in the transaction that counts it. */
 async function followUp(
   work: FinishedWork,
-  { settings, result }: { settings: CompletionSettings; result: VerificationResult },
+  { settings, result, unproven }: { settings: CompletionSettings; result: VerificationResult; unproven: Unproven },
   deps: CompletionDeps,
   tx: Tx,
 ): Promise<void> {
   const { supervisor } = deps
   const { rounds, merge } = settings
   const { run, worktree, progress } = work
-  const context = { rounds, review: merge.review, failed: progress.failed, hasRun: run !== undefined }
+  const { failed } = progress
+  const accepted = acceptedConcerns(progress, settings)
+  const context = { rounds, review: merge.review, failed, accepted, hasRun: run !== undefined }
   const step = afterVerification(result, { ...context, merges: worktree !== undefined && merge.mode !== 'off' })
   switch (step.do) {
     case 'finish':
       return finishTask(work, { verification: step.verification, reason: describeUnmerged(work) }, supervisor, tx)
+    case 'ask_acceptance':
+      return askAcceptance(
+        work,
+        describeConcerns(work, { concerns: step.concerns, unproven, settings }),
+        supervisor,
+        tx,
+      )
     case 'enqueue':
     case 'ask_review':
       return enqueueWork(work, { settings, head: result.commit ?? '', review: step.do === 'ask_review' }, deps, tx)

@@ -1,6 +1,6 @@
 import { AppError, messageOf, unreachable } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
-import { isProvenBy, type VerificationResult } from '../../domain/evidence.ts'
+import { concernsAbout, isProvenBy, type VerificationResult } from '../../domain/evidence.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Verification } from '../../domain/task.ts'
 import { hasChangedNothing } from '../../domain/worktree.ts'
@@ -12,9 +12,10 @@ import type { MergeDeps } from '../../workspace/merge/merge-state.ts'
 import { cleanUp, type MergeOutcome, settleOutcomes } from '../../workspace/merge/outcomes.ts'
 import { MergeQueue, type QueueStep, recoverMerges } from '../../workspace/merge/queue.ts'
 import type { CompletionDeps } from './context.ts'
-import { askPerson, finishTask, refuseWork, sendBack } from './moves.ts'
-import { conflictReport, failureLine, failureReport } from './report-text.ts'
+import { askAcceptance, askPerson, finishTask, refuseWork, sendBack } from './moves.ts'
+import { conflictReport, describeConcerns, failureLine, failureReport } from './report-text.ts'
 import {
+  acceptedConcerns,
   countRound,
   describeConflict,
   describeWorktree,
@@ -26,7 +27,10 @@ import {
 /** A queue that could not go on is tried again after this. */
 const RETRY_MS = 15_000
 
-export type MergeQueuesDeps = Pick<CompletionDeps, 'supervisor' | 'settingsOf' | 'verify' | 'batchOf' | 'wake'>
+export type MergeQueuesDeps = Pick<
+  CompletionDeps,
+  'supervisor' | 'settingsOf' | 'verify' | 'batchOf' | 'wake' | 'describeUnproven'
+>
 
 /**
  * Drives the merge queues, one step at a time in each. A step returns the outcomes of merges and what the queue needs next. This
@@ -150,6 +154,8 @@ export class MergeQueues {
         const report = conflictReport({ conflict: outcome.conflict, missing: [], target: merge.target })
         return sendBack(work, { cause: 'conflict', reason, report }, supervisor, tx)
       }
+      case 'unaccepted':
+        return askAcceptance(work, outcome.concerns, supervisor, tx)
       case 'given_up': {
         const isUnfinished = work.worktree && (await findGitOperation(work.worktree.top))
         const next = isUnfinished ? describeConflict(work) : describeWorktree(work)
@@ -162,11 +168,12 @@ export class MergeQueues {
 
   /** Runs the gates on a commit that a queue has made, in its worktree. It counts as a round of its own. */
   async #verify({ merge, worktree, result: commit }: PreparedMerge): Promise<VerificationResult> {
-    const { supervisor, verify } = this.#deps
+    const { supervisor, verify, settingsOf } = this.#deps
     const { store } = this.#merging
     const work = await findMergingWork(merge, store)
     if (!work) throw new AppError('task_moved', { id: merge.task_id, state: '', attempt: merge.attempt, session: '' })
-    if (!needsVerification(work)) return { ...NOT_VERIFIED, commit }
+    const settings = await settingsOf(work.session)
+    if (!needsVerification(work, settings)) return { ...NOT_VERIFIED, commit }
     const counted = await store.transaction(tx => countRound(work, store, tx))
     const ending = new AbortController()
     this.#verifications.set(work.task.id, ending)
@@ -176,12 +183,17 @@ export class MergeQueues {
     )
     // The merge stays in the queue and is tried again.
     if ('later' in result) throw new AppError('account_limited', { until: '' })
-    return result
+    const accepted = acceptedConcerns(counted.progress, settings)
+    const concerns = concernsAbout(result).filter(text => !accepted.includes(text))
+    if (result.status !== 'passed' || concerns.length === 0) return result
+    const unproven = result.isProven ? { why: '' } : await this.#deps.describeUnproven(work, result)
+    // Not `passed`, so that it cannot land.
+    return { ...result, status: 'broken', concerns: describeConcerns(work, { concerns, unproven, settings }) }
   }
 
   /** Whether anything was checked that could have failed. */
   async #verificationOf(work: FinishedWork, tx: Tx): Promise<Verification> {
-    if (!needsVerification(work)) return 'unverified'
+    if (work.run?.options.verify === false) return 'unverified'
     // Of the whole attempt: the last round may be of several tasks together, which were then merged one by one.
     const rows = await this.#merging.store.evidence.list({ task: work.task.id, attempt: work.task.attempt }, tx)
     const rounds = Object.values(Object.groupBy(rows, ({ round }) => round))

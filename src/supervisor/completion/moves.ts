@@ -1,11 +1,13 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
 import type { EventBody, NewEvent } from '../../domain/event.ts'
+import type { Concerns } from '../../domain/evidence.ts'
 import type { Verification } from '../../domain/task.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { SupervisorContext } from '../context.ts'
+import { describeRefusals, findRefusals } from '../session/allow-once.ts'
 import type { FinishedWork } from './work.ts'
 
 /** Why work goes back to its agent. */
@@ -46,11 +48,12 @@ export async function sendBack(
       : cause === 'conflict'
         ? { conflicts: progress.conflicts + 1 }
         : {}
+  const returned = { accepted: undefined, returned: (progress.returned ?? 0) + 1 }
   const patch: Partial<SessionRow> = {
     ...{ ended_as: 'paused', status_reason: reason, ended_at: now, resumes_at: isPaused ? null : now },
     // Another try needs nobody's consent, unless the account is closed: then the session waits as its person chose.
     retries: open ? 1 : 0,
-    options: { ...session.options, landing: { ...progress, ...counted, told: report } },
+    options: { ...session.options, landing: { ...progress, ...counted, ...returned, told: report } },
   }
   await store.sessions.update(session.id, patch, tx)
   await openEscalations(deps).withdraw(session.id, 'the work goes back to its agent', tx)
@@ -67,9 +70,38 @@ export async function refuseWork(
   tx: Tx,
 ): Promise<void> {
   const { task, session, run } = work
+  if (run && (await waitForRefused(work, reason, supervisor, tx))) return
   const move = run ? ({ to: 'ready', retry: true } as const) : ({ to: 'failed', verification: 'failed' } as const)
   await supervisor.deps.tasks.transition(task.id, { ...move, reason, attempt: task.attempt }, tx)
   await endSessionAs(session, { status: 'error', reason }, supervisor, tx)
+}
+
+/**
+ * Lets work wait in its conversation if the same request was refused in an earlier attempt too: only a person can allow it, and the
+ * next attempt would be refused again. Returns whether it waits.
+ */
+async function waitForRefused(
+  { task, session }: FinishedWork,
+  reason: string,
+  { deps }: SupervisorContext,
+  tx: Tx,
+): Promise<boolean> {
+  const { store, clock } = deps
+  const refused = await findRefusals({ id: session.id, task_id: task.id }, store)
+  const attempts = await store.escalations.sessionsOf(
+    refused.map(({ number }) => number),
+    tx,
+  )
+  const repeated = refused.filter(row => attempts.filter(({ number }) => number === row.number).length > 1)
+  if (repeated.length === 0) return false
+  const why = `${describeRefusals(repeated)}; ${reason}`
+  await deps.tasks.transition(task.id, { to: 'waiting', reason: why, attempt: task.attempt }, tx)
+  const ended = { ended_as: 'paused', status_reason: why, ended_at: clock.now(), resumes_at: null } as const
+  await store.sessions.update(session.id, ended, tx)
+  await tx.append([
+    { actor: 'daemon', subject: session.id, kind: 'session.ended', body: { status: 'paused', reason: why } },
+  ])
+  return true
 }
 
 /** Gives a session another end than the one that its agent reported. */
@@ -108,12 +140,17 @@ export async function askPerson(work: FinishedWork, why: string, { deps }: Super
   await openEscalations(deps).record(
     newEscalation(work, {
       ...{ kind: 'error', tool: TROUBLE_TOOL, target: `${task.id} ${task.title}`, reason: why },
-      input: { task: task.id, attempt: task.attempt, ...describeWorktree(work) },
+      input: { task: task.id, attempt: task.attempt, about: troubleOf(work), ...describeWorktree(work) },
       normalised: `landing ${task.id} ${task.attempt} ${progress.verified} ${deps.clock.now()}`,
     }),
     tx,
   )
   await tx.append([noteEvent(session.id, `A person has to look at ${task.id}: ${why}`)])
+}
+
+/** What a person has to look at: the gates, or the merge. */
+function troubleOf({ task, progress }: FinishedWork): 'gate' | 'merge' {
+  return task.state === 'merging' || progress.conflicts > 0 ? 'merge' : 'gate'
 }
 
 /** Asks a person to review work before it is merged. */
@@ -130,6 +167,40 @@ export async function askReview(work: FinishedWork, merge: number, { deps }: Sup
   )
 }
 
+/** Asks a person to accept work that passed its gates but is not proven by them. It is not merged before they answer. */
+export async function askAcceptance(
+  work: FinishedWork,
+  { concerns, why, untilChecked, fix }: Concerns,
+  { deps }: SupervisorContext,
+  tx: Tx,
+): Promise<void> {
+  const { task, session, progress } = work
+  const { verified: round, returned = 0 } = progress
+  if (task.state === 'merging')
+    await deps.tasks.transition(task.id, { to: 'verifying', reason: why, attempt: task.attempt }, tx)
+  await openEscalations(deps).record(
+    newEscalation(work, {
+      ...{ kind: 'review', tool: ACCEPTANCE_TOOL, target: `${task.id} ${task.title}`, reason: why },
+      input: {
+        task: task.id,
+        attempt: task.attempt,
+        round,
+        returned,
+        concerns,
+        untilChecked,
+        ...(fix !== undefined && { fix }),
+        ...describeWorktree(work),
+      },
+      normalised: `accept ${task.id} ${task.attempt} ${round}`,
+    }),
+    tx,
+  )
+  await tx.append([noteEvent(session.id, `${task.id} is not done yet: ${why}`)])
+}
+
+/** The tool name of the questions whether unproven work is accepted. */
+export const ACCEPTANCE_TOOL = 'accept'
+
 type EscalationFields = Pick<NewEscalation, 'kind' | 'tool' | 'target' | 'reason' | 'input' | 'normalised'>
 
 function newEscalation({ task, session: { id, project } }: FinishedWork, fields: EscalationFields): NewEscalation {
@@ -138,6 +209,7 @@ function newEscalation({ task, session: { id, project } }: FinishedWork, fields:
     session_id: id,
     project,
     task: task.description,
+    task_id: task.id,
     call_id: '',
     risk: 'LOW',
     reasons: [],

@@ -1,4 +1,4 @@
-import type { VerificationResult } from '../../domain/evidence.ts'
+import { concernsAbout, type VerificationResult } from '../../domain/evidence.ts'
 import type { MergeState } from '../../domain/merge.ts'
 import type { TaskState, Verification } from '../../domain/task.ts'
 
@@ -15,7 +15,7 @@ export interface CompletionFacts {
   merges: boolean
   /** The state of its open merge. */
   merge: MergeState | undefined
-  /** A person's answer to the review of that merge. */
+  /** A person's answer to the review of that merge, or about concerns that the last verification left. */
   reviewed: 'approved' | 'returned' | undefined
 }
 
@@ -29,6 +29,8 @@ export type CompletionStep =
   | { do: 'advance' }
   /** A person has approved the work. */
   | { do: 'release' }
+  /** A person has accepted the concerns about the work: it may be merged, or counts as done. */
+  | { do: 'accept' }
   /** A person has reviewed the work and wants changes. */
   | { do: 'return' }
   /** The merge is gone: the work is verified anew. */
@@ -41,6 +43,7 @@ export function nextStep(facts: CompletionFacts): CompletionStep {
   if (state !== 'verifying' && state !== 'merging') return { do: 'nothing' }
   if (isPaused || waits !== undefined) return { do: 'nothing' }
   if (state === 'merging') return nextMergeStep(facts)
+  if (facts.reviewed !== undefined) return { do: facts.reviewed === 'approved' ? 'accept' : 'return' }
   if (facts.verify) return { do: 'verify' }
   return facts.merges ? { do: 'enqueue' } : { do: 'finish', verification: 'unverified' }
 }
@@ -60,6 +63,8 @@ export interface VerificationContext {
   review: boolean
   /** Whether a run tries the task again; without a run only a person does. */
   hasRun: boolean
+  /** The concerns that a person has accepted already, for this work or in the settings. */
+  accepted: readonly string[]
   /** How often the conversation got a failed verification back, and how often it may. */
   failed: number
   rounds: number
@@ -67,6 +72,8 @@ export interface VerificationContext {
 
 export type AfterVerification =
   | { do: 'ask_review' }
+  /** Nothing failed, but a person has to accept these concerns first. */
+  | { do: 'ask_acceptance'; concerns: string[] }
   | { do: 'enqueue' }
   | { do: 'finish'; verification: Verification }
   /** The work goes back into the same conversation, with the report. */
@@ -77,16 +84,19 @@ export type AfterVerification =
   /** A gate could not run at all: a person is asked. */
   | { do: 'escalate' }
 
-/** Decides what follows from a verification: only `passed` brings a task nearer to done. Pure. */
+/** Decides what follows from a verification: only `passed`, proven or accepted by a person, brings a task nearer to done. Pure. */
 export function afterVerification(
-  { status, isProven }: Pick<VerificationResult, 'status' | 'isProven'>,
-  { merges, review, hasRun, failed, rounds }: VerificationContext,
+  result: Pick<VerificationResult, 'status' | 'isProven' | 'findings'>,
+  { merges, review, hasRun, failed, rounds, accepted }: VerificationContext,
 ): AfterVerification {
+  const { status, isProven } = result
   if (status === 'broken') return { do: 'escalate' }
   if (status === 'failed') {
     if (failed < rounds) return { do: 'send_back' }
     return { do: hasRun ? 'try_anew' : 'fail' }
   }
+  const concerns = concernsAbout(result).filter(concern => !accepted.includes(concern))
+  if (concerns.length > 0) return { do: 'ask_acceptance', concerns }
   if (!merges) return { do: 'finish', verification: isProven ? 'passed' : 'unverified' }
   return { do: review ? 'ask_review' : 'enqueue' }
 }

@@ -12,8 +12,9 @@ import { nameWorkTree } from '../../workspace/git/checkout-state.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import { type JudgeDiff, keepJudge } from '../../workspace/verify/diff/judge-apart.ts'
-import { type GateSettings, readGateSettings } from '../../workspace/verify/gate-settings.ts'
+import { type GateSettings, readGateSettings, verifierCommands } from '../../workspace/verify/gate-settings.ts'
 import type { VerifyRequest } from '../../workspace/verify/request.ts'
+import { findUnchecked, hasCheckCommands } from '../../workspace/verify/unchecked.ts'
 import { verify } from '../../workspace/verify/verify.ts'
 import { chosenAgent, type SupervisorContext } from '../context.ts'
 import type { Proposals } from '../features/proposals.ts'
@@ -29,20 +30,29 @@ export interface CompletionHooks {
   ask: Proposals['ask']
   agentEnv: Record<string, string>
   wake(): void
-  ended(run: string): void
+  wakeRun(run: string): void
   nudge(session: string): Promise<void>
 }
 
 /** Opens completion for the sessions of a supervisor, with real gates and real git. */
 export function openCompletion(
   supervisor: SupervisorContext,
-  { ask, agentEnv, wake, nudge, ended }: CompletionHooks,
+  { ask, agentEnv, wake, nudge, wakeRun }: CompletionHooks,
 ): Completion {
   const { store } = supervisor.deps
   const verifyDeps = { supervisor, guard: openGuard(), judgeDiff: keepJudge(), ask, envOf }
   return new Completion({
-    ...{ supervisor, settingsOf, wake, nudge, ended },
+    ...{ supervisor, settingsOf, wake, nudge, wakeRun },
     verify: (work, round, signal) => verifyWork(work, { round, signal }, verifyDeps),
+    describeUnproven: async ({ session }, { findings }) => {
+      if (findings.some(({ code }) => code === 'diff.empty'))
+        return { why: 'It changed nothing, and no verifier has said that there was nothing to do' }
+      const loaded = await loadConfigFor(session, supervisor.prepareDeps)
+      const unchecked = await findUnchecked(loaded, session.project)
+      if (!unchecked) return { why: 'Nothing has checked it' }
+      const { says, fix } = unchecked
+      return { why: `Nothing has checked it: ${says}. To have it checked: ${fix}`, fix }
+    },
     batchOf: async queue => {
       const [first] = await store.merges.list({ queue, states: ['queued', 'waiting'] })
       if (!first) return 1
@@ -53,9 +63,14 @@ export function openCompletion(
   })
 
   async function settingsOf(session: SessionRow): Promise<CompletionSettings> {
-    const { gates, merge } = await configForSession(session, supervisor.prepareDeps)
-    const { mode, strategy, review } = merge
-    return { rounds: gates.rounds, merge: { mode, strategy, review: review === 'required' } }
+    const config = await configForSession(session, supervisor.prepareDeps)
+    const { mode, strategy, review } = config.merge
+    const gates = readGateSettings(config)
+    return {
+      ...{ rounds: gates.rounds, verify: config.execution.verify, checks: hasCheckCommands(gates) },
+      allowsUnproven: gates.unproven === 'allow',
+      merge: { mode, strategy, review: review === 'required' },
+    }
   }
 
   /** The environments of the session and of its run: the run's also has what other agents need. */
@@ -78,6 +93,12 @@ export interface VerifyWorkDeps {
 /** The wait before a closed account is tried again, if nothing else triggers that earlier. */
 const CLOSED_RETRY_MS = 60_000
 
+/** A verifier needs git to tell whether what it judges stays as it is. Without git a person is asked in its place. */
+async function readGatesFor(directory: string, config: Config): Promise<GateSettings> {
+  const gates = readGateSettings(config)
+  return (await findGitFolder(directory)) ? gates : { ...gates, verifier: 'off' }
+}
+
 /** Runs the gates of a project on the work as it is now, with a reading agent where the gates call for one. */
 async function verifyWork(
   work: FinishedWork,
@@ -92,6 +113,8 @@ async function verifyWork(
   const { config } = loaded
   const chosen = chosenAgent(session)
   const env = envOf(work)
+  const directory = worktree?.directory ?? session.project
+  const gates = await readGatesFor(directory, config)
   let isAccountClosed = false
   const openJudge = (agent: AgentChoice) =>
     openVerifier(
@@ -99,7 +122,7 @@ async function verifyWork(
       {
         request: {
           ...{ ...callerSettings(work), chosen: agent, project: session.project, place: worktree, env },
-          task_id: task.id,
+          ...{ task_id: task.id, commands: verifierCommands(gates) },
         },
         names: modelNamesFor(agent, loaded),
         accountClosed: () => {
@@ -108,12 +131,12 @@ async function verifyWork(
       },
     )
   const second = secondAgent(chosen, loaded, session.project)
-  const directory = worktree?.directory ?? session.project
-  const gates = readGateSettings(config)
+  const unchecked = hasCheckCommands(gates) ? undefined : await findUnchecked(loaded, session.project)
   const result = await verify(
     {
       ...{ place: worktree, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
       ...{ gates, began: session.options.began, dependencies: dependencySource(session.project, config) },
+      withheld: gates.unproven === 'ask' && unchecked !== undefined && unchecked.why !== 'none',
     },
     {
       store,
@@ -128,19 +151,11 @@ async function verifyWork(
         ...{ project: session.project, paths },
         log: line => supervisor.log.info({ task: task.id }, line),
       }),
-      judge: isWorthAsking(task, gates) ? openJudge(chosen) : undefined,
+      judge: openJudge(chosen),
       secondOpinion: second && openJudge(second),
     },
   )
   return isAccountClosed && result.status === 'broken' ? { later: clock.now() + CLOSED_RETRY_MS } : result
-}
-
-/**
- * A judging agent costs as much as a working one: where the settings do not demand it, it judges only tasks with written criteria.
- * A task without criteria that no command proves stays unverified.
- */
-function isWorthAsking({ acceptance }: FinishedWork['task'], { verifier, profile }: GateSettings): boolean {
-  return verifier === 'on' || profile === 'deep' || acceptance.trim() !== ''
 }
 
 /** Gates run with the same set-up as a fresh worktree. */

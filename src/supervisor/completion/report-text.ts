@@ -1,6 +1,14 @@
-import type { Finding, NewEvidence, VerificationResult } from '../../domain/evidence.ts'
+import {
+  type Concerns,
+  type Finding,
+  type NewEvidence,
+  UNPROVEN,
+  type VerificationResult,
+} from '../../domain/evidence.ts'
 import type { Conflict } from '../../domain/merge.ts'
 import { fenceText } from '../brief/prompt-text.ts'
+import type { CompletionSettings, Unproven } from './context.ts'
+import type { FinishedWork } from './work.ts'
 
 /** The output of one check may fill a prompt: only its end is kept, which says most. */
 const MAX_OUTPUT = 6_000
@@ -134,4 +142,23 @@ function describeCheck({ gate, command }: Pick<NewEvidence, 'gate' | 'command'>)
 
 function cutStart(output: string): string {
   return output.length > MAX_OUTPUT ? `…${output.slice(-MAX_OUTPUT).toWellFormed()}` : output
+}
+
+/** Says what a person has to accept, and what they type. */
+export function describeConcerns(
+  { task, worktree }: Pick<FinishedWork, 'task' | 'worktree'>,
+  {
+    concerns,
+    unproven,
+    settings,
+  }: { concerns: readonly string[]; unproven: Unproven; settings: Pick<CompletionSettings, 'checks'> },
+): Concerns {
+  const found = concerns.filter(concern => concern !== UNPROVEN)
+  const isUnproven = found.length < concerns.length
+  const accept = worktree ? `merge it into ${worktree.target} as it is` : 'count it as done'
+  const review = `To look at it and ${accept}, or return it: pcc review ${task.id}`
+  const why = [...(isUnproven ? [unproven.why] : []), ...found, review].join('. ')
+  const untilChecked = isUnproven && !settings.checks
+  // What was found in this work is about this work alone, and is asked by itself.
+  return { concerns, why, untilChecked, ...(untilChecked && found.length === 0 && { fix: unproven.fix }) }
 }

@@ -33,7 +33,7 @@ export function openVerifier({ ask, stateOf }: VerifierDeps, { request, names, a
       const before = await stateOf(directory)
       if (before === undefined) return broken('nobody can tell whether what it judges stays as it is', NO_COST)
       const question = {
-        prompt: verifierPrompt(material),
+        prompt: verifierPrompt(material, request.commands),
         read: async (text: string) => readOpinion(text, task.acceptance),
       }
       const reply = await ask<ReadOpinion>({ ...request, model }, question, signal)
@@ -41,11 +41,15 @@ export function openVerifier({ ask, stateOf }: VerifierDeps, { request, names, a
       if ((await stateOf(directory)) !== before) return broken('what it judged was changed meanwhile', cost)
       return { ...reply.value, ...cost }
     } catch (error) {
-      if (error instanceof AppError && error.code === 'account_limited') accountClosed(error)
+      const isClosed = error instanceof AppError && ACCOUNT_CODES.has(error.code)
+      if (isClosed) accountClosed(error)
       return broken(messageOf(error), { model: model ?? null, cost_usd: 0 })
     }
   }
 }
+
+/** The account cannot be used now; that says nothing about the work. */
+const ACCOUNT_CODES: ReadonlySet<string> = new Set(['account_limited', 'agent_not_logged_in'])
 
 const NO_COST = { model: null, cost_usd: 0 }
 
@@ -98,13 +102,14 @@ export function verifierModel(
 const MAX_TOKENS = { task: 6_000, criterion: 500, diff: 40_000, output: 800, checks: 6_000 }
 
 /** The prompt of an agent that judges another agent's work. Text by others is fenced so that nothing in it can close the fence. */
-export function verifierPrompt(material: VerifierMaterial): string {
+export function verifierPrompt(material: VerifierMaterial, commands: readonly string[] = []): string {
   const { task, diff, size } = material
   const taskText = firstTokens(`${task.title}\n\n${task.description}`, MAX_TOKENS.task)
   const shown = firstTokens(diff, MAX_TOKENS.diff)
   const cut = shown.length < diff.length ? ' It is cut: read the files themselves for the rest.' : ''
   return [
     RULES,
+    ...(commands.length === 0 ? [] : [commandsSection(commands)]),
     `## The task, as it was given to the other agent\n\n${fenceText(taskText)}`,
     criteriaSection(task.acceptance),
     `## What automatic checks saw\n\n${fenceText(firstTokens(checksText(material), MAX_TOKENS.checks) || 'Nothing was run.')}`,
@@ -127,6 +132,11 @@ are a reason to fail it, and you name them.
 
 It passes when every criterion holds in the code as it is, and nothing that worked before is broken, weakened or left half done: no
 test deleted, skipped or emptied to be green, no stub in place of the work. It fails otherwise. What you cannot find out counts as not met.`
+
+/** The commands are the person's own, but may hold anything. */
+function commandsSection(commands: readonly string[]): string {
+  return `## What you may run\n\nBesides reading you may run these with Bash, each word for word and nothing else. They must not change a file.\n\n${fenceText(commands.join('\n'))}`
+}
 
 function criteriaSection(acceptance: readonly string[]): string {
   if (acceptance.length === 0)

@@ -1,4 +1,4 @@
-import { type CompletionProgress, NO_COMPLETION_PROGRESS } from '../../domain/evidence.ts'
+import { type CompletionProgress, NO_COMPLETION_PROGRESS, UNPROVEN } from '../../domain/evidence.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Task, TaskState } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
@@ -20,9 +20,17 @@ export function needsCompletion({ options: { place: worktree, run } }: Pick<Sess
   return worktree !== undefined || run !== undefined
 }
 
-/** Whether gates run for the work: not where its run was started with `--no-verify`. */
-export function needsVerification({ run }: Pick<FinishedWork, 'run'>): boolean {
-  return run?.options.verify !== false
+/** Whether gates run for the work: not where its run was started with `--no-verify`, or the settings say no. */
+export function needsVerification({ run }: Pick<FinishedWork, 'run'>, { verify }: { verify: boolean }): boolean {
+  return run ? run.options.verify !== false : verify
+}
+
+/** The concerns that a person has accepted, for this work or by their settings. */
+export function acceptedConcerns(
+  { accepted = [] }: CompletionProgress,
+  { allowsUnproven }: { allowsUnproven: boolean },
+): readonly string[] {
+  return allowsUnproven ? [...accepted, UNPROVEN] : accepted
 }
 
 /** The states of a task between the agent's "done" and its end. */

@@ -19,6 +19,8 @@ export interface GateSettings {
   verifier: 'auto' | 'on' | 'off'
   /** Whether tests that failed before the work began block it. */
   knownFailures: 'block' | 'allow'
+  /** Whether work that nothing proves waits for a person. */
+  unproven: 'allow' | 'ask'
   diff: DiffSettings
   /** What each command may use. */
   caps: CommandCaps
@@ -35,9 +37,16 @@ export function readGateSettings({ gates, data }: Pick<Config, 'gates' | 'data'>
     rounds: gates.rounds,
     verifier: gates.verifier,
     knownFailures: gates.known_failures,
+    unproven: gates.unproven,
     diff: diffSettingsIn({ gates }),
     caps: readCommandCaps({ gates, data }),
   }
+}
+
+/** The commands that a verifying agent may run itself: those of the profile, where it says so. */
+export function verifierCommands({ profile, commands }: Pick<GateSettings, 'profile' | 'commands'>): string[] {
+  const { verifierRuns, commands: names } = PROFILES[profile]
+  return verifierRuns ? names.flatMap(name => commands[name] ?? []) : []
 }
 
 export interface Profile {
@@ -48,11 +57,25 @@ export interface Profile {
   cache: boolean
   /** When a second agent is asked: never, for what no command can prove, or always. `gates.verifier` overrides it. */
   verifier: 'never' | 'unproven' | 'always'
+  /** Whether that agent may run the commands of the profile itself. */
+  verifierRuns: boolean
 }
 
 /** What each profile contains. Plan, diff and acceptance criteria are checked in all of them: they cost nothing. */
 export const PROFILES: Record<GateProfile, Profile> = {
-  quick: { commands: ['typecheck', 'test'], base: 'known', cache: true, verifier: 'never' },
-  standard: { commands: ['build', 'typecheck', 'lint', 'test'], base: 'run', cache: true, verifier: 'unproven' },
-  deep: { commands: ['build', 'typecheck', 'lint', 'test'], base: 'anew', cache: false, verifier: 'always' },
+  quick: { commands: ['typecheck', 'test'], base: 'known', cache: true, verifier: 'never', verifierRuns: false },
+  standard: {
+    commands: ['build', 'typecheck', 'lint', 'test'],
+    base: 'run',
+    cache: true,
+    verifier: 'unproven',
+    verifierRuns: false,
+  },
+  deep: {
+    commands: ['build', 'typecheck', 'lint', 'test'],
+    base: 'anew',
+    cache: false,
+    verifier: 'always',
+    verifierRuns: true,
+  },
 }

@@ -22,6 +22,7 @@ export function regressionGate(
   known: 'block' | 'allow',
 ): { tests: GateCheck; regression: GateCheck } {
   const skipped = (output: string) => ({ tests, regression: gateCheck({ ...REGRESSION, status: 'skipped', output }) })
+  if (tests.tests === null && tests.status === 'passed' && base?.tests) return { tests, regression: noTestsLeft(base) }
   if (tests.tests === null || base?.tests === null) {
     const failsToo = tests.status === 'failed' && base !== undefined && base.exit !== 0
     const note = failsToo ? ' It also failed before the work began.' : ''
@@ -44,6 +45,16 @@ export function regressionGate(
 }
 
 const REGRESSION = { gate: 'regression', kind: 'regression' } as const
+
+/** The command passes and lists no test any more. It may have another runner now, which a person has to see. */
+function noTestsLeft({ tests, durationMs, cached }: BaseTests): GateCheck {
+  const count = tests?.length ?? 0
+  // Without the number: who has accepted this is not asked again when the target has other tests by then.
+  const text = 'The command listed tests before the work, and lists none now.'
+  const finding: Finding = { code: 'regression.gone', weight: 'review', text }
+  const output = `${count} ${count === 1 ? 'test' : 'tests'} before the work, none now.`
+  return gateCheck({ ...REGRESSION, status: 'review', output, findings: [finding], duration_ms: durationMs, cached })
+}
 
 /** Marks failures that existed before, so that the agent knows that they are not new. */
 function markKnownFailures(tests: GateCheck, before: readonly string[]): GateCheck {
@@ -99,7 +110,7 @@ export function compareTests(base: readonly TestResult[], now: readonly TestResu
         skipped,
         name => `This test passed before the work and is skipped now: ${name}`,
       ),
-      ...goneFindings(gone, fresh.length),
+      ...goneFindings(gone, fresh),
     ],
     before,
     isExcused: failing.length > 0 && failing.length === before.length,
@@ -107,8 +118,11 @@ export function compareTests(base: readonly TestResult[], now: readonly TestResu
 }
 
 /** A renamed test disappears and comes back as a new one: missing tests block only where more are missing than are new. */
-function goneFindings(gone: readonly string[], fresh: number): Finding[] {
-  const weight = gone.length > fresh ? 'block' : 'note'
+function goneFindings(gone: readonly string[], fresh: readonly TestResult[]): Finding[] {
+  // A file that is listed as a whole, because the process ended while it was loaded, takes the place of no single test.
+  const single = (names: readonly string[]) => names.filter(name => !FILE_NAME.test(name)).length
+  const names = fresh.map(({ name }) => name)
+  const weight = gone.length > names.length || single(gone) > single(names) ? 'block' : 'note'
   return capFindings(
     'regression.gone',
     gone,
@@ -116,6 +130,9 @@ function goneFindings(gone: readonly string[], fresh: number): Finding[] {
     weight,
   )
 }
+
+/** A runner that lists a file shows its path. */
+const FILE_NAME = /^[\w./@-]+\.\w+$/
 
 function capFindings(
   code: string,
@@ -197,6 +214,7 @@ export async function runBaseTests(
 const DEPENDENCIES = new Set(['node_modules', 'vendor', '.venv', 'venv', 'deps'])
 
 export interface BaseCheckout extends AsyncDisposable {
+  top: string
   /** The project's folder within the checkout. */
   directory: string
 }
@@ -244,7 +262,7 @@ export async function openBaseCheckout(
     return undefined
   }
   await linkDependencies(work.top, top)
-  return { directory: join(top, relative(work.top, work.directory)), [Symbol.asyncDispose]: close }
+  return { top, directory: join(top, relative(work.top, work.directory)), [Symbol.asyncDispose]: close }
 }
 
 /** For a tree a commit without a ref is made: git checks out only commits, and removes this one in time. */

@@ -29,6 +29,8 @@ export interface VerifyRequest {
   /** The number of this verification within the attempt, from 1. */
   round: number
   gates: GateSettings
+  /** The project has checks that no person has agreed to: an opinion does not take their place unless the settings demand one. */
+  withheld?: boolean | undefined
   signal: AbortSignal
 }
 
@@ -74,10 +76,11 @@ export function gateCheck(gate: Pick<GateCheck, 'gate' | 'kind' | 'status'> & Pa
   }
 }
 
-/** `held` (failed by default) where a finding blocks, else passed. */
+/** `held` (failed by default) where a finding blocks, `review` where a person has to accept one, else passed. */
 export function statusByFindings(
   findings: GateCheck['findings'],
   held: GateCheck['status'] = 'failed',
 ): GateCheck['status'] {
-  return findings.some(({ weight }) => weight === 'block') ? held : 'passed'
+  if (findings.some(({ weight }) => weight === 'block')) return held
+  return findings.some(({ weight }) => weight === 'review') ? 'review' : 'passed'
 }

@@ -12,8 +12,8 @@ export interface ResultOf {
   /** The same directory as an absolute path. */
   directory: string
   env: Record<string, string>
-  /** A result of the base is a list to compare with, green or not; it never replaces that of a gate. */
-  purpose: 'gate' | 'base'
+  /** A result of the base is a list to compare with, green or not; it never replaces that of a gate. Nor does one with a changed test file. */
+  purpose: 'gate' | 'base' | `end of ${string}`
 }
 
 /** A hash of all inputs: where any of them differs, so does the key. */

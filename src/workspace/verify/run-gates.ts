@@ -1,12 +1,13 @@
 import { relative } from 'node:path'
 import { openGuard } from '../../base/process/guardian.ts'
-import { type Finding, isProvenBy, type NewEvidence } from '../../domain/evidence.ts'
+import { type Finding, hasChangedNothing, isProvenBy, type NewEvidence } from '../../domain/evidence.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import { type CommandRunner, commandEnvironment, commandMarkers } from '../command/run-command.ts'
 import { acceptanceGate, judgeCriteria, parseCriteria, verifierGate } from './acceptance.ts'
 import { commandGate } from './command-gate.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
 import { type DiffRequest, diffFindings } from './diff/diff-findings.ts'
+import { earlierChecksGate } from './earlier-checks.ts'
 import { type GateCommand, PROFILES } from './gate-settings.ts'
 import { regressionGate, runBaseTests, type WorkStart } from './regression.ts'
 import {
@@ -18,6 +19,7 @@ import {
   type VerifyRequest,
 } from './request.ts'
 import type { TreeWatch } from './tree-watch.ts'
+import { hasCheckCommands } from './unchecked.ts'
 import { findIgnoredSources } from './worktree-checks.ts'
 
 export interface GateRunContext {
@@ -51,7 +53,8 @@ export async function runAllGates(context: GateRunContext): Promise<GateCheck[]>
   }
   const compared = await addRegression(checks, context, runner)
   signal.throwIfAborted()
-  const judged = await addOpinions(compared, context)
+  const earlier = await runEarlierChecks(compared, context, runner)
+  const judged = await addOpinions(earlier ? [...compared, earlier] : compared, context)
   return judged.map(check => applyAllowList(check, gates.diff.allow))
 }
 
@@ -90,12 +93,32 @@ async function addRegression(
   const tests = checks.find(({ gate, kind }) => kind === 'command' && gate === 'test')
   const run = commandRunFor('test', context)
   if (!tests || !run || !['passed', 'failed', 'flaky'].includes(tests.status)) return [...checks]
-  // The command passed and lists no single tests to compare: running the base would show nothing.
-  const isOnlyWhole = tests.tests === null && tests.status === 'passed'
-  const wanted = { run, base: isOnlyWhole ? 'known' : PROFILES[gates.profile].base } as const
-  const base = work && (await runBaseTests({ work, ...wanted }, { ...context.deps, runner }))
+  const wanted = { work, run, base: PROFILES[gates.profile].base }
+  const base = work && (await runBaseTests({ ...wanted, work }, { ...context.deps, runner }))
   const both = regressionGate(tests, base, gates.knownFailures)
   return [...checks.map(check => (check === tests ? both.tests : check)), both.regression]
+}
+
+/** Runs what passed with the earlier version of the checks that the work changed. Work that fails anyway goes back without that. */
+async function runEarlierChecks(
+  checks: readonly GateCheck[],
+  context: GateRunContext,
+  runner: CommandRunner,
+): Promise<GateCheck | undefined> {
+  const { request, deps, subject } = context
+  const work = findWorkStart(context)
+  const head = subject.commit ?? subject.tree
+  const isHeldUp = checks.some(check => applyAllowList(check, request.gates.diff.allow).status === 'failed')
+  if (!work || head === null || isHeldUp) return undefined
+  const profile = PROFILES[request.gates.profile]
+  const passed = profile.commands.flatMap(gate => {
+    const check = checks.find(each => each.kind === 'command' && each.gate === gate)
+    const run = commandRunFor(gate, context)
+    const hasPassed = check?.status === 'passed' || check?.status === 'flaky'
+    return run && hasPassed ? [{ run, listsTests: check.tests !== null }] : []
+  })
+  const triesEnds = ({ known: 'never', run: 'once', anew: 'anew' } as const)[profile.base]
+  return earlierChecksGate({ work, head, passed, triesEnds }, { ...deps, runner })
 }
 
 /** Where the work began; undefined without git, or where nothing was noted. */
@@ -113,7 +136,8 @@ async function addOpinions(checks: readonly GateCheck[], context: GateRunContext
   const texts = parseCriteria(request.task.acceptance)
   const criteria = judgeCriteria(texts, checks, [])
   const all = [...checks]
-  const isWanted = wantsVerifier(request, isProvenBy(checks) && criteria.every(({ status }) => status !== 'unproven'))
+  const isProven = isProvenBy(checks) && criteria.every(({ status }) => status !== 'unproven')
+  const isWanted = wantsVerifier(request, { isProven, isEmpty: hasChangedNothing(checks) })
   const verifier = isWanted ? await askVerifier('verifier', deps.judge, { context, checks, texts }) : undefined
   if (verifier) all.push(verifier.check)
   const second = await askVerifier('second-opinion', deps.secondOpinion, { context, checks: all, texts })
@@ -121,10 +145,19 @@ async function addOpinions(checks: readonly GateCheck[], context: GateRunContext
   return [...all, acceptanceGate(judgeCriteria(texts, checks, verifier?.opinions ?? []))]
 }
 
-function wantsVerifier({ gates }: VerifyRequest, isProven: boolean): boolean {
+/**
+ * A judging agent costs as much as a working one. Where the settings do not demand it, it judges what commands leave open: written
+ * criteria, work that changed nothing, and all work of a project that has no checks.
+ */
+function wantsVerifier(
+  { gates, task, withheld }: VerifyRequest,
+  { isProven, isEmpty }: { isProven: boolean; isEmpty: boolean },
+): boolean {
   if (gates.verifier !== 'auto') return gates.verifier === 'on'
   const { verifier } = PROFILES[gates.profile]
-  return verifier === 'always' || (verifier === 'unproven' && !isProven)
+  if (verifier !== 'unproven') return verifier === 'always'
+  const isOpen = gates.unproven === 'ask' && (isEmpty || !hasCheckCommands(gates))
+  return !isProven && !withheld && (task.acceptance.trim() !== '' || isOpen)
 }
 
 interface VerifierQuestion {
@@ -187,17 +220,18 @@ async function diffGate(request: DiffRequest | undefined): Promise<GateCheck> {
 
 /** Findings that a person may allow with `gates.allow`, besides those of the diff. A failure cannot be allowed by name. */
 const CAN_BE_ALLOWED =
-  /^(diff\.ignored|git\.shared|git\.target|gate\.changed_files|gate\.moved_branch|regression\.gone|regression\.skipped)$/
+  /^(diff\.ignored|git\.shared|git\.target|gate\.changed_files|gate\.moved_branch|regression\.gone|regression\.skipped|checks\.changed|checks\.unknown)$/
 
 /** Turns the findings that a person allows into notes; a gate that only those blocked has passed. */
 export function applyAllowList(check: GateCheck, allow: readonly string[]): GateCheck {
   const isAllowed = ({ code, weight }: Finding) =>
-    weight === 'block' && CAN_BE_ALLOWED.test(code) && allow.includes(code)
+    weight !== 'note' && CAN_BE_ALLOWED.test(code) && allow.includes(code)
   if (!check.findings.some(isAllowed)) return check
   const findings = check.findings.map(finding =>
     isAllowed(finding) ? { ...finding, weight: 'note' as const } : finding,
   )
-  const canPass = check.status === 'failed' || (check.status === 'broken' && check.gate === 'repository')
+  const canPass =
+    check.status === 'failed' || check.status === 'review' || (check.status === 'broken' && check.gate === 'repository')
   const status = canPass ? statusByFindings(findings, check.status) : check.status
   return { ...check, findings, status }
 }

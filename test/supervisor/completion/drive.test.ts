@@ -9,8 +9,9 @@ import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Tx } from '../../../src/store/store.ts'
 import type { CompletionDeps } from '../../../src/supervisor/completion/context.ts'
-import { driveTask, type KnownCompletionFacts, readFacts } from '../../../src/supervisor/completion/drive.ts'
+import { driveTask } from '../../../src/supervisor/completion/drive.ts'
 import { askPerson, askReview } from '../../../src/supervisor/completion/moves.ts'
+import { type KnownCompletionFacts, readFacts } from '../../../src/supervisor/completion/read-facts.ts'
 import { type FinishedWork, findWork } from '../../../src/supervisor/completion/work.ts'
 import type { SupervisorContext } from '../../../src/supervisor/context.ts'
 import { errorRow } from '../../../src/supervisor/session/endings.ts'
@@ -45,7 +46,13 @@ async function verifying(
   // Only what the completion of a task in the project itself uses.
   const deps = {
     supervisor: { deps: { store, clock, tasks: { ...tasks, transition: move(tasks.transition) } }, log: silentLog },
-    settingsOf: async () => ({ rounds: 3, merge: { mode: 'off', strategy: 'rebase', review: false } }),
+    settingsOf: async () => ({
+      rounds: 3,
+      verify: true,
+      checks: true,
+      allowsUnproven: false,
+      merge: { mode: 'off', strategy: 'rebase', review: false },
+    }),
     verify: async () => {
       verifications += 1
       return { ...passed, checks: [check], findings: [], next_steps: [] }
@@ -139,7 +146,7 @@ async function verified(t: TestContext): Promise<Asked> {
       const similar = { ...work, task: { ...work.task, ...other } }
       return readFacts(similar, {
         store: { ...store, merges: { ...store.merges, open } },
-        settings: { rounds: 3, merge },
+        settings: { rounds: 3, verify: true, checks: true, allowsUnproven: false, merge },
       })
     },
   }

@@ -33,7 +33,7 @@ async function queuedWork(t: TestContext, { attempt = 1, state = 'merging' }: { 
   const supervisor = { deps: { store, clock, tasks }, log, prepareDeps: { env: {} } } as unknown as SupervisorContext
   const never = () => assert.fail('nothing is verified again, and nobody is asked')
   const queues = new MergeQueues({
-    ...{ supervisor, settingsOf: never, verify: never, wake: never },
+    ...{ supervisor, settingsOf: never, verify: never, describeUnproven: never, wake: never },
     batchOf: async () => 1,
   })
   await queues.advance(world.queue, new AbortController().signal)

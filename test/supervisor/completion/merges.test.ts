@@ -18,7 +18,11 @@ async function heldUp(world: LandWorld) {
   return { task, run: id, merge }
 }
 
-const agent = () => writer({ 'make a.txt': cwd => write(cwd, 'a.txt', 'a\n') })
+const agent = () =>
+  writer({
+    'make a.txt': cwd => write(cwd, 'README.md', 'new\n') && write(cwd, 'a.txt', 'a\n'),
+    'make b.txt': cwd => write(cwd, 'b.txt', 'b\n'),
+  })
 
 test('a merge that waits for the checkout lands at once when a person says to look again', async t => {
   const world = await landWorld(t, agent())
@@ -28,6 +32,18 @@ test('a merge that waits for the checkout lands at once when a person says to lo
   assert.equal(body.merge.task_id, task)
   assert.equal((await world.over(run)).outcome, 'complete')
   assert.equal(world.git('show', 'main:a.txt'), 'a')
+  await world.tidy()
+})
+
+test('while a merge waits for the checkout, other tasks begin and land, and it lands by itself when the checkout is clean', async t => {
+  const world = await landWorld(t, agent())
+  const other = await world.add('make b.txt', { after: [], priority: -1 })
+  const { task, run } = await heldUp(world)
+  await world.since(run, ({ kind, subject }) => kind === 'merge.landed' && subject === other)
+  assert.equal(world.git('status', '--porcelain'), 'M README.md', 'the person’s change is as it was')
+  world.git('checkout', '-q', '--', 'README.md')
+  assert.equal((await world.over(run)).outcome, 'complete')
+  assert.equal((await world.task(task)).state, 'done')
   await world.tidy()
 })
 

@@ -24,11 +24,19 @@ const judged = fc.record({
   hasRun: fc.boolean(),
   failed: fc.nat(5),
   rounds: fc.nat(5),
+  accepted: fc.subarray(['unproven', 'checks.changed: test.sh', 'another']),
+})
+
+const finding = fc.record({
+  code: fc.constant('checks.changed'),
+  weight: fc.constantFrom('note' as const, 'review' as const),
+  text: fc.constant('test.sh'),
 })
 
 const result = fc.record({
   status: fc.constantFrom('passed' as const, 'failed' as const, 'broken' as const),
   isProven: fc.boolean(),
+  findings: fc.array(finding, { maxLength: 2 }),
 })
 
 test('nothing is done for a task that is not at its gates or on its way, that is paused, or that waits for a person', () => {
@@ -46,6 +54,7 @@ test('without a verification no task is done but one that was not to be verified
   fc.assert(
     fc.property(facts, given => {
       const step = nextStep(given)
+      if (step.do === 'accept') assert.ok(given.reviewed === 'approved' && given.state === 'verifying')
       if (step.do === 'enqueue') assert.ok(!given.verify && given.merges && given.state === 'verifying')
       if (step.do !== 'finish') return
       assert.equal(step.verification, 'unverified')
@@ -61,7 +70,8 @@ test('a merge that waits for a review goes on by a yes and by nothing else', () 
       if (given.merge === 'review' && step !== 'nothing' && given.state === 'merging')
         assert.equal(step, { approved: 'release', returned: 'return', none: 'verify_anew' }[given.reviewed ?? 'none'])
       if (step === 'release') assert.ok(given.reviewed === 'approved' && given.merge === 'review')
-      if (step === 'return') assert.ok(given.reviewed === 'returned' && given.merge === 'review')
+      if (step === 'return')
+        assert.ok(given.reviewed === 'returned' && (given.merge === 'review' || given.state === 'verifying'))
     }),
   )
 })
@@ -71,7 +81,12 @@ test('only a verification that passed brings a task nearer to done, and passed i
     fc.property(result, judged, (verified, given) => {
       const step = afterVerification(verified, given)
       const forward = ['finish', 'enqueue', 'ask_review'].includes(step.do)
-      assert.equal(forward, verified.status === 'passed')
+      const isOpen = (concern: string) => !given.accepted.includes(concern)
+      const needsPerson =
+        (!verified.isProven && isOpen('unproven')) ||
+        (verified.findings.some(({ weight }) => weight === 'review') && isOpen('checks.changed: test.sh'))
+      assert.equal(forward, verified.status === 'passed' && !needsPerson)
+      assert.equal(step.do === 'ask_acceptance', verified.status === 'passed' && needsPerson)
       if (step.do === 'finish') {
         assert.equal(step.verification, verified.isProven ? 'passed' : 'unverified')
         assert.ok(!given.merges)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { commitAll } from '../../support/world.ts'
 import { add, landWorld, write, writer } from './completion-world.ts'
 
 test('a task of a run works in a worktree, is verified there, and lands on the branch of the project', async t => {
@@ -50,6 +51,28 @@ test('two tasks that conflict both land, the second through its own conversation
   for (const task of tasks) assert.equal((await world.task(task)).state, 'done')
   await world.tidy()
   assert.equal(world.git('branch', '--list', 'pcc/*'), '')
+})
+
+test('a conflict that its agent gives up on waits for a person, and tasks that do not need it begin at once', async t => {
+  const agent = writer({
+    'stands still': () => 'I leave it to you.',
+    'add other': cwd => write(cwd, 'other.txt', 'x\n'),
+    'add mine': cwd => {
+      write(world.project, 'list.txt', 'one\nby the person\n')
+      commitAll(world.project, 'the same line')
+      return write(cwd, 'list.txt', 'one\nmine\n')
+    },
+  })
+  const world = await landWorld(t, agent, { 'list.txt': 'one\n' })
+  world.settings['PCC_GATES_TEST'] = 'true'
+  const stuck = await world.add('add mine', { priority: 1 })
+  const other = await world.add('add other')
+  const { id } = await world.run()
+  await world.since(id, ({ kind, subject }) => kind === 'merge.landed' && subject === other)
+  assert.equal((await world.task(stuck)).state, 'verifying')
+  const [row, ...more] = await world.store.escalations.list({ states: ['open'] })
+  assert.match(row?.reason ?? '', /conflicts with main/)
+  assert.equal(more.length, 0, 'one row')
 })
 
 test('a task that changed nothing is done on its agent’s word alone, and is not called merged', async t => {

@@ -47,6 +47,7 @@ function runVerify(options: { made: WorktreeFixture; worktree: Worktree; round: 
         ...{ profile: 'quick', commands: { test: RUNNER }, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'off' },
         ...{
           knownFailures: 'block',
+          unproven: 'ask',
           diff: { maxChangedLines: 0, forbiddenPaths: [], allow: [] },
           caps: readCommandCaps(),
         },

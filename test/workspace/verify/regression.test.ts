@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { TestResult } from '../../../src/domain/evidence.ts'
+import { concernsAbout, type TestResult } from '../../../src/domain/evidence.ts'
 import { git } from '../../../src/workspace/git/git.ts'
 import {
   compareTests,
@@ -56,6 +56,16 @@ test('a test is gone unless a whole that it is in stands for it, and a skipped o
   assert.deepEqual(codesOf({ it: 'passed' }, { other: 'skipped' }), ['regression.gone block'])
   assert.deepEqual(codesOf({ it: 'flaky' }, {}), ['regression.gone block'])
   assert.deepEqual(codesOf({ it: 'flaky' }, { it: 'skipped' }), ['regression.skipped block'])
+})
+
+test('that a command lists no test any more is the same concern however many there were, so it is accepted once', () => {
+  const tests = gateCheck({ gate: 'test', kind: 'command', status: 'passed', exit: 0, tests: null })
+  const gone = (names: Record<string, Status>) =>
+    regressionGate(tests, { exit: 0, tests: results(names), cached: false, durationMs: 1 }, 'block').regression
+  const [one, two] = [gone({ a: 'passed' }), gone({ a: 'passed', b: 'passed' })]
+  assert.deepEqual(concernsAbout({ isProven: true, ...one }), concernsAbout({ isProven: true, ...two }))
+  assert.deepEqual([one.status, one.findings.length], ['review', 1])
+  assert.equal(two.output, '2 tests before the work, none now.')
 })
 
 test('a base checkout that a dead daemon left is cleared away, and its repository knows of no worktree any more', async t => {

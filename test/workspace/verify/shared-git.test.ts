@@ -262,7 +262,12 @@ async function look({ world, worktree, base }: At, command: string, allow: strin
       task: { id: worktree.task, title: 'Do it', description: '', acceptance: '', attempt: 1 },
       gates: {
         ...{ profile: 'quick', commands: { test: command }, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'off' },
-        ...{ knownFailures: 'block', diff: { maxChangedLines: 0, forbiddenPaths: [], allow }, caps: readCommandCaps() },
+        ...{
+          knownFailures: 'block',
+          unproven: 'ask',
+          diff: { maxChangedLines: 0, forbiddenPaths: [], allow },
+          caps: readCommandCaps(),
+        },
       },
     },
     { store, clock, log, env, guard, isolation: 'marker', paths: { run: join(world.project, '..', 'run') } },

@@ -68,6 +68,7 @@ export async function openVerifyFixture(
           rounds: 3,
           verifier: 'auto',
           knownFailures: 'block',
+          unproven: 'ask',
         },
         diff: { maxChangedLines: 0, forbiddenPaths: [], allow: [] },
         caps: readCommandCaps(),

@@ -7,7 +7,7 @@ import { DIFF_CODES } from '../../../../src/workspace/verify/diff/rule.ts'
 const root = join(import.meta.dirname, '../../../..')
 const source = join(root, 'src/workspace/verify/diff')
 const code = readdirSync(source, { recursive: true, encoding: 'utf8' })
-  .filter(name => name.endsWith('.ts') && name !== 'codes.ts')
+  .filter(name => name.endsWith('.ts') && name !== 'rule.ts')
   .map(name => readFileSync(join(source, name), 'utf8'))
   .join('\n')
 const page = readFileSync(join(root, 'docs/verification-findings.md'), 'utf8')

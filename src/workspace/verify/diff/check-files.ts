@@ -1,0 +1,219 @@
+import { git } from '../../git/git.ts'
+import {
+  isCi,
+  isDocument,
+  isScriptFile,
+  isSnapshot,
+  isTestFile,
+  isTestSupport,
+  languageOf,
+  nameOf,
+} from './file-kind.ts'
+
+export interface CheckFilesRequest {
+  /** The checkout, and the folder in it in which commands run. */
+  top: string
+  directory: string
+  base: string
+  head: string
+  /** The commands of the gates. */
+  commands: readonly string[]
+}
+
+export interface CheckFiles {
+  /** Checks that the work changed or deleted; they have an earlier version. */
+  restored: string[]
+  /** Scripts and settings of runners that the work added and that take the place of others. */
+  removed: string[]
+  /** Tests that the work added: they may need the new version of the restored files. */
+  added: string[]
+  /** Files of the program that hold tests, of which the work changed some: they have no earlier version of their own. */
+  mixed: string[]
+  /** Test files where the work began, those that the commands name first. */
+  entries: string[]
+}
+
+/** Finds the tests and the scripts behind the gates that the work touched; undefined if git cannot say, or the work touched no file. */
+export async function findCheckFiles(request: CheckFilesRequest): Promise<CheckFiles | undefined> {
+  const { top, base, head } = request
+  const listed = await git(top, ['ls-tree', '-r', '-z', '--name-only', base])
+  const diff = await git(top, ['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', base, head, '--'])
+  if (!listed.ok || !diff.ok || diff.stdout === '') return undefined
+  const files = listed.stdout.split('\0').filter(path => path !== '')
+  const { named, words } = await findNamedFiles(request, files)
+  const isCheck = (path: string) => named.has(path) || isCheckFile(path)
+  const rows = diff.stdout.split('\0')
+  const changed = rows.flatMap((path, at) => (at % 2 === 1 ? [{ path, status: rows[at - 1] ?? '' }] : []))
+  const restored: string[] = []
+  for (const { path, status } of changed) {
+    if (status === 'A' || !isCheck(path)) continue
+    if (nameOf(path) !== 'package.json' || (await hasOtherScripts(request, path))) restored.push(path)
+  }
+  const fresh = changed.filter(({ status }) => status === 'A').map(({ path }) => path)
+  const removed = fresh.filter(path => takesPlace(path, files) || (isScriptFile(path) && words.has(path)))
+  return {
+    restored,
+    removed,
+    added: fresh.filter(path => isAddedTest(path) && !removed.includes(path)),
+    mixed: await findMixed(
+      request,
+      changed.filter(({ path, status }) => status !== 'A' && !isCheckFile(path)).map(({ path }) => path),
+      words,
+    ),
+    entries: [...named, ...files].filter((path, at, all) => isEntry(path) && all.indexOf(path) === at),
+  }
+}
+
+/** In Rust tests and program are in the same file, so only those in `tests/` have an earlier version of their own. */
+function isCheckFile(path: string): boolean {
+  const isTest = languageOf(path) === 'rust' ? /(^|\/)tests\//.test(path) : isTestFile(path)
+  // Texts beside tests are what the tests expect, and a test file may have a name like a document ("docker.test").
+  if (isTest || isOtherTest(path) || isTestSupport(path) || isSnapshot(path)) return true
+  if (isDocument(path)) return false
+  return isScriptFile(path) || RUNNER_SETTINGS.test(nameOf(path)) || isCi(path) || nameOf(path) === 'package.json'
+}
+
+/** Tests of other languages, by their name. */
+function isOtherTest(path: string): boolean {
+  return /(^|[._-])(tests?|specs?)([._-]|$)|(Tests?|Spec)\.\w+$/.test(nameOf(path)) && /\.\w+$/.test(path)
+}
+
+/** Whether an added file is read instead of one of these, or by it: `GNUmakefile` before `Makefile`. Other scripts are products. */
+function takesPlace(path: string, files: readonly string[]): boolean {
+  const name = nameOf(path)
+  if (RUNNER_SETTINGS.test(name)) return true
+  const same = SAME_TOOL.find(names => names.test(name))
+  const isNear = (other: string) => name.endsWith('.mk') || folderOf(other) === folderOf(path)
+  return same !== undefined && files.some(other => same.test(nameOf(other)) && isNear(other))
+}
+
+/** Names under which one tool looks for its file. */
+const SAME_TOOL = [
+  /^(GNU)?makefile$|\.mk$/i,
+  /^\.?justfile$/i,
+  /^taskfile(\.dist)?\.ya?ml$/i,
+  /^rakefile(\.rb)?$/i,
+  /^build\.gradle(\.kts)?$/,
+]
+
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/') + 1)
+}
+
+function isAddedTest(path: string): boolean {
+  return isEntry(path) || /(^|\/)(__tests__|tests?|specs?|e2e)\//.test(path)
+}
+
+const RUNNER_SETTINGS =
+  /^(jest|vitest|karma|playwright|cypress|ava|wdio|mocha|nyc|c8|tap)\.(config|conf|workspace|setup)\b|^\.(mocharc|nycrc|taprc|rspec)\b|^(conftest\.py|pytest\.ini|tox\.ini|noxfile\.py|phpunit(\.dist)?\.xml(\.dist)?|nextest\.toml)$/
+
+function isEntry(path: string): boolean {
+  return isTestFile(path, 'test(') || isOtherTest(path)
+}
+
+/** Finds files in which the work changed or removed a line of a test: Rust's own tests, and doctests where the commands run them. */
+async function findMixed(
+  { top, base, head, commands }: CheckFilesRequest,
+  changed: readonly string[],
+  words: ReadonlySet<string>,
+): Promise<string[]> {
+  const all = [...words, ...commands.flatMap(wordsIn)]
+  const runsDoctests = all.some(word => word.includes('doctest'))
+  const mixed: string[] = []
+  for (const path of changed) {
+    const language = languageOf(path)
+    const read = language === 'rust' ? rustTestLines : language === 'python' && runsDoctests ? doctestLines : undefined
+    if (!read) continue
+    const [before, after] = await Promise.all([base, head].map(at => git(top, ['show', `${at}:${path}`])))
+    const now = read(after?.ok ? after.stdout : '').values()
+    // Each earlier line has to be there still, in the same order; more may stand between them.
+    if (!read(before?.stdout ?? '').every(line => now.some(other => other === line))) mixed.push(path)
+  }
+  return mixed
+}
+
+/** Tests are at the end of a Rust file, by custom. What `#[cfg(test)]` says of a line (`mod tests;`) is no test. */
+function rustTestLines(text: string): string[] {
+  const lines = text.split('\n').map(line => line.trim())
+  const at = lines.findIndex(
+    (line, at) => isTestFile('a.rs', line) && !(line.includes('cfg') && /;$/.test(lines[at + 1] ?? '')),
+  )
+  return at < 0 ? [] : lines.slice(at).filter(line => line !== '' && !/^\}|^\/\//.test(line))
+}
+
+/** Examples and what they print, up to an empty line or the end of the text. */
+function doctestLines(text: string): string[] {
+  let isInside = false
+  return text
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => {
+      isInside = line.startsWith('>>>') || (isInside && line !== '' && !/^('''|""")/.test(line))
+      return isInside
+    })
+}
+
+/** How many scripts are followed, and from how many bytes. */
+const MOST_FOLLOWED = 40
+const MOST_TEXT = 200_000
+
+/**
+ * The files that the commands name, and that the scripts among them name: `make test` runs a Makefile, which runs `test.sh`. A
+ * program that a script runs is what is checked, not a check, unless its name says otherwise. `words` are those of the scripts.
+ */
+async function findNamedFiles(
+  { top, base, commands }: CheckFilesRequest,
+  files: readonly string[],
+): Promise<{ named: Set<string>; words: Set<string> }> {
+  const named = new Set<string>()
+  const texts = [...commands]
+  const implied = files.filter(path =>
+    /^(GNU)?[Mm]akefile$|^[Jj]ustfile$|^Taskfile\.ya?ml$|^Rakefile$|^package\.json$/.test(path),
+  )
+  const follow = async (path: string) => {
+    const { ok, stdout } = await git(top, ['show', `${base}:${path}`])
+    if (ok) texts.push(stdout.slice(0, MOST_TEXT))
+  }
+  for (const path of implied) await follow(path)
+  const direct = new Set(commands.flatMap(wordsIn))
+  for (let at = 0; at < texts.length && named.size < MOST_FOLLOWED; at += 1) {
+    const words = new Set(wordsIn(texts[at] ?? ''))
+    for (const path of files) {
+      if (named.has(path) || !words.has(path)) continue
+      const isChecking = isCheckFile(path) || CHECKING.test(nameOf(path)) || (direct.has(path) && !PROGRAM.test(path))
+      if (!isChecking) continue
+      named.add(path)
+      if (isScriptFile(path) || !/\.\w+$/.test(path)) await follow(path)
+    }
+  }
+  return { named, words: new Set(texts.slice(commands.length).flatMap(wordsIn)) }
+}
+
+function wordsIn(text: string): string[] {
+  return text.split(/[\s"'`;&|()<>=,]+/).map(word => word.replace(/^(\.\/|[-@+]+(?=[\w./]))/, ''))
+}
+
+const CHECKING = /(check|test|spec|verify|validate|assert|lint|ci)/i
+/** Where programs are that a command may run to try them. */
+const PROGRAM = /^(src|lib|app|bin|cmd|pkg|internal|dist|build)\//
+
+async function hasOtherScripts({ top, base, head }: CheckFilesRequest, path: string): Promise<boolean> {
+  const [before, after] = await Promise.all([base, head].map(at => readScripts(top, `${at}:${path}`)))
+  const isOther = Object.entries(before ?? {}).some(([name, script]) => after?.[name] !== script)
+  return isOther || Object.keys(after ?? {}).some(name => runsBeside(name, before ?? {}))
+}
+
+/** Whether npm runs an added script before or after one that was there. */
+export function runsBeside(name: string, before: Record<string, unknown>): boolean {
+  const [, other = ''] = /^(?:pre|post)(.+)$/.exec(name) ?? []
+  return !Object.hasOwn(before, name) && Object.hasOwn(before, other)
+}
+
+async function readScripts(top: string, name: string): Promise<Record<string, unknown>> {
+  const { ok, stdout } = await git(top, ['show', name])
+  try {
+    return ok ? (JSON.parse(stdout).scripts ?? {}) : {}
+  } catch {
+    return {} // no JSON: it has no scripts that run
+  }
+}

@@ -1,0 +1,233 @@
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import type { Finding } from '../../domain/evidence.ts'
+import type { CommandRunner } from '../command/run-command.ts'
+import { git } from '../git/git.ts'
+import { type GateRun, runGateCommand } from './command-gate.ts'
+import { type CheckFiles, findCheckFiles, runsBeside } from './diff/check-files.ts'
+import { type BaseCheckout, openBaseCheckout, type WorkStart } from './regression.ts'
+import { type GateCheck, gateCheck, statusByFindings, type VerifyDeps } from './request.ts'
+import { resultKey } from './result-key.ts'
+
+export interface EarlierChecksRequest {
+  work: WorkStart
+  /** The work itself: a commit, or the tree of a project without worktrees. */
+  head: string
+  /** The commands that passed, in the order in which they ran, and whether each listed single tests. */
+  passed: readonly { run: GateRun; listsTests: boolean }[]
+  /** Whether it is worth more runs of the tests to see that a program does not end before them, and if an earlier result will do. */
+  triesEnds: 'never' | 'once' | 'anew'
+}
+
+export interface EarlierChecksDeps extends Pick<VerifyDeps, 'paths' | 'store' | 'clock'> {
+  runner: CommandRunner
+}
+
+/**
+ * Runs the commands that passed once more, with the tests and scripts that the work changed as they were where it began. What fails
+ * then passes only because of the change. Whether that goes with a changed requirement only a person can say. Nothing is read into
+ * how the files are written: only what the commands do counts. Undefined where there was nothing to compare.
+ */
+export async function earlierChecksGate(
+  request: EarlierChecksRequest,
+  deps: EarlierChecksDeps,
+): Promise<GateCheck | undefined> {
+  const began = performance.now()
+  const commands = request.passed.map(({ run }) => run.command)
+  const changed = await findCheckFiles({ ...request.work, head: request.head, commands })
+  if (changed === undefined || request.passed.length === 0) return undefined
+  const files = [...changed.restored, ...changed.removed].toSorted()
+  const compared = files.length === 0 ? undefined : await compareChecks(request, changed, deps)
+  const reached =
+    compared?.finding || request.triesEnds === 'never' ? undefined : await findUnreached(request, changed.entries, deps)
+  const findings = [compared?.finding, reached, mixedFinding(changed.mixed)].filter(finding => finding !== undefined)
+  if (files.length === 0 && findings.length === 0) return undefined
+  return gateCheck({
+    ...{
+      gate: 'earlier-checks',
+      kind: 'regression',
+      status: statusByFindings(findings),
+      findings,
+      command: compared?.command ?? null,
+    },
+    duration_ms: Math.round(performance.now() - began),
+    output: compared?.output ?? (files.length > 0 ? `Passed with the earlier version of ${nameSome(files)} too.` : ''),
+  })
+}
+
+function mixedFinding(files: readonly string[]): Finding | undefined {
+  if (files.length === 0) return undefined
+  const text = `The work changed tests that are in a file of the program, so they could not be run as before: ${nameSome(files)}`
+  return { code: 'checks.changed', weight: 'review', text }
+}
+
+interface Compared {
+  finding?: Finding | undefined
+  command: string | null
+  output: string
+}
+
+async function compareChecks(
+  request: EarlierChecksRequest,
+  { restored, removed, added }: CheckFiles,
+  deps: EarlierChecksDeps,
+): Promise<Compared | undefined> {
+  const files = nameSome([...restored, ...removed].toSorted())
+  const review = (code: string, text: string): Finding => ({ code, weight: 'review', text })
+  const runWithout = (gone: string[]) =>
+    runIn(request, deps, top => bringBack(request.work, top, { restored, removed: gone }))
+  let earlier = await runWithout([...removed, ...added])
+  // A runner that finds no tests may fail for that: what passes with the added ones is right too.
+  if (typeof earlier === 'object' && added.length > 0) earlier = await runWithout(removed)
+  if (earlier === 'no checkout')
+    return { finding: review('checks.unknown', `${files} could not be run as before.`), command: null, output: '' }
+  if (earlier === undefined) return undefined
+  const { command, output } = earlier
+  // Where it fails in a fresh checkout of the work itself, the changed files are not the reason.
+  const control = await runIn(request, deps)
+  const isOther = control !== undefined && control !== 'no checkout' && control.command === command
+  const finding = isOther
+    ? review(
+        'checks.unknown',
+        `\`${command}\` fails in a fresh checkout of the work, so the change of ${files} is not checked.`,
+      )
+    : review(
+        'checks.changed',
+        `\`${command}\` passes only with the checks that the work changed: ${files}. With the earlier ones it fails`,
+      )
+  return { finding, command, output }
+}
+
+/** Runs the commands in a checkout of the work, changed by `change`; returns the first that fails. */
+async function runIn(
+  { work, head, passed }: EarlierChecksRequest,
+  { paths, runner }: EarlierChecksDeps,
+  change?: (top: string) => Promise<boolean>,
+): Promise<{ command: string; output: string } | 'no checkout' | undefined> {
+  const [first] = passed
+  if (!first) return undefined
+  await using checkout = await openBaseCheckout({ ...work, base: head }, paths.run, first.run.signal)
+  if (!checkout || (change && !(await change(checkout.top)))) return 'no checkout'
+  for (const { run } of passed) {
+    run.signal.throwIfAborted()
+    const { isOnlyFlaky, exit, output } = await runAt(checkout, run, { work, runner })
+    if (exit !== 0 && !isOnlyFlaky) return { command: run.command, output }
+  }
+  return undefined
+}
+
+function runAt(
+  { directory }: BaseCheckout,
+  run: GateRun,
+  { work, runner }: { work: WorkStart; runner: CommandRunner },
+) {
+  return runGateCommand({ ...run, directory, reads: [work.top] }, runner)
+}
+
+/** Restores files of a checkout as they were where the work began, and removes what was not there then. */
+async function bringBack(
+  { base }: WorkStart,
+  top: string,
+  { restored, removed }: { restored: readonly string[]; removed: readonly string[] },
+): Promise<boolean> {
+  for (const path of removed) await rm(join(top, path), { force: true })
+  for (const path of restored) {
+    const isDone = isPackage(path) ? await bringBackScripts(base, top, path) : await bringBackFile(base, top, path)
+    if (!isDone) return false
+  }
+  return true
+}
+
+const isPackage = (path: string) => /(^|\/)package\.json$/.test(path)
+
+async function bringBackFile(base: string, top: string, path: string): Promise<boolean> {
+  return (await git(top, ['checkout', '--quiet', base, '--', path])).ok
+}
+
+/** Only the scripts of a manifest are checks: the work may need the packages that it added. */
+async function bringBackScripts(base: string, top: string, path: string): Promise<boolean> {
+  const before = await git(top, ['show', `${base}:${path}`])
+  if (!before.ok) return false
+  try {
+    const now = JSON.parse(await readFile(join(top, path), 'utf8'))
+    const { scripts = {} } = JSON.parse(before.stdout)
+    const added = Object.entries(now.scripts ?? {}).filter(([name]) => !runsBeside(name, scripts))
+    const all = { ...Object.fromEntries(added), ...scripts }
+    await writeFile(join(top, path), JSON.stringify({ ...now, scripts: all }, null, 2))
+    return true
+  } catch {
+    return bringBackFile(base, top, path) // gone, or no JSON any more
+  }
+}
+
+/** Lines that end a program of a language as failed. Added at the end of a test file, they show whether its end is reached. */
+const FAILING_ENDS: [files: RegExp, line: string][] = [
+  [/\.[cm]?[jt]s$/, '\n;throw new Error("the end is reached")\n'],
+  [/\.py$/, '\nraise SystemExit(97)\n'],
+  [/\.(sh|bash|bats)$/, '\nexit 97\n'],
+  [/\.rb$/, '\nexit(97)\n'],
+  [/\.pl$/, '\nexit 97;\n'],
+]
+
+/**
+ * A program that ends the process while its tests load it passes everything. Where the runner lists no single tests this shows
+ * only by trying: a test file that must fail at its end has to fail. It counts if it failed so where the work began. Only one file
+ * is tried, and once for each tree: it costs a run of the tests.
+ */
+async function findUnreached(
+  request: EarlierChecksRequest,
+  entries: readonly string[],
+  deps: EarlierChecksDeps,
+): Promise<Finding | undefined> {
+  const { work, head, passed } = request
+  const at = passed.findIndex(({ run, listsTests }) => run.gate === 'test' && !listsTests)
+  const tests = passed[at]?.run
+  const file = entries.find(path => failingEnd(path) !== undefined)
+  if (!tests || file === undefined) return undefined
+  // A build may have to run before the tests.
+  const builds = passed.slice(0, at).flatMap(({ run }) => (run.gate === 'build' ? [run] : []))
+  const trial = { file, tests, builds }
+  if ((await exitAtEnd(head, trial, { request, deps })) !== 0) return undefined
+  const before = await exitAtEnd(work.base, trial, { request, deps })
+  if (before === undefined || before === 0) return undefined
+  const text = `\`${tests.command}\` passes before ${file} has come to its end: the program ends the process while it is tested.`
+  return { code: 'checks.unreached', weight: 'block', text, file }
+}
+
+function failingEnd(path: string): string | undefined {
+  return FAILING_ENDS.find(([files]) => files.test(path))?.[1]
+}
+
+/** How the tests end on a commit or tree if a file of theirs, as it was where the work began, fails at its end. */
+async function exitAtEnd(
+  at: string,
+  { file, tests, builds }: { file: string; tests: GateRun; builds: readonly GateRun[] },
+  { request: { work, triesEnds }, deps }: { request: EarlierChecksRequest; deps: EarlierChecksDeps },
+): Promise<number | null | undefined> {
+  const { store, clock, paths, runner } = deps
+  const names = await git(work.top, ['rev-parse', `${at}^{tree}`, `${work.base}:${file}`])
+  const [tree, blob] = names.stdout.trim().split('\n')
+  if (!names.ok || tree === undefined) return undefined
+  const command = [...builds, tests].map(run => run.command).join('\n')
+  const inside = relative(work.top, work.directory)
+  const key = resultKey({ ...tests, tree, command, inside, purpose: `end of ${file} ${blob}` })
+  const known = triesEnds === 'once' ? await store.gateResults.get(key) : undefined
+  if (known) return known.exit
+  await using checkout = await openBaseCheckout({ ...work, base: at }, paths.run, tests.signal)
+  if (!checkout || !(await bringBackFile(work.base, checkout.top, file))) return undefined
+  await appendFile(join(checkout.top, file), failingEnd(file) ?? '')
+  for (const run of builds) await runAt(checkout, run, { work, runner })
+  const { end, exit, output, durationMs } = await runAt(checkout, tests, { work, runner })
+  if (end === 'exited' && exit !== null) {
+    const result = { key, tree, command, exit, duration_ms: durationMs, output, tests: null }
+    await store.gateResults.put({ ...result, created_at: clock.now() })
+  }
+  return exit
+}
+
+const MOST_NAMED = 6
+
+function nameSome(files: readonly string[]): string {
+  const rest = files.length - MOST_NAMED
+  return `${files.slice(0, MOST_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+}
