@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { Suggestion } from './brain.ts'
 import { isAutomatic } from './deciders.ts'
+import type { Needs } from './needs.ts'
 import { Risk, StoredReason } from './session.ts'
 
 /** The name of the one who answers: any name, except those of the automatic deciders. */
@@ -38,8 +39,10 @@ export const Escalation = z.object({
   kind: z.enum(['permission', 'question', 'error', 'review']),
   session_id: z.string(),
   project: z.string(),
-  /** The task of the session. */
+  /** The task of the session, in words. */
   task: z.string(),
+  /** The id of that task; null for a session without tasks. */
+  task_id: z.string().nullable(),
   /** The newest call with this request. */
   call_id: z.string(),
   tool: z.string(),
@@ -71,6 +74,12 @@ export const Escalation = z.object({
   answered_by: z.string().nullable(),
   answered_at: z.number().nullable(),
   answer_reason: z.string().nullable(),
+  /** A hash of project, task, request and tree: a yes that is used later is for exactly this. Null if no yes may be used later. */
+  bound: z.string().nullable(),
+  /** A person allowed the refused request once, until then. */
+  allowed_until: z.number().nullable(),
+  /** When that was used; it cannot be used again. */
+  used_at: z.number().nullable(),
 })
 export type Escalation = z.infer<typeof Escalation>
 
@@ -80,12 +89,16 @@ export type NewEscalation = Omit<
   'number' | 'fingerprint' | 'dedup_key' | 'count' | 'created_at' | 'last_at' | 'state' | AnswerFields | OptionalFields
 > & {
   state: 'open' | 'denied'
+  /** The spelling by which attempts at one task find the same request, where `normalised` names the attempt's worktree. */
+  spelling?: string | undefined
 } & Partial<Pick<Escalation, OptionalFields>>
 
-/** Defaults: the session's priority, its last steps, and no deadline. */
-type OptionalFields = 'priority' | 'context' | 'deadline' | 'on_deadline'
+/** Defaults: the session's task and priority, its last steps, no deadline, and no yes that is used later. */
+type OptionalFields = 'task_id' | 'priority' | 'context' | 'deadline' | 'on_deadline' | 'bound'
 
-type AnswerFields = 'verdict' | 'answer' | 'answered_by' | 'answered_at' | 'answer_reason'
+type AnswerFields =
+  | ('verdict' | 'answer' | 'answered_by' | 'answered_at' | 'answer_reason')
+  | ('allowed_until' | 'used_at')
 
 /** A person's answer: `verdict` to a permission, `answer` to a question; a `deny` to a question declines it. */
 export interface EscalationAnswer {
@@ -95,6 +108,8 @@ export interface EscalationAnswer {
   reason?: string | undefined
   /** The answer to a question applies until it is removed: in this project, or everywhere. */
   always?: 'project' | 'everywhere' | undefined
+  /** The yes to a refused request allows exactly this request once more. */
+  again?: true | undefined
 }
 
 /** POST /escalations/:number/answer */
@@ -108,6 +123,8 @@ export const AnswerEscalation = z.strictObject({
   by: Answerer,
   /** The answer to a question applies until it is removed: in this project, or in every one. */
   always: z.enum(['project', 'everywhere']).optional(),
+  /** A yes to a refused request: exactly this is allowed once, and its task is done again. */
+  again: z.literal(true).optional(),
   /** The environment in which a parked session is resumed. If absent, the daemon's own is used. Never stored. */
   env: z.record(z.string(), z.string()).optional(),
 })
@@ -117,12 +134,46 @@ export type AnswerEscalation = z.infer<typeof AnswerEscalation>
 export interface AnsweredEscalation {
   escalation: Escalation
   remembered: boolean
+  /** What became of the task of a refused request. */
+  task?: TaskAfterAnswer | undefined
 }
 
+/**
+ * What the answer to a refused request did with its task: its conversation goes on, its agent is at work on it anyway, it was made
+ * ready for a run, or nothing.
+ */
+export type TaskAfterAnswer = 'goes_on' | 'at_work' | 'ready' | 'as_it_is'
+
 /** A row as the API shows it, without the store's keys; `sessions` are all sessions that wait for the answer. */
-export type EscalationView = Omit<Escalation, 'fingerprint' | 'dedup_key'> & { sessions: string[] }
+export type EscalationView = Omit<Escalation, 'fingerprint' | 'dedup_key' | 'bound'> & {
+  sessions: string[]
+  /** Whether `again` is possible: the request was refused, and exactly this can be allowed once. */
+  again: boolean
+}
+
+/** GET /needs: what waits for a person, and the decisions among it. */
+export interface NeedsReply extends Needs {
+  escalations: EscalationView[]
+}
+
+/** Whether a person may allow exactly this request once more. */
+export function mayBeAllowedOnce({ kind, state, verdict, bound, used_at }: Escalation): boolean {
+  const isRefused = state === 'denied' || (state === 'answered' && verdict === 'allow' && used_at === null)
+  return kind === 'permission' && bound !== null && isRefused
+}
 
 /** Whether there is an answer to deliver to its sessions: from a person, or from a deadline that refused on their behalf. */
 export function isSettled({ state, answered_by }: Pick<Escalation, 'state' | 'answered_by'>): boolean {
   return state === 'answered' || (state === 'denied' && answered_by !== null)
+}
+
+/** The key that open questions about work share which only lacks the checks of its project: one cause, and one row for a person. */
+export function uncheckedKey({
+  kind,
+  project,
+  input,
+}: Pick<Escalation, 'kind' | 'project' | 'input'>): string | undefined {
+  // Only pcc opens a review. The input of other kinds is an agent's.
+  const isUnchecked = kind === 'review' && input['untilChecked'] === true && typeof input['fix'] === 'string'
+  return isUnchecked ? `unchecked:${project}` : undefined
 }

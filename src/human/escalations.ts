@@ -37,14 +37,14 @@ export interface HumanEscalations {
    * the row is open.
    */
   answer(number: number, answer: EscalationAnswer): Promise<AnsweredEscalation | undefined>
+  /** Allows exactly the refused request of an approved row once. Throws `answer_unfit` if it was used, or cannot be allowed so. */
+  allowOnce(number: number): Promise<AnsweredEscalation>
   /** The same for an open row, in the transaction in which its session resumes. */
   settle(number: number, answer: EscalationAnswer, tx: Tx): Promise<AnsweredEscalation>
   /** The answer did not reach this session (by default the row's own): it waits again, under the returned number. */
   reopen(number: number, tx: Tx, session?: string): Promise<number>
   /** This session needs no answers any more. A row that other sessions wait for too stays open for them. */
   withdraw(session: string, reason: string, tx: Tx): Promise<void>
-  /** How many rows wait. */
-  waiting(): Promise<number>
 }
 
 /** What waits for a person, and their answers to it. */
@@ -61,6 +61,8 @@ export function openEscalations({ store, clock }: { store: Store; clock: Clock }
         const answered = await answerDecision(number, { ...answer, from: 'denied' }, depsFor(tx))
         return 'open' in answered ? undefined : answered
       }),
+    allowOnce: number =>
+      store.transaction(async tx => ({ ...(await allowOnce(number, depsFor(tx))), remembered: false })),
     settle: async (number, answer, tx) => {
       const answered = await answerDecision(number, { ...answer, from: 'open' }, depsFor(tx))
       if ('open' in answered) throw lateAnswerError(answered.open)
@@ -68,7 +70,6 @@ export function openEscalations({ store, clock }: { store: Store; clock: Clock }
     },
     reopen: (number, tx, session) => askAgain(number, session, depsFor(tx)),
     withdraw: (session, reason, tx) => store.escalations.withdraw(session, { reason, at: clock.now() }, tx),
-    waiting: () => store.escalations.count(WAITING),
   }
 }
 
@@ -90,11 +91,30 @@ async function answerDecision(
   if (!isFirst && escalation.state === 'open') return { open: escalation }
   if (!isFirst) throw lateAnswerError(escalation)
   const remembered = isAutomatic(answer.by) ? false : await remember(escalation, answer, deps)
+  const allowed = answer.again && answer.verdict === 'allow' ? (await allowOnce(number, deps)).escalation : escalation
   const sessions = await store.escalations.sessionsOf([number], tx)
   await tx.append(
     sessions.map(({ session_id }) => answeredEvent(escalation, session_id, { ...answer, remembered, from })),
   )
-  return { escalation, remembered }
+  return { escalation: allowed, remembered }
+}
+
+/** A task may wait for a limit or for its turn before it is done again; a yes from long ago must not surprise anybody. */
+const ALLOWED_FOR_MS = 24 * 60 * 60_000
+
+async function allowOnce(number: number, deps: EscalationDeps): Promise<{ escalation: Escalation }> {
+  const { store, clock, tx } = deps
+  const isAllowed = await store.escalations.allowOnce(number, clock.now() + ALLOWED_FOR_MS, tx)
+  const escalation = await requireDecision(number, deps)
+  if (isAllowed) return { escalation }
+  throw new AppError('answer_unfit', { number, problem: whyNotOnce(escalation) })
+}
+
+/** Why exactly this request cannot be allowed once more. */
+export function whyNotOnce({ state, used_at }: Pick<Escalation, 'state' | 'used_at'>): string {
+  if (state === 'open') return 'it waits for your answer now, and your yes runs it: answer without --again'
+  if (used_at !== null) return 'your yes to it was used already'
+  return 'exactly this cannot be allowed once; do it yourself, or write a rule with: pcc rules add'
 }
 
 /** A call that its deadline refused stays listed until a person has answered it: it was refused only because nobody was there. */
@@ -117,7 +137,7 @@ async function requireDecision(number: number, { store, tx }: { store: Store; tx
 function answeredEvent(
   { number, tool, target, risk }: Escalation,
   subject: string,
-  { verdict, answer, by, reason, remembered, from }: DecisionAnswer & { remembered: boolean },
+  { verdict, answer, by, reason, remembered, from, again }: DecisionAnswer & { remembered: boolean },
 ): NewEvent {
   const body = {
     ...{ number, by, remembered, tool, target, risk },
@@ -125,6 +145,7 @@ function answeredEvent(
     ...(answer !== undefined && { answer }),
     ...(reason !== undefined && { reason }),
     ...(from === 'denied' && { late: true as const }),
+    ...(again && { again }),
   }
   return { actor: isAutomatic(by) ? 'daemon' : 'human', subject, kind: 'escalation.answered', body }
 }

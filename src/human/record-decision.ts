@@ -34,29 +34,43 @@ export async function recordDecision(entry: NewEscalation, { store, clock, tx }:
   const before = own && isRepeat(own, entry) ? own : shared
   if (before) {
     const state = before.state === 'answered' ? 'answered' : entry.state
-    const call = before.session_id === session_id ? call_id : before.call_id
-    await store.escalations.repeat(before.number, { call_id: call, risk, reason, state, last_at: clock.now() }, tx)
+    const isOwn = before.session_id === session_id || before === own
+    const call = isOwn ? { session_id, call_id } : { call_id: before.call_id }
+    await store.escalations.repeat(before.number, { ...call, risk, reason, state, last_at: clock.now() }, tx)
     await store.escalations.join(before.number, { session_id, call_id }, tx)
     return before.number
   }
   return store.escalations.insert({ ...(await completeRow(entry, { store, clock, tx })), fingerprint, dedup_key }, tx)
 }
 
-/** Two calls that wait at the same time are two decisions, even if they are the same request: a yes is for one call. */
+/**
+ * Two calls that wait at the same time are two decisions, even if they are the same request: a yes is for one call. A request that
+ * was refused is one row for all attempts at its task.
+ */
 async function findOwnRow(entry: NewEscalation, { store, tx }: EscalationDeps) {
-  const { tool, session_id, call_id } = entry
+  const { tool, session_id, call_id, task_id, kind } = entry
   const spelling = spell(entry)
   const fingerprint = fingerprintRequest(tool, spelling)
-  const own = await store.escalations.latest(session_id, fingerprint, tx)
+  const isRefusal = kind === 'permission' && entry.state === 'denied' && task_id != null
+  const find = async (print: string) =>
+    (await store.escalations.latest(session_id, print, tx)) ??
+    (isRefusal ? await store.escalations.latestOfTask(task_id, print, tx) : undefined)
+  const own = await find(fingerprint)
+  // A yes is for what the row shows: a request with other content, or that would run other files, is another request.
+  if (own && !isSameCall(own, entry) && entry.bound !== undefined && entry.bound !== own.bound) {
+    const ofThisContent = fingerprintRequest(tool, `${spelling} ${entry.bound}`)
+    return { fingerprint: ofThisContent, own: await find(ofThisContent) }
+  }
   if (entry.kind !== 'permission' || own?.state !== 'open' || own.call_id === call_id) return { fingerprint, own }
   const ofThisCall = fingerprintRequest(tool, `${spelling} ${call_id}`)
   return { fingerprint: ofThisCall, own: await store.escalations.latest(session_id, ofThisCall, tx) }
 }
 
 /** Questions are compared without case and order of options; calls of which only the tool is known, by their input. */
-function spell({ kind, tool, normalised, input }: NewEscalation): string {
+function spell({ kind, tool, normalised, input, spelling }: NewEscalation): string {
   const questions = kind === 'question' ? questionsIn(input) : undefined
   if (questions) return normaliseQuestions(questions)
+  if (spelling !== undefined) return spelling
   return isToolOnly(tool, normalised) ? `${normalised} ${JSON.stringify(input)}` : normalised
 }
 
@@ -87,14 +101,19 @@ function isRepeat(before: Escalation, entry: NewEscalation): boolean {
   return WAITING.includes(before.state) || (before.verdict === 'deny' && entry.state === 'denied')
 }
 
-async function completeRow(entry: NewEscalation, { store, clock, tx }: EscalationDeps) {
+async function completeRow({ spelling: _, ...entry }: NewEscalation, { store, clock, tx }: EscalationDeps) {
   const now = clock.now()
-  const { session_id, context = {}, deadline = null, on_deadline = 'keep_waiting' } = entry
-  const priority = entry.priority ?? (await store.sessions.get(session_id, tx))?.priority ?? 0
+  const { session_id, context = {}, deadline = null, on_deadline = 'keep_waiting', bound = null } = entry
+  const session = await store.sessions.get(session_id, tx)
+  const priority = entry.priority ?? session?.priority ?? 0
+  const task_id = entry.task_id === undefined ? (session?.task_id ?? null) : entry.task_id
+  const task = task_id === null ? undefined : await store.tasks.get(task_id, tx)
   const steps = context.steps ?? (await readLastSteps(store, session_id))
   return {
     ...entry,
-    ...{ priority, context: { ...context, ...(steps.length > 0 && { steps }) }, deadline, on_deadline },
+    // People know a task by its title; the text of the session is that of its first task, and may be long.
+    ...(task && { task: task.title }),
+    ...{ task_id, bound, priority, context: { ...context, ...(steps.length > 0 && { steps }) }, deadline, on_deadline },
     ...{ input: truncateInput(entry.input), normalised: truncateNormalised(entry.normalised) },
     ...{ count: 1, created_at: now, last_at: now },
     ...UNANSWERED,
@@ -107,6 +126,8 @@ export const UNANSWERED = {
   answered_by: null,
   answered_at: null,
   answer_reason: null,
+  allowed_until: null,
+  used_at: null,
 } as const
 
 const STEPS = 10

@@ -137,7 +137,7 @@ export class AttachedTerminals {
     const pending = this.#terminals.get(session)?.waiting.get(answer.ask_id)
     if (!pending) throw new AppError('ask_unknown', { id: session, ask: answer.ask_id })
     const problem = findAnswerProblem(pending.ask, answer)
-    if (problem) throw new AppError('bad_request', { route: `/sessions/${session}/answers`, problem })
+    if (problem) throw new AppError('bad_request', { problem })
     pending.settle({ answered: answer })
     // The next ask is shown only now, so it gets its whole grace.
     this.stir(session)

@@ -1,7 +1,24 @@
 import type { Kysely } from 'kysely'
 import { type Escalation, EscalationContext } from '../domain/escalation.ts'
+import type { Migration } from './migrate.ts'
 import type { EscalationFilter, EscalationRow, EscalationStore, StoredAnswer } from './store.ts'
 import type { EscalationSession, EscalationsTable, Tables } from './tables.ts'
+
+/**
+ * A decision knows the id of its task, and a yes to a refused request may be used once later. The index is not unique: rows from
+ * before have no task.
+ */
+export const allowedOnce: Migration = {
+  number: 27,
+  name: 'requests allowed once',
+  async up(db, { columns }) {
+    await db.schema.alterTable('escalations').addColumn('task_id', 'text').execute()
+    await db.schema.alterTable('escalations').addColumn('bound', 'text').execute()
+    await db.schema.alterTable('escalations').addColumn('allowed_until', columns.integer).execute()
+    await db.schema.alterTable('escalations').addColumn('used_at', columns.integer).execute()
+    await db.schema.createIndex('escalations_task').on('escalations').columns(['task_id', 'fingerprint']).execute()
+  },
+}
 
 /** Opens the table. Every write is part of a transaction, because a row and its event belong together. */
 export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
@@ -10,6 +27,11 @@ export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
     latest: async (session, fingerprint, tx) => {
       const own = tx.db.selectFrom('escalations').selectAll().where('session_id', '=', session)
       return parseFirst(await own.where('fingerprint', '=', fingerprint).orderBy('number', 'desc').limit(1).execute())
+    },
+    latestOfTask: async (task, fingerprint, tx) => {
+      const all = tx.db.selectFrom('escalations').selectAll().where('task_id', '=', task)
+      const late = all.where('fingerprint', '=', fingerprint).where('state', 'in', ['denied', 'answered'])
+      return parseFirst(await late.orderBy('number', 'desc').limit(1).execute())
     },
     shared: async (dedupKey, tx) => {
       const open = tx.db.selectFrom('escalations').selectAll().where('state', '=', 'open')
@@ -40,6 +62,15 @@ export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
       await open.where('state', '=', 'open').execute()
     },
     answer: (number, answer, tx) => answerOnce(tx.db, number, answer),
+    allowOnce: async (number, until, tx) => {
+      const answered = tx.db.updateTable('escalations').set({ allowed_until: until }).where('number', '=', number)
+      const refused = answered
+        .where('state', '=', 'answered')
+        .where('verdict', '=', 'allow')
+        .where('used_at', 'is', null)
+      return (await refused.where('bound', 'is not', null).executeTakeFirst()).numUpdatedRows === 1n
+    },
+    spendAllowance: (use, tx) => takeAllowance(tx.db, use),
     reopen: async (number, tx) => {
       await tx.db
         .updateTable('escalations')
@@ -72,6 +103,25 @@ async function insert(db: Kysely<Tables>, row: EscalationRow): Promise<number> {
   const { number } = await added.executeTakeFirstOrThrow()
   await joinEscalation(db, number, row)
   return number
+}
+
+/** Compare-and-swap: of two calls that use the same yes, one finds it used. */
+async function takeAllowance(
+  db: Kysely<Tables>,
+  { bound, task, now }: { bound: string; task: string; now: number },
+): Promise<Escalation | undefined> {
+  const candidates = db.selectFrom('escalations').select('number').where('task_id', '=', task)
+  const allowed = candidates.where('bound', '=', bound).where('allowed_until', '>', now).where('used_at', 'is', null)
+  const found = await allowed.orderBy('number').limit(1).executeTakeFirst()
+  if (!found) return undefined
+  const taken = await db
+    .updateTable('escalations')
+    .set({ used_at: now })
+    .where('number', '=', found.number)
+    .where('used_at', 'is', null)
+    .returningAll()
+    .execute()
+  return parseFirst(taken)
 }
 
 /** Compare-and-swap: of two people who answer at once, one finds the row already answered. */
@@ -113,7 +163,10 @@ function parseFirst(rows: Parameters<typeof parseEscalation>[0][]): Escalation |
   return rows[0] && parseEscalation(rows[0])
 }
 
-const UNANSWERED = { verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null }
+const UNANSWERED = {
+  ...{ verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null },
+  ...{ allowed_until: null, used_at: null },
+}
 
 /** Lets a session wait for the answer. If it already waits, its newest call gets the answer. */
 async function joinEscalation(db: Kysely<Tables>, number: number, session: EscalationSession): Promise<void> {

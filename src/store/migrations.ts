@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { acceptedFiles } from './accepted-files.ts'
+import { allowedOnce } from './escalations.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
 
@@ -18,8 +19,18 @@ const nullableRetries: Migration = {
   },
 }
 
+/** The name that a task has in the file from which it was imported. */
+const taskAliases: Migration = {
+  number: 26,
+  name: 'task aliases',
+  async up(db) {
+    await db.schema.alterTable('tasks').addColumn('alias', 'text').execute()
+    await db.schema.createIndex('tasks_alias').on('tasks').columns(['alias']).where('alias', 'is not', null).execute()
+  },
+}
+
 /** All migrations, in the order of their numbers. A new one goes to the end with the next number. */
-export const MIGRATIONS: readonly Migration[] = [firstSchema, nullableRetries, acceptedFiles]
+export const MIGRATIONS: readonly Migration[] = [firstSchema, nullableRetries, acceptedFiles, taskAliases, allowedOnce]
 
 /** The schema number that this program reads and writes. */
 export const SCHEMA = MIGRATIONS.at(-1)?.number ?? 0

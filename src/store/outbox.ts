@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely'
+import { type Kysely, type SqlBool, sql } from 'kysely'
 import type { OutboxStore, Tx } from './store.ts'
 import type { OutboxRow, Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
@@ -50,6 +50,13 @@ export function openOutboxStore(read: Kysely<Tables>, writer: Writer): OutboxSto
       // The row gets another key instead of being deleted: its id could otherwise be reused while a message about it is being sent.
       const settled = { state: 'done' as const, dedup_key: sql<string>`dedup_key || ' settled ' || id` }
       await db.updateTable('outbox').set(settled).where('dedup_key', '=', dedupKey).execute()
+    },
+    settleOthers: async (prefix, keys, { db }) => {
+      const begins = sql<SqlBool>`substr(dedup_key, 1, ${sql.val(prefix.length)}) = ${sql.val(prefix)}`
+      const rows = await db.selectFrom('outbox').select(['id', 'dedup_key']).where(begins).execute()
+      const gone = rows.filter(row => !keys.has(row.dedup_key)).map(({ id }) => id)
+      const settled = { state: 'done' as const, dedup_key: sql<string>`'settled ' || id || ' ' || dedup_key` }
+      if (gone.length > 0) await db.updateTable('outbox').set(settled).where('id', 'in', gone.slice(0, BATCH)).execute()
     },
     prune: before =>
       writer.transaction(async ({ db }) => {

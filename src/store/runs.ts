@@ -3,7 +3,7 @@ import { AppError } from '../base/errors.ts'
 import type { Tx } from './store.ts'
 import type { AttemptRow, RunRow, RunsTable, ScheduleRow, SchedulesTable, Tables } from './tables.ts'
 import type { RunStore, ScheduleStore } from './task-stores.ts'
-import { filterTasks } from './tasks.ts'
+import { filterOfScope, filterTasks } from './tasks.ts'
 import type { Writer } from './writer.ts'
 
 const MATCHES_SHOWN = 8
@@ -38,8 +38,8 @@ export function openRunStore(read: Kysely<Tables>, writer: Writer): RunStore {
       const open = read.selectFrom('attempts').select('run_id').distinct().where('outcome', 'is', null)
       return (await open.execute()).map(({ run_id }) => run_id)
     },
-    unverified: async ({ project, feature, task }) => {
-      const done = filterTasks(read, { project, feature, under: task, states: ['done'] })
+    unverified: async scope => {
+      const done = filterTasks(read, { ...filterOfScope(scope), states: ['done'] })
       const counted = done.where('verification', '=', 'unverified').select(eb => eb.fn.countAll<number>().as('count'))
       return Number((await counted.executeTakeFirst())?.count ?? 0)
     },

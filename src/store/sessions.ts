@@ -25,6 +25,11 @@ export function openSessionStore({ read, writer, clock }: SessionStoreDeps): Ses
     list: filter => listSessions(read, filter?.project),
     resolve: ref => resolveSession(read, ref),
     waiting: tx => listWaitingSessions(tx?.db ?? read),
+    standing: async () => {
+      const ended = read.selectFrom('sessions').selectAll().where('state', '=', 'ended').where('resumes_at', 'is', null)
+      const standing = ended.where('ended_as', 'in', ['paused', 'rate_limited', 'waiting_input'])
+      return (await standing.orderBy('ended_at').orderBy('id').execute()).map(fromSessionRow)
+    },
   }
 }
 

@@ -97,6 +97,8 @@ export interface SessionStore {
   resolve(ref: string): Promise<SessionRow>
   /** Sessions that resume by themselves at a time, soonest first. */
   waiting(tx?: Tx): Promise<SessionRow[]>
+  /** Sessions that are not over and do not resume by themselves, oldest first. */
+  standing(): Promise<SessionRow[]>
 }
 
 export type EscalationRow = Omit<Escalation, 'number'>
@@ -111,6 +113,8 @@ export interface EscalationStore {
   insert(row: EscalationRow, tx: Tx): Promise<number>
   /** The newest row for the same request of one session. */
   latest(session: string, fingerprint: string, tx: Tx): Promise<Escalation | undefined>
+  /** The newest row for the same request of a task that was refused, whichever attempt made it. */
+  latestOfTask(task: string, fingerprint: string, tx: Tx): Promise<Escalation | undefined>
   /** The open row for the same question, whichever session asked it. */
   shared(dedupKey: string, tx: Tx): Promise<Escalation | undefined>
   /** Adds a session that waits for the answer, or replaces the call with which it waits. */
@@ -125,6 +129,10 @@ export interface EscalationStore {
   refuse(number: number, tx: Tx): Promise<void>
   /** Stores an answer. Returns true for the first answer to a row in the state `from`; a later one changes nothing. */
   answer(number: number, answer: StoredAnswer, tx: Tx): Promise<boolean>
+  /** Allows the refused request of an approved row once, until a time; false if it was used already, or cannot be allowed. */
+  allowOnce(number: number, until: number, tx: Tx): Promise<boolean>
+  /** Uses a request that was allowed once. Of two calls only one gets the row. */
+  spendAllowance(use: { bound: string; task: string; now: number }, tx: Tx): Promise<Escalation | undefined>
   /** Opens a row again, because its answer reached nobody. */
   reopen(number: number, tx: Tx): Promise<void>
   /** Closes the open rows of a session without an answer. If other sessions wait for the same row, only this session leaves. */
@@ -142,7 +150,8 @@ export interface EscalationStore {
 /** `to` is `denied` if the request was denied on a person's behalf, so that it stays listed for them. */
 export type StoredAnswer = EscalationAnswer & { at: number; from: 'open' | 'denied'; to?: 'answered' | 'denied' }
 
-export type RepeatedEscalation = Pick<Escalation, 'call_id' | 'risk' | 'reason' | 'state' | 'last_at'>
+export type RepeatedEscalation = Pick<Escalation, 'call_id' | 'risk' | 'reason' | 'state' | 'last_at'> &
+  Partial<Pick<Escalation, 'session_id' | 'bound'>>
 
 /** A remembered answer without its id. */
 export type NewAnswer = RememberedAnswer extends infer Kind ? (Kind extends unknown ? Omit<Kind, 'id'> : never) : never
@@ -243,6 +252,8 @@ export interface OutboxStore {
   update(ids: readonly number[], patch: Partial<Omit<OutboxRow, 'id'>>): Promise<void>
   /** Settles a notice: it is not sent any more, and the same one may come up again. */
   forget(dedupKey: string, tx: Tx): Promise<void>
+  /** Settles the notices whose key begins so and is none of these: what they are about is gone. */
+  settleOthers(prefix: string, keys: ReadonlySet<string>, tx: Tx): Promise<void>
   /** Removes notices that were sent or given up before a time. */
   prune(before: number): Promise<void>
   cursor(name: string): Promise<number | undefined>

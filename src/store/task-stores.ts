@@ -30,6 +30,8 @@ export interface TaskFilter {
   text?: string | undefined
   /** A task and all its parts. */
   under?: string | undefined
+  /** Only tasks that runs work through: none of a session's own queue. */
+  ofRuns?: boolean | undefined
   limit?: number | undefined
 }
 
@@ -44,6 +46,8 @@ export interface TaskStore {
   /** Throws `task_taken` if the requested id is in use. */
   insert(task: NewTask, tx: Tx): Promise<Task>
   get(id: string, tx?: Tx): Promise<Task | undefined>
+  /** The tasks of all projects that have this name, oldest first. */
+  named(alias: string, tx?: Tx): Promise<Task[]>
   /** The tasks with these ids that exist, in no order. */
   of(ids: readonly string[], tx?: Tx): Promise<Task[]>
   /** The first few tasks whose id begins with the prefix. */

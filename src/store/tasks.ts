@@ -15,6 +15,8 @@ export function openTaskStore(read: Kysely<Tables>, { json }: Pick<DialectDiffer
     of: (ids, tx) =>
       inBatches(ids, batch => (tx?.db ?? read).selectFrom('tasks').selectAll().where('id', 'in', batch).execute()),
     beginning: (prefix, tx) => findByPrefix(tx?.db ?? read, prefix),
+    named: (alias, tx) =>
+      (tx?.db ?? read).selectFrom('tasks').selectAll().where('alias', '=', alias).orderBy('position').execute(),
     list: (filter, tx) => listTasks(tx?.db ?? read, filter),
     listAsJson: (filter, tx) => listTasksAsJson(tx?.db ?? read, json, filter),
     edges: (filter, tx) =>
@@ -162,7 +164,14 @@ export function filterTasks(db: Kysely<Tables>, filter: TaskFilter): TaskQuery {
   if (label !== undefined) select = select.where(sql<SqlBool>`labels like ${likePattern(` ${label} `)} escape '!'`)
   if (text !== undefined) select = select.where(mentions(text))
   if (filter.under !== undefined) select = select.where('id', 'in', taskSubtree(filter.under))
+  if (filter.ofRuns)
+    select = select.where(task => task.or([task('session_id', 'is', null), task('run_id', 'is not', null)]))
   return select
+}
+
+/** The tasks that a run of this scope works through and counts. A task that a person named counts wherever it is. */
+export function filterOfScope({ project, feature, task }: TaskScope): TaskFilter {
+  return { project, feature, under: task, ofRuns: task === undefined }
 }
 
 /** The ids of a task and all its parts. */
@@ -174,11 +183,8 @@ function taskSubtree(task: string): RawBuilder<string> {
 }
 
 /** How many tasks of a scope are in each state. */
-async function countTasks(
-  db: Kysely<Tables>,
-  { project, feature, task }: TaskScope,
-): Promise<Partial<Record<TaskState, number>>> {
-  const rows = await filterTasks(db, { project, feature, under: task })
+async function countTasks(db: Kysely<Tables>, scope: TaskScope): Promise<Partial<Record<TaskState, number>>> {
+  const rows = await filterTasks(db, filterOfScope(scope))
     .select(['state', eb => eb.fn.countAll<number>().as('count')])
     .groupBy('state')
     .execute()
@@ -201,7 +207,7 @@ const PLAIN_FIELDS = [
   ...(['id', 'session_id', 'project', 'title', 'description', 'state', 'reason', 'priority', 'attempt'] as const),
   ...(['created_at', 'started_at', 'ended_at', 'wakes_at', 'result', 'parent_id', 'feature', 'type'] as const),
   ...(['verification', 'retries', 'max_retries', 'open_blockers', 'children', 'children_open'] as const),
-  ...(['children_failed', 'children_done', 'run_id', 'model'] as const),
+  ...(['children_failed', 'children_done', 'run_id', 'model', 'alias'] as const),
 ] satisfies (keyof TaskView)[]
 type PlainField = (typeof PLAIN_FIELDS)[number]
 

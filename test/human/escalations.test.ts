@@ -6,6 +6,7 @@ import type { EscalationAnswer, NewEscalation } from '../../src/domain/escalatio
 import { type HumanEscalations, openEscalations } from '../../src/human/escalations.ts'
 import { openPrecedents } from '../../src/human/precedents.ts'
 import { openStore } from '../../src/store/open.ts'
+import { openTasks } from '../../src/tasks/tasks.ts'
 import { DATABASES } from '../store/databases.ts'
 import { tempDir } from '../support/world.ts'
 import { assessed } from './assessed.ts'
@@ -24,7 +25,73 @@ test('the same request of one session is one row with a count and its newest cal
   assert.equal(await escalations.record(entry({ normalised: 'Bash touch b' })), 3, 'another command as well')
   const [first] = await escalations.list({ session: 's-1' })
   assert.deepEqual([first?.count, first?.call_id, first?.created_at, first?.last_at], [2, 'c-2', 100, 200])
-  assert.equal(await escalations.waiting(), 3)
+  assert.equal(await store.escalations.count(['open', 'denied']), 3)
+})
+
+test('the same request of several attempts at one task is one row, which counts them and names the newest', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  const refused = (session: string, more: Partial<NewEscalation> = {}) =>
+    escalations.record(entry({ session_id: session, task_id: 't-1', ...more }))
+  for (const session of ['s-1', 's-2', 's-3', 's-4']) assert.equal(await refused(session), 1)
+  const { count, session_id } = await escalations.get(1)
+  assert.deepEqual([count, session_id], [4, 's-4'])
+  assert.equal((await escalations.sessionsOf(1)).length, 4)
+  assert.equal(await refused('s-4', { task_id: 't-2', session_id: 's-9' }), 2, 'another task is another cause')
+  const worktree = (attempt: number) => ({ normalised: `Bash rm /w/${attempt}/x`, spelling: 'Bash rm ⟨worktree⟩/x' })
+  assert.deepEqual([await refused('s-5', worktree(1)), await refused('s-6', worktree(2))], [3, 3])
+  await escalations.answer(1, { verdict: 'deny', by: 'ann' })
+  assert.equal(await refused('s-7'), 1, 'after a no it is not listed again')
+  assert.deepEqual(
+    (await escalations.list()).map(({ number }) => number),
+    [2, 3],
+  )
+})
+
+test('a refused request with other content is a row of its own: a yes is for what the row shows', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  const refused = (bound: string, content: string) =>
+    escalations.record(entry({ task_id: 't-1', call_id: content, bound, input: { content } }))
+  assert.deepEqual([await refused('one', 'alias'), await refused('one', 'alias')], [1, 1])
+  assert.equal(await refused('other', 'curl'), 2)
+  const shown = await Promise.all([1, 2].map(number => escalations.get(number)))
+  assert.deepEqual(
+    shown.map(({ bound, count, input }) => [bound, count, input]),
+    [
+      ['one', 2, { content: 'alias' }],
+      ['other', 1, { content: 'curl' }],
+    ],
+  )
+})
+
+test('an event says that a person allowed it once, and only an approved request can be', async t => {
+  const store = await database.open(t)
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry({ task_id: 't-1', bound: 'b' }))
+  await escalations.record(entry({ task_id: 't-1', normalised: 'Bash other' }))
+  await assert.rejects(escalations.answer(2, { verdict: 'allow', by: 'ann', again: true }), /cannot be allowed once/)
+  assert.equal((await escalations.get(2)).state, 'denied', 'nothing was answered')
+  const answered = await escalations.answer(1, { verdict: 'allow', by: 'ann', again: true })
+  assert.ok((answered?.escalation.allowed_until ?? 0) > clock.now())
+  const [event] = await store.events({ subject: 's-1', kinds: ['escalation.answered'] })
+  assert.deepEqual(event?.kind === 'escalation.answered' && [event.body.again, event.body.late], [true, true])
+})
+
+test('a row names the task of its session by the title that it has then', async t => {
+  const store = await database.open(t)
+  const tasks = openTasks({ store, clock })
+  await store.sessions.insert({ id: 's-1', name: 'one', project: '/p', task: 'Digits.\nSee the plan.', agent: 'none' })
+  await store.transaction(async tx => {
+    const { id } = await tasks.submit({ session_id: 's-1', project: '/p', title: 'Validate ISBN', text: 'Digits.' }, tx)
+    await store.sessions.update('s-1', { task_id: id }, tx)
+  })
+  const escalations = openEscalations({ store, clock })
+  await escalations.record(entry({ task: 'Digits.\nSee the plan.' }))
+  assert.deepEqual(
+    (await escalations.list()).map(({ task }) => task),
+    ['Validate ISBN'],
+  )
 })
 
 test('a row and its event are stored together or not at all', async t => {

@@ -29,6 +29,30 @@ for (const { name, open } of DATABASES) {
     assert.equal(await store.escalations.count(['open', 'denied']), 2)
   })
 
+  test(`${name}: a refused request is allowed only after a yes, for its task, for a time, and is used once`, async t => {
+    const store = await open(t)
+    await add(store, { task_id: 't-1', bound: 'b1' })
+    const allow = () => store.transaction(tx => store.escalations.allowOnce(1, 100, tx))
+    const use = (more: { bound?: string; task?: string; now?: number } = {}) =>
+      store.transaction(tx => store.escalations.spendAllowance({ bound: 'b1', task: 't-1', now: 50, ...more }, tx))
+    assert.equal(await allow(), false, 'nobody has said yes')
+    assert.equal(await use(), undefined)
+    const yes = { verdict: 'allow', by: 'ann', at: 9, from: 'denied' } as const
+    await store.transaction(tx => store.escalations.answer(1, yes, tx))
+    assert.equal(await use(), undefined, 'a yes alone allows nothing')
+    assert.equal(await allow(), true)
+    assert.equal(await use({ task: 't-2' }), undefined, 'another task')
+    assert.equal(await use({ bound: 'b2' }), undefined, 'another request, or another tree')
+    assert.equal(await use({ now: 100 }), undefined, 'its time is over')
+    const used = await Promise.all([use(), use(), use()])
+    assert.deepEqual(
+      used.filter(row => row !== undefined).map(({ number, used_at }) => [number, used_at]),
+      [[1, 50]],
+    )
+    assert.equal(await allow(), false, 'what was used cannot be allowed again')
+    assert.equal(await use(), undefined)
+  })
+
   test(`${name}: of two answers the first is kept unchanged`, async t => {
     const store = await open(t)
     await add(store, {})

@@ -82,6 +82,7 @@ const TASK: NewTask = {
   retries: 0,
   acceptance: '',
   paths: '',
+  alias: null,
   verification: null,
   lease_owner: null,
   run_id: null,

@@ -3,10 +3,12 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { type Log, silentLog } from '../../base/log.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import type { Needs } from '../../domain/needs.ts'
 import type { Store } from '../../store/store.ts'
 import { buildNotices } from './build-notices.ts'
 import { readChannelSetup } from './channel-setup.ts'
 import { type Delivery, deliver } from './deliver.ts'
+import { mayChangeNeeds, NEED_KEYS, needNotices } from './need-notices.ts'
 import type { AnswerDecision, ChannelName, Notice, NotifySettings } from './notice.ts'
 import { openChannel } from './open-channel.ts'
 
@@ -21,6 +23,8 @@ export interface Notifier {
   /** The event to start after, if no notice was ever sent. */
   since: number
   answer: AnswerDecision
+  /** All that waits for a person now. */
+  needs?: (() => Promise<Needs>) | undefined
   ring(text: string): Promise<void>
   log?: Log
   clock?: Clock
@@ -52,8 +56,18 @@ export async function startNotifier(notifier: Notifier): Promise<void> {
   const added = () => {
     for (const wake of [...wakers]) wake()
   }
-  const { since } = notifier
-  const watching = { store, channels, settingsFor: notifier.settings, since, hidden: secrets, clock, signal, added }
+  const { since, needs } = notifier
+  const watching = {
+    needs,
+    store,
+    channels,
+    settingsFor: notifier.settings,
+    since,
+    hidden: secrets,
+    clock,
+    signal,
+    added,
+  }
   const jobs = [keepRunning(() => watchEvents(watching), 'events could not be followed', notifier)]
   for (const name of channels) {
     const channel = await openChannel(name, { settings, env, ring: notifier.ring })
@@ -97,6 +111,7 @@ export interface WatchEvents {
   channels: readonly ChannelName[]
   /** The switches for a project, by its directory. */
   settingsFor(project: string | undefined): Promise<Pick<NotifySettings, Switch>>
+  needs: (() => Promise<Needs>) | undefined
   /** The event to start after the first time. */
   since: number
   hidden: readonly string[]
@@ -137,13 +152,20 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   }
   const isStale = clock.now() - event.time > STALE_MS
   const notices = (await buildNotices(event, watch)).filter(({ decision }) => decision || !isStale)
-  if (notices.length === 0) return false
+  const needs = watch.needs && mayChangeNeeds(event) ? await needNotices(await watch.needs(), watch) : undefined
+  if (notices.length === 0 && !needs) return false
   const { project } = (await store.sessions.get(event.subject)) ?? (await store.runs.get(event.subject)) ?? {}
-  const settings = await watch.settingsFor(project)
-  const wanted = notices.filter(({ kind }) => settings.enabled && settings[`on_${kind}`])
+  const all = [...notices.map(notice => ({ notice, project })), ...(needs ?? [])]
+  const wanted: Notice[] = []
+  for (const { notice, project: of } of all) {
+    const settings = await watch.settingsFor(of)
+    if (settings.enabled && settings[`on_${notice.kind}`]) wanted.push(notice)
+  }
   const isNew = await store.transaction(async tx => {
     crashPoint('outbox.before-add')
     let added = false
+    // What has gone is not sent any more, and is news when it comes again.
+    if (needs) await store.outbox.settleOthers(NEED_KEYS, new Set(needs.map(({ notice }) => notice.key)), tx)
     for (const notice of wanted) {
       for (const channel of channelsFor(notice, watch.channels)) {
         const now = clock.now()

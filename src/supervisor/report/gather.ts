@@ -8,12 +8,14 @@ import type { RunRow, ScheduleRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { targetName } from '../runs/next-step.ts'
 import { commitsIn, countLimits, countSpent, listMergedCommits, summarizeDecisions } from './counts.ts'
-import { readTaskStories, type TaskStory, waitingForYou } from './tasks.ts'
+import { listNeeds, type NeedsDeps } from './needs.ts'
+import { readTaskStories, type TaskStory } from './tasks.ts'
 
 export interface ReportDeps {
   store: Store
   tasks: Pick<Tasks, 'list'>
   quota: Pick<QuotaBook, 'list'>
+  untrusted?: NeedsDeps['untrusted']
 }
 
 /** The kinds of events that a report uses. */
@@ -27,7 +29,7 @@ const KINDS: readonly EventKind[] = [
 /** Reports what happened between two moments, in all projects or in one. */
 export async function gatherReport(
   { since, until, project }: { since: number; until: number; project?: string | undefined },
-  { store, tasks, quota }: ReportDeps,
+  { store, tasks, quota, untrusted }: ReportDeps,
 ): Promise<Report> {
   const period = { since, until }
   const sessions = await store.sessions.list({ project })
@@ -48,6 +50,7 @@ export async function gatherReport(
   // A task with parts is over with the last of them: it would be counted twice.
   const moved = readTaskStories(about('task'), period).filter(({ id }) => (tasksById.get(id)?.children ?? 0) === 0)
   const stories = [...moved, ...storiesWithoutEvents({ events: about('task'), later, running }, period)]
+  await markFailedAttempts(stories, store)
   const reported = await readReportedTasks(stories, tasksById, { ...period, store })
   const worked = reported.reduce((sum, { worked_ms }) => sum + worked_ms, 0)
   const limited = await findLimitedAt(since, { since: [...about('session'), ...later], sessions }, store)
@@ -58,7 +61,7 @@ export async function gatherReport(
     done: selectTasks(reported, 'done'),
     failed: selectTasks(reported, 'failed'),
     unfinished: selectTasks(reported, 'unfinished'),
-    waiting: await waitingForYou(store, { project, sessions }),
+    waiting: (await listNeeds({ store, untrusted }, { project })).needs,
     spent: countSpent(about('agent', 'usage', 'turn', 'tool'), used, worked),
     quota: (await quota.list()).map(({ label, windows }) => ({
       account: label,
@@ -106,6 +109,21 @@ function storiesWithoutEvents(
   }))
 }
 
+/** A failed attempt gives its task back, or called it done before the gates said no: that it failed is in the row of the attempt. */
+async function markFailedAttempts(stories: readonly TaskStory[], { runs }: Pick<Store, 'runs'>): Promise<void> {
+  for (const { id, periods } of stories) {
+    const failed = (await runs.attempts({ task: id })).filter(({ outcome }) => outcome === 'failed')
+    for (const { started_at, ended_at } of failed) {
+      const last = periods.findLast(({ from }) => from >= started_at - SAME_MOMENT_MS && from <= (ended_at ?? from))
+      if (last && last.as !== 'at work') last.as = 'failed'
+    }
+    await nextTick()
+  }
+}
+
+/** The row of an attempt and the event of its task are written in one transaction, each with its own time. */
+const SAME_MOMENT_MS = 1_000
+
 type ReportedTaskEvent = ReportedTask & Pick<TaskStory, 'last'>
 
 function selectTasks(tasks: readonly ReportedTaskEvent[], kind: TaskStory['last']): ReportedTask[] {
@@ -120,11 +138,15 @@ async function readReportedTasks(
   const merged = new Map(
     await Promise.all(stories.map(async ({ id }) => [id, await mergedCommits(id, store)] as const)),
   )
+  const notes = new Map(
+    await Promise.all(stories.map(async ({ id, note }) => [id, await withoutWorktree(note, id, store)] as const)),
+  )
   const projects = [...new Set(stories.flatMap(({ id }) => tasksById.get(id)?.project ?? []))]
   const commits = new Map(
     await Promise.all(projects.map(async project => [project, await commitsIn(project, since, until)] as const)),
   )
-  return stories.map(({ id, title, attempts, last, ended_at, note, periods }) => {
+  return stories.map(({ id, title, attempts, last, ended_at, periods }) => {
+    const note = notes.get(id) ?? null
     const task = tasksById.get(id)
     const { project = '', feature = null, session_id = null } = task ?? {}
     return {
@@ -139,6 +161,13 @@ async function readReportedTasks(
         ),
     }
   })
+}
+
+/** A note with paths from the project: the worktree in which they were is gone by the time somebody reads it. */
+async function withoutWorktree(note: string | null, task: string, store: Store): Promise<string | null> {
+  if (!note?.includes('/')) return note
+  const tops = (await store.worktrees.list({ task })).map(({ top }) => top)
+  return tops.reduce((text, top) => text.replaceAll(`${top}/`, '').replaceAll(top, 'the worktree'), note)
 }
 
 /** The commits that a task brought into its target; undefined for a task that worked in the project itself, among other changes. */

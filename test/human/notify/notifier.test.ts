@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { EventBody } from '../../../src/domain/event.ts'
+import type { Need, Needs } from '../../../src/domain/needs.ts'
+import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { listNeeds } from '../../../src/supervisor/report/needs.ts'
+import { AN_ESCALATION } from '../../support/an-escalation.ts'
 import { tempDir } from '../../support/world.ts'
 import { fakeDesktop, notifyWorld, receiver, settingsWith } from './notify-harness.ts'
 
@@ -55,6 +59,60 @@ test('a question that waits is told on every channel, with what is asked and how
   assert.deepEqual(shown.slice(-3), ['--', title, text])
 })
 
+test('everything that waits and every HIGH refusal is told once, and again only when it was gone', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  const about = { project: '/home/ann/shop', session_id: null, task_id: null, title: null, priority: 0, since: 0 }
+  const need = (key: string, more: Partial<Need> = {}): Need => ({
+    ...{
+      ...about,
+      key,
+      kind: 'login',
+      text: `${key} waits`,
+      next: 'claude /login',
+      count: 1,
+      number: null,
+      risk: null,
+    },
+    ...more,
+  })
+  let now: Needs = {
+    needs: [need('account')],
+    refused: [
+      need('refused:1', { kind: 'refused', number: 1, risk: 'HIGH', title: 'tidy up', count: 4 }),
+      need('refused:2', { kind: 'refused', number: 2, risk: 'MEDIUM' }),
+    ],
+  }
+  let [looks, looked] = [0, Promise.withResolvers<void>()]
+  const needs = async () => {
+    looks += 1
+    looked.resolve()
+    looked = Promise.withResolvers()
+    return now
+  }
+  world.start({ values: NTFY(ntfy.url), needs })
+  const happens = () =>
+    world.append({ actor: 'daemon', subject: 's-1', kind: 'session.noted', body: { text: 'something happened' } })
+  const told = async (count: number) => {
+    await ntfy.nth(count)
+    await settled(world.store)
+    return ntfy.got.map(({ body }) => body.title).slice(0, count)
+  }
+  await happens()
+  await happens()
+  assert.deepEqual((await told(2)).sort(), ['A login is needed · shop', 'Refused, because nobody was there · shop'])
+  assert.match(JSON.stringify(ntfy.got.map(({ body }) => body.message)), /Task: tidy up\\nAsked 4 times\\nType: /)
+  now = { needs: [], refused: now.refused }
+  await happens()
+  await happens()
+  // Events are taken in order: at the second look the outcome of the first is stored.
+  while (looks < 4) await looked.promise
+  now = { ...now, needs: [need('account')] }
+  await happens()
+  assert.deepEqual((await told(3)).at(-1), 'A login is needed · shop', 'it came again')
+  assert.equal(ntfy.got.length, 3)
+})
+
 test('Telegram is not asked for answers where nobody is told by it', async t => {
   const world = await notifyWorld(t)
   const [ntfy, telegram] = [await receiver(t), await receiver(t, holdPolls)]
@@ -92,6 +150,30 @@ test('the same decision of five sessions is told once', async t => {
   assert.match((await ntfy.nth(1)).body.title, /^Question \(decision 1\)/)
   await world.park({}, 'Something else?')
   assert.match((await ntfy.nth(2)).body.message, /^Something else\?/)
+  assert.equal(ntfy.got.length, 2)
+})
+
+test('finished tasks that wait for the same checks are told in one message that says what to type', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  const escalations = openEscalations({ store: world.store, clock: { now: () => Date.now() } })
+  world.start({ values: NTFY(ntfy.url), needs: () => listNeeds({ store: world.store }) })
+  const finish = async (task: string) => {
+    const input = { task, untilChecked: true, fix: 'pcc trust /home/ann/shop' }
+    const about = { session_id: 's-1', project: '/home/ann/shop', task_id: null, target: task, normalised: task, input }
+    const { number: _, ...row } = { number: 0, ...AN_ESCALATION }
+    await escalations.record({ ...row, ...about, kind: 'review', tool: 'accept', state: 'open' })
+    await world.append({ actor: 'daemon', subject: 's-1', kind: 'session.noted', body: { text: `${task} waits` } })
+  }
+  await finish('t-000001')
+  const { title, message } = (await ntfy.nth(1)).body
+  assert.equal(title, 'Review wanted · shop')
+  assert.match(message, /pcc review t-000001.*\nType: pcc trust \/home\/ann\/shop$/s)
+  await finish('t-000002')
+  await finish('t-000003')
+  await world.park({}, 'Something else?')
+  assert.match((await ntfy.nth(2)).body.title, /^Question \(decision 4\)/)
+  await settled(world.store)
   assert.equal(ntfy.got.length, 2)
 })
 

@@ -56,6 +56,19 @@ test('a session that waits for its allowance enters once the clock has renewed t
   assert.equal(entered, true)
 })
 
+test('a session that waits for its allowance enters once the settings let it: they are read again while it waits', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const admission = new AdmissionQueue()
+  let allowed = 0
+  const refresh = async () => {
+    allowed = 1
+  }
+  const entering = admission.enter({ id: 'a', max: 2, account: 'a-1', allowed: () => allowed, refresh, ...quiet })
+  assert.equal(allowed, 0)
+  t.mock.timers.tick(15_000)
+  assert.ok(await entering)
+})
+
 test('whatever arrives, leaves or is withdrawn, there are never too many inside, and nobody waits while there is a place', async () => {
   const step = fc.oneof(
     fc.record({ come: fc.integer({ min: 1, max: 3 }) }),

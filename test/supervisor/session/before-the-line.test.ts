@@ -45,7 +45,8 @@ for (const [what, ends] of [
         account: 'a',
         formerAccounts: [],
       }
-      const ready: PreparedSession = { ...shape, ...rest, prepareAgain: async () => ready }
+      const sandboxIn = async () => undefined
+      const ready: PreparedSession = { ...shape, ...rest, sandboxIn, prepareAgain: async () => ready }
       const admission = new AdmissionQueue()
       await admission.enter({ id: 'other', max: 1, waits: () => {}, next: () => {} })
       const kept = new KeptEnvironments(tempDir(t))

@@ -47,6 +47,15 @@ test('an agent adds tasks to the feature that it works on, and orders them', asy
   )
 })
 
+test('a task that an agent adds in a worktree goes to the project, and not into the queue of its session', async t => {
+  const { store, session, call } = await atWork(t)
+  const place = { task: 't-1', attempt: 1, branch: 'b', target: 'main', base: '0', top: '/w', directory: '/w' }
+  session.row = { ...session.row, options: { ...session.row.options, run: undefined, place } }
+  await call('add_task', { title: 'Dry' })
+  const [added] = await store.tasks.list({ project: '/p', text: 'Dry' })
+  assert.deepEqual([added?.session_id, added?.state], [null, 'ready'])
+})
+
 test('an agent that keeps adding tasks is refused after a hundred, and told so each time', async t => {
   const { store, call } = await atWork(t)
   const replies = []

@@ -35,10 +35,16 @@ const failing = (kind: FailureKind) =>
 
 const asks = turn('completed', { text: 'I have a plan. Should I proceed with the refactoring?' })
 
+const usage = (outputTokens: number): SessionEvent => ({
+  ...{ kind: 'usage', inputTokens: 9, outputTokens, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 },
+})
+
 /** The table of the loop: what happens, in which circumstances, and which action follows. */
 const TABLE: [string, SessionEvent, Partial<LoopContext>, Action['do']][] = [
   ['an event of the work', { kind: 'plan', items: [] }, {}, 'go_on'],
-  ['a word of the model', { kind: 'text', text: 'a' }, {}, 'open_gate'],
+  ['a text, which the program itself may have written', { kind: 'text', text: 'a' }, {}, 'go_on'],
+  ['tokens of an answer', usage(1), {}, 'open_gate'],
+  ['no token of an answer', usage(0), {}, 'go_on'],
   ['a call', { kind: 'tool_request', callId: 'c', tool: 'Bash', input: {} }, {}, 'go_on'],
   ['a question', { kind: 'question', callId: 'c', questions: [] }, {}, 'go_on'],
   ['a refused window, before the turn has ended', { kind: 'limit', status: 'rejected' }, {}, 'go_on'],
@@ -68,7 +74,9 @@ const TABLE: [string, SessionEvent, Partial<LoopContext>, Action['do']][] = [
   ['a limit while it is stopped', failing('limit'), { stopping: 'enough' }, 'stop'],
   ['a failure that may pass', failing('overloaded'), {}, 'retry'],
   ['the last try', failing('network'), { retries: RETRY_MS.length }, 'escalate'],
-  ['a failure that stays', failing('auth'), {}, 'fail'],
+  ['a failure that stays', failing('refusal'), {}, 'fail'],
+  ['a login that is refused', failing('auth'), {}, 'checkpoint_and_wait'],
+  ['a credit that is used up, while it is stopped', failing('billing'), { stopping: 'enough' }, 'stop'],
   ['too long a conversation', failing('prompt_too_long'), {}, 'compact'],
   ['too long even when shortened', failing('prompt_too_long'), { compaction: 'done' }, 'fail'],
   ['a crash', { kind: 'ended', reason: 'crashed' }, {}, 'retry'],
@@ -140,8 +148,6 @@ test('a failure that may pass is retried three times, with longer waits; any oth
   )
   const permanent = FailureKind.options.filter(kind => decide(think(failing(kind)), QUIET).do === 'fail')
   assert.deepEqual(permanent, [
-    'auth',
-    'billing',
     'model_not_found',
     'refusal',
     'resume_unknown',

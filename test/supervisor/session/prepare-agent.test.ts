@@ -13,7 +13,7 @@ import {
   formerAccounts,
   startNotes,
 } from '../../../src/supervisor/session/prepare-agent.ts'
-import { planSandbox } from '../../../src/workspace/command/plan-sandbox.ts'
+import { networkFileSystem, planSandbox, sandboxNotes } from '../../../src/workspace/command/plan-sandbox.ts'
 import { configWith } from '../../brain/sample.ts'
 import { writeConfigFiles } from '../../domain/config/config-files.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
@@ -116,6 +116,31 @@ test('the repository of a worktree is found from the project, whatever the workt
   assert.deepEqual((await plan())?.git, undefined)
 })
 
+test('a repository that is kept elsewhere is written only if it names its checkout, and what to do is said', async t => {
+  if (!('program' in (await findBubblewrap()))) return
+  const [project, apart] = [tempDir(t), join(tempDir(t), 'apart')]
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: project, env: bareEnv(tempDir(t)), stdio: 'pipe' })
+  git('init', '-q', `--separate-git-dir=${apart}`)
+  const plan = () => planSandbox(configWith({}), where(project))
+  await assert.rejects(plan(), { code: 'sandbox_git', next: /git config core\.worktree "\$PWD"/ })
+  git('config', 'core.worktree', project)
+  assert.deepEqual((await plan()).settings?.git, { top: project, own: apart, common: apart })
+  git('config', 'core.worktree', tempDir(t))
+  await assert.rejects(plan(), { code: 'sandbox_git' })
+})
+
+test('a project on a network file system is said to be on one', () => {
+  assert.deepEqual(
+    [0x6969, 0xff534d42 | 0, 0xef53].map(type => networkFileSystem({ type })),
+    ['NFS', 'SMB', undefined],
+  )
+  assert.match(
+    sandboxNotes({ settings: undefined, remote: 'NFS' })[0] ?? '',
+    /network file system \(NFS\).*disk of this/,
+  )
+})
+
 test('the folder of a socket outside of the data directory is hidden too', async t => {
   if (!('program' in (await findBubblewrap()))) return
   const long = appPathsFor({ env: { HOME: '/home/me' }, dataDir: `/srv/${'x'.repeat(120)}` })
@@ -165,7 +190,8 @@ test('the brains of a session are opened with that environment', async t => {
   )
   const id = await world.start('do it', { env: { CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' } })
   await world.when(id, view => view.status === 'completed')
-  assert.deepEqual(world.environments, [{ CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' }])
+  const ofVendor = world.environments.map(({ PCC_GATES_UNPROVEN: _ofTheTests, ...env }) => env)
+  assert.deepEqual(ofVendor, [{ CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' }])
 })
 
 test('a session starts without a note on trust where nothing of the project is left out', () => {

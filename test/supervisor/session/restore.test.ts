@@ -42,7 +42,7 @@ test('a conversation that has not heard of its next task gets its text, and one 
 })
 
 test('a failed task that is retried is told to go on, unless the model never answered or the conversation is gone', async t => {
-  const refused = { kind: 'auth', message: 'The login was refused.' } as const
+  const refused = { kind: 'refusal', message: 'It will not.' } as const
   let refuses: 'at once' | 'later' | undefined = 'at once'
   const agent = scriptedAgent(() =>
     refuses === 'at once' ? { refused } : refuses === 'later' ? { failure: refused } : {},

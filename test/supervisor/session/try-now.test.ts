@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionView } from '../../../src/domain/api.ts'
-import type { Failure } from '../../../src/domain/session.ts'
+import type { Failure, SessionEvent } from '../../../src/domain/session.ts'
 import { scriptedAgent } from './scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from './scripted-world.ts'
 
@@ -67,9 +67,15 @@ for (const [what, resets] of [
   })
 }
 
+/** The vendor counts what its model has answered, right after the answer. */
+const ANSWERED: SessionEvent = {
+  kind: 'usage',
+  ...{ inputTokens: 9, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd: 0 },
+}
+
 test('a session that is started during a trial waits for the first answer of the trial, not for its end', async t => {
   let refuses = true
-  const agent = scriptedAgent(() => (refuses ? { refused: refusal(Date.now() + DAY) } : {}))
+  const agent = scriptedAgent(() => (refuses ? { refused: refusal(Date.now() + DAY) } : { tells: [ANSWERED] }))
   const world = await scriptedWorld(t, agent)
   const [first = ''] = await waitingAtGate(world, 1)
   refuses = false

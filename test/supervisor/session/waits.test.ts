@@ -80,6 +80,31 @@ test('sessions.auto_resume: a session during whose wait it is switched off waits
   await world.when(id, isComplete)
 })
 
+for (const onCritical of ['finish', 'pause'])
+  test(`a wait for an allowance ends when the settings no longer call it used up (quota.on_critical = ${onCritical})`, async t => {
+    const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { used: 0.95 } : {}))
+    const world = await scriptedWorld(t, agent, { PCC_QUOTA_ON_CRITICAL: onCritical })
+    // One that pauses does so before its last request; one that finishes has a second task, which it does not begin.
+    const held = onCritical === 'finish' ? agent.holdAt('last request') : undefined
+    const id = await world.start('first')
+    const goOn = await held
+    if (goOn) await world.call('POST', `/sessions/${id}/tasks`, { task: 'second' })
+    goOn?.()
+    const { reason, resumes_at } = await world.when(id, isLimited)
+    assert.match(reason ?? '', /^the allowance is nearly used up/)
+    assert.ok((resumes_at ?? 0) > Date.now() + MINUTE)
+    const other = await world.start('third')
+    assert.match(
+      (await world.when(other, view => view.reason !== null)).reason ?? '',
+      onCritical === 'pause'
+        ? /^the allowance is nearly used up/
+        : /allowance is fresh: 95% of five hour is used, until 20/,
+    )
+    world.settings['PCC_QUOTA_CRITICAL_PERCENT'] = '99'
+    world.pass(1)
+    await world.when(id, isComplete)
+  })
+
 for (const [what, path, body] of [
   ['every account', '/quota/', {}],
   ['the session', '', {}],
@@ -169,7 +194,7 @@ for (const [used, atOnce] of [
     assert.equal(agent.open(), atOnce)
     if (atOnce < 4) {
       const waiting = await world.view(ids.at(-1) ?? '')
-      assert.match(waiting.reason ?? '', /allowance is fresh \(pcc quota\)/)
+      assert.match(waiting.reason ?? '', /allowance is fresh: \d+% of five hour is used, until \S+ \(pcc quota\)/)
     }
   })
 }

@@ -1,0 +1,95 @@
+import { AppError } from '../base/errors.ts'
+import type { Escalation, TaskAfterAnswer } from '../domain/escalation.ts'
+import { AT_WORK, type Task, type TaskState } from '../domain/task.ts'
+import type { SessionRow } from '../store/tables.ts'
+import { isOver } from '../tasks/transition.ts'
+import { type DaemonContext, getTasks } from './context.ts'
+
+interface RefusedAnswer {
+  verdict: 'allow' | 'deny'
+  reason: string | undefined
+  /** Exactly this request was allowed once. */
+  again: boolean
+  env: Record<string, string> | undefined
+}
+
+/** Throws `answer_unfit` if the task of a refused request cannot be done again. */
+export async function refuseRedo({ number, task_id }: Escalation, { store }: DaemonContext): Promise<void> {
+  const task = task_id === null ? undefined : await store.tasks.get(task_id)
+  const problem = !task ? 'its task is not there any more' : isGone(task) ? `its task ${task.id} is ${task.state}` : ''
+  if (problem !== '') throw new AppError('answer_unfit', { number, problem: `${problem}; answer without --again` })
+}
+
+function isGone({ state }: Pick<Task, 'state'>): boolean {
+  return isOver(state) && state !== 'failed'
+}
+
+/**
+ * Lets the task of a refused request go on after a person's answer: in its conversation where there is one, otherwise in a run. A no
+ * concerns only a task that waits for the answer: it goes on without the request.
+ */
+export async function goOnAfterAnswer(
+  row: Escalation,
+  answer: RefusedAnswer,
+  daemon: DaemonContext,
+): Promise<TaskAfterAnswer> {
+  const { store, supervisor } = daemon
+  const task = row.task_id === null ? undefined : await store.tasks.get(row.task_id)
+  if (!task || isGone(task) || (answer.verdict === 'allow' && !answer.again)) return 'as_it_is'
+  const session = await store.sessions.get(task.session_id ?? row.session_id)
+  const words = describeAnswer(row, answer)
+  const isWaiting = task.state === 'waiting' && session !== undefined && standsStill(session)
+  if (isWaiting || (answer.again && task.state === 'failed' && session && isOwnQueue(task, session))) {
+    await supervisor.resume(session, { env: answer.env, reason: words.story, actor: 'human', words: words.told })
+    return 'goes_on'
+  }
+  if (!answer.again) return 'as_it_is'
+  if ((AT_WORK as readonly TaskState[]).includes(task.state) || task.state === 'waiting') return 'at_work'
+  if (task.state === 'failed')
+    await store.transaction(tx => getTasks(daemon).force(task, { to: 'ready', reason: words.story }, tx))
+  await startRun(task, answer.env, daemon)
+  return 'ready'
+}
+
+/** Whether the session waits for nothing but a person. */
+function standsStill({ state, ended_as, resumes_at }: SessionRow): boolean {
+  return state === 'ended' && ended_as === 'paused' && resumes_at === null
+}
+
+function isOwnQueue({ run_id }: Task, { options, state }: SessionRow): boolean {
+  return run_id === null && options.run === undefined && state === 'ended'
+}
+
+function describeAnswer(
+  { tool, target }: Escalation,
+  { verdict, reason }: RefusedAnswer,
+): { told: string; story: string } {
+  const request = `${tool} ${target}`
+  const why = reason === undefined ? '' : ` They say: ${reason}`
+  if (verdict === 'deny')
+    return {
+      story: `a person said no to ${request}`,
+      told: `A person has said no to the request that was refused (${request}).${why} Do the task without it, or say that it failed and why.`,
+    }
+  return {
+    story: `a person allowed ${request} once`,
+    told: `A person has now allowed, once, exactly the request that was refused (${request}).${why} Make it again, unchanged, and do the task.`,
+  }
+}
+
+/** Works on the task in a run as before, unless a run that is under way takes it. */
+async function startRun(task: Task, env: Record<string, string> | undefined, daemon: DaemonContext): Promise<void> {
+  const { store, supervisor } = daemon
+  const last = (await store.runs.attempts({ task: task.id })).at(-1)
+  const before = last && (await store.runs.get(last.run_id))
+  try {
+    await supervisor.runs.start({
+      ...before?.options,
+      project: task.project,
+      target: { kind: 'task', id: task.id },
+      env: env ?? daemon.agentEnv,
+    })
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'run_there')) throw error
+  }
+}

@@ -1,0 +1,58 @@
+import type { Risk } from './session.ts'
+
+/**
+ * Why something waits for a person. `permission`, `question`, `review`: a decision. `refused`: a task cannot go on without a request
+ * that was refused. `merge`: a merge is held up or was given up. `gate`: the checks cannot run. `login`, `credit`: an account cannot be
+ * used. `trust`: settings and gates of a project are not in force. `budget`: one is spent. `error`, `session`: a session does not go
+ * on by itself. `run`: a run stands still. `task`: a failed task holds up others.
+ */
+export const NEED_KINDS = [
+  ...(['permission', 'question', 'review', 'refused', 'merge', 'gate', 'login', 'credit'] as const),
+  ...(['trust', 'budget', 'error', 'session', 'run', 'task'] as const),
+] as const
+export type NeedKind = (typeof NEED_KINDS)[number]
+
+/** Something that waits for a person. There is one row for each cause. */
+export interface Need {
+  /** Two rows with the same key are one. */
+  key: string
+  kind: NeedKind
+  /** What it is, in one line. */
+  text: string
+  /** The command to type, or what to do. */
+  next: string
+  since: number
+  /** How often it came up, or how many things wait for it. */
+  count: number
+  /** Higher comes first. */
+  priority: number
+  /** The number by which it is answered. */
+  number: number | null
+  project: string | null
+  session_id: string | null
+  task_id: string | null
+  /** The title of that task. */
+  title: string | null
+  /** Of a request. */
+  risk: Risk | null
+}
+
+/** All that waits for a person, and what was refused because nobody was there. Both in the order in which they are shown everywhere. */
+export interface Needs {
+  needs: Need[]
+  /** Requests that were refused and whose task is not over: the work goes on without them, so nothing waits for an answer. */
+  refused: Need[]
+}
+
+/** Rows with the same key as one, the most urgent first, then the oldest. */
+export function orderNeeds(rows: readonly Need[]): Need[] {
+  const causes = new Map<string, Need>()
+  for (const row of rows) {
+    const same = causes.get(row.key)
+    causes.set(row.key, same ? { ...same, since: Math.min(same.since, row.since), count: same.count + row.count } : row)
+  }
+  return [...causes.values()].sort(
+    (a, b) =>
+      b.priority - a.priority || a.since - b.since || (a.number ?? 0) - (b.number ?? 0) || (a.key < b.key ? -1 : 1),
+  )
+}

@@ -1,0 +1,311 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { quoteForShell } from '../../base/words.ts'
+import { type Escalation, mayBeAllowedOnce, uncheckedKey } from '../../domain/escalation.ts'
+import { faultOf } from '../../domain/limit.ts'
+import { type Need, type NeedKind, type Needs, orderNeeds } from '../../domain/needs.ts'
+import { QuestionItem } from '../../domain/session.ts'
+import type { Task } from '../../domain/task.ts'
+import type { Store } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
+import { ACCEPTANCE_TOOL } from '../completion/moves.ts'
+import { targetName } from '../runs/next-step.ts'
+import { causeOf, findObstacles } from '../runs/obstacles.ts'
+
+export interface NeedsDeps {
+  store: Store
+  now?: (() => number) | undefined
+  /** Why settings and gates of a project are not in force, if a person has not agreed to them. */
+  untrusted?: ((project: string) => Promise<string | undefined>) | undefined
+}
+
+/** The rows that several sources need, read once. */
+interface Facts extends NeedsDeps {
+  open: Escalation[]
+  denied: Escalation[]
+  /** Tasks by id: those of the escalations and of the sessions. A task that was deleted is not among them. */
+  tasks: ReadonlyMap<string, Task>
+  /** Sessions without a process that do not go on by themselves. */
+  standing: SessionRow[]
+}
+
+/** A source lists one sort of things. To add a kind: its name in `NEED_KINDS`, and a source here or a row of an existing one. */
+type Source = (facts: Facts) => Promise<Need[]> | Need[]
+const SOURCES: readonly Source[] = [
+  ...[listDecisions, listUnchecked, listRefusals, listHeldUpMerges, listAccounts, listUntrusted],
+  ...[listSessions, listPausedRuns, listObstacles, listFailedTasks],
+]
+
+/** Everything that waits for a person: every list, count, report and notification is made from this. */
+export async function listNeeds(deps: NeedsDeps, filter: { project?: string | undefined } = {}): Promise<Needs> {
+  const facts = await readFacts(deps)
+  const rows: Need[] = []
+  for (const source of SOURCES) rows.push(...(await source(facts)))
+  const isWanted = ({ project }: Need) => filter.project === undefined || project === null || project === filter.project
+  const refused = facts.denied.filter(row => !standsFor(row, facts)).map(row => toRefusal(row, facts))
+  return { needs: orderNeeds(rows.filter(isWanted)), refused: orderNeeds(refused.filter(isWanted)) }
+}
+
+async function readFacts(deps: NeedsDeps): Promise<Facts> {
+  const { store } = deps
+  const rows = await store.escalations.list({ states: ['open', 'denied'] })
+  const standing = await store.sessions.standing()
+  const ids = [...rows, ...standing].flatMap(({ task_id }) => task_id ?? [])
+  const tasks = new Map((await store.tasks.of([...new Set(ids)])).map(task => [task.id, task]))
+  const waiting = rows.filter(row => !isSettled(row, tasks))
+  const open = waiting.filter(({ state }) => state === 'open')
+  // Nobody needs what a deleted task wanted. Rows from before tasks were named stay until they are answered.
+  const denied = waiting.filter(({ state, task_id }) => state === 'denied' && (task_id === null || tasks.has(task_id)))
+  return { ...deps, open, denied, tasks, standing }
+}
+
+/** Whether the task is over, so that nobody needs the answer. */
+function isSettled({ task_id }: Escalation, tasks: Facts['tasks']): boolean {
+  const task = task_id === null ? undefined : tasks.get(task_id)
+  return task?.state === 'done' || task?.state === 'cancelled'
+}
+
+function listDecisions({ open, tasks }: Facts): Need[] {
+  const decisions = open.filter(row => uncheckedKey(row) === undefined)
+  return decisions.map(row => {
+    const kind = kindOf(row)
+    return {
+      ...aboutRow(row, tasks),
+      key: `decision:${row.number}`,
+      kind,
+      text: describe(row),
+      next: answerTo(row, kind),
+    }
+  })
+}
+
+/** Finished work that waits only for the checks of its project is one row for each project; each task can still be reviewed. */
+function listUnchecked({ open, tasks }: Facts): Need[] {
+  return [...groupUnchecked(open)].flatMap(([key, rows]): Need[] => {
+    const [first] = rows
+    if (!first) return []
+    const own = rows.length === 1 ? aboutRow(first, tasks) : { ...NOTHING_MORE, project: first.project }
+    const reviews = rows.slice(0, MOST_REVIEWS).map(row => answerTo(row, 'review'))
+    const more = rows.length > MOST_REVIEWS ? ` and ${rows.length - MOST_REVIEWS} more` : ''
+    const what = rows.length === 1 ? first.target : `${rows.length} finished tasks`
+    return [
+      {
+        ...own,
+        ...{ key, kind: 'review', number: null, count: rows.length, next: fixFor(rows) },
+        ...{
+          since: Math.min(...rows.map(row => row.created_at)),
+          priority: Math.max(...rows.map(row => row.priority)),
+        },
+        text: `${what}: nothing has checked the work. To look at it and accept or return it as it is: ${reviews.join(', ')}${more}`,
+      },
+    ]
+  })
+}
+
+/** The reviews that one row names. */
+const MOST_REVIEWS = 5
+
+function groupUnchecked(open: readonly Escalation[]): Map<string, Escalation[]> {
+  const rows = open.filter(row => uncheckedKey(row) !== undefined)
+  return Map.groupBy(rows, row => uncheckedKey(row) ?? '')
+}
+
+/** What the newest row says: the project may have changed since the others. */
+function fixFor(rows: readonly Escalation[]): string {
+  const newest = rows.reduce((a, b) => (b.number > a.number ? b : a))
+  return String(newest.input['fix'])
+}
+
+function kindOf({ kind, input }: Escalation): NeedKind {
+  if (kind !== 'error') return kind
+  const { about, guard } = input
+  if (about === 'gate' || about === 'merge') return about
+  return guard === 'budget' ? 'budget' : 'error'
+}
+
+function describe({ kind, tool, target, reason, input }: Escalation): string {
+  if (tool === ACCEPTANCE_TOOL) return `${target}: ${reason}`
+  if (kind === 'review') return `${target}: may it be merged?`
+  if (kind === 'error') return tool === 'session' ? reason : `${target}: ${reason}`
+  const questions = QuestionItem.array().safeParse(input['questions'])
+  return questions.success ? questions.data.map(({ question }) => question).join(' ') : `${tool} ${target}`
+}
+
+function answerTo({ number, input }: Escalation, kind: NeedKind): string {
+  if (kind === 'review') return `pcc review ${input['task']}`
+  if (kind === 'budget' && typeof input['next'] === 'string') return input['next'].replace(/^Raise it with: /, '')
+  return kind === 'permission' || kind === 'question'
+    ? `pcc respond ${number} --interactive`
+    : `pcc respond ${number} --approve`
+}
+
+/** What a row of the store says about an escalation. */
+function aboutRow(row: Escalation, tasks: Facts['tasks']): Omit<Need, 'key' | 'kind' | 'text' | 'next'> {
+  const { number, project, session_id, task_id, priority, risk, count, created_at: since } = row
+  const title = (task_id === null ? undefined : tasks.get(task_id)?.title) ?? null
+  const isRequest = row.kind === 'permission'
+  return { number, project, session_id, task_id, title, priority, count, since, risk: isRequest ? risk : null }
+}
+
+/** A task that could not be done without what was refused. */
+function listRefusals(facts: Facts): Need[] {
+  return facts.denied.filter(row => standsFor(row, facts)).map(row => toRefusal(row, facts))
+}
+
+/** Whether the task of a refused request stands still until a person answers. */
+function standsFor({ kind, task_id }: Escalation, { tasks, standing }: Facts): boolean {
+  const task = task_id === null ? undefined : tasks.get(task_id)
+  if (kind !== 'permission' || task?.state !== 'waiting') return false
+  return standing.some(({ id, ended_as }) => id === task.session_id && ended_as === 'paused')
+}
+
+function toRefusal(row: Escalation, { tasks }: Facts): Need {
+  const next = `pcc respond ${row.number} --approve${mayBeAllowedOnce(row) ? ' --again' : ''}`
+  const text = row.kind === 'permission' ? `${row.tool} ${row.target}` : describe(row)
+  return { ...aboutRow(row, tasks), key: `refused:${row.number}`, kind: 'refused', text, next }
+}
+
+/** Merges that wait for the same thing are one row. */
+async function listHeldUpMerges({ store }: Facts): Promise<Need[]> {
+  const held = await store.merges.list({ states: ['waiting'] })
+  const tasks = new Map((await store.tasks.of(held.map(({ task_id }) => task_id))).map(task => [task.id, task]))
+  return held.map(({ task_id, project, repository, target, reason, updated_at }) => ({
+    ...NOTHING_MORE,
+    ...{ key: `merge:${repository}:${target}:${reason}`, kind: 'merge', project, task_id, since: updated_at },
+    title: tasks.get(task_id)?.title ?? null,
+    text: `The merge into ${target} waits: ${firstLine(reason ?? 'something is in its way')}`,
+    next: `pcc merge list --project ${quoteForShell(project)}`,
+  }))
+}
+
+const NOTHING_MORE = {
+  ...{ count: 1, priority: 0, number: null, project: null, session_id: null, task_id: null, title: null, risk: null },
+} as const
+
+/** Accounts that a person has to mend, as long as a session uses them or waits for them: a try that has not succeeded mends nothing. */
+async function listAccounts({ store, standing, now = Date.now }: Facts): Promise<Need[]> {
+  const gates = (await store.gates.list()).filter(gate => faultOf(gate) !== undefined)
+  if (gates.length === 0) return []
+  const live = (await store.sessions.list()).filter(({ state }) => state !== 'ended')
+  const sessions = [...standing, ...(await store.sessions.waiting()), ...live]
+  const isRunOpen = (await store.runs.list({ open: true })).length > 0
+  const labels = new Map((await store.quota.accounts()).map(({ account, label }) => [account, label]))
+  return gates.flatMap((gate): Need[] => {
+    const waiting = sessions.filter(({ account }) => account === gate.account)
+    const isClosed = isRunOpen && (gate.closed_until ?? 0) > now()
+    if (waiting.length === 0 && !isClosed) return []
+    const [cause = '', ...remedy] = (gate.reason ?? '').split('\n')
+    return [
+      {
+        ...NOTHING_MORE,
+        ...{ key: `account:${gate.account}`, kind: faultOf(gate) ?? 'login', since: gate.closed_at ?? now() },
+        text: `${labels.get(gate.account) ?? 'An account'} cannot be used: ${cause}`,
+        next: remedy.join(' ') || 'pcc doctor',
+        count: Math.max(1, waiting.length),
+      },
+    ]
+  })
+}
+
+/** Projects that a run works on without the settings and gates that nobody has agreed to. */
+async function listUntrusted({ store, untrusted, open }: Facts): Promise<Need[]> {
+  if (!untrusted) return []
+  const runs = (await store.runs.list({ open: true })).filter(({ state }) => state === 'running')
+  const asked = [...groupUnchecked(open).values()].filter(rows => AGREES.test(fixFor(rows)))
+  const agreed = new Set(asked.flatMap(rows => rows.map(({ project }) => project)))
+  const needs: Need[] = []
+  for (const project of new Set(runs.map(run => run.project))) {
+    if (agreed.has(project)) continue
+    const why = await untrusted(project).catch(() => undefined)
+    const since = Math.min(...runs.filter(run => run.project === project).map(({ created_at }) => created_at))
+    const next = `pcc trust ${quoteForShell(project)}`
+    if (why !== undefined)
+      needs.push({ ...NOTHING_MORE, key: `trust:${project}`, kind: 'trust', project, since, text: why, next })
+  }
+  return needs
+}
+
+/** A command by which a person also agrees to the files of a project: no other row has to ask for that. */
+const AGREES = /^pcc trust |--trust$/
+
+/** Sessions that stand still for no reason that has a row of its own. What a person has paused does not wait for them. */
+async function listSessions(facts: Facts): Promise<Need[]> {
+  const { standing, open, denied, tasks, store } = facts
+  const asked = new Set(
+    (await store.escalations.sessionsOf(open.map(({ number }) => number))).map(row => row.session_id),
+  )
+  const mended = new Set((await store.gates.list()).filter(gate => faultOf(gate)).map(({ account }) => account))
+  const refused = new Set(denied.filter(row => standsFor(row, facts)).map(({ task_id }) => task_id))
+  const needs: Need[] = []
+  for (const row of standing) {
+    const { id, name, project, task_id, priority, ended_as, status_reason, ended_at, account, created_at } = row
+    const task = task_id === null ? undefined : tasks.get(task_id)
+    if (asked.has(id) || (task && refused.has(task.id)) || (account !== null && mended.has(account))) continue
+    if (status_reason?.startsWith(PAUSED_BY_PERSON) || !(await hasWork(row, facts))) continue
+    const isAsking = ended_as === 'waiting_input'
+    needs.push({
+      ...NOTHING_MORE,
+      ...{ key: `session:${id}`, kind: isAsking ? 'question' : 'session', project, session_id: id, task_id, priority },
+      ...{ title: task?.title ?? null, since: ended_at ?? created_at },
+      text: isAsking
+        ? `${id} (${firstLine(name)}) waits for an answer`
+        : `${id} (${firstLine(name)}): ${firstLine(status_reason ?? 'paused')}; give it up with: pcc stop ${id}`,
+      next: isAsking ? `pcc attach ${id}` : `pcc resume ${id}`,
+    })
+  }
+  return needs
+}
+
+/** How the reason of a session begins that a person has paused. */
+const PAUSED_BY_PERSON = 'paused by a person'
+
+/** Whether the session would work on something if it went on. */
+async function hasWork({ id, task_id }: SessionRow, { tasks, store }: Facts): Promise<boolean> {
+  const task = task_id === null ? undefined : tasks.get(task_id)
+  if (!task || (task.state !== 'done' && task.state !== 'cancelled')) return true
+  return (await store.tasks.list({ session: id, states: ['blocked', 'ready', 'waiting', 'running'] })).length > 0
+}
+
+/** A run that was paused for a reason, such as the end of the daemon. */
+async function listPausedRuns({ store }: Facts): Promise<Need[]> {
+  const paused = (await store.runs.list({ open: true })).filter(({ state, reason }) => state === 'paused' && reason)
+  return paused.map(({ id, project, target, reason, created_at }) => ({
+    ...NOTHING_MORE,
+    ...{ key: `run:${id}`, kind: 'run', project, since: created_at },
+    text: `The run of ${targetName(target)} is paused: ${firstLine(reason ?? '')}`,
+    next: `pcc resume ${id}`,
+  }))
+}
+
+/** What keeps tasks of running runs from beginning: one row for each project and cause. */
+async function listObstacles({ store }: Facts): Promise<Need[]> {
+  const needs: Need[] = []
+  for (const { id, project, state } of await store.runs.list({ open: true })) {
+    const { by, since } = state === 'running' ? await findObstacles(id, store) : { by: [], since: 0 }
+    for (const obstacle of by) {
+      const key = `held:${project}:${causeOf(obstacle)}`
+      const text = `Tasks cannot begin: ${firstLine(obstacle.why)}`
+      needs.push({ ...NOTHING_MORE, key, kind: 'run', project, since, text, next: obstacle.next })
+    }
+  }
+  return needs
+}
+
+async function listFailedTasks({ store }: Facts): Promise<Need[]> {
+  const needs: Need[] = []
+  for (const { id, title, project, ended_at, created_at, priority } of await store.tasks.list({ states: ['failed'] })) {
+    const held = (await store.tasks.dependentsOf(id)).filter(({ state }) => state === 'blocked').length
+    await nextTick()
+    if (held === 0) continue
+    needs.push({
+      ...NOTHING_MORE,
+      ...{ key: `task:${id}`, kind: 'task', project, task_id: id, title, priority, since: ended_at ?? created_at },
+      text: `${title}: it failed and holds up ${held === 1 ? 'another task' : `${held} others`}; give it up with: pcc task cancel ${id}`,
+      next: `pcc task reset ${id}`,
+    })
+  }
+  return needs
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1).join('').trim()
+}

@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { createOpenGate } from '../../../src/agents/limits/account-gates.ts'
+import { orderNeeds } from '../../../src/domain/needs.ts'
+import { openEscalations } from '../../../src/human/escalations.ts'
+import { openStore } from '../../../src/store/open.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { RunRow, SessionRow } from '../../../src/store/tables.ts'
+import { listNeeds } from '../../../src/supervisor/report/needs.ts'
+import { openTasks } from '../../../src/tasks/tasks.ts'
+import { AN_ESCALATION } from '../../support/an-escalation.ts'
+import { tempDir } from '../../support/world.ts'
+
+const PROJECT = '/p'
+
+const A_RUN: RunRow = {
+  ...{ id: 'r-1', project: PROJECT, target: { kind: 'project' }, options: {}, state: 'running', outcome: null },
+  ...{ reason: null, gave_up: null, stopping: false, iterations: 0, created_at: 5, ended_at: null },
+}
+
+async function world(t: TestContext) {
+  const time = { now: 1_000 }
+  const clock = { now: () => time.now }
+  const store = await openStore({ file: join(tempDir(t), 'store.db'), clock })
+  t.after(() => store.close())
+  const tasks = openTasks({ store, clock })
+  const escalations = openEscalations({ store, clock })
+  const add = (title: string, after: string[] = []) =>
+    store.transaction(tx => tasks.submit({ session_id: null, project: PROJECT, text: title, title, after }, tx))
+  const session = (id: string, more: Partial<SessionRow> = {}) =>
+    store.sessions.insert({ id, name: id, project: PROJECT, task: 't', agent: 'claude', ...more })
+  const claim = async (id: string, task: string) => {
+    await session(id, { task_id: task, state: 'running' })
+    await store.transaction(tx =>
+      tasks.claimReady({ scope: { project: PROJECT }, run: 'r-1', session: id, only: task }, tx),
+    )
+  }
+  const pause = async (id: string, task: string) => {
+    await store.transaction(tx => tasks.transition(task, { to: 'waiting', reason: 'refused' }, tx))
+    await store.sessions.update(id, { state: 'ended', ended_as: 'paused', ended_at: time.now })
+  }
+  const list = () => listNeeds({ store, now: clock.now })
+  return { time, store, tasks, escalations, add, session, claim, pause, list }
+}
+
+const refusal = (session: string, task: string, command: string) => {
+  const { number: _, ...row } = { number: 0, ...AN_ESCALATION }
+  const about = {
+    session_id: session,
+    task_id: task,
+    project: PROJECT,
+    state: 'denied',
+    bound: `${task} ${command}`,
+  } as const
+  return { ...row, ...about, target: command, normalised: `Bash ${command}`, input: { command } }
+}
+
+test('one request that four attempts were refused is one row with a count, and waits only when its task does', async t => {
+  const { store, tasks, escalations, add, claim, pause, list, time } = await world(t)
+  const { id } = await add('tidy up')
+  for (const session of ['s-1', 's-2', 's-3', 's-4']) {
+    time.now += 10
+    await claim(session, id)
+    await escalations.record(refusal(session, id, 'rm -rf legacy'))
+    if (session !== 's-4') {
+      const during = await list()
+      assert.deepEqual([during.needs.length, during.refused.length], [0, 1], 'the work goes on')
+      await store.transaction(tx => tasks.transition(id, { to: 'ready', retry: true }, tx))
+      await store.sessions.update(session, { state: 'ended', ended_as: 'error' })
+    }
+  }
+  await pause('s-4', id)
+  const { needs, refused } = await list()
+  assert.deepEqual(refused, [])
+  assert.deepEqual(
+    needs.map(({ kind, text, next, count, task_id, title }) => [kind, text, next, count, task_id, title]),
+    [['refused', 'Bash rm -rf legacy', 'pcc respond 1 --approve --again', 4, id, 'tidy up']],
+  )
+  await store.transaction(tx => tasks.transition(id, { to: 'done', forced: true }, tx))
+  assert.deepEqual(await list(), { needs: [], refused: [] })
+})
+
+test('each cause that is no decision is one row that says what to type, and is gone with its cause', async t => {
+  const { store, tasks, add, session, list } = await world(t)
+  const [first, second, third] = [await add('one'), await add('two'), await add('three')]
+  await add('after three', [third.id])
+  for (const { id } of [first, second]) await store.transaction(tx => heldUp(store, id, tx))
+  await session('s-limit', { state: 'ended', ended_as: 'paused', resumes_at: 9, account: 'a-1' })
+  await session('s-mine', { state: 'ended', ended_as: 'paused', status_reason: 'paused by a person; go on with: …' })
+  await session('s-stuck', { state: 'ended', ended_as: 'paused', status_reason: 'the turn limit was reached\nmore' })
+  const gate = { ...createOpenGate('a-1'), source: 'login' as const, reason: 'Not logged in\nRun: claude /login' }
+  await store.transaction(tx => store.gates.put({ ...gate, closed_at: 3, closed_until: 9_999 }, 3, tx))
+  await store.transaction(tx => tasks.transition(third.id, { to: 'failed', forced: true }, tx))
+  const rows = async () => (await list()).needs.map(({ kind, text, next, count }) => [kind, text, next, count])
+  assert.deepEqual(
+    (await rows()).sort(),
+    [
+      ['login', 'An account cannot be used: Not logged in', 'Run: claude /login', 1],
+      ['merge', 'The merge into main waits: the checkout has changes', 'pcc merge list --project /p', 2],
+      [
+        'session',
+        's-stuck (s-stuck): the turn limit was reached; give it up with: pcc stop s-stuck',
+        'pcc resume s-stuck',
+        1,
+      ],
+      [
+        'task',
+        `three: it failed and holds up another task; give it up with: pcc task cancel ${third.id}`,
+        `pcc task reset ${third.id}`,
+        1,
+      ],
+    ].sort(),
+  )
+  await store.transaction(tx => store.gates.put(createOpenGate('a-1'), 4, tx))
+  for (const merge of await store.merges.list()) {
+    await store.transaction(tx => store.merges.move(merge, { state: 'merged', updated_at: 9 }, tx))
+  }
+  await store.transaction(tx => tasks.transition(third.id, { to: 'ready' }, tx))
+  await store.sessions.update('s-stuck', { ended_as: 'completed' })
+  assert.deepEqual(await rows(), [])
+})
+
+test('a missing login is one row until a call succeeds, also while the one session that waits for it tries', async t => {
+  const { store, session, list } = await world(t)
+  const gate = { ...createOpenGate('a-1'), source: 'login' as const, reason: 'Not logged in', closed_at: 3 }
+  const put = (row: typeof gate | ReturnType<typeof createOpenGate>) =>
+    store.transaction(tx => store.gates.put(row, 3, tx))
+  const rows = async () => (await list()).needs.map(({ key, count }) => [key, count])
+  await session('s-1', { state: 'ended', ended_as: 'rate_limited', resumes_at: 9_999, account: 'a-1' })
+  await put({ ...gate, closed_until: 9_999 })
+  assert.deepEqual(await rows(), [['account:a-1', 1]])
+  // The account is open for one try.
+  await put({ ...gate, closed_until: null })
+  await store.sessions.update('s-1', { state: 'running', ended_as: null, resumes_at: null })
+  assert.deepEqual(await rows(), [['account:a-1', 1]])
+  await put(createOpenGate('a-1'))
+  assert.deepEqual(await rows(), [])
+})
+
+test('a project whose gates are not in force is listed while a run works on it', async t => {
+  const { store } = await world(t)
+  const untrusted = async (project: string) => (project === PROJECT ? 'Not in force' : undefined)
+  await store.transaction(tx => store.runs.insert(A_RUN, tx))
+  const list = async () => (await listNeeds({ store, untrusted })).needs.map(({ kind, next }) => [kind, next])
+  assert.deepEqual(await list(), [['trust', 'pcc trust /p']])
+  await store.transaction(tx => store.runs.update('r-1', { state: 'paused', reason: 'the daemon was stopped' }, tx))
+  assert.deepEqual(await list(), [['run', 'pcc resume r-1']])
+  await store.transaction(tx => store.runs.update('r-1', { state: 'ended' }, tx))
+  assert.deepEqual(await list(), [])
+})
+
+test('what keeps tasks from beginning is one row for each project and cause, while a run is held up by it', async t => {
+  const { store, list } = await world(t)
+  const row: RunRow = {
+    ...{ id: 'r-1', project: PROJECT, target: { kind: 'feature', name: 'a' }, options: {}, state: 'running' },
+    ...{ outcome: null, reason: null, gave_up: null, stopping: false, iterations: 0, created_at: 5, ended_at: null },
+  }
+  for (const id of ['r-1', 'r-2']) await store.transaction(tx => store.runs.insert({ ...row, id }, tx))
+  const branch = { code: 'place_refused', why: 'no branch is checked out', next: 'git switch BRANCH' }
+  const disk = (mb: number) => ({ code: 'disk_full', why: `only ${mb} MB are free`, next: 'Free some space' })
+  const heldUp = (subject: string, ...by: (typeof branch)[]) =>
+    store.append([{ actor: 'daemon', subject, kind: 'run.held_up', body: { by } }])
+  const rows = async () => (await list()).needs.map(({ kind, text, next, count }) => [kind, text, next, count]).sort()
+  await heldUp('r-1', branch, disk(3))
+  await heldUp('r-2', disk(2))
+  const ofBranch = ['run', 'Tasks cannot begin: no branch is checked out', 'git switch BRANCH', 1]
+  assert.deepEqual(await rows(), [ofBranch, ['run', 'Tasks cannot begin: only 3 MB are free', 'Free some space', 2]])
+  await heldUp('r-2')
+  await heldUp('r-1', branch)
+  assert.deepEqual(await rows(), [ofBranch])
+  await store.runs.update('r-1', { state: 'paused' })
+  assert.deepEqual(await rows(), [], 'a person has paused it')
+})
+
+test('finished tasks that wait for the same checks are one row with what to type, and take the place of the trust row', async t => {
+  const { store, escalations, add, session } = await world(t)
+  await store.transaction(tx => store.runs.insert(A_RUN, tx))
+  const untrusted = async () => 'Not in force'
+  const ask = async (title: string, input: object, more: object = {}) => {
+    const { id } = await add(title)
+    await session(`s-${id}`)
+    const row = {
+      ...refusal(`s-${id}`, id, title),
+      kind: 'review',
+      tool: 'accept',
+      state: 'open',
+      bound: null,
+    } as const
+    await escalations.record({ ...row, input: { task: id, untilChecked: true, ...input }, ...more })
+    return id
+  }
+  const list = async () =>
+    (await listNeeds({ store, untrusted })).needs.map(({ key, next, count, number }) => [key, next, count, number])
+  const [one, two] = [await ask('one', { fix: 'pcc trust /p' }), await ask('two', { fix: 'pcc trust /p' })]
+  assert.deepEqual(await list(), [['unchecked:/p', 'pcc trust /p', 2, null]])
+  const [row] = (await listNeeds({ store, untrusted })).needs
+  assert.match(row?.text ?? '', new RegExp(`^2 finished tasks: .*: pcc review ${one}, pcc review ${two}$`))
+  // Something was found in this one, and a request of an agent whose input looks the same is a request.
+  const three = await ask('three', {})
+  await ask('four', { fix: 'pcc trust /p' }, { kind: 'permission', tool: 'mcp__x__y' })
+  const rows = (await list()).map(([key, next]) => [key, next])
+  assert.deepEqual(rows.sort(), [
+    ['decision:3', `pcc review ${three}`],
+    ['decision:4', 'pcc respond 4 --interactive'],
+    ['unchecked:/p', 'pcc trust /p'],
+  ])
+  await store.transaction(tx => escalations.settle(1, { verdict: 'allow', by: 'ann' }, tx))
+  assert.deepEqual((await list()).find(([key]) => key === 'unchecked:/p')?.[2], 1, 'each can be answered by itself')
+  // A command that sets a check agrees to nothing.
+  await ask('five', { fix: 'pcc config set gates.test "…"' })
+  assert.ok((await list()).some(([key]) => key === 'trust:/p'))
+})
+
+test('over random nights every cause is one row, none is of a task that is over, and none is lost', async t => {
+  const COMMANDS = ['rm -rf legacy', 'git push --force', 'npm publish']
+  const step = fc.record({
+    do: fc.constantFrom('refuse', 'retry', 'wait', 'done', 'cancel', 'deny', 'ask', 'answer', 'go on'),
+    task: fc.nat(2),
+    command: fc.constantFrom(...COMMANDS),
+  })
+  const nights = fc.array(step, { minLength: 1, maxLength: 25 })
+  // One store for all nights: what an earlier one left is of other tasks.
+  const { store, tasks, escalations, add, claim, pause, list, time } = await world(t)
+  let sessions = 0
+  await fc.assert(
+    fc.asyncProperty(nights, async night => {
+      const ids = [(await add('one')).id, (await add('two')).id, (await add('three')).id]
+      const sessionOf = new Map<string, string>()
+      /** The requests of each task that no person has answered yet, and the questions. */
+      const unanswered = new Map<string, Set<string>>(ids.map(id => [id, new Set()]))
+      const said = new Map<string, Set<string>>(ids.map(id => [id, new Set()]))
+      for (const { do: what, task: index, command } of night) {
+        time.now += 1
+        const id = ids[index] ?? ''
+        const task = await store.tasks.get(id)
+        const isOver = task?.state === 'done' || task?.state === 'cancelled'
+        if (isOver) continue
+        if (task?.state === 'ready') {
+          sessions += 1
+          sessionOf.set(id, `s-${sessions}`)
+          await claim(`s-${sessions}`, id)
+        }
+        const session = sessionOf.get(id) ?? ''
+        const isWaiting = task?.state === 'waiting'
+        const move = (to: 'ready' | 'done' | 'cancelled' | 'running') =>
+          store.transaction(tx => tasks.transition(id, { to, forced: to === 'done' }, tx))
+        const numberOf = async (text: string) =>
+          (await store.escalations.list({ states: ['open', 'denied'] })).find(
+            row => row.task_id === id && row.target === text,
+          )?.number
+        if (what === 'refuse' && !isWaiting) {
+          await escalations.record(refusal(session, id, command))
+          if (!said.get(id)?.has(command)) unanswered.get(id)?.add(command)
+        } else if (what === 'ask' && !isWaiting) {
+          await escalations.record({ ...refusal(session, id, 'error'), kind: 'error', state: 'open', bound: null })
+          unanswered.get(id)?.add('error')
+        } else if (what === 'wait' && !isWaiting) await pause(session, id)
+        else if (what === 'go on' && isWaiting) {
+          await store.sessions.update(session, { state: 'running', ended_as: null, ended_at: null })
+          await move('running')
+        } else if (what === 'retry') {
+          // What a session had asked is withdrawn when it ends.
+          const open = await numberOf('error')
+          if (open !== undefined)
+            await store.transaction(tx => escalations.settle(open, { verdict: 'deny', by: 'ann' }, tx))
+          unanswered.get(id)?.delete('error')
+          await move('ready')
+          await store.sessions.update(session, { state: 'ended', ended_as: 'error' })
+        } else if (what === 'done') await move('done')
+        else if (what === 'cancel') await move('cancelled')
+        else if (what === 'deny' || what === 'answer') {
+          const text = what === 'deny' ? command : 'error'
+          const number = await numberOf(text)
+          if (number === undefined) continue
+          if (what === 'deny') await escalations.answer(number, { verdict: 'deny', by: 'ann' })
+          else await store.transaction(tx => escalations.settle(number, { verdict: 'deny', by: 'ann' }, tx))
+          unanswered.get(id)?.delete(text)
+          if (what === 'deny') said.get(id)?.add(command)
+        }
+      }
+      const { needs, refused } = await list()
+      const rows = [...needs, ...refused]
+      const keys = rows.map(({ key }) => key)
+      assert.equal(new Set(keys).size, keys.length)
+      assert.deepEqual([needs, refused], [orderNeeds(needs), orderNeeds(refused)])
+      for (const id of ids) {
+        const task = await store.tasks.get(id)
+        const ofTask = rows.filter(({ task_id }) => task_id === id)
+        if (task?.state === 'done' || task?.state === 'cancelled') assert.deepEqual(ofTask, [])
+        else {
+          const decisions = ofTask.filter(({ number }) => number !== null)
+          const texts = await Promise.all(
+            decisions.map(async ({ number }) => (await store.escalations.get(number ?? 0))?.target),
+          )
+          assert.deepEqual(texts.sort(), [...(unanswered.get(id) ?? [])].sort(), 'one row for each cause, none lost')
+          if (task?.state === 'waiting')
+            assert.ok(
+              needs.some(({ task_id }) => task_id === id),
+              'nothing stands in silence',
+            )
+        }
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
+
+async function heldUp(
+  store: Store,
+  task: string,
+  tx: Parameters<Parameters<Store['transaction']>[0]>[0],
+): Promise<void> {
+  await store.merges.insert(
+    {
+      ...{ task_id: task, attempt: 1, project: PROJECT, repository: '/p/.git', branch: `pcc/${task}`, target: 'main' },
+      ...{
+        strategy: 'rebase',
+        state: 'waiting',
+        reason: 'the checkout has changes',
+        base: null,
+        head: null,
+        result: null,
+      },
+      ...{ batch: null, as_pull_request: 0, rounds: 0, cleaned_at: null, created_at: 7, updated_at: 7 },
+    },
+    tx,
+  )
+}
