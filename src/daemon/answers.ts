@@ -1,14 +1,21 @@
 import { AppError } from '../base/errors.ts'
 import { Alarm } from '../base/keyed-worker.ts'
 import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
-import type { AnswerEscalation, AnsweredEscalation, Escalation, EscalationAnswer } from '../domain/escalation.ts'
+import {
+  type AnswerEscalation,
+  type AnsweredEscalation,
+  type Escalation,
+  type EscalationAnswer,
+  mayBeAllowedOnce,
+} from '../domain/escalation.ts'
 import type { QuestionItem } from '../domain/session.ts'
-import { answerAtDeadline, lateAnswerError } from '../human/escalations.ts'
+import { answerAtDeadline, lateAnswerError, whyNotOnce } from '../human/escalations.ts'
 import { questionsIn } from '../human/questions.ts'
 import { readAnswer } from '../human/read-answer.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { type DaemonContext, getEscalations } from './context.ts'
 import { deliverAnswer, isDue } from './deliver-answers.ts'
+import { goOnAfterAnswer, refuseRedo } from './redo-task.ts'
 
 /**
  * Answers an escalation. If it was refused already, the answer is only recorded; an open one is settled by the session that
@@ -21,6 +28,14 @@ export async function answerEscalation(
 ): Promise<AnsweredEscalation> {
   const escalations = getEscalations(daemon)
   const escalation = await escalations.get(number)
+  if (answer.again) await refuseAgain(escalation, answer, daemon)
+  const { verdict, reason, env } = answer
+  const goOn = async (answered: AnsweredEscalation) => {
+    const given = { verdict: verdict ?? 'deny', reason, again: answer.again === true, env }
+    return { ...answered, task: await goOnAfterAnswer(answered.escalation, given, daemon) }
+  }
+  // A person who has approved it already may still let its task be done again.
+  if (answer.again && escalation.state === 'answered') return goOn(await escalations.allowOnce(number))
   if (escalation.state === 'answered' || escalation.state === 'withdrawn') throw lateAnswerError(escalation)
   const row = await daemon.store.sessions.get(escalation.session_id)
   const parked = row?.parked?.number === number ? row.parked : undefined
@@ -32,12 +47,22 @@ export async function answerEscalation(
   const asked = questions ?? questionsIn(escalation.input) ?? []
   const said = readAnswer(answer, escalation.kind === 'question' ? asked : undefined)
   if ('problem' in said) throw new AppError('answer_unfit', { number, problem: said.problem })
-  const noted = escalation.state === 'denied' ? await escalations.answer(number, said) : undefined
-  if (noted) return noted
+  const again = answer.again && { again: answer.again }
+  const noted = escalation.state === 'denied' ? await escalations.answer(number, { ...said, ...again }) : undefined
+  if (noted) return goOn(noted)
   if (row && escalation.kind === 'error') return answerError(number, { said, row, env: answer.env }, daemon)
   // No call waits for the answer to a review, so the answer is only recorded.
   if (escalation.kind === 'review') return daemon.store.transaction(tx => escalations.settle(number, said, tx))
   return answerOpen(number, { said, env: answer.env }, daemon)
+}
+
+/** Throws if exactly this request cannot be allowed once more, or its task cannot be done again. */
+async function refuseAgain(row: Escalation, { verdict }: AnswerEscalation, daemon: DaemonContext): Promise<void> {
+  const { number } = row
+  if (verdict !== 'allow') throw new AppError('answer_unfit', { number, problem: '--again belongs to --approve' })
+  if (row.state === 'withdrawn' || (row.state === 'answered' && row.verdict !== 'allow')) throw lateAnswerError(row)
+  if (!mayBeAllowedOnce(row)) throw new AppError('answer_unfit', { number, problem: whyNotOnce(row) })
+  await refuseRedo(row, daemon)
 }
 
 interface ErrorAnswer {

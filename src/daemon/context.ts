@@ -6,9 +6,12 @@ import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Health } from '../domain/api.ts'
 import { loadConfig } from '../domain/config/load.ts'
+import type { Needs } from '../domain/needs.ts'
 import { type HumanEscalations, openEscalations } from '../human/escalations.ts'
 import type { AttachedTerminals } from '../human/terminals.ts'
+import { trustStatus } from '../policy/trust/trust.ts'
 import type { Store } from '../store/store.ts'
+import { listNeeds } from '../supervisor/report/needs.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openTasks, type Tasks } from '../tasks/tasks.ts'
 import type { WorktreeDeps } from '../workspace/worktrees/worktree.ts'
@@ -57,6 +60,24 @@ export function getTasks({ store }: Pick<DaemonContext, 'store'>): Tasks {
 /** The escalations service over the daemon's store. It has no state of its own, so making one each time is free. */
 export function getEscalations({ store }: DaemonContext): HumanEscalations {
   return openEscalations({ store, clock: systemClock })
+}
+
+/** All that waits for a person, in every project or in one. */
+export function readNeeds(
+  { store, paths }: Pick<DaemonContext, 'store' | 'paths'>,
+  filter: { project?: string | undefined } = {},
+): Promise<Needs> {
+  return listNeeds({ store, untrusted: project => findUntrusted(paths, project) }, filter)
+}
+
+/** Why settings and gates of a project are not in force, if a person has not agreed to them. */
+export async function findUntrusted(paths: AppPaths, project: string): Promise<string | undefined> {
+  const { state, changed, files } = await trustStatus(paths, project)
+  if (state === 'trusted' || state === 'nothing-to-trust') return undefined
+  const [first = 'its files', ...others] =
+    state === 'changed' && changed.length > 0 ? changed : files.map(({ path }) => path)
+  const which = others.length === 0 ? first : `${first} and ${others.length} more`
+  return `Not in force until you agree: ${which}${state === 'changed' ? ' (changed since you did)' : ''}`
 }
 
 /** What is needed to manage worktrees. The settings are the user's own ones, the same for every project. */

@@ -1,14 +1,14 @@
+import { ownZone } from '../base/clock.ts'
 import { Alarm } from '../base/keyed-worker.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import type { Report } from '../domain/report.ts'
-import { ownZone } from '../domain/schedule.ts'
 import { readChannelSetup } from '../human/notify/channel-setup.ts'
 import type { NotifySettings } from '../human/notify/notice.ts'
 import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
 import { gatherReport } from '../supervisor/report/gather.ts'
 import { nextScheduledTime, parseSince } from '../tasks/schedules.ts'
 import { answerEscalation } from './answers.ts'
-import { type DaemonContext, getTasks } from './context.ts'
+import { type DaemonContext, findUntrusted, getTasks, readNeeds } from './context.ts'
 
 interface NotificationOptions {
   env: Record<string, string | undefined>
@@ -37,6 +37,7 @@ export async function runNotifications(
       since,
       log,
       signal: stopping,
+      needs: () => readNeeds(daemon),
       answer: async (number, answer) => {
         await answerEscalation(number, { ...answer, env: undefined }, daemon)
         log.info({ number, verdict: answer.verdict, by: answer.by }, 'decision answered')
@@ -113,7 +114,10 @@ export function announceReports(
     if (due > now()) return Math.min(CHECK_EVERY_MS, due - now())
     const until = now()
     const span = { since: Math.max(parseSince(report.since, zone, due), until - LONGEST_SPAN_MS), until }
-    const made = await gatherReport(span, { store, tasks: getTasks(daemon), quota: daemon.quota })
+    const made = await gatherReport(span, {
+      ...{ store, tasks: getTasks(daemon), quota: daemon.quota },
+      untrusted: project => findUntrusted(paths, project),
+    })
     await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'report.made', body: summarise(made) }])
     log.info({ done: made.done.length, failed: made.failed.length }, 'the daily report is made')
     return CHECK_EVERY_MS

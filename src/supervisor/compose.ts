@@ -19,7 +19,7 @@ import { StartBarrier } from './limits/start-barrier.ts'
 import { type BeginDeps, HeldBackTasks } from './runs/begin-next.ts'
 import { Calendar } from './runs/calendar.ts'
 import { classifyAttempt } from './runs/next-step.ts'
-import { runSettings } from './runs/run-settings.ts'
+import { runSettings, whyUnverified } from './runs/run-settings.ts'
 import { RunManager } from './runs/runs.ts'
 import { AdmissionQueue } from './session/admission.ts'
 import { checkpointsDirectory } from './session/checkpoints.ts'
@@ -82,7 +82,9 @@ export function openContext(
     ...{ deps, admission, kept, log, closing, settled, launched },
     handOver: (ending, live, ready) => applyFailover(ending, live, ready, supervisor),
   })
+  const worktrees = openWorktreeProvider({ ...options, store, clock, log })
   const warm = new WarmProcesses({
+    worktrees,
     markers: new WarmMarkers(paths.run),
     log,
     liveSession: id => sessions.get(id)?.live,
@@ -92,7 +94,6 @@ export function openContext(
   })
   terminals.onLeft(id => stopUnwatched(sessions.get(id)?.live))
   const conversations = new ConversationLocks()
-  const worktrees = openWorktreeProvider({ ...options, store, clock, log })
   const supervisor: SupervisorContext = {
     deps,
     prepareDeps: options,
@@ -149,6 +150,7 @@ export function openRuns(
   return new RunManager({
     ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv, notesLock: notesLock(options.paths) },
     settingsOf: run => runSettings(run, options),
+    whyUnverified: run => whyUnverified(run, options),
     start: steering.start,
     completeAgain: steering.completeAgain,
     worktrees: supervisor.worktrees,

@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts'
 import type { AgentToolName, ToolReply } from '../domain/agent-tools.ts'
 import type { StartSession } from '../domain/api.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
+import type { AccountGate } from '../domain/limit.ts'
 import type { TriedAccount } from '../domain/quota.ts'
 import type { Task } from '../domain/task.ts'
 import type { SessionRow } from '../store/tables.ts'
@@ -15,7 +16,7 @@ import { openProposals, type Proposals } from './features/proposals.ts'
 import type { GuardWatch } from './guards/watch.ts'
 import type { Accounts } from './limits/accounts.ts'
 import { FailoverWatch } from './limits/choose-agent.ts'
-import { type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
+import { endQuotaWaits, type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
 import type { Calendar } from './runs/calendar.ts'
 import type { RunManager } from './runs/runs.ts'
 import type { AdmissionQueue } from './session/admission.ts'
@@ -75,6 +76,14 @@ export class Supervisor {
     this.#watch = opened.watch
     this.#waker = new Waker({
       ...{ store, clock, log, hold: () => this.#supervisor.deps.starts.hold() },
+      tryMended: async waiting => {
+        // Imported on use: most logins last.
+        const isMended = async (gate: AccountGate) =>
+          (await import('./limits/new-login.ts')).hasNewLogin(gate, waiting, id => this.envOf(id))
+        await this.#accounts.tryMended(isMended)
+        const how = { accounts: this.#accounts, envOf: (id: string) => this.envOf(id) }
+        await endQuotaWaits(waiting, how, this.#supervisor)
+      },
       wake: row => wakeSession(row, this.#wakeOptions(row), this.#supervisor),
     })
     this.proposals = openProposals({
@@ -86,7 +95,7 @@ export class Supervisor {
       ask: this.proposals.ask,
       agentEnv: options.agentEnv,
       wake: () => void this.#waker.poke(),
-      ended: run => this.runs.look(run),
+      wakeRun: run => this.runs.look(run),
       nudge: session => this.nudge(session),
     })
     this.runs = openRuns(this.#supervisor, options, {
@@ -138,6 +147,7 @@ export class Supervisor {
   /** Inserts the session's row and starts its agent in the background. */
   async start(request: StartSession): Promise<SessionRow> {
     this.#refuseWhenFull()
+    await this.tryMended()
     return startSession(request, this.#supervisor)
   }
 
@@ -180,6 +190,7 @@ export class Supervisor {
     { env, ...resume }: Omit<SessionResume, 'env'> & { env?: SessionResume['env'] | undefined },
   ): Promise<SessionRow> {
     this.#refuseWhenFull()
+    if (resume.actor === 'human') await this.tryMended()
     const task = await this.completion.of(row.id)
     if (task !== undefined) {
       await this.completion.again(task)
@@ -225,6 +236,11 @@ export class Supervisor {
   /** Ends a limit before its time because a person says so: of one account, or of all. */
   tryNow(account: string): Promise<TriedAccount[]> {
     return this.#accounts.tryNow(account)
+  }
+
+  /** Tries accounts that a missing login or credit has closed: a person may have mended it. */
+  async tryMended(): Promise<void> {
+    if (await this.#accounts.tryMended()) await this.gatesChanged()
   }
 
   /** Forgets the environment of a session that is over. */

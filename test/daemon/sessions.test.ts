@@ -205,9 +205,9 @@ test('a parked question outlives the daemon', async t => {
 test('a limit shows as rate_limited with its reset, a missing login says how to log in, a cap pauses', async t => {
   const world = await agentSessions(t, SCENARIO, { auth: 'oauth', shared })
   const [limited, unknown, capped] = await Promise.all([
-    // The session has an account of its own, because a limit holds back all sessions of one account.
+    // Each has an account of its own, because a limit or a refused login holds back all sessions of one account.
     world.start('run into the limit', { env: { ...world.env, CLAUDE_CODE_OAUTH_TOKEN: 'another-fake-token' } }),
-    world.start('without a login'),
+    world.start('without a login', { env: { ...world.env, CLAUDE_CODE_OAUTH_TOKEN: 'refused-fake-token' } }),
     world.start('many turns', { max_turns: 2 }),
   ])
   const over = (id: string) => viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
@@ -217,7 +217,8 @@ test('a limit shows as rate_limited with its reset, a missing login says how to 
   const resets = bodiesOf(await world.log(limited.id), 'limit.hit')[0]?.resets_at ?? 0
   assert.ok(limit.resumes_at > resets && limit.resumes_at <= resets + 120_000, 'it goes on soon after the reset')
   const login = await over(unknown.id)
-  assert.equal(login.status, 'error')
+  assert.equal(login.status, 'paused')
+  assert.ok(login.resumes_at !== null, 'it goes on by itself')
   assert.match(login.reason ?? '', /Log in with: pcc agents login. Or set ANTHROPIC_API_KEY/)
   assert.equal(login.reason?.match(/pcc agents login/g)?.length, 1, 'the advice is given once')
   assert.deepEqual([login.cost_usd, login.turns], [0, 0])

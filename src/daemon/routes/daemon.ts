@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
+import { isZone } from '../../base/clock.ts'
 import { AcceptFile, type Health, StopDaemon } from '../../domain/api.ts'
 import type { Report } from '../../domain/report.ts'
-import { isZone } from '../../domain/schedule.ts'
 import { gatherReport } from '../../supervisor/report/gather.ts'
 import { parseSince } from '../../tasks/schedules.ts'
-import { type DaemonContext, getTasks } from '../context.ts'
+import { type DaemonContext, findUntrusted, getTasks } from '../context.ts'
 import { findRestarter } from '../parent-process.ts'
 import { parseRequest } from './errors.ts'
 import { hasToken } from './guard.ts'
@@ -70,6 +70,12 @@ export function reportRoutes(app: FastifyInstance, daemon: DaemonContext): void 
     const end = until === undefined ? now : parseSince(until, zone, now)
     const span = { since: parseSince(since, zone, end), until: end }
     const filter = project === undefined ? {} : { project: await realOrGiven(project) }
-    return gatherReport({ ...span, ...filter }, { store: daemon.store, tasks: getTasks(daemon), quota: daemon.quota })
+    return gatherReport(
+      { ...span, ...filter },
+      {
+        ...{ store: daemon.store, tasks: getTasks(daemon), quota: daemon.quota },
+        untrusted: project => findUntrusted(daemon.paths, project),
+      },
+    )
   })
 }

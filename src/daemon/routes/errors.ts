@@ -7,7 +7,7 @@ import type { Log } from '../../base/log.ts'
 export function installErrors(app: FastifyInstance, log: Log): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const route = `${request.method} ${request.url.split('?')[0]}`
-    const problem = error instanceof AppError ? error : fromFastify(error, route)
+    const problem = error instanceof AppError ? error : fromFastify(error)
     if (problem.code === 'internal') log.error({ error, route }, 'request failed')
     // 413 and 415 say more than the 400 of `bad_request`.
     const status = problem.code === 'bad_request' ? (error.statusCode ?? problem.http) : problem.http
@@ -19,21 +19,32 @@ export function installErrors(app: FastifyInstance, log: Log): void {
   })
 }
 
-/** Parses a request's data; the error names the field. */
+/** Parses a request's data; the error says what is wrong with which field. `route` is for the log of errors only. */
 export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown, route: string): z.infer<Schema> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  const field = issue?.path.join('.') || 'body'
-  throw new AppError('bad_request', { route, problem: `${field}: ${issue?.message ?? 'not valid'}` })
+  const detail = { route, problem: issue ? describeIssue(issue, value) : 'The request cannot be read.' }
+  throw new AppError('bad_request', detail)
+}
+
+function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
+  const field = issue.path.join('.').replaceAll('_', ' ') || 'request'
+  const given = issue.path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | null)?.[key], value)
+  if (typeof given === 'string' && issue.code === 'too_big')
+    return `A ${field} has at most ${issue.maximum} characters; this one has ${given.length}.`
+  if (typeof given === 'string' && given.trim() === '' && (issue.code === 'too_small' || issue.code === 'custom'))
+    return `The ${field} is empty.`
+  if (issue.code === 'unrecognized_keys') return `There is no field ${issue.keys.join(', ')} here.`
+  return `${field}: ${issue.message}`
 }
 
 function send(reply: FastifyReply, error: AppError, status: number): FastifyReply {
   return reply.code(status).send(toErrorReply(error))
 }
 
-function fromFastify(error: FastifyError, route: string): AppError {
+function fromFastify(error: FastifyError): AppError {
   const isClientError = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
-  if (isClientError) return new AppError('bad_request', { route, problem: error.message }, error)
+  if (isClientError) return new AppError('bad_request', { problem: error.message }, error)
   return new AppError('internal', { problem: messageOf(error) }, error)
 }

@@ -8,17 +8,24 @@ import {
   type EscalationAnswer,
   EscalationState,
   type EscalationView,
+  mayBeAllowedOnce,
+  type NeedsReply,
+  uncheckedKey,
 } from '../../domain/escalation.ts'
+import type { Need } from '../../domain/needs.ts'
 import type { RememberedAnswer, RememberedView } from '../../domain/remembered-answer.ts'
 import { lateAnswerError } from '../../human/escalations.ts'
 import { findAnswerProblem } from '../../human/terminals.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { answerAsked, answerEscalation, answerOpen } from '../answers.ts'
-import { type DaemonContext, getEscalations } from '../context.ts'
+import { type DaemonContext, getEscalations, readNeeds } from '../context.ts'
 import { listRefusedSpeakers } from '../speakers.ts'
 import { parseRequest } from './errors.ts'
 import type { SpeakerCheck } from './guard.ts'
 import { findSession, toOpenAsk } from './sessions.ts'
+import { realOrGiven } from './tasks.ts'
+
+const NeedsQuery = z.strictObject({ session: z.string().min(1).optional(), project: z.string().min(1).optional() })
 
 const ListQuery = z.strictObject({ session: z.string().min(1).optional(), state: z.string().optional() })
 
@@ -34,6 +41,23 @@ export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext, sp
     return { escalations: rows, refused_speakers: await listRefusedSpeakers(daemon, session) }
   })
 
+  app.get('/needs', async (request): Promise<NeedsReply> => {
+    const query = parseRequest(NeedsQuery, request.query, 'GET /needs')
+    const session = query.session === undefined ? undefined : (await daemon.store.sessions.resolve(query.session)).id
+    const project = query.project === undefined ? undefined : await realOrGiven(query.project)
+    const { needs, refused } = await readNeeds(daemon, { project })
+    const numbers = new Set([...needs, ...refused].flatMap(({ number }) => number ?? []))
+    const isNamed = (row: Escalation) =>
+      numbers.has(row.number) || (row.state === 'open' && needs.some(({ key }) => key === uncheckedKey(row)))
+    const rows = (await escalations.list({ session })).filter(isNamed)
+    const views = await shown(rows, daemon)
+    const isWanted = ({ key, number, session_id }: Need) =>
+      session === undefined ||
+      session_id === session ||
+      views.some(view => view.number === number || uncheckedKey(view) === key)
+    return { needs: needs.filter(isWanted), refused: refused.filter(isWanted), escalations: views }
+  })
+
   app.get('/escalations/:number', async request => {
     const [view] = await shown([await escalations.get(readNumber(request.params))], daemon)
     return view
@@ -45,21 +69,23 @@ export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext, sp
     const answer = { ...sent, by: daemon.person }
     if (answer.verdict === undefined && answer.answer === undefined) {
       const problem = 'verdict: allow or deny, or answer: what you say to a question'
-      throw new AppError('bad_request', { route: 'POST /escalations/:number/answer', problem })
+      throw new AppError('bad_request', { problem })
     }
     if (answer.verdict === 'allow') speakers.refuseUnknownApproval(request, await escalations.get(number))
-    const { escalation, remembered } = await answerEscalation(number, answer, daemon)
-    daemon.log.info({ number, verdict: answer.verdict, by: answer.by, remembered }, 'decision answered')
+    const { escalation, remembered, task } = await answerEscalation(number, answer, daemon)
+    daemon.log.info({ number, verdict: answer.verdict, by: answer.by, remembered, task }, 'decision answered')
     const [view] = await shown([escalation], daemon)
-    return { escalation: view, remembered }
+    return { escalation: view, remembered, ...(task && { task }) }
   })
 }
 
 async function shown(escalations: Escalation[], { store }: DaemonContext): Promise<EscalationView[]> {
   const waiting = await store.escalations.sessionsOf(escalations.map(({ number }) => number))
   const sessions = Map.groupBy(waiting, ({ number }) => number)
-  return escalations.map(({ fingerprint: _, dedup_key: __, ...row }) => {
-    return { ...row, sessions: (sessions.get(row.number) ?? []).map(({ session_id }) => session_id) }
+  return escalations.map(escalation => {
+    const { fingerprint: _, dedup_key: __, bound: ___, ...row } = escalation
+    const waiting = (sessions.get(row.number) ?? []).map(({ session_id }) => session_id)
+    return { ...row, sessions: waiting, again: mayBeAllowedOnce(escalation) }
   })
 }
 
@@ -136,9 +162,9 @@ async function answerParked(row: SessionRow, answer: AnswerAsk, daemon: DaemonCo
   const parked = row.parked
   if (!parked) return
   const problem = findAnswerProblem(toOpenAsk(parked), answer)
-  if (problem) throw new AppError('bad_request', { route: ROUTE, problem })
+  if (problem) throw new AppError('bad_request', { problem })
   if (!answer.env) {
-    throw new AppError('bad_request', { route: ROUTE, problem: 'env: needed, because the agent is started again' })
+    throw new AppError('bad_request', { problem: 'env is needed, because the agent is started again' })
   }
   const said = toEscalationAnswer(parked, answer)
   if (parked.number === undefined) await daemon.supervisor.resumeParked(row, { said, env: answer.env })

@@ -24,7 +24,7 @@ export function eventRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const query = parseRequest(Query, request.query, 'GET /events')
     const attach = query.attach === '1'
     if (attach && query.session === undefined) {
-      throw new AppError('bad_request', { route: 'GET /events', problem: 'attach: needs a session' })
+      throw new AppError('bad_request', { problem: 'attach needs a session' })
     }
     const row = query.session === undefined ? undefined : await daemon.store.sessions.resolve(query.session)
     const lastSeen = request.headers['last-event-id']

@@ -111,6 +111,7 @@ async function readAttemptNow(session: SessionRow, task: Task | undefined, daemo
   const merge = landing === 'merging' ? await daemon.store.merges.open(session.task_id ?? '') : undefined
   return {
     ...(merge?.state === 'waiting' && merge.reason !== null && { held_up: merge.reason }),
+    ...(status === 'paused' && session.status_reason !== null && { why: session.status_reason }),
     status,
     landing,
     resumes_at,
@@ -143,8 +144,12 @@ async function readQuota(
   const session = attempt && (await store.sessions.get(attempt.session_id))
   if (!session?.account) return null
   const { level, windows } = await quota.of(session.account)
-  const [fullest] = windows.toSorted((a, b) => b.utilization - a.utilization)
-  return fullest ? { level, window: fullest.window, utilization: fullest.utilization } : null
+  // Our own estimate says nothing about the vendor's windows: it is shown where nothing better is known.
+  const known = windows.filter(({ source }) => source !== 'estimate')
+  const [fullest] = (known.length > 0 ? known : windows).toSorted((a, b) => b.utilization - a.utilization)
+  if (!fullest) return null
+  const { window, utilization, source } = fullest
+  return { level, window, utilization, source }
 }
 
 /** How many earlier runs are read while this one has no finished task. */

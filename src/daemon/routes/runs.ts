@@ -10,11 +10,13 @@ import { searchJournal } from '../../tasks/journal.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { runDetail, runView } from './run-view.ts'
+import { findKind } from './sessions.ts'
 import { readRef, realOrGiven } from './tasks.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
 const ListQuery = z.strictObject({
   project: z.string().min(1).optional(),
+  open: z.literal('true').optional(),
   limit: z.coerce.number().int().min(1).optional(),
 })
 
@@ -28,6 +30,7 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const { runs } = daemon.supervisor
 
   app.post('/runs', async (request, reply) => {
+    await daemon.supervisor.tryMended()
     const row = await runs.start(parseRequest(StartRun, request.body, 'POST /runs'))
     return reply.code(201).send(await runDetail(row, daemon))
   })
@@ -38,8 +41,9 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   )
 
   app.get('/runs', async request => {
-    const { project, limit } = parseRequest(ListQuery, request.query, 'GET /runs')
-    const rows = await store.runs.list(project === undefined ? {} : { project: await realOrGiven(project) })
+    const { project, open, limit } = parseRequest(ListQuery, request.query, 'GET /runs')
+    const inProject = project === undefined ? {} : { project: await realOrGiven(project) }
+    const rows = await store.runs.list({ ...inProject, open: open === 'true' })
     return { runs: await Promise.all(rows.slice(0, limit).map(row => runView(row, daemon))), total: rows.length }
   })
 
@@ -68,8 +72,10 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   })
 }
 
-function findRun(params: unknown, { store }: DaemonContext): Promise<RunRow> {
-  return store.runs.resolve(parseRequest(Ref, params, 'a run route').ref)
+async function findRun(params: unknown, daemon: DaemonContext): Promise<RunRow> {
+  const { ref } = parseRequest(Ref, params, 'a run route')
+  await findKind(ref, daemon) // refuses what could also be a session or a task
+  return daemon.store.runs.resolve(ref)
 }
 
 async function findOpenRun(params: unknown, daemon: DaemonContext): Promise<RunRow> {

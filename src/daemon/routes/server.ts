@@ -66,7 +66,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
 
 /** Runs before any hook, the guard included, so the reply says only that the path is wrong. */
 function refuseUnreadablePath(reply: FastifyReply): void {
-  const error = new AppError('bad_request', { route: 'this daemon', problem: 'the path cannot be read' })
+  const error = new AppError('bad_request', { problem: 'The path of the request cannot be read.' })
   reply.code(error.http).send(toErrorReply(error))
 }
 

@@ -7,7 +7,7 @@ import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
-import { type DaemonContext, getEscalations, getTasks } from '../context.ts'
+import { type DaemonContext, getTasks, readNeeds } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { realOrGiven } from './tasks.ts'
 
@@ -42,13 +42,17 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
     const project = query.project === undefined ? undefined : await realOrGiven(query.project)
     const rows = await daemon.store.sessions.list({ project })
     const held = await readHeldAccounts(daemon)
-    const sessions = rows.map(row => viewSession(row, daemon, held)).filter(({ status }) => wanted?.has(status) ?? true)
-    return { sessions, decisions: await getEscalations(daemon).waiting() }
+    const views = rows.map(row => viewSession(row, daemon, held)).filter(({ status }) => wanted?.has(status) ?? true)
+    return { sessions: await addTitles(views, daemon), decisions: (await readNeeds(daemon, { project })).needs.length }
   })
 
   app.get('/sessions/:ref', async (request): Promise<SessionView> => {
     const row = await findSession(request.params, daemon)
-    return { ...viewSession(row, daemon, await readHeldAccounts(daemon)), queue: await getTasks(daemon).queue(row.id) }
+    const view = {
+      ...viewSession(row, daemon, await readHeldAccounts(daemon)),
+      queue: await getTasks(daemon).queue(row.id),
+    }
+    return (await addTitles([view], daemon))[0] ?? view
   })
 
   app.get('/sessions/:ref/events', async request => {
@@ -62,6 +66,7 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
 /** Finds the session that a route's `:ref` names: by its own id or name, or by the id of its task. */
 export async function findSession(params: unknown, daemon: DaemonContext): Promise<SessionRow> {
   const { ref } = parseRequest(Ref, params, 'a session route')
+  if ((await findKind(ref, daemon)) === 'task') return findSessionOfTask(ref, daemon)
   try {
     return await daemon.store.sessions.resolve(ref)
   } catch (error) {
@@ -72,6 +77,58 @@ export async function findSession(params: unknown, daemon: DaemonContext): Promi
 }
 
 const TASK_ID = /^t-[0-9a-f]{1,6}$/i
+/** An id without the letter that says what it is the id of, or its beginning. */
+const BARE_ID = /^[0-9a-f]{1,6}$/i
+
+/**
+ * What a bare id is the id of: people type `5f4` for `s-5f4abc`, `t-5f4abc` and `r-5f4abc` alike. Throws `session_ambiguous` if it could
+ * be several; undefined for any other reference, and for a name of a session, which wins.
+ */
+export async function findKind(ref: string, daemon: DaemonContext): Promise<'session' | 'task' | 'run' | undefined> {
+  if (!BARE_ID.test(ref)) return undefined
+  const { sessions, runs } = daemon.store
+  const found = [
+    [
+      'session',
+      await nameMatches(
+        () => sessions.resolve(ref),
+        ({ name }) => name,
+      ),
+    ],
+    [
+      'task',
+      await nameMatches(
+        () => getTasks(daemon).find(ref),
+        ({ title }) => title,
+      ),
+    ],
+    [
+      'run',
+      await nameMatches(
+        () => runs.resolve(ref.toLowerCase()),
+        ({ reason, state }) => reason ?? state,
+      ),
+    ],
+  ] as const
+  const matching = found.filter(([, names]) => names !== undefined)
+  const isName = found[0][1]?.endsWith(` (${ref})`)
+  if (matching.length <= 1 || isName) return matching[0]?.[0]
+  throw new AppError('session_ambiguous', { ref, matches: matching.map(([, names]) => names).join(', ') })
+}
+
+/** What a reference matches, each with its id and name; undefined if it matches nothing. */
+async function nameMatches<T extends { id: string }>(
+  find: () => Promise<T>,
+  nameOf: (found: T) => string,
+): Promise<string | undefined> {
+  try {
+    const found = await find()
+    return `${found.id} (${nameOf(found)})`
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return 'matches' in error.detail ? String(error.detail['matches']) : undefined
+  }
+}
 
 /** A row with the asks that are open at its terminals. A session that is at work by its row, but is not running, was interrupted. */
 export function viewSession(
@@ -85,6 +142,16 @@ export function viewSession(
   const held = findHold(row, view, heldAccounts)
   const isTakenOver = row.state !== 'ended' && daemon.supervisor.run(row.id)?.agent.session?.takenOver === true
   return { ...view, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
+}
+
+/** Adds the title of each session's task: its text may be long, and begins with anything. */
+async function addTitles(views: readonly SessionView[], { store }: DaemonContext): Promise<SessionView[]> {
+  const tasks = await store.tasks.of(views.flatMap(({ task_id }) => task_id ?? []))
+  const titles = new Map(tasks.map(({ id, title }) => [id, title]))
+  return views.map(view => {
+    const title = titles.get(view.task_id ?? '')
+    return title === undefined ? view : { ...view, title }
+  })
 }
 
 const NOBODY = ''

@@ -39,7 +39,8 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/tasks/:ref/deps', async request => {
     const { after } = parseRequest(Link, request.body, 'POST /tasks/:ref/deps')
     return store.transaction(async tx => {
-      const [task, blocker] = [await tasks.find(readRef(request.params), tx), await tasks.find(after, tx)]
+      const task = await tasks.find(readRef(request.params), tx)
+      const blocker = await tasks.find(after, tx, task.project)
       return { task: await tasks.view(await tasks.addDependency(task.id, blocker.id, tx), tx) }
     })
   })
@@ -47,19 +48,28 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.delete('/tasks/:ref/deps/:blocker', async request => {
     const ends = parseRequest(Ends, request.params, 'DELETE /tasks/:ref/deps/:blocker')
     return store.transaction(async tx => {
-      const [task, blocker] = [await tasks.find(ends.ref, tx), await tasks.find(ends.blocker, tx)]
+      const task = await tasks.find(ends.ref, tx)
+      const blocker = await tasks.find(ends.blocker, tx, task.project)
       return { task: await tasks.view(await tasks.removeDependency(task.id, blocker.id, tx), tx) }
     })
   })
 
   app.post('/tasks/import', { bodyLimit: MAX_IMPORT_BYTES }, async request => {
     const { project, tasks: imported, ...options } = parseRequest(ImportTasks, request.body, 'POST /tasks/import')
-    const where = { project: await realOrGiven(project), copy: options.copy === true }
+    const { copy = false, update = false } = options
+    const where = { project: await realOrGiven(project), copy, update }
     const deps = { store, clock: systemClock }
-    const added = options.dry_run
+    const { added, updated, same, over, byTitle } = options.dry_run
       ? await tryImport(imported, where, deps)
       : await store.transaction(tx => importTasks(imported, where, { ...deps, tx }))
-    return { tasks: added.map(({ id, title, state }) => ({ id, title, state })) }
+    const [tasks, changed] = [added.map(mentionTask), updated.map(mentionTask)]
+    return {
+      tasks,
+      updated: changed,
+      same: same.length,
+      over: over.map(mentionTask),
+      by_title: byTitle.map(mentionTask),
+    }
   })
 
   app.get('/tasks/:ref/log', async request => {
@@ -74,6 +84,10 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     await store.append([{ actor: 'human', subject: eventSubject(task), kind: 'task.noted', body }])
     return { task: task.id, events: await readTaskEvents(task, daemon) }
   })
+}
+
+function mentionTask({ id, title, state }: Task) {
+  return { id, title, state }
 }
 
 /** Room for twenty thousand tasks with a page of text each. */
@@ -101,7 +115,9 @@ export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/sessions/:ref/tasks', async (request, reply) => {
     if (isBlankTask(request.body)) throw new AppError('task_empty', {})
     const { task: text, priority, after, env } = parseRequest(AddTask, request.body, 'POST /sessions/:ref/tasks')
-    const { id: session_id, project } = await findSession(request.params, daemon)
+    const { id: session_id, project, options } = await findSession(request.params, daemon)
+    // The branch holds one task: verifying a second one would blame it for the merge of the first.
+    if (options.place) throw new AppError('session_in_worktree', { id: session_id, project })
     const added = await daemon.store.transaction(async tx => {
       const { id } = await tasks.submit({ session_id, project, text, priority, after }, tx)
       return viewAddedTask({ session: session_id, id }, daemon, tx)

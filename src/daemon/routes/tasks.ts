@@ -22,16 +22,11 @@ export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.post('/tasks', async (request, reply) => {
     if (isBlank(request.body)) throw new AppError('task_empty', {})
-    const {
-      project,
-      description,
-      max_retries: maxRetries,
-      ...rest
-    } = parseRequest(SubmitTask, request.body, 'POST /tasks')
+    const { project, description, ...rest } = parseRequest(SubmitTask, request.body, 'POST /tasks')
     const text = description ?? ''
     const where = { session_id: null, project: await realOrGiven(project) }
     const view = await store.transaction(async tx => {
-      const task = await tasks.submit({ ...rest, ...where, text, maxRetries, actor: 'human' }, tx)
+      const task = await tasks.submit({ ...rest, ...where, text, actor: 'human' }, tx)
       return tasks.view(task, tx)
     })
     return reply.code(201).send({ task: view })

@@ -105,6 +105,11 @@ export function quotaRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     return quotaView(daemon)
   })
 
+  app.post('/accounts/try', async () => {
+    await daemon.supervisor.tryMended()
+    return { ok: true }
+  })
+
   app.post('/quota/release', async request => {
     const { account, now } = parseRequest(ReleaseQuota, request.body ?? {}, 'POST /quota/release')
     const accountId = await findAccount(account, daemon)

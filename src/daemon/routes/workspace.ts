@@ -124,8 +124,12 @@ export function mergeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/merges/:ref/retry', async (request): Promise<{ merge: MergeView }> => {
     const merge = await findMerge(parseRequest(Ref, request.params, 'POST /merges/:ref/retry').ref, daemon)
     const task = await store.tasks.get(merge.task_id)
-    if (WAITING.has(merge.state)) supervisor.completion.look(merge.task_id)
-    else if (GIVEN_UP.has(merge.state) && (task?.state === 'merging' || task?.state === 'verifying')) {
+    if (WAITING.has(merge.state)) {
+      const queued = { state: 'queued', updated_at: Date.now() } as const
+      // A remote that could not be reached is otherwise asked again after some minutes.
+      if (merge.as_pull_request) await store.transaction(tx => store.merges.move(merge, queued, tx))
+      supervisor.completion.look(merge.task_id)
+    } else if (GIVEN_UP.has(merge.state) && (task?.state === 'merging' || task?.state === 'verifying')) {
       await supervisor.completion.again(merge.task_id)
     } else throw refusal(merge)
     return showMerge(merge, daemon)
@@ -157,7 +161,8 @@ function refusal({ id, task_id, state }: Merge): AppError {
 async function findMerge(ref: string, { store }: DaemonContext): Promise<Merge> {
   const byNumber = /^\d+$/.test(ref) ? await store.merges.get(Number(ref)) : undefined
   if (byNumber) return byNumber
-  const wanted = ref.startsWith('t-') ? ref : `t-${ref}`
+  const named = (await store.tasks.named(ref)).at(-1)
+  const wanted = named?.id ?? (ref.startsWith('t-') ? ref : `t-${ref}`)
   const merges = (await store.merges.list()).filter(({ task_id }) => task_id.startsWith(wanted))
   const tasks = new Set(merges.map(({ task_id }) => task_id))
   const newest = merges.at(-1)

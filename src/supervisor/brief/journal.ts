@@ -6,7 +6,7 @@ import { recordNote } from '../../knowledge/record-note.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, JournalColumns, SessionRow } from '../../store/tables.ts'
 import { changedFilesColumns, journalNotes } from '../../tasks/journal.ts'
-import { listChangedBetween, listChangedSince } from '../../workspace/changes.ts'
+import { listChangedBetween, listChangedInWorktree, listChangedSince } from '../../workspace/changes.ts'
 import { readSigils, type Sigil, stripSigils } from '../session/read-sigils.ts'
 
 /** What a finished attempt leaves behind: columns of its row, and notes on the project. */
@@ -86,8 +86,9 @@ async function listChanged(
   if (!worktree) return listChangedSince(session.project, attempt.started_at)
   const rows = await merges.list({ task: worktree.task })
   const merge = rows.findLast(row => row.attempt === worktree.attempt && row.result)
-  if (merge?.base && merge.result) return listChangedBetween(session.project, { base: merge.base, head: merge.result })
-  return existsSync(worktree.directory) ? listChangedBetween(worktree.directory, { base: worktree.base }) : undefined
+  // The result of a merge holds what other tasks merged meanwhile; the verified commit holds the work of this attempt alone.
+  if (merge?.base && merge.head) return listChangedBetween(session.project, { base: merge.base, head: merge.head })
+  return existsSync(worktree.directory) ? listChangedInWorktree(worktree) : undefined
 }
 
 /** Most notes of one attempt, so that one agent cannot fill a project with notes. */

@@ -8,7 +8,14 @@ import type { StartSession } from '../../domain/api.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Amounts } from '../../domain/budget.ts'
 import type { Limit } from '../../domain/limit.ts'
-import type { Asks, Failure, Request, Session, SessionEvent } from '../../domain/session.ts'
+import {
+  ACCOUNT_FAULTS,
+  type Asks,
+  type Failure,
+  type Request,
+  type Session,
+  type SessionEvent,
+} from '../../domain/session.ts'
 import { notLoggedIn } from '../../domain/vendors.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { ClassifyRequest } from '../../policy/classify/classify.ts'
@@ -25,6 +32,8 @@ export type AgentRequest = Pick<StartSession, 'project' | 'agent' | 'model' | 'c
   place?: Worktree | undefined
   /** The agent, where the settings do not choose it. */
   chosen?: AgentChoice | undefined
+  /** Commands that the agent may run, word for word, as far as the policy lets a session run them unasked. */
+  commands?: readonly string[] | undefined
   /** The task that the agent is asked for: its cost is booked there too. */
   task_id?: string | undefined
 }
@@ -64,7 +73,7 @@ const DEADLINE_MS = 15 * 60_000
  * Throws if there is no usable reply, and when the signal aborts; the process is gone then.
  */
 export async function askAgent<T>(
-  { task_id, ...request }: AgentRequest,
+  { task_id, commands: wanted = [], ...request }: AgentRequest,
   question: AgentQuestion<T>,
   { deps, signal }: { deps: AskAgentDeps; signal: AbortSignal },
 ): Promise<AgentReply<T>> {
@@ -83,10 +92,13 @@ export async function askAgent<T>(
   const marker = secretId(16)
   deps.markers.note(marker)
   await using _noted = { [Symbol.asyncDispose]: async () => deps.markers.forget(marker) }
+  // Other agents read with their shell, which their drivers hold to reading.
+  const commands = ready.manifest.kind === 'claude' ? wanted : []
+  const tools = commands.length === 0 ? READING_TOOLS : [...READING_TOOLS, 'Bash']
   await using session = await ready.driver.open({
     ...ready.open,
-    ...{ id, marker, prompt: question.prompt, asks: readOnlyAsks(ready.policy, deps.classify) },
-    ...{ tools: READING_TOOLS, ownTools: [], strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
+    ...{ id, marker, prompt: question.prompt, asks: readOnlyAsks(ready.policy, deps.classify, commands) },
+    ...{ tools, readsOnly: true, ownTools: [], strictMcp: true, hooksOff: true, maxTurns: MAX_TURNS },
   })
   const closeSession = () => void session[Symbol.asyncDispose]()
   aborted.addEventListener('abort', closeSession, { once: true })
@@ -119,7 +131,9 @@ async function converse<T>(
     if (event.kind === 'ended') throw trouble(event.failure ?? { kind: 'other', message: 'it ended' })
     if (event.kind !== 'turn_ended') continue
     const { outcome, failure, text } = event
+    const fault = failure && ACCOUNT_FAULTS[failure.kind]
     if (failure?.limit) await limited(failure.limit)
+    if (fault) await limited({ source: 'result', message: `${failure.message}\n${trouble(failure).next}`, fault })
     if (failure) throw trouble(failure)
     if (outcome !== 'completed') throw trouble({ kind: 'other', message: `its turn was ${outcome}` })
     const reply = await read(text)
@@ -147,15 +161,23 @@ function retryPrompt(problem: string): string {
 const READING_TOOLS = ['Read', 'Grep', 'Glob']
 
 /**
- * The asks of an agent that may only read: reading tools are allowed where the policy lets any session read unasked. Nobody can be
- * asked, so everything else is refused, and a question is declined.
+ * The asks of an agent that may only read: reading tools, and the commands that are named, are allowed where the policy lets any
+ * session use them unasked. Nobody can be asked, so everything else is refused, and a question is declined.
  */
-export function readOnlyAsks(policy: SessionPolicy, classify: (asked: ClassifyRequest) => Promise<Assessment>): Asks {
+export function readOnlyAsks(
+  policy: SessionPolicy,
+  classify: (asked: ClassifyRequest) => Promise<Assessment>,
+  commands: readonly string[] = [],
+): Asks {
+  const isNamed = ({ tool, input }: Request) =>
+    tool === 'Bash' && input['run_in_background'] !== true && commands.some(command => command === input['command'])
+  const also = commands.length === 0 ? '' : `, and with Bash exactly: ${commands.join('; ')}`
   return {
     async permission(request, signal) {
-      if (!READING_TOOLS.includes(request.tool)) return refusal('you may only read here: Read, Grep and Glob')
+      if (!READING_TOOLS.includes(request.tool) && !isNamed(request))
+        return refusal(`you may only read here: Read, Grep and Glob${also}`)
       const decision = await decideOn(request, signal)
-      return decision.verdict === 'allow' ? decision : refusal(`it may not be read unasked (${decision.reason})`)
+      return decision.verdict === 'allow' ? decision : refusal(`it may not be done unasked (${decision.reason})`)
     },
     question: async () => ({
       declined: 'Nobody can be asked now. Choose what is most likely wanted, and name it in your remarks.',

@@ -27,8 +27,8 @@ export async function proposeTasks(
 ): Promise<Proposal> {
   const { store } = deps
   const project = await checkProject(request.project)
-  const parent = parentRef === undefined ? undefined : await findTask(parentRef, store)
-  const after = await Promise.all(afterRefs.map(async ref => (await findTask(ref, store)).id))
+  const parent = parentRef === undefined ? undefined : await findTask(parentRef, store, { project })
+  const after = await Promise.all(afterRefs.map(async ref => (await findTask(ref, store, { project })).id))
   const placement = { feature, parent: parent?.id, after }
   // A mistake of the person is reported before an agent is paid.
   await tryImport(applyPlacement([{ title: 'a task' }], placement), { project, copy: false }, deps)

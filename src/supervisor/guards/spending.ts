@@ -135,7 +135,10 @@ export function halted(live: LiveSession, why: GuardTrip, { text, limit }: Halt 
     task: taskAfter(text, reason, resumesAt),
     checkpoint: guard === 'budget' ? 'capped' : 'error',
     ...(!resumesByItself && {
-      escalation: errorRow({ kind: 'other', message: reason }, live.row, `${reason}. ${next}`),
+      escalation: {
+        ...errorRow({ kind: 'other', message: reason }, live.row, `${reason}. ${next}`),
+        input: { guard, next, failure: { kind: 'other', message: reason } },
+      },
     }),
   }
 }

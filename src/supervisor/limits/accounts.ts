@@ -3,11 +3,11 @@ import type { QuotaBook } from '../../agents/limits/quota.ts'
 import { type GatedSession, nextAllowedTime, resumeTimes, trialTimes } from '../../agents/limits/resume-times.ts'
 import type { Clock } from '../../base/clock.ts'
 import { messageOf } from '../../base/errors.ts'
-import { type AccountGate, EVERY_ACCOUNT, type Limit } from '../../domain/limit.ts'
+import { type AccountGate, EVERY_ACCOUNT, faultOf, type Limit } from '../../domain/limit.ts'
 import {
   findCriticalReset,
   levelOf,
-  type QuotaLevel,
+  NEARLY_USED_UP,
   type QuotaWindow,
   startsAllowed,
   type TriedAccount,
@@ -15,7 +15,8 @@ import {
 } from '../../domain/quota.ts'
 import type { SessionEvent } from '../../domain/session.ts'
 import type { Store, Tx } from '../../store/store.ts'
-import type { AccountLimits, LiveSession } from '../session/context.ts'
+import type { AccountLevel, AccountLimits, LiveSession, QuotaHolder } from '../session/context.ts'
+import { remedyFor } from '../session/endings.ts'
 import { pauseForGate } from '../session/stop-agent.ts'
 
 export interface AccountsDeps {
@@ -55,7 +56,8 @@ export class Accounts implements AccountLimits {
   async closeForLimit(live: LiveSession, limit: Limit): Promise<AccountGate | undefined> {
     const { account } = live.row
     if (account === null) return undefined
-    const closing = this.#deps.gates.close(account, limit)
+    const remedy = limit.fault ? `\n${remedyFor(limit.fault, live)}` : ''
+    const closing = this.#deps.gates.close(account, { ...limit, message: `${limit.message}${remedy}` })
     // Before the row is written, so that no session calls the model meanwhile. The call below is for sessions that read the gate before.
     this.#holdBackOthers(live)
     const gate = await closing
@@ -99,6 +101,19 @@ export class Accounts implements AccountLimits {
     return changed.map(({ wasClosed: _, ...trial }) => trial)
   }
 
+  /** Tries accounts that a fault has closed, because a person may have mended it: all of them, or those that `isMended` names. */
+  async tryMended(isMended: (gate: AccountGate) => Promise<boolean> = async () => true): Promise<boolean> {
+    const { gates, clock } = this.#deps
+    let tries = 0
+    for (const gate of await gates.list()) {
+      const isClosed = faultOf(gate) !== undefined && (gate.closed_until ?? 0) > clock.now()
+      if (!isClosed || !(await isMended(gate))) continue
+      await this.tryNow(gate.account)
+      tries += 1
+    }
+    return tries > 0
+  }
+
   /** The vendor reported how full its windows are. At the level critical, `quota.on_critical = "pause"` closes the account. */
   async recordLimit(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void> {
     const { account } = live.row
@@ -117,22 +132,30 @@ export class Accounts implements AccountLimits {
       live.settings.quota.onCritical === 'pause'
     ) {
       const resetsAt = findCriticalReset(windows, live.settings.quota.thresholds, now)
-      const message = 'the allowance is nearly used up (quota.on_critical = "pause")'
+      const message = `${NEARLY_USED_UP} (quota.on_critical = "pause")`
       await this.closeForLimit(live, { source: 'event', message, ...(resetsAt !== undefined && { resetsAt }) })
       pauseForGate(live)
     }
     this.#deps.changed()
   }
 
+  /** Opens an account that was closed because its allowance was nearly used up, and not by the vendor. */
+  async openWhenEased(account: string, tx: Tx): Promise<void> {
+    const gate = await this.#deps.gates.of(account, tx)
+    if (gate?.reason?.startsWith(NEARLY_USED_UP)) await this.#deps.gates.openForTrial(account, tx)
+  }
+
   /** How full the account is, as far as that is known. */
-  async level({ row, settings: { quota } }: LiveSession): Promise<{ level: QuotaLevel; resetsAt: number | undefined }> {
-    if (row.account === null) return { level: 'unknown', resetsAt: undefined }
+  async level({ row, settings: { quota } }: QuotaHolder): Promise<AccountLevel> {
+    if (row.account === null) return { level: 'unknown', resetsAt: undefined, fullest: undefined }
     const now = this.#deps.clock.now()
     const windows = await this.#deps.quota.windows(row.account)
     this.#windows.set(row.account, windows)
+    const counted = windows.filter(window => levelOf([window], quota.thresholds, now) !== 'unknown')
     return {
       level: levelOf(windows, quota.thresholds, now),
       resetsAt: findCriticalReset(windows, quota.thresholds, now),
+      fullest: counted.toSorted((a, b) => b.utilization - a.utilization)[0],
     }
   }
 
@@ -156,7 +179,9 @@ export class Accounts implements AccountLimits {
    * the hours that a person agreed to. Null if only a person may resume it.
    */
   async resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null> {
-    return nextAllowedTime(await staggerResumes(this.#deps.store, gate, live.row), live.settings.consent)
+    const at = await staggerResumes(this.#deps.store, gate, live.row)
+    // A person agrees to the use of a fresh allowance. Nothing of it is used by trying a login.
+    return faultOf(gate) ? at : nextAllowedTime(at, live.settings.consent)
   }
 }
 
@@ -191,6 +216,7 @@ async function openOneForTrial(
   { store, clock, gates, quota }: TrialDeps,
   tx: Tx,
 ): Promise<AccountTrial> {
+  const fault = await gates.of(account, tx).then(gate => gate && faultOf(gate))
   const wasClosed = await gates.openForTrial(account, tx)
   await quota.outdate(account, tx)
   const now = clock.now()
@@ -205,14 +231,15 @@ async function openOneForTrial(
       actor: 'human',
       subject,
       kind: 'session.noted',
-      body: { text: trialNote(index) },
+      body: { text: trialNote(index, fault !== undefined) },
     })),
   )
   return { account, wasClosed, sessions }
 }
 
-function trialNote(index: number): string {
+function trialNote(index: number, isMended: boolean): string {
   const when = index === 0 ? 'goes on at once, to try it' : 'goes on when another session has tried it'
+  if (isMended) return `The account may work again: this session ${when}.`
   return `A person says that the limit is over (pcc quota release --now): this session ${when}.`
 }
 
@@ -234,7 +261,7 @@ export async function staggerResumes(
       ({ id, account, ended_as, resumes_at }) =>
         id !== newcomer.id &&
         account === newcomer.account &&
-        ended_as === 'rate_limited' &&
+        (ended_as === 'rate_limited' || faultOf(gate) !== undefined) &&
         (resumes_at ?? 0) <= opens + STAGGER_MS,
     )
     const times = resumeTimes(gate, [...waiting, newcomer], Math.random)

@@ -3,7 +3,8 @@ import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
 import type { AgentChoice, HandOver, HandOverCause, RestingAgent } from '../../domain/agent-choice.ts'
 import { findManifest } from '../../domain/agents/find-manifest.ts'
 import type { NewEvent } from '../../domain/event.ts'
-import type { FailureKind } from '../../domain/session.ts'
+import { faultOf } from '../../domain/limit.ts'
+import { ACCOUNT_FAULTS, type FailureKind } from '../../domain/session.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { chosenAgent, prepareResumed, type SupervisorContext } from '../context.ts'
 import type { LiveSession, LiveSessionEnding } from '../session/context.ts'
@@ -123,8 +124,8 @@ const WHY: Record<HandOverCause, string> = {
   return: 'it comes first, and its vendor lets it work again',
 }
 
-function readProblem({ as, reason }: LiveSessionEnding): string | undefined {
-  return as === 'error' ? (reason.split('\n')[0] ?? '').slice(0, 300) : undefined
+function readProblem({ as, reason, failure }: LiveSessionEnding): string | undefined {
+  return as === 'error' || isFault(failure) ? (reason.split('\n')[0] ?? '').slice(0, 300) : undefined
 }
 
 function findOpening(agents: AgentCandidate[], name: string): number | undefined {
@@ -164,14 +165,20 @@ function readStateAtEnd(
   const { handed, host } = live.row.options
   // In a terminal a person has chosen the agent.
   if (host !== undefined) return undefined
-  if (ending.as === 'error') {
-    const isBroken = handed && !live.agent.answered && ending.failure !== undefined && CANNOT_BEGIN.has(ending.failure)
-    return isBroken ? { why: 'broken' } : undefined
-  }
+  const { failure } = ending
+  if (
+    handed &&
+    !live.agent.answered &&
+    failure &&
+    CANNOT_BEGIN.has(failure) &&
+    (ending.as === 'error' || isFault(failure))
+  )
+    return { why: 'broken' }
+  if (ending.as === 'error') return undefined
   if (ending.resumesAt === undefined || ending.task?.to === 'verifying') return undefined
   const spent = live.row.cost_usd - (handed?.cost_usd ?? 0)
   if (costUsd !== undefined && spent >= costUsd) return { why: 'cost', spent }
-  if (ending.as === 'rate_limited') return stateAtGate(admission)
+  if (ending.as === 'rate_limited' || isFault(failure)) return stateAtGate(admission)
   return ending.as === 'paused' && ending.retries ? { why: 'outage', tries: ending.retries } : undefined
 }
 
@@ -179,12 +186,19 @@ function readStateAtEnd(
 function readStateWhileWaiting(row: SessionRow, admission: AccountAdmission): CurrentAgentState | undefined {
   if (row.parked !== null || row.held_at !== null || row.options.host !== undefined) return undefined
   if (!admission.open && admission.why === 'held') return undefined
-  if (row.retries > 0) return { why: 'outage', tries: row.retries }
+  const isShutByFault = !admission.open && faultOf(admission.gate) !== undefined
+  if (row.retries > 0 && !isShutByFault) return { why: 'outage', tries: row.retries }
   return stateAtGate(admission)
 }
 
+function isFault(failure: FailureKind | undefined): boolean {
+  return failure !== undefined && ACCOUNT_FAULTS[failure] !== undefined
+}
+
+/** Nobody knows when a fault is mended; the time of its gate only says when it is tried again. */
 function stateAtGate(admission: AccountAdmission): CurrentAgentState {
-  return !admission.open && admission.why === 'limit' ? { why: 'limit', until: admission.until } : { why: 'works' }
+  if (admission.open || admission.why !== 'limit') return { why: 'works' }
+  return { why: 'limit', until: faultOf(admission.gate) ? undefined : admission.until }
 }
 
 export interface AgentChange {

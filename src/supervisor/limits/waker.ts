@@ -4,7 +4,8 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import type { Log } from '../../base/log.ts'
-import { EVERY_ACCOUNT } from '../../domain/limit.ts'
+import { EVERY_ACCOUNT, faultOf } from '../../domain/limit.ts'
+import { NEARLY_USED_UP } from '../../domain/quota.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -14,7 +15,7 @@ import { errorRow } from '../session/endings.ts'
 import { INTERRUPTED } from '../session/recover.ts'
 import { CUT_OFF, isStillWaiting } from '../session/settle.ts'
 import { terminalNote } from '../session/terminal.ts'
-import { staggerResumes } from './accounts.ts'
+import { type Accounts, staggerResumes } from './accounts.ts'
 
 /** The wait before a session that could not resume is tried again. */
 const RETRY_MS = 15_000
@@ -27,6 +28,8 @@ export interface WakerDeps {
   log: Log
   /** Resumes a session, and deals with any problem itself. */
   wake(row: SessionRow): Promise<void>
+  /** Looks for causes of waits that have ended: a renewed login, changed settings. Called on every look while a session waits. */
+  tryMended(waiting: readonly SessionRow[]): Promise<void>
   /** Keeps agents from starting until several sessions have been resumed. */
   hold(): Disposable
 }
@@ -46,6 +49,7 @@ export class Waker extends Alarm {
 
   async #wakeDue(): Promise<number | undefined> {
     const now = this.#deps.clock.now()
+    await this.#deps.tryMended(await this.#listWaiting())
     const due = (await this.#listWaiting()).filter(row => isDue(row, now))
     if (!(await this.#wakeAll(due, now))) return undefined
     // Read again: a session that could not resume may have another time now. One that is still due is retried.
@@ -78,6 +82,33 @@ export class Waker extends Alarm {
 /** A session that ended in the future was recorded before the clock was set back: its time no longer counts. */
 function isDue({ resumes_at, ended_at }: SessionRow, now: number): boolean {
   return (resumes_at ?? now) <= now || (ended_at ?? now) > now + CLOCK_TOLERANCE_MS
+}
+
+/**
+ * Ends the waits for an allowance that is no longer nearly used up: the person has changed the settings, or a window was renewed early.
+ * Such a session is due at once, and the account that its own level has closed is open again.
+ */
+export async function endQuotaWaits(
+  waiting: readonly SessionRow[],
+  { accounts, envOf }: { accounts: Accounts; envOf(session: string): Record<string, string> },
+  supervisor: SupervisorContext,
+): Promise<void> {
+  const { store, clock } = supervisor.deps
+  const now = clock.now()
+  for (const row of waiting) {
+    if (!row.status_reason?.startsWith(NEARLY_USED_UP) || isDue(row, now)) continue
+    try {
+      const { quota } = await prepareResumed(row, envOf(row.id), supervisor)
+      if ((await accounts.level({ row, settings: { quota } })).level === 'critical') continue
+      await store.transaction(async tx => {
+        if (!(await isStillWaiting(row, store, tx))) return
+        if (row.account !== null) await accounts.openWhenEased(row.account, tx)
+        await store.sessions.update(row.id, { resumes_at: now }, tx)
+      })
+    } catch (error) {
+      supervisor.log.debug({ session: row.id, error }, 'its allowance could not be looked at')
+    }
+  }
 }
 
 export interface WakeOptions {
@@ -138,8 +169,10 @@ export async function reschedule(
   const now = clock.now()
   const opensAt = admission.open ? now : await staggerResumes(store, admission.gate, row)
   const at = !admission.open && admission.why === 'held' ? now + HELD_CHECK_MS : opensAt
-  // A retry after a failure needs nobody's consent.
-  const resumes_at = row.retries === 0 ? await consentedTime(row, env, { supervisor, at }) : at
+  const gate = row.account === null ? undefined : await store.gates.get(row.account)
+  // A retry after a failure needs nobody's consent, nor does a try whether a fault is mended.
+  const needsConsent = row.retries === 0 && !(gate && faultOf(gate))
+  const resumes_at = needsConsent ? await consentedTime(row, env, { supervisor, at }) : at
   if (resumes_at === now) return false
   const next = `go on with: pcc resume ${row.id}${await terminalNote(row)}`
   const stays = resumes_at === null && { status_reason: `${row.status_reason}; ${next}` }

@@ -10,6 +10,7 @@ import { agentByLabel, type BeginDeps, type BeginOptions, beginNext, requestFor 
 import { closeAttempts, openAttempts } from './close-attempt.ts'
 import { chooseModel } from './models.ts'
 import { budgetLeft, classifyAttempt, countMerged, nextStep, type RunFacts, scopeOf } from './next-step.ts'
+import { noteObstacles } from './obstacles.ts'
 import type { RunSettings } from './run-settings.ts'
 
 /** What runs need from other parts. */
@@ -22,6 +23,8 @@ export interface RunManagerDeps extends BeginDeps {
   /** The agents' environment where the run's own was not kept. */
   agentEnv: Record<string, string>
   settingsOf(run: Pick<RunRow, 'project' | 'options'>): Promise<RunSettings>
+  /** Why the work of a run may be unverified; undefined if its checks ran. */
+  whyUnverified(run: Pick<RunRow, 'project' | 'options'>): Promise<string | undefined>
   stop(session: string, reason: string): Promise<void>
   pause(session: string): Promise<void>
   resume(session: string): Promise<void>
@@ -51,20 +54,28 @@ export async function advanceRun(
     const step = nextStep(facts)
     if (step.do === 'end' && !mayEnd()) return undefined // the run is checked again when its sessions are over
     if (step.do === 'end' && step.reason === spent) await stopOpenAttempts(run, settings, deps)
-    if (step.do === 'end') return void (await endRun(run, step, deps))
+    if (step.do === 'end') {
+      const why = step.outcome === 'complete' && facts.unverified ? await deps.whyUnverified(run) : undefined
+      const reason = why === undefined ? step.reason : `${step.reason} (${why})`
+      return void (await endRun(run, { ...step, reason }, deps))
+    }
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
     const env = deps.kept.of(id) ?? deps.agentEnv
     const options = { ...settings, env, total, budget: left }
     if (step.do === 'wait') {
       await noteReason(run, waitReason(facts, settings) ?? deps.heldBack.next(id)?.why ?? null, deps)
+      await noteObstacles(id, deps)
       return void (await warmNextProcess(run, { ...options, facts }, deps))
     }
     step satisfies { do: 'begin' } // any other step needs its own branch above
     const result = await beginNext(run, options, deps)
-    if (result === 'no') return undefined
+    if (result === 'no') return void (await noteObstacles(id, deps))
     await noteReason(run, result === 'yes' ? null : result.why, deps)
     if (result === 'yes') continue
-    if (!('heldBack' in result)) return result.notBefore
+    if (!('heldBack' in result)) {
+      await noteObstacles(id, deps)
+      return result.notBefore
+    }
     deps.log.warn({ run: id, task: result.heldBack, why: result.why }, 'a task got no worktree yet')
   }
 }
@@ -93,6 +104,7 @@ async function readRunFacts(
   const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
   return {
     counts: await tasks.counts(scopeOf(run)),
+    unverified: await store.runs.unverified(scopeOf(run)),
     working: attempts.working + attempts.completing,
     waiting: attempts.waiting,
     iterations: run.iterations,
@@ -119,13 +131,16 @@ function waitReason({ inPlace, counts }: RunFacts, { parallel }: RunSettings): s
   return `one task at a time works in the project itself: ${inPlace}`
 }
 
-/** Writes why the run waits. A paused run keeps the reason of its pause. */
-async function noteReason(
+/** Writes why the run waits. A run that was paused meanwhile keeps the reason of its pause. */
+export async function noteReason(
   { id, reason: before, state }: RunRow,
   reason: string | null,
-  { store }: RunManagerDeps,
+  { store }: Pick<RunManagerDeps, 'store'>,
 ): Promise<void> {
-  if (state === 'running' && before !== reason) await store.runs.update(id, { reason })
+  if (state !== 'running' || before === reason) return
+  await store.transaction(async tx => {
+    if ((await store.runs.get(id, tx))?.state === 'running') await store.runs.update(id, { reason }, tx)
+  })
 }
 
 /** Ends a run with the counts of its tasks as they are now. */
@@ -189,8 +204,9 @@ async function warmNextProcess(
   const request = requestFor(run, task, { prompt: task.description, model, env, budget })
   const position = { id: run.id, iteration, total: options.limit ?? options.total }
   // Not awaited: the run goes on meanwhile.
-  const inWorktree = facts.inPlace === undefined
-  void warmth.expect({ session: current.session_id, request: { ...request, run: position }, inWorktree })
+  const worktree =
+    facts.inPlace === undefined ? { project: run.project, task: task.id, attempt: task.attempt + 1 } : undefined
+  void warmth.expect({ session: current.session_id, request: { ...request, run: position }, worktree })
 }
 
 /** The open attempt that has a process or whose work is being verified. An attempt that waits for an answer or a limit has no process. */

@@ -14,6 +14,7 @@ import type { WorktreeProvider } from '../session/worktree-provider.ts'
 import { chooseTask } from './choose-task.ts'
 import { chooseModel, type ModelNames } from './models.ts'
 import { retryPlan, scopeOf, sinceReset } from './next-step.ts'
+import { type Obstacle, toObstacle } from './obstacles.ts'
 
 export interface BeginDeps extends ClaimDeps {
   /** Starts a session for a task that exists already. */
@@ -100,19 +101,22 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
   }
 }
 
-/** Another git process may be working in the repository right now: the task is held back, and the run goes on. */
+/**
+ * Another git process may be working in the repository right now, or a person has to mend something there: the branch is gone, the
+ * disk is full. That is no failure of the task: it is held back, the run goes on, and the task is tried again.
+ */
 async function makeWorktree(task: Task, run: RunRow, { worktrees, heldBack }: BeginDeps) {
   try {
     const made = await worktrees.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
     heldBack.free(task.id)
     return made
   } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'place_busy') throw error
-    const why = `${error.message} ${error.next}`
-    heldBack.hold(run.id, task.id, why)
-    return { heldBack: task.id, why }
+    if (!(error instanceof AppError) || !HOLDING.has(error.code)) throw error
+    return { heldBack: task.id, why: heldBack.hold(run.id, task.id, error) }
   }
 }
+
+const HOLDING: ReadonlySet<string> = new Set(['place_busy', 'place_refused'])
 
 /**
  * An attempt in the project itself finds what earlier attempts left there: the changes of all of them are measured from the state
@@ -223,12 +227,12 @@ interface Hold {
   /** How often in a row the task was held back. */
   times: number
   notBefore: number
-  why: string
+  error: AppError
 }
 
 /**
- * Tasks that got no worktree because another process was working in their repository. They stay ready; their run skips them for
- * a while, so that the tasks behind them begin. A restarted daemon tries them at once.
+ * Tasks that got no worktree because another process was working in their repository, or something there needs a person. They stay
+ * ready; their run skips them for a while, so that the tasks behind them begin. A restarted daemon tries them at once.
  */
 export class HeldBackTasks {
   readonly #clock: Clock
@@ -238,11 +242,12 @@ export class HeldBackTasks {
     this.#clock = clock
   }
 
-  /** Skips a task for a while: longer each time in a row. */
-  hold(run: string, task: string, why: string): void {
+  /** Skips a task for a while: longer each time in a row. Returns why. */
+  hold(run: string, task: string, error: AppError): string {
     const times = (this.#held.get(task)?.times ?? 0) + 1
     const notBefore = this.#clock.now() + (WAITS_MS[times - 1] ?? WAITS_MS.at(-1) ?? 0)
-    this.#held.set(task, { run, times, notBefore, why })
+    this.#held.set(task, { run, times, notBefore, error })
+    return whyHeld(error)
   }
 
   /** The task has a worktree now. */
@@ -259,8 +264,16 @@ export class HeldBackTasks {
   next(run: string): { notBefore: number; why: string } | undefined {
     const [first] = this.#heldNow(run).toSorted(([, a], [, b]) => a.notBefore - b.notBefore)
     if (!first) return undefined
-    const [task, { notBefore, why }] = first
-    return { notBefore, why: `${task} is tried again at ${new Date(notBefore).toISOString()}: ${why}` }
+    const [task, { notBefore, error }] = first
+    return { notBefore, why: `${task} is tried again at ${new Date(notBefore).toISOString()}: ${whyHeld(error)}` }
+  }
+
+  /** The tasks of a run that a person has to help, with what is in their way. Another git needs nobody unless it stays. */
+  stuckIn(run: string): { task: string; obstacle: Obstacle }[] {
+    const isStuck = ({ error, times }: Hold) => error.code !== 'place_busy' || times > WAITS_MS.length
+    return [...this.#held]
+      .filter(([, held]) => held.run === run && isStuck(held))
+      .map(([task, { error }]) => ({ task, obstacle: toObstacle(error) }))
   }
 
   /** The run has ended. */
@@ -276,4 +289,8 @@ export class HeldBackTasks {
       ([, held]) => held.run === run && held.notBefore > now && held.notBefore <= now + longest,
     )
   }
+}
+
+function whyHeld({ message, next }: AppError): string {
+  return `${message} ${next}`
 }

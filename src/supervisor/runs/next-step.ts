@@ -11,6 +11,8 @@ import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 export interface RunFacts {
   /** Tasks of the run's target, by state. */
   counts: Partial<Record<TaskState, number>>
+  /** How many of those that are done are unverified. */
+  unverified?: number | undefined
   /** Attempts that work, will resume by themselves, or whose work is verified or merged. */
   working: number
   /** Attempts that wait for a person. */
@@ -58,11 +60,14 @@ export function nextStep(facts: RunFacts): RunStep {
   return waiting > 0 ? { do: 'wait' } : endByCounts(facts)
 }
 
-function endByCounts({ counts }: RunFacts): RunStep {
+function endByCounts({ counts, unverified = 0 }: RunFacts): RunStep {
   const { done = 0, failed = 0, cancelled = 0 } = counts
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
   if (all === cancelled) return { do: 'end', outcome: 'no_plan', reason: 'it has no tasks' }
-  if (all === done + cancelled) return { do: 'end', outcome: 'complete', reason: 'every task is done' }
+  if (all === done + cancelled) {
+    const reason = `every task is done${unverified === 0 ? '' : `, ${unverified} of ${done} unverified`}`
+    return { do: 'end', outcome: 'complete', reason }
+  }
   if (failed > 0) return { do: 'end', outcome: 'failure', reason: `${describeCount(failed)} failed` }
   return { do: 'end', outcome: 'blocked', reason: `${describeCount(all - done - cancelled)} cannot run` }
 }
@@ -170,7 +175,7 @@ export async function countMerged(run: string, store: Store): Promise<{ merged: 
 }
 
 export interface RetryRules {
-  /** Attempts after the first. */
+  /** Attempts after the first. Failures of the vendor or the network are not counted: they are tried again for as long as it takes. */
   maxRetries: number
   /** The waits before consecutive retries after a transient failure; the last one holds for all later retries. */
   retryMs?: readonly number[]
@@ -199,7 +204,7 @@ export function retryPlan(history: readonly PastAttempt[], { maxRetries, retryMs
   if (last.failure != null && NEEDS_A_PERSON.has(last.failure)) {
     return { again: false, why: 'another attempt would fail in the same way', story: tellFailures(failures) }
   }
-  if (failures.length > maxRetries) {
+  if (failures.filter(usesRetry).length > maxRetries) {
     const why = maxRetries === 0 ? 'no retries are allowed' : `tried ${failures.length} times`
     return { again: false, why, story: tellFailures(failures) }
   }
@@ -230,6 +235,11 @@ function retryDelay(history: readonly PastAttempt[], retryMs: readonly number[])
 
 function isTransientFailure({ outcome, failure }: PastAttempt): boolean {
   return outcome === 'failed' && failure != null && isTransient(failure)
+}
+
+/** A fault of the surroundings uses no retry. A crash does: the task itself may be what the agent cannot bear. */
+function usesRetry(past: PastAttempt): boolean {
+  return !isTransientFailure(past) || past.failure === 'agent_crashed'
 }
 
 /** A longer story shows its first and its last lines. */

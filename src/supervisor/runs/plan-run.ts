@@ -4,6 +4,7 @@ import type { Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import type { TaskEdge } from '../../store/task-stores.ts'
+import { filterOfScope } from '../../store/tasks.ts'
 import type { WorktreeProvider } from '../session/worktree-provider.ts'
 import { chooseModel } from './models.ts'
 import { scopeOf } from './next-step.ts'
@@ -15,8 +16,8 @@ export async function planRun(
   settings: RunSettings,
   { store, worktrees }: { store: Store; worktrees: Pick<WorktreeProvider, 'look'> },
 ): Promise<RunPlan> {
-  const { project, feature, task } = scopeOf(run)
-  const filter = { project, feature, under: task }
+  const { project } = run
+  const filter = filterOfScope(scopeOf(run))
   const tasks = await store.tasks.list(filter)
   const edges = await store.tasks.edges(filter)
   const ids = new Set(tasks.map(({ id }) => id))

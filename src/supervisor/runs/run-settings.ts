@@ -4,6 +4,7 @@ import { loadConfig } from '../../domain/config/load.ts'
 import type { Task } from '../../domain/task.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { RunRow } from '../../store/tables.ts'
+import { findUnchecked } from '../../workspace/verify/unchecked.ts'
 import type { PrepareDeps } from '../session/prepare.ts'
 import { agentFor, settingsOfCaller } from '../session/settings.ts'
 import type { BeginOptions } from './begin-next.ts'
@@ -50,7 +51,7 @@ export async function runSettings(
     flags: { model: options.model, strategy: options.strategy },
     settings: { model: execution.model, strategy: execution.model_strategy },
   })
-  if ('problem' in chosen) throw new AppError('bad_request', { route: 'POST /runs', problem: chosen.problem })
+  if ('problem' in chosen) throw new AppError('bad_request', { problem: chosen.problem })
   return {
     agent,
     ...applyModelNames(chosen, names),
@@ -64,6 +65,18 @@ export async function runSettings(
     parallel: options.parallel ?? execution.parallel,
     verify: options.verify ?? execution.verify,
   }
+}
+
+/** Why the work of a run may be unverified, in words with what to type; undefined if commands check it. */
+export async function whyUnverified(
+  { project, options }: Pick<RunRow, 'project' | 'options'>,
+  deps: Pick<PrepareDeps, 'paths' | 'env'>,
+): Promise<string | undefined> {
+  if (options.verify === false) return 'without verification, as --no-verify or execution.verify says'
+  const { paths, env } = settingsOfCaller(options, deps)
+  const trusted = trustedFile(await trustStatus(paths, project))
+  const unchecked = await findUnchecked(await loadConfig({ paths, env, project, trusted }), project)
+  return unchecked && `${unchecked.says}; ${unchecked.fix}`
 }
 
 /** How often a task is retried in a run: the run's option, else the task's own number, else the setting. */

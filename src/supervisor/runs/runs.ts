@@ -7,10 +7,14 @@ import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import { checkProject } from '../context.ts'
-import { advanceRun, endRun, type RunManagerDeps } from './advance.ts'
+import { advanceRun, endRun, noteReason, type RunManagerDeps } from './advance.ts'
 import { openAttempts, SETTLED_BY_PERSON } from './close-attempt.ts'
 import { overlap, targetName } from './next-step.ts'
+import { noteObstacles, toObstacle } from './obstacles.ts'
 import { planRun } from './plan-run.ts'
+
+/** Events after which a run may begin a task, beside those of tasks. A merge that waits for a checkout leaves its slot. */
+const WAKING = new Set(['session.ended', 'disk.freed', 'merge.held_up'])
 
 /** Starts, steers and ends runs. A run is a row: after a restart the open runs go on. */
 export class RunManager {
@@ -85,7 +89,7 @@ export class RunManager {
     for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
       const run = kind === 'session.ended' ? (await store.sessions.get(subject))?.options.run : undefined
       if (run) this.look(run.id)
-      if (kind === 'session.ended' || kind === 'disk.freed' || kind.startsWith('task.')) await this.#lookAtOpenRuns()
+      if (WAKING.has(kind) || kind.startsWith('task.')) await this.#lookAtOpenRuns()
       // A task may be verified and merged after its run has ended: its attempt is still closed then.
       if (kind === 'task.finished' || kind === 'task.readied' || kind === 'task.failed')
         await this.#lookAtOpenAttempts()
@@ -128,9 +132,12 @@ export class RunManager {
     }
   }
 
-  /** Pauses a run: no new task begins, and its sessions stop after the tool in flight. */
+  /**
+   * Pauses a run: no new task begins, and its sessions stop after the tool in flight. It has no reason: what a person has paused
+   * does not wait for them.
+   */
   async pause(id: string): Promise<void> {
-    await this.#change(id, { state: 'paused' })
+    await this.#change(id, { state: 'paused', reason: null })
     await this.#deps.warmth.drop(id)
     await this.#eachSession(id, session => this.#deps.pause(session))
   }
@@ -191,6 +198,8 @@ export class RunManager {
     const reason = messageOf(error)
     const passes = !(error instanceof AppError) || PASSING_CODES.has(error.code)
     if (!passes && open.length === 0) await endRun(run, { outcome: 'failure', reason }, this.#deps)
-    else await store.runs.update(id, { reason })
+    else await noteReason(run, reason, this.#deps)
+    if (error instanceof AppError && error.code === 'disk_full')
+      await noteObstacles(id, this.#deps, [toObstacle(error)])
   }
 }

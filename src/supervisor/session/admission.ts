@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts'
+import type { QuotaWindow } from '../../domain/quota.ts'
 import { asksFor } from './asks.ts'
 import type { LiveSession, SessionDeps } from './context.ts'
 import type { PreparedSession } from './prepare.ts'
@@ -23,6 +24,8 @@ interface QueueEntrant {
   account?: string | null | undefined
   /** How many sessions of the account may run, as its allowance stands now. */
   allowed?: (() => number) | undefined
+  /** Reads again what `allowed` goes by: the settings may have changed, and what was used an hour ago no longer counts. */
+  refresh?: (() => Promise<void>) | undefined
   /** Sessions that work in one directory enter one at a time. One that is over and only has to leave does not count. */
   turn?: { of: string; isOver: () => boolean } | undefined
   /** Called when the session must wait: for a slot, for its account's allowance, or for its turn. */
@@ -85,7 +88,13 @@ export class AdmissionQueue {
       this.#line.splice(this.#line.indexOf(waiting), 1)
       waiting.admit(this.#take(waiting))
     }
-    if (this.#line.length > 0) this.#timer = setTimeout(() => this.admitReady(), CHECK_AGAIN_MS).unref()
+    if (this.#line.length > 0) this.#timer = setTimeout(() => void this.#checkAgain(), CHECK_AGAIN_MS).unref()
+  }
+
+  async #checkAgain(): Promise<void> {
+    const held = this.#line.filter(waiting => this.#lacksAllowance(waiting))
+    await Promise.all(held.map(waiting => waiting.refresh?.()))
+    this.admitReady()
   }
 
   #missingFor(entrant: QueueEntrant): MissingResource | undefined {
@@ -156,7 +165,7 @@ export async function admit(
   }
   let waited: Promise<void> | undefined
   let warming: Promise<void> | undefined
-  await deps.accounts.level(live) // reads the level, so that `allowed` can answer without waiting
+  const quota = await deps.accounts.level(live) // reads the level, so that `allowed` can answer without waiting
   if (isCalledOff(live)) return undefined // the session was stopped or paused before it entered the line
   const leave = await admission.enter({
     id: live.id,
@@ -164,9 +173,10 @@ export async function admit(
     priority: live.row.priority,
     account: live.row.account,
     allowed: () => deps.accounts.allowed(live, max),
+    refresh: () => refreshQuota(live, current, deps),
     turn: turnOf(live),
     waits: what => {
-      waited = noteWaiting(live, deps, WAIT_NOTES[what](max)).finally(live.control.admitted.resolve)
+      waited = noteWaiting(live, deps, WAIT_NOTES[what](max, quota.fullest)).finally(live.control.admitted.resolve)
     },
     next: () => {
       live.log.info({}, 'next in line, its agent is started ahead of time')
@@ -223,10 +233,29 @@ const WAIT_NOTES = {
     reason: 'waits for its turn: another session of a run works in this directory',
     text: 'Waits for its turn: another session of a run works in this directory.',
   }),
-  allowance: () => ({
-    reason: "waits until the account's allowance is fresh (pcc quota)",
-    text: "Waits: the account's allowance is nearly used up, so fewer sessions start (pcc quota).",
+  allowance: (_max: number, fullest: QuotaWindow | undefined) => ({
+    reason: `waits until the account's allowance is fresh: ${describeWindow(fullest)} (pcc quota)`,
+    text: `Waits: the account's allowance is nearly used up, so fewer sessions start: ${describeWindow(fullest)} (pcc quota).`,
   }),
+}
+
+/** `92% of five hour is used, until 2026-11-17T04:00:00.000Z` */
+function describeWindow(window: QuotaWindow | undefined): string {
+  if (!window) return 'other sessions use it'
+  const percent = `${Math.round(window.utilization * 100)}%`
+  if (window.source === 'estimate') return `by our own estimate ${percent} of quota.max_tokens_per_hour is used`
+  const until = window.resets_at === null ? '' : `, until ${new Date(window.resets_at).toISOString()}`
+  return `${percent} of ${window.window.replaceAll('_', ' ')} is used${until}`
+}
+
+/** A session that waits for its allowance goes by the settings as they are now. What cannot be read stays as it was. */
+async function refreshQuota(live: LiveSession, ready: PreparedSession, deps: SessionDeps): Promise<void> {
+  try {
+    live.settings.quota = (await ready.prepareAgain()).quota
+    await deps.accounts.level(live)
+  } catch (error) {
+    live.log.debug({ error }, 'its quota settings could not be read again')
+  }
 }
 
 async function noteWaiting(

@@ -10,6 +10,7 @@ import { workDirectory } from '../../domain/worktree.ts'
 import { PATIENCE_MS, type TerminalReply } from '../../human/terminals.ts'
 import { findChangedFiles } from '../../policy/paths/look.ts'
 import { type Decision, suggestAlternative } from '../../policy/verdict/decide.ts'
+import { spendAllowance } from './allow-once.ts'
 import { questionRow } from './brain.ts'
 import {
   agentFields,
@@ -69,7 +70,10 @@ export async function onPermission(
     agent: { answer },
   } = live
   const given = answerToPermission(request, judgement, live)
-  const { verdict, settle } = given ? { verdict: given } : await settleDecision({ request, judgement, signal }, context)
+  const allowed = given ?? (await allowedOnce({ request, judgement }, context))
+  const { verdict, settle } = allowed
+    ? { verdict: allowed }
+    : await settleDecision({ request, judgement, signal }, context)
   if ('park' in verdict) return verdict
   const changed = verdict.verdict === 'allow' ? findChangedFiles(judgement.assessment?.files ?? {}) : []
   if (changed.length > 0 && tries > 1) {
@@ -90,6 +94,14 @@ export async function onPermission(
   )
   crashPoint('tool.after-verdict')
   return released
+}
+
+/** The verdict of a person who has allowed exactly this call once, after it had been refused. */
+async function allowedOnce(
+  { request, judgement: { decision, assessment } }: Omit<JudgedRequest, 'signal'>,
+  context: SessionContext,
+): Promise<Verdict | undefined> {
+  return assessment && spendAllowance({ request, assessment, decision }, context)
 }
 
 /** A file that changes again and again while its call is judged is not waited for. */

@@ -1,12 +1,13 @@
 import type { AccountAdmission } from '../../agents/limits/account-gates.ts'
 import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
 import { crashPoint } from '../../base/crash-point.ts'
-import type { Limit } from '../../domain/limit.ts'
+import { faultOf, type Limit } from '../../domain/limit.ts'
+import { NEARLY_USED_UP } from '../../domain/quota.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import { endingIfSpent, halted } from '../guards/spending.ts'
 import type { LiveSession, LiveSessionEnding, SessionContext, SessionDeps } from './context.ts'
-import { limited, paused, stopped } from './endings.ts'
+import { limited, paused, stopped, waitsForMending } from './endings.ts'
 
 /**
  * The ending of a session whose account is closed: it waits without a process and outside of the line. It claimed no
@@ -91,6 +92,8 @@ export async function waitAtGate(
     return { ...limited(message, { resumesAt, limit, text }, live), held: true }
   }
   const resumesAt = await deps.accounts.resumesAt(live, gate)
+  const fault = faultOf(gate)
+  if (fault) return waitsForMending(fault, { reason: gate.reason ?? '', resumesAt, text }, live)
   return limited(limit?.message ?? gate.reason ?? 'the account is limited', { resumesAt, limit, text }, live)
 }
 
@@ -98,7 +101,7 @@ export async function waitAtGate(
 export async function waitForQuota(text: string, { live, deps }: SessionContext): Promise<LiveSessionEnding> {
   const { resetsAt } = await deps.accounts.level(live)
   const resumesAt = resetsAt === undefined ? deps.clock.now() + CHECK_AGAIN_MS : resetsAt + SOON_MS
-  return limited('the allowance is nearly used up, so no new task is begun', { resumesAt, text }, live)
+  return limited(`${NEARLY_USED_UP}, so no new task is begun`, { resumesAt, text }, live)
 }
 
 /** How long to wait where it is not known when a window is renewed. */

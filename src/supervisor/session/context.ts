@@ -10,7 +10,7 @@ import type { CheckpointReason } from '../../domain/checkpoint.ts'
 import type { EscalationAnswer, NewEscalation } from '../../domain/escalation.ts'
 import type { EventBody, EventKind, Guard, NewEvent } from '../../domain/event.ts'
 import type { AccountGate, Limit } from '../../domain/limit.ts'
-import type { QuotaLevel, QuotaThresholds } from '../../domain/quota.ts'
+import type { QuotaLevel, QuotaThresholds, QuotaWindow } from '../../domain/quota.ts'
 import type { Driver, FailureKind, OpenSession, Request, Session, SessionEvent, Verdict } from '../../domain/session.ts'
 import type { DeadlineSettings } from '../../human/escalations.ts'
 import type { MemorySettings } from '../../human/precedents.ts'
@@ -201,6 +201,19 @@ export interface AgentWatch {
   watch(context: SessionContext): Disposable
 }
 
+/** The account of a session, and from when on its allowance counts as used up. */
+export interface QuotaHolder {
+  row: Pick<SessionRow, 'account'>
+  settings: Pick<LiveSession['settings'], 'quota'>
+}
+
+/** How full an account is; `fullest` is the window that the level comes from. */
+export interface AccountLevel {
+  level: QuotaLevel
+  resetsAt: number | undefined
+  fullest: QuotaWindow | undefined
+}
+
 /** What the sessions of one account share (`limits/accounts.ts`). */
 export interface AccountLimits {
   rememberAgent(account: string, agent: { agent: string; env: Record<string, string> }, tx: Tx): Promise<void>
@@ -208,7 +221,7 @@ export interface AccountLimits {
   closeForLimit(live: LiveSession, limit: Limit): Promise<AccountGate | undefined>
   answered(live: LiveSession): Promise<void>
   recordLimit(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void>
-  level(live: LiveSession): Promise<{ level: QuotaLevel; resetsAt: number | undefined }>
+  level(live: QuotaHolder): Promise<AccountLevel>
   allowed(live: LiveSession, max: number): number
   resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null>
 }

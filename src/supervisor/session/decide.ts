@@ -3,7 +3,7 @@ import { type ProseQuestion, questionInProse } from '../../brain/rules/turn-endi
 import type { Suggestion } from '../../domain/brain.ts'
 import { endsWithDocument } from '../../domain/feature-phase.ts'
 import type { Limit } from '../../domain/limit.ts'
-import { type Failure, isTransient, type SessionEvent } from '../../domain/session.ts'
+import { ACCOUNT_FAULTS, type Failure, isTransient, type SessionEvent } from '../../domain/session.ts'
 
 /** What an event of the agent means for its task. */
 export type Analysis =
@@ -22,16 +22,18 @@ export type Analysis =
   | { type: 'held_up'; by: 'paused' | 'interrupted' | 'capped' }
   /** `gone`: the call cannot be answered any more, so its answer becomes the next prompt. */
   | { type: 'parked'; callId: string | undefined; gone?: boolean | undefined }
+  /** The vendor serves this account no more for now. */
   | { type: 'rate_limit'; limit: Limit; failure: Failure }
   | { type: 'error'; failure: Failure; mayPass: boolean }
 
 /** Classifies an event. Pure. */
 export function think(event: SessionEvent): Analysis {
   switch (event.kind) {
+    case 'usage':
+      return { type: 'progress', answered: event.outputTokens > 0 }
+    // A program may write texts of its own: they do not say that the vendor has answered.
     case 'text':
     case 'thinking':
-    case 'usage':
-      return { type: 'progress', answered: true }
     case 'started':
     case 'tool_result':
     case 'plan':
@@ -80,8 +82,9 @@ function findQuestion(text: string): ProseQuestion | undefined {
 
 /** Classifies a failure, of a turn or outside of one. Pure. */
 export function thinkOfFailure(failure: Failure): Analysis {
-  if (failure.kind !== 'limit') return { type: 'error', failure, mayPass: isTransient(failure.kind) }
-  const limit = failure.limit ?? { source: 'result' as const, message: failure.message }
+  const fault = ACCOUNT_FAULTS[failure.kind]
+  if (failure.kind !== 'limit' && !fault) return { type: 'error', failure, mayPass: isTransient(failure.kind) }
+  const limit = failure.limit ?? { source: 'result' as const, message: failure.message, ...(fault && { fault }) }
   return { type: 'rate_limit', limit, failure }
 }
 

@@ -6,9 +6,9 @@ import { AGENTS, isAgentKind } from '../../domain/agents/agent-registry.ts'
 import { agentMissingError, findManifest } from '../../domain/agents/find-manifest.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
 import type { NewEvent } from '../../domain/event.ts'
-import type { Limit } from '../../domain/limit.ts'
+import type { AccountFault, Limit } from '../../domain/limit.ts'
 import type { Failure } from '../../domain/session.ts'
-import { notLoggedIn } from '../../domain/vendors.ts'
+import { notLoggedIn, vendorOf } from '../../domain/vendors.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { needsCompletion } from '../completion/work.ts'
@@ -61,9 +61,48 @@ export function limited(message: string, { resumesAt, limit, text }: LimitWait, 
   }
 }
 
+/**
+ * The account cannot be used until a person has mended something. That is no failure of the task: the session waits without a
+ * process, counts no retry, and goes on by itself when the account works again.
+ */
+export function waitsForMending(
+  fault: AccountFault,
+  { reason, resumesAt, text }: { reason: string; resumesAt: number | null; text?: string | undefined },
+  live: LiveSession,
+): LiveSessionEnding {
+  return {
+    as: 'paused',
+    reason: `${reason}\n${fault === 'login' ? howItGoesOn(live) : GOES_ON}`,
+    failure: fault === 'login' ? 'auth' : 'billing',
+    resumesAt: resumesAt ?? undefined,
+    retries: live.row.retries,
+    task: taskAfter(text, reason, resumesAt),
+    checkpoint: 'error',
+  }
+}
+
+const GOES_ON = 'The work goes on by itself then.'
+
+/** A session keeps the key that it was started with; another key is another account, with which it cannot be resumed. */
+function howItGoesOn(live: LiveSession): string {
+  const { id, row, settings } = live
+  const key = vendorOf(manifestIn(live).kind).credentials.find(([name]) => settings.open.env[name])?.[0]
+  if (key === undefined) return GOES_ON
+  const again = row.options.run
+    ? `pcc stop ${row.options.run.id} --now, set ${key}, then pcc run`
+    : `pcc stop ${id}, set ${key}, then pcc start ${quoteForShell(row.project)} --resume ${row.vendor_id ?? '<id>'} --task "…"`
+  return `It goes on by itself when the key of its start is accepted again. With another key: ${again}`
+}
+
+/** What a person does about an account that cannot be used. */
+export function remedyFor(fault: AccountFault, { row, settings }: LiveSession): string {
+  if (fault === 'login') return notLoggedIn({ kind: settings.driver.agent, name: row.agent }).next
+  return "Look at the account's balance and plan."
+}
+
 /** The event of a limit that was met on the way to an ending. */
 export function limitHit(limit: Limit | undefined, live: LiveSession): NewEvent[] {
-  if (!limit) return []
+  if (!limit || limit.fault) return []
   const { message, window, resetsAt } = limit
   const when = { ...(window !== undefined && { window }), ...(resetsAt !== undefined && { resets_at: resetsAt }) }
   return [eventOf(live, 'limit.hit', { message, ...when })]
@@ -171,11 +210,11 @@ export function taskAfter(
 function adviceFor(failure: Failure, live: LiveSession): string {
   switch (failure.kind) {
     case 'auth':
-      return notLoggedIn({ kind: live.settings.driver.agent, name: live.row.agent }).next
+      return remedyFor('login', live)
     case 'agent_missing':
       return agentMissingError(manifestIn(live), failure.message).next
     case 'billing':
-      return `Look at the account's balance and plan, then: pcc retry ${live.id}`
+      return remedyFor('credit', live)
     case 'model_not_found':
       return 'Name another model with --model.'
     case 'prompt_too_long':

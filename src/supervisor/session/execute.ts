@@ -6,6 +6,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { needsCompletion } from '../completion/work.ts'
 import { halted, stopWhenSpentBeforeNext } from '../guards/spending.ts'
 import { scopeOf } from '../runs/next-step.ts'
+import { findRefusals, waitsForYes } from './allow-once.ts'
 import { reasonForGivingUp } from './apply-sigils.ts'
 import { endingBetweenTurns, waitAtGate, waitForQuota } from './between-turns.ts'
 import { parkProseQuestion, replyToProse } from './brain.ts'
@@ -132,8 +133,10 @@ export async function execute(
       return isForgotten(action.failure, live)
         ? restarted(action.failure, deps.clock.now())
         : failed(action.failure, live)
-    case 'give_up':
-      return gaveUp(action, live)
+    case 'give_up': {
+      const refusals = await findRefusals(live.row, deps.store)
+      return refusals.length > 0 ? waitsForYes(refusals, action, live) : gaveUp(action, live)
+    }
     case 'stop':
       if (action.limit) await deps.accounts.closeForLimit(live, action.limit)
       return stopped(action.reason, action.text)

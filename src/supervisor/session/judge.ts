@@ -8,6 +8,7 @@ import { workDirectory } from '../../domain/worktree.ts'
 import { openPrecedents } from '../../human/precedents.ts'
 import { type Decision, decide } from '../../policy/verdict/decide.ts'
 import { rulesFromAllowedTools } from '../../policy/verdict/rules.ts'
+import { boundTo, spellingOf } from './allow-once.ts'
 import { opinionOn, type PermissionAdvice } from './brain.ts'
 import type { LiveSession, SessionContext } from './context.ts'
 import { callDigest, isPermission, storedReasons, targetOf } from './tool-call.ts'
@@ -98,7 +99,8 @@ export function refusalRow(
   const isUnasked = decision.morning === true || (verdict.by === 'nobody' && !signal.aborted)
   if (!assessment || !isUnasked || verdict.verdict === 'allow') return undefined
   const reason = assessment.reasons[0]?.text ?? decision.reason
-  return { ...permissionRow({ request, assessment, reason, risk: verdict.risk }, live), state: 'denied' }
+  const bound = boundTo({ request, assessment, decision }, live)
+  return { ...permissionRow({ request, assessment, reason, risk: verdict.risk }, live), bound, state: 'denied' }
 }
 
 interface PermissionRowInput {
@@ -118,6 +120,8 @@ export function permissionRow(
     session_id: live.id,
     project: live.row.project,
     task: live.row.task,
+    task_id: live.row.task_id,
+    spelling: spellingOf(assessment.normalised, live.row),
     call_id: request.callId,
     tool: request.tool,
     target: targetOf(request.input, workDirectory(live.row)),

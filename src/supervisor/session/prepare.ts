@@ -25,7 +25,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import { readMemorySettings } from '../../human/precedents.ts'
 import { disableGitPrograms } from '../../policy/trust/git-programs.ts'
 import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn } from '../../policy/trust/trust.ts'
-import { planInTmux, planSandbox } from '../../workspace/command/plan-sandbox.ts'
+import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import type { LiveSettings, Policy, SessionBrain, SessionPolicy } from './context.ts'
 import { accountOf, brainEnvironment, checkProgram, formerAccounts, startNotes } from './prepare-agent.ts'
@@ -60,6 +60,8 @@ export interface PreparedSession {
   manifest: AgentManifest
   driver: Driver
   open: Omit<OpenSession, 'asks' | 'id' | 'prompt' | 'resume' | 'marker'>
+  /** The sandbox for a session with the same settings in this worktree; undefined if it has none. */
+  sandboxIn(worktree: string): Promise<OpenSession['sandbox']>
   policy: SessionPolicy
   account: string
   /** The ids that earlier versions gave to this account. */
@@ -135,10 +137,11 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
   const second = secondAgent(agent, loaded, project)
   await checkProgram(loaded, { agent, manifest, env })
   const sandboxed = {
-    ...{ name: manifest.name, asksEveryCall: manifest.hold === 'every-call', project, worktree: place?.top },
+    ...{ name: manifest.name, asksEveryCall: manifest.hold === 'every-call', project },
     ...{ home: env['HOME'] ?? deps.paths.home, paths: deps.paths },
   }
-  const sandbox = request.host === 'tmux' ? planInTmux(config, sandboxed) : await planSandbox(config, sandboxed)
+  const planIn = (worktree: string | undefined) => planSandbox(config, { ...sandboxed, worktree })
+  const sandbox = await planIn(place?.top)
   const driver = await deps.driverFor({
     agent,
     executable: config.agents.path,
@@ -164,6 +167,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       sandbox: sandbox.settings,
       ...featureTools(request.feature),
     },
+    sandboxIn: async worktree => (await planIn(worktree)).settings,
     policy: {
       project: place?.directory ?? project,
       home: env['HOME'] ?? deps.paths.home,

@@ -26,6 +26,8 @@ export interface SessionResume {
   from?: string | undefined
   /** What the session may spend in total; replaces the earlier budget. */
   budget?: StartSession['budget']
+  /** What the agent is told: the session stood still for something that has changed. */
+  words?: string | undefined
 }
 
 /** Resumes a session that is paused, limited, stopped or failed, or that was given a new task after it was complete. */
@@ -64,7 +66,7 @@ export async function resumeSession(
   crashPoint('resume.before-claim')
   const claim = () => claimResume(current, { patch, resume, notes: restored.notes }, supervisor)
   const { live, saved } = supervisor.sessions.launch({ ...current, ...patch }, ready, {
-    prompt: promptOf(restored, current),
+    prompt: promptOf(restored, [resume.words, current.options.landing?.told]),
     resume: restored.resume,
     claim,
   })
@@ -74,11 +76,10 @@ export async function resumeSession(
   return live.row
 }
 
-/** Adds the report on work that came back. A resumed conversation needs nothing but the report. */
-function promptOf({ prompt, resume }: RestoredSession, { options }: SessionRow): string {
-  const report = options.landing?.told
-  if (report === undefined) return prompt
-  return resume ? report : `${prompt}\n\n${report}`
+/** Adds what is new, such as the report on work that came back. A resumed conversation needs nothing but that. */
+function promptOf({ prompt, resume }: RestoredSession, news: (string | undefined)[]): string {
+  const told = news.filter(text => text !== undefined)
+  return [...(resume && told.length > 0 ? [] : [prompt]), ...told].join('\n\n')
 }
 
 /** Limits that the new budget does not name stay as they were. */

@@ -85,6 +85,7 @@ async function react(
   session: Session | undefined,
   context: SessionContext,
 ): Promise<LiveSessionEnding | undefined> {
+  if (analysis.type === 'task_complete') await context.deps.accounts.answered(context.live)
   return execute(decide(analysis, await readContext(analysis, context)), session, context)
 }
 

@@ -25,7 +25,7 @@ export function settingsOfCaller(
 ): SettingsSource {
   const { paths, env } = own
   if (config && !isAbsolute(config)) {
-    throw new AppError('bad_request', { route: 'POST /sessions', problem: `config: ${config} is not an absolute path` })
+    throw new AppError('bad_request', { problem: `The config file ${config} is not an absolute path.` })
   }
   return {
     paths: config === undefined ? paths : { ...paths, configFile: config ?? join(paths.home, 'config.toml') },

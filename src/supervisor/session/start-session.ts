@@ -73,6 +73,7 @@ async function startIn(request: CheckedRequest, supervisor: SupervisorContext): 
   using _held = supervisor.conversations.take(resume, supervisor.sessions.all())
   const row = await supervisor.deps.store.transaction(tx => insert(request, ready, { ...supervisor, tx }))
   crashPoint('submit.after-commit')
+  if (request.place) await supervisor.warm.dropOthersIn(request.place, bound?.run?.id)
   if (bound?.run) await supervisor.warm.taken(bound.run.id, ready.driver)
   if (request.attach) supervisor.deps.terminals.expect(row.id)
   const { live } = supervisor.sessions.launch(row, ready, { prompt: request.task, resume })
@@ -215,7 +216,7 @@ async function freeTaskId({ get }: SupervisorContext['deps']['store']['tasks']):
 }
 
 function worktreeRefused(problem: string): AppError {
-  return new AppError('bad_request', { route: 'POST /sessions', problem: `worktree: ${problem}` })
+  return new AppError('bad_request', { problem: `--worktree: ${problem}` })
 }
 
 interface SubmitContext {
@@ -264,7 +265,7 @@ async function submitFirstTasks(
 }
 
 function tasksRefused(problem: string): AppError {
-  return new AppError('bad_request', { route: 'POST /sessions', problem })
+  return new AppError('bad_request', { problem })
 }
 
 /** A name that a person can type, made of the first words of the task. */

@@ -87,7 +87,7 @@ interface NewTask {
   priority?: number | undefined
 }
 
-/** Adds a task beside the one at work: in a run to the same feature, otherwise to the session's own queue. */
+/** Adds a task beside the one at work: to the session's own queue, or, if it works in a run or a worktree, to the project. */
 export async function addTask({ description, ...task }: NewTask, call: SessionContext): Promise<ToolReply> {
   const { live, deps } = call
   const { store, tasks } = deps
@@ -111,7 +111,7 @@ export async function addTask({ description, ...task }: NewTask, call: SessionCo
       {
         ...task,
         after: task.after?.map(ref => taskIdOf(ref, added)),
-        session_id: live.row.options.run ? null : live.id,
+        session_id: live.row.options.run || live.row.options.place ? null : live.id,
         project,
         text: description ?? '',
         feature: own.feature ?? undefined,

@@ -93,17 +93,18 @@ test('sessions.retry_seconds: what may pass is tried three times, then it waits 
   assert.equal((await answer(resumed, { verdict: 'allow' })).status, 409, 'it went on without an answer')
 })
 
-test('what does not pass by itself is not tried again, and says what to do', async t => {
+test('what does not pass by itself says what to do: a model is not tried again, and work waits for an account', async t => {
   const world = await agentSessions(t, LASTING, AT_ONCE)
-  const advice: [string, RegExp][] = [
-    ['no such model', /--model/],
-    ['no money', /balance[\s\S]*pcc retry/],
-    ['a wrong key', /pcc agents login/],
+  const advice: [task: string, status: SessionView['status'], next: RegExp][] = [
+    ['no such model', 'error', /--model/],
+    ['no money', 'paused', /balance[\s\S]*goes on by itself/],
+    ['a wrong key', 'paused', /pcc agents login[\s\S]*goes on by itself/],
   ]
-  for (const [task, next] of advice) {
-    const { id } = await world.start(task)
+  for (const [task, status, next] of advice) {
+    // Each has an account of its own, because a fault holds back all sessions of one account.
+    const { id } = await world.start(task, { env: { ...world.env, ANTHROPIC_API_KEY: `sk-ant-${task}` } })
     const view = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
-    assert.equal(view.status, 'error', task)
+    assert.deepEqual([view.status, view.resumes_at !== null], [status, status === 'paused'], task)
     assert.match(view.reason ?? '', next)
     assert.deepEqual(bodiesOf(await world.log(id), 'session.resumed'), [])
   }

@@ -123,7 +123,10 @@ test('a more urgent task that is added while a session waits for its place comes
   assert.equal(status, 'idle')
   assert.equal((await add(world, id, 'the urgent one', { priority: 9 })).will, 'next')
   go(world)
-  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  const over = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.deepEqual([over.task, over.title], ['Do the first job in line', 'the urgent one'])
+  const { body: all } = await world.daemon.call<{ sessions: SessionView[] }>('GET', '/sessions')
+  assert.equal(all.sessions.find(session => session.id === id)?.title, 'the urgent one')
   assert.deepEqual(
     bodiesOf(await world.log(id), 'task.finished').map(({ title, result }) => [title, result]),
     [

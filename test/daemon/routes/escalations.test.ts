@@ -10,7 +10,7 @@ test('the list of decisions shows those of one session, or of the states that ar
   const { store, call } = await scriptedWorld(t, scriptedAgent())
   for (const id of ['s-aaaaaa', 's-bbbbbb']) {
     await store.sessions.insert({ id, name: id, project: '/p', task: 't', agent: 'claude' })
-    await store.transaction(tx => store.escalations.insert({ ...AN_ESCALATION, session_id: id }, tx))
+    await store.transaction(tx => store.escalations.insert({ ...AN_ESCALATION, session_id: id, project: '/p' }, tx))
   }
   const listed = async (query: string) =>
     ((await call('GET', `/escalations${query}`)).body.escalations as EscalationView[]).map(row => row.session_id)
@@ -18,6 +18,8 @@ test('the list of decisions shows those of one session, or of the states that ar
   assert.deepEqual(await listed('?session=s-bbb'), ['s-bbbbbb'])
   assert.equal((await listed('?state=answered,open')).length, 2)
   assert.deepEqual(await listed('?state=answered'), [])
+  const counted = async (query: string) => (await call('GET', `/sessions${query}`)).body.decisions
+  assert.deepEqual([await counted(''), await counted('?project=/p'), await counted('?project=/q')], [2, 2, 0])
   for (const wrong of ['?session=', '?state=gone']) {
     assert.equal((await call('GET', `/escalations${wrong}`)).body.error.code, 'bad_request', wrong)
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openTasks } from '../../../src/tasks/tasks.ts'
 import { scriptedAgent, type Turn } from '../../supervisor/session/scripted-agent.ts'
 import { runWorld } from './run-world.ts'
 
@@ -59,6 +60,7 @@ test('runs are listed newest first, each with its tasks as they stood when it en
   )
   const { body: one } = await world.call('GET', '/runs?limit=1')
   assert.deepEqual([one.runs.length, one.total], [1, 2])
+  assert.deepEqual((await world.call('GET', '/runs?open=true')).body, { runs: [], total: 0 })
   assert.equal((await world.detail(first.id.slice(2, 6))).id, first.id, 'the beginning of an id will do')
 })
 
@@ -189,6 +191,41 @@ test('the session of a task is found by the task', async t => {
   )
   const { status, body } = await world.call('GET', `/sessions/${other}`)
   assert.deepEqual([status, body.error.code], [409, 'task_without_session'])
+})
+
+test('an id without its letter finds a session, a task or a run; what could be several is named', async t => {
+  const world = await runWorld(t, meeting({}))
+  const { store, project } = world
+  const tasks = openTasks({ store, clock: { now: Date.now } })
+  const own = { session_id: 's-aaa111', project, text: 'Sort the cellar' }
+  for (const id of ['s-aaa111', 's-ccc111'])
+    await store.sessions.insert({ id, name: `of ${id}`, project, task: 'x', agent: 'none' })
+  await store.sessions.insert({ id: 's-eee111', name: 'ccc', project, task: 'x', agent: 'none' })
+  await store.transaction(async tx => {
+    await tasks.submit({ ...own, id: 't-bbb111' }, tx)
+    await tasks.submit({ ...own, id: 't-ccc222' }, tx)
+    await tasks.submit({ ...own, id: 't-ddd111' }, tx)
+  })
+  await world.add('one')
+  const run = await world.over((await world.run()).id)
+  for (const [ref, id] of [
+    ['aaa', 's-aaa111'],
+    ['bbb', 's-aaa111'],
+    ['ccc', 's-eee111'],
+  ])
+    assert.equal((await world.call('GET', `/sessions/${ref}`)).body.id, id, ref)
+  assert.equal((await world.call('GET', `/runs/${run.id.slice(2)}`)).body.id, run.id)
+  await store.transaction(tx => tasks.submit({ ...own, id: `t-${run.id.slice(2)}` }, tx))
+  for (const path of [`/runs/${run.id.slice(2)}`, `/sessions/${run.id.slice(2)}`]) {
+    const { body } = await world.call('GET', path)
+    assert.deepEqual(
+      [body.error.code, /t-.* \(Sort the cellar\), r-/.test(body.error.message)],
+      ['session_ambiguous', true],
+    )
+  }
+  const mixed = await world.call('GET', '/sessions/ccc1')
+  assert.equal(mixed.body.id, 's-ccc111', 'one more digit is enough')
+  assert.equal((await world.call('GET', '/runs/ddd')).body.error.code, 'run_unknown')
 })
 
 test('a limit that is not to be waited for ends the run, and its session can be resumed', async t => {

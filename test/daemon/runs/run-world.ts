@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../../src/domain/event.ts'
 import type { RunDetail } from '../../../src/domain/run.ts'
 import type { ScriptedAgent } from '../../supervisor/session/scripted-agent.ts'
 import { type ScriptedWorld, scriptedWorld } from '../../supervisor/session/scripted-world.ts'
-import { tempDir } from '../../support/world.ts'
+import { tempDir, UNPROVEN_ALLOWED } from '../../support/world.ts'
 
 export interface RunWorld extends ScriptedWorld {
   project: string
@@ -59,8 +59,11 @@ export async function runWorld(
       ids.set(title, task.id)
       return task.id
     },
-    run: ({ target = { kind: 'project' }, ...more }: { target?: object } = {}) =>
-      asked('POST', '/runs', { project, target, env: {}, ...more }),
+    run: ({ target = { kind: 'project' }, ...more }: { target?: object; settings?: object } = {}) =>
+      asked('POST', '/runs', {
+        ...{ project, target, env: {}, ...more },
+        ...(more.settings && { settings: { ...UNPROVEN_ALLOWED, ...more.settings } }),
+      }),
     over: id => since(id, ({ kind, subject }) => kind === 'run.ended' && subject === id),
   }
 }

@@ -7,7 +7,7 @@ import { recordWith } from '../../../src/cli/commands/accept.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import type { RunDetail } from '../../../src/domain/run.ts'
 import { grantTrust, trustStatus } from '../../../src/policy/trust/trust.ts'
-import { bareEnv, commitAll } from '../../support/world.ts'
+import { bareEnv, commitAll, UNPROVEN_ALLOWED } from '../../support/world.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { sharedDaemon } from '../shared-daemon.ts'
 
@@ -73,7 +73,7 @@ test('a task of a run works in a worktree of its own, on a branch of its own, un
   writeFileSync(settings, JSON.stringify(hook('true')))
   const task = await add('write one')
   // The person's checkout has changes, so nothing is merged into it.
-  const { attempts, outcome } = await run({ settings: { PCC_MERGE_MODE: 'off' } })
+  const { attempts, outcome } = await run({ settings: { PCC_MERGE_MODE: 'off', ...UNPROVEN_ALLOWED } })
   assert.equal(outcome, 'complete')
   const [attempt] = attempts
   assert.equal(attempt?.place?.branch, `pcc/${task}`)
@@ -94,7 +94,9 @@ test('with execution.parallel two tasks of a run are done at once, each in a wor
   const { add, run, git, project } = await world(t)
   await add('write one')
   await add('write two')
-  const { attempts, outcome, parallel, merged, unmerged } = await run({ settings: { PCC_PARALLEL: '2' } })
+  const { attempts, outcome, parallel, merged, unmerged } = await run({
+    settings: { PCC_PARALLEL: '2', ...UNPROVEN_ALLOWED },
+  })
   assert.deepEqual([outcome, parallel, attempts.length], ['complete', 2, 2])
   const [one, two] = attempts
   assert.ok((two?.started_at ?? 0) < (one?.ended_at ?? 0), 'the second began before the first was over')
@@ -111,12 +113,22 @@ test('with execution.parallel two tasks of a run are done at once, each in a wor
 
 test('a session that is started in a worktree works on the branch of its task; what cannot be is refused', async t => {
   const { start, daemon, git } = await world(t)
-  const { place, task_id } = await start('write one', { worktree: true })
+  const { id, place, task_id } = await start('write one', { worktree: true })
   assert.equal(place?.branch, `pcc/${task_id}`)
+  const addSecond = () =>
+    daemon.call<{ error: { code: string; next: string } }>('POST', `/sessions/${id}/tasks`, {
+      body: { task: 'write two' },
+    })
+  const refused = await addSecond()
+  assert.deepEqual([refused.status, refused.body.error.code], [409, 'session_in_worktree'])
+  assert.match(refused.body.error.next, /pcc task add .* pcc run /)
   const stream = await daemon.stream('/events')
   await stream.until(({ kind, body }) => kind === 'task.finished' && body.task_id === task_id)
   stream.close()
   assert.match(git('log', 'main', '--format=%s'), /^one$/m, 'it lands like a task of a run')
+  assert.equal((await addSecond()).body.error.code, 'session_in_worktree', 'also when it is over')
+  const queue = await daemon.call<{ tasks: unknown[] }>('GET', `/sessions/${id}/tasks`)
+  assert.equal(queue.body.tasks.length, 1, 'nothing was written')
   const tasks = ['write one', 'write two'].map(text => ({ text, priority: 0, after: [] }))
   await assert.rejects(
     start('write one', { worktree: true, tasks }),

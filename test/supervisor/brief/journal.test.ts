@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -6,7 +7,7 @@ import type { NewEvent } from '../../../src/domain/event.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { AttemptRow } from '../../../src/store/tables.ts'
 import { attemptStory } from '../../../src/supervisor/brief/journal.ts'
-import { gitProject, tempDir } from '../../support/world.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 
 const { row: session } = aLiveSession()
@@ -55,6 +56,55 @@ test('files that a command changed in the project itself are found by git, from 
   const started_at = Math.min(...made.map(file => statSync(file).ctimeMs))
   const { files } = await storyOf(t, [did('Bash', 'make')], { project, started_at })
   assert.deepEqual(files, ['made.txt', 'own.txt'])
+})
+
+test('what neighbours merged meanwhile is not among the files of an attempt, neither in its worktree nor after its merge', async t => {
+  const project = gitProject(t, { 'first.txt': 'first\n' })
+  const named = ['-c', 'user.name=Test', '-c', 'user.email=test@example.invalid']
+  const git = (...args: string[]) =>
+    execFileSync('git', [...named, ...args], { cwd: project, env: bareEnv(project), encoding: 'utf8' }).trim()
+  const commit = (file: string) => {
+    writeFileSync(join(project, file), file)
+    git('add', '.')
+    git('commit', '-qm', file)
+    return git('rev-parse', 'HEAD')
+  }
+  const target = git('branch', '--show-current')
+  const base = git('rev-parse', 'HEAD')
+  git('checkout', '-qb', 'pcc/t-000001')
+  const head = commit('own.txt')
+  git('checkout', '-q', target)
+  commit('of-a-neighbour.txt')
+  git('checkout', '-q', 'pcc/t-000001')
+  git('rebase', '-q', target)
+  const result = git('rev-parse', 'HEAD')
+  const place = {
+    task: ATTEMPT.task_id,
+    attempt: 1,
+    branch: 'pcc/t-000001',
+    target,
+    base,
+    top: project,
+    directory: project,
+  }
+  const about = { attempt: ATTEMPT, session: { ...session, project, options: { ...session.options, place } } }
+  const store = await openStore({ file: join(tempDir(t), 'db') })
+  t.after(() => store.close())
+  await store.append([did('Bash', 'make')])
+  assert.deepEqual(JSON.parse((await attemptStory(about, store)).columns.files), ['own.txt'], 'rebased, not merged')
+  git('checkout', '-q', target)
+  git('merge', '-q', '--ff-only', result)
+  await store.transaction(tx =>
+    store.merges.insert(
+      {
+        ...{ task_id: place.task, attempt: 1, project, repository: project, branch: place.branch, target, base, head },
+        ...{ result, strategy: 'rebase', state: 'merged', reason: null, batch: null, as_pull_request: 0, rounds: 0 },
+        ...{ cleaned_at: null, created_at: 1, updated_at: 1 },
+      },
+      tx,
+    ),
+  )
+  assert.deepEqual(JSON.parse((await attemptStory(about, store)).columns.files), ['own.txt'], 'merged')
 })
 
 test('its last words are the agent’s own, not those of a subagent, and all of a long session is read', async t => {

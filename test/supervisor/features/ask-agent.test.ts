@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isReadOnlySession } from '../../../src/agents/agent-sandbox.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import type { AgentManifest } from '../../../src/domain/agent-manifest.ts'
 import { AGENTS } from '../../../src/domain/agents/agent-registry.ts'
@@ -7,7 +8,8 @@ import { findManifest } from '../../../src/domain/agents/find-manifest.ts'
 import { agentTrouble, readOnlyAsks } from '../../../src/supervisor/features/ask-agent.ts'
 import type { LiveSession } from '../../../src/supervisor/session/context.ts'
 import { failed } from '../../../src/supervisor/session/endings.ts'
-import { tempDir } from '../../support/world.ts'
+import { verifierCommands } from '../../../src/workspace/verify/gate-settings.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
 
 const chosen = { kind: 'custom', name: 'mine', command: ['/opt/mine'] } as const
 const mine = findManifest({ ...chosen, command: [...chosen.command] })
@@ -81,4 +83,34 @@ test('a reading agent may read the project, and nothing that a session would be 
   }
   const questions = [{ question: 'Which?', header: '', multiSelect: false, options: [] }]
   assert.ok('declined' in (await asks.question({ callId: 'q', questions }, new AbortController().signal)))
+})
+
+test('a verifier may run the commands of the gates word for word, as far as the policy lets a session run them unasked', async t => {
+  using policy = openLazyPolicy()
+  const project = gitProject(t, { 'package.json': '{"scripts":{"test":"node --test"}}\n' })
+  const session = {
+    ...{ project, home: '/home/somebody', safeDirectories: [], blocked: [], allowedTools: [], rules: async () => [] },
+    ...{ autoApproveLow: true, threshold: 0.5, unattendedHigh: 'wait' as const },
+  }
+  const asks = readOnlyAsks(session, question => policy.classify(question), ['npm test', 'rm -rf /'])
+  const verdictOn = async (input: Record<string, unknown>) => {
+    const reply = await asks.permission(
+      { callId: 'c', tool: 'Bash', input, cwd: project },
+      new AbortController().signal,
+    )
+    return 'verdict' in reply ? reply.verdict : 'park'
+  }
+  assert.equal(await verdictOn({ command: 'npm test' }), 'allow')
+  assert.equal(await verdictOn({ command: 'npm test; ls' }), 'deny')
+  assert.equal(await verdictOn({ command: 'npm test', run_in_background: true }), 'deny')
+  assert.equal(await verdictOn({ command: 'ls' }), 'deny')
+  assert.equal(await verdictOn({ command: 'rm -rf /' }), 'deny', 'a gate is no way around the policy')
+})
+
+test('only the deep profile lets the verifier run commands, and what it may run cannot write', () => {
+  const commands = { test: 'npm test', lint: 'npm run lint' }
+  assert.deepEqual(verifierCommands({ profile: 'deep', commands }), ['npm run lint', 'npm test'])
+  assert.deepEqual(verifierCommands({ profile: 'standard', commands }), [])
+  assert.ok(isReadOnlySession({ tools: ['Read', 'Bash'], readsOnly: true }))
+  assert.ok(!isReadOnlySession({ tools: ['Read', 'Bash'] }))
 })

@@ -57,7 +57,7 @@ test('an answer that cannot be used is told to the agent once, with what is wron
     [{ tasks: [] }, /Too small/],
     [{ tasks: [{ title: 'x', state: 'done' }] }, /Unrecognized key: "state"/],
     [{ tasks: Array.from({ length: 51 }, () => ({ title: 'x' })) }, /Too big/],
-    [{ tasks: [{ id: 'a', title: 'A', after: ['nobody'] }] }, /no task has the id \\?"nobody/],
+    [{ tasks: [{ id: 'a', title: 'A', after: ['nobody'] }] }, /no task has the id or title \\?"nobody/],
     [
       {
         tasks: [

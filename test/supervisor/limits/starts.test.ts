@@ -22,7 +22,7 @@ async function woken(t: TestContext, count: number): Promise<string[]> {
   const started: Promise<unknown>[] = []
   const all = Promise.withResolvers<void>()
   const waker = new Waker({
-    ...{ store, clock: systemClock, log: silentLog, hold: () => starts.hold() },
+    ...{ store, clock: systemClock, log: silentLog, tryMended: async () => {}, hold: () => starts.hold() },
     async wake({ id }) {
       log.push(`resumed ${id}`)
       started.push(starts.free().then(() => log.push(`started ${id}`)))
@@ -77,7 +77,14 @@ test('a waker looks again by itself when the next session is due', async t => {
     ...{ state: 'ended', ended_as: 'rate_limited', ended_at: now, resumes_at: now + 5_000 },
   })
   const hold = () => new StartBarrier().hold()
-  const waker = new Waker({ store, clock: { now: () => now }, log: silentLog, hold, wake: () => assert.fail('early') })
+  const waker = new Waker({
+    store,
+    clock: { now: () => now },
+    log: silentLog,
+    hold,
+    tryMended: async () => {},
+    wake: () => assert.fail('early'),
+  })
   const timers = t.mock.method(globalThis, 'setTimeout')
   await waker.poke()
   await waker.close()

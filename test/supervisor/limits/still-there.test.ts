@@ -67,7 +67,7 @@ for (const [what, write] of WRITERS) {
 
 for (const [since, patch] of SINCE) {
   test(`a resume that finds its session ${since} starts nothing`, async t => {
-    const agent = scriptedAgent(() => ({ failure: { kind: 'billing', message: 'no money' } }))
+    const agent = scriptedAgent(() => ({ failure: { kind: 'refusal', message: 'it will not' } }))
     const world = await scriptedWorld(t, agent)
     const id = await world.start('first')
     await world.when(id, ({ status }) => status === 'error')

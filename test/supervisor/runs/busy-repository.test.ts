@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { mayChangeNeeds } from '../../../src/human/notify/need-notices.ts'
+import { listNeeds } from '../../../src/supervisor/report/needs.ts'
 import { type RunWorld, runWorld } from '../../daemon/runs/run-world.ts'
-import { gitProject } from '../../support/world.ts'
+import { bareEnv, gitProject } from '../../support/world.ts'
 import { meeting } from './scripts.ts'
 
 /** The lock that git leaves behind when it dies while it creates the task's branch. */
@@ -22,6 +25,7 @@ for (const parallel of [1, 2]) {
     for (const task of [second, third]) await finished(world, { id, task })
     const held = await heldBack(world, id)
     assert.deepEqual([held.state, held.tasks], ['running', { done: 2, ready: 1 }])
+    assert.deepEqual(await waiting(world), [], 'another git ends by itself')
     assert.match(
       held.reason ?? '',
       new RegExp(`^${first} is tried again at .*Z: .*got no worktree .*${first}\\.lock.*File exists`),
@@ -33,6 +37,56 @@ for (const parallel of [1, 2]) {
     assert.deepEqual([over.outcome, over.tasks], ['complete', { done: 3 }])
     assert.deepEqual(over.attempts.map(({ task_id, number }) => [task_id, number]).at(-1), [first, 1])
   })
+}
+
+test('a branch that is gone fails no task: the run waits with the remedy, and goes on by itself when it is back', async t => {
+  const project = gitProject(t)
+  const world = await runWorld(t, meeting({}), project)
+  for (const title of ['a', 'b']) await world.add(title)
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(project), stdio: 'pipe' })
+  git('checkout', '-q', '--detach')
+  const { id } = await world.run({ verify: false })
+  const held = await heldBack(world, id)
+  assert.deepEqual([held.state, held.tasks, held.attempts], ['running', { ready: 2 }, []])
+  assert.match(held.reason ?? '', /detached HEAD.*git switch BRANCH/)
+  await world.since(id, ({ kind }) => kind === 'run.held_up')
+  const [row, ...others] = await waiting(world)
+  assert.match(row ?? '', /^Tasks cannot begin: no branch is checked out there .*: Check a branch out with: git switch/)
+  assert.deepEqual(others, [], 'two tasks wait for the same')
+  await world.supervisor.runs.pause(id)
+  const paused = await world.detail(id)
+  assert.deepEqual([paused.state, paused.reason], ['paused', null], 'what a person has paused waits for nothing')
+  await world.supervisor.runs.resume(id)
+  git('switch', '-q', 'main')
+  world.pass(60_000)
+  world.supervisor.runs.look(id)
+  assert.equal((await world.over(id)).outcome, 'complete')
+  const events = await world.store.events({ kinds: ['run.held_up'] })
+  assert.deepEqual(
+    events.map(({ body }) => 'by' in body && body.by.length),
+    [1, 0],
+    'it is told once, and that it is over',
+  )
+  assert.ok(events.every(mayChangeNeeds), 'people are notified')
+})
+
+test('a full disk is one row while it keeps tasks from beginning, and none when there is space', async t => {
+  const world = await runWorld(t, meeting({}))
+  await world.add('a')
+  world.disk.reason = 'only 3 MB are free'
+  const { id } = await world.run()
+  await world.since(id, ({ kind }) => kind === 'run.held_up')
+  const [row, ...others] = await waiting(world)
+  assert.match(row ?? '', /^Tasks cannot begin: only 3 MB are free: Free some space/)
+  assert.deepEqual(others, [])
+  world.disk.reason = undefined
+  await world.store.append([{ actor: 'daemon', subject: 'daemon', kind: 'disk.freed', body: {} }])
+  assert.deepEqual([(await world.over(id)).outcome, await waiting(world)], ['complete', []])
+})
+
+/** What waits for a person, with what to do about it. */
+async function waiting({ store }: RunWorld): Promise<string[]> {
+  return (await listNeeds({ store })).needs.map(({ text, next }) => `${text}: ${next}`)
 }
 
 /** Resolves when a task is done, or its run has ended without it. */

@@ -6,7 +6,7 @@ import { scriptedWorld } from '../session/scripted-world.ts'
 
 test('an agent that knows nothing of its own conversation begins a new one, by itself, with all that was kept', async t => {
   const turns: Turn[] = [
-    { failure: { kind: 'billing', message: 'no money' } },
+    { failure: { kind: 'refusal', message: 'it will not' } },
     { refused: { kind: 'resume_unknown', message: 'No such conversation' } },
   ]
   const agent = scriptedAgent(() => turns.shift() ?? {})

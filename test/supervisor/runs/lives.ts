@@ -12,7 +12,7 @@ import { AttachedTerminals } from '../../../src/human/terminals.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { tempDir } from '../../support/world.ts'
+import { tempDir, UNPROVEN_ALLOWED } from '../../support/world.ts'
 import type { ScriptedAgent } from '../session/scripted-agent.ts'
 import { mortalStore } from './mortal-store.ts'
 
@@ -34,6 +34,8 @@ export interface Lives {
   store: Store
   project: string
   time: { ahead: number }
+  /** Nothing new may start while it is full. */
+  disk: { isFull: boolean }
   /** Begins the next life; the one before must be over. */
   begin(): Promise<Life>
 }
@@ -50,6 +52,7 @@ export async function openLives(
   const project = tempDir(t, 'pcc-project-')
   const store = await openStore({ file: `${home}/db` })
   const time = { ahead: 0 }
+  const disk = { isFull: false }
   const clock = { now: () => Date.now() + time.ahead }
   const paths = appPathsFor({ env: { PCC_HOME: home } })
   const policy = openLazyPolicy()
@@ -64,6 +67,7 @@ export async function openLives(
     store,
     project,
     time,
+    disk,
     async begin() {
       const { store: mortal, die, dieAt } = mortalStore(store)
       const bootId = `boot-${++boots}`
@@ -72,9 +76,10 @@ export async function openLives(
       const terminals = new AttachedTerminals()
       const supervisor = new Supervisor({
         ...{ store: mortal, terminals, policy, clock, paths, quota, gates, bootId, log: silentLog, agentEnv: {} },
-        env: { ...env, HOME: home },
+        env: { ...UNPROVEN_ALLOWED, ...env, HOME: home },
         brainsFor: async () => [],
         driverFor: async () => agent.driver,
+        mayStart: () => (disk.isFull ? 'the disk is full' : undefined),
       })
       const over = new AbortController()
       const world: DaemonContext = {

@@ -50,6 +50,17 @@ test('causes that may pass wait longer with each in a row, and a failure of the 
   assert.equal(waits('overloaded', 'work', 'overloaded'), 1)
 })
 
+test('failures of the vendor and the network use no retry, however many there are; those of the work and crashes do', () => {
+  const outage = Array.from({ length: 40 }, (_, index) => ['network', 'server', 'overloaded'][index % 3] ?? '')
+  const plan = (words: string[], maxRetries: number) =>
+    retryPlan(attempts(...words), { maxRetries, retryMs: [1, 6, 24] })
+  assert.deepEqual(plan(outage, 0), { again: true, afterMs: 24 })
+  assert.deepEqual(plan(['work', ...outage], 1), { again: true, afterMs: 24 })
+  assert.equal(plan([...outage, 'work'], 1).again, true)
+  assert.equal(plan(['work', ...outage, 'work'], 1).again, false)
+  assert.equal(plan(['agent_crashed', 'agent_crashed'], 1).again, false)
+})
+
 test('what only a person can mend is not tried again', () => {
   for (const kind of ['auth', 'billing', 'agent_missing', 'model_not_found']) {
     const plan = retryPlan(attempts(kind), { maxRetries: 5 })

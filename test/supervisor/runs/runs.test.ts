@@ -141,6 +141,32 @@ test('a limit, an empty target, a second run on the same tasks', async t => {
   assert.deepEqual([limited.outcome, limited.reason], ['limit_reached', '2 attempts were made'])
 })
 
+test('a run counts its own tasks: those of sessions that failed, were stopped or went well change nothing', async t => {
+  const world = await runWorld(t, meeting({}))
+  const tasks = openTasks({ store: world.store, clock: { now: Date.now } })
+  for (const [session_id, to] of [
+    ['s-1', 'failed'],
+    ['s-2', 'ready'],
+    ['s-3', 'done'],
+  ] as const) {
+    await world.store.transaction(async tx => {
+      const { id } = await tasks.submit({ session_id, project: world.project, text: 'of a session' }, tx)
+      await tasks.claimNext(session_id, tx)
+      await tasks.transition(id, { to }, tx)
+    })
+  }
+  await world.add('a')
+  const id = await world.run()
+  const { outcome, reason } = await world.over(id)
+  assert.equal(outcome, 'complete')
+  assert.match(reason ?? '', /^every task is done, 1 of 1 unverified /)
+  const [ended] = await world.store.events({ subject: id, kinds: ['run.ended'] })
+  assert.ok(ended?.kind === 'run.ended')
+  assert.deepEqual([ended.body.tasks, ended.body.unverified], [{ done: 1 }, 1])
+  const plan = await world.supervisor.runs.plan({ project: world.project, target: { kind: 'project' }, env: {} })
+  assert.deepEqual([plan.steps, plan.held_up], [[], []])
+})
+
 test('a run that is stopped now gives its task back; a second one meanwhile is refused with the first one named', async t => {
   const agent = meeting({})
   const world = await runWorld(t, agent)
@@ -160,11 +186,11 @@ test('a run that is stopped now gives its task back; a second one meanwhile is r
 test("the keys of a run's brains are in no row, and reach its sessions all the same", async t => {
   const world = await runWorld(t, meeting({}))
   await world.add('a')
-  const settings = { PCC_BRAIN_GEMINI_API_KEY: 'a-secret-of-this-test', PCC_EXECUTION_MAX_RETRIES: '2' }
-  const id = await world.run({ settings })
+  const kept = { PCC_EXECUTION_MAX_RETRIES: '2', PCC_GATES_UNPROVEN: 'allow' }
+  const id = await world.run({ settings: { PCC_BRAIN_GEMINI_API_KEY: 'a-secret-of-this-test', ...kept } })
   await world.over(id)
   const run = await world.store.runs.get(id)
-  assert.deepEqual(run?.options.settings, { PCC_EXECUTION_MAX_RETRIES: '2' })
+  assert.deepEqual(run?.options.settings, kept)
   const rows = JSON.stringify([run, await world.store.sessions.list()])
   assert.ok(!rows.includes('a-secret-of-this-test'))
   const seen = world.environments.some(env => env['PCC_BRAIN_GEMINI_API_KEY'] === 'a-secret-of-this-test')

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { type RunWorld, runWorld } from '../../daemon/runs/run-world.ts'
 import { scriptedAgent, type Turn } from '../session/scripted-agent.ts'
@@ -105,4 +107,80 @@ test('a sigil at the end of a long report counts, and one that the report only q
       ['haiku', 'failed'],
     ],
   )
+})
+
+const FAULTS: Turn[] = [
+  { refused: { kind: 'auth', message: 'The login was refused (403).', status: 403 } },
+  { failure: { kind: 'auth', message: 'Claude Code is not logged in.' } },
+  { failure: { kind: 'billing', message: 'Your credit balance is too low' } },
+]
+
+test('a session whose key was refused says how to go on with another key, which it cannot be resumed with', async t => {
+  const [fault = {}] = FAULTS
+  const world = await runWorld(
+    t,
+    scriptedAgent(() => fault),
+  )
+  await world.add('a')
+  const { id } = await world.run({ env: { ANTHROPIC_API_KEY: 'old' } })
+  const { attempts } = await world.since(id, ({ kind, body }) => kind === 'session.ended' && body.status === 'paused')
+  const { reason } = await world.when(attempts[0]?.session_id ?? '', ({ ended_at }) => ended_at !== null)
+  assert.match(reason ?? '', new RegExp(`With another key: pcc stop ${id} --now, set ANTHROPIC_API_KEY, then pcc run$`))
+})
+
+for (const fault of FAULTS) {
+  const { message } = fault.refused ?? fault.failure ?? {}
+  test(`a fault of the account fails no task, uses no retry, and ends by itself: ${message}`, async t => {
+    let isMended = false
+    let isFirst = true
+    const agent = scriptedAgent(() => {
+      const turn = isFirst || isMended ? {} : fault
+      isFirst = false
+      return turn
+    })
+    const world = await runWorld(t, agent)
+    for (const title of ['a', 'b', 'c']) await world.add(title)
+    const { id } = await world.run({ max_retries: 0 })
+    const { attempts } = await world.since(id, ({ kind, body }) => kind === 'session.ended' && body.status === 'paused')
+    const session = attempts.at(-1)?.session_id ?? ''
+    const waits = await world.when(session, ({ ended_at }) => ended_at !== null)
+    assert.match(waits.reason ?? '', /(Log in with: .*|balance and plan\.)\nThe work goes on by itself then\.$/)
+    const [gate] = await world.store.gates.list()
+    assert.ok(gate?.source === (fault.failure?.kind === 'billing' ? 'credit' : 'login') && gate.closed_at !== null)
+    assert.match(gate.reason ?? '', /\n(Log in with|Look at)/, 'cause and remedy are stored')
+    // The tries that fail come later and later, and cost neither an attempt nor a retry.
+    for (let times = 2; times < 5; times += 1) {
+      world.pass(20 * MINUTE)
+      await world.ended(session, times)
+    }
+    const counts = await world.store.tasks.counts({ project: world.project })
+    assert.deepEqual(counts, { done: 1, waiting: 1, ready: 1 })
+    isMended = true
+    assert.equal((await world.call('POST', '/accounts/try')).status, 200)
+    const over = await world.over(id)
+    assert.deepEqual(
+      [over.outcome, over.attempts.map(({ outcome }) => outcome)],
+      ['complete', ['done', 'done', 'done']],
+    )
+    for (const { retries, attempt } of await world.store.tasks.list({})) assert.deepEqual([retries, attempt], [0, 1])
+    assert.equal((await world.store.gates.list())[0]?.source, null, 'nothing waits for a person any more')
+  })
+}
+
+test('a new login is found by its file, and a person who resumes or starts anything has the account tried', async t => {
+  let isMended = false
+  const agent = scriptedAgent(() => (isMended ? {} : (FAULTS[0] ?? {})))
+  const world = await runWorld(t, agent)
+  const home = world.settings['HOME'] ?? ''
+  const start = () => world.start('x', { env: { HOME: home } })
+  const id = await start()
+  await world.ended(id, 1)
+  await world.call('POST', `/sessions/${id}/resume`, { env: { HOME: home } })
+  await world.ended(id, 2)
+  isMended = true
+  mkdirSync(join(home, '.claude'), { recursive: true })
+  writeFileSync(join(home, '.claude', '.credentials.json'), '{}')
+  utimesSync(join(home, '.claude', '.credentials.json'), new Date(), new Date(Date.now() + 5_000))
+  world.supervisor.wakeWaiting()
+  await world.when(id, ({ status }) => status === 'completed')
 })
