@@ -5,6 +5,8 @@ import { type Terminal, terminalOf } from './render/text.ts'
 /** What every command gets: the paths, what the terminal can show, and how to print. */
 export interface CommandContext {
   paths: AppPaths
+  /** `--config` and `--data-dir` as they were given, for a `pcc` that is started for the person. Their paths are absolute. */
+  placeFlags: readonly string[]
   env: Record<string, string | undefined>
   json: boolean
   verbose: boolean
@@ -20,8 +22,14 @@ export interface CommandContext {
 export class ExitCode extends Error {
   readonly code: number
 
+  /** By the name: in the bundle some files have a copy of this class. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'ExitCode'
+  }
+
   constructor(code: number) {
     super(`exit ${code}`)
+    this.name = 'ExitCode'
     this.code = code
   }
 }
@@ -43,8 +51,10 @@ export function commandContext(command: Command): Promise<CommandContext> {
 export async function contextFrom(options: GlobalOptions): Promise<CommandContext> {
   const { env } = process
   const quiet = options.quiet === true
+  const { config, dataDir } = options
   return {
-    paths: withAccepted(await resolvePaths({ env, configFile: options.config, dataDir: options.dataDir })),
+    paths: withAccepted(await resolvePaths({ env, configFile: config, dataDir })),
+    placeFlags: [...placeFlag('--config', config), ...placeFlag('--data-dir', dataDir)],
     env,
     json: options.json === true,
     verbose: options.verbose === true,
@@ -55,6 +65,10 @@ export async function contextFrom(options: GlobalOptions): Promise<CommandContex
       if (!quiet) process.stderr.write(`${line}\n`)
     },
   }
+}
+
+function placeFlag(flag: string, path: string | undefined): string[] {
+  return path ? [flag, process.getBuiltinModule('node:path').resolve(path)] : []
 }
 
 /** The person's files count for a command as they count for the daemon. Imported on use: most commands read none of them. */
@@ -80,7 +94,12 @@ export function isInteractive({ json }: Pick<CommandContext, 'json'>): boolean {
 /** One row of the table of commands. */
 export interface CommandRow {
   name: string
-  group: string
+  /** Its group in the help of `pcc`; without one it is only listed under its noun. */
+  group?: string
+  /** The command under which it is also found, as in `pcc session pause`. */
+  noun?: string
+  /** Its name there, if that differs. */
+  nameThere?: string
   summary: string
   /** Imports the command's file and adds the command. Only the file of the command that is called is imported. */
   add(program: Command): Promise<void>

@@ -6,6 +6,11 @@ export class RemoteError extends Error {
   readonly code: string
   readonly next: string
 
+  /** By the name: in the bundle some files have a copy of this class. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'RemoteError'
+  }
+
   constructor({ error }: ErrorReply) {
     super(error.message)
     this.name = 'RemoteError'
@@ -42,13 +47,8 @@ export function warnOfVersion(running: string, own: string): void {
   )
 }
 
-/** By its name: in the bundle a hot command has a copy of the class of its own. */
-function isAppError(thrown: unknown): thrown is AppError {
-  return thrown instanceof Error && thrown.name === 'AppError'
-}
-
 function describeError(thrown: unknown): { code: string; message: string; next: string; exit: number } {
-  if (isAppError(thrown)) return thrown
+  if (thrown instanceof AppError) return thrown
   if (thrown instanceof RemoteError) {
     const exit = Object.hasOwn(ERRORS, thrown.code) ? ERRORS[thrown.code as ErrorCode].exit : 1
     return { code: thrown.code, message: thrown.message, next: thrown.next, exit }

@@ -9,20 +9,34 @@ export interface ConfirmOptions {
   question: string
   /** `--yes` */
   yes: boolean
+  /** What a person may say in place of yes or no, in words for the question. */
+  orSay?: string
   input?: NodeJS.ReadableStream & { isTTY?: boolean }
   output?: NodeJS.WritableStream
 }
 
-/** Asks a person y/N. Throws when the answer is no, and when nobody is there and `--yes` was not given. */
-export async function confirm({ action, question, yes, ...streams }: ConfirmOptions): Promise<void> {
-  if (yes) return
+/**
+ * Asks a person y/N. Throws when the answer is no, and when nobody is there and `--yes` was not given. With `orSay`, any other answer is
+ * returned.
+ */
+export async function confirm({
+  action,
+  question,
+  yes,
+  orSay,
+  ...streams
+}: ConfirmOptions): Promise<string | undefined> {
+  if (yes) return undefined
   const input = streams.input ?? process.stdin
   if (!input.isTTY) throw new AppError('confirmation_needed', { action })
   const lines = createInterface({ input, output: streams.output ?? process.stderr })
   const inputClosed = new Promise<string>(resolve => lines.once('close', () => resolve('')))
   try {
-    const answer = await Promise.race([lines.question(`${question} [y/N] `), inputClosed])
-    if (!/^y(es)?$/i.test(answer.trim())) throw new AppError('not_confirmed', { action })
+    const choices = orSay === undefined ? '[y/N]' : `[y/N], or ${orSay}:`
+    const answer = (await Promise.race([lines.question(`${question} ${choices} `), inputClosed])).trim()
+    if (/^y(es)?$/i.test(answer)) return undefined
+    if (orSay !== undefined && !/^(no?)?$/i.test(answer)) return answer
+    throw new AppError('not_confirmed', { action })
   } finally {
     lines.close()
   }

@@ -22,8 +22,19 @@ try {
 }
 
 async function runForPerson(): Promise<number> {
+  if (argv[0] === 'completion' && printCompletion(argv.slice(1))) return 0
   const hotCall = readHotCall(argv)
   return (hotCall && (await runHotCommand(hotCall))) ?? (await (await import('./program.ts')).runProgram(argv))
+}
+
+/** Every new shell asks for its completion script, so the build writes the scripts. Without a build, the command makes it. */
+function printCompletion([shell = '', ...more]: string[]): boolean {
+  if (more.length > 0 || !/^(bash|zsh|fish)$/.test(shell)) return false
+  const { existsSync, readFileSync } = process.getBuiltinModule('node:fs')
+  const file = new URL(`completion.${shell}`, import.meta.url)
+  if (!existsSync(file)) return false
+  process.stdout.write(readFileSync(file))
+  return true
 }
 
 /** Agents call `pcc hook` for each of their events, so nothing else is loaded. */

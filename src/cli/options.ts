@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { AppError } from '../base/errors.ts'
 import { sessionMarker } from '../base/process/marker.ts'
+import { parseInteger, parseShare } from '../base/words.ts'
 import { type BudgetLimits, parseBudget } from '../domain/budget.ts'
-import { parseInteger, parseShare } from './commands/start-session.ts'
 import { readStandardInput } from './input.ts'
 
 /**

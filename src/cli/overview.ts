@@ -1,39 +1,102 @@
 import type { Command } from 'commander'
+import type { AppPaths } from '../base/app-paths.ts'
 import type { SessionStatus, SessionView } from '../domain/api.ts'
-import type { EscalationView } from '../domain/escalation.ts'
+import type { NeedsReply } from '../domain/escalation.ts'
+import type { RunView } from '../domain/run.ts'
 import { findClient } from './connection/client.ts'
 import type { DaemonConnection } from './connection/connection.ts'
 import { commandContext } from './context.ts'
-import { wakeTime } from './render/format.ts'
+import { ago, statusWords, wakeTime } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
-import type { Terminal } from './render/text.ts'
+import { cut, firstLine, type Terminal, widthOf } from './render/text.ts'
 
-/** Prints what `pcc` without a command shows: the state of the sessions, what needs the person, and the help. Starts no daemon. */
+/** The rows of each part of the screen. */
+const MOST_ROWS = 6
+/** What ended longer ago is no news. */
+const RECENT_MS = 24 * 60 * 60_000
+
+/** Prints what `pcc` without a command shows: what runs, what waits, what ended, and what to type next. Starts no daemon. */
 export async function overview(program: Command): Promise<void> {
   const { paths, terminal, out } = await commandContext(program)
   const client = await findClient(paths)
-  const lines = client
-    ? await stateLines(client, terminal)
-    : ['No daemon is running; the first command that needs one starts it.']
-  for (const line of lines) out(line)
-  out('')
-  out(program.helpInformation().trimEnd())
+  const { lines, next } = client
+    ? await readState(client, terminal)
+    : { lines: ['No daemon is running; the first command that needs one starts it.'], next: stepsWithoutDaemon(paths) }
+  const steps: NextStep[] = [...next.slice(0, 2), ['pcc help', 'all commands']]
+  const width = Math.max(...steps.map(([command]) => command.length))
+  const nextLines = steps.map(([command, why]) => `  ${command.padEnd(width)}  ${terminal.paint('dim', why)}`)
+  for (const line of [...lines, '', terminal.paint('bold', 'Next'), ...nextLines]) out(line)
 }
 
-async function stateLines(client: DaemonConnection, terminal: Terminal): Promise<string[]> {
-  const [{ sessions }, { escalations: rows }, { needsYouLines }] = await Promise.all([
+type NextStep = readonly [command: string, why: string]
+
+const FIRST_STEPS: NextStep[] = [
+  ['pcc init', 'set this project up'],
+  ['pcc start . --task "…"', 'let an agent do one task'],
+]
+
+/** After a restart of the machine there may be open work that goes on only when a daemon runs. Nothing is read: that needs one. */
+function stepsWithoutDaemon({ database }: AppPaths): NextStep[] {
+  if (!process.getBuiltinModule('node:fs').existsSync(database)) return FIRST_STEPS
+  return [
+    ['pcc pending', 'start the daemon, go on with open work, and see what waits for you'],
+    ['pcc list', 'all sessions'],
+  ]
+}
+
+async function readState(client: DaemonConnection, terminal: Terminal): Promise<{ lines: string[]; next: NextStep[] }> {
+  const [{ sessions }, { runs: openRuns }, needs, { needsYouLines }] = await Promise.all([
     client.request<{ sessions: SessionView[] }>('GET', '/sessions'),
-    client.request<{ escalations: EscalationView[] }>('GET', '/escalations'),
+    client.request<{ runs: RunView[] }>('GET', `/runs?open=true&limit=${MOST_ROWS}`),
+    client.request<NeedsReply>('GET', '/needs'),
     import('./render/escalation-lines.ts'),
   ])
   const now = Date.now()
   const open = sessions.filter(({ status }) => status in OPEN_STATUSES)
-  const needsPerson = needsYouLines({ rows, sessions }, terminal, now)
+  const ended = sessions.filter(({ ended_at }) => ended_at !== null && now - ended_at < RECENT_MS)
+  const needsPerson = needsYouLines(needs, terminal, now)
+  const works = openRuns[0] ?? open.find(({ status }) => status === 'processing')
+  return {
+    lines: [
+      `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all${describeCounts(open)}; ${needs.needs.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
+      ...openRuns.map(runLine),
+      ...(open.length > 0 ? listTable(open.slice(0, MOST_ROWS), terminal, now) : []),
+      ...(open.length > MOST_ROWS ? [`  and ${open.length - MOST_ROWS} more: pcc list`] : []),
+      ...nextResumeLine(open, now),
+      ...needsPerson,
+      ...endedLines(ended, terminal, now),
+    ],
+    next: [
+      ...(needs.needs.length > 0 ? [['pcc inbox', 'answer what waits, by keys'] as const] : []),
+      ...(works ? [[`pcc attach ${works.id}`, 'watch it work'] as const] : []),
+      ...(ended.length > 0 ? [['pcc report', 'what was done, what failed and why'] as const] : []),
+      ...(sessions.length === 0 ? [] : [['pcc run .', 'work through the tasks of this project'] as const]),
+      ...FIRST_STEPS,
+    ],
+  }
+}
+
+function runLine({ id, project, state, stopping, tasks }: RunView): string {
+  const total = Object.values(tasks).reduce((sum, count) => sum + count, 0)
+  const doing = state === 'paused' ? 'is paused' : stopping ? 'stops after its current tasks' : 'works'
+  return `Run ${id} in ${firstLine(project.slice(project.lastIndexOf('/') + 1))} ${doing}: ${tasks.done ?? 0} of ${total} tasks done`
+}
+
+/** The sessions that ended last; what is older is counted by the first line. */
+function endedLines(ended: SessionView[], terminal: Terminal, now: number): string[] {
+  if (ended.length === 0) return []
+  const latest = ended.toSorted((a, b) => (b.ended_at ?? 0) - (a.ended_at ?? 0)).slice(0, MOST_ROWS)
+  const rows = latest.map(session => {
+    const { text, tone } = statusWords(session)
+    const head = `  ${terminal.paint(tone, text)}  ${session.id}  `
+    const tail = `  ${ago(now - (session.ended_at ?? now))}`
+    const room = Math.max(12, Math.min(terminal.width, 100) - widthOf(head) - widthOf(tail))
+    return `${head}${cut(firstLine(session.title ?? session.task), room)}${tail}`
+  })
   return [
-    `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all${describeCounts(open)}; ${needsPerson.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
-    ...(open.length > 0 ? listTable(open, terminal, now) : []),
-    ...nextResumeLine(open, now),
-    ...needsPerson,
+    terminal.paint('bold', 'Ended'),
+    ...rows,
+    ...(ended.length > MOST_ROWS ? [`  and ${ended.length - MOST_ROWS} more: pcc report`] : []),
   ]
 }
 

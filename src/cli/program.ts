@@ -6,10 +6,10 @@ import { COMMANDS } from './table.ts'
 
 /** Runs any command through commander, which rejects unknown commands and options. */
 export async function runProgram(args: string[]): Promise<number> {
-  const argv = replaceHelpCommand(args)
+  const argv = replaceNoun(replaceHelpCommand(args))
   const program = await buildProgram(argv)
   try {
-    await program.parseAsync(argv, { from: 'user' })
+    await program.parseAsync(withoutVainHelp(program, argv), { from: 'user' })
     return Number(process.exitCode ?? 0)
   } catch (error) {
     if (error instanceof ExitCode) return error.code
@@ -40,17 +40,50 @@ async function buildProgram(argv: string[]): Promise<Command> {
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeErr: () => {}, outputError: () => {} })
+    .configureOutput({ writeErr: () => {}, outputError: () => {}, getOutHelpWidth: helpWidth })
+    .addHelpText('after', FOOTER)
   program.hook('preAction', async (_, command) => (await import('./commands/accept.ts')).meetChanges(command))
   const called = findCommandName(argv)
   // Only without a command: commander would otherwise take an unknown command for an argument of this action.
   if (called === undefined) program.action(async () => (await import('./overview.ts')).overview(program))
   for (const row of COMMANDS) {
     if (row.name === called) await row.add(program)
-    else program.command(row.name)
-    program.commands.at(-1)?.summary(row.summary).helpGroup(row.group)
+    // With a command, all names are known, so that a mistyped one gets a suggestion.
+    else program.command(row.name, { hidden: called === undefined && row.group === undefined })
+    program.commands
+      .at(-1)
+      ?.summary(row.summary)
+      .helpGroup(row.group ?? '')
   }
+  const command = program.commands.find(candidate => candidate.name() === called)
+  if (command) await completeCommand(command, argv)
   return program
+}
+
+const FOOTER = `
+Help of a command, with examples: pcc help <command>
+The documentation, page by page:  pcc docs`
+
+/** Adds what the help of a command shows besides its own subcommands: those of its noun, and examples. */
+async function completeCommand(command: Command, argv: string[]): Promise<void> {
+  // A subcommand of `run` would keep a feature of its name from being run; only the help shows it.
+  const isListed = command.registeredArguments.length === 0 || argv.some(isHelpFlag)
+  for (const { noun, name, nameThere, summary } of isListed ? COMMANDS : [])
+    if (noun === command.name())
+      command
+        .command(nameThere ?? name)
+        .summary(summary)
+        .helpGroup('Also:')
+  if (argv.some(isHelpFlag)) (await import('./examples.ts')).addExamples(command)
+}
+
+function isHelpFlag(arg: string): boolean {
+  return arg === '--help' || arg === '-h'
+}
+
+/** A line of more than 100 columns is hard to read, however wide the terminal is. */
+function helpWidth(): number {
+  return Math.min(process.stdout.columns || 80, 100)
 }
 
 /** `--data-dir "$UNSET"` must not silently mean the default directory. */
@@ -89,6 +122,29 @@ function replaceHelpCommand(argv: string[]): string[] {
   const rest = argv.filter((_, index) => index !== argv.indexOf('help'))
   const topic = findCommandName(rest)
   return topic === undefined || COMMANDS.some(row => row.name === topic) ? [...rest, '--help'] : rest
+}
+
+/** Turns `pcc session pause` into `pcc pause`: the same command under its noun. */
+function replaceNoun(argv: string[]): string[] {
+  const noun = findCommandName(argv)
+  const at = argv.indexOf(noun ?? '')
+  const row = COMMANDS.find(each => each.noun === noun && (each.nameThere ?? each.name) === argv[at + 1])
+  return noun === undefined || !row ? argv : [...argv.slice(0, at), row.name, ...argv.slice(at + 2)]
+}
+
+/** Takes `--help` out of a call of an unknown command, which commander would answer with the help of the command above it. */
+function withoutVainHelp(program: Command, argv: string[]): string[] {
+  const name = findCommandName(argv)
+  if (name === undefined) return argv
+  let command = program
+  for (const word of argv.slice(argv.indexOf(name)).filter(arg => !arg.startsWith('-'))) {
+    const child = command.commands.find(candidate => candidate.name() === word)
+    if (!child && command.commands.length > 0 && command.registeredArguments.length === 0)
+      return argv.filter(arg => !isHelpFlag(arg))
+    if (!child) return argv
+    command = child
+  }
+  return argv
 }
 
 /** The message for a command that was called without the subcommand that it needs. */

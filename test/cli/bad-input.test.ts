@@ -55,6 +55,12 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
         await refusal(pcc, ['start', '.', '--task', 'x', flag, tools]),
         /argument '.*' is invalid\. A bracket is not closed/,
       )
+  for (const args of [
+    ['lst', '--help'],
+    ['-h', 'lst'],
+    ['task', 'lst', '--help'],
+  ])
+    assert.match(await refusal(pcc, args), /unknown command 'lst' \(did you mean list\?\)/)
   assert.match(await refusal(pcc, ['help', 'lst']), /unknown command 'lst' \(did you mean list\?\)/)
   assert.match(await refusal(pcc, ['completion', 'tcsh']), /Allowed choices are bash, zsh, fish/)
 })
@@ -63,7 +69,7 @@ test('a command that needs a subcommand lists its subcommands', async t => {
   const pcc = pccFor(t)
   assert.equal(
     await refusal(pcc, ['config']),
-    'error: pcc config needs to know what: show, get, set, reset, brain or path\n  next: See: pcc config --help\n',
+    'error: pcc config needs to know what: show, get, set, reset, brain, path, trust, accept, notify or completion\n  next: See: pcc config --help\n',
   )
   assert.match(await refusal(pcc, ['daemon']), /needs to know what: start, stop, .* or run\n/)
   assert.match(await refusal(pcc, ['agents']), /needs to know what: /)

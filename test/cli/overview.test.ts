@@ -10,25 +10,33 @@ test('pcc without a command shows what sessions do, when the next goes on, and w
   await seed(pcc, [
     { id: 's-aaaaaa', name: 'done' },
     { id: 's-bbbbbb', name: 'limited', ended_as: 'rate_limited', resumes_at },
-    { id: 's-cccccc', name: 'held', ended_as: 'paused' },
+    { id: 's-cccccc', name: 'held', ended_as: 'paused', status_reason: 'paused by a person; go on with: …' },
   ])
+  const asleep = (await pcc.run([])).stdout
+  assert.match(asleep, /^No daemon is running.*\n\nNext\n {2}pcc pending .*\n {2}pcc list .*\n {2}pcc help .*\n$/)
   assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
   const calm = (await pcc.run([])).stdout
   assert.match(calm, /^2 sessions are open, 3 in all: 1 waits for a limit, 1 is paused; nothing needs you\.\n/)
+  assert.match(calm, /\nNext\n {2}pcc run \. .*\n {2}pcc init .*\n {2}pcc help .*\n$/)
   assert.match(calm, /\nThe next session goes on by itself at .*\d\d:\d\d\.\n/)
   assert.doesNotMatch(calm, /pcc inbox/)
 
   await recordRefused(
     pcc,
-    Array.from({ length: 7 }, (_, index) => ({ normalised: `Bash ln -s a\u001b[2J b${index}` })),
+    Array.from({ length: 7 }, (_, index) => ({
+      normalised: `Bash ln -s a\u001b[2J b${index}`,
+      state: 'open' as const,
+    })),
   )
   const { stdout } = await pcc.run([])
   assert.match(stdout, /; you are needed\.\n/)
   assert.match(
     stdout,
-    /\n7 decisions wait for you: pcc pending\n {3}1 {2}Perm\. +s-aaaaaa {2}Approve: ln -s a␛\[2J b0 +just now\n/,
+    /\n7 things wait for you: pcc pending\n {3}1 {2}Perm\. +s-aaaaaa {2}Approve: ln -s a␛\[2J b0 +just now\n/,
   )
   assert.match(stdout, /\n {3}5 {2}Perm\..*\n {6}and 2 more\nWork through them by keys: pcc inbox\n/)
   assert.doesNotMatch(stdout, /\u001b/)
-  assert.match(stdout, /\nUsage: pcc /)
+  assert.match(stdout, /\nNext\n {2}pcc inbox .*\n/)
+  assert.doesNotMatch(stdout, /Usage: pcc/)
+  assert.ok(stdout.split('\n').length <= 24, 'it is one screen')
 })

@@ -4,7 +4,10 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { appPathsFor } from '../../src/base/app-paths.ts'
+import { appPathsFor, dataDirectoryHint } from '../../src/base/app-paths.ts'
+import { stopDaemon } from '../../src/cli/commands/daemon.ts'
+import { findClient } from '../../src/cli/connection/client.ts'
+import { findLivingParent } from '../../src/daemon/parent-process.ts'
 import { BIN } from '../support/program.ts'
 import { bareEnv, type Ending } from '../support/world.ts'
 
@@ -48,8 +51,7 @@ export function pccFor(t: Ending, extra: Record<string, string> = {}): Pcc {
     return { code: child.exitCode, stdout, stderr }
   }
   t.after(async () => {
-    const { run: socketFolder, configFile } = appPathsFor({ env })
-    if (existsSync(socketFolder) || existsSync(configFile)) await run(['daemon', 'stop'])
+    if (!(await stopHere(env))) await run(['daemon', 'stop'])
     rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   })
   return {
@@ -61,5 +63,19 @@ export function pccFor(t: Ending, extra: Record<string, string> = {}): Pcc {
       t.after(() => child.kill('SIGKILL'))
       return child
     },
+  }
+}
+
+/** Stops a daemon as `pcc daemon stop` does, without a process for it. Returns `false` if that took more than asking it once. */
+async function stopHere(env: Record<string, string>): Promise<boolean> {
+  const paths = appPathsFor({ env })
+  if (!existsSync(paths.run) && !existsSync(paths.configFile)) return true
+  if (dataDirectoryHint(paths, env) === 'look') return false
+  try {
+    const client = await findClient(paths)
+    if (client && !(await stopDaemon(client, paths, { timeoutMs: 60_000 }))) return false
+    return (await findLivingParent(paths)) === undefined
+  } catch {
+    return false // it does not answer, or refuses: the command knows more ways, and its failure shows as a process left behind
   }
 }

@@ -40,12 +40,14 @@ test('sessions are listed, filtered and shown alike by the fast path and by comm
     ],
     [agentSaid('s-aaaaaa', 'Hello from the agent'), denied],
   )
-  const long = await pcc.run(['list'])
-  const short = await pcc.run(['list'])
+  const long = await pcc.run(['list', '--all', '--all'])
+  const short = await pcc.run(['list', '--all'])
   assert.equal(long.code, 0, long.stderr)
   assert.equal(short.stdout, long.stdout)
-  assert.match(short.stdout, /│ s-aaaaaa │ first\s+│ ✓ Completed │ Build it\s+│ 45K\/200K │/)
-  assert.match(short.stdout, /│ s-cccccc │ third\s+│ ⏸ Paused/)
+  assert.match(short.stdout, /^s-aaaaaa {2}first +project +✓ Completed {2}Build it +45K\/200K +\d+d$/m)
+  assert.match(short.stdout, /^s-cccccc {2}third +project +⏸ Paused/m)
+  const open = await pcc.run(['list'])
+  assert.match(open.stdout, /^ID .*\ns-cccccc .*\n2 ended: pcc list --all\n$/)
 
   const failed = await pcc.run(['list', '--status', 'error,paused', '--json'])
   const { sessions } = JSON.parse(failed.stdout) as { sessions: { id: string; reason: string }[] }

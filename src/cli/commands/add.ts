@@ -20,7 +20,7 @@ interface AddOptions {
 export function addAddCommand(program: Command): void {
   program
     .command('add')
-    .description('Add a task to a session’s queue; a session works through it in one conversation.')
+    .description('Add a task to a session’s queue, which it works through in one conversation')
     .argument('<session>', 'id, unique beginning of an id, or name')
     .argument('<task>', 'what to do; - reads it from standard input')
     .option('--priority <n>', 'higher runs sooner (default: 0)', integerOption)

@@ -6,11 +6,10 @@ import { findNeededSandbox } from '../../base/sandbox/bubblewrap.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import type { AgentManifest, PermissionCoverage } from '../../domain/agent-manifest.ts'
 import { AGENT_KINDS, AGENTS } from '../../domain/agents/agent-registry.ts'
-import type { Vendor } from '../../domain/agents/definition.ts'
 import { canRunUnattended, findManifest } from '../../domain/agents/find-manifest.ts'
 import { chooseAgent } from '../../domain/choose-agent.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
-import { environmentFor, vendorOf } from '../../domain/vendors.ts'
+import { environmentFor, loginFolder, vendorOf } from '../../domain/vendors.ts'
 import { boxTable } from '../render/list-table.ts'
 import { firstLine, type Terminal } from '../render/text.ts'
 import { type DoctorFinding, ok, problem, warning } from './doctor-checks.ts'
@@ -230,16 +229,9 @@ function loginFindings({ agent }: FoundAgent, env: Env): DoctorFinding[] {
   if (vendor.login.folder === '') return []
   const variable = vendor.credentials.find(([name]) => env[name])
   if (variable) return [ok(agent.name, `logs in with ${variable[0]}`)]
-  const folder = findLoginFolder(vendor, env)
+  const folder = loginFolder(vendor, env)
   if (folder !== undefined && existsSync(join(folder, vendor.login.file)))
     return [ok(agent.name, `logs in with its credentials in ${folder}`)]
   const names = vendor.credentials.map(([name]) => name).join(' or ')
   return [warning(agent.name, 'no login and no API key found', `Set ${names}, or log in with the agent itself.`)]
-}
-
-function findLoginFolder({ login }: Vendor, env: Env): string | undefined {
-  const configured = env[login.variable]
-  if (configured) return join(configured, login.below ?? '')
-  const home = env['HOME']
-  return home === undefined ? undefined : join(home, login.folder)
 }

@@ -1,34 +1,32 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { AppError } from '../../base/errors.ts'
 import { claudeAgent } from '../../domain/agents/claude.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
+import { tryAccounts } from '../connection/client.ts'
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { dateTime, shownPath } from '../render/format.ts'
 import { cut, firstLine } from '../render/text.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
 import type { FoundAgent } from './agents-survey.ts'
+import { projectDirectory } from './start-session.ts'
 
 /** `pcc agents …`: which agents are installed, the login, and the agent's own past conversations. */
 export function addAgentsCommand(program: Command): void {
   const agents = program
     .command('agents')
-    .description('See which agents there are, log in, and look at their own past conversations.')
+    .description('List the agents, log in, and look at their own past conversations')
   addSurveyCommands(agents)
   addLoginCommands(agents)
   agents
     .command('sessions')
-    .description(
-      'List Claude Code’s own past conversations; resume one with: pcc start <path> --resume <id> --task "…"',
-    )
+    .description('List Claude Code’s own past conversations, to resume one with: pcc start --resume')
     .argument('[path]', 'only conversations of this project')
     .option('--json', 'print JSON')
     .action(async (path: string | undefined, _options: unknown, command: Command) => {
       const { env, json, out, terminal } = await commandContext(command)
       const { pastSessions } = await import('../../agents/claude/past-sessions.ts')
       const sessions = await pastSessions({ env, ...(path && { dir: resolve(path) }) })
-      if (path && sessions.length === 0 && !existsSync(path)) throw new AppError('project_missing', { path })
+      if (path && sessions.length === 0) projectDirectory(path)
       if (json) return out(JSON.stringify({ sessions }, null, 2))
       if (sessions.length === 0)
         return out(path ? `No conversations of Claude Code in ${path}.` : 'No conversations of Claude Code yet.')
@@ -46,7 +44,7 @@ export function addAgentsCommand(program: Command): void {
 function addSurveyCommands(agents: Command): void {
   agents
     .command('list')
-    .description('List the agents that pcc can drive: where each is installed, and which of its calls pcc gates.')
+    .description('List the agents that pcc can drive: where each is installed, and which of its calls pcc gates')
     .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
       const context = await commandContext(command)
@@ -57,9 +55,7 @@ function addSurveyCommands(agents: Command): void {
     })
   agents
     .command('doctor')
-    .description(
-      'Check every agent: what is installed, what is wrong, how to get the rest (exit code 1 if yours is not usable).',
-    )
+    .description('Check every agent: what is installed, what is wrong, how to get the rest')
     .option('--json', 'print JSON')
     .action(async (_options: unknown, command: Command) => {
       const context = await commandContext(command)
@@ -98,7 +94,7 @@ interface LoginOptions {
 function addLoginCommands(agents: Command): void {
   agents
     .command('login')
-    .description('Log in to Claude with the Claude Code that pcc uses; it opens your browser.')
+    .description('Log in to Claude with the Claude Code that pcc uses; it opens your browser')
     .option('--console', 'an account that is billed by use, instead of a subscription')
     .option('--sso', 'log in through your organisation')
     .option('--email <address>', 'fill in this address on the login page')
@@ -108,7 +104,7 @@ function addLoginCommands(agents: Command): void {
     })
   agents
     .command('path')
-    .description('Print the path of the Claude Code that pcc uses.')
+    .description('Print the path of the Claude Code that pcc uses')
     .action(async (_options: unknown, command: Command) => {
       const context = await commandContext(command)
       context.out(await findClaudeProgram(context))
@@ -123,7 +119,7 @@ async function findClaudeProgram({ paths, env }: CommandContext): Promise<string
 }
 
 /** Runs in the person's own terminal and environment: the login is theirs, and Claude Code stores it in its usual place. */
-async function login(program: string, options: LoginOptions, { env }: CommandContext): Promise<number> {
+async function login(program: string, options: LoginOptions, { env, paths }: CommandContext): Promise<number> {
   const flags = [
     ...(options.console ? ['--console'] : []),
     ...(options.sso ? ['--sso'] : []),
@@ -131,5 +127,6 @@ async function login(program: string, options: LoginOptions, { env }: CommandCon
   ]
   const { code, error } = await runInTerminal({ command: program, args: ['auth', 'login', ...flags], env })
   if (error) throw agentMissingError(claudeAgent, error.message, error)
+  if (code === 0) await tryAccounts(paths)
   return code ?? 130
 }

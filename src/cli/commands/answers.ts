@@ -5,11 +5,11 @@ import { commandContext } from '../context.ts'
 export function addAnswersCommand(program: Command): void {
   const answers = program
     .command('answers')
-    .description('List the answers that pcc remembers and reuses, or forget some of them.')
+    .description('List the answers that pcc remembers and reuses, or forget some of them')
 
   answers
     .command('list')
-    .description('list the remembered answers, newest first')
+    .description('List the remembered answers, newest first')
     .option('--project <dir>', 'only answers that apply in this project')
     .option('--json', 'print JSON')
     .action(async (options: { project?: string }, command: Command) => {
@@ -19,7 +19,7 @@ export function addAnswersCommand(program: Command): void {
 
   answers
     .command('forget')
-    .description('forget answers, so that you are asked again')
+    .description('Forget answers, so that you are asked again')
     .argument('<ids...>', 'as pcc answers list shows them, or the beginning of one')
     .option('--json', 'print JSON')
     .action(async (ids: string[], _options: object, command: Command) => {

@@ -18,7 +18,7 @@ const PAST_EVENTS = 20
 export function addAttachCommand(program: Command): void {
   program
     .command('attach')
-    .description('Watch a session live and answer what it asks.')
+    .description('Watch a session live and answer what it asks')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--events', 'for a session in its own terminal (--host tmux): show its events instead of that terminal')
     .option('--json', 'print events as JSON lines')

@@ -6,12 +6,13 @@ import { commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { wakeTime } from '../render/format.ts'
 import { firstLine, type Terminal, type Tone, wrap } from '../render/text.ts'
+import { projectDirectory } from './start-session.ts'
 
 /** `pcc budget`: what is spent, what is left, and what stops at each limit. */
 export function addBudgetCommand(program: Command): void {
   const budget = program
     .command('budget')
-    .description('Show what is spent and left: today, by project, session and task.')
+    .description('Show what is spent and left: today, by project, session and task')
     .option('--project <path>', 'only this project')
     .option('--json', 'print JSON')
     .action(async ({ project }: { project?: string }, command: Command) => {
@@ -22,14 +23,14 @@ export function addBudgetCommand(program: Command): void {
     })
   budget
     .command('reset')
-    .description("Let a project's budget count from zero again.")
+    .description('Count a project’s budget from zero again')
     .argument('[project-path]', 'the project directory', '.')
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
       const context = await commandContext(command)
       refuseInSession(context.env, 'budget reset')
       const client = await openClient(context.paths, context)
-      show(await client.request<BudgetView>('POST', '/budget/reset', { project: resolve(path) }), context)
+      show(await client.request<BudgetView>('POST', '/budget/reset', { project: projectDirectory(path) }), context)
     })
 }
 

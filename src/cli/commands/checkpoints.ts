@@ -12,7 +12,7 @@ import { cut, firstLine, pad, type Terminal, wrap } from '../render/text.ts'
 export function addCheckpointsCommand(program: Command): void {
   program
     .command('checkpoints')
-    .description('List the checkpoints of a session, or show one with the prompt that the agent would get.')
+    .description('List the checkpoints of a session, or show one with the prompt that the agent would get')
     .argument('<session>', 'id, unique beginning of an id, or name')
     .addArgument(new Argument('[action]', 'show one checkpoint instead of the list').choices(['show']))
     .argument('[checkpoint]', 'its id or a unique beginning of it; the newest good one when absent')

@@ -218,7 +218,7 @@ async function chooseKey(choice: BrainChoice, current: string | undefined): Prom
     if (current !== undefined || isOptional) return undefined
     throw new AppError('brain_input_missing', { kind, what: 'its API key', how: '--key-env NAME or --key-stdin' })
   }
-  const variable = KEY_VARIABLES.find(name => env[name])
+  const variable = KEY_VARIABLES[kind].find(name => env[name])
   const byDefault =
     current !== undefined ? 'as it is' : isOptional ? 'none' : variable ? `the one in ${variable}` : undefined
   const typed = await person.secret(`API key, or env:NAME${byDefault ? ` (Enter: ${byDefault})` : ''}`)
@@ -229,8 +229,13 @@ async function chooseKey(choice: BrainChoice, current: string | undefined): Prom
   return undefined
 }
 
-/** Variables in which people keep a Google API key. */
-const KEY_VARIABLES = ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GOOGLE_API_KEY']
+/** Variables in which people keep the key of each vendor: the key of one is never offered to another. */
+const KEY_VARIABLES: Record<ModelKind, readonly string[]> = {
+  gemini: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'GOOGLE_API_KEY'],
+  ollama: [],
+  claude: [],
+  'openai-compatible': [],
+}
 
 function usage(problem: string): AppError {
   return new AppError('usage', { problem, command: 'config brain' })

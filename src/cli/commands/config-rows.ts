@@ -30,7 +30,7 @@ interface ShowOptions {
 export async function showSetting(name: string, options: ShowOptions, context: CommandContext): Promise<void> {
   const key = findSetting(name)
   const row = settingRow(await loadProjectConfig(options, context), key, options.reveal === true)
-  context.out(context.json ? JSON.stringify(row, null, 2) : `${key} = ${formatValue(row.value)}`)
+  context.out(context.json ? JSON.stringify(row, null, 2) : bareValue(row.value))
 }
 
 /** The settings as a project sees them, including project settings that the user trusts. */
@@ -71,13 +71,23 @@ export function formatValue(value: unknown): string {
   return value === null || value === undefined ? '(not set)' : formatToml(value as Parameters<typeof formatToml>[0])
 }
 
+/** A value for a script: text without quotes, one line for each item of a list, and an empty line for what is not set. */
+function bareValue(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value === 'string') return value
+  const isPlainList = Array.isArray(value) && value.every(item => typeof item === 'string' && !item.includes('\n'))
+  return isPlainList ? value.join('\n') : formatValue(value)
+}
+
 /** A longer list is shown as its number of values; `config get` prints it in full. */
 const MAX_VALUE_WIDTH = 60
 
 /** Prints every setting with its value, where it came from, and whether it is in force yet. */
 export async function showConfig(options: ShowOptions & { origin?: boolean }, context: CommandContext): Promise<void> {
   const loaded = await loadProjectConfig(options, context)
-  const rows = SETTING_KEYS.map(key => settingRow(loaded, key, options.reveal === true))
+  const rows = (context.json ? SETTING_KEYS : keysBySection()).map(key =>
+    settingRow(loaded, key, options.reveal === true),
+  )
   if (context.json) {
     const files = { user: loaded.userFile ?? null, project: loaded.projectFile ?? null }
     context.out(JSON.stringify({ settings: rows, files, waits_for_trust: loaded.untrusted }, null, 2))
@@ -86,10 +96,10 @@ export async function showConfig(options: ShowOptions & { origin?: boolean }, co
   const table = rows.map(row => settingCells(row, options.origin === true, context.env['HOME']))
   const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map(cells => cells[column]?.text.length ?? 0)))
   let section = ''
-  for (const cells of table) {
-    const name = cells[0]?.text ?? ''
-    const itsSection = name.slice(0, name.lastIndexOf('.'))
-    if (section !== '' && itsSection !== section) context.out('')
+  for (const [index, cells] of table.entries()) {
+    const itsSection = sectionOf(rows[index]?.key ?? '')
+    if (itsSection !== section)
+      context.out(`${section === '' ? '' : '\n'}${context.terminal.paint('bold', `[${itsSection}]`)}`)
     section = itsSection
     const used = cells.slice(0, cells.findLastIndex(cell => cell.text !== '') + 1)
     const texts = used.map(({ text, tone }, column) => {
@@ -99,6 +109,15 @@ export async function showConfig(options: ShowOptions & { origin?: boolean }, co
     context.out(texts.join('  '))
   }
   for (const line of footer(loaded, context)) context.out(line)
+}
+
+function sectionOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('.'))
+}
+
+/** All keys, those of a section together, in the order in which the sections are first named. */
+function keysBySection(): SettingKey[] {
+  return [...Map.groupBy(SETTING_KEYS, sectionOf).values()].flat()
 }
 
 interface Cell {
@@ -112,7 +131,7 @@ function settingCells(row: SettingRow, origin: boolean, home: string | undefined
     ...(row.waits_for_trust ? ['the project sets another value: pcc trust'] : []),
   ]
   return [
-    { text: row.key },
+    { text: row.key.slice(sectionOf(row.key).length + 1) },
     { text: shortenValue(row) },
     ...(origin ? [{ text: abbreviateHome(row.origin, home), tone: 'cyan' as const }] : []),
     { text: remarks.join('; '), tone: row.waits_for_trust ? 'yellow' : 'dim' },

@@ -13,11 +13,11 @@ import { formatValue, maskSecret, showConfig, showSetting } from './config-rows.
 
 /** `pcc config show | get | set | reset | brain | path`. Each subcommand imports what only it needs: scripts call `get` often. */
 export function addConfigCommand(program: Command): void {
-  const config = program.command('config').description('Show and change settings.')
+  const config = program.command('config').description('Show and change settings')
 
   config
     .command('show')
-    .description('show every setting')
+    .description('Show every setting')
     .option('--origin', 'also where each value came from')
     .option('--reveal', 'show secrets')
     .option('--project <dir>', 'as seen from this project', '.')
@@ -29,7 +29,7 @@ export function addConfigCommand(program: Command): void {
 
   config
     .command('get <key>')
-    .description('show one setting')
+    .description('Print the value of one setting')
     .option('--reveal', 'show it even if it is a secret')
     .option('--project <dir>', 'as seen from this project', '.')
     .option('--json', 'print JSON')
@@ -40,7 +40,7 @@ export function addConfigCommand(program: Command): void {
 
   config
     .command('set <key> <value>')
-    .description('set one value in your config file; separate the items of a list by commas')
+    .description('Set one value in your config file; separate the items of a list by commas')
     .option('--json', 'print JSON')
     .action(async (name: string, text: string, _options: object, command: Command) => {
       const context = { ...(await plainContext(command)), env: process.env }
@@ -58,7 +58,7 @@ export function addConfigCommand(program: Command): void {
 
   config
     .command('reset [key]')
-    .description('reset one key or all to the default; the old file is kept beside it')
+    .description('Reset one key or all to the default; the old file is kept beside it')
     .option('--yes', 'do not ask')
     .option('--json', 'print JSON')
     .action(async (name: string | undefined, options: { yes?: boolean }, command: Command) => {
@@ -80,7 +80,7 @@ export function addConfigCommand(program: Command): void {
 
   config
     .command('path')
-    .description('where your config file is')
+    .description('Print where your config file is')
     .option('--json', 'print JSON')
     .action(async (_options: object, command: Command) => {
       const context = await plainContext(command)
@@ -126,7 +126,7 @@ interface Output {
 function addBrainCommand(config: Command, outputFor: (command: Command) => Promise<Output>): void {
   config
     .command('brain')
-    .description('set up a brain: asks for what it needs, checks it, asks it a test question')
+    .description('Set up a brain: say what it needs, check it, ask it a test question')
     .addArgument(new Argument('<kind>', 'none: only rules decide').choices(BRAIN_KINDS))
     .option('--model <name>', 'the model')
     .option('--key-env <name>', 'take the API key from this variable')

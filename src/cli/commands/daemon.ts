@@ -19,7 +19,7 @@ const STOP_MS = 60_000
 
 /** `pcc daemon …`: the background process. Other commands start it by themselves. */
 export function addDaemonCommand(program: Command): void {
-  const daemon = program.command('daemon').description('Start, stop and check the background process.')
+  const daemon = program.command('daemon').description('Start, stop and check the background process')
   const add = (name: string, description: string, action: (context: CommandContext) => Promise<number>) =>
     daemon
       .command(name)
@@ -28,17 +28,17 @@ export function addDaemonCommand(program: Command): void {
       .action(async (_options: unknown, command: Command) => {
         throw new ExitCode(await action(await commandContext(command)))
       })
-  add('start', 'Start it, unless it runs already.', start)
-  add('stop', 'Stop it; running sessions are stopped first, runs paused.', stop)
-  add('restart', 'Stop it and start it again; running sessions go on.', async context => {
+  add('start', 'Start it, unless it runs already', start)
+  add('stop', 'Stop it; running sessions are stopped first, runs paused', stop)
+  add('restart', 'Stop it and start it again; running sessions go on', async context => {
     await drain(await findClient(context.paths), context, { goOn: true })
     await stopParent(context.paths, STOP_MS)
     return start(context)
   })
-  add('status', 'Show whether it runs (exit code 1 if not).', status)
+  add('status', 'Show whether it runs (exit code 1 if not)', status)
   daemon
     .command('logs')
-    .description('Show its log.')
+    .description('Show its log')
     .option('--tail <n>', 'the last n lines', countOption, 50)
     .option('-f, --follow', 'keep printing lines as they are written')
     .action(async (options: { tail: number; follow?: boolean }, command: Command) =>
@@ -46,7 +46,7 @@ export function addDaemonCommand(program: Command): void {
     )
   daemon
     .command('run')
-    .description('Run it in the foreground, for service managers.')
+    .description('Run it in the foreground, for service managers')
     .action(async (_options: unknown, command: Command) => {
       const { paths, env } = await commandContext(command)
       const { runDaemon } = await import('../../daemon/main.ts')

@@ -5,9 +5,7 @@ import { commandContext, ExitCode } from '../context.ts'
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description(
-      'Watch the real Claude Code do a supervised task, with a scripted model on loopback: no account, no network.',
-    )
+    .description('Watch the real Claude Code do a supervised task with a scripted model: no account, no network')
     .option('--json', 'print events as JSON lines')
     .action(async (_options: unknown, command: Command) => {
       const { runDemo } = await import('./demo-run.ts')

@@ -9,7 +9,7 @@ import { taskPath } from './task/call.ts'
 export function addDiffCommand(program: Command): void {
   program
     .command('diff')
-    .description('Show what was changed for a task: in its worktree, in its merge, or in what was kept of it.')
+    .description('Show what was changed for a task: in its worktree, in its merge, or in what was kept of it')
     .argument('<task>', 'id, or a unique beginning of it')
     .option('--stat', 'only which files, and how many lines')
     .option('--json', 'print JSON')

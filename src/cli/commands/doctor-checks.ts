@@ -7,7 +7,7 @@ import { findProgram } from '../../base/process/find-program.ts'
 import { isolationLevel } from '../../base/process/isolation.ts'
 import { problemOf, runShort, type ShortCommandResult } from '../../base/process/run-short.ts'
 import { programVersion } from '../../base/program.ts'
-import { findBubblewrap } from '../../base/sandbox/bubblewrap.ts'
+import { describeProgram, findBubblewrap } from '../../base/sandbox/bubblewrap.ts'
 import { readDiskReport, readFreeBytes } from '../../daemon/disk.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../../domain/agent-env.ts'
 import { loadConfig } from '../../domain/config/load.ts'
@@ -97,22 +97,25 @@ function run(command: string, args: string[], env: DoctorContext['env']): Promis
   return runShort({ command, args, cwd: process.cwd(), env, timeoutMs: PROGRAM_TIMEOUT_MS, maxBytes: 1_000_000 })
 }
 
-export const checkPrograms: DoctorCheck = async context => [
-  ok('pcc', `version ${programVersion()}, Node ${process.versions.node}`),
-  await checkTool('git', ['--version'], context, {
-    missing: problem('git', 'git is not on your PATH', 'Install git: projects and checkpoints need it.'),
-  }),
-  await checkTool('tmux', ['-V'], context, {
-    missing: warning('tmux', 'tmux is not on your PATH', 'Install it if you want sessions in their own terminal.'),
-  }),
-  ...(process.platform === 'linux' ? [await checkTool('ss', ['-V'], context, { missing: NO_SS })] : []),
-  ...(await checkAgent(context)),
-]
+/** All at once: each starts a program and waits for it. */
+export const checkPrograms: DoctorCheck = async context => {
+  const found = await Promise.all([
+    checkTool('git', ['--version'], context, {
+      missing: problem('git', 'git is not on your PATH', 'Install git: projects and checkpoints need it.'),
+    }),
+    checkTool('tmux', ['-V'], context, {
+      missing: warning('tmux', 'tmux is not on your PATH', 'Install it if you want sessions in their own terminal.'),
+    }),
+    ...(process.platform === 'linux' ? [checkTool('ss', ['-V'], context, { missing: NO_SS })] : []),
+    checkAgent(context),
+  ])
+  return [ok('pcc', `version ${programVersion()}, Node ${process.versions.node}`), ...found.flat()]
+}
 
 const NO_SS = warning(
   'ss',
   'ss is not on your PATH',
-  'Install iproute2: without it the daemon cannot tell you from an agent (docs/security.md).',
+  'Install iproute2: without it the daemon cannot tell you from an agent (pcc docs security).',
 )
 
 async function checkTool(
@@ -141,11 +144,11 @@ async function checkAgent(context: DoctorContext): Promise<DoctorFinding[]> {
   const agentEnv = await sessionEnvironment({ paths, env, project: process.cwd() }).catch(() =>
     agentEnvironment(env, STANDARD_AGENT_ENV),
   )
-  const result = await run(program, ['--version'], agentEnv)
+  const [result, login] = await Promise.all([run(program, ['--version'], agentEnv), checkLogin(program, agentEnv)])
   const why = problemOf(result)
   if (why !== undefined)
     return [problem('agent', `${program} does not run: ${why}`, 'Correct agents.path, or install pcc again.')]
-  return [ok('agent', `${result.stdout.trim()} at ${program}`), await checkLogin(program, agentEnv)]
+  return [ok('agent', `${result.stdout.trim()} at ${program}`), login]
 }
 
 /** Asks the agent itself whether it is logged in; no key is read. */
@@ -248,10 +251,10 @@ async function checkSandbox({ config, env }: DoctorContext): Promise<DoctorFindi
     hosts.length === 0 || hosts.includes('*')
       ? "the machine's network, with its metadata addresses, which the judge refuses by name"
       : `the network by a list of ${counted(hosts.length, 'host')}`
-  return ok('sandbox', `bubblewrap ${bubblewrap.version}: agents, gates and set-up commands run in it, with ${network}`)
+  return ok('sandbox', `${describeProgram(bubblewrap)}: agents, gates and set-up commands run in it, with ${network}`)
 }
 
-const MB = 1024 * 1024
+const GB = 1024 ** 3
 
 export const checkFiles: DoctorCheck = context => [
   ...checkDisk(context),
@@ -264,7 +267,7 @@ function checkDisk({ paths, config }: DoctorContext): DoctorFinding[] {
   const dir = [paths.data, paths.home].find(path => existsSync(path))
   if (!dir) return [ok('disk', `${paths.home} is created at the first start`)]
   const { state, reason } = readDiskReport(dir, config?.data.min_free_mb ?? defaultValues()['data.min_free_mb'])
-  if (state === 'ok') return [ok('disk', `${Math.floor(readFreeBytes(dir) / MB)} MB free in ${dir}`)]
+  if (state === 'ok') return [ok('disk', `${Math.floor(readFreeBytes(dir) / GB)} GB free in ${dir}`)]
   const mend =
     state === 'full'
       ? 'Free some space; work that waits for it goes on by itself.'

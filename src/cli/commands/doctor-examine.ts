@@ -12,7 +12,7 @@ import { type Death, readDeaths, readVerdict } from '../../daemon/parent-process
 import { makeDirectories } from '../../daemon/startup.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { SCHEMA } from '../../store/migrations.ts'
-import { type RebuildResult, rebuildStore } from '../../store/rebuild.ts'
+import type { RebuildResult } from '../../store/rebuild.ts'
 import { checkIntegrity, inspectFile } from '../../store/sqlite-file.ts'
 import { findClient } from '../connection/client.ts'
 import { counted, duration } from '../render/format.ts'
@@ -240,7 +240,7 @@ export async function repair(paths: AppPaths): Promise<RebuildResult | undefined
   makeDirectories(paths)
   await using _lock = await takeLock(paths, shortId('boot'))
   if (!existsSync(paths.database) || (await isSound(paths.database))) return undefined
-  return rebuildStore(paths.database, Date.now())
+  return (await import('../../store/rebuild.ts')).rebuildStore(paths.database, Date.now())
 }
 
 async function isSound(file: string): Promise<boolean> {

@@ -5,17 +5,19 @@ import { commandContext, ExitCode } from '../context.ts'
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('Check everything that pcc needs, and say how to repair it (exit code 1 if something is wrong).')
+    .description('Check everything that pcc needs, and say how to repair it (exit code 1 if something is wrong)')
     .option('--repair', 'rebuild a damaged store from what can be read; the damaged file is kept')
     .option('--json', 'print JSON')
     .action(async ({ repair: wantsRepair }: { repair?: boolean }, command: Command) => {
       const { paths, env, json, out, terminal } = await commandContext(command)
-      const [{ findingLines, rebuiltLines }, { examine, repair }] = await Promise.all([
+      const [{ findingLines, rebuiltLines }, { examine, repair }, { tryAccounts }] = await Promise.all([
         import('./doctor-checks.ts'),
         import('./doctor-examine.ts'),
+        import('../connection/client.ts'),
       ])
       const rebuilt = wantsRepair ? await repair(paths) : undefined
       const findings = await examine(paths, env)
+      if (findings.some(({ area, level }) => area === 'login' && level === 'ok')) await tryAccounts(paths)
       const isOk = findings.every(({ level }) => level !== 'problem')
       if (json) out(JSON.stringify({ ok: isOk, findings, ...(wantsRepair && { rebuilt: rebuilt ?? null }) }, null, 2))
       else {

@@ -15,15 +15,16 @@ interface ExplainOptions {
 export function addExplainCommand(program: Command): void {
   program
     .command('explain')
-    .description('Show what the policy decides about a command or another tool call, and why. Nothing is run.')
-    .argument('[command]', 'a shell command, as one word')
+    .description('Show what the policy decides about a command or another tool call, and why; run nothing')
+    .argument('[command...]', 'a shell command; quote it if it has options or special characters')
     .option('--tool <name>', 'a tool other than Bash: Read, Write, WebFetch, mcp__server__tool …')
     .option('--path <path>', 'the file that the tool is called with')
     .option('--input <json>', 'the whole input of the tool, as JSON')
     .option('--project <dir>', 'as seen from this project', '.')
     .option('--batch', 'read calls as JSON lines from stdin, write verdicts as JSON lines')
     .option('--json', 'print JSON')
-    .action(async (text: string | undefined, options: ExplainOptions, command: Command) => {
+    .action(async (words: string[], options: ExplainOptions, command: Command) => {
+      const text = words.length === 0 ? undefined : words.join(' ')
       const context = await commandContext(command)
       if (options.batch) return explainBatch(context, text, options)
       const call = { ...readCall(text, options), project: resolve(options.project), home: findHome(context) }

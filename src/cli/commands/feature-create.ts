@@ -53,6 +53,9 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
   if (!interactive && flags.ai && from === undefined) refuseInterview(existing, { project, name })
   const asksBetweenPhases = interactive && !flags.yes && flags.until === undefined
   const request = await buildRequest({ name, project, from, flags, context })
+  const { preflight } = await import('./preflight.ts')
+  const work = { project, env: request.env, agent: flags.agent, verify: false, merges: false }
+  await preflight({ ...work, client, context, offers: interactive })
   const until = flags.until ?? (asksBetweenPhases ? nextStop(existing) : 'tasks')
   let feature = await client.request<FeatureView>('POST', '/features', {
     ...request,

@@ -15,12 +15,12 @@ interface ProjectOptions {
 export function addFeatureCommand(program: Command): void {
   const feature = program
     .command('feature')
-    .description('Turn an idea into tasks: an interview, a spec, a plan, and its tasks.')
+    .description('Turn an idea into tasks: an interview, a spec, a plan, and its tasks')
   addCreateCommand(feature)
 
   feature
     .command('list')
-    .description('List the features of a project and how far each is.')
+    .description('List the features of a project and how far each is')
     .option(...PROJECT_FLAG)
     .option(...JSON_FLAG)
     .action(async ({ project }: ProjectOptions, command: Command) =>
@@ -29,7 +29,7 @@ export function addFeatureCommand(program: Command): void {
 
   feature
     .command('show')
-    .description('Show everything about one feature: its phase, its spec, its plan, its tasks.')
+    .description('Show everything about one feature: its phase, its spec, its plan, its tasks')
     .argument('<name>')
     .option(...PROJECT_FLAG)
     .option(...JSON_FLAG)
@@ -39,7 +39,7 @@ export function addFeatureCommand(program: Command): void {
 
   feature
     .command('edit')
-    .description('Open the spec of a feature in your editor ($VISUAL or $EDITOR).')
+    .description('Open the spec of a feature in your editor ($VISUAL or $EDITOR)')
     .argument('<name>')
     .option('--plan', 'open its plan instead')
     .option(...PROJECT_FLAG)
@@ -54,7 +54,7 @@ export function addFeatureCommand(program: Command): void {
 
   feature
     .command('delete')
-    .description('Forget a feature and end its session. Its files and its tasks stay unless you say otherwise.')
+    .description('Forget a feature and end its session; its files and tasks stay unless you say otherwise')
     .argument('<name>')
     .option('--files', 'remove its spec and its plan too')
     .option('--tasks', 'remove its tasks too')
@@ -73,7 +73,7 @@ export function addFeatureCommand(program: Command): void {
 function addCreateCommand(feature: Command): void {
   feature
     .command('create')
-    .description('Make a feature, or go on with one that is not ready: interview, spec, plan, tasks.')
+    .description('Make a feature, or go on with one that is not ready: interview, spec, plan, tasks')
     .argument('<name>', 'one word: it names a directory, and the target of pcc run')
     .option('--from <file>', 'what you want, written down: no interview ("-" reads standard input)')
     .option('--no-ai', 'ask no agent: the tasks are the check-list of the plan')

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { replaceFile } from '../../base/files.ts'
 import { neutral } from '../../base/neutral.ts'
@@ -9,6 +9,7 @@ import { checkConfigText, findProjectFile, readConfigFile } from '../../domain/c
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Evidence, GateStatus, TaskGates } from '../../domain/evidence.ts'
 import type { GateProfile } from '../../domain/option-values.ts'
+import type { TrustStatus } from '../../policy/trust/trust.ts'
 import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
 import { detectProject, type GateProposal, proposeGateCommands } from '../../workspace/detect/detect-project.ts'
 import { openProjectReader } from '../../workspace/detect/project-files.ts'
@@ -128,6 +129,7 @@ const MARKS: Record<GateStatus, [mark: string, tone: Tone]> = {
   flaky: ['~', 'yellow'],
   skipped: ['–', 'dim'],
   broken: ['!', 'red'],
+  review: ['?', 'yellow'],
 }
 
 const MAX_FINDINGS = 10
@@ -163,6 +165,8 @@ function countTests(tests: NonNullable<ShownResult['tests']>): string {
 export interface DetectGates {
   path: string
   write: boolean
+  /** Agree to what is written, too. */
+  trust: boolean
   context: CommandContext
 }
 
@@ -170,7 +174,7 @@ export interface DetectGates {
 type Outcome = 'written' | 'proposed' | 'set already' | 'left out'
 
 /** Finds commands that could be gates, and with `write` sets those that are not set yet. */
-export async function detectGates({ path, write, context }: DetectGates): Promise<void> {
+export async function detectGates({ path, write, trust: agrees, context }: DetectGates): Promise<void> {
   if (write) refuseInSession(context.env, 'gates detect --write')
   const project = projectPath(path, { env: context.env, force: true })
   const facts = await detectProject(openProjectReader(project), project)
@@ -182,7 +186,10 @@ export async function detectGates({ path, write, context }: DetectGates): Promis
     return { ...proposal, outcome: decideOutcome(proposal, before, write), ...(before !== undefined && { before }) }
   })
   const added = rows.filter(({ outcome }) => outcome === 'written')
+  const trust = await import('../../policy/trust/trust.ts')
+  const before = await trust.trustStatus(context.paths, project)
   if (added.length > 0) writeGates(file, added, home)
+  const agreed = agrees && added.length > 0 ? await trustWritten(before, file, { ...context, trust }) : undefined
   if (context.json) return context.out(JSON.stringify({ project, file, gates: rows }, null, 2))
   for (const line of proposalLines(rows, context)) context.out(line)
   if (rows.length === 0)
@@ -191,11 +198,35 @@ export async function detectGates({ path, write, context }: DetectGates): Promis
     )
   const where = path === '.' ? '' : ` ${quoteForShell(path)}`
   if (added.length > 0)
-    return context.out(`Written to ${neutral(file)}. Look at them, then agree to them with: pcc trust${where}`)
+    return context.out(
+      `Written to ${neutral(file)}. ${neutral(agreed ?? `Look at them, then agree to them with: pcc trust${where}`)}`,
+    )
   if (write)
     return context.out(`Nothing to write: ${describeNothingWritten(rows)}. ${neutral(file)} was left as it is.`)
   if (rows.some(({ outcome }) => outcome === 'proposed'))
     context.out(`Write them with: pcc gates detect${where} --write`)
+}
+
+/**
+ * Agrees to gates that were just written, as `pcc trust` does. The agreement is to these commands: where the project brings in more
+ * that waits for it, nothing is agreed to. Returns what is left to do.
+ */
+async function trustWritten(
+  before: TrustStatus,
+  file: string,
+  { paths, trust }: { paths: CommandContext['paths']; trust: typeof import('../../policy/trust/trust.ts') },
+): Promise<string> {
+  const { project } = before
+  const after = await trust.trustStatus(paths, project)
+  const others = trust
+    .findChangedPaths(trust.hashesByPath(before.files), trust.hashesByPath(after.files))
+    .filter(path => path !== relative(project, file))
+  const isSettled = (before.state === 'nothing-to-trust' || before.state === 'trusted') && !before.git
+  if (!isSettled || others.length > 0)
+    return `The project brings in more than these commands. Look at it, then: pcc trust ${quoteForShell(project)}`
+  const { recordWith } = await import('./accept.ts')
+  await trust.grantTrust(paths, after, { record: recordWith(paths) })
+  return 'They check all work from now on. Commit the file with your project.'
 }
 
 function describeNothingWritten(rows: readonly { outcome: Outcome }[]): string {

@@ -6,7 +6,7 @@ import { handOver } from './takeover.ts'
 export function addHandbackCommand(program: Command): void {
   program
     .command('handback')
-    .description('Give back a terminal that you took over: pcc goes on with the session.')
+    .description('Give back a terminal that you took over: pcc goes on with the session')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a task')
     .option('--json', 'print JSON')
     .action(async (ref: string, _options: unknown, command: Command) => {

@@ -1,13 +1,13 @@
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { ownZone } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { JournalEntry, JournalPage } from '../../domain/attempt.ts'
-import { ownZone } from '../../domain/schedule.ts'
 import { parseSince } from '../../tasks/schedules.ts'
 import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
 import { optionParser } from '../options.ts'
-import { ago, counted, duration, money } from '../render/format.ts'
+import { ago, counted, duration, money, nameProjects } from '../render/format.ts'
 import { cut, firstLine, type Terminal, type Tone, widthOf, wrap } from '../render/text.ts'
 
 interface JournalOptions {
@@ -23,7 +23,7 @@ interface JournalOptions {
 export function addJournalCommand(program: Command): void {
   program
     .command('journal')
-    .description('Show the result of every attempt of your runs: newest first, or the best match for some words.')
+    .description('Show the result of every attempt: newest first, or the best match for some words')
     .argument('[words...]', 'only entries with all of these, in title, notes, reason or files')
     .option('--run <run>', 'only entries of this run')
     .option('--task <task>', 'only entries of this task')
@@ -85,11 +85,17 @@ export interface JournalFlags {
 export function journalLines({ entries, total }: JournalPage, terminal: Terminal, search: JournalFlags): string[] {
   if (entries.length === 0) return [describeNoEntries(search)]
   let run: string | undefined
+  const projectName = nameProjects(entries.map(({ project }) => project))
+  const placeOf = ({ project }: JournalEntry) => (search.all ? ` of ${firstLine(projectName(project))}` : '')
   const lines = entries.flatMap(entry => {
     // A search mixes runs, so each entry names its own.
     const isNewRun = search.words === '' && entry.run_id !== run
     run = entry.run_id
-    return [...(isNewRun ? [runLine(entry, terminal, search)] : []), ...entryLines(entry, terminal, search), '']
+    return [
+      ...(isNewRun ? [terminal.paint('bold', `Run ${entry.run_id}${placeOf(entry)}`)] : []),
+      ...entryLines(entry, terminal, { ...search, place: placeOf(entry) }),
+      '',
+    ]
   })
   const more = total - entries.length
   const rest =
@@ -103,11 +109,10 @@ function describeNoEntries({ words, all }: JournalFlags): string {
   return `Nothing is in the journal${where} yet: every attempt of a run is recorded when it ends. Begin one with: pcc run .`
 }
 
-function runLine({ run_id, project }: JournalEntry, { paint }: Terminal, { all }: JournalFlags): string {
-  return paint('bold', `Run ${run_id}${all ? ` of ${firstLine(basename(project))}` : ''}`)
-}
+/** `place`: the project in words, where entries of several are shown. */
+type EntryFlags = JournalFlags & { place: string }
 
-function entryLines(entry: JournalEntry, terminal: Terminal, search: JournalFlags): string[] {
+function entryLines(entry: JournalEntry, terminal: Terminal, search: EntryFlags): string[] {
   const { paint } = terminal
   const width = Math.min(terminal.width, MAX_WIDTH)
   const { glyph, tone } = OUTCOME_STYLES[entry.outcome]
@@ -126,11 +131,10 @@ function entryLines(entry: JournalEntry, terminal: Terminal, search: JournalFlag
 
 /** `2h ago, took 3m 12s, $0.42, sonnet` */
 function describeFacts(
-  { ended_at, duration_ms, cost_usd, agents, model, run_id, iteration, project }: JournalEntry,
-  search: JournalFlags,
+  { ended_at, duration_ms, cost_usd, agents, model, run_id, iteration }: JournalEntry,
+  search: EntryFlags,
 ): string {
-  const place =
-    search.words === '' ? [] : [`${run_id} #${iteration}${search.all ? ` of ${firstLine(basename(project))}` : ''}`]
+  const place = search.words === '' ? [] : [`${run_id} #${iteration}${search.place}`]
   const shown = [
     ago(search.now - ended_at),
     duration(duration_ms),

@@ -6,6 +6,7 @@ import { type CommandContext, commandContext } from '../context.ts'
 export interface SessionListOptions {
   status?: string | undefined
   project?: string | undefined
+  all?: boolean | undefined
 }
 
 /** The body of `pcc list`. */
@@ -23,9 +24,12 @@ export async function showList(
   const reply = client.request<SessionList>('GET', `/sessions${query && `?${query}`}`)
   const [{ sessions, decisions }, table] = await Promise.all([reply, json || import('../render/list-table.ts')])
   if (table === true) return out(JSON.stringify({ sessions }, null, 2))
-  if (sessions.length === 0) return out(emptyList(options))
-  for (const line of table.listTable(sessions, terminal, Date.now())) out(line)
-  if (decisions) out(table.decisionsWait(decisions))
+  const shown = options.all || options.status ? sessions : sessions.filter(isOpen)
+  if (sessions.length === 0) out(emptyList(options))
+  else if (shown.length > 0) for (const line of table.listTable(shown, terminal, Date.now())) out(line)
+  const ended = sessions.length - shown.length
+  if (ended > 0) out(`${shown.length === 0 ? 'No session is open. ' : ''}${ended} ended: pcc list --all`)
+  if (decisions) out(table.thingsWait(decisions))
 }
 
 interface SessionList {
@@ -33,17 +37,23 @@ interface SessionList {
   decisions?: number
 }
 
+/** Whether a session goes on, or waits for something that lets it go on. */
+export function isOpen({ status }: SessionView): boolean {
+  return !['completed', 'stopped', 'error'].includes(status)
+}
+
 /** `pcc list` for commander, which prints the help and refuses wrong flags. */
 export function addListCommand(program: Command): void {
   program
     .command('list')
-    .description('List all managed sessions.')
+    .description('List the open sessions, or all of them')
     .option(
       '--status <status>',
       'only these, comma-separated: running, waiting_input, paused, rate_limited, stopped, completed, error',
     )
     .option('--project <path>', 'only sessions of this project')
-    .option('--json', 'print JSON')
+    .option('--all', 'also those that have ended')
+    .option('--json', 'print JSON, always of all sessions')
     .action(async (options: SessionListOptions, command: Command) => {
       const context = await commandContext(command)
       await showList(options, context, await openClient(context.paths, context))
@@ -61,7 +71,7 @@ async function checkStatuses(statuses: string): Promise<void> {
 
 function emptyList({ status, project }: SessionListOptions): string {
   return status || project
-    ? 'No session matches. See all of them with: pcc list'
+    ? 'No session matches. See all of them with: pcc list --all'
     : 'No sessions yet. Start one with: pcc start . --task "…"'
 }
 

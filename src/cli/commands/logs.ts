@@ -34,7 +34,7 @@ export async function addLogsCommand(program: Command): Promise<void> {
   const { countOption } = await import('../options.ts')
   program
     .command('logs')
-    .description('Show what happened in a session.')
+    .description('Show what happened in a session')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--tail <n>', 'the last n entries', countOption, 50)
     .option('-f, --follow', 'keep printing events as they happen')

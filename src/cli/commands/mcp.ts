@@ -6,7 +6,7 @@ import { refuseInSession } from '../options.ts'
 export function addMcpCommand(program: Command): void {
   program
     .command('mcp')
-    .description('Serve the tools of a session to its agent (MCP over standard input and output).')
+    .description('Serve the tools of a session to its agent (MCP over standard input and output)')
     .option('--seat <folder>', 'the folder of a session, for the agent that pcc has started for it')
     .option('--session <session>', 'the running session that they belong to; PCC_TOOLS names it otherwise')
     .addHelpText(

@@ -10,13 +10,11 @@ const REF_HELP = 'the number of a merge, or the id of a task or a unique beginni
 
 /** `pcc merge`: the merges of verified work into its target branch. */
 export function addMergeCommand(program: Command): void {
-  const merge = program
-    .command('merge')
-    .description('See and steer the merges of verified work into its target branch.')
+  const merge = program.command('merge').description('See and steer the merges of verified work into its target branch')
 
   merge
     .command('list', { isDefault: true })
-    .description('List the merges: queued, waiting, and those whose conflicts an agent resolves.')
+    .description('List the merges: queued, waiting, and those whose conflicts an agent resolves')
     .option('--project <path>', 'only merges of this project')
     .option('--all', 'also merges that are over')
     .option('--json', 'print JSON')
@@ -45,11 +43,11 @@ export function addMergeCommand(program: Command): void {
       })
 
   addAction('retry', {
-    about: 'Try a waiting merge now, or one that was given up once more.',
+    about: 'Try a waiting merge now, or once more one that was given up',
     describe: ({ task_id, target }) => `${task_id}: its merge into ${target} is tried again.`,
   })
   addAction('abort', {
-    about: 'Call a merge off; the work stays on its branch.',
+    about: 'Call a merge off; the work stays on its branch',
     describe: ({ task_id, branch }) => `${task_id}: called off. Its work is on ${branch}: pcc diff ${task_id}`,
   })
 }

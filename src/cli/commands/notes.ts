@@ -25,13 +25,11 @@ interface ProjectOptions {
 export function addNotesCommand(program: Command): void {
   const notes = program
     .command('notes')
-    .description(
-      'See and write what is worth knowing about a project (.perpetualcc/knowledge/*.md); agents get the notes that fit their task.',
-    )
+    .description('See and write notes about a project (.perpetualcc/knowledge/*.md); agents get those that fit')
 
   notes
     .command('list', { isDefault: true })
-    .description('List all notes, and the files among them that cannot be read.')
+    .description('List all notes, and the files among them that cannot be read')
     .option('--tag <tag>', 'only notes with this tag; may be repeated', collect)
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
@@ -49,7 +47,7 @@ export function addNotesCommand(program: Command): void {
 
   notes
     .command('show')
-    .description('Show one note in full.')
+    .description('Show one note in full')
     .argument('<note>', NOTE_HELP)
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
@@ -63,7 +61,7 @@ export function addNotesCommand(program: Command): void {
 
   notes
     .command('search')
-    .description('Search notes: title, tags and text must contain words that begin with all of these.')
+    .description('Search notes: title, tags and text must contain words that begin with all of these')
     .argument('<words...>', 'what to look for')
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
@@ -80,7 +78,7 @@ export function addNotesCommand(program: Command): void {
 
   notes
     .command('add')
-    .description('Write a note. It replaces one of the same title, or is added to one with nearly the same tags.')
+    .description('Write a note; it replaces one of the same title, or is added to one with nearly the same tags')
     .argument('<title>', 'what it says, in a few words')
     .argument('[text]', '- reads it from standard input; without it your editor is opened')
     .option('-t, --tags <tags>', 'comma-separated; a note is stored for a task by its tags', collect)
@@ -94,7 +92,7 @@ export function addNotesCommand(program: Command): void {
 
   notes
     .command('edit')
-    .description('Open a note in your editor ($VISUAL, $EDITOR); what you change is yours, and no agent replaces it.')
+    .description('Open a note in your editor ($VISUAL, $EDITOR); no agent replaces what you change')
     .argument('<note>', NOTE_HELP)
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
@@ -104,7 +102,7 @@ export function addNotesCommand(program: Command): void {
 
   notes
     .command('rm')
-    .description('Delete a note.')
+    .description('Delete a note')
     .argument('<note>', NOTE_HELP)
     .option('-y, --yes', 'do not ask')
     .option('--project <path>', PROJECT_HELP)

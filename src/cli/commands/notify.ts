@@ -9,9 +9,9 @@ import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 export function addNotifyCommand(program: Command): void {
   program
     .command('notify')
-    .description('Try out your notifications.')
+    .description('Try out your notifications')
     .command('test')
-    .description('Send a test message on every channel that is set up (exit code 1 if one fails).')
+    .description('Send a test message on every channel that is set up (exit code 1 if one fails)')
     .addOption(new Option('--channel <name>', 'only this channel').choices(CHANNELS))
     .option('--json', 'print JSON')
     .action(async ({ channel }: { channel?: string }, command: Command) =>

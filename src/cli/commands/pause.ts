@@ -13,9 +13,7 @@ import { pauseRun } from './run/control.ts'
 export function addPauseCommand(program: Command): void {
   program
     .command('pause')
-    .description(
-      'Pause a session after the tool in flight; one that waits for a limit then no longer goes on by itself.',
-    )
+    .description('Pause a session after the tool in flight; one that waits for a limit stays where it is')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--detach', 'return at once, without waiting for the tool in flight')
     .option('--json', 'print JSON')

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
+import { faultOf } from '../../domain/limit.ts'
 import {
   matchAccounts,
   type QuotaForecast,
@@ -30,7 +31,7 @@ interface HoldOptions {
 export function addQuotaCommand(program: Command): void {
   const quota = program
     .command('quota')
-    .description('Show how full your accounts are, what follows from it, and which sessions wait.')
+    .description('Show how full your accounts are, what follows from it, and which sessions wait')
     .option('--watch', 'keep showing it until Ctrl+C')
     .option('--json', 'print JSON; with --watch one line for each change')
     .action(async ({ watch }: { watch?: boolean }, command: Command) => {
@@ -41,8 +42,8 @@ export function addQuotaCommand(program: Command): void {
       if (context.json) return context.out(JSON.stringify(view, null, 2))
       for (const line of quotaPage(view, context.terminal)) context.out(line)
     })
-  addHoldCommand(quota, 'hold', 'Keep sessions from going on by themselves: one, those of an account, or all.')
-  addHoldCommand(quota, 'release', 'Let them go on again.').option(
+  addHoldCommand(quota, 'hold', 'Keep sessions from going on by themselves: one, those of an account, or all')
+  addHoldCommand(quota, 'release', 'Let them go on again').option(
     '--now',
     'also open accounts that a limit has closed, and try them: the limit is over early',
   )
@@ -235,12 +236,18 @@ function levelLines({ level, warns, windows, eases_at }: Account, { terminal, at
   return formatWrapped('Level', `${level}. ${text}${until}`, { terminal, tone: LEVEL_TONES[level] })
 }
 
+const GUESSED = {
+  probe: 'no reset is known; tried again',
+  login: 'needs a login; tried again',
+  credit: 'needs credit; tried again',
+}
+
 function gateLines({ gate, account }: Account, { terminal, at }: PageContext): string[] {
   const lines: string[] = []
   const isClosed = gate && gate.closed_until !== null && gate.closed_until > at
   if (isClosed) {
     const why = gate.reason ? `: ${firstLine(gate.reason)}` : ''
-    const how = gate.source === 'probe' ? 'no reset is known; tried again' : 'closed until'
+    const how = gate.source === 'record' ? 'closed until' : GUESSED[gate.source ?? 'probe']
     lines.push(
       ...formatWrapped('Gate', `${how} ${wakeTime(gate.closed_until ?? at, at)}${why}`, { terminal, tone: 'yellow' }),
     )
@@ -249,6 +256,12 @@ function gateLines({ gate, account }: Account, { terminal, at }: PageContext): s
     const since = gate.held_at === null ? '' : ` since ${wakeTime(gate.held_at, at)}`
     const text = `held by ${firstLine(gate.held_by ?? 'a person')}${since}; pcc quota release --account ${account.slice(0, 6)}`
     lines.push(...formatWrapped(isClosed ? '' : 'Gate', text, { terminal, tone: 'yellow' }))
+  }
+  // A fault is over when a call has succeeded, not when the account is tried.
+  const fault = gate && !isClosed ? faultOf(gate) : undefined
+  if (fault) {
+    const text = `needs ${fault === 'login' ? 'a login' : 'credit'}; it is being tried: ${firstLine(gate?.reason ?? '')}`
+    lines.push(...formatWrapped(lines.length > 0 ? '' : 'Gate', text, { terminal, tone: 'yellow' }))
   }
   return lines.length > 0 ? lines : [formatRow('Gate', terminal.paint('green', 'open'))]
 }
@@ -309,7 +322,7 @@ function heldLines({ account, label, gate }: QuotaView['accounts'][number]): str
 function closedLines({ account, label, gate }: QuotaView['accounts'][number], at: number): string[] {
   if (!gate || gate.closed_until === null || gate.closed_until <= at) return []
   return [
-    `A limit keeps ${firstLine(label)} closed until ${wakeTime(gate.closed_until, at)}.`,
+    `${faultOf(gate) ? firstLine(gate.reason ?? '') : 'A limit'} keeps ${firstLine(label)} closed until ${wakeTime(gate.closed_until, at)}.`,
     `Is it over already? Try now: pcc quota release --account ${account.slice(0, 6)} --now`,
   ]
 }

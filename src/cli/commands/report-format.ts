@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { Report, ReportedTask } from '../../domain/report.ts'
-import { counted, duration, fullCount, money, shortCount } from '../render/format.ts'
+import { counted, duration, fullCount, money, nameProjects, shortCount, windowName } from '../render/format.ts'
 import { firstLine } from '../render/text.ts'
 
 /** `Sat 14 Nov 22:00` in local time. */
@@ -27,9 +27,27 @@ export function isEmpty({ done, failed, unfinished, spent, runs, not_begun }: Re
 
 /** Returns a function that names the project of an item; the name is empty when the report is about one project only. */
 export function projectNamer(report: Report): (item: { project: string }) => string {
-  const { done, failed, unfinished, runs, not_begun } = report
-  const projects = new Set([...done, ...failed, ...unfinished, ...runs, ...not_begun].map(({ project }) => project))
-  return ({ project }) => (projects.size > 1 ? basename(project) : '')
+  const projects = projectsIn(report)
+  const nameOf = nameProjects(projects)
+  return ({ project }) => (projects.size > 1 ? nameOf(project) : '')
+}
+
+function projectsIn({ done, failed, unfinished, runs, not_begun }: Report): Set<string> {
+  return new Set([...done, ...failed, ...unfinished, ...runs, ...not_begun].map(({ project }) => project))
+}
+
+/** `Report · shop`, or `Report · 3 projects`. */
+export function subjectText(report: Report): string {
+  const projects = report.project === null ? [...projectsIn(report)] : [report.project]
+  const [only, ...others] = projects
+  if (only === undefined) return 'Report'
+  return `Report · ${others.length === 0 ? basename(only) : `${projects.length} projects`}`
+}
+
+/** `Report · shop · Sat 14 Nov to Sun 15 Nov`: the title of a page says whose night it shows. */
+export function titleText(report: Report): string {
+  const [first, last] = [report.since, report.until].map(time => dayTime(time).slice(0, -6))
+  return `${subjectText(report)} · ${first === last ? first : `${first} to ${last}`}`
 }
 
 /** `24m 10s · 2 attempts · unverified`, after the name of the project if there is one. */
@@ -62,7 +80,9 @@ export function quotaLines({ quota, until }: Pick<Report, 'quota' | 'until'>): s
         resets_at === null || resets_at < until
           ? ''
           : ` until ${resets_at - until < 20 * 3_600_000 ? hourMinute(resets_at) : dayTime(resets_at)}`
-      return `${window.replaceAll('_', ' ')} ${Math.round(utilization * 100)} %${resets}${source === 'vendor' ? '' : ` (${source})`}`
+      if (source === 'estimate')
+        return `about ${Math.round(utilization * 100)}% of quota.max_tokens_per_hour (own estimate)`
+      return `${windowName(window)} ${Math.round(utilization * 100)}%${resets}${source === 'vendor' ? '' : ` (${source})`}`
     })
     return usages.length === 0 ? [] : [`${account}: ${usages.join(', ')}`]
   })

@@ -1,15 +1,15 @@
-import { basename } from 'node:path'
 import { neutral } from '../../base/neutral.ts'
 import type { Report, ReportedPeriod, ReportedTask } from '../../domain/report.ts'
 import { duration, money } from '../render/format.ts'
-import { cut, firstLine } from '../render/text.ts'
+import { cutAtWord, firstLine } from '../render/text.ts'
 import * as format from './report-format.ts'
 import { drawSvg, escapeXml } from './task/graph.ts'
+import { stateWord } from './task/lines.ts'
 
 /** The report as one HTML file that needs no network and runs no code. */
 export function reportHtml(report: Report): string {
-  const { done, failed, unfinished, waiting, spent, project } = report
-  const title = project === null ? 'Report' : `Report · ${basename(project)}`
+  const { done, failed, unfinished, waiting, spent } = report
+  const title = format.titleText(report)
   const timeline = drawTimeline(report)
   const projectName = format.projectNamer(report)
   return `<!doctype html>
@@ -40,7 +40,7 @@ ${section(
   unfinished.map(task => taskItem(task, projectName(task), true)),
 )}
 ${timeline === '' ? '' : `<h2>When</h2><div class="time" id="timeline">${timeline}</div>`}
-${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div class="picture" id="graph">${drawSvg(report.graph)}</div>`}
+${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div class="picture" id="graph">${drawSvg(report.graph)}</div><ul class="order">${report.graph.map(graphItem).join('\n')}</ul>`}
 ${section(
   'Spent',
   [format.spentText(report), ...format.quotaLines(report), ...(format.limitsText(report)?.split('\n') ?? [])].map(
@@ -62,13 +62,23 @@ function section(title: string, items: string[]): string {
   return items.length === 0 ? '' : `<h2>${title}</h2><ul>${items.join('\n')}</ul>`
 }
 
+/** The graph as a list, for a screen on which its picture would be unreadable. */
+function graphItem(task: Report['graph'][number]): string {
+  const tone = task.state === 'done' ? 'green' : task.state === 'failed' ? 'red' : 'soft'
+  const after = task.after.length === 0 ? '' : `<p class="note">after ${task.after.map(idText).join(', ')}</p>`
+  return `<li>${text(firstLine(task.title))} ${idText(task.id)} <span class="${tone}">${text(stateWord(task))}</span>${after}</li>`
+}
+
+/** About as much of a note as a person reads in a report. */
+const NOTE_LENGTH = 600
+
 function taskItem(task: ReportedTask, projectName: string, withNote: boolean): string {
-  const note = withNote && task.note !== null ? `<p class="note">${text(task.note.slice(0, 600))}</p>` : ''
+  const note = withNote && task.note !== null ? `<p class="note">${text(cutAtWord(task.note, NOTE_LENGTH))}</p>` : ''
   const commits = task.commits.map(
     ({ hash, subject }) => `<p class="note"><code>${hash.slice(0, 8)}</code> ${text(firstLine(subject))}</p>`,
   )
   const facts = format.taskFacts(task, projectName)
-  return `<li><span class="facts">${text(facts)}</span>${text(firstLine(task.title))} <span class="id">${text(task.id)}</span>${note}${commits.join('')}</li>`
+  return `<li><span class="facts">${text(facts)}</span>${text(firstLine(task.title))} ${idText(task.id)}${note}${commits.join('')}</li>`
 }
 
 function waitingItem({ text: reason, next, since }: Report['waiting'][number]): string {
@@ -79,12 +89,12 @@ function waitingItem({ text: reason, next, since }: Report['waiting'][number]): 
 function decisionItem({ at, what, verdict, by, why }: Report['decisions']['shown'][number]): string {
   const tone = verdict === 'refused' ? 'red' : 'green'
   const reason = why === '' ? '' : `<p class="note">${text(by)}: ${text(firstLine(why))}</p>`
-  return `<li><span class="soft">${format.hourMinute(at)}</span> <span class="${tone}">${verdict}</span> <code>${text(firstLine(what).slice(0, 300))}</code>${reason}</li>`
+  return `<li><span class="soft">${format.hourMinute(at)}</span> <span class="${tone}">${verdict}</span> <code>${text(cutAtWord(firstLine(what), 300))}</code>${reason}</li>`
 }
 
 function runItem({ id, target, outcome, reason }: Report['runs'][number], projectName: string): string {
   const state = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
-  return `<li><span class="id">${text(id)}</span> ${text(firstLine(fullTarget(projectName, target)))}: ${state}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
+  return `<li>${idText(id)} ${text(firstLine(fullTarget(projectName, target)))}: ${state}${reason === null ? '' : `<p class="note">${text(firstLine(reason))}</p>`}</li>`
 }
 
 function notBegunItem(
@@ -92,7 +102,7 @@ function notBegunItem(
   projectName: string,
 ): string {
   const run = `${firstLine(fullTarget(projectName, target))}, ${format.dayTime(due_at)}`
-  return `<li><span class="id">${text(schedule_id)}</span> ${text(run)}<p class="note">${text(firstLine(reason))}</p></li>`
+  return `<li>${idText(schedule_id)} ${text(run)}<p class="note">${text(firstLine(reason))}</p></li>`
 }
 
 function fullTarget(projectName: string, target: string): string {
@@ -103,53 +113,58 @@ function text(value: string): string {
   return escapeXml(neutral(value))
 }
 
-const WIDTH = 920
-const NAMES_WIDTH = 250
-const ROW_HEIGHT = 24
-const BAR_HEIGHT = 14
-const AXIS_HEIGHT = 24
-/** About as many letters as fit before the bars. */
-const TITLE_LETTERS = 34
+function idText(id: string): string {
+  return `<span class="id">${text(id)}</span>`
+}
+
 /** A picture with more rows is unreadable. */
 const MOST_ROWS = 120
-/** Even an attempt of one second must be visible. */
-const LEAST_BAR_WIDTH = 3
 
-const COLOURS: Record<ReportedPeriod['as'], string> = {
-  done: 'var(--green)',
-  failed: 'var(--red)',
-  waiting: 'var(--amber)',
-  'given back': 'var(--soft)',
-  'at work': 'var(--blue)',
+/** What the colours of the bars mean, in the order of the legend. */
+const MEANINGS: Record<ReportedPeriod['as'], string> = {
+  done: 'done',
+  failed: 'failed',
+  waiting: 'then had to wait: a limit, an answer or a pause',
+  'given back': 'stopped and given back',
+  'at work': 'still at work',
 }
 
 const HOUR_MS = 3_600_000
 const TICK_STEPS = [1 / 60, 1 / 12, 1 / 4, 1, 2, 6, 12, 24].map(hours => hours * HOUR_MS)
 
-/** The timeline as SVG: a row for each task and a bar for each attempt. */
+/** The timeline: a row for each task and a bar for each attempt. On a narrow screen the title of a row is above its bars. */
 function drawTimeline({ timeline: periods }: Pick<Report, 'timeline'>): string {
   if (periods.length === 0) return ''
   const rows = [...Map.groupBy(periods, ({ task_id }) => task_id).values()].slice(0, MOST_ROWS)
   const from = Math.min(...periods.map(period => period.from))
   const to = Math.max(...periods.map(period => period.to), from + 1000)
-  const x = (time: number) => NAMES_WIDTH + ((time - from) / (to - from)) * (WIDTH - NAMES_WIDTH - 10)
-  const height = AXIS_HEIGHT + rows.length * ROW_HEIGHT + 6
-  const ticks = chooseTicks(from, to).map(time => {
-    const at = x(time).toFixed(1)
-    return `<line x1="${at}" y1="${AXIS_HEIGHT - 4}" x2="${at}" y2="${height}"/><text class="tick" x="${at}" y="14" text-anchor="middle">${format.hourMinute(time)}</text>`
+  const share = (time: number) => ((time - from) / (to - from)) * 100
+  const times = chooseTicks(from, to)
+  const ticks = times.map((time, index) => {
+    // A narrow screen has room for a third of them.
+    const often = index % 3 === 0 ? '' : ' often'
+    const edge = share(time) < 4 ? ' first' : share(time) > 96 ? ' last' : ''
+    return `<span class="tick${often}${edge}" style="left:${share(time).toFixed(2)}%">${format.hourMinute(time)}</span>`
   })
-  const bars = rows.flatMap((row, index) => drawRow(row, AXIS_HEIGHT + index * ROW_HEIGHT, x))
-  return `<svg role="img" aria-label="timeline" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">${ticks.join('')}${bars.join('')}</svg>`
+  const shown = new Set(periods.map(({ as }) => as))
+  const legend = Object.entries(MEANINGS).filter(([as]) => shown.has(as as ReportedPeriod['as']))
+  return `<div class="row axis"><span></span><span class="track">${ticks.join('')}</span></div>
+${rows.map(row => drawRow(row, share)).join('\n')}
+<p class="legend">${legend.map(([as, meaning]) => `<span><b class="${barClass(as)}"></b>${meaning}</span>`).join(' ')}</p>`
 }
 
-function drawRow(row: ReportedPeriod[], y: number, x: (time: number) => number): string[] {
+function drawRow(row: ReportedPeriod[], share: (time: number) => number): string {
   const title = firstLine(row[0]?.title ?? '')
   const bars = row.map(({ from, to, as }) => {
     const tooltip = `${title}: ${as}, ${format.hourMinute(from)} to ${format.hourMinute(to)} (${duration(to - from)})`
-    const width = Math.max(LEAST_BAR_WIDTH, x(to) - x(from)).toFixed(1)
-    return `<rect x="${x(from).toFixed(1)}" y="${y + 5}" width="${width}" height="${BAR_HEIGHT}" rx="3" fill="${COLOURS[as]}"><title>${escapeXml(tooltip)}</title></rect>`
+    const place = `left:${share(from).toFixed(2)}%;width:${(share(to) - share(from)).toFixed(2)}%`
+    return `<i class="${barClass(as)}" style="${place}" title="${text(tooltip)}"></i>`
   })
-  return [`<text x="0" y="${y + 16}">${escapeXml(cut(title, TITLE_LETTERS))}</text>`, ...bars]
+  return `<div class="row"><span class="name" title="${text(title)}">${text(title)}</span><span class="track">${bars.join('')}</span></div>`
+}
+
+function barClass(as: string): string {
+  return `bar ${as.replace(' ', '-')}`
 }
 
 /** At most about a dozen ticks, at round times of the clock. */
@@ -175,11 +190,22 @@ h1{font-size:24px;margin:0 0 2px}h2{font-size:16px;margin:36px 0 10px}
 .tile b{display:block;font-size:26px;line-height:1.2;font-variant-numeric:tabular-nums}.tile span{color:var(--soft);font-size:13px}
 .green b,.green{color:var(--green)}.red b,.red{color:var(--red)}.amber b,.amber{color:var(--amber)}
 ul{list-style:none;margin:0;padding:0}li{border-top:1px solid var(--line);padding:9px 0}li:first-child{border-top:0}
-code,.id{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}
+code,.id{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}.id{white-space:nowrap}
 .id,.soft{color:var(--soft)}.facts{color:var(--soft);font-size:13px;float:right;padding-left:12px}
 .note{color:var(--soft);margin:2px 0 0;white-space:pre-wrap;overflow-wrap:anywhere}
 .next{display:inline-block;margin-top:3px;background:var(--card);border:1px solid var(--line);border-radius:6px;padding:1px 7px;color:var(--blue)}
 .picture{overflow:auto;border:1px solid var(--line);border-radius:10px;background:#fff}.picture svg{max-width:100%;height:auto;display:block}
-.time{overflow:auto}.time text{fill:var(--ink);font:12px system-ui,sans-serif}.time .tick{fill:var(--soft)}.time line{stroke:var(--line)}
+.row{display:grid;grid-template-columns:minmax(0,250px) 1fr;gap:12px;align-items:center;min-height:24px;font-size:13px}
+.name{white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.track{position:relative;height:14px;border-radius:3px;background:var(--card)}.axis .track{background:none}
+.tick{position:absolute;transform:translateX(-50%);color:var(--soft);font-size:12px;line-height:14px;font-variant-numeric:tabular-nums}
+.tick.first{transform:none}.tick.last{transform:translateX(-100%)}
+.bar{position:absolute;top:0;height:14px;min-width:3px;border-radius:3px;background:var(--soft)}
+.bar.done{background:var(--green)}.bar.failed{background:var(--red)}.bar.waiting{background:var(--amber)}.bar.at-work{background:var(--blue)}
+.legend{color:var(--soft);font-size:13px;margin:10px 0 0}.legend span{margin-right:14px}.legend .bar{display:inline-block;position:static;width:12px;height:12px;margin-right:6px;vertical-align:-1px}
+.order{display:none}
 footer{margin-top:44px;color:var(--soft);font-size:13px}
+@media (max-width:640px){main{padding:20px 14px 48px}.tiles{grid-template-columns:repeat(3,1fr)}.tile{padding:9px 10px}.tile b{font-size:20px}
+.facts{float:none;display:block;padding:0}.row{grid-template-columns:1fr;gap:2px;padding:5px 0}.axis{padding:0}.name{white-space:normal}.often{display:none}
+.legend span{display:block}.picture{display:none}.order{display:block}}
 `

@@ -1,16 +1,16 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { ownZone } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { replaceFile } from '../../base/files.ts'
 import { neutral } from '../../base/neutral.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Report, ReportedTask } from '../../domain/report.ts'
-import { ownZone } from '../../domain/schedule.ts'
 import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
 import { money } from '../render/format.ts'
-import { cut, firstLine, type Terminal, type Tone } from '../render/text.ts'
+import { cut, cutAtWord, firstLine, type Terminal, type Tone } from '../render/text.ts'
 import * as format from './report-format.ts'
 
 interface ReportOptions {
@@ -24,9 +24,7 @@ interface ReportOptions {
 export function addReportCommand(program: Command): void {
   program
     .command('report')
-    .description(
-      'Tell what was done, what failed and why, what waits for you, what was spent and what was decided for you.',
-    )
+    .description('Tell what was done, what failed and why, what waits for you, what was spent and decided')
     .option('--since <time>', 'from when: "22:00", "yesterday 18:00", "mon 22:00", "8h" (default: report.since)')
     .option('--until <time>', 'until when, in the same forms (default: now)')
     .option('--project <path>', 'only of this project')
@@ -74,9 +72,8 @@ const MOST_PACKAGES = 20
 /** The report on the terminal. What needs the person comes before what was spent. */
 export function reportPage(report: Report, terminal: Terminal): string[] {
   const { paint } = terminal
-  const scope = report.project === null ? '' : ` · ${neutral(report.project)}`
   const projectName = format.projectNamer(report)
-  const head = paint('bold', `Report · ${format.spanText(report)}${scope}`)
+  const head = paint('bold', `${firstLine(format.subjectText(report))} · ${format.spanText(report)}`)
   if (format.isEmpty(report)) return [head, '', 'Nothing was worked on.', ...waitingLines(report, terminal)]
   return [
     head,
@@ -132,10 +129,10 @@ function taskLines(
   const title = `${task.id} ${firstLine(task.title)}`
   const note = style.tone === 'green' ? null : task.note
   return [
-    `${paint(style.tone, style.glyph)} ${cut(title, width - 30)}${facts === '' ? '' : paint('dim', `  ${facts}`)}`,
-    ...(note === null ? [] : [cut(`    ${firstLine(note)}`, width - 2)]),
+    `${paint(style.tone, style.glyph)} ${cutAtWord(title, width - 30)}${facts === '' ? '' : paint('dim', `  ${facts}`)}`,
+    ...(note === null ? [] : [cutAtWord(`    ${firstLine(note)}`, width - 2)]),
     ...task.commits.map(({ hash, subject }) =>
-      paint('dim', cut(`    ${hash.slice(0, 8)} ${firstLine(subject)}`, width - 2)),
+      paint('dim', cutAtWord(`    ${hash.slice(0, 8)} ${firstLine(subject)}`, width - 2)),
     ),
   ]
 }
@@ -143,7 +140,8 @@ function taskLines(
 function waitingLines({ waiting }: Report, terminal: Terminal): string[] {
   const { paint, width } = terminal
   const lines = waiting.map(
-    ({ text, next }) => `${paint('yellow', '?')} ${cut(firstLine(text), width - 40)}  ${paint('cyan', neutral(next))}`,
+    ({ text, next }) =>
+      `${paint('yellow', '?')} ${cutAtWord(firstLine(text), width - 40)}  ${paint('cyan', neutral(next))}`,
   )
   return section('Waiting for you', lines, terminal)
 }
@@ -170,10 +168,13 @@ function runLines(report: Report, { width }: Terminal): string[] {
   const describeTarget = targetDescriber(report)
   const begun = runs.map(({ id, outcome, reason, ...run }) => {
     const state = outcome === null ? 'goes on' : outcome.replaceAll('_', ' ')
-    return cut(`${id} ${describeTarget(run)}: ${state}${reason === null ? '' : `, ${firstLine(reason)}`}`, width - 2)
+    return cutAtWord(
+      `${id} ${describeTarget(run)}: ${state}${reason === null ? '' : `, ${firstLine(reason)}`}`,
+      width - 2,
+    )
   })
   const notBegun = not_begun.map(({ schedule_id, due_at, reason, ...run }) =>
-    cut(`${schedule_id} ${describeTarget(run)}, ${format.dayTime(due_at)}: ${firstLine(reason)}`, width - 2),
+    cutAtWord(`${schedule_id} ${describeTarget(run)}, ${format.dayTime(due_at)}: ${firstLine(reason)}`, width - 2),
   )
   return [...begun, ...notBegun]
 }

@@ -1,6 +1,6 @@
 import { neutral } from '../../base/neutral.ts'
 import { quoteForShell } from '../../base/words.ts'
-import type { AnswerEscalation, EscalationView } from '../../domain/escalation.ts'
+import type { AnswerEscalation, EscalationView, TaskAfterAnswer } from '../../domain/escalation.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 import type { AskReply } from '../live/asks.ts'
 import { type ShownEscalation, wholeLines } from '../render/escalation-lines.ts'
@@ -13,6 +13,8 @@ interface Answered {
   wasOpen: boolean
   /** The answer was given with `--always`, which reports by itself what it wrote. */
   lasts?: boolean
+  /** What became of the task of a refused request. */
+  task?: TaskAfterAnswer
 }
 
 /** The output of `pcc respond`: what was answered and what that changes. */
@@ -28,11 +30,12 @@ export function answeredLines(answered: Answered, width: number): string[] {
   ]
 }
 
-/** An approval of a request that was refused earlier does not run it, and the heading must say so. */
-function heading({ number, verdict, answer, session_id }: ShownEscalation, wasOpen: boolean): string {
+/** An approval of a request that was refused earlier does not run it by itself, and the heading must say so. */
+function heading({ number, verdict, answer, session_id, allowed_until }: ShownEscalation, wasOpen: boolean): string {
   const name = `decision ${number} of session ${session_id}`
   if (answer) return `Answered: ${name}`
   if (verdict !== 'allow') return `Denied: ${name}`
+  if (allowed_until !== null) return `Allowed once: ${name}`
   return wasOpen ? `Approved: ${name}` : `Noted: it was refused then; your yes to ${name} does not run it`
 }
 
@@ -59,8 +62,11 @@ function nowLines({ escalation, remembered, lasts }: Answered): string[] {
 }
 
 /** What the answer to an already refused request changes for later requests. */
-function laterLines({ escalation, remembered, lasts }: Answered): string[] {
-  const { verdict, project, risk } = escalation
+function laterLines({ escalation, remembered, lasts, task }: Answered): string[] {
+  const { verdict, project, risk, allowed_until } = escalation
+  if (allowed_until !== null) return redoLines(escalation, task)
+  if (verdict === 'deny' && task === 'goes_on')
+    return [`The task goes on without it; watch it with: pcc attach ${escalation.session_id}`]
   if (lasts) return []
   if (remembered) {
     const effect = verdict === 'allow' ? 'is allowed from now on' : 'is refused from now on'
@@ -68,7 +74,20 @@ function laterLines({ escalation, remembered, lasts }: Answered): string[] {
   }
   if (verdict === 'deny') return ['It stays refused; this session does not list it again.']
   const why = risk === 'HIGH' ? 'HIGH requests are asked about every time' : 'the answer is for this one call alone'
-  return [`Not remembered: ${why}. The next time it is asked about or refused again.`, ...suggestRule(escalation)]
+  return [
+    `Not remembered: ${why}. The next time it is asked about or refused again.`,
+    ...(escalation.again ? [`Allow it once and do the task again: pcc respond ${escalation.number} --again`] : []),
+    ...suggestRule(escalation),
+  ]
+}
+
+/** What happens now to the task of a request that is allowed once. */
+function redoLines({ task_id, session_id }: ShownEscalation, task: TaskAfterAnswer | undefined): string[] {
+  const once = 'Exactly this request is allowed, once, within a day.'
+  if (task === 'goes_on') return [once, `The task goes on; watch it with: pcc attach ${session_id}`]
+  if (task === 'at_work')
+    return [once, `Its agent is at work; it counts when the agent asks again: pcc attach ${session_id}`]
+  return [once, `The task is done again; watch it with: pcc attach ${task_id}`]
 }
 
 /** A rule allows a HIGH request only as that exact request, and only if it can be written on one line without wildcards. */

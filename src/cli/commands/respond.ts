@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
-import type { EscalationView } from '../../domain/escalation.ts'
+import type { EscalationView, TaskAfterAnswer } from '../../domain/escalation.ts'
 import { openClient } from '../connection/client.ts'
-import { type CommandContext, commandContext } from '../context.ts'
+import { type CommandContext, commandContext, isInteractive } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { answeredLines } from './respond-lines.ts'
 
 interface RespondOptions {
   approve?: boolean
   deny?: boolean
+  again?: boolean
   reason?: string
   always?: boolean
   everywhere?: boolean
@@ -24,6 +25,7 @@ export function addRespondCommand(program: Command): void {
     .argument('<number>', 'the number that pcc pending shows')
     .argument('[answer...]', 'to a question: words, or the number of an option; one for each part of it')
     .option('--approve', 'yes, it may run')
+    .option('--again', 'yes to what was refused: allow exactly this once and do its task again')
     .option('--deny', 'no; to a question: go on without an answer')
     .option('--reason <text>', 'why; with --deny the agent is told it')
     .option('--always', 'write the narrowest rule for it, or remember the answer to a question for good')
@@ -43,6 +45,7 @@ export function addRespondCommand(program: Command): void {
 interface Answered {
   escalation: EscalationView
   remembered: boolean
+  task?: TaskAfterAnswer
 }
 
 async function respond(
@@ -67,15 +70,24 @@ async function respond(
           context,
         )
       : {}
-  const env = escalation.state === 'open' ? { env: await environmentFor(escalation, context) } : {}
+  const isYes = 'verdict' in reply && reply.verdict === 'allow'
+  const again = options.again || (isYes && !options.always && (await wantsAgain(escalation, context)))
+  const goesOn = escalation.state === 'open' || escalation.kind === 'permission'
+  const env = goesOn ? { env: await environmentFor(escalation, context) } : {}
   const reason = options.reason === undefined ? {} : { reason: options.reason }
   const always = lasting.always === undefined ? {} : { always: lasting.always }
-  const body = { ...reply, ...reason, ...always, ...env }
+  const body = { ...reply, ...(again && { again: true }), ...reason, ...always, ...env }
   const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)
   const view = { ...answered, wasOpen: escalation.state === 'open', lasts: options.always === true }
   if (json) out(JSON.stringify(answered, null, 2))
   else for (const line of answeredLines(view, terminal.width)) out(line)
   await lasting.after?.()
+}
+
+/** Asks the person at this terminal whether the task of a refused request is to be done again with it. */
+async function wantsAgain({ again, state }: EscalationView, context: CommandContext): Promise<boolean> {
+  if (!again || state !== 'denied' || !isInteractive(context)) return false
+  return (await import('../input.ts')).agrees('Allow exactly this once and do the task again?')
 }
 
 /** A parked session goes on in the environment of this shell, as it would from `pcc attach`. */
@@ -87,19 +99,22 @@ async function environmentFor(
   return resumeEnvironment({ paths, env, project })
 }
 
-function checkOptions(words: string[], { approve, deny, always, everywhere, yes, interactive }: RespondOptions): void {
+function checkOptions(words: string[], options: RespondOptions): void {
+  const { approve, deny, always, everywhere, yes, interactive, again } = options
+  if (again && (deny || always || interactive || words.length > 0))
+    throw usage('--again says yes, once: give it alone or with --approve')
   if (approve && deny) throw usage('--approve and --deny exclude one another')
   if (words.length > 0 && (approve || deny)) throw usage('give an answer, or --approve or --deny, not both')
   if (interactive && (words.length > 0 || approve || deny)) throw usage('--interactive asks for the answer itself')
   if (!always && (everywhere || yes)) throw usage(`${everywhere ? '--everywhere' : '--yes'} belongs to --always`)
-  if (words.length === 0 && !approve && !deny && !interactive) {
+  if (words.length === 0 && !approve && !deny && !interactive && !again) {
     throw usage('say --approve or --deny, or give an answer to a question')
   }
 }
 
-function readReply(words: string[], { approve }: RespondOptions) {
+function readReply(words: string[], { approve, again }: RespondOptions) {
   if (words.length > 0) return { answer: words }
-  return { verdict: approve ? ('allow' as const) : ('deny' as const) }
+  return { verdict: approve || again ? ('allow' as const) : ('deny' as const) }
 }
 
 function usage(problem: string): AppError {

@@ -18,7 +18,7 @@ import { resumeRun, type WatchRunDeps, watchRun } from './run/control.ts'
 export function addResumeCommand(program: Command): void {
   program
     .command('resume')
-    .description('Go on with a session that is paused, limited, stopped or failed, in its own conversation.')
+    .description('Go on with a session that is paused, limited, stopped or failed, in its own conversation')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--from <checkpoint>', 'go on from this checkpoint, in a new conversation (see: pcc checkpoints <session>)')
     .option('--budget <amounts>', 'the most it may spend in all from now on, as in "10 usd"', budgetOption)

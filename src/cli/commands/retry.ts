@@ -6,7 +6,7 @@ import { type ResumeOptions, runResume } from './resume.ts'
 export function addRetryCommand(program: Command): void {
   program
     .command('retry')
-    .description('Try a failed session again, in its own conversation.')
+    .description('Try a failed session again, in its own conversation')
     .argument('<session>', 'id, unique beginning of an id, or name')
     .option('--detach', 'try it in the background')
     .option('--json', 'print events as JSON lines (with --detach: the session as JSON)')

@@ -23,7 +23,7 @@ interface ReviewOptions {
 export function addReviewCommand(program: Command): void {
   program
     .command('review')
-    .description('Look at a task’s work and the results of its checks, and approve it or return it with comments.')
+    .description('Look at a task’s work and its checks, and approve it or return it with comments')
     .argument('[task]', 'id, or a unique beginning of it; without one, what waits is listed')
     .option('--approve', 'it may be merged')
     .option('--return', 'send it back to its agent, with -m')
@@ -67,7 +67,7 @@ function usage(problem: string): AppError {
 }
 
 async function sendVerdict(
-  { task, title, state, review }: TaskWork,
+  { task, title, state, review, merge, worktree }: TaskWork,
   { verdict, reason }: ReviewVerdict,
   { client, context }: { client: Client; context: CommandContext },
 ): Promise<void> {
@@ -75,7 +75,11 @@ async function sendVerdict(
   const body = { verdict, ...(reason !== undefined && { reason }) }
   const answered = await client.request<object>('POST', `/escalations/${review}/answer`, body)
   if (context.json) return context.out(JSON.stringify(answered, null, 2))
-  const effect = verdict === 'allow' ? 'goes into the queue of its target' : 'goes back to its agent with your comments'
+  const target = merge?.target ?? worktree?.target
+  const approved = target
+    ? `queued to merge into ${target}`
+    : 'accepted; it is in the project already, nothing is merged'
+  const effect = verdict === 'allow' ? approved : 'goes back to its agent with your comments'
   context.out(`${task} ${title}: ${effect}.`)
 }
 
@@ -174,6 +178,7 @@ const CHECK_MARKS: Record<Check['status'], { glyph: string; tone: Tone }> = {
   failed: { glyph: '✗', tone: 'red' },
   broken: { glyph: '!', tone: 'red' },
   skipped: { glyph: '–', tone: 'dim' },
+  review: { glyph: '?', tone: 'yellow' },
 }
 
 /** The results of the gates in the newest verification, with the findings of each gate below it. */

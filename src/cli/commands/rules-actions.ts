@@ -21,7 +21,7 @@ import { parseRules, readRules, type WrittenRule } from '../../policy/verdict/ru
 import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } from '../../store/offline-reads.ts'
 import { type CommandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'
-import { dateTime, duration, shownPath } from '../render/format.ts'
+import { counted, dateTime, duration, shownPath } from '../render/format.ts'
 import { cut, firstLine, pad, type Terminal, type Tone } from '../render/text.ts'
 import { recordWith } from './accept.ts'
 import { deciderOf, judgeCall, loadProjectPolicy, type ProjectPolicy } from './explain-call.ts'
@@ -271,11 +271,12 @@ interface Replayed {
 
 const TONES: Record<ReplayChange['now'], Tone> = { allow: 'green', ask: 'yellow', deny: 'red' }
 const SHOWN = 100
+const DAY_MS = 24 * 60 * 60_000
 
 /** The table of what would change, and the totals. */
 function replayLines({ counts, changes, since }: Replayed, { paint }: Terminal): string[] {
   const { requests, changed } = counts
-  const span = duration(since)
+  const span = since % DAY_MS === 0 ? counted(since / DAY_MS, 'day') : duration(since)
   if (requests === 0) return [`No request was recorded in the last ${span}.`]
   if (changed === 0) return [`${requests} requests of the last ${span} decided again: nothing would change.`]
   const row = (change: ReplayChange) => {

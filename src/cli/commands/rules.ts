@@ -7,13 +7,11 @@ import { commandContext } from '../context.ts'
 export function addRulesCommand(program: Command): void {
   const rules = program
     .command('rules')
-    .description(
-      'Say what is always allowed, asked about or refused. The last rule that matches wins; a deny is final.',
-    )
+    .description('Say what is always allowed, asked about or refused; the last match wins, a deny is final')
 
   rules
     .command('list')
-    .description('the rules in force here, in the order in which they count')
+    .description('List the rules in force here, in the order in which they count')
     .option('--json', 'print JSON')
     .action(async (_options: object, command: Command) => {
       const { listRules } = await import('./rules-actions.ts')
@@ -22,7 +20,7 @@ export function addRulesCommand(program: Command): void {
 
   rules
     .command('add')
-    .description('put a rule at the end of your rules')
+    .description('Put a rule at the end of your rules')
     .argument('<effect>', 'allow, ask or deny', parseEffect)
     .argument('<tool>', 'Bash, Write, mcp__server__* …')
     .argument('[pattern]', "the command, path or address it is for: 'npm run *', './docs/*'")
@@ -38,7 +36,7 @@ export function addRulesCommand(program: Command): void {
 
   rules
     .command('remove')
-    .description('remove a rule')
+    .description('Remove a rule')
     .argument('<number>', 'the number that pcc rules list shows', parseRuleNumber)
     .option('--project', "from the project's rules, not yours")
     .option('--json', 'print JSON')
@@ -49,7 +47,7 @@ export function addRulesCommand(program: Command): void {
 
   rules
     .command('test')
-    .description('what the rules make of a command, or of everything that was asked for before; nothing is run')
+    .description('Show what the rules make of a command, or of all that was asked before; run nothing')
     .argument('[command]', 'a shell command, as one word')
     .option('--replay', 'decide recorded requests again and show what would change')
     .option('--since <time>', 'with --replay: how far back (12h, 7d, 2w)', parseSpan, 7 * DAY_MS)

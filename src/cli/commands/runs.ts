@@ -14,7 +14,7 @@ const LATEST = 20
 export function addRunsCommand(program: Command): void {
   program
     .command('runs')
-    .description('List runs, those to come first, then the newest.')
+    .description('List runs, those to come first, then the newest')
     .option('--project <path>', 'only those of this project')
     .option('--all', `also those before the last ${LATEST}`)
     .option('--json', 'print JSON')

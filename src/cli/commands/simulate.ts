@@ -9,10 +9,8 @@ export function addSimulateCommand(program: Command): void {
   program
     .command('simulate')
     .summary('Serve a scripted model API on loopback')
-    .description(
-      'Serve a scripted model API on loopback, so that a real agent runs without an account and without a network.',
-    )
-    .argument('<scenario>', 'the scenario file (docs/simulator.md)')
+    .description('Serve a scripted model API on loopback, so that a real agent runs without an account or network')
+    .argument('<scenario>', 'the scenario file (its format: pcc docs simulator)')
     .option('--port <number>', 'port on 127.0.0.1; 0 takes a free one', parsePort, 0)
     .option('--log <file>', 'append every request as a JSON line')
     .option('--json', 'print the address and the environment as JSON')

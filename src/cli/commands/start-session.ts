@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts'
+import { parseInteger, parseShare } from '../../base/words.ts'
 import type { SessionView, StartSession } from '../../domain/api.ts'
 import { type BudgetLimits, parseBudget } from '../../domain/budget.ts'
 import { BRAIN_KINDS, type BrainKind, SESSION_HOSTS, type SessionHost } from '../../domain/option-values.ts'
@@ -30,11 +31,18 @@ export async function startSession({ path, options, context, client }: StartCall
   const caller = { paths: context.paths, env: context.env, project, agent: options.agent }
   const [env, keys] = [await sessionEnvironment(caller), await brainKeys(caller)]
   const { config, settings } = callerSettings(context.paths, context.env)
+  const asks = !options.detach && isInteractive(context)
+  // Before the session starts, so that a person can mend it and its lines come before the output. With --quiet nobody would see them.
+  if (asks || !context.quiet) {
+    const { preflight } = await import('./preflight.ts')
+    const merges = options.worktree === true
+    await preflight({ project, env, agent: options.agent, merges, client, context, offers: asks })
+  }
   const started = client.request<SessionView>('POST', '/sessions', {
     ...buildRequest({ project, work, env, options }),
     config,
     settings: { ...settings, ...keys },
-    ...(!options.detach && isInteractive(context) && { attach: true }),
+    ...(asks && { attach: true }),
   })
   if (options.detach) return printDetached(await started, queueText, context)
   const [session, [{ runLiveView }, { startHeader }]] = await Promise.all([started, loadView()])
@@ -110,7 +118,7 @@ function printDetached(session: SessionView, queueText: string | undefined, { js
 }
 
 /** Checked here as well as by the daemon: a mistyped path should not start a daemon. */
-function projectDirectory(path: string): string {
+export function projectDirectory(path: string): string {
   const project = resolve(path)
   const stats = statSync(project, { throwIfNoEntry: false })
   if (!stats) throw new AppError('project_missing', { path })
@@ -198,11 +206,6 @@ export function parsePositive(text: string): number | undefined {
   return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined
 }
 
-/** Parses a whole number, such as a priority; `undefined` when it is not one. */
-export function parseInteger(text: string): number | undefined {
-  return /^[+-]?\d{1,6}$/.test(text) ? Number(text) : undefined
-}
-
 function parseBudgetLimits(text: string): BudgetLimits | undefined {
   const parsed = parseBudget(text)
   return 'limits' in parsed ? parsed.limits : undefined
@@ -214,11 +217,6 @@ function parseBrainKind(text: string): BrainKind | undefined {
 
 function parseHost(text: string): SessionHost | undefined {
   return SESSION_HOSTS.find(host => host === text)
-}
-
-/** Parses a number from 0 to 1; `undefined` when it is not one. */
-export function parseShare(text: string): number | undefined {
-  return /^(0(\.\d+)?|1(\.0+)?|\.\d+)$/.test(text) ? Number(text) : undefined
 }
 
 /**

@@ -12,7 +12,7 @@ export type StartBody = (path: string, options: StartOptions, command: Command) 
 export function addStartCommand(program: Command, body: StartBody = start): void {
   program
     .command('start')
-    .description('Start a supervised session of a coding agent.')
+    .description('Start a supervised session of a coding agent')
     .argument('<project-path>', 'the project directory')
     .option('--task <text>', 'what to do')
     .option('--requirements <path>', 'a file that says what to do (Markdown, YAML or text)')

@@ -55,7 +55,7 @@ const DECISION_KINDS = 'permission.decided,question.answered'
 export function addStatusCommand(program: Command): void {
   program
     .command('status')
-    .description('Show one session in detail.')
+    .description('Show one session in detail')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--show-history', 'also the latest events')
     .option('--show-decisions', 'also what was allowed, refused and answered')

@@ -11,7 +11,7 @@ import { cancelSchedule, isScheduleId, stopRun } from './run/control.ts'
 export function addStopCommand(program: Command): void {
   program
     .command('stop')
-    .description('Stop a session now, the tool in flight too; a run ends after the task at work.')
+    .description('Stop a session now, the tool in flight too; a run ends after the task at work')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run, a task or a schedule')
     .option('--now', 'of a run: stop the task at work too, and give it back')
     .option('--json', 'print JSON')

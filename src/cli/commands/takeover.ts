@@ -9,9 +9,7 @@ import { refuseInSession } from '../options.ts'
 export function addTakeoverCommand(program: Command): void {
   program
     .command('takeover')
-    .description(
-      'Take the terminal of a session that was started with --host tmux: pcc types nothing until you hand it back.',
-    )
+    .description('Take the terminal of a session in tmux: pcc types nothing until you hand it back')
     .argument('<session>', 'id, unique beginning of an id, or name; also of a task')
     .option('--no-attach', 'do not enter the terminal')
     .option('--json', 'print JSON')

@@ -9,7 +9,7 @@ import { type CommandContext, commandContext } from '../context.ts'
 export function addTrustCommand(program: Command): void {
   const trust = program
     .command('trust')
-    .description('Agree to what a project brings in: hooks, MCP servers, environment, allow rules, settings.')
+    .description('Agree to what a project brings in: hooks, MCP servers, environment, allow rules, settings')
     .argument('[path]', 'the project', '.')
     .option('--yes', 'agree without being asked')
     .option('--json', 'print JSON')
@@ -34,7 +34,7 @@ export function addTrustCommand(program: Command): void {
 
   trust
     .command('status')
-    .description('what a project brings in and whether you agreed to it')
+    .description('Show what a project brings in and whether you agreed to it')
     .argument('[path]', 'the project', '.')
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {
@@ -43,7 +43,7 @@ export function addTrustCommand(program: Command): void {
 
   trust
     .command('revoke')
-    .description('take your agreement back')
+    .description('Take your agreement back')
     .argument('[path]', 'the project', '.')
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { Worktree, WorktreeForecast, WorktreeView } from '../../domain/worktree.ts'
 import { openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
-import { ago, shownPath } from '../render/format.ts'
+import { ago, nameProjects, shownPath } from '../render/format.ts'
 import { cut, firstLine, pad, type Terminal, widthOf } from '../render/text.ts'
 import { editorFor, runInTerminal } from '../run-in-terminal.ts'
 
@@ -32,13 +32,11 @@ interface OpenOptions {
 
 /** `pcc worktree`: the worktrees in which tasks of runs work. Their content is never lost. */
 export function addWorktreeCommand(program: Command): void {
-  const worktree = program
-    .command('worktree')
-    .description('Worktrees of tasks: what is in them, and putting them away.')
+  const worktree = program.command('worktree').description('See what is in the worktrees of tasks, and put them away')
 
   worktree
     .command('list', { isDefault: true })
-    .description('List the worktrees.')
+    .description('List the worktrees')
     .option('--project <path>', 'only those of this project')
     .option('--all', 'also those that were archived or removed')
     .option('--json', 'print JSON')
@@ -52,7 +50,7 @@ export function addWorktreeCommand(program: Command): void {
 
   worktree
     .command('show')
-    .description('One task’s worktree: its branch, what was set up, and what would be lost with it.')
+    .description('Show one task’s worktree: its branch, what was set up, and what would be lost with it')
     .argument('<task>', TASK)
     .option('--json', 'print JSON')
     .action(async (task: string, _: object, command: Command) => {
@@ -64,7 +62,7 @@ export function addWorktreeCommand(program: Command): void {
 
   worktree
     .command('open')
-    .description('Open a shell in a task’s worktree; without a terminal, print its path.')
+    .description('Open a shell in a task’s worktree; without a terminal, print its path')
     .argument('<task>', TASK)
     .option('--editor', 'your editor ($VISUAL, $EDITOR) in place of a shell')
     .option('--print', 'only the path, as in: cd "$(pcc worktree open t-3fa91c --print)"')
@@ -90,12 +88,12 @@ export function addWorktreeCommand(program: Command): void {
         printRemovals(context, removals)
       })
 
-  addRemovalCommand('remove', 'Removes a worktree; what is in it that is not merged is archived first.')
-  addRemovalCommand('archive', 'Puts everything in a worktree under a ref of its repository, then removes it.')
+  addRemovalCommand('remove', 'Remove a worktree; archive first what is in it that is not merged')
+  addRemovalCommand('archive', 'Put everything in a worktree under a ref of its repository, then remove it')
 
   worktree
     .command('restore')
-    .description('Brings an archived worktree back as it was, with its uncommitted changes.')
+    .description('Bring an archived worktree back as it was, with its uncommitted changes')
     .argument('<task>', TASK)
     .option('--json', 'print JSON')
     .action(async (task: string, _: object, command: Command) => {
@@ -107,7 +105,7 @@ export function addWorktreeCommand(program: Command): void {
 
   worktree
     .command('prune')
-    .description('Removes those whose task is over and that hold nothing of their own. All others stay.')
+    .description('Remove those whose task is over and that hold nothing of their own; all others stay')
     .option('--project <path>', 'only those of this project')
     .option('--json', 'print JSON')
     .action(async ({ project }: { project?: string }, command: Command) => {
@@ -162,11 +160,12 @@ function worktreeLines(
   { now, cwd, home }: DisplayContext,
 ): string[] {
   if (worktrees.length === 0) return ['No worktrees. A run makes one for each task: pcc run .']
+  const projectName = nameProjects(worktrees.map(({ project }) => project))
   const rows = worktrees.map(worktree => [
     worktree.task,
     String(worktree.attempt),
     stateText(worktree),
-    firstLine(basename(worktree.project)),
+    firstLine(projectName(worktree.project)),
     firstLine(worktree.target),
     ago(now - worktree.created_at),
     worktree.state === 'archived' ? (worktree.archive ?? '') : shownPath(firstLine(worktree.top), cwd, home),

@@ -35,6 +35,12 @@ export async function findClient(paths: AppPaths, { timeoutMs = ANSWER_MS } = {}
   return health && checkedClient(paths, health)
 }
 
+/** Tells a running daemon to try accounts that a missing login or credit has closed. Without a daemon there is nothing to try. */
+export async function tryAccounts(paths: AppPaths): Promise<void> {
+  const client = await findClient(paths).catch(() => undefined)
+  await client?.request('POST', '/accounts/try', {}).catch(() => undefined)
+}
+
 /**
  * Connects without asking first whether a daemon runs, for commands that must be fast. If the first request finds none, the
  * daemon is started and the request is sent then. Every answer must come within `timeoutMs`.

@@ -20,8 +20,8 @@ export async function sessionPath(ref: string): Promise<string> {
   return `/sessions/${encodeURIComponent(ref)}`
 }
 
-/** The id of a run, or the beginning of one. */
-const RUN_ID = /^r-[0-9a-f]{1,6}$/i
+/** The id of a run, or the beginning of one. Without its letter it may also be that of a session or a task: the daemon tells. */
+const RUN_ID = /^(r-)?[0-9a-f]{1,6}$/i
 
 /** Finds a run where the reference may also mean a session; `undefined` when no run has that id. */
 export async function findRun(

@@ -1,15 +1,51 @@
 import * as z from 'zod'
 import { neutral } from '../../base/neutral.ts'
-import type { RefusedSpeaker, SessionView } from '../../domain/api.ts'
-import type { Escalation, EscalationView } from '../../domain/escalation.ts'
+import type { RefusedSpeaker } from '../../domain/api.ts'
+import type { Escalation, EscalationView, NeedsReply } from '../../domain/escalation.ts'
+import type { Need, NeedKind } from '../../domain/needs.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import { describeInput, isCutInput, listFields } from '../../domain/shown-request.ts'
 import { NOT_WHOLE, suggestionLine } from './ask-lines.ts'
 import { ago, wakeTime } from './format.ts'
-import { boxTable, type Cell, decisionsWait } from './list-table.ts'
+import { boxTable, type Cell, thingsWait } from './list-table.ts'
 import { cut, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
 
-export type ShownEscalation = EscalationView
+/** A row of what waits, or, if `isRefused`, of what was refused while the work went on. `need` without a number is no decision: it is gone when its cause is. */
+export type ShownEscalation = EscalationView & { need?: Need; isRefused?: boolean }
+
+/** What waits for the person, in the order in which it is shown everywhere; then what was refused. */
+export function shownRows({ needs, refused, escalations }: NeedsReply): ShownRows {
+  const byNumber = new Map(escalations.map(row => [row.number, row]))
+  const toRow = (need: Need): ShownEscalation => {
+    const row = need.number === null ? undefined : byNumber.get(need.number)
+    return row ? { ...row, need } : rowWithoutDecision(need)
+  }
+  return { waiting: needs.map(toRow), refused: refused.map(need => ({ ...toRow(need), isRefused: true })) }
+}
+
+export interface ShownRows {
+  waiting: ShownEscalation[]
+  refused: ShownEscalation[]
+}
+
+/** A need in the shape of a decision, with a number below zero that nobody can answer by. */
+function rowWithoutDecision(need: Need): ShownEscalation {
+  const { text, since, count, priority, session_id, task_id, project, title } = need
+  const mark = Array.from(need.key).reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 1e9, 7)
+  return {
+    ...{ number: -1 - mark, kind: 'error', session_id: session_id ?? '', project: project ?? '', task: title ?? '' },
+    ...{ task_id, call_id: '', tool: 'session', target: text, input: {}, risk: 'LOW', reason: text, reasons: [] },
+    ...{ normalised: '', priority, context: {}, deadline: null, on_deadline: 'keep_waiting', state: 'open', count },
+    ...{ created_at: since, last_at: since, verdict: null, answer: null, answered_by: null, answered_at: null },
+    ...{ answer_reason: null, allowed_until: null, used_at: null, again: false, need },
+    sessions: session_id === null ? [] : [session_id],
+  }
+}
+
+/** Whether it is answered by a number. */
+export function isDecision({ need }: ShownEscalation): boolean {
+  return need === undefined || need.number !== null
+}
 
 const HEADINGS = ['#', 'Session', 'Type', 'Question', 'Waiting']
 const QUESTION = 3
@@ -17,41 +53,42 @@ const QUESTION = 3
 const QUESTION_WIDTH = 60
 
 interface PendingPage {
-  /** Sessions that wait for an answer. */
-  asking: SessionView[]
   terminal: Terminal
   now: number
 }
 
-/** The page of `pcc pending`. What the table cuts is shown in full below it: nobody should approve what they have not seen. */
-export function pendingLines(waiting: ShownEscalation[], { asking, terminal, now }: PendingPage): string[] {
-  const unnumbered = asking.filter(({ id }) => !waiting.some(row => row.state === 'open' && row.session_id === id))
-  const attachLines = unnumbered.map(
-    ({ id, name }) => `Session ${id} (${firstLine(name)}) waits for an answer: pcc attach ${id}`,
-  )
-  if (waiting.length === 0) return attachLines.length > 0 ? attachLines : ['Nothing waits for you.']
+/** The page of `pcc pending`: what waits, and below it what was refused because nobody was there. */
+export function pendingLines({ waiting, refused }: ShownRows, page: PendingPage): string[] {
+  const heading = 'Refused because nobody was there; the work goes on without it:'
+  return [
+    ...(waiting.length === 0
+      ? ['Nothing waits for you.']
+      : ['Waiting for you:', ...listLines(waiting, page), '', ...responseHints(waiting, page.terminal.width)]),
+    ...(refused.length === 0 ? [] : ['', heading, ...listLines(refused, page), '', ...refusedHints(refused)]),
+  ]
+}
+
+/** What the table cuts is shown in full below it: nobody should approve what they have not seen. */
+function listLines(waiting: ShownEscalation[], { terminal, now }: PendingPage): string[] {
   const rows = waiting.flatMap(row => tableRows(row, now))
   const table = boxTable({ headings: HEADINGS, rows, terminal, giveWay: [[QUESTION, 16]] })
   const fits = (text: string) => table.some(line => line.includes(` ${text} `))
   const needsFullText = waiting.filter(
     row =>
       !fits(questionOf(row)) ||
-      (row.kind === 'question' && !fits(belowOf(row))) ||
+      ((row.kind === 'question' || !isDecision(row)) && !fits(belowOf(row))) ||
       needsSeveralLines(row) ||
       changeLines(row, terminal.width).length > 0,
   )
   return [
-    'Pending Human Decisions:',
     ...table,
     ...needsFullText.flatMap(row => [
       '',
-      `${row.number} in full:`,
+      isDecision(row) ? `${row.number} in full:` : `${typeOf(row)} in full:`,
       ...wholeLines(row, terminal.width),
+      ...(isDecision(row) ? [] : wrap(neutral(belowOf(row)), terminal.width - 2).map(line => `  ${line}`)),
       ...firstChanges(row, terminal.width - 2).map(line => `  ${line}`),
     ]),
-    '',
-    ...responseHints(waiting, terminal.width),
-    ...attachLines,
   ]
 }
 
@@ -81,27 +118,31 @@ function isListedWhole(row: ShownEscalation, width: number): boolean {
   return !isCutInput(row.input) && changeLines(row, width - 2).length <= MOST_CHANGED_LINES + 1
 }
 
-/** The commands that answer the first row of each kind. */
-function responseHints(waiting: ShownEscalation[], width: number): string[] {
+/** The commands that answer the first row of each kind. What is no decision says in its row what to type. */
+function responseHints(rows: ShownEscalation[], width: number): string[] {
+  const waiting = rows.filter(isDecision)
+  if (waiting.length === 0) return []
   const review = waiting.find(({ kind }) => kind === 'review')
   const permission = waiting.find(({ kind }) => kind !== 'question' && kind !== 'review')
   const shown = waiting.find(row => row.kind !== 'question' && row.kind !== 'review' && isListedWhole(row, width))
   const question = waiting.find(({ kind }) => kind === 'question')
   const commands = [
-    ...(shown ? [`pcc respond ${shown.number} --approve`] : []),
+    ...(shown ? [`pcc respond ${shown.number} --approve${shown.again ? ' --again' : ''}`] : []),
     ...(permission ? [`pcc respond ${(shown ?? permission).number} --deny`] : []),
     ...(review ? [`pcc review ${reviewedTask(review)}`] : []),
     ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
   ]
-  const number = waiting[0]?.number
-  const hasRefused = waiting.some(({ state }) => state === 'denied')
   return [
     ...commands.map((command, index) => `${index === 0 ? 'Respond with' : '          or'}: ${command}`),
-    `Or interactive: pcc respond ${number} --interactive`,
-    ...(hasRefused
-      ? ['What was refused stays so: its session went on without it, and your word counts for the next time.']
-      : []),
+    `Or interactive: pcc respond ${waiting[0]?.number} --interactive`,
   ]
+}
+
+function refusedHints(refused: ShownEscalation[]): string[] {
+  const number = (refused.find(({ again }) => again) ?? refused[0])?.number
+  if (!refused.some(({ again }) => again))
+    return [`Your word counts for the next time: pcc respond ${number} --approve`]
+  return [`Allow exactly this once and do its task again: pcc respond ${number} --approve --again`]
 }
 
 /** The id of the task of a review, whose target is the task's id and title. */
@@ -117,16 +158,16 @@ export function wholeLines(row: ShownEscalation, width: number): string[] {
 
 function tableRows(row: ShownEscalation, now: number): Cell[][] {
   const below: Cell = {
-    text: cut(belowOf(row), QUESTION_WIDTH),
+    text: cut(belowOf(row), isDecision(row) ? QUESTION_WIDTH : QUESTION_WIDTH + 30),
     tone: row.risk === 'HIGH' ? 'red' : 'yellow',
   }
   const blank: Cell = { text: '' }
   const suggestion = suggestionLine(row.context.suggestion)
   return [
     [
-      { text: String(row.number) },
+      { text: isDecision(row) ? String(row.number) : '–' },
       { text: sessionOf(row) },
-      { text: ESCALATION_TYPES[row.kind] },
+      { text: typeOf(row) },
       { text: shortQuestion(row) },
       { text: ago(now - row.created_at) },
     ],
@@ -136,20 +177,38 @@ function tableRows(row: ShownEscalation, now: number): Cell[][] {
 }
 
 /** The session that asked, and how many others wait for the same answer. */
-export function sessionOf({ session_id, sessions }: ShownEscalation): string {
+export function sessionOf({ session_id, sessions, state, need, project }: ShownEscalation): string {
+  if (session_id === '') return firstLine(need?.task_id ?? project.split('/').at(-1) ?? '')
+  // Attempts at one task that were refused the same do not wait for one another.
+  if (state === 'denied') return firstLine(session_id)
   return sessions.length > 1 ? `${firstLine(session_id)} +${sessions.length - 1}` : firstLine(session_id)
 }
 
 /** The kinds as the Type column shows them. */
-export const ESCALATION_TYPES: Record<ShownEscalation['kind'], string> = {
+const TYPES: Record<NeedKind, string> = {
   permission: 'Perm.',
   question: 'Q&A',
-  error: 'Error',
   review: 'Review',
+  refused: 'Perm.',
+  merge: 'Merge',
+  gate: 'Gate',
+  login: 'Login',
+  credit: 'Credit',
+  trust: 'Trust',
+  budget: 'Budget',
+  error: 'Error',
+  session: 'Paused',
+  run: 'Run',
+  task: 'Failed',
+}
+
+export function typeOf({ kind, need }: ShownEscalation): string {
+  return TYPES[need?.kind ?? kind]
 }
 
 /** The line below a request: the risk and why it waits, or the options of a question. */
 export function belowOf(row: ShownEscalation): string {
+  if (row.need && !isDecision(row)) return `Type: ${firstLine(row.need.next)}`
   if (row.kind === 'question') return optionsLine(row)
   const times = row.count > 1 ? `, asked ${row.count} times` : ''
   if (row.kind === 'error') return `in session: ${firstLine(row.task)}${times}`
@@ -288,34 +347,23 @@ function deadlineLine({ state, kind, deadline, on_deadline }: EscalationView, no
 /** Further rows are only counted; the inbox shows them all. */
 const MOST_ROWS = 5
 
-interface WaitingForPerson {
-  rows: EscalationView[]
-  sessions: SessionView[]
-}
-
 /** What waits for the person, in the given order, and how to answer it; empty when nothing waits. */
-export function needsYouLines({ rows, sessions }: WaitingForPerson, terminal: Terminal, now: number): string[] {
-  const attachLines = askingElsewhere({ rows, sessions }).map(
-    ({ id, name }) => `Session ${id} (${firstLine(name)}) asks at its terminal: pcc attach ${id}`,
-  )
-  if (rows.length === 0) return attachLines
+export function needsYouLines(reply: NeedsReply, terminal: Terminal, now: number): string[] {
+  const { waiting: rows, refused } = shownRows(reply)
+  const refusedLine =
+    refused.length === 0 ? [] : [`${refused.length} ${refused.length === 1 ? 'was' : 'were'} refused: pcc pending`]
+  if (rows.length === 0) return refusedLine
   const shown = rows.slice(0, MOST_ROWS)
   const sessionWidth = Math.max(...shown.map(row => widthOf(sessionOf(row))))
   return [
-    terminal.paint('yellow', decisionsWait(rows.length)),
+    terminal.paint('yellow', thingsWait(rows.length)),
     ...shown.map(row => {
-      const head = `${String(row.number).padStart(4)}  ${pad(ESCALATION_TYPES[row.kind], 6)}  ${pad(sessionOf(row), sessionWidth)}  `
+      const head = `${(isDecision(row) ? String(row.number) : '–').padStart(4)}  ${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
       const room = Math.max(16, Math.min(QUESTION_WIDTH, terminal.width - widthOf(head) - 12))
       return `${head}${pad(cut(firstLine(questionOf(row)), room), room)}  ${ago(now - row.created_at)}`
     }),
     ...(rows.length > MOST_ROWS ? [`      and ${rows.length - MOST_ROWS} more`] : []),
     'Work through them by keys: pcc inbox',
-    ...attachLines,
+    ...refusedLine,
   ]
-}
-
-/** Sessions that wait for an answer without a number, because it is asked at a terminal. */
-export function askingElsewhere({ rows, sessions }: WaitingForPerson): SessionView[] {
-  const listed = new Set(rows.filter(({ state }) => state === 'open').flatMap(row => [row.session_id, ...row.sessions]))
-  return sessions.filter(({ id, status }) => status === 'waiting_input' && !listed.has(id))
 }

@@ -105,6 +105,8 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
     case 'escalation.answered':
       if (history.open.has(event.body.number)) return []
       return prose(`Decision ${event.body.number}:`, decisionText(event.body), 'bold', terminal)
+    case 'allowance.used':
+      return prose(`Decision ${event.body.number}:`, usedText(event.body), 'bold', terminal)
     case 'tool.finished':
       // A refusal was shown when it was decided.
       if (history.refused.has(event.body.call_id)) return []
@@ -154,7 +156,10 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
       return calledLines(event, terminal)
     case 'budget.spent': // the session ends, and that event gives the reason
     case 'turn.ended': // after a failure the session ends, and that event gives the reason
+    case 'worktree.made': // of a task: pcc task log shows them
+    case 'worktree.removed':
     case 'run.started':
+    case 'run.held_up': // the run's own lines give the reason
     case 'run.ended':
     case 'report.made':
     case 'schedule.set':
@@ -245,9 +250,13 @@ function unansweredLines({ number }: { number?: number | undefined }, terminal: 
   return prose('Nobody has answered yet:', text, 'yellow', terminal)
 }
 
+function usedText({ tool, target, by }: EventBody<'allowance.used'>): string {
+  return `allowed once by ${firstLine(by)}, used now: ${tool} → ${firstLine(target)}`
+}
+
 function decisionText(body: EventBody<'escalation.answered'>): string {
-  const { verdict, answer, by, tool, target, reason, late } = body
-  const action = answer ? 'answered' : verdict === 'allow' ? 'approved' : 'denied'
+  const { verdict, answer, by, tool, target, reason, late, again } = body
+  const action = answer ? 'answered' : verdict !== 'allow' ? 'denied' : again ? 'allowed once' : 'approved'
   const who = late ? `${by}, later` : by
   const subject = answer ? firstLine(target) : `${tool} → ${firstLine(target)}`
   const text = `${action} by ${who}: ${subject}`

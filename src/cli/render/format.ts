@@ -88,10 +88,15 @@ export function countdown(ms: number): string {
 
 /** `5m ago`, `2h ago`: one unit is precise enough. */
 export function ago(ms: number): string {
+  return ms < 60_000 ? 'just now' : `${age(ms)} ago`
+}
+
+/** `30s`, `5m`, `2h`, `3d` */
+export function age(ms: number): string {
   const minutes = Math.floor(Math.max(0, ms) / 60_000)
-  if (minutes < 1) return 'just now'
-  if (minutes < 60) return `${minutes}m ago`
-  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)}h ago` : `${Math.floor(minutes / 60 / 24)}d ago`
+  if (minutes < 1) return `${Math.floor(Math.max(0, ms) / 1000)}s`
+  if (minutes < 60) return `${minutes}m`
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)}h` : `${Math.floor(minutes / 60 / 24)}d`
 }
 
 /** `$0.42`; a small cost has four decimals, and a cost that was never reported is `unknown`. */
@@ -161,4 +166,19 @@ const WINDOW_NAMES: Record<string, string> = {
   seven_day: '7-day',
   seven_day_opus: '7-day Opus',
   seven_day_sonnet: '7-day Sonnet',
+}
+
+/** Names projects by their folders; of two with one name, also by the folders above, until the names differ. */
+export function nameProjects(projects: Iterable<string>): (project: string) => string {
+  const all = [...new Set(projects)]
+  const lastParts = (path: string, count: number) => path.split('/').filter(Boolean).slice(-count).join('/')
+  return project => {
+    const others = all.filter(other => other !== project)
+    const depth = project.split('/').length
+    for (let count = 1; count < depth; count += 1) {
+      const name = lastParts(project, count)
+      if (others.every(other => lastParts(other, count) !== name)) return name
+    }
+    return lastParts(project, depth) || project
+  }
 }

@@ -1,39 +1,50 @@
 import type { SessionView } from '../../domain/api.ts'
-import { isOver, shortCount, statusWords, wakeTime } from './format.ts'
-import { cut, firstLine, pad, type Terminal, type Tone, widthOf } from './text.ts'
+import { age, shortCount, statusWords, wakeTime } from './format.ts'
+import { cut, firstLine, pad, type Terminal, type Tone, widthOf, wrap } from './text.ts'
 
 export interface Cell {
   text: string
   tone?: Tone
 }
 
-const HEADINGS = ['ID', 'Name', 'Status', 'Current Task', 'Context']
-const TASK = 3
+const HEADINGS = ['ID', 'Name', 'Project', 'Status', 'Task', 'Context', 'Age']
 const NAME = 1
+const PROJECT = 2
+const TASK = 4
 /** One long name must not take the space of all tasks; full names are in `pcc status` and `--json`. */
-const WIDEST_NAME = 32
-/** Beyond this a piped table is no easier to read. */
-const PIPED_WIDTH = 120
+const WIDEST_NAME = 24
+/** Beyond this a line is no easier to read. */
+const WIDEST_TABLE = 120
 
-/** The table of `pcc list`, as wide as the terminal allows. The task column shrinks first, then the name. */
+/** The table of `pcc list`, as wide as the terminal allows. The task column shrinks first, then the name and the project. */
 export function listTable(sessions: SessionView[], terminal: Terminal, now: number): string[] {
-  const rows = sessions.flatMap(session => sessionRows(session, now))
+  const projects = projectNames(sessions)
   return boxTable({
     headings: HEADINGS,
-    rows,
+    rows: sessions.flatMap(session => sessionRows(session, projects.get(session.project) ?? '', now)),
     terminal,
     giveWay: [
       [TASK, 16],
       [NAME, 8],
+      [PROJECT, 6],
       [TASK, 6],
     ],
     widest: [[NAME, WIDEST_NAME]],
+    isFramed: Number.isFinite(terminal.width),
   })
 }
 
-/** The line below the table when decisions wait for a person. */
-export function decisionsWait(count: number): string {
-  return count === 1 ? '1 decision waits for you: pcc pending' : `${count} decisions wait for you: pcc pending`
+/** The last part of each project's path; the whole path where several end alike. */
+function projectNames(sessions: SessionView[]): Map<string, string> {
+  const paths = [...new Set(sessions.map(({ project }) => project))]
+  const lastPart = (path: string) => path.slice(path.lastIndexOf('/') + 1) || path
+  const isAlone = (path: string) => paths.every(other => other === path || lastPart(other) !== lastPart(path))
+  return new Map(paths.map(path => [path, firstLine(isAlone(path) ? lastPart(path) : path)]))
+}
+
+/** The line below the table when something waits for a person. */
+export function thingsWait(count: number): string {
+  return count === 1 ? '1 thing waits for you: pcc pending' : `${count} things wait for you: pcc pending`
 }
 
 export interface BoxTable {
@@ -44,40 +55,57 @@ export interface BoxTable {
   giveWay: readonly (readonly [column: number, least: number])[]
   /** The greatest widths of columns. */
   widest?: readonly (readonly [column: number, most: number])[]
+  /** Without a frame, columns are separated by spaces, as other programs expect them. */
+  isFramed?: boolean
 }
 
-/** A table with a frame. It is not in a file of its own because every loaded file slows `pcc list` down. */
-export function boxTable({ headings, rows, terminal, giveWay, widest = [] }: BoxTable): string[] {
+/**
+ * A table with a frame; where it does not fit, each row becomes a few lines. It is not in a file of its own because every loaded
+ * file slows `pcc list` down.
+ */
+export function boxTable(table: BoxTable): string[] {
+  const { headings, rows, terminal, giveWay, widest = [], isFramed = true } = table
   const widths = headings.map((heading, column) =>
     Math.max(widthOf(heading), ...rows.map(row => widthOf(row[column]?.text ?? ''))),
   )
   for (const [column, most] of widest) widths[column] = Math.min(widths[column] ?? 0, most)
-  shrink(widths, Math.min(terminal.width, PIPED_WIDTH), giveWay)
+  if (shrink(widths, Math.min(terminal.width, WIDEST_TABLE), giveWay) > 0) return stackedRows(table)
+  const headingCells = headings.map(text => ({ text, tone: 'bold' as const }))
+  const drawn = (cells: Cell[]) => widths.map((width, column) => drawCell(cells[column], width, terminal))
+  if (!isFramed) return [headingCells, ...rows].map(cells => drawn(cells).join('  ').trimEnd())
   const rule = (left: string, middle: string, right: string) =>
     terminal.paint('dim', left + widths.map(width => '─'.repeat(width + 2)).join(middle) + right)
   const bar = terminal.paint('dim', '│')
-  const line = (cells: Cell[]) =>
-    `${bar}${widths.map((width, column) => ` ${drawCell(cells[column], width, terminal)} `).join(bar)}${bar}`
-  return [
-    rule('┌', '┬', '┐'),
-    line(headings.map(text => ({ text, tone: 'bold' }))),
-    rule('├', '┼', '┤'),
-    ...rows.map(line),
-    rule('└', '┴', '┘'),
-  ]
+  const line = (cells: Cell[]) => `${bar} ${drawn(cells).join(` ${bar} `)} ${bar}`
+  return [rule('┌', '┬', '┐'), line(headingCells), rule('├', '┼', '┤'), ...rows.map(line), rule('└', '┴', '┘')]
 }
 
-function sessionRows(session: SessionView, now: number): Cell[][] {
+/** The rows for a narrow terminal: the first cell is a line of its own, and each other one a line with its heading below. */
+function stackedRows({ headings, rows, terminal }: BoxTable): string[] {
+  return rows.flatMap(row => {
+    const isContinued = row[0]?.text === ''
+    return row.flatMap(({ text, tone }, column) => {
+      if (text === '') return []
+      if (column === 0) return [terminal.paint('bold', cut(text, terminal.width))]
+      const lines = wrap(isContinued ? text : `${headings[column]}: ${text}`, terminal.width - 2)
+      return lines.map(line => `  ${tone ? terminal.paint(tone, line) : line}`)
+    })
+  })
+}
+
+function sessionRows(session: SessionView, project: string, now: number): Cell[][] {
   const status = statusWords(session)
   const first: Cell[] = [
     { text: session.id },
     { text: `${firstLine(session.name)}${nameSuffix(session)}` },
+    { text: project },
     { text: status.text, tone: status.tone },
-    { text: firstLine((isOver(session) ? undefined : session.activity) ?? session.task) },
+    { text: firstLine(session.title ?? session.task) },
     { text: contextUsage(session) },
+    { text: age(now - session.created_at) },
   ]
   const below = belowTask(session, now)
-  return below ? [first, [{ text: '' }, { text: '' }, { text: '' }, below, { text: '' }]] : [first]
+  return below ? [first, first.map((_, column) => (column === TASK ? below : { text: '' }))] : [first]
 }
 
 /** What differs from the default: another agent, or a branch of its own. */
@@ -106,12 +134,14 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
   return undefined
 }
 
-function shrink(widths: number[], total: number, giveWay: BoxTable['giveWay']): void {
+/** Returns how many columns are still missing. */
+function shrink(widths: number[], total: number, giveWay: BoxTable['giveWay']): number {
   const excess = () => widths.reduce((sum, width) => sum + width + 3, 1) - total
   for (const [column, least] of giveWay) {
     const width = widths[column] ?? 0
     widths[column] = Math.max(Math.min(width, least), width - Math.max(0, excess()))
   }
+  return excess()
 }
 
 function drawCell(cell: Cell | undefined, width: number, terminal: Terminal): string {

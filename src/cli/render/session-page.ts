@@ -40,7 +40,6 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
   const status = statusWords(session)
   const reason = session.reason ? wrap(neutral(session.reason), terminal.width - 13) : []
   const over = isOver(session)
-  const task = currentTask(session)?.title ?? session.task
   const fact = (name: string, value: string) => `${pad13(`${name}:`)}${value}`
   return [
     terminal.paint('bold', `Session: ${session.id} (${firstLine(session.name)})`),
@@ -71,7 +70,8 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     fact('Duration', duration((session.ended_at ?? now) - session.created_at)),
     ...(session.vendor_id ? [fact('Resume id', neutral(session.vendor_id))] : []),
     '',
-    `${over ? 'Task' : 'Current Task'}: ${firstLine((over ? undefined : session.activity) ?? task)}`,
+    `${over ? 'Task' : 'Current Task'}: ${firstLine(session.title ?? session.task)}`,
+    ...(over || session.activity === null ? [] : [`Now: ${firstLine(session.activity)}`]),
     ...progressLines(session, terminal),
     '',
     `Token Usage: ${contextUsage(session)}`,

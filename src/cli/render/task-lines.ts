@@ -85,7 +85,7 @@ export function completionLines(event: CompletionEvent, terminal: Terminal): str
 
 const STATUS_TEXTS = { passed: 'passed', failed: 'failed', broken: 'could not be checked' } as const
 
-const MARKS = { passed: '✓', failed: '✗', flaky: '~', skipped: '–', broken: '!' } as const
+const MARKS = { passed: '✓', failed: '✗', flaky: '~', skipped: '–', broken: '!', review: '?' } as const
 
 function checkText({ gate, status, cached, duration_ms }: EventBody<'task.verified'>['checks'][number]): string {
   const time = cached ? 'cached' : duration_ms >= 1_000 ? duration(duration_ms) : ''

@@ -115,6 +115,14 @@ export function cut(text: string, width: number): string {
   return `${taken.trimEnd()}…`
 }
 
+/** Like `cut`, but between two words where the cut would otherwise lose less than a third of the text. */
+export function cutAtWord(text: string, width: number): string {
+  const short = cut(text, width)
+  if (short === text) return text
+  const end = short.search(/\s+\S*…$/)
+  return end > (short.length * 2) / 3 ? `${short.slice(0, end).replace(/[\s,;:.–-]+$/, '')} …` : short
+}
+
 /** Breaks plain text into lines of at most a width, at spaces where possible; existing line breaks are kept. */
 export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap(line => wrapLine(line, Math.max(width, 8)))

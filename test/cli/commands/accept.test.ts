@@ -22,14 +22,14 @@ test('what pcc itself writes counts at once, with and without a daemon', async t
   const { run, config } = await setUp(t)
   const value = async () => (await run(['config', 'get', 'logs.keep'])).stdout
   assert.equal((await run(['config', 'set', 'logs.keep', '4'])).code, 0)
-  assert.equal(await value(), 'logs.keep = 4\n')
+  assert.equal(await value(), '4\n')
   assert.equal((await run(['rules', 'add', 'deny', 'WebFetch'])).code, 0)
   await run(['daemon', 'stop'])
   assert.equal((await run(['config', 'set', 'logs.keep', '6'])).code, 0)
   assert.equal((await run(['rules', 'remove', '1'])).code, 0)
   const { stdout } = await run(['accept', '--json'])
   assert.deepEqual(JSON.parse(stdout), { files: [], restored: false })
-  assert.equal(await value(), 'logs.keep = 6\n')
+  assert.equal(await value(), '6\n')
   assert.match(readFileSync(config, 'utf8'), /keep = 6/)
 })
 
@@ -62,12 +62,12 @@ test('at a terminal the next command shows the difference and asks, and Enter ac
   first.type('n\r')
   await first.see(/stays in force/)
   assert.equal(await first.exit, 0)
-  assert.equal((await pcc.run(['config', 'get', 'logs.keep'])).stdout, 'logs.keep = 3\n')
+  assert.equal((await pcc.run(['config', 'get', 'logs.keep'])).stdout, '3\n')
   const second = onTerminal(t, pcc, ['config', 'show'])
   await second.see(/\[Y\/n\]/)
   second.type('\r')
   assert.equal(await second.exit, 0)
-  assert.equal((await pcc.run(['config', 'get', 'logs.keep'])).stdout, 'logs.keep = 8\n')
+  assert.equal((await pcc.run(['config', 'get', 'logs.keep'])).stdout, '8\n')
 })
 
 test('the difference shows every changed line, and what a terminal would hide', () => {

@@ -31,7 +31,7 @@ test('set takes the short names of the manual and answers with the full key', as
     text(),
     '[brain]\nconfidence_threshold = 0.8\n\n[permissions]\nauto_approve_low_risk = true\n\n[notifications]\nsound = false\n',
   )
-  assert.equal((await run(['config', 'get', 'notification_sound'])).stdout, 'notifications.sound = false\n')
+  assert.equal((await run(['config', 'get', 'notification_sound'])).stdout, 'false\n')
   assert.match((await run(['config', 'set', 'knowledge.auto_index', 'true'])).stderr, /not yet in force/)
 })
 
@@ -42,7 +42,7 @@ test('a variable that overrides the file is pointed out when the file is set', a
     (await run(['config', 'set', 'logs.level', 'debug'], { env })).stderr,
     /PCC_LOGS_LEVEL is set and overrides the file/,
   )
-  assert.equal((await run(['config', 'get', 'logs.level'], { env })).stdout, 'logs.level = "warn"\n')
+  assert.equal((await run(['config', 'get', 'logs.level'], { env })).stdout, 'warn\n')
 })
 
 test('a secret is masked wherever it is shown, unless it is asked for; env:NAME is shown', async t => {
@@ -58,16 +58,26 @@ test('a secret is masked wherever it is shown, unless it is asked for; env:NAME 
     assert.match(stdout, /\*{8}/)
     assert.doesNotMatch(stdout + stderr, /AIza-secret/)
   }
-  assert.match((await run(['config', 'get', 'gemini.api_key', '--reveal'])).stdout, /"AIza-secret"/)
+  assert.match((await run(['config', 'get', 'gemini.api_key', '--reveal'])).stdout, /^AIza-secret\n$/)
   await run(['config', 'set', 'gemini.api_key', 'env:GEMINI_API_KEY'])
-  assert.match((await run(['config', 'get', 'gemini.api_key'])).stdout, /"env:GEMINI_API_KEY"/)
+  assert.match((await run(['config', 'get', 'gemini.api_key'])).stdout, /^env:GEMINI_API_KEY\n$/)
 })
 
 test('show lists every setting with its origin, and says which are not yet in force', async t => {
   const { run, home, configFile } = setUp(t, '# mine\n[logs]\nkeep = 3\n')
   writeFileSync(join(home, '.perpetualcc.toml'), '[agents]\nisolation = "namespace"\nenv = ["FOO"]\n')
   const { stdout } = await run(['config', 'show', '--origin'], { env: { PCC_LOGS_LEVEL: 'warn' } })
-  const line = (key: string) => stdout.split('\n').find(each => each.startsWith(`${key} `)) ?? ''
+  const headings = stdout.split('\n').filter(each => each.startsWith('['))
+  assert.deepEqual(headings, [...new Set(headings)], 'each section is named once')
+  const line = (key: string) => {
+    const at = key.lastIndexOf('.')
+    const section =
+      stdout
+        .split(`[${key.slice(0, at)}]\n`)[1]
+        ?.split('\n\n', 1)
+        .join('') ?? ''
+    return section.split('\n').find(each => each.startsWith(`${key.slice(at + 1)} `)) ?? ''
+  }
   assert.match(line('logs.keep'), /3 +~\/pcc\/config\.toml:3$/)
   assert.match(line('logs.level'), /"warn" +PCC_LOGS_LEVEL$/)
   assert.match(line('agents.isolation'), /"namespace" +~\/\.perpetualcc\.toml:2$/)

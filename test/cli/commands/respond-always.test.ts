@@ -178,10 +178,11 @@ test('an answer by keys is sent as option numbers, and typed words are sent as w
 
 function view(changes: Partial<EscalationView>): EscalationView {
   const none = { verdict: null, answer: null, answered_by: null, answered_at: null, answer_reason: null }
+  const unused = { task_id: null, allowed_until: null, used_at: null, again: false }
   return {
     ...REFUSED,
     ...{ number: 1, count: 1, created_at: 0, last_at: 0, sessions: ['s-aaaaaa'], priority: 0 },
-    ...{ context: {}, deadline: null, on_deadline: 'keep_waiting', ...none },
+    ...{ context: {}, deadline: null, on_deadline: 'keep_waiting', ...none, ...unused },
     ...changes,
   }
 }

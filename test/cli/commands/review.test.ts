@@ -119,7 +119,7 @@ test('a person sees the diff and the evidence of work that waits for review, and
   assert.match((await pcc.run(['task', 'show', id])).stdout, /Waits for you: pcc review[\s\S]*✓ test: npm test/)
   assert.equal((await pcc.run(['review', id, '--return'])).code, 2, 'its agent has to be told what')
   const approved = await pcc.run(['review', id, '--approve'])
-  assert.match(approved.stdout, /goes into the queue of its target/)
+  assert.match(approved.stdout, /queued to merge into main/)
   let state = ''
   while (state !== 'done') {
     state = JSON.parse((await pcc.run(['task', 'show', id, '--json'])).stdout).task.state
@@ -133,3 +133,36 @@ test('a person sees the diff and the evidence of work that waits for review, and
   assert.deepEqual([late.code, /does not wait for a review: it is done/.test(late.stderr)], [1, true])
   assert.ok(existsSync(pcc.home))
 })
+
+test('approved work without a worktree is not said to be merged', async t => {
+  const pcc = pccFor(t)
+  const project = gitProject(t)
+  await seed(pcc, [{ project }])
+  const id = await seedAcceptance(pcc, project)
+  const { stdout, stderr } = await pcc.run(['review', id, '--approve'])
+  assert.equal(stdout, `${id} add new.txt: accepted; it is in the project already, nothing is merged.\n`, stderr)
+})
+
+/** Work in the project itself, whose checks a person has to accept. */
+async function seedAcceptance(pcc: Pcc, project: string): Promise<string> {
+  await using store = await openStore({ file: appPathsFor({ env: pcc.env }).database })
+  const clock = { now: Date.now }
+  const tasks = openTasks({ store, clock })
+  const session = 's-aaaaaa'
+  return store.transaction(async tx => {
+    const { id } = await tasks.submit({ session_id: session, project, text: 'add new.txt' }, tx)
+    const landing = { verified: 1, failed: 0, conflicts: 0 }
+    await store.sessions.update(session, { options: { project, task: 'add new.txt', landing }, task_id: id }, tx)
+    await tasks.claimNext(session, tx)
+    await tasks.transition(id, { to: 'verifying' }, tx)
+    await openEscalations({ store, clock }).record(
+      {
+        ...{ kind: 'review', session_id: session, project, task: 'add new.txt', call_id: '', tool: 'accept' },
+        ...{ target: `${id} add new.txt`, input: { task: id, attempt: 1, round: 1, returned: 0 }, risk: 'LOW' },
+        ...{ reason: 'a check changed', reasons: [], normalised: `accept ${id}`, state: 'open' },
+      },
+      tx,
+    )
+    return id
+  })
+}

@@ -65,7 +65,7 @@ test('under the same rules nothing changes: a person who was asked would be aske
   const { requests, changed, changes } = await replay(pcc)
   assert.deepEqual([requests, changed, changes], [7, 0, []])
   const { stdout } = await pcc.run(['rules', 'test', '--replay'])
-  assert.equal(stdout, '7 requests of the last 7d 0h decided again: nothing would change.\n')
+  assert.equal(stdout, '7 requests of the last 7 days decided again: nothing would change.\n')
   assert.deepEqual(
     (await replay(pcc, '--since', '60d')).changes.map(({ target, was, now }) => [target, was, now]),
     [['npm run old', 'deny', 'allow']],
@@ -94,7 +94,7 @@ test('changed rules show what would be decided differently and by which rule; no
   assert.match(stdout, /s-aaaaaa {2}Bash npm test +allow → deny +deny Bash npm \*\n/)
   assert.match(
     stdout,
-    /7 requests of the last 7d 0h decided again: 3 would be decided differently\. Nothing was run\.\n$/,
+    /7 requests of the last 7 days decided again: 3 would be decided differently\. Nothing was run\.\n$/,
   )
   assert.equal(hash(), before)
 })

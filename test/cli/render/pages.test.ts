@@ -9,43 +9,72 @@ import { decided, event, NOON, plain, queued, session } from './sample.ts'
 
 test('the list is a table, with the resume time under a limited session', () => {
   const sessions = [
-    session({ activity: 'Implementing JWT middleware' }),
-    session({ id: 's-def456', name: 'dark-mode', status: 'paused', activity: 'Adding theme toggle' }),
+    session({ title: 'Build user authentication', task: 'With JWT.\nSee the plan.', activity: 'Bash sleep 20' }),
+    session({ id: 's-def456', name: 'dark-mode', status: 'paused', title: 'Add a theme toggle' }),
     session({
       id: 's-0a1789',
       name: 'api-tests',
       status: 'rate_limited',
-      activity: 'Writing integration tests',
+      title: 'Write integration tests',
       tokens: { context: 200_000, window: 200_000, input: 0, output: 0 },
       resumes_at: NOON + 5.5 * 3_600_000,
     }),
   ]
-  assert.deepEqual(listTable(sessions, plain(100), NOON), [
-    '┌──────────┬──────────────┬────────────┬─────────────────────────────┬───────────┐',
-    '│ ID       │ Name         │ Status     │ Current Task                │ Context   │',
-    '├──────────┼──────────────┼────────────┼─────────────────────────────┼───────────┤',
-    '│ s-abc123 │ auth-feature │ ● Running  │ Implementing JWT middleware │ 45K/200K  │',
-    '│ s-def456 │ dark-mode    │ ⏸ Paused   │ Adding theme toggle         │ 45K/200K  │',
-    '│ s-0a1789 │ api-tests    │ ⏳ Limited │ Writing integration tests   │ 200K/200K │',
-    '│          │              │            │ Resumes: 17:30              │           │',
-    '└──────────┴──────────────┴────────────┴─────────────────────────────┴───────────┘',
+  assert.deepEqual(listTable(sessions, plain(110), NOON), [
+    '┌──────────┬──────────────┬─────────┬────────────┬───────────────────────────┬───────────┬─────┐',
+    '│ ID       │ Name         │ Project │ Status     │ Task                      │ Context   │ Age │',
+    '├──────────┼──────────────┼─────────┼────────────┼───────────────────────────┼───────────┼─────┤',
+    '│ s-abc123 │ auth-feature │ api     │ ● Running  │ Build user authentication │ 45K/200K  │ 0s  │',
+    '│ s-def456 │ dark-mode    │ api     │ ⏸ Paused   │ Add a theme toggle        │ 45K/200K  │ 0s  │',
+    '│ s-0a1789 │ api-tests    │ api     │ ⏳ Limited │ Write integration tests   │ 200K/200K │ 0s  │',
+    '│          │              │         │            │ Resumes: 17:30            │           │     │',
+    '└──────────┴──────────────┴─────────┴────────────┴───────────────────────────┴───────────┴─────┘',
+  ])
+})
+
+test('without a terminal the list is plain columns', () => {
+  const pipe = plain(Number.POSITIVE_INFINITY)
+  assert.deepEqual(listTable([session({ title: 'Adding a theme toggle' })], pipe, NOON), [
+    'ID        Name          Project  Status     Task                   Context   Age',
+    's-abc123  auth-feature  api      ● Running  Adding a theme toggle  45K/200K  0s',
+  ])
+})
+
+test('sessions of two projects of one name are told apart', () => {
+  const sessions = ['/one/api', '/two/api', '/one/web'].map(project => session({ project }))
+  const table = listTable(sessions, plain(120), NOON).join('\n')
+  for (const shown of [/│ \/one\/api │/, /│ \/two\/api │/, /│ web +│/]) assert.match(table, shown)
+})
+
+test('where a table does not fit, each row is a few lines', () => {
+  const waiting = session({ status: 'waiting_input', title: 'Asking which of the many possible ways is right' })
+  assert.deepEqual(listTable([waiting], plain(40), NOON), [
+    's-abc123',
+    '  Name: auth-feature',
+    '  Project: api',
+    '  Status: ● Waiting',
+    '  Task: Asking which of the many',
+    '  possible ways is right',
+    '  Context: 45K/200K',
+    '  Age: 0s',
+    '  Needs you: pcc attach s-abc123',
   ])
 })
 
 test('a narrow terminal cuts the task and the name, never the id or the state', () => {
-  const long = session({ name: 'a-name-that-goes-on-for-quite-a-while', activity: 'x'.repeat(200) })
-  const lines = listTable([long], plain(70), NOON)
-  for (const line of lines) assert.ok(widthOf(line) <= 70, line)
+  const long = session({ name: 'a-name-that-goes-on-for-quite-a-while', title: 'x'.repeat(200) })
+  const lines = listTable([long], plain(90), NOON)
+  for (const line of lines) assert.ok(widthOf(line) <= 90, line)
   assert.match(lines.join('\n'), /s-abc123 .*● Running .*…/)
 })
 
 test('one long name does not take the space of every task', () => {
-  const lines = listTable([session({ name: 'n'.repeat(80) }), session({ activity: 'y'.repeat(40) })], plain(120), NOON)
-  assert.match(lines.join('\n'), new RegExp(`│ ${'n'.repeat(31)}… │`))
-  assert.match(lines.join('\n'), /y{40}/)
+  const lines = listTable([session({ name: 'n'.repeat(80) }), session({ title: 'y'.repeat(39) })], plain(120), NOON)
+  assert.match(lines.join('\n'), new RegExp(`│ ${'n'.repeat(23)}… │`))
+  assert.match(lines.join('\n'), /y{39}/)
 })
 
-test('an unknown context is not shown as zero, and an ended session shows its task, not its last tool', () => {
+test('an unknown context is not shown as zero, and a session shows its task, not its last tool', () => {
   const unknown = { context: 0, window: 0, input: 0, output: 0 }
   const rows = (change: Parameters<typeof session>[0]) => listTable([session(change)], plain(120), NOON).join('\n')
   assert.match(rows({ tokens: unknown }), /│ – +│/)
@@ -124,6 +153,7 @@ test('the page of a session shows all of its facts', () => {
       { text: 'Writing tests', state: 'pending' },
     ],
     task_id: 't-000001',
+    title: 'Build user authentication',
     queue: [
       queued({ id: 't-000001', title: 'Build user authentication', state: 'running' }),
       queued({ id: 't-000002', title: 'Add password reset endpoint' }),
@@ -141,7 +171,8 @@ test('the page of a session shows all of its facts', () => {
     'Started:     2026-01-13 12:00:00',
     'Duration:    2h 15m',
     '',
-    'Current Task: Implementing JWT middleware',
+    'Current Task: Build user authentication',
+    'Now: Implementing JWT middleware',
     'Progress:',
     '  ✓ Created src/auth/jwt.ts',
     '  → Implementing refresh token logic',
@@ -186,6 +217,7 @@ test('a session that stopped in the middle of its queue names the task it will g
   const stopped = session({
     status: 'stopped',
     ended_at: NOON,
+    title: 'The second',
     task_id: 't-00000b',
     queue: [
       queued({ id: 't-00000b', title: 'The second', state: 'waiting' }),

@@ -94,6 +94,7 @@ export function queued(change: Partial<TaskView> = {}): TaskView {
     type: 'task',
     labels: [],
     acceptance: [],
+    alias: null,
     paths: [],
     verification: null,
     retries: 0,

@@ -1,13 +1,14 @@
 import { neutral } from '../../../base/neutral.ts'
-import type { EscalationView } from '../../../domain/escalation.ts'
 import { isCutInput } from '../../../domain/shown-request.ts'
 import { hasOptionKeys } from '../../live/asks.ts'
 import {
   belowOf,
   contextLines,
-  ESCALATION_TYPES,
+  isDecision,
   questionOf,
+  type ShownEscalation,
   sessionOf,
+  typeOf,
   wholeLines,
 } from '../../render/escalation-lines.ts'
 import { ago, counted } from '../../render/format.ts'
@@ -36,11 +37,7 @@ const MAX_ROWS = 12
 export function inboxFrame(inbox: Inbox, { terminal, height, now }: InboxViewport): Frame {
   const { width, paint } = terminal
   const row = currentRow(inbox)
-  const askingLines = inbox.asking
-    .slice(0, 2)
-    .map(({ id, name }) => `Session ${id} (${firstLine(name)}) asks at its terminal: pcc attach ${id}`)
   const bottom = [
-    ...askingLines.map(line => cut(line, width - 1)),
     ...wrap(inbox.offline || inbox.notice, width - 1)
       .slice(0, 2)
       .map(line => paint('yellow', line)),
@@ -74,10 +71,10 @@ export function inboxFrame(inbox: Inbox, { terminal, height, now }: InboxViewpor
 function titleLine({ rows, loaded }: Inbox): string {
   if (!loaded) return 'Inbox: loading…'
   if (rows.length === 0) return 'Inbox: nothing waits for you.'
-  const refused = rows.filter(({ state }) => state === 'denied').length
+  const refused = rows.filter(({ isRefused }) => isRefused).length
   const waiting = rows.length - refused
   const parts = [
-    ...(waiting > 0 ? [`${counted(waiting, 'decision')} ${waiting === 1 ? 'waits' : 'wait'} for you`] : []),
+    ...(waiting > 0 ? [`${counted(waiting, 'thing')} ${waiting === 1 ? 'waits' : 'wait'} for you`] : []),
     ...(refused > 0 ? [`${refused} ${refused === 1 ? 'was' : 'were'} refused`] : []),
   ]
   return `Inbox: ${parts.join(', ')}`
@@ -95,7 +92,8 @@ function listLines(
   const shown = rows.slice(first, first + maxRows)
   const sessionWidth = Math.max(10, ...shown.map(row => widthOf(sessionOf(row))))
   return shown.map(row => {
-    const head = `${String(row.number).padStart(4)}  ${pad(ESCALATION_TYPES[row.kind], 6)}  ${pad(sessionOf(row), sessionWidth)}  `
+    const number = isDecision(row) ? String(row.number) : '–'
+    const head = `${number.padStart(4)}  ${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
     const when = ago(now - row.created_at)
     const room = Math.max(8, terminal.width - head.length - when.length - 5)
     const text = `${head}${pad(cut(firstLine(questionOf(row)), room), room)}  ${when}`
@@ -107,13 +105,16 @@ function listLines(
 
 function detailLines(
   { gone, answers }: Inbox,
-  row: EscalationView,
+  row: ShownEscalation,
   { width, now }: { width: number; now: number },
 ): string[] {
   return [
     ...(gone ? ['It was settled elsewhere; nothing is left to decide here.', ''] : []),
-    ...wrap(`Decision ${row.number} of session ${sessionOf(row)} in ${neutral(row.project)}`, width),
+    ...(isDecision(row)
+      ? wrap(`Decision ${row.number} of session ${sessionOf(row)} in ${neutral(row.project)}`, width)
+      : wrap(neutral(row.project), width)),
     ...wholeLines(row, width),
+    ...(isDecision(row) ? [] : wrap(neutral(`Type: ${row.need?.next}`), width)),
     ...(row.kind === 'permission' || row.kind === 'review' ? wrap(belowOf(row), width) : []),
     ...contextLines(row, { width, now }),
     ...Object.entries(answers).flatMap(([question, answer]) =>
@@ -131,10 +132,12 @@ function footerLine(inbox: Inbox, width: number): string {
   if (inbox.gone) return '[Enter] Go on  [Q]uit'
   // Keys that are not active yet are not shown.
   if (!inbox.armed) return '…'
+  if (inbox.asksAgain) return 'Allow exactly this once and do the task again?  [Y]es  [N]o, only note it  [Esc] Back'
   const part = nextPart(row, inbox)
   const viewKeys = inbox.fullScreen ? ['[Esc] List'] : canFinishChoice(part, inbox) ? [] : ['[Enter] Whole']
   const rest = ['[S]kip', ...viewKeys, '[Q]uit'].join('  ')
   if (part) return `${partKeys(part, inbox)}  [D]ecline  ${rest}${chosenText(inbox)}`
+  if (!isDecision(row)) return rest
   if (row.kind === 'question') return `[D]ecline  ${rest}`
   if (row.kind === 'error') return `[A] Try again  [D] Leave it  [T]ype why not  ${rest}`
   return `${isCutInput(row.input) || row.kind === 'review' ? '' : '[A]pprove  '}[D]eny  [T]ype why not  ${rest}`

@@ -7,7 +7,7 @@ import { refuseInSession } from '../../options.ts'
 export function addInboxCommand(program: Command): void {
   program
     .command('inbox')
-    .description('Work through everything that waits for your decision, with single keys, in full screen.')
+    .description('Work through everything that waits for your decision, with single keys, in full screen')
     .action(async (_options: object, command: Command) => {
       const context = await commandContext(command)
       refuseInSession(context.env, 'inbox')

@@ -5,6 +5,7 @@ import { isCutInput, reviewCommand } from '../../../domain/shown-request.ts'
 import { RemoteError } from '../../errors.ts'
 import { type AskReply, hasOptionKeys } from '../../live/asks.ts'
 import { NOT_WHOLE } from '../../render/ask-lines.ts'
+import { belowOf, isDecision, type ShownEscalation } from '../../render/escalation-lines.ts'
 import {
   currentRow,
   EMPTY_INBOX,
@@ -37,10 +38,13 @@ export interface ScrollState {
   furthest: number
 }
 
+/** An answer by keys; `again`: exactly this is allowed once, and its task is done again. */
+export type InboxReply = AskReply & { again?: true }
+
 /** The effect of a key: the new state of the inbox, an answer to send, or the wish to leave. */
 export interface InboxKeyResult {
   inbox: Inbox
-  send?: { row: EscalationView; reply: AskReply }
+  send?: { row: EscalationView; reply: InboxReply }
   leave?: true
 }
 
@@ -51,7 +55,7 @@ export function pressInboxKey(inbox: Inbox, key: InboxKey, scrollState: ScrollSt
   if (inbox.draft && row) return typeDraft(inbox, row, key)
   if (key.text.toLowerCase() === 'q') return { inbox, leave: true }
   if (inbox.gone) return { inbox: key.name === 'text' ? inbox : leaveSettledRow(inbox) }
-  if (key.name !== 'text') return navigate(inbox, key.name, { row, scrollState })
+  if (key.name !== 'text') return navigate({ ...inbox, asksAgain: false }, key.name, { row, scrollState })
   if (!row || !inbox.armed) return { inbox }
   return pressLetter(key.text.toLowerCase(), { inbox, row, scrollState })
 }
@@ -94,12 +98,14 @@ function navigate(
 
 interface KeyContext {
   inbox: Inbox
-  row: EscalationView
+  row: ShownEscalation
   scrollState: ScrollState
 }
 
 function pressLetter(letter: string, { inbox, row, scrollState }: KeyContext): InboxKeyResult {
+  if (inbox.asksAgain) return answerAgain(letter, { inbox, row })
   if (letter === 's') return { inbox: skipCurrent(inbox) }
+  if (!isDecision(row)) return { inbox: { ...inbox, notice: `No key answers this. ${belowOf(row)}` } }
   if (letter === 'd') return sendReply(inbox, row, { verdict: 'deny' })
   const part = nextPart(row, inbox)
   if (row.kind === 'question') return part ? pressAnswerKey(letter, part, { inbox, row }) : { inbox }
@@ -111,7 +117,15 @@ function pressLetter(letter: string, { inbox, row, scrollState }: KeyContext): I
   if (isCutInput(row.input)) return { inbox: { ...inbox, notice: NOT_WHOLE } }
   if (!scrollState.isAtEnd)
     return { inbox: { ...inbox, notice: 'Read it to its end first: PgDn, or Enter for the whole screen' } }
+  if (row.again) return { inbox: { ...inbox, asksAgain: true, notice: '' } }
   return sendReply(inbox, row, { verdict: 'allow' })
+}
+
+/** Y allows exactly this once and does the task again, N only notes the yes, any other key leaves it. */
+function answerAgain(letter: string, { inbox, row }: Pick<KeyContext, 'inbox' | 'row'>): InboxKeyResult {
+  const closed = { ...inbox, asksAgain: false }
+  if (letter === 'y') return sendReply(closed, row, { verdict: 'allow', again: true })
+  return letter === 'n' ? sendReply(closed, row, { verdict: 'allow' }) : { inbox: closed }
 }
 
 function pressAnswerKey(
@@ -168,7 +182,7 @@ function answerPart(
   return isLast ? sendReply(inbox, row, { answers }) : { inbox: { ...inbox, answers, chosen: [], notice: '' } }
 }
 
-function sendReply(inbox: Inbox, row: EscalationView, reply: AskReply): InboxKeyResult {
+function sendReply(inbox: Inbox, row: EscalationView, reply: InboxReply): InboxKeyResult {
   return { inbox: { ...inbox, sending: true, notice: '' }, send: { row, reply } }
 }
 
@@ -178,7 +192,7 @@ function labels({ item }: QuestionPart, chosen: readonly number[]): string[] {
 
 export interface InboxStoreDeps {
   /** Delivers an answer and returns a line that says what came of it. */
-  send(row: EscalationView, reply: AskReply): Promise<string>
+  send(row: EscalationView, reply: InboxReply): Promise<string>
   leave(): void
 }
 
@@ -203,7 +217,7 @@ export function openInboxStore({ send, leave }: InboxStoreDeps): InboxStore {
     inbox = next
     for (const listener of listeners) listener()
   }
-  const deliver = async (row: EscalationView, reply: AskReply) => {
+  const deliver = async (row: EscalationView, reply: InboxReply) => {
     const close = (notice: string) => set(removeAnswered(inbox, row.number, { notice, at: Date.now() }))
     try {
       close(await send(row, reply))

@@ -1,18 +1,16 @@
 import { messageOf } from '../../../base/errors.ts'
-import type { SessionView } from '../../../domain/api.ts'
-import type { EscalationView } from '../../../domain/escalation.ts'
+import type { EscalationView, NeedsReply, TaskAfterAnswer } from '../../../domain/escalation.ts'
 import type { EventKind } from '../../../domain/event.ts'
 import { openClient } from '../../connection/client.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
-import type { AskReply } from '../../live/asks.ts'
 import { pollOnEvents } from '../../live/follow.ts'
 import { loadInk } from '../../live/terminal.ts'
-import { askingElsewhere } from '../../render/escalation-lines.ts'
-import { decisionsWait } from '../../render/list-table.ts'
+import { shownRows } from '../../render/escalation-lines.ts'
+import { thingsWait } from '../../render/list-table.ts'
 import { resumeEnvironment } from '../../session-env.ts'
 import { answeredLines, asTyped } from '../respond-lines.ts'
-import { openInboxStore } from './keys.ts'
+import { type InboxReply, openInboxStore } from './keys.ts'
 import { type InboxContents, readQuestions } from './state.ts'
 
 /** Shows the inbox on this terminal until the person leaves it. The previous screen is restored then. */
@@ -42,24 +40,27 @@ export async function runInbox(context: CommandContext): Promise<void> {
     await feeding
   }
   const { rows, loaded } = store.inbox()
-  if (loaded) context.out(rows.length === 0 ? 'Nothing waits for you.' : decisionsWait(rows.length))
+  const waiting = rows.filter(({ isRefused }) => !isRefused)
+  if (loaded) context.out(waiting.length === 0 ? 'Nothing waits for you.' : thingsWait(waiting.length))
 }
 
 interface AnswerReply {
   escalation: EscalationView
   remembered: boolean
+  task?: TaskAfterAnswer
 }
 
 /** Sends an answer and returns the first and the last line that `pcc respond` would print for it. */
 async function deliver(
   client: DaemonConnection,
   { paths, env }: CommandContext,
-  { row, reply }: { row: EscalationView; reply: AskReply },
+  { row, reply }: { row: EscalationView; reply: InboxReply },
 ): Promise<string> {
   const wasOpen = row.state === 'open'
   // A parked session goes on in the environment of this shell, as it would from `pcc attach`.
-  const ownEnv = wasOpen ? { env: await resumeEnvironment({ paths, env, project: row.project }) } : {}
-  const body = { ...asTyped(reply, readQuestions(row)), ...ownEnv }
+  const { again, ...answer } = reply
+  const ownEnv = wasOpen || again ? { env: await resumeEnvironment({ paths, env, project: row.project }) } : {}
+  const body = { ...asTyped(answer, readQuestions(row)), ...(again && { again }), ...ownEnv }
   const answered = await client.request<AnswerReply>('POST', `/escalations/${row.number}/answer`, body)
   const lines = answeredLines({ ...answered, wasOpen }, Number.POSITIVE_INFINITY)
   return `${lines[0]}. ${lines.at(-1)?.trim()}`
@@ -90,11 +91,8 @@ async function followInbox({ client, signal, show, lost }: InboxFeed): Promise<v
   const poll = async () => {
     const as_of = Date.now()
     try {
-      const [{ escalations: rows }, { sessions }] = await Promise.all([
-        client.request<{ escalations: EscalationView[] }>('GET', '/escalations'),
-        client.request<{ sessions: SessionView[] }>('GET', '/sessions?status=waiting_input'),
-      ])
-      if (!signal.aborted) show({ rows, asking: askingElsewhere({ rows, sessions }), as_of })
+      const { waiting, refused } = shownRows(await client.request<NeedsReply>('GET', '/needs'))
+      if (!signal.aborted) show({ rows: [...waiting, ...refused], as_of })
       return 'seen'
     } catch (error) {
       if (!signal.aborted) lost(messageOf(error))

@@ -1,7 +1,7 @@
-import type { SessionView } from '../../../domain/api.ts'
 import type { EscalationView } from '../../../domain/escalation.ts'
 import type { QuestionItem } from '../../../domain/session.ts'
 import { questionsIn } from '../../../human/questions.ts'
+import type { ShownEscalation } from '../../render/escalation-lines.ts'
 
 /**
  * What the inbox shows and how far the person has come with it. The current row is kept by its number: whatever other rows
@@ -11,13 +11,11 @@ import { questionsIn } from '../../../human/questions.ts'
  */
 export interface Inbox {
   /** In the order in which they are worked through: skipped rows come last. */
-  rows: EscalationView[]
-  /** Sessions that ask at their own terminal. */
-  asking: SessionView[]
+  rows: ShownEscalation[]
   loaded: boolean
   /** The number of the current row. */
   current: number | undefined
-  gone: EscalationView | undefined
+  gone: ShownEscalation | undefined
   skipped: readonly number[]
   /** Whether the current row fills the screen, without the list. */
   fullScreen: boolean
@@ -27,6 +25,8 @@ export interface Inbox {
   answers: Record<string, string | string[]>
   chosen: readonly number[]
   draft: Draft | undefined
+  /** Whether the person is asked if the task of a refused request is to be done again. */
+  asksAgain: boolean
   armed: boolean
   /** Whether an answer is being sent. */
   sending: boolean
@@ -39,8 +39,7 @@ export interface Inbox {
 
 /** What waits for a person, as of a time. */
 export interface InboxContents {
-  rows: EscalationView[]
-  asking: SessionView[]
+  rows: ShownEscalation[]
   as_of: number
 }
 
@@ -52,7 +51,6 @@ export interface Draft {
 
 export const EMPTY_INBOX: Inbox = {
   rows: [],
-  asking: [],
   loaded: false,
   current: undefined,
   gone: undefined,
@@ -62,6 +60,7 @@ export const EMPTY_INBOX: Inbox = {
   answers: {},
   chosen: [],
   draft: undefined,
+  asksAgain: false,
   armed: false,
   sending: false,
   notice: '',
@@ -70,16 +69,16 @@ export const EMPTY_INBOX: Inbox = {
 }
 
 /** The row that the keys apply to. */
-export function currentRow({ rows, current, gone }: Inbox): EscalationView | undefined {
+export function currentRow({ rows, current, gone }: Inbox): ShownEscalation | undefined {
   return gone ?? rows.find(({ number }) => number === current)
 }
 
 /** Updates the inbox with what waits now. */
-export function updateRows(inbox: Inbox, { rows, asking, as_of }: InboxContents): Inbox {
+export function updateRows(inbox: Inbox, { rows, as_of }: InboxContents): Inbox {
   // The answer that is being sent changes the list too; the next poll has both changes.
   if (inbox.sending) return { ...inbox, offline: '' }
   const open = rows.filter(({ number }) => (inbox.done[number] ?? 0) < as_of)
-  const next = { ...inbox, rows: sortSkippedLast(open, inbox.skipped), asking, loaded: true, offline: '' }
+  const next = { ...inbox, rows: sortSkippedLast(open, inbox.skipped), loaded: true, offline: '' }
   const shown = currentRow(inbox)
   const isThere = next.rows.some(({ number }) => number === inbox.current)
   if (isThere || inbox.gone) return next
@@ -88,7 +87,15 @@ export function updateRows(inbox: Inbox, { rows, asking, as_of }: InboxContents)
 
 /** Makes a row the current one. `armed` is true if the person chose it. */
 export function showRow(inbox: Inbox, number: number | undefined, armed: boolean): Inbox {
-  const blank = { gone: undefined, fullScreen: false, scroll: 0, answers: {}, chosen: [], draft: undefined }
+  const blank = {
+    gone: undefined,
+    fullScreen: false,
+    scroll: 0,
+    answers: {},
+    chosen: [],
+    draft: undefined,
+    asksAgain: false,
+  }
   return { ...inbox, ...blank, current: number, armed }
 }
 
@@ -128,7 +135,7 @@ function findFollower({ rows }: Inbox, number: number): number | undefined {
   return rows[rows.findIndex(row => row.number === number) + 1]?.number
 }
 
-function sortSkippedLast(rows: EscalationView[], later: readonly number[]): EscalationView[] {
+function sortSkippedLast(rows: ShownEscalation[], later: readonly number[]): ShownEscalation[] {
   return rows.toSorted((a, b) => later.indexOf(a.number) - later.indexOf(b.number))
 }
 

@@ -46,5 +46,6 @@ export async function importNewTasks(
 }
 
 async function importTasks(tasks: ImportedTask[], project: string, client: DaemonConnection): Promise<TaskMention[]> {
-  return (await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', { project, tasks })).tasks
+  return (await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', { project, tasks, update: true }))
+    .tasks
 }

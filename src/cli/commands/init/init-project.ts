@@ -1,13 +1,18 @@
 import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join, resolve, sep } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { quoteForShell } from '../../../base/words.ts'
 import { findProjectFile, readConfigFile } from '../../../domain/config/layers.ts'
 import type { ProjectFacts } from '../../../domain/project-facts.ts'
 import type { ImportedTask } from '../../../domain/task-requests.ts'
 import { detectProject, proposeGateCommands } from '../../../workspace/detect/detect-project.ts'
 import { openProjectReader } from '../../../workspace/detect/project-files.ts'
-import type { CommandContext } from '../../context.ts'
+import { readCheckoutStatus } from '../../../workspace/git/checkout-state.ts'
+import { git } from '../../../workspace/git/git.ts'
+import { committerEnv } from '../../../workspace/git/harden.ts'
+import { type CommandContext, isInteractive } from '../../context.ts'
+import { agrees } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
 import { applySteps, type InitStep, planSteps } from './files.ts'
 import { type InitOutcome, initEnd, initPage, outcomeJson, type TakenTasks } from './page.ts'
@@ -39,15 +44,20 @@ export async function initProject({ path, options, context }: InitCall): Promise
   const settings = await checkSettings(project, facts, context.env['HOME'])
   const steps = planProject(project, facts, settings.above)
   const dryRun = options.dryRun === true
+  const loose = dryRun || !facts.git ? [] : await readLoose(project, facts.git.top)
   if (!dryRun) applySteps(project, steps)
+  const written = dryRun || !facts.git ? [] : listWritten(steps, loose)
+  const offersCommit = written.length > 0 && isInteractive(context)
 
   const remarks = [
     ...settings.remarks,
     ...factRemarks(facts, { skipIndex: options.skipIndex === true }),
     ...gateRemarks(facts, steps),
+    ...(written.length > 0 && !offersCommit ? [commitRemark(written)] : []),
   ]
   const outcome: InitOutcome = { project, given: path, dryRun, facts, steps, remarks }
   if (!context.json) print(context, initPage(outcome, context.terminal))
+  if (offersCommit) print(context, [await offerCommit(project, written)])
   const tasks = wanted && (await importTasks(wanted, { project, dryRun, context }))
   if (context.json) print(context, [JSON.stringify(outcomeJson(outcome, tasks), null, 2)])
   else print(context, initEnd(outcome, tasks, context.terminal))
@@ -68,6 +78,36 @@ function gateRemarks({ commands }: ProjectFacts, steps: readonly InitStep[]): st
   if (!isNew || gates.length === 0) return []
   const names = gates.map(({ gate }) => gate).join(', ')
   return [`The gates in .perpetualcc.toml (${names}) run code of this project: check them, then agree with pcc trust.`]
+}
+
+/** The paths that a person had changed before, relative to the project. They are not committed. */
+async function readLoose(project: string, top: string): Promise<string[]> {
+  const status = await readCheckoutStatus(project, 'all')
+  return typeof status === 'string' ? [] : status.loose.map(path => relative(project, join(top, path)))
+}
+
+/** The files that were written and that a person had not changed before. */
+function listWritten(steps: readonly InitStep[], loose: readonly string[]): string[] {
+  const files = steps.filter(({ path, does }) => (does === 'create' || does === 'change') && !path.endsWith('/'))
+  return files.map(({ path }) => path).filter(path => !loose.includes(path))
+}
+
+const COMMIT_MESSAGE = 'Set up pcc'
+
+/** Agents work in worktrees, which hold only what is committed. */
+function commitRemark(files: readonly string[]): string {
+  const paths = files.map(quoteForShell).join(' ')
+  return `Commit these, so that the worktrees of tasks have them: git add ${paths} && git commit -m "${COMMIT_MESSAGE}" -- ${paths}`
+}
+
+/** Asks whether to commit what was written, and nothing else; says how where the answer is no or git refuses. */
+async function offerCommit(project: string, files: readonly string[]): Promise<string> {
+  if (!(await agrees(`Commit ${files.length === 1 ? 'this file' : `these ${files.length} files`} now?`)))
+    return commitRemark(files)
+  const env = await committerEnv(project)
+  const added = await git(project, ['add', '--', ...files], { env })
+  const done = added.ok ? await git(project, ['commit', '-q', '-m', COMMIT_MESSAGE, '--', ...files], { env }) : added
+  return done.ok ? `Committed: ${COMMIT_MESSAGE}` : `git refused: ${done.stderr.trim()}. ${commitRemark(files)}`
 }
 
 interface WantedTasks {

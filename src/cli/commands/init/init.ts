@@ -7,7 +7,7 @@ export function addInitCommand(program: Command): void {
   program
     .command('init')
     .description(
-      'Set a project up for pcc: recognise it, write settings, skills and git-ignore lines. Existing files are kept.',
+      'Set a project up for pcc: recognise it, write settings, skills and git-ignore lines; keep what exists',
     )
     .argument('[path]', 'the project directory', '.')
     .option('--requirements <file>', 'also import the tasks of this file (Markdown, YAML or text)')

@@ -16,7 +16,7 @@ export function settingsText(facts: ProjectFacts): string {
   return addStamp(`${parts.filter(Boolean).join('\n\n')}\n\n`, 'toml')
 }
 
-const HEAD = `# Settings of this project for pcc. "pcc config show" and docs/config.md of pcc explain each of them.
+const HEAD = `# Settings of this project for pcc. "pcc config show" and "pcc docs config" explain each of them.
 #
 # This file can make pcc stricter for everybody who works here. Settings that make it less strict, or that run code, apply
 # only after that person has read this file and run: pcc trust

@@ -1,14 +1,14 @@
-import { basename } from 'node:path'
+import { ownZone } from '../../../base/clock.ts'
 import { AppError } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
 import { RUN_EXITS } from '../../../domain/attempt.ts'
 import type { AttemptView, RunDetail, StartRun } from '../../../domain/run.ts'
-import { ownZone, type ScheduleView, type SetSchedule } from '../../../domain/schedule.ts'
+import type { ScheduleView, SetSchedule } from '../../../domain/schedule.ts'
 import { formatSchedule } from '../../../tasks/view.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../../context.ts'
 import { followRun } from '../../live/follow.ts'
-import { duration } from '../../render/format.ts'
+import { duration, nameProjects } from '../../render/format.ts'
 import { cut, firstLine, type Terminal } from '../../render/text.ts'
 import { targetText } from './format.ts'
 import { runNews, runSummaryLines } from './lines.ts'
@@ -177,17 +177,6 @@ export function isScheduleId(ref: string): boolean {
   return /^c-[0-9a-f]{1,6}$/.test(ref)
 }
 
-/** Parses `50` or `50%`. */
-export function parsePercent(value: string): number {
-  const [, digits] = /^(\d{1,3})\s*%?$/.exec(value.trim()) ?? []
-  const percent = Number(digits ?? Number.NaN)
-  if (percent >= 1 && percent <= 100) return percent
-  throw new AppError('usage', {
-    problem: `--when-quota-below "${value}": it must be a percentage such as 50%`,
-    command: 'run',
-  })
-}
-
 /** The schedule as text that is safe to print. */
 function scheduleText(schedule: ScheduleView): string {
   return neutral(formatSchedule(schedule))
@@ -210,8 +199,9 @@ function dueText({ due_at, zone, reason }: ScheduleView, now: number): string {
 /** The head of `pcc runs`: the scheduled runs in the given order. */
 export function scheduleLines(schedules: readonly ScheduleView[], { paint, width }: Terminal, now: number): string[] {
   if (schedules.length === 0) return []
+  const projectName = nameProjects(schedules.map(({ project }) => project))
   const line = (schedule: ScheduleView) => {
-    const name = `${firstLine(basename(schedule.project))}: ${targetText(schedule)}`
+    const name = `${firstLine(projectName(schedule.project))}: ${targetText(schedule)}`
     const last = schedule.last_run_id === null ? '' : ` · last ${schedule.last_run_id}`
     const skipped = schedule.reason !== null && (schedule.due_at ?? 0) > now ? ` · ${neutral(schedule.reason)}` : ''
     return cut(

@@ -79,11 +79,13 @@ export function costText(cost: number): string {
   return `$${cost.toFixed(2)}`
 }
 
-/** `62% of the 5-hour window (warning)`; `undefined` when it is not known. */
+/** `62% of the 5-hour window (warning)`, or `about 212% of quota.max_tokens_per_hour (own estimate)`; `undefined` when it is not known. */
 export function quotaText({ quota }: Pick<RunDetail, 'quota'>): string | undefined {
   if (!quota) return undefined
-  const { level, window, utilization } = quota
-  return `${Math.round(utilization * 100)}% of the ${windowName(window)} window${level === 'unknown' ? '' : ` (${level})`}`
+  const { level, window, utilization, source } = quota
+  const percent = `${Math.round(utilization * 100)}%`
+  if (source === 'estimate') return `about ${percent} of quota.max_tokens_per_hour (own estimate)`
+  return `${percent} of the ${windowName(window)} window${level === 'unknown' ? '' : ` (${level})`}`
 }
 
 /** `about 12m 3s`, estimated from what other tasks took; `undefined` when it is not known. */
@@ -99,6 +101,18 @@ export function waitsText(task: string, { landing, decision }: Pick<AttemptNow, 
   return landing === 'merging' ? `waits for your review: pcc review ${task}` : `waits for you: pcc respond ${decision}`
 }
 
+/** `is tried again at 02:46: Claude Code is not logged in. …` */
+export function pausedText({ resumes_at, why }: { resumes_at: number; why?: string }, at: number): string {
+  return `is tried again at ${wakeTime(resumes_at, at)}${why ? `: ${neutral(asOneLine(why))}` : ''}`
+}
+
+function asOneLine(text: string): string {
+  return text
+    .split('\n')
+    .map(line => line.trim().replace(/(?<=[^.!?:])$/, '.'))
+    .join(' ')
+}
+
 /** What an attempt is doing or waiting for right now. */
 export function activityText({ task_id, now }: AttemptView, at: number): string {
   if (!now) return ''
@@ -111,7 +125,7 @@ export function activityText({ task_id, now }: AttemptView, at: number): string 
         ? 'its account is limited'
         : `waits for its limit until ${wakeTime(now.resumes_at, at)}`
     case 'paused':
-      return now.resumes_at === null ? 'paused' : `is tried again at ${wakeTime(now.resumes_at, at)}`
+      return now.resumes_at === null ? 'paused' : pausedText({ ...now, resumes_at: now.resumes_at }, at)
     case 'waiting_input':
       return 'waits for you: pcc pending'
     case 'idle':

@@ -1,8 +1,7 @@
-import { basename } from 'node:path'
 import { neutral } from '../../../base/neutral.ts'
 import { quoteForShell } from '../../../base/words.ts'
 import type { AttemptView, RunDetail, RunView } from '../../../domain/run.ts'
-import { ago, counted, dateTime, duration, shownPath, wakeTime } from '../../render/format.ts'
+import { ago, counted, dateTime, duration, nameProjects, shownPath, wakeTime } from '../../render/format.ts'
 import { cut, firstLine, pad, type Terminal, widthOf } from '../../render/text.ts'
 import {
   COMPLETION_TEXTS,
@@ -12,6 +11,7 @@ import {
   keptApartText,
   mergedText,
   OUTCOME_LOOKS,
+  pausedText,
   quotaText,
   runStateText,
   targetText,
@@ -122,6 +122,11 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
   )
     return [...begun, `◆ ${name} ${COMPLETION_TEXTS[current.landing]}`]
   if (!current || current.status === previous?.status) return begun
+  // The tries come later and later, so that this is not said often.
+  if (current.status === 'paused' && current.resumes_at !== null && current.why !== previous?.why) {
+    const waits = pausedText({ ...current, resumes_at: current.resumes_at }, Date.now())
+    return [...begun, paint('yellow', `⏳ ${name} ${waits}`)]
+  }
   if (current.status === 'rate_limited') {
     const when = current.resumes_at === null ? '' : ` until ${wakeTime(current.resumes_at, Date.now())}`
     return [...begun, paint('yellow', `⏳ ${name} waits for its limit${when}`)]
@@ -179,12 +184,17 @@ function endLine(name: string, attempt: AttemptView, paint: Terminal['paint']): 
   return paint('yellow', `■ ${name} given back${by} after ${spent}${why}`)
 }
 
+/** What to do about a run that could not begin. */
+function firstStep({ reason }: RunDetail): string {
+  if (/\bworktree\b/.test(reason ?? '')) return 'See what is in the way with: pcc worktree list'
+  return 'See which agents are ready with: pcc agents doctor'
+}
+
 function nextSteps(run: RunDetail): string[] {
-  const { outcome, project, attempts } = run
+  const { outcome, project, attempts, tasks } = run
   switch (outcome) {
     case 'failure':
-      if (attempts.length === 0)
-        return ['See which agents are ready with: pcc agents doctor', `Go on with: ${againCommand(run)}`]
+      if (attempts.length === 0 && !tasks.failed) return [firstStep(run), `Go on with: ${againCommand(run)}`]
       return ['See what failed with: pcc task list --state failed', 'Try one again with: pcc task reset <task>']
     case 'blocked':
       return ['See what stands in the way with: pcc task list --state blocked']
@@ -218,9 +228,10 @@ export function runLines(
   now: number,
 ): string[] {
   if (runs.length === 0) return ['No runs yet. Begin one with: pcc run .']
+  const projectName = nameProjects(runs.map(({ project }) => project))
   const rows = runs.map(run => [
     run.id,
-    targetCell(run),
+    targetCell(run, firstLine(projectName(run.project))),
     runStateText(run).text,
     countsText(run),
     costText(run.cost_usd),
@@ -249,8 +260,7 @@ export function runLines(
   ]
 }
 
-function targetCell({ target, project }: RunView): string {
-  const projectName = firstLine(basename(project))
+function targetCell({ target }: RunView, projectName: string): string {
   if (target.kind === 'project') return projectName
   return `${projectName}: ${target.kind === 'feature' ? firstLine(target.name) : target.id}`
 }

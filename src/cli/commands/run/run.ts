@@ -4,7 +4,6 @@ import { BRAIN_KINDS, MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from '../../../dom
 import { commandContext, ExitCode } from '../../context.ts'
 import { budgetOption, countOption, optionParser, refuseInSession, retriesOption, shareOption } from '../../options.ts'
 import { parsePositive } from '../start-session.ts'
-import { parsePercent } from './control.ts'
 import type { RunFlags } from './start-run.ts'
 
 interface RunOptions extends RunFlags {
@@ -15,7 +14,7 @@ interface RunOptions extends RunFlags {
 export function addRunCommand(program: Command): void {
   program
     .command('run')
-    .description('Work through the tasks of a feature, of one task or of a whole project, a fresh agent for each.')
+    .description('Work through the tasks of a feature, of one task or of a project, a fresh agent for each')
     .argument('<target>', 'a feature, a task (id, or unique beginning of it), or a directory: . is this project')
     .option('--project <path>', 'where the feature is (default: this directory)')
     .option('--once', 'one attempt only: the same as --limit 1')
@@ -51,6 +50,11 @@ export function addRunCommand(program: Command): void {
       refuseInSession(context.env, `run ${target}`)
       if (once && flags.limit !== undefined && flags.limit !== 1)
         throw new AppError('usage', { problem: `--once is --limit 1, and --limit says ${flags.limit}`, command: 'run' })
+      if (flags.model !== undefined && (flags.modelStrategy ?? 'fixed') !== 'fixed')
+        throw new AppError('usage', {
+          problem: `--model ${flags.model} is one model for every attempt, and --model-strategy ${flags.modelStrategy} chooses one for each: leave one of them out`,
+          command: 'run',
+        })
       const { startRun } = await import('./start-run.ts')
       throw new ExitCode(await startRun(target, { ...flags, ...(once && { limit: 1 }) }, context))
     })
@@ -60,3 +64,14 @@ const parallelOption = optionParser(text => {
   const number = parsePositive(text)
   return number !== undefined && number <= MAX_PARALLEL_AGENTS ? number : undefined
 }, `It must be a whole number from 1 to ${MAX_PARALLEL_AGENTS}.`)
+
+/** Parses `50` or `50%`. */
+function parsePercent(value: string): number {
+  const [, digits] = /^(\d{1,3})\s*%?$/.exec(value.trim()) ?? []
+  const percent = Number(digits ?? Number.NaN)
+  if (percent >= 1 && percent <= 100) return percent
+  throw new AppError('usage', {
+    problem: `--when-quota-below "${value}": it must be a percentage such as 50%`,
+    command: 'run',
+  })
+}

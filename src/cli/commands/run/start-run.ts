@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { AppError } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
@@ -10,12 +10,11 @@ import { openClient } from '../../connection/client.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { RemoteError } from '../../errors.ts'
-import { loadSettings } from '../../load-settings.ts'
 import { counted, shownPath } from '../../render/format.ts'
 import { cut, firstLine, type Terminal } from '../../render/text.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../../session-env.ts'
 import { taskPath } from '../task/call.ts'
-import { isScheduled, type ScheduleFlags, setSchedule, watchRun } from './control.ts'
+import type { ScheduleFlags } from './control.ts'
 import { targetText } from './format.ts'
 
 /** The options of `pcc run`. */
@@ -45,13 +44,19 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
   const client = await openClient(context.paths, context)
   const target = await resolveTarget(targetName, { project: flags.project, client })
   const request = await buildRequest(target, flags, context)
+  const { preflight } = await import('../preflight.ts')
+  const { project, env } = request
+  const { agent } = flags
+  const verify = flags.verify === false ? false : undefined
+  await preflight({ project, env, agent, verify, merges: true, client, context, offers: !flags.dryRun })
   if (flags.dryRun) {
     const plan = await client.request<RunPlan>('POST', '/runs/plan', request)
     for (const line of json ? [JSON.stringify(plan, null, 2)] : runPlanLines(plan, terminal)) out(line)
     return plan.steps.length === 0 ? NOTHING_TO_DO : 0
   }
+  // A dry run needs none of it.
+  const { isScheduled, setSchedule, watchRun } = await import('./control.ts')
   if (isScheduled(flags)) return setSchedule(request, flags, { client, context })
-  if (!json) for (const note of await readSandboxNotes(request, context)) context.note(note)
   const run = await client.request<RunDetail>('POST', '/runs', request)
   if (flags.detach) {
     for (const line of json ? [JSON.stringify(run, null, 2)] : detachedLines(run)) out(line)
@@ -59,15 +64,6 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
   }
   if (!json && !quiet) out(headerLine(run, context))
   return watchRun(run, { client, context })
-}
-
-/** Whether the tasks of the run will work without a sandbox. Where one is required and missing, the run itself says so. */
-async function readSandboxNotes({ project }: StartRun, context: CommandContext): Promise<string[]> {
-  const { config } = await loadSettings({ ...context, project })
-  const { planSandbox, sandboxNotes } = await import('../../../workspace/command/plan-sandbox.ts')
-  const home = context.env['HOME'] ?? '/'
-  const subject = { name: 'An agent', asksEveryCall: true, project, home, paths: context.paths }
-  return planSandbox(config, subject).then(sandboxNotes, () => [])
 }
 
 /** The exit code of a run that ends with nothing to do. */
@@ -120,8 +116,8 @@ interface ResolvedTarget {
 }
 
 /**
- * Resolves the target of `pcc run <target>`: a path is a project, an id or the beginning of one is a task, and any other name
- * is a feature of the project. A name that is both a feature and a directory is the feature; `./name` is the directory.
+ * Resolves the target of `pcc run <target>`: a path is a project, an id, the beginning of one or the id in an
+ * imported file is a task, and any other name is a feature of the project. A name that is both a feature and a directory is the feature; `./name` is the directory.
  */
 export async function resolveTarget(
   name: string,
@@ -138,6 +134,9 @@ export async function resolveTarget(
   const task = /^[0-9a-f]{2,6}$/i.test(name) ? await findTask(name, client) : undefined
   if (task) return taskTarget(task)
   if (isDirectory(name)) return { project: resolve(name), target: { kind: 'project' } }
+  const named = await findTask(name, client)
+  if (named) return taskTarget(named)
+  if (existsSync(name)) throw new AppError('project_not_directory', { path: name })
   throw new AppError('run_target_unknown', { target: name })
 }
 

@@ -25,8 +25,13 @@ export async function openCommandCall(command: Command, { writes }: { writes: bo
   }
 }
 
+/** A reference for the API: a name that a task has in a file means the task of this project first. */
+export function taskRef(ref: string): string {
+  return ref.startsWith('t-') ? ref : `${process.cwd()}#${ref}`
+}
+
 /** The API path of a task. A reference of only dots or spaces is rejected here, because it would address another path. */
 export function taskPath(ref: string): string {
   if (/^[\s.]*$/.test(ref)) throw new AppError('task_not_there', { ref })
-  return `/tasks/${encodeURIComponent(ref)}`
+  return `/tasks/${encodeURIComponent(taskRef(ref))}`
 }

@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { AppError } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
 import type { Proposal } from '../../../domain/feature.ts'
-import type { ImportedTask, TaskMention } from '../../../domain/task-requests.ts'
+import type { ImportedTask, ImportReply, TaskMention } from '../../../domain/task-requests.ts'
 import { formatOf, readTasks } from '../../../tasks/files/read-tasks.ts'
-import type { TaskFormat } from '../../../tasks/files/task-text.ts'
+import { HAS_BOX, type TaskFormat } from '../../../tasks/files/task-text.ts'
 import type { Client } from '../../connection/client.ts'
 import type { CommandContext } from '../../context.ts'
 import { confirm } from '../../input.ts'
@@ -25,7 +25,10 @@ export interface CreateOptions {
   yes?: true
 }
 
-/** `pcc task create`: an agent proposes tasks, the person confirms, and the tasks are stored. */
+/**
+ * `pcc task create`: an agent proposes tasks, the person says yes, no or what to change, and the tasks are stored. What the agent asks
+ * or assumes is in its remarks.
+ */
 export async function createTasks(
   text: string,
   options: CreateOptions,
@@ -33,21 +36,43 @@ export async function createTasks(
 ): Promise<void> {
   const { json, out, note, terminal } = context
   note('An agent looks at the project and makes tasks of it. Nothing is stored before you say yes.')
-  const proposal = await client.request<Proposal>('POST', '/tasks/propose', await buildRequest(text, options, context))
-  const printJson = (added: TaskMention[] | null) => json && out(JSON.stringify({ ...proposal, added }, null, 2))
-  for (const line of proposalLines(proposal, terminal)) (json ? note : out)(line)
-  if (options.dryRun) return void printJson(null)
-  const question = `Store ${counted(proposal.tasks.length, 'task')}?`
-  try {
-    await confirm({ action: 'Storing what was proposed', question, yes: options.yes === true })
-  } catch (error) {
-    printJson(null)
-    throw error
+  for (let wanted = text; ; ) {
+    const request = await buildRequest(wanted, options, context)
+    const proposal = await client.request<Proposal>('POST', '/tasks/propose', request)
+    const printJson = (added: TaskMention[] | null) => json && out(JSON.stringify({ ...proposal, added }, null, 2))
+    for (const line of proposalLines(proposal, terminal)) (json ? note : out)(line)
+    if (options.dryRun) return void printJson(null)
+    const change = await askToStore(proposal, { yes: options.yes === true, json }).catch(error => {
+      printJson(null)
+      throw error
+    })
+    if (change !== undefined) {
+      note('The agent makes them again …')
+      wanted = withChange(text, proposal, change)
+      continue
+    }
+    const { project, tasks } = proposal
+    const { tasks: added } = await client.request<ImportReply>('POST', '/tasks/import', { project, tasks })
+    printJson(added)
+    if (!json) for (const task of added) out(`Added ${taskLine({ ...task, verification: null })}`)
+    return
   }
-  const { project, tasks } = proposal
-  const { tasks: added } = await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', { project, tasks })
-  printJson(added)
-  if (!json) for (const task of added) out(`Added ${taskLine({ ...task, verification: null })}`)
+}
+
+/** Returns what the person wants changed; undefined after a yes. */
+function askToStore({ tasks }: Proposal, { yes, json }: { yes: boolean; json: boolean }): Promise<string | undefined> {
+  const question = `Store ${counted(tasks.length, 'task')}?`
+  const dialogue = json ? {} : { orSay: 'say what to change' }
+  return confirm({ action: 'Storing what was proposed', question, yes, ...dialogue })
+}
+
+function withChange(text: string, { tasks }: Proposal, change: string): string {
+  return [
+    text,
+    `You have proposed these tasks for it:\n${JSON.stringify(tasks)}`,
+    `The person answers:\n${change}`,
+    'Propose all of the tasks again, changed as the person says.',
+  ].join('\n\n')
 }
 
 async function buildRequest(text: string, options: CreateOptions, { paths, env }: CommandContext): Promise<object> {
@@ -112,7 +137,9 @@ const MAX_BYTES = 64_000_000
 
 function guessFormat(text: string): TaskFormat {
   if (/^\s*\{/.test(text)) return 'jsonl'
-  return /^\s*([-*+]|\d+[.)])[ \t]+\[[ xX~-]\]/m.test(text) ? 'markdown' : 'yaml'
+  if (HAS_BOX.test(text) || /^(#+|[*+]|\d+[.)])[ \t]+\S/m.test(text)) return 'markdown'
+  const isList = /^-[ \t]+\S/m.test(text) && !/^(\s*-[ \t]+)?\w+:(\s|$)/m.test(text)
+  return isList ? 'markdown' : 'yaml'
 }
 
 async function readStandardInputBytes(): Promise<Buffer> {

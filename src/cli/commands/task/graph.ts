@@ -41,13 +41,18 @@ function findEdges(tasks: readonly TaskView[]): { from: string; to: string }[] {
 /** Step by step: tasks that can run at the same time are in one step. */
 function drawText(tasks: readonly TaskView[], { paint }: Terminal): string {
   if (tasks.length === 0) return 'No tasks here yet.'
+  const names = new Map(tasks.map(({ id, alias }) => [id, alias ?? id]))
   return findLayers(tasks)
     .map((layer, index) => {
       const lines = layer.map(task => {
         const { glyph, tone } = STATE_LOOKS[task.state]
-        const after = task.after.length > 0 ? paint('dim', `  ← ${task.after.join(', ')}`) : ''
+        const after =
+          task.after.length > 0
+            ? paint('dim', `  ← ${task.after.map(id => neutral(names.get(id) ?? id)).join(', ')}`)
+            : ''
         const part = task.parent_id === null ? '' : paint('dim', `  in ${task.parent_id}`)
-        return `  ${paint(tone, glyph)} ${task.id} ${neutral(task.title)}: ${stateWord(task)}${after}${part}`
+        const alias = task.alias === null ? '' : ` (${neutral(task.alias)})`
+        return `  ${paint(tone, glyph)} ${task.id}${alias} ${neutral(task.title)}: ${stateWord(task)}${after}${part}`
       })
       return [paint('bold', `Step ${index + 1}`), ...lines].join('\n')
     })

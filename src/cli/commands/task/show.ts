@@ -8,7 +8,7 @@ import type { TaskDetail, TaskMention } from '../../../domain/task-requests.ts'
 import { dateTime, wakeTime } from '../../render/format.ts'
 import { firstLine, type Terminal, wrap } from '../../render/text.ts'
 import { workLines } from '../review.ts'
-import { openCommandCall, taskPath } from './call.ts'
+import { openCommandCall, taskPath, taskRef } from './call.ts'
 import { STATE_LOOKS, stateText, stateWord } from './lines.ts'
 import { showTasks, type TaskListOptions } from './list.ts'
 
@@ -23,7 +23,7 @@ const TASK = 'id, or a unique beginning of it'
 export function addShowCommands(task: Command): void {
   task
     .command('list')
-    .description('The tasks of a project, in the order in which they were added.')
+    .description('List the tasks of a project, in the order in which they were added')
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--all', 'of all projects')
     .option('--feature <name>', 'only of this feature')
@@ -39,7 +39,7 @@ export function addShowCommands(task: Command): void {
 
   task
     .command('show')
-    .description('Everything about one task.')
+    .description('Show everything about one task')
     .argument('<task>', TASK)
     .option('--json', 'print JSON')
     .action(async (ref: string, _options: object, command: Command) => {
@@ -51,21 +51,23 @@ export function addShowCommands(task: Command): void {
 
   task
     .command('tree')
-    .description('A task and its parts, or all of a project, indented.')
+    .description('Draw a task and its parts, or all of a project, indented')
     .argument('[task]', TASK)
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--json', 'print JSON')
     .action(async (ref: string | undefined, { project = '.' }: { project?: string }, command: Command) => {
       const { client, show, terminal } = await openCommandCall(command, { writes: false })
       const query =
-        ref === undefined ? `project=${encodeURIComponent(resolve(project))}` : `under=${encodeURIComponent(ref)}`
+        ref === undefined
+          ? `project=${encodeURIComponent(resolve(project))}`
+          : `under=${encodeURIComponent(taskRef(ref))}`
       const answer = await client.request<{ tasks: TaskView[] }>('GET', `/tasks?${query}`)
       show(answer, () => treeLines(answer.tasks, terminal))
     })
 
   task
     .command('log')
-    .description('Show what happened to a task; with -m, add a line.')
+    .description('Show what happened to a task; with -m, add a line')
     .argument('<task>', TASK)
     .option('-m, --message <text>', 'the line to add')
     .option('--json', 'print JSON')
@@ -117,6 +119,7 @@ function logLines(events: StoredEvent[], { paint }: Terminal): string[] {
 function factLines(task: TaskView): string[] {
   const facts: [string, string | number | null][] = [
     ['Project', neutral(task.project)],
+    ['Id in its file', task.alias],
     ['Feature', task.feature],
     ['Type', task.type === 'task' ? null : task.type],
     ['Priority', task.priority || null],
@@ -159,6 +162,16 @@ function describeEvent(event: StoredEvent): string {
   if (event.kind === 'merge.landed') {
     const { target, commit } = event.body
     return `reached ${neutral(target)} as ${commit.slice(0, 10)} (${event.actor})`
+  }
+  if (event.kind === 'worktree.made') {
+    const { attempt, branch, restored } = event.body
+    const how = restored === undefined ? 'made' : `restored from ${neutral(restored)}`
+    return `worktree ${how}: attempt ${attempt}, branch ${neutral(branch)} (${event.actor})`
+  }
+  if (event.kind === 'worktree.removed') {
+    const { attempt, archive, reason } = event.body
+    const kept = archive === undefined ? '' : `; ${firstLine(reason ?? '')}, kept in ${neutral(archive)}`
+    return `worktree removed: attempt ${attempt}${kept} (${event.actor})`
   }
   const word = event.kind === 'merge.held_up' ? 'merge waits' : event.kind.replace(/^(task|evidence)\./, '')
   const body = event.body as { reason?: string; attempt?: number; fields?: string[]; blocker_id?: string }

@@ -1,15 +1,17 @@
 import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import type { TaskView } from '../../../domain/task.ts'
-import type { TaskDetail, TaskMention } from '../../../domain/task-requests.ts'
+import type { ImportedTask, ImportReply, TaskDetail } from '../../../domain/task-requests.ts'
 import type { BrokenNote } from '../../../knowledge/note.ts'
 import { TASK_FORMATS, type TaskFormat } from '../../../tasks/files/task-text.ts'
 import type { Client } from '../../connection/client.ts'
-import type { CommandContext } from '../../context.ts'
+import { type CommandContext, isInteractive } from '../../context.ts'
+import { counted } from '../../render/format.ts'
 import { brokenLines } from '../notes-lines.ts'
-import { openCommandCall, taskPath } from './call.ts'
+import { projectDirectory } from '../start-session.ts'
+import { type CommandCall, openCommandCall, taskPath, taskRef } from './call.ts'
 import { GRAPH_FORMATS, type GraphFormat, taskLine } from './lines.ts'
 import { addShowCommands, mentionLines } from './show.ts'
 import { addCreateCommand, addWriteCommands } from './write.ts'
@@ -18,7 +20,7 @@ import { addCreateCommand, addWriteCommands } from './write.ts'
 export function addTaskCommand(program: Command): void {
   const task = program
     .command('task')
-    .description('A project’s tasks: what is to be done, what comes after what, how far it is.')
+    .description('Write tasks down, put them in order, follow them, review their work')
   addWriteCommands(task)
   addCreateCommand(task)
   addShowCommands(task)
@@ -41,7 +43,7 @@ interface TaskBrief {
 function addBriefCommand(task: Command): void {
   task
     .command('brief')
-    .description('Exactly what an agent would be sent for a task now.')
+    .description('Show exactly what an agent would be sent for a task now')
     .argument('<task>', 'id, or a unique beginning of it')
     .option('--json', 'print JSON')
     .action(async (ref: string, _options: object, command: Command) => {
@@ -57,11 +59,11 @@ function addBriefCommand(task: Command): void {
 
 /** `pcc task deps add | rm | list`. */
 function addDepsCommand(task: Command): void {
-  const deps = task.command('deps').description('What comes after what.')
+  const deps = task.command('deps').description('Set what comes after what')
 
   deps
     .command('add')
-    .description('the first task must be done before the second')
+    .description('Let the first task be done before the second')
     .argument('<before>', 'the task that comes first')
     .argument('<task>', 'the task that comes after it')
     .option('--json', 'print JSON')
@@ -73,7 +75,7 @@ function addDepsCommand(task: Command): void {
 
   deps
     .command('rm')
-    .description('the second task need not wait for the first any more')
+    .description('Let the second task wait for the first no more')
     .argument('<before>', 'the task that came first')
     .argument('<task>', 'the task that came after it')
     .option('--json', 'print JSON')
@@ -86,7 +88,7 @@ function addDepsCommand(task: Command): void {
 
   deps
     .command('list')
-    .description('what a task comes after, and what comes after it')
+    .description('List what a task comes after, and what comes after it')
     .argument('<task>', 'id, or a unique beginning of it')
     .option('--json', 'print JSON')
     .action(async (ref: string, _options: object, command: Command) => {
@@ -100,10 +102,10 @@ function addDepsCommand(task: Command): void {
 }
 
 const STATE_COMMANDS = [
-  ['done', 'Say that a task is done, whatever it is now. What comes after it becomes ready.'],
-  ['fail', 'Say that a task failed.'],
-  ['reset', 'Let a task be done again; with parts, all of them.'],
-  ['cancel', 'Say that a task is not to be done; with parts, none of them.'],
+  ['done', 'Say that a task is done, whatever it is now; what comes after it becomes ready'],
+  ['fail', 'Say that a task failed'],
+  ['reset', 'Let a task be done again; with parts, all of them'],
+  ['cancel', 'Say that a task is not to be done; with parts, none of them'],
 ] as const
 
 /** `pcc task done | fail | reset | cancel`. */
@@ -137,7 +139,7 @@ interface TaskFilter {
 
 /** `pcc task graph | import | export`. */
 function addFileCommands(task: Command): void {
-  addFilterOptions(task.command('graph').description('A picture of what comes after what, with states.'))
+  addFilterOptions(task.command('graph').description('Draw what comes after what, with states'))
     .argument('[task]', 'only this task and its parts')
     .addOption(new Option('--format <format>', 'how it is drawn').choices(GRAPH_FORMATS).default('text'))
     .option('-o, --output <file>', 'into this file, not to standard output')
@@ -156,7 +158,7 @@ function addFileCommands(task: Command): void {
       },
     )
 
-  addFilterOptions(task.command('export').description('Write tasks down so that they can be imported again.'))
+  addFilterOptions(task.command('export').description('Write tasks into a file that can be imported again'))
     .addOption(
       new Option('--format <format>', 'yaml, jsonl or markdown (default: by the file’s name, else yaml)').choices(
         TASK_FORMATS,
@@ -176,34 +178,74 @@ function addFileCommands(task: Command): void {
 
   task
     .command('import')
-    .description('Take the tasks of a file: YAML, JSON lines or a Markdown check-list. All of them, or none.')
+    .description('Take the tasks of a file: YAML, JSON lines or a Markdown list; all of them, or none')
     .argument('<file>', 'the file; - reads standard input')
     .addOption(
       new Option('--format <format>', 'its format (default: by its name, else by its content)').choices(TASK_FORMATS),
     )
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--feature <name>', 'the feature of tasks that name none')
-    .option('--copy', 'give new ids to tasks that exist already')
+    .option('--copy', 'add all of them as new tasks, also those that are there already')
     .option('--dry-run', 'only check it')
+    .option('-y, --yes', 'update tasks that are found by their title without asking')
     .option('--json', 'print JSON')
     .action(async (file: string, options: ImportOptions, command: Command) => {
       const { readFileTasks } = await import('./create-tasks.ts')
       const imported = await readFileTasks(file, options.format)
       const defaults = options.feature === undefined ? {} : { feature: options.feature }
       const tasks = imported.map(task => ({ ...defaults, ...task }))
-      const { client, show } = await openCommandCall(command, { writes: true })
-      const body = {
-        project: resolve(options.project ?? '.'),
-        tasks,
-        copy: options.copy === true,
-        dry_run: options.dryRun === true,
-      }
-      const answer = await client.request<{ tasks: TaskMention[] }>('POST', '/tasks/import', body)
-      const count = `${answer.tasks.length} ${answer.tasks.length === 1 ? 'task' : 'tasks'}`
-      show(answer, () => [
-        options.dryRun ? `${count} could be imported; nothing was.` : `Imported ${count}. See them with: pcc task list`,
-      ])
+      await importFile(tasks, options, await openCommandCall(command, { writes: true }))
     })
+}
+
+/**
+ * Imports tasks, and shows the order in which they come. A person at a terminal is asked before a task is changed of which only the
+ * title says that it is the same; without one it is taken to be the same, because nothing may be there twice.
+ */
+async function importFile(
+  tasks: readonly ImportedTask[],
+  options: ImportOptions,
+  { client, show, terminal, ...context }: CommandCall,
+): Promise<void> {
+  const project = projectDirectory(options.project ?? '.')
+  const body = { project, tasks, copy: options.copy === true, update: true }
+  const send = (dryRun: boolean) => client.request<ImportReply>('POST', '/tasks/import', { ...body, dry_run: dryRun })
+  if (options.dryRun) {
+    const answer = await send(true)
+    return show(answer, () => [importLine(answer, { isDone: false }), 'Nothing was stored.'])
+  }
+  if (isInteractive(context) && !options.copy && !options.yes) await askAboutTitles(await send(true), context)
+  const answer = await send(false)
+  if (context.json) return show(answer, () => [])
+  context.out(importLine(answer, { isDone: true }))
+  const open = await fetchTasks({ project, state: 'open' }, client)
+  const { drawGraph } = await import('./graph.ts')
+  if (open.length <= MAX_DRAWN) context.out(drawGraph(open, 'text', terminal))
+  else context.out(`${open.length} tasks are open. See their order with: pcc task graph`)
+}
+
+/** A larger graph does not fit a screen. */
+const MAX_DRAWN = 30
+
+async function askAboutTitles({ by_title }: ImportReply, { note }: Pick<CommandContext, 'note'>): Promise<void> {
+  if (by_title.length === 0) return
+  const [{ agrees }, { firstLine }] = await Promise.all([import('../../input.ts'), import('../../render/text.ts')])
+  const named = by_title.slice(0, 3).map(({ id, title }) => `${id} ${firstLine(title)}`)
+  const more = by_title.length > 3 ? ` and ${by_title.length - 3} more` : ''
+  const question = `Only the title says that these are there already: ${named.join(', ')}${more}. Change them to what the file says?`
+  if (await agrees(question)) return
+  note('To tell them apart, give the tasks of the file ids; to add all of them as new tasks, use --copy.')
+  throw new AppError('not_confirmed', { action: 'The import' })
+}
+
+function importLine({ tasks, updated, same, over }: ImportReply, { isDone }: { isDone: boolean }): string {
+  const parts = [
+    `${counted(tasks.length, isDone ? 'task' : 'new task')}`,
+    ...(updated.length > 0 ? [`${updated.length} ${isDone ? 'updated' : 'would be updated'}`] : []),
+    ...(same > 0 ? [`${same} there already`] : []),
+    ...(over.length > 0 ? [`${over.length} over already and left as ${over.length === 1 ? 'it is' : 'they are'}`] : []),
+  ]
+  return `${isDone ? 'Imported' : 'The file has'} ${parts.join(', ')}.`
 }
 
 interface ImportOptions {
@@ -212,6 +254,7 @@ interface ImportOptions {
   feature?: string
   copy?: true
   dryRun?: true
+  yes?: true
 }
 
 function addFilterOptions(command: Command): Command {
@@ -222,7 +265,8 @@ function addFilterOptions(command: Command): Command {
 }
 
 async function fetchTasks({ project, feature, state, under }: TaskFilter, client: Client): Promise<TaskView[]> {
-  const parameters = { project: under === undefined ? resolve(project ?? '.') : undefined, feature, state, under }
+  const within = under === undefined ? { project: resolve(project ?? '.') } : { under: taskRef(under) }
+  const parameters = { ...within, feature, state }
   const query = Object.entries(parameters).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`],
   )
@@ -241,7 +285,9 @@ function writeOutput(
   try {
     writeFileSync(file, `${text}\n`)
   } catch (error) {
-    throw new AppError('tasks_unreadable', { path: file, problem: messageOf(error) }, error)
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    const problem = isMissing ? `the directory ${dirname(resolve(file))} does not exist.` : messageOf(error)
+    throw new AppError('tasks_unreadable', { path: file, problem }, error)
   }
   note(`Written to ${file}`)
 }

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
@@ -6,6 +5,7 @@ import type { TaskView } from '../../../domain/task.ts'
 import type { TaskMention } from '../../../domain/task-requests.ts'
 import { confirm, openPrompter, readRequestText } from '../../input.ts'
 import { addTaskFields, collect, readTaskFields, type TaskFieldOptions } from '../../options.ts'
+import { projectDirectory } from '../start-session.ts'
 import { openCommandCall, taskPath } from './call.ts'
 import type { CreateOptions } from './create-tasks.ts'
 import { taskLine } from './lines.ts'
@@ -30,7 +30,7 @@ interface UpdateOptions extends TaskFieldOptions {
 /** `pcc task add | update | delete`. */
 export function addWriteCommands(task: Command): void {
   addTaskFields(
-    task.command('add').description('Add a task to a project.').argument('<title>', 'what to do, in one line'),
+    task.command('add').description('Add a task to a project').argument('<title>', 'what to do, in one line'),
   )
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--parent <task>', 'it is a part of this task')
@@ -39,12 +39,13 @@ export function addWriteCommands(task: Command): void {
     .option('--model <name>', 'the model that suits it')
     .option('--json', 'print JSON')
     .action(async (title: string, options: AddOptions, command: Command) => {
-      if (title.trim() === '') throw new AppError('task_empty', {})
+      if (title.trim() === '')
+        throw new AppError('usage', { problem: 'The title is empty: say in one line what to do', command: 'task add' })
       const { client, show } = await openCommandCall(command, { writes: true })
       const { project = '.', parent, after, feature, model } = options
       const body = {
         title,
-        project: resolve(project),
+        project: projectDirectory(project),
         ...(await readTaskFields(options, 'task add')),
         ...(parent !== undefined && { parent }),
         ...(after && { after }),
@@ -55,7 +56,7 @@ export function addWriteCommands(task: Command): void {
       show(answer, () => [`Added ${taskLine(answer.task)}`])
     })
 
-  addTaskFields(task.command('update').description('Change the fields of a task.').argument('<task>', TASK))
+  addTaskFields(task.command('update').description('Change the fields of a task').argument('<task>', TASK))
     .option('--title <text>', 'what to do, in one line')
     .option('--parent <task>', 'make it a part of this task')
     .option('--no-parent', 'make it a part of no task')
@@ -78,17 +79,16 @@ export function addWriteCommands(task: Command): void {
 
   task
     .command('delete')
-    .description('Remove a task for good. To keep it in the lists, cancel it instead.')
+    .description('Remove a task for good (to keep it in the lists, cancel it)')
     .argument('<task>', TASK)
     .option('--cascade', 'also everything that comes after it or is a part of it')
     .option('-y, --yes', 'do not ask')
     .option('--json', 'print JSON')
     .action(async (ref: string, options: { cascade?: true; yes?: true }, command: Command) => {
       const { client, show } = await openCommandCall(command, { writes: true })
-      if (options.cascade && process.stdin.isTTY) {
-        const question = `Delete ${ref}, everything that comes after it, and its parts?`
-        await confirm({ action: `Deleting ${ref}`, question, yes: options.yes === true })
-      }
+      const { task } = await client.request<{ task: TaskView }>('GET', taskPath(ref))
+      const what = `${task.id} (${neutral(task.title)})${options.cascade ? ', everything that comes after it, and its parts' : ''}`
+      await confirm({ action: `Deleting ${what}`, question: `Delete ${what}?`, yes: options.yes === true })
       const query = options.cascade ? '?cascade=true' : ''
       const answer = await client.request<{ deleted: TaskMention[] }>('DELETE', `${taskPath(ref)}${query}`)
       show(answer, () => answer.deleted.map(({ id, title }) => `Deleted ${id} ${neutral(title)}`))
@@ -120,7 +120,7 @@ async function computeLabels(
 export function addCreateCommand(task: Command): void {
   task
     .command('create')
-    .description('Say what you want; an agent that can only read turns it into tasks, and you accept or decline them.')
+    .description('Say what you want: an agent that can only read proposes tasks, and you accept or decline')
     .argument('[text]', 'what you want, in a sentence or more; - reads standard input')
     .option('-f, --file <path>', 'read it from this file; - reads standard input')
     .option('--project <path>', 'the project directory (default: this one)')

@@ -50,7 +50,7 @@ test('a question shows its options, what the brain says and the active keys', ()
     context: { suggestion, steps: ['said: hm'] },
   })
   const text = draw(showing([asked]), 100, 30).lines.join('\n')
-  assert.match(text, /^Inbox: 1 decision waits for you\n›/)
+  assert.match(text, /^Inbox: 1 thing waits for you\n›/)
   assert.match(text, /How long\?\n +\[1\] 7 days\n +\[2\] 30 days/)
   assert.match(text, /Brain: "7 days" \(confidence: 72%\)\n +short is safer/)
   assert.match(text, /\[A\]ccept brain {2}\[1-2\] Select {2}\[T\]ype custom {2}\[D\]ecline {2}\[S\]kip/)
@@ -98,9 +98,9 @@ function draw(inbox: Inbox, width: number, height: number) {
 }
 
 function showing(rows: EscalationView[]): Inbox {
-  return { ...updateRows(EMPTY_INBOX, { rows, asking: [], as_of: 1 }), armed: true }
+  return { ...updateRows(EMPTY_INBOX, { rows, as_of: 1 }), armed: true }
 }
 
 function many(count: number): EscalationView[] {
-  return Array.from({ length: count }, (_, index) => row({ number: index + 1 }))
+  return Array.from({ length: count }, (_, index) => ({ ...row({ number: index + 1 }), isRefused: true }))
 }

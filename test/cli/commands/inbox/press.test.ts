@@ -8,6 +8,7 @@ import {
   removeAnswered,
   updateRows,
 } from '../../../../src/cli/commands/inbox/state.ts'
+import { shownRows } from '../../../../src/cli/render/escalation-lines.ts'
 import type { EscalationView } from '../../../../src/domain/escalation.ts'
 import { question, row } from './waiting.ts'
 
@@ -51,18 +52,14 @@ test('after an answer the next row is current, and a second press of the same ke
   assert.equal(next.current, 2)
   assert.equal(pressInboxKey(next, key('a'), SEEN).send, undefined, 'right after it')
   assert.equal(pressInboxKey({ ...next, armed: true }, key('a'), SEEN).send?.row.number, 2)
-  const late = updateRows(next, { rows, asking: [], as_of: 4 })
+  const late = updateRows(next, { rows, as_of: 4 })
   assert.deepEqual(numbers(late), [2, 3], 'a list asked for before the answer does not bring it back')
-  assert.deepEqual(
-    numbers(updateRows(next, { rows, asking: [], as_of: 6 })),
-    [1, 2, 3],
-    'one that was asked again is there',
-  )
+  assert.deepEqual(numbers(updateRows(next, { rows, as_of: 6 })), [1, 2, 3], 'one that was asked again is there')
 })
 
 test('what is settled elsewhere while it is current stays until the person goes on; what was being typed goes nowhere', () => {
   const typing = keys(showing([row({ number: 1 }), row({ number: 2 })]), ['t', 'because ']).inbox
-  const gone = updateRows(typing, { rows: [row({ number: 2 })], asking: [], as_of: 9 })
+  const gone = updateRows(typing, { rows: [row({ number: 2 })], as_of: 9 })
   for (const one of ['a', 'd', 's', 't']) assert.deepEqual(pressInboxKey(gone, key(one), SEEN), { inbox: gone })
   const next = pressInboxKey(gone, key('return'), SEEN)
   assert.equal(next.send, undefined)
@@ -71,7 +68,7 @@ test('what is settled elsewhere while it is current stays until the person goes 
 
 test('a row that comes first does not take the place of the current one', () => {
   const inbox = showing([row({ number: 2 })])
-  const more = updateRows(inbox, { rows: [row({ number: 5, priority: 9 }), row({ number: 2 })], asking: [], as_of: 9 })
+  const more = updateRows(inbox, { rows: [row({ number: 5, priority: 9 }), row({ number: 2 })], as_of: 9 })
   assert.equal(pressInboxKey(more, key('a'), SEEN).send?.row.number, 2)
   assert.equal(pressInboxKey(keys(more, ['up']).inbox, key('a'), SEEN).send?.row.number, 5)
 })
@@ -115,11 +112,34 @@ test('more than nine options are typed by number', () => {
   assert.deepEqual(keys(inbox, ['t', '12', 'return']).send?.reply, { answers: { 'Which?': 'option 12' } })
 })
 
+test('a yes to what was refused asks whether its task is done again; what is no decision says what to type', () => {
+  const asked = keys(showing([row({ number: 1, again: true })]), ['a'])
+  assert.deepEqual([asked.send, asked.inbox.asksAgain], [undefined, true])
+  assert.deepEqual(keys(asked.inbox, ['y']).send?.reply, { verdict: 'allow', again: true })
+  assert.deepEqual(keys(asked.inbox, ['n']).send?.reply, { verdict: 'allow' })
+  assert.deepEqual([keys(asked.inbox, ['x']).send, keys(asked.inbox, ['x']).inbox.asksAgain], [undefined, false])
+  const about = { project: '/p', session_id: null, task_id: null, title: null, number: null, risk: null }
+  const need = {
+    key: 'm',
+    kind: 'merge',
+    text: 'It waits',
+    next: 'pcc merge list',
+    since: 0,
+    count: 1,
+    priority: 0,
+  } as const
+  const { waiting } = shownRows({ needs: [{ ...need, ...about }], refused: [], escalations: [] })
+  for (const key of ['a', 'd', 't', '1']) {
+    const { send, inbox } = keys(showing(waiting), [key])
+    assert.deepEqual([send, inbox.notice], [undefined, 'No key answers this. Type: pcc merge list'])
+  }
+})
+
 test('what is skipped comes last, also when the list is read again', () => {
   const rows = [1, 2, 3].map(number => row({ number }))
   const { inbox } = keys(showing(rows), ['s'])
   assert.equal(inbox.current, 2)
-  assert.deepEqual(numbers(updateRows(inbox, { rows, asking: [], as_of: 9 })), [2, 3, 1])
+  assert.deepEqual(numbers(updateRows(inbox, { rows, as_of: 9 })), [2, 3, 1])
 })
 
 test('Enter gives a row the whole screen, where arrows scroll; Escape goes back', () => {
@@ -136,7 +156,7 @@ test('Enter gives a row the whole screen, where arrows scroll; Escape goes back'
 })
 
 function showing(rows: EscalationView[]): Inbox {
-  return { ...updateRows(EMPTY_INBOX, { rows, asking: [], as_of: 1 }), armed: true }
+  return { ...updateRows(EMPTY_INBOX, { rows, as_of: 1 }), armed: true }
 }
 
 function questionRow(questions: object[], answer: (string | string[])[]): EscalationView {

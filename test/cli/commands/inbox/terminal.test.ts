@@ -38,7 +38,7 @@ test('everything that waits is worked through by keys: approve, skip, deny with 
   assert.equal(await terminal.exit, 0)
   assert.match(
     terminal.raw(),
-    /\x1b\[\?1049h[\s\S]*\x1b\[\?1049l[\s\S]*1 decision waits for you/,
+    /\x1b\[\?1049h[\s\S]*\x1b\[\?1049l[\s\S]*Nothing waits for you\./,
     'the screen is given back',
   )
   const { escalations } = JSON.parse((await pcc.run(['pending', '--json'])).stdout) as {

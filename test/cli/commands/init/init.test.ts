@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { sessionMarker } from '../../../../src/base/process/marker.ts'
 import type { TaskView } from '../../../../src/domain/task.ts'
-import { bareEnv } from '../../../support/world.ts'
+import { onTerminal } from '../../../e2e/pty.ts'
+import { bareEnv, makeRepository } from '../../../support/world.ts'
 import { projectOf } from '../../../workspace/detect/project-of.ts'
 import { pccFor } from '../../pcc.ts'
 
@@ -28,6 +29,10 @@ test('pcc init recognises a project, says what it wrote and what comes next; a s
   assert.match(first.stdout, /test +yarn test +package\.json: scripts\.test/)
   assert.match(first.stdout, /created {2}\.perpetualcc\.toml/)
   assert.match(first.stdout, /pcc start \. --task/)
+  assert.match(
+    first.stdout,
+    /Commit these.*: git add \.perpetualcc\.toml .*\.gitignore && git commit -m "Set up pcc" -- /,
+  )
   const seen = git(project, 'status', '--short', '-uall')
     .split('\n')
     .map(line => line.slice(3))
@@ -105,6 +110,21 @@ test('a path that is not a directory, and one that is not writable, are reported
   const { code, stderr } = await pcc.run(['init', '/proc/sys/kernel'])
   assert.equal(code, 1)
   assert.match(stderr, /Nothing can be written in \/proc\/sys\/kernel: .*Nothing was changed/)
+})
+
+test('at a terminal it commits what it wrote, and nothing that a person had changed', async t => {
+  const pcc = pccFor(t)
+  const project = projectOf(t, { 'package.json': '{"scripts":{"test":"jest"}}', '.gitignore': 'dist\n' })
+  makeRepository(project)
+  writeFileSync(join(project, 'package.json'), '{}')
+  writeFileSync(join(project, '.perpetualcc.toml'), 'version = 1\n')
+  const terminal = onTerminal(t, pcc, ['init', project])
+  await terminal.see(/Commit these 5 files now\? \[Y\/n\]/)
+  terminal.type('\r')
+  await terminal.see(/Committed: Set up pcc/)
+  assert.equal(await terminal.exit, 0)
+  assert.equal(git(project, 'status', '--short', '-uall'), ' M package.json\n?? .perpetualcc.toml\n')
+  assert.match(git(project, 'show', '--stat', '--format=%s'), /^Set up pcc\n[\s\S]*\.gitignore/)
 })
 
 test('the tasks of a file are imported once, under a task with the rest of its text; an invalid file stops everything before it begins', async t => {

@@ -82,7 +82,7 @@ test('the board shows what is at work with its last line, what was done, the cou
     iterations: 3,
     tasks: { done: 1, failed: 1, waiting: 1, running: 1, blocked: 2 },
     unverified: 1,
-    quota: { level: 'warning', window: 'five_hour', utilization: 0.62 },
+    quota: { level: 'warning', window: 'five_hour', utilization: 0.62, source: 'vendor' },
     left_ms: 240_000,
     attempts: [
       overAttempt('done', { task_id: 't-00000a', title: 'buy a spade' }),
@@ -109,6 +109,13 @@ test('the board shows what is at work with its last line, what was done, the cou
     '─'.repeat(99),
     '[Q] Detach, it goes on  [Ctrl+C] Menu',
   ])
+})
+
+test('the board shows our own estimate as one, not as a window of the vendor', () => {
+  const run = someRun({ quota: { level: 'unknown', window: 'hour', utilization: 2.12, source: 'estimate' } })
+  const lines = boardFrame(openBoard(run), { terminal: plainTerminal(100), height: 20, now: NOW }).join('\n')
+  assert.match(lines, / · about 212% of quota\.max_tokens_per_hour \(own estimate\)/)
+  assert.doesNotMatch(lines, /window/)
 })
 
 test('the board never has more lines than the screen, and always shows the keys', () => {

@@ -61,6 +61,18 @@ test('the reason why a merge waits is shown once', () => {
   assert.deepEqual(runNews(waiting, waiting, TERMINAL), [])
 })
 
+test('what a paused task waits for is said with what helps', () => {
+  const why = 'Claude Code is not logged in.\nLog in with: pcc agents login.'
+  const now = { status: 'paused', last_line: null, resumes_at: Date.now() + 1, decision: null, landing: null } as const
+  const paused = someRun({ attempts: [someAttempt({ now: { ...now, why } })] })
+  const [line = '', ...others] = runNews(someRun(), paused, TERMINAL)
+  assert.match(
+    line,
+    /^⏳ t-000001 .* is tried again .*: Claude Code is not logged in\. Log in with: pcc agents login\.$/,
+  )
+  assert.deepEqual(others, [])
+})
+
 test('the summary says how the run ended, what it took and what to do next', () => {
   const ended = { state: 'ended', ended_at: NOW, iterations: 3 } as const
   const run = someRun({
@@ -142,4 +154,7 @@ test('a run that failed before any attempt says where to look, and how to go on'
   const lines = runSummaryLines(someRun({ state: 'ended', outcome: 'failure', attempts: [] }), TERMINAL, NOW)
   assert.ok(lines.includes('  See which agents are ready with: pcc agents doctor'), lines.join('\n'))
   assert.ok(!lines.some(line => line.includes('--state failed')))
+  const failed = someRun({ state: 'ended', outcome: 'failure', attempts: [], tasks: { failed: 1 } })
+  const advice = runSummaryLines(failed, TERMINAL, NOW).join('\n')
+  assert.match(advice, /pcc task reset/, 'another run would meet the same failed task')
 })

@@ -12,7 +12,8 @@ const CLIENT: DaemonConnection = {
   async request<T>(_method: string, path: string): Promise<T> {
     if (/^\/tasks\?.*feature=(garden|abc)&/.test(path)) return { tasks: [{ id: 't-abc123' }] } as T
     if (path.startsWith('/tasks?')) return { tasks: [] } as T
-    if (/^\/tasks\/(t-)?(abc|de)/.test(path)) return { task: { id: 't-abc123', project: '/nowhere/shop' } } as T
+    if (/^\/tasks\/(t-|.*%23)(abc|de|isbn)/.test(path))
+      return { task: { id: 't-abc123', project: '/nowhere/shop' } } as T
     throw new RemoteError({ error: { code: 'task_not_there', message: 'no such task', next: '' } })
   },
   async *stream() {},
@@ -30,6 +31,7 @@ test('a target is resolved to a project, a feature or a task', async t => {
   assert.deepEqual(await resolveName('t-abc'), task, 'a task brings its project along')
   assert.deepEqual(await resolveName('de12'), task, 'the beginning of an id may come without t-')
   assert.deepEqual((await resolveName('abc')).target, { kind: 'feature', name: 'abc' }, 'unless it is a feature')
+  assert.deepEqual(await resolveName('isbn'), task, 'its id in the file from which it was imported')
 })
 
 test('an unknown target is refused before anything is started', async t => {

@@ -48,7 +48,8 @@ test('tasks are added, ordered, done, failed, reset and deleted', async () => {
   assert.match(await good('list', '--ready'), /^t-\w+ {2}○ ready {2}Write docs\n\n1 task: 1 ready\n$/)
   await good('fail', docs, '-r', 'no time')
   assert.match(await good('list', '--state', 'open'), /Announce .*comes after t-\w+ \(Write docs\), which failed/)
-  assert.deepEqual(refused(await run('delete', docs)), [2, 'task_needed'])
+  assert.deepEqual(refused(await run('delete', docs)), [3, 'confirmation_needed'])
+  assert.deepEqual(refused(await run('delete', docs, '--yes')), [2, 'task_needed'])
   await good('reset', docs)
   assert.equal((await states())['Write docs'], 'ready')
   await good('update', docs, '--title', 'Write the docs', '--add-label', 'text', '--feature', 'launch')
@@ -56,7 +57,7 @@ test('tasks are added, ordered, done, failed, reset and deleted', async () => {
   assert.deepEqual([task.title, task.labels, task.feature], ['Write the docs', ['text'], 'launch'])
   assert.match(await good('log', docs, '-m', 'half of it'), /failed: no time \(human\)\n[\s\S]*half of it\n$/)
   await good('cancel', docs)
-  assert.equal((await good('delete', docs, '--cascade')).split('\n').length, 3)
+  assert.equal((await good('delete', docs, '--cascade', '--yes')).split('\n').length, 3)
   assert.deepEqual(await states(), { 'Build the API': 'done' })
 })
 
@@ -99,15 +100,30 @@ test('exported tasks can be imported into another project, all or none', async (
     readFileSync(exported, 'utf8'),
     /^# Tasks\n\n- \[x\] First <!-- task: .*\n- \[ \] Second .*\n {2}two\n\n {2}lines\n$/,
   )
-  assert.deepEqual(refused(await here.run('import', exported)), [2, 'task_taken'])
+  assert.match(
+    await here.good('import', exported),
+    /^Imported 0 tasks, 1 there already, 1 over already and left as it is\.\nStep 1\n/,
+  )
   const there = project('there')
+  assert.deepEqual(refused(await there.run('import', exported)), [2, 'task_taken'], 'tasks of another project')
   assert.match(
     await there.good('import', exported, '--copy', '--dry-run'),
-    /^2 tasks could be imported; nothing was\.\n$/,
+    /^The file has 2 new tasks\.\nNothing was stored\.\n$/,
   )
   assert.deepEqual(await there.states(), {})
   await there.good('import', exported, '--copy')
   assert.deepEqual(await there.states(), { First: 'done', Second: 'ready' })
+  const plan = join(here.cwd, 'plan.md')
+  writeFileSync(plan, '1. Validate ISBN numbers <!-- task: {"id":"isbn"} -->\n2. Import books (after: isbn)\n')
+  const books = project('books')
+  const line = '[^\\n]*\\n'
+  const picture = `^Imported 2 tasks\\.\\nStep 1\\n  . t-[0-9a-f]{6} \\(isbn\\) Validate${line}Step 2\\n  . t-[0-9a-f]{6} Import books: blocked  ← isbn\\n$`
+  assert.match(await books.good('import', plan), new RegExp(picture))
+  await books.good('update', 'isbn', '--title', 'Check ISBN numbers')
+  const brief = await books.good('brief', 'isbn')
+  assert.match(brief, /Check ISBN numbers/)
+  assert.doesNotMatch(brief, /Validate ISBN/)
+  await books.good('deps', 'rm', 'isbn', await books.add('Later', '--after', 'isbn'))
   const wrong = join(here.cwd, 'wrong.jsonl')
   writeFileSync(wrong, '{"title":"ok"}\n{"title":""}\n')
   assert.deepEqual(refused(await there.run('import', wrong)), [2, 'tasks_wrong'])
@@ -162,6 +178,7 @@ test('filters narrow the list, and --all lists all projects', async () => {
 function refused({ code, stderr }: Outcome): [number | null, string] {
   const messages: Record<string, RegExp> = {
     task_needed: /depend on task/,
+    confirmation_needed: /needs your confirmation/,
     task_cycle: /would wait for itself/,
     task_taken: /with these ids already/,
     tasks_wrong: /cannot be imported/,

@@ -1,0 +1,286 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { neutral } from '../../base/neutral.ts'
+import { findProgram } from '../../base/process/find-program.ts'
+import { quoteForShell } from '../../base/words.ts'
+import { readDiskReport } from '../../daemon/disk.ts'
+import type { AgentChoice } from '../../domain/agent-choice.ts'
+import { findManifest } from '../../domain/agents/find-manifest.ts'
+import { chooseAgent } from '../../domain/choose-agent.ts'
+import type { LoadedConfig } from '../../domain/config/load.ts'
+import { faultOf } from '../../domain/limit.ts'
+import type { QuotaView } from '../../domain/quota.ts'
+import { accountLabel, loginFolder, vendorOf } from '../../domain/vendors.ts'
+import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
+import { findGitOperation, readCheckoutStatus } from '../../workspace/git/checkout-state.ts'
+import { findGitFolder } from '../../workspace/git/git-folder.ts'
+import { askGitLine } from '../../workspace/git/refs.ts'
+import { findUnchecked, type Unchecked } from '../../workspace/verify/unchecked.ts'
+import type { DaemonConnection } from '../connection/connection.ts'
+import { type CommandContext, isInteractive } from '../context.ts'
+import { loadSettings } from '../load-settings.ts'
+import { wakeTime } from '../render/format.ts'
+import { firstLine } from '../render/text.ts'
+
+/** What a command is about to begin. */
+export interface PreflightRequest {
+  project: string
+  /** The environment of the agent. */
+  env: Record<string, string>
+  /** The value of `--agent`. */
+  agent?: string | undefined
+  /** Whether finished work is to be verified; without a word from the person, the setting says it. */
+  verify?: boolean | undefined
+  /** Whether it is merged into a branch. */
+  merges: boolean
+  client: DaemonConnection
+  context: CommandContext
+  /** Whether a person at the terminal is asked to mend it now. */
+  offers: boolean
+}
+
+/** What is not right, shown like a finding of `pcc doctor`. The work begins all the same: what it needs then is waited for, and listed by `pcc pending`. */
+export interface PreflightRow {
+  area: string
+  says: string
+  /** What helps, in one line. */
+  fix: string
+  /** The command that a person may have run at once: of `pcc`, or of another program. */
+  command?: readonly [program: 'pcc' | 'git', ...args: string[]]
+}
+
+export interface PreflightFacts extends PreflightRequest {
+  loaded: LoadedConfig
+  verify: boolean
+  /** The agent that the work begins with, and its kind. */
+  chosen: AgentChoice
+  kind: string
+}
+
+/** Looks at one thing. It is quick, because nothing begins before it: it starts no agent and asks no vendor. */
+export type PreflightCheck = (facts: PreflightFacts) => PreflightRow[] | Promise<PreflightRow[]>
+
+/** Each is looked at before work begins, all side by side. */
+const PREFLIGHT_CHECKS: readonly PreflightCheck[] = [
+  checkAgentProgram,
+  checkLogin,
+  checkAccount,
+  checkCheckout,
+  checkTrust,
+  checkCommands,
+  checkSandbox,
+  checkDisk,
+]
+
+/** Says what is not right before work begins, each in one line with what helps, and offers at a terminal to do that now. */
+export async function preflight(request: PreflightRequest): Promise<void> {
+  const { context, offers } = request
+  const rows = await readPreflight(request)
+  for (const line of preflightLines(rows, context)) context.note(line)
+  if (!offers || !isInteractive(context)) return
+  for (const { command } of rows) if (command) await offerToRun(command, request)
+}
+
+/** A check that cannot be made says nothing: what it would have found is met when the work begins. */
+async function readPreflight(request: PreflightRequest): Promise<PreflightRow[]> {
+  try {
+    const loaded = await loadSettings({ ...request.context, project: request.project })
+    const text = request.agent ?? loaded.config.agent.command
+    const { custom } = loaded.config.agents
+    const chosen = chooseAgent({ text, origin: '', custom, directory: request.project })
+    const facts = {
+      ...request,
+      loaded,
+      kind: chosen.kind,
+      chosen,
+      verify: request.verify ?? loaded.config.execution.verify,
+    }
+    return (await Promise.all(PREFLIGHT_CHECKS.map(async check => check(facts)).map(quietly))).flat()
+  } catch {
+    return [] // settings that cannot be read are refused by the command itself
+  }
+}
+
+function quietly(rows: Promise<PreflightRow[]>): Promise<PreflightRow[]> {
+  return rows.catch(() => [])
+}
+
+function preflightLines(rows: readonly PreflightRow[], { terminal, ...context }: CommandContext) {
+  if (rows.length === 0) return isInteractive(context) ? [`${terminal.paint('green', '✓')} ${ALL_RIGHT}`] : []
+  const width = Math.max(...rows.map(({ area }) => area.length))
+  return rows.flatMap(({ area, says, fix }) => [
+    `${terminal.paint('yellow', '!')} ${area.padEnd(width)}  ${neutral(says)}`,
+    `${' '.repeat(width + 4)}${terminal.paint('dim', `→ ${neutral(fix)}`)}`,
+  ])
+}
+
+const ALL_RIGHT = 'Ready: agent, login, account, checkout, checks, sandbox and disk.'
+
+/** It runs as if the person had typed it: in their terminal and environment, in the project, with the same settings and data. */
+async function offerToRun(
+  [program, ...rest]: NonNullable<PreflightRow['command']>,
+  { project, context: { env, placeFlags } }: PreflightRequest,
+): Promise<void> {
+  const args = program === 'pcc' ? [...placeFlags, ...rest] : rest
+  const [{ agrees }, { runInTerminal }] = await Promise.all([import('../input.ts'), import('../run-in-terminal.ts')])
+  if (!(await agrees(`Run now: ${[program, ...args].map(quoteForShell).join(' ')}?`))) return
+  const own = { command: process.execPath, args: [process.argv[1] ?? '', ...args] }
+  await runInTerminal({ ...(program === 'pcc' ? own : { command: program, args }), env, cwd: project })
+}
+
+/** Whether the program that would be started is there. It is not started. */
+async function checkAgentProgram({ chosen, env, loaded: { config } }: PreflightFacts): Promise<PreflightRow[]> {
+  const { name, speaks, start } = findManifest(chosen)
+  const isBundled = speaks === 'sdk' && !chosen.command
+  const own = isBundled ? config.agents.path : (chosen.command?.[0] ?? start.command)
+  if (own === undefined) return isBundledThere().then(isThere => (isThere ? [] : [missingProgram(name, start.install)]))
+  if (findProgram(own, env)) return []
+  const fix = isBundled ? `${own} cannot be run; pcc config reset agents.path` : start.install
+  return [missingProgram(name, fix)]
+}
+
+async function isBundledThere(): Promise<boolean> {
+  const { bundledProgram } = await import('../../agents/claude/options.ts')
+  try {
+    return existsSync(bundledProgram())
+  } catch {
+    return false
+  }
+}
+
+function missingProgram(name: string, fix: string): PreflightRow {
+  return { area: 'agent', says: `the program of ${name} is not there; nothing can begin without it`, fix }
+}
+
+/** Only whether there is a login: no file is read for its content, and `pcc doctor` asks the agent itself. */
+function checkLogin({ kind, env }: PreflightFacts): PreflightRow[] {
+  const vendor = vendorOf(kind)
+  const folder = loginFolder(vendor, env)
+  // macOS keeps the login in the keychain; a cloud and a key helper have none.
+  const isElsewhere =
+    process.platform === 'darwin' || Object.keys(env).some(name => /_USE_(BEDROCK|VERTEX|FOUNDRY)/.test(name))
+  if (folder === undefined || isElsewhere || vendor.credentials.some(([name]) => env[name])) return []
+  if (existsSync(join(folder, vendor.login.file)) || hasKeyHelper(folder)) return []
+  const names = vendor.credentials.map(([name]) => name).join(' or ')
+  const { command } = vendor.login
+  const fix = `${command === '' ? 'Log in with the agent itself' : command}, or set ${names}`
+  return [
+    {
+      area: 'login',
+      says: `no login and no key of ${kind} found; work waits until there is one`,
+      fix,
+      ...loginOffer(kind),
+    },
+  ]
+}
+
+function loginOffer(kind: string): Pick<PreflightRow, 'command'> {
+  return vendorOf(kind).login.command === 'pcc agents login' ? { command: ['pcc', 'agents', 'login'] } : {}
+}
+
+function hasKeyHelper(folder: string): boolean {
+  const file = join(folder, 'settings.json')
+  return existsSync(file) && readFileSync(file, 'utf8').includes('"apiKeyHelper"')
+}
+
+/** Whether the daemon knows that the account may not be used now. */
+async function checkAccount(facts: PreflightFacts): Promise<PreflightRow[]> {
+  const { client, kind, env } = facts
+  const { accounts, at } = await client.request<QuotaView>('GET', '/quota')
+  const label = accountLabel(kind, env)
+  return accounts.flatMap(({ label: own, account, gate, level, eases_at }): PreflightRow[] => {
+    if (own !== label) return []
+    const ref = account.slice(0, 6)
+    const [reason = '', remedy] = (gate?.reason ?? '').split('\n')
+    const release = ['pcc', 'quota', 'release', '--account', ref] as const
+    if (gate?.held) return [{ area: 'account', says: 'you hold it back', fix: release.join(' '), command: release }]
+    const fault = gate && faultOf(gate)
+    const offer = fault === 'login' && checkLogin(facts).length === 0 ? loginOffer(kind) : {}
+    if (fault) return [{ area: 'account', says: reason, fix: remedy ?? 'pcc doctor', ...offer }]
+    if (gate?.closed_until != null && gate.closed_until > at) {
+      const says = `a limit closes it until ${wakeTime(gate.closed_until, at)}; work waits until then`
+      return [{ area: 'quota', says, fix: `pcc quota release --account ${ref} --now, if the limit is over` }]
+    }
+    if (level !== 'critical') return []
+    const until = eases_at === null ? '' : ` until ${wakeTime(eases_at, at)}`
+    return [{ area: 'quota', says: `its allowance is nearly used up${until}`, fix: 'pcc quota' }]
+  })
+}
+
+async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promise<PreflightRow[]> {
+  if (!merges || !(await findGitFolder(project))) return []
+  const { target } = loaded.config.merge
+  if (
+    target !== undefined &&
+    (await askGitLine(project, ['rev-parse', '--verify', '-q', `refs/heads/${target}`])) === undefined
+  ) {
+    const says = `there is no branch ${firstLine(target)} to merge into (merge.target)`
+    return [{ area: 'branch', says, fix: `git branch ${quoteForShell(target)}`, command: ['git', 'branch', target] }]
+  }
+  const [status, operation] = await Promise.all([readCheckoutStatus(project, 'no'), findGitOperation(project)])
+  if (typeof status === 'string') return []
+  if (operation) {
+    const says = `a ${operation.kind} is under way: nothing is merged before it is over`
+    return [{ area: 'checkout', says, fix: 'Finish it, or abort it.' }]
+  }
+  const rows: PreflightRow[] =
+    status.branch === undefined && target === undefined ? [await describeDetached(project)] : []
+  const { loose } = status
+  if (loose.length === 0) return rows
+  const some = `${loose.slice(0, 3).join(', ')}${loose.length > 3 ? ` and ${loose.length - 3} more` : ''}`
+  const says = `not committed: ${firstLine(some)}. Work that changes the same files is merged when they are committed`
+  return [
+    ...rows,
+    { area: 'checkout', says, fix: 'git commit --all, or git stash', command: ['git', 'commit', '--all'] },
+  ]
+}
+
+async function describeDetached(project: string): Promise<PreflightRow> {
+  const says = 'HEAD is on no branch, so there is nothing to merge into; work waits until it is on one'
+  const at = ['for-each-ref', '--count=1', '--points-at=HEAD', '--format=%(refname:short)', 'refs/heads']
+  const branch = await askGitLine(project, at)
+  if (!branch) return { area: 'branch', says, fix: 'git switch <branch>, or git switch -c <new branch>' }
+  return { area: 'branch', says, fix: `git switch ${quoteForShell(branch)}`, command: ['git', 'switch', branch] }
+}
+
+async function checkTrust({ loaded, project, merges, verify }: PreflightFacts): Promise<PreflightRow[]> {
+  const { untrusted } = loaded
+  if (untrusted.length === 0) return []
+  const unchecked = merges && verify ? await findUnchecked(loaded, project) : undefined
+  const effect = unchecked ? unprovenEffect(loaded, 'untrusted') : ''
+  const says = `left out until you agree: ${untrusted.slice(0, 6).join(', ')}${untrusted.length > 6 ? ' …' : ''}${effect}`
+  return [{ area: 'trust', says, fix: `pcc trust ${quoteForShell(project)}`, command: ['pcc', 'trust', project] }]
+}
+
+async function checkCommands({ loaded, merges, verify, project }: PreflightFacts): Promise<PreflightRow[]> {
+  const unchecked = merges && verify ? await findUnchecked(loaded, project) : undefined
+  if (!unchecked || unchecked.why === 'untrusted') return [] // said by the check of trust
+  const { why, says, fix } = unchecked
+  const row = { area: 'checks', says: `${says}${unprovenEffect(loaded, why)}`, fix }
+  if (why === 'none' || loaded.config.gates.unproven === 'allow') return [row]
+  return [{ ...row, command: ['pcc', 'gates', 'detect', project, '--write', '--trust'] }]
+}
+
+/** What becomes of work that no command checks. */
+function unprovenEffect({ config: { gates } }: LoadedConfig, why: Unchecked['why']): string {
+  if (gates.unproven === 'allow') return why === 'untrusted' ? '' : ', so nothing proves that a task is done'
+  const isJudged = gates.verifier === 'on' || (gates.verifier === 'auto' && gates.profile !== 'quick')
+  if (why === 'none') return isJudged ? '; a verifier judges the work' : '; each task waits for your review'
+  return '; until then work stays unverified on its branch and is not merged'
+}
+
+async function checkSandbox({ loaded, project, context }: PreflightFacts): Promise<PreflightRow[]> {
+  const home = context.env['HOME'] ?? '/'
+  const subject = { name: 'An agent', asksEveryCall: true, project, home, paths: context.paths }
+  const { missing } = await planSandbox(loaded.config, subject)
+  if (!missing) return []
+  const says = `there is no sandbox: what the agent writes and runs can do all that you can (${missing.problem})`
+  return [{ area: 'sandbox', says, fix: missing.install }]
+}
+
+function checkDisk({ loaded, context: { paths } }: PreflightFacts): PreflightRow[] {
+  const folder = [paths.data, paths.home, dirname(paths.home)].find(path => existsSync(path))
+  if (folder === undefined) return []
+  const { state, reason } = readDiskReport(folder, loaded.config.data.min_free_mb)
+  return state === 'ok' ? [] : [{ area: 'disk', says: reason, fix: 'Free some space.' }]
+}

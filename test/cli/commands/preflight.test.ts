@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { onTerminal } from '../../e2e/pty.ts'
+import { bareEnv, gitProject } from '../../support/world.ts'
+import { pccFor } from '../pcc.ts'
+
+const OFF = { PCC_AGENTS_SANDBOX: 'off' }
+
+test('before a run each thing that is not right is one line with what helps, on standard error; a clean project has none', async t => {
+  const pcc = pccFor(t, OFF)
+  const project = gitProject(t, { 'a.txt': 'a\n', '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
+  const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(project), stdio: 'pipe' })
+  await pcc.run(['task', 'add', 'x', '--project', project])
+  writeFileSync(join(project, 'a.txt'), 'mine\n')
+  const first = await pcc.run(['run', project, '--dry-run', '--json'])
+  assert.equal(JSON.parse(first.stdout).steps.length, 1, 'standard output is data')
+  assert.match(
+    first.stderr,
+    /^! login +no login and no key of claude found.*\n +→ pcc agents login, or set ANTHROPIC_API_KEY/,
+  )
+  assert.match(first.stderr, /! checkout +not committed: a\.txt.*\n +→ git commit --all, or git stash\n/)
+  assert.match(first.stderr, /! trust +left out until you agree: gates\.test\n +→ pcc trust /)
+  assert.equal(first.stderr.match(/^!/gm)?.length, 3)
+
+  await pcc.run(['trust', project, '--yes'])
+  git('checkout', '-q', '--', 'a.txt')
+  mkdirSync(join(pcc.home, '.claude'))
+  writeFileSync(join(pcc.home, '.claude', '.credentials.json'), '{}')
+  assert.equal((await pcc.run(['run', project, '--dry-run'])).stderr, '')
+  git('checkout', '-q', '--detach')
+  assert.match(
+    (await pcc.run(['run', project, '--dry-run'])).stderr,
+    /^! branch +HEAD is on no branch.*\n +→ git switch main\n/,
+  )
+})
+
+const ASK = { ...OFF, ANTHROPIC_API_KEY: 'k', PCC_GATES_UNPROVEN: 'ask' }
+const CHECKED = { 'package.json': '{"scripts":{"test":"node --test"}}\n' }
+
+test('before a run the checks that are not set up are named, with what becomes of the work until they are', async t => {
+  const pcc = pccFor(t, ASK)
+  const seen = async (project: string) => (await pcc.run(['run', project, '--dry-run'])).stderr
+  assert.match(
+    await seen(gitProject(t, CHECKED)),
+    /^! checks +the checks of this project are not set up: npm test; until then work stays unverified .* not merged\n +→ pcc gates detect \S+ --write --trust/,
+  )
+  assert.match(await seen(gitProject(t)), /^! checks +no command was found .*; a verifier judges the work\n/)
+  const untrusted = gitProject(t, { '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
+  assert.match(
+    await seen(untrusted),
+    /^! trust +left out until you agree: gates\.test; until then work stays unverified/,
+  )
+  assert.equal((await pcc.run(['config', 'set', 'execution.verify', 'false'])).code, 0)
+  assert.equal(await seen(gitProject(t, CHECKED)), '', 'work that is not verified is merged without checks')
+})
+
+test('at a terminal the checks of a project are shown before its first run, and one yes writes and trusts them', async t => {
+  const pcc = pccFor(t, ASK)
+  const project = gitProject(t, CHECKED)
+  const terminal = onTerminal(t, pcc, ['run', project])
+  await terminal.see(/not set up: npm test[\s\S]*Run now: pcc gates detect [\s\S]* --write --trust\? \[Y\/n\]/)
+  terminal.type('\r')
+  await terminal.see(/no tasks|nothing/i)
+  assert.match(readFileSync(join(project, '.perpetualcc.toml'), 'utf8'), /test = "npm test"/)
+  assert.match((await pcc.run(['gates', project])).stdout, /test +npm test\n/, 'they are in force')
+})
+
+test('a yes to the checks agrees to nothing else that a project brings in', async t => {
+  const pcc = pccFor(t, ASK)
+  const settings = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: 'true' }] }] } })
+  const project = gitProject(t, { ...CHECKED, '.claude/settings.json': settings })
+  const terminal = onTerminal(t, pcc, ['run', project])
+  await terminal.see(/Run now: pcc gates detect [\s\S]* --write --trust\? \[Y\/n\]/)
+  terminal.type('\r')
+  await terminal.see(/brings in more than these commands[\s\S]*pcc trust/)
+  assert.match((await pcc.run(['trust', 'status', project])).stdout, /Not trusted/)
+})
+
+test('at a terminal a person is asked whether to mend it now, and it is done before the run begins', async t => {
+  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'k' })
+  const project = gitProject(t, { '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
+  execFileSync('git', ['checkout', '-q', '--detach'], { cwd: project, env: bareEnv(project), stdio: 'pipe' })
+  const terminal = onTerminal(t, pcc, ['run', project])
+  await terminal.see(/! branch [\s\S]*! trust +left out[\s\S]*Run now: git switch main\? \[Y\/n\]/)
+  terminal.type('\r')
+  await terminal.see(/Run now: pcc trust .*\? \[Y\/n\]/)
+  terminal.type('\r')
+  await terminal.see(/Let this content take effect.*\[y\/N\]/)
+  terminal.type('y\r')
+  await terminal.see(/no tasks|nothing/i)
+  assert.equal(
+    (await pcc.run(['run', project, '--dry-run'])).stderr,
+    '',
+    'the branch is checked out and the gates are trusted now',
+  )
+})
+
+test('what is run at once uses the settings and the data that the command itself was given', async t => {
+  const pcc = pccFor(t, ASK)
+  const project = gitProject(t, { '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
+  writeFileSync(join(pcc.home, 'other.toml'), 'version = 1\n')
+  const place = ['--config', 'other.toml', '--data-dir', 'other']
+  const terminal = onTerminal(t, pcc, [...place, 'run', project])
+  await terminal.see(/Run now: pcc --config \S+\/other\.toml --data-dir \S+\/other trust [\s\S]*\? \[Y\/n\]/)
+  terminal.type('\r')
+  await terminal.see(/Let this content take effect.*\[y\/N\]/)
+  terminal.type('y\r')
+  await terminal.see(/no tasks|nothing/i)
+  assert.equal(existsSync(join(pcc.home, 'pcc', 'run')), false, 'no second daemon was started')
+  const again = await pcc.run([...place, 'run', project, '--dry-run'])
+  await pcc.run([...place, 'daemon', 'stop'])
+  assert.equal(again.stderr, '')
+})
+
+test('an agent whose program is not there is named before the work begins, with how to get it', async t => {
+  const pcc = pccFor(t, { ...ASK, PCC_GATES_UNPROVEN: 'allow' })
+  const project = gitProject(t)
+  const seen = async (...args: string[]) => (await pcc.run(['run', project, '--dry-run', ...args])).stderr
+  const none = join(pcc.home, 'none')
+  assert.match(
+    await seen('--agent', none),
+    /^! agent +the program of none .* is not there; nothing can begin without it\n +→ it is your own/,
+  )
+  assert.equal((await pcc.run(['config', 'set', 'agents.path', none])).code, 0)
+  assert.match(
+    await seen(),
+    /^! agent +the program of \w.* is not there.*\n +→ \S+none cannot be run; pcc config reset/,
+  )
+})
+
+test('without a terminal a start says what is not right before anything of the session', async t => {
+  const pcc = pccFor(t, OFF)
+  const child = pcc.spawn(['start', gitProject(t), '--task', 'x', '--detach', '--agent', join(pcc.home, 'none')])
+  let both = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', text => (both += text))
+  await once(child, 'close')
+  assert.match(both, /^! agent +the program of none [\s\S]*\n\S*[Ee]rror/)
+})
