@@ -61,6 +61,13 @@ const HOT: Record<string, string[]> = {
   'cli/commands/task/list': ['cli/commands/task/lines'],
   'cli/commands/config-rows': [],
   'cli/commands/trust': ['policy/trust/trust'],
+  'cli/program': [],
+  'cli/commands/explain-call': [],
+  'cli/commands/rules-actions': [],
+  'cli/commands/report': [],
+  'cli/commands/agents-survey': [],
+  'cli/commands/doctor-examine': ['cli/commands/doctor-checks'],
+  'cli/commands/run/start-run': ['cli/commands/preflight'],
 }
 
 /** Bundles what npm publishes. */
@@ -68,8 +75,8 @@ export function bundlePackage(esbuild: string, { root, outDir }: Pick<Bundling, 
   const hot = Object.entries(HOT).flatMap(([file, more]) => [file, ...more])
   const entries = [...new Set([...ENTRIES, ...hot.map(name => `src/${name}.ts`)])]
   bundle(esbuild, { root, entries, base: 'src', outDir, flags: MINIFIED })
+  takeBuiltinsIn(outDir)
   const files = globSync('**/*.js', { cwd: outDir }).map(file => join(outDir, file))
-  for (const file of files) writeFileSync(file, takeBuiltins(readFileSync(file, 'utf8')))
   const closures = Object.entries(HOT).map(([file, more]) => {
     const entry = join(outDir, `${file}.js`)
     return { entry, inlined: importedBy([entry, ...more.map(name => join(outDir, `${name}.js`))]) }
@@ -78,6 +85,15 @@ export function bundlePackage(esbuild: string, { root, outDir }: Pick<Bundling, 
     const external = files.filter(file => !inlined.has(file)).map(file => `--external:${file}`)
     const out = [`--outdir=${dirname(entry)}`, '--allow-overwrite', '--log-level=warning']
     execFileSync(esbuild, [entry, ...SHAPE, ...MINIFIED, ...out, ...external], { cwd: root, stdio: 'pipe' })
+  }
+  writeCompletions(join(outDir, 'cli'))
+}
+
+/** Writes the completion scripts beside the program, which then only prints them. */
+function writeCompletions(folder: string): void {
+  for (const shell of ['bash', 'zsh', 'fish']) {
+    const script = execFileSync(process.execPath, [join(folder, 'main.js'), 'completion', shell], { stdio: 'pipe' })
+    writeFileSync(join(folder, `completion.${shell}`), script)
   }
 }
 
@@ -96,18 +112,26 @@ function importedBy(files: string[], found = new Set<string>()): Set<string> {
 
 const IMPORT = /\bimport\s*([\w$*{}\s,]+?)\s*from\s*"(node:[\w/]+)";/g
 
+/** Does what `takeBuiltins` says to every file that was bundled into a folder. */
+export function takeBuiltinsIn(folder: string): void {
+  for (const name of globSync('**/*.js', { cwd: folder })) {
+    const file = join(folder, name)
+    writeFileSync(file, takeBuiltins(readFileSync(file, 'utf8')))
+  }
+}
+
 /**
  * Takes built-in modules without an ESM import, which reads every export of them and with that loads what the lazy ones need:
- * for `node:http` and `node:crypto` that is several milliseconds of every command.
+ * for `node:http` and `node:crypto` that is several milliseconds of every command. Every line keeps its number for the source map.
  */
 function takeBuiltins(code: string): string {
   const taken: string[] = []
-  const rest = code.replace(IMPORT, (_, names: string, module: string) => {
+  const rest = code.replace(IMPORT, (statement, names: string, module: string) => {
     const builtin = `globalThis.process.getBuiltinModule(${JSON.stringify(module)})`
     const [, whole, some] = /^(?:\* as )?([\w$]+)?,?\s*(\{.*\})?$/s.exec(names.trim()) ?? []
     if (whole !== undefined) taken.push(`const ${whole}=${builtin};`)
-    if (some !== undefined) taken.push(`const ${some.replaceAll(/\s+as\s+/g, ':')}=${builtin};`)
-    return ''
+    if (some !== undefined) taken.push(`const ${some.replaceAll(/\s+as\s+/g, ':').replaceAll(/\s+/g, ' ')}=${builtin};`)
+    return statement.replaceAll(/[^\n]/g, '')
   })
   // Only the chunk with the shim for CommonJS packages needs what the banner defines.
   const needed = rest.includes('typeof require') ? taken : taken.filter(line => !line.includes('requireFor'))

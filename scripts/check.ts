@@ -1,21 +1,28 @@
 import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { styleText } from 'node:util'
 import { measureHouse } from '../test/house/measures.ts'
 import { ROOT, tool } from './places.ts'
 
-// All checks that do not run the program. The full tests are `npm test`; .ci/run runs both.
+const TOGETHER = fileURLToPath(new URL('testing/together.ts', import.meta.url))
+
+// All checks that do not run the program, side by side. The full tests are `npm test`; .ci/run runs both. --after-tests leaves out
+// the tests of test/house, which `npm test` runs as well.
 const steps = [
   { name: 'types', command: tool('tsc'), args: ['-p', '.'] },
   { name: 'lint and format', command: tool('biome'), args: ['check', '--error-on-warnings', '.'] },
   { name: 'dead code', command: tool('knip'), args: ['--no-progress'] },
-  { name: 'layers, length, docs', command: process.execPath, args: ['--test', ...houseTests()] },
+  ...(process.argv.includes('--after-tests')
+    ? []
+    : [{ name: 'layers, length, docs', command: process.execPath, args: [TOGETHER, ...houseTests()] }]),
 ]
 
 let failed = 0
-for (const step of steps) {
-  const { ok, output, seconds } = await run(step)
+const running = steps.map(step => ({ step, end: run(step) }))
+for (const { step, end } of running) {
+  const { ok, output, seconds } = await end
   const mark = ok ? styleText('green', '✓') : styleText('red', '✗')
   process.stdout.write(`${mark} ${step.name.padEnd(22)} ${seconds.toFixed(1)} s\n`)
   if (ok) continue

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bundle, ENTRIES } from '../bundle.ts'
+import { bundle, ENTRIES, takeBuiltinsIn } from '../bundle.ts'
 
 /** The program's own, and a daemon without the command line around it. */
 const STARTED = [...ENTRIES, 'test/daemon/run-daemon.ts']
@@ -39,7 +39,7 @@ export function builtProgram(root: string): string | undefined {
   const building = mkdtempSync(join(tmpdir(), 'pcc-program-'))
   try {
     write(building, texts, target)
-    symlinkSync(join(root, 'node_modules'), join(building, 'node_modules'))
+    for (const folder of ['node_modules', 'docs']) symlinkSync(join(root, folder), join(building, folder))
     bundleStarted(esbuild, building)
     renameSync(building, target)
   } catch (error) {
@@ -71,6 +71,7 @@ function write(building: string, texts: Map<string, Buffer>, target: string): vo
 function bundleStarted(esbuild: string, building: string): void {
   const flags = ['--sourcemap', '--sources-content=false']
   bundle(esbuild, { root: building, entries: STARTED, base: '.', outDir: 'bundled', flags })
+  takeBuiltinsIn(join(building, 'bundled'))
   for (const entry of STARTED) {
     const built = join('bundled', entry.replace(/\.ts$/, '.js'))
     writeFileSync(join(building, entry), `import '${relative(dirname(entry), built)}'\n`)

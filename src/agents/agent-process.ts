@@ -47,8 +47,12 @@ interface ProcessOptions {
   marker: string
   /** The sandbox around the agent; it is taken down with the agent. */
   sandbox?: Sandbox | undefined
+  /** Opens the sandbox of a second start, after the first process has ended. */
+  newSandbox?: (() => Sandbox | undefined) | undefined
   /** Where the agent will work, if it is not where its process starts: a process that is started ahead of its session. */
   cwd?: string | undefined
+  /** Whether it waits for its session after its start. */
+  waits?: boolean | undefined
   /** Takes what the agent writes to stderr. */
   log?: ((line: string) => void) | undefined
 }
@@ -59,20 +63,27 @@ export class AgentProcess {
   readonly #manifest: ProcessOptions['manifest']
   readonly #guard: ProcessGuard
   readonly #isolation: Isolation
-  readonly #sandbox: Sandbox | undefined
+  readonly #newSandbox: ProcessOptions['newSandbox']
   readonly #cwd: string | undefined
+  readonly #waits: boolean
   readonly #log: ((line: string) => void) | undefined
+  #sandbox: Sandbox | undefined
   #child: GuardedChild | undefined
+  /** What the sandbox was made of, if the process waits. */
+  #made: { cwd: string; env: ProcessStart['env']; identity: string } | undefined
   #stderr = ''
   #hasSurvivors = false
   #problem: Error | undefined
 
-  constructor({ manifest, guard, isolation, marker, sandbox, cwd, log }: ProcessOptions) {
+  constructor(options: ProcessOptions) {
+    const { manifest, guard, isolation, marker, sandbox, newSandbox, cwd, waits = false, log } = options
     this.#manifest = manifest
     this.#guard = guard
     this.#isolation = isolation
     this.#sandbox = sandbox
+    this.#newSandbox = newSandbox
     this.#cwd = cwd
+    this.#waits = waits
     this.#log = log
     this.marker = sessionMarker(marker)
   }
@@ -93,6 +104,16 @@ export class AgentProcess {
     return level === 'namespace' && pid !== undefined && isAlone(pid, { inSandbox: this.#sandbox !== undefined })
   }
 
+  /** Whether a process that has waited is in the sandbox that would be made for it now. */
+  get isInRightSandbox(): boolean {
+    if (!this.#sandbox) return true
+    try {
+      return this.#made !== undefined && this.#sandbox.identify(this.#made) === this.#made.identity
+    } catch {
+      return false // the cold start says why
+    }
+  }
+
   /** The agent never ran: its program does not exist or cannot be started. */
   get missing(): boolean {
     return this.#child?.pid === undefined
@@ -109,6 +130,7 @@ export class AgentProcess {
 
   readonly spawn = (starting: ProcessStart): GuardedChild => {
     const { signal, cwd } = starting
+    if (this.#child && this.#sandbox) this.#sandbox = this.#newSandbox?.() ?? this.#sandbox
     const command = this.#findProgram(starting)
     const wrapped = this.#wrapInSandbox({ ...starting, command })
     const child = this.#guard.spawn(
@@ -178,7 +200,10 @@ export class AgentProcess {
   }: ProcessStart): Pick<ProcessStart, 'command' | 'args' | 'env'> {
     if (!this.#sandbox) return { command, args, env }
     const pidNamespace = this.#guard.level(this.#isolation) !== 'namespace'
-    return this.#sandbox.wrap({ command, args, env, cwd: this.#cwd ?? cwd, shows, writes }, { pidNamespace })
+    const inside = { command, args, env, cwd: this.#cwd ?? cwd, shows, writes }
+    const wrapped = this.#sandbox.wrap(inside, { pidNamespace })
+    if (this.#waits) this.#made = { cwd: inside.cwd, env, identity: this.#sandbox.identify(inside) }
+    return wrapped
   }
 
   /** True when a process of the agent was still there after its end. */

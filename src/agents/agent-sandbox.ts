@@ -6,7 +6,7 @@ import type { OpenSession } from '../domain/session.ts'
 /** The sandbox of an agent's process; undefined if the session was admitted without one. */
 export function openAgentSandbox(
   needs: SandboxNeeds = NO_NEEDS,
-  { sandbox: settings, env, tools }: Pick<OpenSession, 'sandbox' | 'env' | 'tools'>,
+  { sandbox: settings, env, tools, readsOnly }: Pick<OpenSession, 'sandbox' | 'env' | 'tools' | 'readsOnly'>,
   log: (line: string) => void,
 ): Sandbox | undefined {
   if (!settings?.made) {
@@ -14,7 +14,8 @@ export function openAgentSandbox(
     const missing = { problem: 'the session was prepared without one', install: 'Start it again.' }
     throw new AppError('sandbox_missing', { agent: 'The agent', ...missing })
   }
-  return openSandbox({ bubblewrap: settings.made, settings, needs, env, log, reading: isReadOnlySession({ tools }) })
+  const reading = isReadOnlySession({ tools, readsOnly })
+  return openSandbox({ bubblewrap: settings.made, settings, needs, env, log, reading })
 }
 
 /** A line for the system prompt of an agent in a sandbox, so that it does not search for what is not there. */
@@ -31,7 +32,7 @@ export function withSandboxLine(
 
 const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead'])
 
-/** Whether a session has a list of tools without any that writes. */
-export function isReadOnlySession({ tools }: Pick<OpenSession, 'tools'>): boolean {
-  return tools?.every(tool => READERS.has(tool)) ?? false
+/** Whether a session is to read only, or has a list of tools without any that writes. */
+export function isReadOnlySession({ tools, readsOnly }: Pick<OpenSession, 'tools' | 'readsOnly'>): boolean {
+  return readsOnly === true || (tools?.every(tool => READERS.has(tool)) ?? false)
 }

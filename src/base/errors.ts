@@ -44,6 +44,11 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
     this.next = fill(ERRORS[code].next, detail)
   }
 
+  /** By the name: in the bundle some files have a copy of this class. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'AppError'
+  }
+
   get exit(): number {
     return ERRORS[this.code].exit
   }

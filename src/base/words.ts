@@ -137,3 +137,13 @@ function refuse(problem: string, at: number): { problem: string } {
 export function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
+
+/** Parses a whole number, such as a priority; `undefined` when it is not one. */
+export function parseInteger(text: string): number | undefined {
+  return /^[+-]?\d{1,6}$/.test(text) ? Number(text) : undefined
+}
+
+/** Parses a number from 0 to 1; `undefined` when it is not one. */
+export function parseShare(text: string): number | undefined {
+  return /^(0(\.\d+)?|1(\.0+)?|\.\d+)$/.test(text) ? Number(text) : undefined
+}

@@ -113,6 +113,8 @@ export const SessionView = z.object({
   task: z.string(),
   /** The task of its queue that it works on or will resume. */
   task_id: z.string().nullable().optional(),
+  /** The title of that task. Replies that only confirm an order leave it out. */
+  title: z.string().optional(),
   /** The worktree in which its agent works, and its branch; absent if the agent works in the project itself. */
   place: z.object({ directory: z.string(), branch: z.string(), target: z.string() }).optional(),
   agent: z.string(),

@@ -38,6 +38,8 @@ export interface Assessment {
   normalised: string
   /** The files that were read, each with a hash. The assessment holds as long as they are the same. */
   files?: Readonly<Record<string, string>>
+  /** A file that it runs was not read, because the request is HIGH without it. */
+  hasUnread?: true
 }
 
 /** The code of the reason that a package by name is in no lock file of the project. */

@@ -167,6 +167,18 @@ export const EVENT_BODIES = {
     remembered: z.boolean(),
     /** Set if the request was refused when it was asked, and the work continued without it. */
     late: z.literal(true).optional(),
+    /** Set if the person allowed exactly this request once more. */
+    again: z.literal(true).optional(),
+  }),
+  /** A request that a person had allowed once was made, and the yes is used up. `number` is that of the decision. */
+  'allowance.used': z.object({
+    number: z.number(),
+    call_id: z.string(),
+    task: z.string(),
+    attempt: z.number(),
+    tool: z.string(),
+    target: z.string(),
+    by: z.string(),
   }),
   'tool.finished': z.object({
     call_id: z.string(),
@@ -283,7 +295,28 @@ export const EVENT_BODIES = {
   'task.claimed': TaskNamed.extend({ attempt: z.number(), claim: z.enum(['done', 'failed']), text: z.string() }),
   /** A line in the log of a task. */
   'task.noted': TaskNamed.extend({ text: z.string() }),
+  /** An attempt got a worktree of its own, or an archived one was restored. The subject is the task. */
+  'worktree.made': z.object({
+    task: z.string(),
+    attempt: z.number(),
+    branch: z.string(),
+    target: z.string(),
+    base: z.string(),
+    directory: z.string(),
+    /** The ref from which it was restored. */
+    restored: z.string().optional(),
+  }),
+  /** The worktree is gone. What it had and the target has not is in the ref `archive`. */
+  'worktree.removed': z.object({
+    task: z.string(),
+    attempt: z.number(),
+    branch: z.string(),
+    archive: z.string().optional(),
+    reason: z.string().optional(),
+  }),
   'run.started': z.object({ project: z.string(), target: z.string() }),
+  /** What keeps tasks of the run from beginning until a person mends it has changed; the list is empty when nothing does any more. */
+  'run.held_up': z.object({ by: z.array(z.object({ code: z.string(), why: z.string(), next: z.string() })) }),
   'run.ended': z.object({
     outcome: RunOutcome,
     reason: z.string(),

@@ -1,6 +1,10 @@
 import * as z from 'zod'
 
-/** The vendor's refusal to serve until a time. Only a record written by the vendor counts as one; times are milliseconds. */
+/** What a person has to mend before an account can be used: it is not logged in, or its credit is used up. */
+export const AccountFault = z.enum(['login', 'credit'])
+export type AccountFault = z.infer<typeof AccountFault>
+
+/** The vendor's refusal to serve until a time, or, with `fault`, until a person has mended something. Only a record written by the vendor counts as one; times are milliseconds. */
 export const Limit = z.object({
   /** The exhausted window, as the vendor names it: `five_hour`, `seven_day` … */
   window: z.string().optional(),
@@ -8,6 +12,7 @@ export const Limit = z.object({
   /** Where it was seen: a rate limit event, the result of the turn, the vendor's own message, or a refused try. */
   source: z.enum(['event', 'result', 'message', 'retry']),
   message: z.string(),
+  fault: AccountFault.optional(),
 })
 export type Limit = z.infer<typeof Limit>
 
@@ -19,8 +24,12 @@ export interface AccountGate {
   account: string
   closed_until: number | null
   window: string | null
-  /** `record`: the vendor said until when. `probe`: nobody knows, so it is tried again at growing intervals. */
-  source: 'record' | 'probe' | null
+  /**
+   * `record`: the vendor said until when. `probe`: nobody knows, so it is tried again at growing intervals. A fault: a person has to
+   * mend it; it is tried again as well. A fault stays here until a call succeeds, also while the account is open for a try.
+   */
+  source: 'record' | 'probe' | AccountFault | null
+  /** The cause; of a fault, the remedy is on the second line. */
   reason: string | null
   /** How often it closed without a known reset since the last successful call. */
   probes: number
@@ -28,6 +37,11 @@ export interface AccountGate {
   held: boolean
   held_by: string | null
   held_at: number | null
+}
+
+/** What a person has to mend before the account of this gate can be used; undefined if nothing. */
+export function faultOf({ source }: Pick<AccountGate, 'source'>): AccountFault | undefined {
+  return source === 'login' || source === 'credit' ? source : undefined
 }
 
 /** The account that means all accounts. */

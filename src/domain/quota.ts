@@ -35,6 +35,9 @@ export type QuotaForecast = z.infer<typeof QuotaForecast>
 export const QuotaLevel = z.enum(['unknown', 'ok', 'notice', 'warning', 'critical'])
 export type QuotaLevel = z.infer<typeof QuotaLevel>
 
+/** The beginning of the reason of every wait that ends as soon as the level is below critical. */
+export const NEARLY_USED_UP = 'the allowance is nearly used up'
+
 /** The percentage at which each level starts. */
 export interface QuotaThresholds {
   notice: number

@@ -1,4 +1,5 @@
 import type { RunOutcome } from './attempt.ts'
+import type { Need } from './needs.ts'
 import type { QuotaWindow } from './quota.ts'
 import type { TaskView, Verification } from './task.ts'
 
@@ -12,7 +13,8 @@ export interface Report {
   failed: ReportedTask[]
   /** Tasks that were started and are not over: running, queued again, or waiting. */
   unfinished: ReportedTask[]
-  waiting: WaitingForYou[]
+  /** What waits for a person when the report is made. */
+  waiting: Need[]
   spent: Spent
   quota: { account: string; windows: Pick<QuotaWindow, 'window' | 'utilization' | 'resets_at' | 'source'>[] }[]
   limits: LimitsMet
@@ -47,15 +49,6 @@ export interface Commit {
   hash: string
   subject: string
   at: number
-}
-
-/** Something that only a person can unblock. */
-export interface WaitingForYou {
-  kind: 'decision' | 'session' | 'task'
-  text: string
-  /** The command that unblocks it. */
-  next: string
-  since: number | null
 }
 
 export interface Spent {

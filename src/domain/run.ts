@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type SessionStatus, StartSession } from './api.ts'
 import type { RunOutcome } from './attempt.ts'
 import { MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from './option-values.ts'
-import type { QuotaLevel } from './quota.ts'
+import type { QuotaLevel, QuotaSource } from './quota.ts'
 import type { TaskState, Verification } from './task.ts'
 
 /** What a run works through: a whole project, a feature, or one task with its parts. */
@@ -122,6 +122,8 @@ export interface AttemptNow {
   last_line: string | null
   /** When it resumes by itself. */
   resumes_at: number | null
+  /** Why it is paused, with what helps; absent if nothing is known. */
+  why?: string
   /** The decision for which it waits. */
   decision: number | null
   /** What blocks its merge, as text; absent if nothing does. */
@@ -133,7 +135,7 @@ export interface RunDetail extends RunView {
   /** The open attempts and the latest of the others, in the order in which they were started. */
   attempts: AttemptView[]
   /** How full the account of its sessions is. */
-  quota: { level: QuotaLevel; window: string; utilization: number } | null
+  quota: { level: QuotaLevel; window: string; utilization: number; source: QuotaSource } | null
   /** The estimated time for the open tasks, from the time that others took; null while nothing is known. */
   left_ms: number | null
   /** Ready tasks that wait because they would touch the same files as a running one. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { SandboxSettings } from '../base/sandbox/settings.ts'
 import type { AgentToolName, ToolReply } from './agent-tools.ts'
-import { Limit } from './limit.ts'
+import { type AccountFault, Limit } from './limit.ts'
 
 /**
  * The contract between the supervisor and every driver.
@@ -132,6 +132,9 @@ export const FailureKind = z.enum([
 ])
 export type FailureKind = z.infer<typeof FailureKind>
 
+/** The kinds of failure that are no failure of the task: its account cannot be used until a person has mended something. */
+export const ACCOUNT_FAULTS: Partial<Record<FailureKind, AccountFault>> = { auth: 'login', billing: 'credit' }
+
 export const Failure = z.object({
   kind: FailureKind,
   message: z.string(),
@@ -237,6 +240,8 @@ export interface OpenSession {
   allowedTools?: string[] | undefined
   /** The only tools of the agent; if absent, it has all tools of its vendor. */
   tools?: string[] | undefined
+  /** The agent only reads, whatever its tools: commands that it may run cannot write either. */
+  readsOnly?: boolean | undefined
   disallowedTools?: string[] | undefined
   /** Tools of ours that the agent gets in addition; `asks.tool` runs them. */
   ownTools?: readonly AgentToolName[] | undefined

@@ -98,6 +98,8 @@ export const ImportedTask = z.strictObject({
   ...optional,
   title: Fields.title,
   id: Ref.optional(),
+  /** The name that it had in the file from which it was imported first. */
+  alias: Name.optional(),
   after: z.array(Ref).max(10_000).optional(),
   parent: Ref.optional(),
   state: z.enum(['open', 'done', 'failed', 'cancelled']).optional(),
@@ -115,10 +117,25 @@ export const ImportTasks = z.strictObject({
   tasks: z.array(ImportedTask).max(MAX_IMPORTED),
   /** Replaces ids that are in use with new ones. */
   copy: z.boolean().optional(),
+  /** Tasks that are there already, by id, name in the file or title, are updated while they are open; others are left as they are. */
+  update: z.boolean().optional(),
   /** Checks everything and stores nothing. */
   dry_run: z.boolean().optional(),
 })
 export type ImportTasks = z.infer<typeof ImportTasks>
+
+/** The answer of POST /tasks/import. */
+export interface ImportReply {
+  /** The new tasks. */
+  tasks: TaskMention[]
+  updated: TaskMention[]
+  /** How many were there already, just as the file says. */
+  same: number
+  /** Tasks that are over: they stay as they are. */
+  over: TaskMention[]
+  /** Those of `updated` that were found by their title alone. */
+  by_title: TaskMention[]
+}
 
 /** POST /tasks/:ref/done, /fail, /reset, /cancel */
 export const SayOfTask = z.strictObject({ reason: Line(1_000).optional() })

@@ -126,6 +126,8 @@ export interface Task {
   labels: string
   /** The paths and patterns that it will touch, if declared: relative to the project, one per line. */
   paths: string
+  /** Its id in the file from which it was imported, by which people may name it. */
+  alias: string | null
 }
 
 /** What a run works through: a project, a feature of it, or one task with its parts. */
@@ -160,6 +162,8 @@ export const TaskView = z.object({
   acceptance: z.array(z.string()),
   /** The paths that it will touch, if declared. */
   paths: z.array(z.string()),
+  /** Its id in the file from which it was imported. */
+  alias: z.string().nullable(),
   verification: Verification.nullable(),
   retries: z.number(),
   /** Null means as `execution.max_retries` says. */

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { AppError } from '../base/errors.ts'
 import { agentEnvironment, COMMON_AGENT_ENV } from './agent-env.ts'
 import { AGENT_DEFINITIONS, AGENTS, isAgentKind } from './agents/agent-registry.ts'
@@ -105,6 +106,14 @@ function describeCredential(env: Env, agent: string): string {
   const [home, folder] = [env['HOME'], env[login.variable]]
   if (!folder) return `login in ~/${login.folder}`
   return `login in ${home && folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder}`
+}
+
+/** The folder in which an agent keeps its login; undefined if it has none, or nobody knows the home. */
+export function loginFolder({ login }: Vendor, env: Env): string | undefined {
+  if (login.folder === '') return undefined
+  const configured = env[login.variable]
+  if (configured) return join(configured, login.below ?? '')
+  return env['HOME'] === undefined ? undefined : join(env['HOME'], login.folder)
 }
 
 /** The error for an agent that is not logged in, with its vendor's login command. */

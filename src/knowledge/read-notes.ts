@@ -57,6 +57,7 @@ export function explainOutsideLink(project: string): string | undefined {
     }
     return undefined
   } catch (error) {
+    if (codeOf(error) === 'ENOTDIR') return `${NOTES_FOLDER} is not a directory; move the file there away`
     return codeOf(error) === 'ENOENT' ? undefined : `${NOTES_FOLDER} cannot be read (${codeOf(error)})`
   }
 }

@@ -54,7 +54,12 @@ export function recordNote(newNote: NewNote, recording: NoteRecording): Recorded
       return { did, file: join(NOTES_FOLDER, written.file), title: written.title, tags: written.tags }
     })
   } catch (error) {
-    return refused(messageOf(error))
+    const { code = '' } = error as NodeJS.ErrnoException
+    const isClosed = ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR'].includes(code)
+    const where = join(recording.project, NOTES_FOLDER)
+    return refused(
+      isClosed ? `nothing can be written in ${where}: make it a directory that you may write to` : messageOf(error),
+    )
   }
 }
 

@@ -93,7 +93,7 @@ function problemOf(issue: Issue): string {
       kind,
       FAULT_KINDS.map(form => ({ form, means: form })),
     )
-    return `"${kind}" is not one of the faults that docs/simulator.md lists${near ? `; did you mean "${near}"?` : ''}`
+    return `"${kind}" is not one of the faults that pcc docs simulator lists${near ? `; did you mean "${near}"?` : ''}`
   }
   return issue.message
 }

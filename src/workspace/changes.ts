@@ -1,7 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { ChangedFile, Merge, TaskDiff } from '../domain/merge.ts'
-import type { WorktreeRow } from '../domain/worktree.ts'
+import type { Worktree, WorktreeRow } from '../domain/worktree.ts'
 import { nameWorkTree } from './git/checkout-state.ts'
 import { git } from './git/git.ts'
 import { findGitFolder } from './git/git-folder.ts'
@@ -48,8 +48,13 @@ async function endsOfWorktree({ state, top, target, base }: WorktreeRow): Promis
   const folder = await findGitFolder(top)
   const to = folder && (await nameWorkTree(folder))
   if (!folder || to === undefined) return undefined
+  return { source: 'worktree', directory: top, from: await findForkPoint(top, { target, base }), to }
+}
+
+/** Where the work in a worktree left its target: a rebase moves that, and what others merged before it is none of its work. */
+async function findForkPoint(top: string, { target, base }: Pick<Worktree, 'target' | 'base'>): Promise<string> {
   const forkPoint = await git(top, ['merge-base', `refs/heads/${target}`, 'HEAD'])
-  return { source: 'worktree', directory: top, from: forkPoint.ok ? forkPoint.stdout.trim() : base, to }
+  return forkPoint.ok ? forkPoint.stdout.trim() : base
 }
 
 /**
@@ -116,6 +121,11 @@ function parseNumstat(numstat: string): ChangedFile[] {
 
 function parseCount(text: string): number | null {
   return text === '-' ? null : Number(text)
+}
+
+/** The files that the work in a worktree changed, committed or not, as paths from its directory; undefined if git fails. */
+export async function listChangedInWorktree(worktree: Worktree): Promise<string[] | undefined> {
+  return listChangedBetween(worktree.directory, { base: await findForkPoint(worktree.top, worktree) })
 }
 
 /** Files that differ between two commits, or a commit and the work tree, as paths from `directory`; undefined if git fails. */

@@ -8,6 +8,10 @@ import { onTerminal } from './pty.ts'
 
 const SCENARIO = `
 conversations:
+  - match: only one task please
+    turns:
+      - expect: { prompt_contains: "You have proposed these tasks" }
+        text: '{"tasks": [{"title": "Build all of it"}]}'
   - match: notes over HTTP
     turns:
       - expect: { offers_tool: Read, not: { offers_tool: Bash } }
@@ -62,9 +66,11 @@ test('an agent that cannot write makes tasks of what is wanted, mends what is wr
   assert.deepEqual(await stored(), ['Build the thing'])
 
   const terminal = onTerminal(t, pcc, ['task', 'create', ...from])
-  await terminal.see(/Store 2 tasks\? \[y\/N\]/)
+  await terminal.see(/Store 2 tasks\? \[y\/N\], or say what to change:/)
+  terminal.type('only one task please\n')
+  await terminal.see(/1\. Build all of it[\s\S]*Store 1 task\?/)
   terminal.type('y\n')
-  await terminal.see(/Added t-[0-9a-f]{6} Build the API: blocked/)
+  await terminal.see(/Added t-[0-9a-f]{6} Build all of it: ready/)
   assert.equal(await terminal.exit, 0)
-  assert.deepEqual(await stored(), ['Build the thing', 'Design the schema', 'Build the API'])
+  assert.deepEqual(await stored(), ['Build the thing', 'Build all of it'])
 })

@@ -78,7 +78,7 @@ test('a home of the version before opens: sessions, tasks, rules, answers, check
   assert.match((await pcc.run(['rules', 'list'])).stdout, /allow +Bash +echo \*[\s\S]*deny +Write +\.\/secret\/\*/)
   assert.match((await pcc.run(['answers', 'list', '--project', project])).stdout, /Which shape\?/)
   assert.match((await pcc.run(['checkpoints', 'night'])).stdout, /2026-11-16/)
-  assert.match((await pcc.run(['config', 'get', 'sessions.max_concurrent'])).stdout, /= 4\n/)
+  assert.match((await pcc.run(['config', 'get', 'sessions.max_concurrent'])).stdout, /^4\n/)
   assert.match((await pcc.run(['logs', 'shape'])).stdout, /Which shape\?/)
   assert.match((await pcc.run(['pending'])).stdout, /│ 1 │ s-13c15a │ Q&A/)
 })

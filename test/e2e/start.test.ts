@@ -116,7 +116,7 @@ test('a detached session is listed, shown, logged and stopped', async t => {
       if (followed.includes('Read → README.md ✓')) resolve()
     })
   })
-  assert.match((await pcc.run(['list', '--status', 'running'])).stdout, new RegExp(`${id} │ long +│ ● Running`))
+  assert.match((await pcc.run(['list', '--status', 'running'])).stdout, new RegExp(`${id} {2}long +\\S+ +● Running`))
   assert.match((await pcc.run(['status', id.slice(2, 6)])).stdout, /Status: +● Running/)
   const stopped = await pcc.run(['stop', 'long'])
   assert.equal(stopped.code, 0, stopped.stderr)
@@ -137,7 +137,7 @@ test('a session that must wait for a place says so when it is started and in the
     pcc.run(['start', project, '--task', 'work for long', '--detach', '--session-name', name])
   assert.match((await start('first')).stdout, /^Session started: /)
   assert.match((await start('second')).stdout, /^Session queued, it waits for a free slot: s-\w+ \(second\)\n/)
-  assert.match((await pcc.run(['list'])).stdout, /second +│ ○ Queued (.|\n)*│ Waits for a free slot/)
+  assert.match((await pcc.run(['list'])).stdout, /second +\S+ +○ Queued (.|\n)* Waits for a free slot/)
 })
 
 test('a cap on turns ends with exit code 4, a limit of the vendor too', async t => {
@@ -152,10 +152,10 @@ test('a cap on turns ends with exit code 4, a limit of the vendor too', async t 
   assert.match((await pcc.run(['list'])).stdout, /⏳ Limited/)
 })
 
-test('an agent that cannot be started is one clear error', async t => {
+test('an agent that cannot be started is named before, and is one clear error', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
   await pcc.run(['config', 'set', 'agents.path', '/nowhere/claude'])
   const { code, stdout, stderr } = await pcc.run(['start', project, '--task', 'write a note'])
   assert.equal(code, 2, stdout + stderr)
-  assert.match(stderr, /^error: .*agents\.path .*\/nowhere\/claude/)
+  assert.match(stderr, /^error: .*agents\.path .*\/nowhere\/claude/m)
 })

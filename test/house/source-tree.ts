@@ -33,11 +33,22 @@ export function readTree(root: string, folders: string[]): SourceFile[] {
     })
 }
 
+/** The imports of files that were parsed before: several tests of a process read the same tree. */
+const known = new Map<string, { text: string; imports: Import[] }>()
+
 /**
  * Static imports, re-exports, `import()` and types by `import('…')`. A dynamic import with a computed path is listed with
  * the specifier `<computed>`, so that a layer test can rely on the list being complete.
  */
 export function importsOf(path: string, text: string): Import[] {
+  const before = known.get(path)
+  if (before?.text === text) return before.imports
+  const imports = parseImports(path, text)
+  known.set(path, { text, imports })
+  return imports
+}
+
+function parseImports(path: string, text: string): Import[] {
   const { program, errors } = parseSync(path, text)
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`)
   const found: Import[] = []

@@ -36,6 +36,22 @@ test('a variable that is set once is followed, one that may have changed is not'
   assert.equal(risk('x="rm -rf y"; $x'), 'HIGH')
 })
 
+test('variables that keep git from running programs of the repository are not taken away', () => {
+  for (const command of [
+    'env -u GIT_CONFIG_COUNT git status',
+    'env -uGIT_CONFIG_COUNT git status',
+    'env --unset=GIT_CONFIG_COUNT git status',
+    'env -u FOO -u GIT_CONFIG_KEY_0 npm test',
+    'env -i git status',
+    'env - PATH=/usr/bin /usr/bin/git status',
+    'unset GIT_CONFIG_COUNT; git status',
+    'GIT_CONFIG_COUNT=0 git status',
+  ])
+    assert.equal(risk(command), 'HIGH', command)
+  assert.equal(risk('env -u FOO git status'), risk('git status'))
+  assert.equal(risk('env -i npm test'), risk('npm test'))
+})
+
 test('a path that begins with the project and climbs out of it is outside', () => {
   for (const command of [
     'docker run -v /proj/../etc:/x alpine',
@@ -120,7 +136,7 @@ test('the tree shows every piece with its risk and nothing a terminal would obey
     '    HIGH echo "$(rm x)"',
     '      HIGH rm x',
     '        HIGH rm x',
-    '          - HIGH file.delete: rm deletes files; leave them, or ask a person',
+    '          - HIGH file.delete: rm deletes files',
     '    LOW cat',
   ])
   const drawn = explainTree(assess('ls \u001b[2Kx'))

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { isHigherRisk } from '../../src/domain/assessment.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
+import { codePoint } from '../support/code-point.ts'
 
 using classifier = openClassifier({ realPath: path => path })
 const assess = async (command: unknown) =>
@@ -191,7 +192,7 @@ test('nothing makes the classifier throw: any text, any bytes, any value', async
   const bytes = fc.uint8Array({ maxLength: 300 }).map(list => Buffer.from(list).toString('utf8'))
   await fc.assert(
     fc.asyncProperty(
-      fc.oneof(soup, bytes, fc.string({ unit: 'binary', maxLength: 200 }), fc.anything()),
+      fc.oneof(soup, bytes, fc.string({ unit: codePoint, maxLength: 200 }), fc.anything()),
       async command => {
         const { risk } = await assess(command)
         assert.match(risk, /^(LOW|MEDIUM|HIGH)$/)

@@ -53,7 +53,7 @@ test('the page opens in a browser without a network: its numbers, its picture an
     [await tile('done'), await tile('failed'), await tile('unfinished'), await tile('waiting'), await tile('cost')],
     ['2', '1', '1', '2', '$5.25'],
   )
-  assert.equal(await page.locator('#timeline rect').count(), report.timeline.length)
+  assert.equal(await page.locator('#timeline i').count(), report.timeline.length)
   assert.equal(await page.locator('#graph g').count(), report.graph.length)
   assert.equal(report.graph.length, 6)
   const words = await page.locator('main').textContent()
@@ -65,6 +65,24 @@ test('the page opens in a browser without a network: its numbers, its picture an
   assert.ok(inner <= outer, `${inner} ${outer}`)
   const box = await page.locator('#graph svg').boundingBox()
   assert.ok((box?.width ?? 0) > 300 && (box?.height ?? 0) > 50)
+  assert.match(await page.title(), /^Report · pcc-shop-\w+ · Sat 14 Nov to Sun 15 Nov$/)
+  assert.match((await page.locator('.legend').textContent()) ?? '', /failed.*had to wait/)
+  const colour = (name: string) =>
+    page.evaluate(`getComputedStyle(document.querySelector('#timeline i.${name}')).backgroundColor`)
+  assert.deepEqual([await colour('failed'), await colour('waiting')], ['rgb(198, 42, 47)', 'rgb(173, 87, 0)'])
+  // On a phone every bar is on the screen, the picture is a list, and no id is broken.
+  await page.setViewportSize({ width: 390, height: 844 })
+  const wide = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [number, number]
+  assert.ok(wide[0] <= 390, `${wide}`)
+  for (const bar of await page.locator('#timeline i').all()) {
+    const { x = -1, width = 0 } = (await bar.boundingBox()) ?? {}
+    assert.ok(x >= 0 && width > 0 && x + width <= 390, `${x} ${width}`)
+  }
+  assert.deepEqual([await page.locator('#graph').isVisible(), await page.locator('.order').isVisible()], [false, true])
+  assert.equal(await page.locator('.order li').count(), report.graph.length)
+  for (const id of await page.locator('.id').all()) {
+    if (await id.isVisible()) assert.ok(((await id.boundingBox())?.height ?? 0) < 30, (await id.textContent()) ?? '')
+  }
 })
 
 test('words of agents are words on the page: no tag, no script, no control character comes through', async t => {
@@ -75,7 +93,10 @@ test('words of agents are words on the page: no tag, no script, no control chara
     title: evil,
     commits: [{ hash: 'f'.repeat(40), subject: evil, at: 0 }],
   }))
-  const waiting = [{ kind: 'decision', text: evil, next: evil, since: 1 } as const]
+  const about = { project: evil, session_id: evil, task_id: evil, title: evil, number: 1, risk: null }
+  const waiting = [
+    { kind: 'question', key: evil, text: evil, next: evil, since: 1, count: 1, priority: 0, ...about } as const,
+  ]
   const shown = [{ at: 1, session_id: evil, what: evil, verdict: 'allowed', by: evil, why: evil } as const]
   const graph = report.graph.map(task => ({ ...task, title: evil }))
   const timeline = report.timeline.map(stretch => ({ ...stretch, title: evil }))
@@ -113,7 +134,9 @@ test('in a terminal: what needs the person stands before what was spent; an empt
 test('of several projects each is named; a run that did not begin stands among the runs, its words harmless', async t => {
   const night = await aNight(t)
   const report = await night.report()
-  assert.doesNotMatch(reportPage(report, PLAIN).join('\n'), /pcc-shop-/)
+  const [head = '', ...rest] = reportPage(report, PLAIN)
+  assert.match(head, /^Report · pcc-shop-\w+ · Sat 14 Nov 22:00 to /)
+  assert.doesNotMatch(rest.join('\n'), /pcc-shop-/)
   const late = { schedule_id: 'c-1', target: 'this project', due_at: night.since, reason: 'no <b>disk\x1b[2J</b>' }
   const both = { ...report, not_begun: [{ ...late, project: '/elsewhere/blog\x1b[31m' }] }
   const page = reportPage(both, PLAIN).join('\n')
@@ -121,4 +144,7 @@ test('of several projects each is named; a run that did not begin stands among t
   assert.match(page, /\n {2}c-1 blog␛\[31m, this project, .* 22:00: no <b>disk␛\[2J<\/b>/)
   assert.match(reportHtml(both), /c-1<\/span> blog␛\[31m, this project, .*no &#60;b&#62;disk␛\[2J&#60;\/b&#62;/)
   assert.doesNotMatch(reportHtml(both) + page, /\x1b/)
+  const done = ['/code/old/shop', '/code/new/shop'].flatMap(project => report.done.map(task => ({ ...task, project })))
+  const twins = reportPage({ ...report, done, failed: [], unfinished: [], runs: [] }, PLAIN).join('\n')
+  assert.match(twins, /Cart API {2}old\/shop · [\s\S]*Cart API {2}new\/shop · /, 'two of one name are told apart')
 })

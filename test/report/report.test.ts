@@ -95,8 +95,8 @@ test('a task has the commits that were made while it was worked on, and why it f
   assert.deepEqual(
     waiting.map(({ kind, next }) => [kind, next.replace(/t-\w+/, 't')]),
     [
-      ['decision', 'pcc respond 1'],
       ['task', 'pcc task reset t'],
+      ['permission', 'pcc respond 1 --interactive'],
     ],
   )
 })
@@ -122,4 +122,40 @@ test('a task that is at work from before the time until after it is not finished
     timeline.map(({ from, to, as }) => [from, to, as]),
     [[since, until, 'at work']],
   )
+})
+
+test('an attempt that failed and gave its task back is a failed one, and what it says names no path of its worktree', async t => {
+  const night = await aNight(t)
+  const { store, project, tasks, until } = night
+  const { id = '' } = tasks['Payment provider'] ?? {}
+  const periods = (await night.report()).timeline.filter(({ task_id }) => task_id === id)
+  assert.deepEqual(
+    periods.map(({ as }) => as),
+    ['waiting', 'failed'],
+  )
+  const [first] = periods
+  const top = '/home/me/.perpetualcc/worktrees/shop-123456/t-000001'
+  const place = { task: id, attempt: 1, branch: 'b', target: 'main', base: '0', top, directory: top, project }
+  await store.transaction(async tx => {
+    const columns = { reason: null, result: null, next_model: null, failure: null, cost_usd: 0, rounds: 0, model: null }
+    const attempt = { task_id: id, number: 1, run_id: 'r-1a2b3c', iteration: 1, session_id: 's-100003', outcome: null }
+    await store.runs.begin({ ...columns, ...attempt, started_at: first?.from ?? 0, ended_at: null }, tx)
+    await store.runs.end({ task_id: id, number: 1 }, { outcome: 'failed', ended_at: first?.to ?? 0 }, tx)
+    const row = { state: 'live', reason: null, archive: null, setup: null, created_at: 1, ended_at: null } as const
+    await store.worktrees.put({ ...place, ...row, repository: project }, tx)
+    const body = {
+      task_id: id,
+      title: 'Payment provider',
+      from: 'running' as const,
+      attempt: 1,
+      reason: `${top}/src/a.ts: wrong`,
+    }
+    await tx.append([{ actor: 'daemon', subject: id, kind: 'task.failed', body }])
+  })
+  const { timeline, failed } = await night.report({ until: until + 1 })
+  assert.deepEqual(
+    timeline.filter(({ task_id }) => task_id === id).map(({ as }) => as),
+    ['failed', 'failed'],
+  )
+  assert.equal(failed[0]?.note, 'src/a.ts: wrong')
 })

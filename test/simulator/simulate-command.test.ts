@@ -88,7 +88,7 @@ test('pcc simulate refuses bad input with words and exit code', async t => {
     [[dir], 2, /cannot be read: it is not a file\n/],
     [[put('empty.yaml', '# nothing\n')], 2, /empty\.yaml:1: the file: is empty\n/],
     [[put('fault.yaml', fault('overlaoded'))], 2, /"overlaoded" is not one of .*; did you mean "overloaded"\?\n/],
-    [[put('meteor.yaml', fault('meteor'))], 2, /"meteor" is not one of the faults that docs\/simulator\.md lists\n/],
+    [[put('meteor.yaml', fault('meteor'))], 2, /"meteor" is not one of the faults that pcc docs simulator lists\n/],
     [[HELLO, '--port', String(taken.port)], 1, new RegExp(`Port ${taken.port} on 127\\.0\\.0\\.1 is taken`)],
     [[HELLO, '--port', 'high'], 2, /a port is a number/],
     [[HELLO, '--prot', '1'], 2, /unknown option '--prot'/],

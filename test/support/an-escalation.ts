@@ -8,6 +8,7 @@ export const AN_ESCALATION: NewEscalation = {
   session_id: 's-1',
   project: '/p',
   task: 'tidy up',
+  task_id: null,
   call_id: 'c-1',
   tool: 'Bash',
   target: 'rm x',
@@ -31,4 +32,7 @@ export const AN_ESCALATION: NewEscalation = {
   answered_by: null,
   answered_at: null,
   answer_reason: null,
+  bound: null,
+  allowed_until: null,
+  used_at: null,
 }

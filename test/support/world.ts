@@ -46,10 +46,14 @@ export function bareEnv(home: string): Record<string, string> {
     LANG: 'C.UTF-8',
     TERM: 'xterm-256color',
     GIT_CONFIG_NOSYSTEM: '1',
+    ...UNPROVEN_ALLOWED,
     // The test runner uses this to find processes that a test left running.
     ...(process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}),
   }
 }
+
+/** Most projects of tests have no checks, and their tests are about something else than what becomes of unproven work. */
+export const UNPROVEN_ALLOWED = { PCC_GATES_UNPROVEN: 'allow' }
 
 /** For a child that runs our own source, never for an agent: processes share the compile cache. */
 export const COMPILED = {

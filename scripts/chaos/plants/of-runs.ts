@@ -25,7 +25,7 @@ export const OF_RUNS: readonly Plant[] = [
       {
         file: 'src/workspace/merge/target-checkout.ts',
         symbol: 'repairCheckout',
-        find: 'await followBranch(checkout, tip)',
+        find: 'await followBranch(checkout, lock.from, tip)',
         put: 'void followBranch',
       },
     ],
@@ -101,8 +101,8 @@ export const OF_RUNS: readonly Plant[] = [
       {
         file: 'src/workspace/merge/move-target.ts',
         symbol: 'blockedBy',
-        find: 'if (loose.length > 0) return',
-        put: 'if (loose.length < 0) return',
+        find: 'if (inTheWay.length > 0) {',
+        put: 'if (inTheWay.length < 0) {',
       },
       {
         file: 'src/workspace/merge/move-target.ts',

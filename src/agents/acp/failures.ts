@@ -74,15 +74,28 @@ function kindOf({
   message: string
 }): FailureKind {
   if (code === AUTH_REQUIRED) return 'auth'
-  const byText = BY_TEXT.find(([form]) => form.test(message))?.[1]
+  const byCause = BY_WORD[cause]
+  if (byCause === 'auth' || byCause === 'billing') return byCause
+  const [form, byText] = BY_TEXT.find(([words]) => words.test(message)) ?? []
   // For these kinds the text says more than the status: a used-up account is a 429 too, and a wrong key a 400.
-  if (byText === 'billing' || byText === 'prompt_too_long' || byText === 'auth') return byText
+  if (byText === 'prompt_too_long') return byText
+  if (form && (byText === 'billing' || byText === 'auth') && !isQuoted(form, { status, message })) return byText
   if (status !== undefined && BY_STATUS[status]) return BY_STATUS[status]
   // The text may quote a wrong request, and a mention of limits in that quote is no limit.
   if (status !== undefined && status < 500 && byText !== 'model_not_found') return 'other'
   // Some programs answer everything with a bare 500.
   if (byText) return byText
   return BY_WORD[cause] ?? (status !== undefined && status >= 500 ? 'server' : 'other')
+}
+
+/**
+ * Whether the words may stand in a quote of the request, which holds text of the model. They close the account of every session, so
+ * an error that refuses the request itself must begin with them.
+ */
+function isQuoted(form: RegExp, { status, message }: { status: number | undefined; message: string }): boolean {
+  if (status === undefined || status >= 500 || BY_STATUS[status]) return false
+  const own = message.replace(/^(Internal error: )?(API Error: ?\d* ?)?(\{.*?"message": ?")?/, '')
+  return own.search(form) > 'Your prepayment '.length
 }
 
 /** Some programs use the HTTP status as the error code, others write it into the text. */

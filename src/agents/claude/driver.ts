@@ -32,12 +32,13 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   const { askDeadlineMs = ASK_DEADLINE_MS, warmForMs = WARM_FOR_MS, reofferMs = REOFFER_MS } = driver
   const guard = openGuard()
   const pool = new WarmPool(warmForMs)
-  const prepare = (open: OpenSession) => {
+  const prepare = (open: OpenSession, { waits }: { waits: boolean }) => {
     const gate = new ClaudeGate(askDeadlineMs)
+    const newSandbox = () => openAgentSandbox(sandboxNeeds(open), open, line => log(`session ${open.id}: ${line}`))
     const agent = new AgentProcess({
-      ...{ manifest: claudeAgent, guard, isolation: open.isolation, cwd: open.cwd },
+      ...{ manifest: claudeAgent, guard, isolation: open.isolation, cwd: open.cwd, waits },
       marker: open.marker ?? secretId(16),
-      sandbox: openAgentSandbox(sandboxNeeds(open), open, line => log(`session ${open.id}: ${line}`)),
+      ...{ sandbox: newSandbox(), newSandbox },
     })
     const own = new ClaudeOwnTools(open.ownTools ?? [])
     if (open.resume) noteLeaf({ vendorId: open.resume.vendorId, cwd: open.cwd, env: open.env })
@@ -45,7 +46,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
     return { process: { gate, agent, own, askDeadlineMs, reofferMs }, options }
   }
   const cold = (open: OpenSession) => {
-    const { process, options } = prepare(open)
+    const { process, options } = prepare(open, { waits: false })
     return { ...process, query: (prompt: Parameters<typeof query>[0]['prompt']) => query({ prompt, options }) }
   }
   return {
@@ -59,7 +60,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
       return new ClaudeSession(open, warm ?? cold(open))
     },
     // A deferred call is offered as soon as there is a process, and nobody would be there to answer it.
-    warm: async open => (answersParked(open) ? undefined : pool.add(open, () => prepare(open))),
+    warm: async open => (answersParked(open) ? undefined : pool.add(open, () => prepare(open, { waits: true }))),
     cool: open => pool.remove(open),
     close: () => pool.close(),
   }
@@ -97,7 +98,7 @@ class WarmPool {
   readonly #waiting = new Map<string, WarmProcess>()
   /** Ending processes with their markers: a new process with the same marker must wait, or the sweep would end it too. */
   readonly #ending = new Map<Promise<void>, string>()
-  /** Folders that a process refuses to switch to after its start. */
+  /** Projects whose folders a process refuses to switch to after its start. */
   readonly #refusing = new Set<string>()
   readonly #keepMs: number
   #closed = false
@@ -114,9 +115,11 @@ class WarmPool {
     const key = keyOf(open)
     // No needless `await` here: a `remove` right after this call must find the process in the map.
     if (this.#isEnding(open.marker)) await this.#gone(open.marker)
-    if (this.#closed || this.#waiting.has(key) || this.#refusing.has(open.cwd)) return
+    if (this.#closed || this.#waiting.has(key) || this.#refusing.has(projectOf(open))) return
     const { process, options } = prepare()
-    const starting = startWarm(options, { process, refused: () => this.#refusing.add(open.cwd) }).catch(() => undefined)
+    const starting = startWarm(options, { process, refused: () => this.#refusing.add(projectOf(open)) }).catch(
+      () => undefined,
+    )
     const timer = setTimeout(() => this.#discard(key), this.#keepMs).unref()
     this.#waiting.set(key, { process, starting, timer })
     if (!(await starting)) await this.#discard(key)
@@ -135,7 +138,8 @@ class WarmPool {
     if (!warm) return undefined
     clearTimeout(warm.timer)
     const ready = await warm.starting
-    if (ready && warm.process.agent.alive) return { ...warm.process, query: prompts => ready.query(prompts, open.cwd) }
+    const { alive, isInRightSandbox } = warm.process.agent
+    if (ready && alive && isInRightSandbox) return { ...warm.process, query: prompts => ready.query(prompts, open.cwd) }
     await this.#end(warm)
     return undefined
   }
@@ -186,6 +190,11 @@ class WarmPool {
     this.#ending.set(ended, process.agent.marker.value)
     return ended
   }
+}
+
+/** All worktrees of a repository have the same settings, as a rule. */
+function projectOf({ sandbox, cwd }: OpenSession): string {
+  return sandbox?.git?.common ?? cwd
 }
 
 /** Everything that is fixed when the process starts. The folder is fixed only for a resumed conversation. Hashed, because it holds secrets. */

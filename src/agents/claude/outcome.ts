@@ -110,7 +110,13 @@ const BY_ERROR: Record<string, FailureKind> = {
 }
 
 /** By HTTP status, where it says more than the name: the vendor calls an overload a server error. */
-const BY_STATUS: Record<number, FailureKind> = { 401: 'auth', 402: 'billing', 429: 'limit', 529: 'overloaded' }
+const BY_STATUS: Record<number, FailureKind> = {
+  401: 'auth',
+  402: 'billing',
+  403: 'auth',
+  429: 'limit',
+  529: 'overloaded',
+}
 
 /** The code of a result whose account has used up its allowance. */
 const LIMIT_CODE = 'usage_limit_reached'

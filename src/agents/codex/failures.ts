@@ -32,9 +32,12 @@ const BY_STATUS: Record<number, FailureKind> = {
 
 /** By texts that Codex writes itself. Only errors of the program are matched, never text of the model. */
 const BY_TEXT: [RegExp, FailureKind][] = [
-  [/quota exceeded|billing|insufficient_quota|credits? (balance|depleted)/i, 'billing'],
+  [/^quota exceeded|insufficient_quota|credits? (balance|depleted)/i, 'billing'],
   [/context_length_exceeded|context window/i, 'prompt_too_long'],
-  [/not logged in|missing environment variable|api key|login|sign in|token (was )?(revoked|expired)/i, 'auth'],
+  [
+    /not logged in|^missing environment variable|(invalid|incorrect|missing) api key|(log|sign) in again|token (was )?(revoked|expired)/i,
+    'auth',
+  ],
   [/experiencing high demand|internal server error/i, 'server'],
   // The vendor withheld the answer; Codex reports it as a broken stream, and trying again changes nothing.
   [/content_filter/i, 'refusal'],
@@ -78,7 +81,10 @@ export function rpcFailure(error: unknown): Failure {
 }
 
 function kindOf(info: unknown, status: number | undefined, text: string): FailureKind {
-  const textKind = kindByText(text)
+  // The error of a wrong request may quote it, and so hold text of the model: that never closes the account.
+  const isWrongRequest = status !== undefined && status < 500 && BY_STATUS[status] === undefined
+  const found = kindByText(text)
+  const textKind = isWrongRequest && (found === 'billing' || found === 'auth') ? undefined : found
   // Codex reports an account without credit like one that reached its limit; only the text tells them apart.
   if (textKind === 'billing' || textKind === 'prompt_too_long') return textKind
   const wordKind = typeof info === 'string' ? BY_WORD[info] : undefined

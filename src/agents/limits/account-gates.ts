@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import { type AccountGate, EVERY_ACCOUNT, type Limit } from '../../domain/limit.ts'
+import { type AccountGate, EVERY_ACCOUNT, faultOf, type Limit } from '../../domain/limit.ts'
 import type { Store, Tx } from '../../store/store.ts'
 
 /** Whether an account may call the model now. Without `until` only a person can open its gate. */
@@ -48,7 +48,8 @@ export function openAccountGates({ store, clock, random = Math.random }: Account
     async reopen(account, tx) {
       const gate = await store.gates.get(account, tx)
       // Called at every answer of a model: most of the time there is nothing to write.
-      if (gate && (gate.closed_until !== null || gate.probes > 0)) await change(account, tx, reopenGate)
+      if (gate && (gate.closed_until !== null || gate.probes > 0 || gate.source !== null))
+        await change(account, tx, reopenGate)
     },
     hold: (account, by, tx) => change(account, tx, (gate, now) => holdGate(gate, by, now)),
     release: (account, tx) => change(account, tx, gate => releaseGate(gate)),
@@ -79,6 +80,9 @@ export function decideAdmission(gates: (AccountGate | undefined)[], now: number)
 const MINUTE_MS = 60_000
 /** Without a known reset the wait is one minute, two, four … up to this. A refused try costs nothing, but tries must not be frequent. */
 const LONGEST_PROBE_MS = 30 * MINUTE_MS
+/** A fault may be mended at any time, and a single refused call may be a mistake of the vendor: 5 s, 15 s, 45 s … up to this. */
+const LONGEST_FAULT_MS = 10 * MINUTE_MS
+const FIRST_FAULT_MS = 5_000
 /** So that the accounts of many machines do not try at the same moment. */
 const PROBE_JITTER = 0.1
 /** A monthly reset is believed, a time with a wrong unit is not: nothing would open a gate that is closed for a lifetime. */
@@ -89,7 +93,7 @@ function isClosedByLimit(gate: AccountGate, now: number): boolean {
   if (gate.closed_until === null || gate.closed_until <= now) return false
   // The clock was set back: a wait that was counted from a moment in the future means nothing any more.
   const isFromTheFuture = gate.closed_at !== null && gate.closed_at > now
-  return !(gate.source === 'probe' && isFromTheFuture)
+  return !(gate.source !== 'record' && isFromTheFuture)
 }
 
 /** The gate after a limit. A later reset wins over an earlier one, and a known reset wins over a guessed one. */
@@ -102,11 +106,17 @@ export function closeGate(gate: AccountGate, limit: Limit, { now, random }: Gate
     const isKnownLonger = isStillClosed && gate.source === 'record' && until >= reset
     return isKnownLonger ? gate : { ...gate, ...cause, closed_until: reset, source: 'record', probes: 0 }
   }
+  const source = limit.fault ?? 'probe'
   // Several sessions are refused at once, each with a record of its own: that counts as one closing.
-  if (isStillClosed) return gate
-  const waitMs = Math.min(MINUTE_MS * 2 ** Math.min(gate.probes, 20), LONGEST_PROBE_MS)
-  const until = now + Math.round(waitMs * (1 + PROBE_JITTER * random()))
-  return { ...gate, ...cause, closed_until: until, source: 'probe', probes: gate.probes + 1 }
+  if (isStillClosed) return limit.fault && gate.source === 'probe' ? { ...gate, ...cause, source } : gate
+  const until = now + Math.round(probeWait(gate, limit) * (1 + PROBE_JITTER * random()))
+  return { ...gate, ...cause, closed_until: until, source, probes: gate.probes + 1 }
+}
+
+function probeWait({ probes }: AccountGate, { fault }: Limit): number {
+  const tries = Math.min(probes, 20)
+  if (fault) return Math.min(FIRST_FAULT_MS * 3 ** tries, LONGEST_FAULT_MS)
+  return Math.min(MINUTE_MS * 2 ** tries, LONGEST_PROBE_MS)
 }
 
 export interface GateClosing {
@@ -130,7 +140,9 @@ export function reopenGate(gate: AccountGate, now: number): AccountGate {
  */
 export function openGateForTrial(gate: AccountGate, now: number): AccountGate {
   if (!isClosedByLimit(gate, now)) return gate
-  return { ...gate, closed_until: null, window: null, source: null, reason: null, closed_at: null }
+  const open = { ...gate, closed_until: null, window: null }
+  // Whether a fault is mended is known only when a call has succeeded.
+  return faultOf(gate) ? open : { ...open, source: null, reason: null, closed_at: null }
 }
 
 /** The gate after a person has held it. */

@@ -1,5 +1,5 @@
+import { ownZone } from '../../base/clock.ts'
 import type { Limit } from '../../domain/limit.ts'
-import { ownZone } from '../../domain/schedule.ts'
 import type { SessionEvent } from '../../domain/session.ts'
 
 export type LimitEvent = Extract<SessionEvent, { kind: 'limit' }>

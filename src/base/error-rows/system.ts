@@ -252,7 +252,13 @@ export const SYSTEM_ERRORS = {
     exit: 2,
     http: 409,
     says: '{path} is not the repository of its folder: {problem}.',
-    next: 'Repair or remove it; an agent may have changed it. Without a sandbox nothing checks it: agents.sandbox = "off".',
+    next: 'Repair or remove it; an agent may have changed it. If you keep the repository elsewhere yourself, let it name its checkout, once: git config core.worktree "$PWD"',
+  },
+  sandbox_folder: {
+    exit: 2,
+    http: 409,
+    says: 'A sandbox cannot be made: {path} cannot be used ({problem}).',
+    next: '{remedy}',
   },
   sandbox_include: {
     exit: 2,
@@ -289,7 +295,7 @@ export const SYSTEM_ERRORS = {
     exit: 2,
     http: 400,
     says: '{file}:{line}: {key}: {problem}',
-    next: 'Correct the scenario; docs/simulator.md lists every key.',
+    next: 'Correct the scenario; every key: pcc docs simulator',
   },
   scenario_unreadable: {
     exit: 2,

@@ -30,7 +30,7 @@ export const TASK_ERRORS = {
     exit: 2,
     http: 400,
     says: 'The requirements file {path} is wrong: {problems}',
-    next: 'Correct the lines that are named; docs/requirements.md describes the format.',
+    next: 'Correct the lines that are named; the format: pcc docs requirements',
   },
   requirements_cycle: {
     exit: 2,
@@ -90,7 +90,7 @@ export const TASK_ERRORS = {
     exit: 2,
     http: 404,
     says: 'There is no task "{ref}".',
-    next: 'Name a task by its id or a unique beginning of it. See all tasks with: pcc task list',
+    next: 'Name a task by its id, a unique beginning of it, or its id in the file it was imported from. See all tasks with: pcc task list',
   },
   task_has_parts: {
     exit: 2,
@@ -122,6 +122,12 @@ export const TASK_ERRORS = {
     says: 'Task {id} belongs to another project ({project}).',
     next: 'Connect only tasks of the same project. Nothing was changed.',
   },
+  session_in_worktree: {
+    exit: 2,
+    http: 409,
+    says: 'Session {id} works in a worktree of its own, from which one task is verified and merged: it takes no second one.',
+    next: 'Add it to the project with: pcc task add "…" --project {project}, then: pcc run {project}. Or give it a session of its own: pcc start {project} --worktree --task "…" Nothing was added.',
+  },
   task_of_session: {
     exit: 2,
     http: 409,
@@ -138,7 +144,7 @@ export const TASK_ERRORS = {
     exit: 2,
     http: 400,
     says: 'The tasks in {path} cannot be imported: {problems}. Nothing was imported.',
-    next: 'Correct the file and import it again; docs/tasks.md describes the format.',
+    next: 'Correct the file and import it again; the format: pcc docs tasks',
   },
   tasks_unreadable: {
     exit: 2,
@@ -313,7 +319,7 @@ export const NOTE_ERRORS = {
     exit: 2,
     http: 400,
     says: 'The note "{title}" was not saved: {why}.',
-    next: 'See docs/journal.md for what a note may contain.',
+    next: 'What a note may contain: pcc docs journal',
   },
   note_broken: {
     exit: 2,

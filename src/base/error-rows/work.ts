@@ -7,8 +7,8 @@ export const WORK_ERRORS = {
   bad_request: {
     exit: 2,
     http: 400,
-    says: 'The request to {route} is not valid: {problem}',
-    next: 'Correct the named field and send it again.',
+    says: '{problem}',
+    next: 'Correct that and try again. Nothing was changed.',
   },
   project_missing: {
     exit: 2,
@@ -186,7 +186,7 @@ export const PEOPLE_ERRORS = {
     exit: 2,
     http: 400,
     says: 'No notification can be sent: {problem}.',
-    next: 'Set up a channel, for example: pcc config set notifications.ntfy.topic YOUR-TOPIC (docs/notifications.md)',
+    next: 'Set up a channel, for example: pcc config set notifications.ntfy.topic YOUR-TOPIC (all of them: pcc docs notifications)',
   },
   escalation_unknown: {
     exit: 2,

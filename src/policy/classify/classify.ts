@@ -78,7 +78,8 @@ export function openClassifier({ realPath, look, own, deadlineMs }: ClassifierOp
     if (realPath === undefined && mayBeSlow(command))
       return worker.assess(job).then(assessment => judgeSandbox(assessment, unfenced))
     const assessment = addHashes(judgeSandbox(assessCommand(command, context), unfenced), files.hashes)
-    if (!disk.hasLarge() || assessment.risk === 'HIGH') return assessment
+    if (!disk.hasLarge()) return assessment
+    if (assessment.risk === 'HIGH') return { ...assessment, hasUnread: true }
     // A larger file is read outside of the event loop.
     return worker
       .assess(job, FILES_MS)

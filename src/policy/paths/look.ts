@@ -95,13 +95,18 @@ export function rememberFiles(look: (path: string) => FoundFile | undefined): {
   }
 }
 
+/** Whether the hashes say nothing about some of the files: one is too large, or there are more than are remembered. */
+export function isIncomplete(hashes: ReadHashes): boolean {
+  return Object.keys(hashes).length >= MAX_HASHES || Object.values(hashes).includes('too large')
+}
+
 /** The files that are not what they were when they were judged. */
 export function findChangedFiles(hashes: ReadHashes): string[] {
   return Object.keys(hashes).filter(path => hashPath(path) !== hashes[path])
 }
 
 /** Folders and files that are too large to be judged count by their name alone. */
-function hashPath(path: string): string {
+export function hashPath(path: string): string {
   try {
     const found = statSync(path)
     if (!found.isFile()) return 'no file'

@@ -48,10 +48,10 @@ export function verbs(table: VerbTable): ProgramRule {
   return call => {
     const operands = findOperands(call.args, table.valued ?? [])
     const line = operands.map(arg => arg.value.replaceAll(HOLE, '…')).join(' ')
-    // It is not certain which flags take a value, so a destructive verb counts even if it may be a value.
-    const words = call.args.filter(arg => !isFlag(arg) && !/\s/.test(arg.value))
-    const all = words.map(arg => arg.value.replaceAll(HOLE, '…')).join(' ')
-    const row = table.rows.find(([shape, level]) => shape.test(line) || (level === 'HIGH' && shape.test(all)))
+    const readings = readLine(call.args)
+    const row = table.rows.find(
+      ([shape, level]) => shape.test(line) || (level === 'HIGH' && readings.some(reading => shape.test(reading))),
+    )
     const [, risk, code, text] = row ?? []
     if (risk === undefined || code === undefined)
       call.say(table.otherwise.code, table.otherwise.risk, `${call.name} ${table.otherwise.text}`)
@@ -74,6 +74,30 @@ export function verbs(table: VerbTable): ProgramRule {
       )
     }
   }
+}
+
+/** More flags than this in one call are not read both ways. */
+const MOST_READINGS = 64
+
+/**
+ * The words of a call, read in every way: it is not certain which flags take a value, so the word after a flag counts once as a
+ * word and once as the value of that flag. A destructive verb in any reading counts (`helm -n prod uninstall x`).
+ */
+function readLine(args: ProgramCall['args']): string[] {
+  let readings: string[] = ['']
+  let mayBeValue = false
+  for (const arg of args) {
+    if (isFlag(arg)) {
+      mayBeValue = !arg.value.includes('=')
+      continue
+    }
+    const isText = /\s/.test(arg.value)
+    const longer = isText ? [] : readings.map(reading => `${reading} ${arg.value.replaceAll(HOLE, '…')}`.trimStart())
+    const keeps = isText || (mayBeValue && readings.length < MOST_READINGS)
+    readings = keeps ? [...longer, ...readings] : longer
+    mayBeValue = false
+  }
+  return readings
 }
 
 function judgeKnown(call: ProgramCall, known: RegExp): undefined {

@@ -117,7 +117,25 @@ function envRule(call: ProgramCall): undefined {
     })
   const chdir = findFlag(call.args, ['-C', '--chdir'], 'uSCP')
   if (chdir) call.say('cwd.outside', 'MEDIUM', `${chdir.arg.text} runs it somewhere else`, chdir.arg)
+  judgeRemoved(call)
   ENV(call)
+}
+
+/** These variables switch off the programs that the settings of an untrusted repository name. */
+const GIT_SETTING = /^GIT_CONFIG/
+
+/** `env -u GIT_CONFIG_COUNT git status`: without its variables git runs what the repository says. */
+function judgeRemoved(call: ProgramCall): undefined {
+  const { args } = call
+  for (const [index, arg] of args.entries()) {
+    const joined = /^(?:-[a-z0]*u|--unset=)(.+)$/.exec(arg.value)?.[1]
+    const isFlagBefore = /^(-[a-z0]*u|--unset)$/.test(args[index - 1]?.value ?? '')
+    const name = joined ?? (isFlagBefore ? arg.value : '')
+    if (GIT_SETTING.test(name)) call.say('env.hijack', 'HIGH', `${name} decides what git runs`, arg)
+  }
+  const all = args.find(arg => /^(-|-[a-z0]*i[a-z0]*|--ignore-environment)$/.test(arg.value))
+  if (all && args.some(arg => /(^|\/)git$/.test(arg.value)))
+    call.say('env.hijack', 'HIGH', 'without its variables git may run what the repository says', all)
 }
 
 /** `parallel cmd ::: a b` runs the command before `:::`; if there is none, each word after `:::` is a command. */

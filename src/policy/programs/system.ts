@@ -86,7 +86,7 @@ export const SYSTEM: ProgramRules = {
 export const DANGERS: ProgramRules = {
   ...named(
     'rm unlink rmdir shred wipe srm trash trash-put trash-empty rimraf del-cli trash-cli del erase rd deltree sdelete bleachbit',
-    always('HIGH', 'file.delete', 'deletes files; leave them, or ask a person'),
+    always('HIGH', 'file.delete', 'deletes files'),
   ),
   ...named('truncate fallocate', always('HIGH', 'file.delete', 'empties or reshapes files')),
   ...named(

@@ -1,5 +1,4 @@
 import { readFileSync, statSync } from 'node:fs'
-import * as z from 'zod'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { parseToml, scanToml, tomlLines } from '../../base/toml.ts'
 import type { PolicyRule } from './rules.ts'
@@ -13,49 +12,66 @@ export interface WrittenRule {
   number: number
 }
 
-/** Text without control characters and without invisible ones. */
-const Words = z
-  .string()
-  .min(1, 'it is empty')
-  .refine(text => !/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u.test(text), 'it holds a character that cannot be seen')
-
-const Rule = z.strictObject({ effect: z.enum(['allow', 'ask', 'deny']), tool: Words, match: Words.optional() })
-const RulesFile = z.strictObject({ rules: z.array(Rule).default([]) })
+/** What is wrong with a file: in which rule, at which key, and what. */
+interface RuleProblem {
+  index?: number
+  key?: string
+  problem: string
+}
 
 /** The rules of a file in the order written. An invalid file is refused whole, with the line: half a list means something else. */
 export function parseRules(file: string, content: string): WrittenRule[] {
   const parsed = parseToml(content)
   if (!parsed.ok) throw new AppError('rules_invalid', { file, line: parsed.line, problem: parsed.problem })
-  const checked = RulesFile.safeParse(parsed.table)
-  if (!checked.success) throw rulesError(file, content, checked.error)
+  const rules = checkRules(parsed.table)
+  if (!Array.isArray(rules)) {
+    const { index, key, problem } = rules
+    const line = index === undefined ? (tomlLines(content).get(key ?? 'rules') ?? 1) : lineInRule(content, index, key)
+    throw new AppError('rules_invalid', { file, line, problem })
+  }
   const lines = ruleLines(content)
-  return checked.data.rules.map(({ effect, tool, match }, index) => ({
-    rule: { effect, tool, ...(match !== undefined && { match }) },
-    file,
-    line: lines[index] ?? lines[0] ?? 1,
-    number: index + 1,
-  }))
+  return rules.map((rule, index) => ({ rule, file, line: lines[index] ?? lines[0] ?? 1, number: index + 1 }))
 }
 
-function rulesError(file: string, content: string, { issues }: z.ZodError): AppError {
-  const [issue] = issues
-  const path = issue?.path ?? []
-  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined
-  const key = unknown ?? (typeof path[2] === 'string' ? path[2] : undefined)
-  const line =
-    typeof path[1] === 'number' ? lineInRule(content, path[1], key) : (tomlLines(content).get(key ?? 'rules') ?? 1)
-  const text = unknown === undefined ? describeIssue(issue) : `there is no key "${unknown}"; a rule has ${KEYS}`
-  return new AppError('rules_invalid', { file, line, problem: key && !unknown ? `${key}: ${text}` : text })
+/** Checked by hand: commands that explain a verdict would pay more for loading zod than for all the rest. */
+function checkRules(table: Record<string, unknown>): PolicyRule[] | RuleProblem {
+  const { rules = [], ...others } = table
+  if (!Array.isArray(rules)) return { problem: 'rules are written as [[rules]] tables' }
+  const checked: PolicyRule[] = []
+  for (const [index, rule] of rules.entries()) {
+    const result = checkRule(rule)
+    if ('problem' in result) return { index, ...result }
+    checked.push(result)
+  }
+  const [unknown] = Object.keys(others)
+  return unknown === undefined ? checked : { key: unknown, problem: unknownKey(unknown) }
 }
 
-const KEYS = 'effect, tool and match, under [[rules]]'
+function checkRule(rule: unknown): PolicyRule | RuleProblem {
+  if (typeof rule !== 'object' || rule === null) return { problem: 'a text is needed' }
+  const { effect, tool, match, ...others } = rule as Record<string, unknown>
+  const known = EFFECTS.find(each => each === effect)
+  if (!known) return { key: 'effect', problem: `effect: it must be one of ${EFFECTS.join(', ')}` }
+  for (const [key, text] of Object.entries({ tool, ...(match !== undefined && { match }) })) {
+    const problem = checkText(text)
+    if (problem !== undefined) return { key, problem: `${key}: ${problem}` }
+  }
+  const [unknown] = Object.keys(others)
+  if (unknown !== undefined) return { key: unknown, problem: unknownKey(unknown) }
+  return { effect: known, tool: String(tool), ...(match !== undefined && { match: String(match) }) }
+}
 
-function describeIssue(issue: z.core.$ZodIssue | undefined): string {
-  if (issue === undefined) return 'it is no list of rules'
-  if (issue.code === 'invalid_value') return `it must be one of ${issue.values.join(', ')}`
-  if (issue.code === 'invalid_type' && issue.path.length <= 1) return 'rules are written as [[rules]] tables'
-  if (issue.code === 'invalid_type') return 'a text is needed'
-  return issue.message
+const EFFECTS = ['allow', 'ask', 'deny'] as const
+
+/** Text without control characters and without invisible ones. */
+function checkText(text: unknown): string | undefined {
+  if (typeof text !== 'string') return 'a text is needed'
+  if (text === '') return 'it is empty'
+  return /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u.test(text) ? 'it holds a character that cannot be seen' : undefined
+}
+
+function unknownKey(key: string): string {
+  return `there is no key "${key}"; a rule has effect, tool and match, under [[rules]]`
 }
 
 /** The line on which each rule begins. In an inline list all rules have the line of the list. */

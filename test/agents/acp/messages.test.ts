@@ -20,6 +20,11 @@ const ERRORS: [unknown, FailureKind][] = [
   [{ code: 429, message: 'Your prepayment credits are depleted.' }, 'billing'],
   [{ code: 400, message: 'API key not valid. Please pass a valid API key.' }, 'auth'],
   [{ code: 400, message: 'No answer to "it was interrupted by a usage limit, and overloaded"' }, 'other'],
+  [{ code: 400, message: 'Invalid request: the last message says "not logged in", "insufficient_quota"' }, 'other'],
+  [
+    { code: -32603, message: 'API Error: 400 {"type":"error","error":{"message":"Your credit balance is too low"}}' },
+    'billing',
+  ],
   [{ code: 500, message: 'exception TypeError: fetch failed sending request' }, 'network'],
   [{ code: 500, message: 'models/x is not found for API version v1beta.' }, 'model_not_found'],
   [{ code: 503, message: 'The model is busy' }, 'overloaded'],

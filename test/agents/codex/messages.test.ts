@@ -82,6 +82,10 @@ const failures: [string, unknown, string][] = [
   ['x', { responseTooManyFailedAttempts: { httpStatusCode: 500 } }, 'server'],
   ['x', { responseStreamDisconnected: { httpStatusCode: null } }, 'network'],
   ['Missing environment variable: `KEY`.', 'other', 'auth'],
+  ['Your session is over. Please sign in again.', null, 'auth'],
+  // A refused request is quoted, and a quote may hold anything that the model wrote.
+  ['Invalid value: not logged in; credit balance', { httpConnectionFailed: { httpStatusCode: 400 } }, 'other'],
+  ['The file billing/login.ts has no api key field', null, 'other'],
   ['x', 'a word of tomorrow', 'other'],
   ['x', null, 'other'],
 ]

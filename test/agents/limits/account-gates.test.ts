@@ -13,7 +13,7 @@ import {
   reopenGate,
 } from '../../../src/agents/limits/account-gates.ts'
 import { resumeTimes, trialTimes } from '../../../src/agents/limits/resume-times.ts'
-import type { AccountGate, Limit } from '../../../src/domain/limit.ts'
+import { type AccountGate, faultOf, type Limit } from '../../../src/domain/limit.ts'
 import { FailureKind, isTransient } from '../../../src/domain/session.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { DATABASES } from '../../store/databases.ts'
@@ -175,6 +175,24 @@ for (const [what, resetsAt] of [
     assert.equal((again.closed_until ?? 0) - now, MINUTE_MS, 'a call that got through starts it anew')
   })
 }
+
+test('a fault is tried sooner than a limit without a reset, and stays in the row until a call succeeds', () => {
+  const fault: Limit = { source: 'result', message: 'refused', fault: 'login' }
+  let [gate, now] = [createOpenGate('a'), NOW]
+  const waits = Array.from({ length: 7 }, () => {
+    gate = close(gate, fault, now)
+    const wait = (gate.closed_until ?? 0) - now
+    now = gate.closed_until ?? 0
+    return wait / 1000
+  })
+  assert.deepEqual(waits, [5, 15, 45, 135, 405, 600, 600])
+  const tried = openGateForTrial(close(gate, fault, now), now)
+  assert.deepEqual([isShut(tried, now), faultOf(tried), tried.reason], [false, 'login', 'refused'])
+  assert.deepEqual(reopenGate(tried, now), createOpenGate('a'))
+  assert.equal(faultOf(close(close(createOpenGate('a'), limit()), fault)), 'login', 'a fault explains a guess')
+  assert.deepEqual(close(CLOSED, fault), CLOSED, 'a known reset stays')
+  assert.equal(isShut(close(createOpenGate('a'), fault), NOW - DAY_MS), false, 'the clock was set back')
+})
 
 test('several sessions refused at once are one closing', () => {
   const once = close(createOpenGate('a'), limit())

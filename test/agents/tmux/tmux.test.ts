@@ -10,6 +10,7 @@ import { TmuxSessionFolder } from '../../../src/agents/tmux/session-folder.ts'
 import { pasteText, Tmux } from '../../../src/agents/tmux/tmux.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import type { OpenSession } from '../../../src/domain/session.ts'
+import { codePoint } from '../../support/code-point.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
 test('a directory whose name is a command to tmux or to a shell is only a directory', async t => {
@@ -99,7 +100,7 @@ test('a text that begins like a command of Claude Code is led in by words', () =
 
 test('whatever is pasted holds no control character but line ends and tabs, and begins with no sign of a command', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), text => {
+    fc.property(fc.string({ unit: codePoint }), text => {
       const pasted = pasteText(text)
       assert.ok([...pasted].every(sign => sign === '\n' || sign === '\t' || !isControl(sign)))
       assert.doesNotMatch(pasted, /^\s*[/!#&@?]/)

@@ -153,5 +153,6 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'gates.max_written_mb': 'test/workspace/verify/caps.test.ts',
   'gates.max_output_mb': 'test/workspace/verify/caps.test.ts',
   'gates.known_failures': 'test/workspace/verify/command-gate.test.ts',
+  'gates.unproven': 'test/supervisor/completion/unproven.test.ts',
   'gates.verifier': 'test/workspace/verify/opinions.test.ts',
 }

@@ -112,6 +112,7 @@ const words: Partial<Record<SettingKey, string[]>> = {
   'quota.on_critical': ['finish', 'pause'],
   'gates.profile': ['quick', 'standard', 'deep'],
   'gates.known_failures': ['allow', 'block'],
+  'gates.unproven': ['allow', 'ask'],
   'gates.verifier': ['off', 'auto', 'on'],
   'merge.review': ['off', 'required'],
 }

@@ -28,7 +28,7 @@ test('parked sessions go on from the inbox: one with what the brain says, one wi
     pcc.run(['start', project, '--task', task, '--session-name', name, '--confidence', '0.99'])
   assert.equal((await start('ask about proceeding', 'first')).code, 3)
   const terminal = onTerminal(t, pcc, ['inbox'])
-  await terminal.see(/Inbox: 1 decision waits for you(.|\n)*Should I proceed\?(.|\n)*Brain: "Yes" \(confidence: 85%\)/)
+  await terminal.see(/Inbox: 1 thing waits for you(.|\n)*Should I proceed\?(.|\n)*Brain: "Yes" \(confidence: 85%\)/)
   await terminal.see(/\[A\]ccept brain {2}\[1-2\] Select {2}\[T\]ype custom {2}\[D\]ecline/)
   terminal.type('a')
   await terminal.see(/Answered: decision 1 of session s-\w+\. The session goes on/)

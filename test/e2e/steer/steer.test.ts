@@ -31,11 +31,11 @@ conversations:
       - tools: [{ Bash: { command: "touch begun", description: Work } }]
       - fault: { kind: limit, window: five_hour, resets: +2h }
   - name: broken
-    match: no credit
+    match: bad request
     turns:
       - tools: [{ Bash: { command: "touch begun", description: Work } }]
-      - fault: { kind: credit_too_low, times: 1 }
-      - text: Paid and done.
+      - fault: { kind: http, status: 422, type: invalid_request_error, message: Not valid., until_file: "{{cwd}}/mended" }
+      - text: Tried and done.
 `
 
 async function viewOf(pcc: Pcc, ref: string): Promise<SessionView> {
@@ -134,7 +134,7 @@ test('a session that waits for its reset says when it goes on, resumed or listed
   )
   const view = JSON.parse((await pcc.run(['resume', 'night', '--detach', '--json'])).stdout) as SessionView
   assert.ok((view.resumes_at ?? 0) > Date.now())
-  assert.match((await pcc.run(['list'])).stdout, /│ Resumes: \d/)
+  assert.match((await pcc.run(['list'])).stdout, / Resumes: \d/)
 })
 
 test('a checkpoint that is named begins a new conversation from there; one that is not there is refused', async t => {
@@ -160,12 +160,13 @@ test('a checkpoint that is named begins a new conversation from there; one that 
 
 test('what failed is tried again; what has not failed is not', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
-  const failed = await pcc.run(['start', project, '--task', 'no credit', '--session-name', 'night'])
+  const failed = await pcc.run(['start', project, '--task', 'bad request', '--session-name', 'night'])
   assert.equal(failed.code, 1, failed.stdout)
   assert.match(failed.stdout, /pcc retry s-\w+/)
+  writeFileSync(join(project, 'mended'), '')
   const retried = await pcc.run(['retry', 'night'])
   assert.equal(retried.code, 0, retried.stdout + retried.stderr)
-  assert.match(retried.stdout, /▶ Session goes on: tried again\n(.|\n)*Paid and done\./)
+  assert.match(retried.stdout, /▶ Session goes on: tried again\n(.|\n)*Tried and done\./)
   const nothing = await pcc.run(['retry', 'night'])
   assert.deepEqual(
     [nothing.code, /Nothing in session s-\w+ has failed; it is completed/.test(nothing.stderr)],

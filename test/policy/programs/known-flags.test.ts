@@ -149,3 +149,15 @@ test('where one dash is as good as two, letters do not stand in clusters', () =>
   assert.deepEqual(scan('--exec=./x', words).flags, [['runs', 'exec', './x']])
   assert.deepEqual(scan('-vr', words).unknown, ['-vr'])
 })
+
+test('a destructive verb counts behind any flags, with values or without', async () => {
+  const commands = [
+    'helm -n prod uninstall x',
+    'helm --debug --kube-context prod rollback x',
+    'helm --namespace prod --debug uninstall x',
+    'helm -n prod plugin install y',
+  ]
+  for (const command of commands) assert.equal((await assess(command)).risk, 'HIGH', command)
+  for (const command of ['helm list -n prod', 'helm -n prod status x'])
+    assert.equal((await assess(command)).risk, 'MEDIUM', command)
+})

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import type { ProjectCommand, ProjectFacts } from '../../../src/domain/project-facts.ts'
 import { detectProject, proposeGateCommands } from '../../../src/workspace/detect/detect-project.ts'
 import { openProjectReader, type ProjectReader, walkProject } from '../../../src/workspace/detect/project-files.ts'
+import { codePoint } from '../../support/code-point.ts'
 import { bareEnv } from '../../support/world.ts'
 import { projectOf } from './project-of.ts'
 import { SAMPLES } from './projects.ts'
@@ -129,7 +130,7 @@ test('whatever stands in the files, something is found or named, and every comma
     fc.record({ scripts: fc.jsonValue(), workspaces: fc.jsonValue(), tool: fc.jsonValue() }),
   )
   const content = fc.oneof(
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: codePoint }),
     value.map(each => JSON.stringify(each)),
     fc.constant('test:\n\tx\n'),
   )

@@ -61,6 +61,7 @@ const laterOf =
     words.indexOf(proposed) > words.indexOf(held) ? proposed : held
 
 const KNOWN_FAILURES = ['allow', 'block'] as const
+const UNPROVEN = ['allow', 'ask'] as const
 const VERIFIER = ['off', 'auto', 'on'] as const
 
 const command = (what: string): Setting<string | undefined> =>
@@ -112,6 +113,12 @@ export const GATE_SETTINGS = {
     project: 'tighten',
     tighten: laterOf(KNOWN_FAILURES),
   }),
+  'gates.unproven': oneOf(UNPROVEN, {
+    standard: 'ask',
+    about: 'Whether work that nothing proves waits for a person, or is merged and counts as done (unverified)',
+    project: 'tighten',
+    tighten: laterOf(UNPROVEN),
+  }),
   'gates.env': texts(
     {
       standard: [],
@@ -158,7 +165,7 @@ export const GATE_DIFF_SETTINGS = {
       about: 'Findings that do not block: a code (`path.ci`), or a code with files (`test.skipped:test/old/**`)',
       project: 'trusted',
     },
-    /^[a-z]+\.[a-z-]+(:[^\0]{1,300})?$/,
+    /^[a-z]+\.[a-z_-]+(:[^\0]{1,300})?$/,
     'codes of findings, each alone or with `:` and a pattern of paths',
   ),
 } as const satisfies Record<string, Setting>
