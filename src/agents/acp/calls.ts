@@ -57,6 +57,11 @@ export class AcpCalls {
     return [...this.#calls].filter(([id, call]) => call.requested && !call.over && !this.#parents.has(id)).length
   }
 
+  /** Whether a call other than this one was allowed and has not ended. A call that only waits for its subagent does not count. */
+  hasGranted(except: string): boolean {
+    return [...this.#calls].some(([id, { allowed }]) => allowed && id !== except && !this.#parents.has(id))
+  }
+
   /** How many calls the agent has announced and not yet ended. */
   get open(): number {
     return [...this.#calls.values()].filter(call => !call.settled).length

@@ -33,6 +33,7 @@ export class AcpConversation {
   #turnOver: () => void = () => undefined
   #turnStopped: () => void = () => undefined
   #hasAnswered = false
+  #parkTimer: NodeJS.Timeout | undefined
 
   constructor(open: OpenSession, manifest: AgentManifest, link: AcpSessionLink) {
     this.#open = open
@@ -111,12 +112,18 @@ export class AcpConversation {
         if (this.turns.current) this.turns.current.denials++
       },
       declined: reason => void this.turns.current?.unexplained.push(`Your question has no answer: ${reason}`),
-      parked: what => {
-        if (!this.turns.current) return
-        this.turns.current.parked = what
-        this.turns.cancel()
-      },
+      parked: what => this.#parked(what),
     }
+  }
+
+  /** Ends the turn. Calls that were allowed beside the parked one may finish first: killed in the middle they would be half done. */
+  #parked(what: { callId: string; tool: string }): void {
+    const { current } = this.turns
+    if (!current || current.parked) return
+    current.parked = what
+    const cancel = () => this.turns.current === current && this.turns.cancel()
+    if (this.calls.hasGranted(what.callId)) this.#parkTimer = setTimeout(cancel, PARK_GRACE_MS).unref()
+    else cancel()
   }
 
   #called(call: AcpToolCall, by: { agentId?: string }): void {
@@ -147,6 +154,7 @@ export class AcpConversation {
   }
 
   #over(turn: AgentTurn, ended: TurnEnded): void {
+    clearTimeout(this.#parkTimer)
     this.#prompting.ended(turn, ended)
     this.calls.forget()
     this.#turnOver()
@@ -185,9 +193,14 @@ export class AcpConversation {
   }
 
   #toolEnded(): void {
-    if (this.turns.current?.pausing && this.calls.running === 0) this.turns.cancel()
+    const { current } = this.turns
+    if (current?.pausing && this.calls.running === 0) this.turns.cancel()
+    if (current?.parked && !this.calls.hasGranted(current.parked.callId)) this.turns.cancel()
   }
 }
+
+/** How long calls that were allowed may go on after another was parked. Some agents start none of them before all are answered. */
+const PARK_GRACE_MS = 5000
 
 /** The most follow-up prompts in a turn, for a model whose calls are refused again and again. */
 const MAX_FOLLOW_UPS = 20

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { RequestError } from '@agentclientprotocol/sdk'
 import * as z from 'zod'
 import type { Answer, Question, QuestionItem, Request } from '../../domain/session.ts'
@@ -64,7 +65,6 @@ export class AcpGate implements CallApprover {
     for (const named of this.#calls.named(call)) {
       const verdict = await this.#judge({ callId: call.toolCallId, ...structuredClone(named), ...by }, stop)
       if (stop.aborted) return CANCELLED
-      if (verdict === 'parked') return CANCELLED
       if (verdict !== 'allow') {
         this.#callbacks.refused(call, verdict.reason)
         return chooseRefusal(ask)
@@ -95,6 +95,7 @@ export class AcpGate implements CallApprover {
     if (stop.aborted) return { action: 'cancel' }
     if ('park' in reply) {
       this.#callbacks.parked({ callId: question.callId, tool: 'AskUserQuestion' })
+      await untilAborted(stop)
       return { action: 'cancel' }
     }
     if ('declined' in reply) this.#callbacks.declined(reply.declined)
@@ -107,7 +108,6 @@ export class AcpGate implements CallApprover {
     if (stop.aborted) throw refusedError('It was called off.')
     if (call.tool === 'Write' && this.#granted.delete(String(call.input['file_path']))) return
     const verdict = await this.#judge({ callId: this.#ownId(), ...structuredClone(call), ...(cwd && { cwd }) }, stop)
-    if (stop.aborted || verdict === 'parked') throw refusedError('It waits for a person, and this turn ends.')
     if (verdict !== 'allow') throw refusedError(verdict.reason)
   }
 
@@ -135,7 +135,7 @@ export class AcpGate implements CallApprover {
   async #judge(
     call: Omit<Request, 'cwd'> & { cwd?: string },
     signal: AbortSignal,
-  ): Promise<'allow' | 'parked' | { reason: string }> {
+  ): Promise<'allow' | { reason: string }> {
     const request: Request = { cwd: this.#callbacks.cwd, ...call }
     const withheld = this.#callbacks.withheld(request.tool)
     if (withheld !== undefined) return { reason: withheld }
@@ -145,13 +145,19 @@ export class AcpGate implements CallApprover {
     if (request.agentId !== undefined)
       return { reason: `Nobody can answer now (${reply.reason}). Go on without, and tell who called you.` }
     this.#callbacks.parked({ callId: request.callId, tool: request.tool })
-    return 'parked'
+    // An answer before the end of the turn would let the agent go on without the call.
+    await untilAborted(signal)
+    return { reason: 'It waits for a person, and this turn ends.' }
   }
 
   #ownId(): string {
     this.#asked++
     return `pcc-${this.#asked}`
   }
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
 }
 
 function chooseRefusal({ options }: PermissionAsk): Outcome {
