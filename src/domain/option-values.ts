@@ -29,6 +29,10 @@ export const MAX_PARALLEL_AGENTS = 64
 export const GATE_PROFILES = ['quick', 'standard', 'deep'] as const
 export type GateProfile = (typeof GATE_PROFILES)[number]
 
+/** The same for work in an agent that a person started. */
+export const HOOK_GATES = ['off', ...GATE_PROFILES] as const
+export type HookGates = (typeof HOOK_GATES)[number]
+
 /** Where an agent's process runs if it is not our own child: `tmux` is a terminal that a person can enter. */
 export const SESSION_HOSTS = ['tmux'] as const
 export type SessionHost = (typeof SESSION_HOSTS)[number]

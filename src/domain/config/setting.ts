@@ -186,3 +186,8 @@ export const onlyTo =
   <T>(strict: T) =>
   (held: T, proposed: T): T =>
     proposed === strict ? strict : held
+/** Returns the word that comes later in the list, where later words are stricter. */
+export const laterOf =
+  <Word extends string>(words: readonly Word[]) =>
+  (held: Word, proposed: Word): Word =>
+    words.indexOf(proposed) > words.indexOf(held) ? proposed : held

@@ -2,6 +2,7 @@ import { AGENTS_SETTINGS, FAILOVER_SETTINGS } from './sections/agents.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budgets.ts'
 import { EXECUTION_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections/execution.ts'
+import { HOOKS_SETTINGS } from './sections/hooks.ts'
 import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
 import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
 import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
@@ -73,6 +74,7 @@ const SETTINGS = {
   ...WORKTREE_SETTINGS,
   ...GATE_SETTINGS,
   ...MERGE_SETTINGS,
+  ...HOOKS_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

@@ -115,6 +115,9 @@ const words: Partial<Record<SettingKey, string[]>> = {
   'gates.unproven': ['allow', 'ask'],
   'gates.verifier': ['off', 'auto', 'on'],
   'merge.review': ['off', 'required'],
+  'hooks.high': ['deny', 'ask'],
+  'hooks.gates': ['off', 'quick', 'standard', 'deep'],
+  'hooks.delegation.tiers': ['two', 'three'],
 }
 
 test('tightening is the person’s value or stricter, and tightening twice changes nothing', () => {

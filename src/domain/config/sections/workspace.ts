@@ -2,6 +2,7 @@ import { MERGE_STRATEGIES } from '../../merge.ts'
 import { GATE_PROFILES, type GateProfile } from '../../option-values.ts'
 import {
   count,
+  laterOf,
   lowerLimit,
   lowerOf,
   oneOf,
@@ -53,12 +54,6 @@ export const WORKTREE_SETTINGS = {
     project: 'never',
   }),
 } as const satisfies Record<string, Setting>
-
-/** Returns the word that comes later in the list, because later words check more. */
-const laterOf =
-  <Word extends string>(words: readonly Word[]) =>
-  (held: Word, proposed: Word): Word =>
-    words.indexOf(proposed) > words.indexOf(held) ? proposed : held
 
 const KNOWN_FAILURES = ['allow', 'block'] as const
 const UNPROVEN = ['allow', 'ask'] as const

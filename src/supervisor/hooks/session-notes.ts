@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as z from 'zod'
+import type { AppPaths } from '../../base/app-paths.ts'
+import { readTextIfAny, replaceFile, whileLocked } from '../../base/files.ts'
+import type { HookEvent } from '../../domain/hooks.ts'
+
+/** What the features know about one conversation of an agent that pcc did not start. It is kept under the home, where a project's code is not. */
+const SessionNotes = z.object({
+  schema_version: z.literal(1),
+  /** The commit at which the conversation began. */
+  began: z.string().optional(),
+  /** The stops that were refused. */
+  blocks: z.array(z.object({ gates: z.array(z.string()), tree: z.string() })).default([]),
+  /** The last tree that passed the gates. */
+  passed: z.string().optional(),
+  /** What was said already, by a key and when. */
+  said: z.record(z.string(), z.number()).default({}),
+  /** Calls since the last delegation by who makes them, and what the project's own file about it holds. */
+  delegation: z.record(z.string(), z.object({ count: z.number(), digest: z.string() })).default({}),
+})
+export type SessionNotes = z.infer<typeof SessionNotes>
+
+const EMPTY: SessionNotes = { schema_version: 1, blocks: [], said: {}, delegation: {} }
+
+export type SessionKey = Pick<HookEvent, 'vendor' | 'session'>
+type HomePaths = Pick<AppPaths, 'data'>
+
+/** The notes about a conversation. Those that cannot be read are empty: a feature then speaks once more than it had to. */
+export async function readSessionNotes(paths: HomePaths, key: SessionKey): Promise<SessionNotes> {
+  const text = await readTextIfAny(fileOf(paths, key)).catch(() => undefined)
+  return parseNotes(text)
+}
+
+/**
+ * Changes the notes about a conversation and returns what `change` returns. Two hooks at once wait for one another, so that of two
+ * which see the same state only one acts on it.
+ */
+export async function changeSessionNotes<Result>(
+  paths: HomePaths,
+  key: SessionKey,
+  change: (notes: SessionNotes) => Result,
+): Promise<Result> {
+  const file = fileOf(paths, key)
+  await mkdir(folderOf(paths), { recursive: true, mode: 0o700 })
+  return whileLocked(join(folderOf(paths), 'lock'), async () => {
+    const before = await readTextIfAny(file).catch(() => undefined)
+    if (before === undefined) await pruneNotes(folderOf(paths))
+    const notes = parseNotes(before)
+    const result = change(notes)
+    const after = JSON.stringify(notes)
+    if (after !== before) replaceFile(file, after)
+    return result
+  })
+}
+
+/** True for the first caller that says something in a conversation, or the first since `againAfterMs`. */
+export async function saysFirst(
+  paths: HomePaths,
+  key: SessionKey,
+  { what, now = Date.now(), againAfterMs = Infinity }: { what: string; now?: number; againAfterMs?: number },
+): Promise<boolean> {
+  const hash = shortHash(what)
+  return changeSessionNotes(paths, key, notes => {
+    const last = notes.said[hash]
+    // A clock that was set back must not silence anything for longer.
+    if (last !== undefined && Math.abs(now - last) < againAfterMs) return false
+    notes.said[hash] = now
+    const keys = Object.keys(notes.said)
+    if (keys.length > MOST_SAID) delete notes.said[keys[0] ?? '']
+    return true
+  })
+}
+
+/** More than one conversation needs; the oldest goes first. */
+const MOST_SAID = 500
+
+export function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 24)
+}
+
+function parseNotes(text: string | undefined): SessionNotes {
+  try {
+    return text === undefined ? structuredClone(EMPTY) : SessionNotes.parse(JSON.parse(text))
+  } catch {
+    return structuredClone(EMPTY) // damaged: nothing is known about the conversation
+  }
+}
+
+function folderOf({ data }: HomePaths): string {
+  return join(data, 'hook-sessions')
+}
+
+/** The vendor chooses the id, so that it is no name of a file. */
+function fileOf(paths: HomePaths, { vendor, session }: SessionKey): string {
+  return join(folderOf(paths), `${shortHash(`${vendor}\0${session}`)}.json`)
+}
+
+/** Nobody resumes a conversation after so long, and if somebody does, it begins anew. */
+const KEPT_MS = 30 * 86_400_000
+/** As many are looked at when a conversation begins. */
+const MOST_PRUNED = 200
+
+async function pruneNotes(folder: string): Promise<void> {
+  const names = (await readdir(folder)).filter(name => name.endsWith('.json')).slice(0, MOST_PRUNED)
+  for (const name of names) {
+    const file = join(folder, name)
+    const age = Date.now() - ((await stat(file).catch(() => undefined))?.mtimeMs ?? Date.now())
+    if (age > KEPT_MS) await rm(file, { force: true })
+  }
+}
