@@ -65,6 +65,8 @@ export const HookEvent = z.discriminatedUnion('kind', [
     again: z.boolean(),
     /** Work that still runs in the background. */
     background: z.number(),
+    /** The context is so full that going on makes no sense; absent where the vendor does not say. */
+    full_context: z.boolean().optional(),
   }),
   Base.extend({ kind: z.literal('compaction') }),
   Base.extend({ kind: z.literal('notification'), text: z.string(), type: z.string().optional() }),

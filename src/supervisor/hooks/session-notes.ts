@@ -11,9 +11,9 @@ const SessionNotes = z.object({
   schema_version: z.literal(1),
   /** The commit at which the conversation began. */
   began: z.string().optional(),
-  /** The stops that were refused. */
-  blocks: z.array(z.object({ gates: z.array(z.string()), tree: z.string() })).default([]),
-  /** The last tree that passed the gates. */
+  /** The stops that were refused: the gates that failed, and the trees before and after they ran. */
+  blocks: z.array(z.object({ gates: z.array(z.string()), trees: z.array(z.string()) })).default([]),
+  /** The last tree that passed the gates, and the gates. */
   passed: z.string().optional(),
   /** What was said already, by a key and when. */
   said: z.record(z.string(), z.number()).default({}),

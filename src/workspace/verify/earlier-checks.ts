@@ -6,7 +6,7 @@ import { git } from '../git/git.ts'
 import { type GateRun, runGateCommand } from './command-gate.ts'
 import { type CheckFiles, findCheckFiles, runsBeside } from './diff/check-files.ts'
 import { type BaseCheckout, openBaseCheckout, type WorkStart } from './regression.ts'
-import { type GateCheck, gateCheck, statusByFindings, type VerifyDeps } from './request.ts'
+import { type GateCheck, type GateDeps, gateCheck, statusByFindings } from './request.ts'
 import { resultKey } from './result-key.ts'
 
 export interface EarlierChecksRequest {
@@ -19,7 +19,7 @@ export interface EarlierChecksRequest {
   triesEnds: 'never' | 'once' | 'anew'
 }
 
-export interface EarlierChecksDeps extends Pick<VerifyDeps, 'paths' | 'store' | 'clock'> {
+export interface EarlierChecksDeps extends Pick<GateDeps, 'paths' | 'store' | 'clock'> {
   runner: CommandRunner
 }
 

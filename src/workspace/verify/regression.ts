@@ -8,7 +8,7 @@ import { git, retryWhileBusy } from '../git/git.ts'
 import { committerEnv } from '../git/harden.ts'
 import { type GateRun, runGateCommand } from './command-gate.ts'
 import type { Profile } from './gate-settings.ts'
-import { type GateCheck, gateCheck, statusByFindings, type VerifyDeps } from './request.ts'
+import { type GateCheck, type GateDeps, gateCheck, statusByFindings } from './request.ts'
 import { resultKey } from './result-key.ts'
 import { NAME_SEPARATOR, retryableFailures } from './test-results.ts'
 
@@ -178,7 +178,7 @@ export interface BaseRequest {
   base: Profile['base']
 }
 
-type BaseTestsDeps = Pick<VerifyDeps, 'store' | 'clock' | 'paths'> & { runner: CommandRunner }
+type BaseTestsDeps = Pick<GateDeps, 'store' | 'clock' | 'paths'> & { runner: CommandRunner }
 
 /**
  * The test results of the base. A cached result is enough, green or not: it is a list to compare with and lets nothing pass by

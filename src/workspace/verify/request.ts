@@ -37,10 +37,15 @@ export interface VerifyRequest {
 /** A second agent that reads and judges the work; the supervisor provides it, and it never throws. */
 export type Judge = (material: VerifierMaterial, signal: AbortSignal) => Promise<VerifierOpinion>
 
-export interface VerifyDeps {
+export interface VerifyDeps extends GateDeps {
   store: Pick<Store, 'transaction' | 'evidence' | 'gateResults'>
-  clock: Clock
   log: Log
+}
+
+/** What the gates themselves need, which record nothing. */
+export interface GateDeps {
+  store: Pick<Store, 'gateResults'>
+  clock: Clock
   paths: Pick<AppPaths, 'run'>
   /** The daemon's environment, of which commands see a selection. */
   env: Record<string, string | undefined>

@@ -12,10 +12,10 @@ import { type GateCommand, PROFILES } from './gate-settings.ts'
 import { regressionGate, runBaseTests, type WorkStart } from './regression.ts'
 import {
   type GateCheck,
+  type GateDeps,
   gateCheck,
   type Judge,
   statusByFindings,
-  type VerifyDeps,
   type VerifyRequest,
 } from './request.ts'
 import type { TreeWatch } from './tree-watch.ts'
@@ -24,13 +24,15 @@ import { findIgnoredSources } from './worktree-checks.ts'
 
 export interface GateRunContext {
   request: VerifyRequest
-  deps: VerifyDeps
+  deps: GateDeps
   subject: VerifiedTree
   /** Paths that git ignores in the worktree. */
   ignored: readonly string[]
   watch: TreeWatch | undefined
   /** The result of a gate as its row will hold it. */
   asRow(check: GateCheck): NewEvidence
+  /** Set if the changes themselves are not judged, because a person may have made some of them. */
+  ignoresChanges?: true
 }
 
 /** Runs all gates of the profile on a tree: the cheap ones first, agents last and only where nothing failed before. */
@@ -41,7 +43,7 @@ export async function runAllGates(context: GateRunContext): Promise<GateCheck[]>
   const base = worktree?.base ?? request.began
   const top = worktree?.top ?? subject.folder?.top
   const diff =
-    base !== undefined && head !== null && top !== undefined
+    base !== undefined && head !== null && top !== undefined && !context.ignoresChanges
       ? { directory: top, base, head, settings: gates.diff, judge: context.deps.judgeDiff, signal }
       : undefined
   const ignored = worktree ? await findIgnoredSources(worktree.top, worktree.base, context.ignored) : []
@@ -108,6 +110,7 @@ async function runEarlierChecks(
   const { request, deps, subject } = context
   const work = findWorkStart(context)
   const head = subject.commit ?? subject.tree
+  if (context.ignoresChanges) return undefined
   const isHeldUp = checks.some(check => applyAllowList(check, request.gates.diff.allow).status === 'failed')
   if (!work || head === null || isHeldUp) return undefined
   const profile = PROFILES[request.gates.profile]
@@ -183,7 +186,7 @@ async function askVerifier(
   return verifierGate({ gate, request, subject, criteria: texts, checks: checks.map(asRow) }, judge, watch?.after)
 }
 
-function openRunner({ guard = openGuard(), isolation, paths, sandbox }: VerifyDeps, caps: CommandCaps): CommandRunner {
+function openRunner({ guard = openGuard(), isolation, paths, sandbox }: GateDeps, caps: CommandCaps): CommandRunner {
   return { guard, isolation, markers: commandMarkers(paths.run), sandbox, caps }
 }
 

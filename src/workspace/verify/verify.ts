@@ -75,7 +75,11 @@ async function recordChecks(
   return result
 }
 
-function resultOf(checks: NewEvidence[], { commit, tree }: VerifiedTree): VerificationResult {
+/** The result of a verification from the results of its gates. */
+export function resultOf(
+  checks: NewEvidence[],
+  { commit, tree }: Pick<VerifiedTree, 'commit' | 'tree'>,
+): VerificationResult {
   return {
     status: statusOf(checks),
     isProven: isProvenBy(checks),

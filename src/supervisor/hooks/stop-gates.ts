@@ -1,0 +1,188 @@
+import { quoteForShell } from '../../base/words.ts'
+import type { VerificationResult } from '../../domain/evidence.ts'
+import type { HookAnswer, HookEventOf } from '../../domain/hooks.ts'
+import type { GateResultStore } from '../../store/task-stores.ts'
+import { hasCheckCommands } from '../../workspace/verify/unchecked.ts'
+import { failureLine, failureReport } from '../completion/report-text.ts'
+import { readCompletionClaim } from './completion-claims.ts'
+import type { HookSettings } from './hook-settings.ts'
+import type { HookContext, HookFeature } from './router.ts'
+import {
+  type HookJudges,
+  type HookWork,
+  nameProjectTree,
+  onlyCheapGates,
+  readHead,
+  runStopGates,
+} from './run-stop-gates.ts'
+import { changeSessionNotes, readSessionNotes, type SessionKey, type SessionNotes, saysFirst } from './session-notes.ts'
+
+export interface StopGateDeps {
+  settings(context: HookContext): Promise<HookSettings>
+  /** The tasks that the conversation works on, where it is known. */
+  work?(event: StopEvent, context: HookContext): Promise<HookWork | undefined>
+  /** Agents that judge the work; only a daemon can start some. */
+  judges?(event: StopEvent, context: HookContext, settings: HookSettings): Promise<HookJudges>
+  results?: GateResultStore | undefined
+}
+
+type StopEvent = HookEventOf<'stop'>
+type Said = Partial<HookAnswer> | undefined
+
+/**
+ * Holds an agent that says that it is done until the gates pass. It is sent back with their report, never twice for the same
+ * files and never more often in a conversation than `hooks.stop_blocks`, so that no agent is held for ever. It stops as it would
+ * without us if it does not say that it is done, if its context is full, while work runs in the background, and when the time
+ * for the hook is over.
+ */
+export function stopGatesFeature(deps: StopGateDeps): HookFeature {
+  return {
+    name: 'stop-gates',
+    kinds: ['session_start', 'stop'],
+    async answer(event, context) {
+      if (event.kind === 'session_start') await noteBeginning(event, context)
+      return event.kind === 'stop' ? answerStop(event, context, deps) : undefined
+    },
+  }
+}
+
+/** Tests are compared with those of the commit at which a conversation began. One that is resumed began earlier. */
+async function noteBeginning(event: SessionKey, { paths, project, signal }: HookContext): Promise<void> {
+  const head = await readHead(project, signal)
+  if (head === undefined) return
+  await changeSessionNotes(paths, event, notes => {
+    notes.began ??= head
+  })
+}
+
+async function answerStop(event: StopEvent, context: HookContext, deps: StopGateDeps): Promise<Said> {
+  if (event.background > 0 || event.full_context === true) return undefined
+  const work = event.agent_id === undefined ? await deps.work?.(event, context) : undefined
+  if (!readCompletionClaim(event.text, { task: work?.task?.id })) return undefined
+  const settings = await deps.settings(context)
+  if (!settings.gates) return undefined
+  const untrusted = await noticeWithheld(event, settings, context)
+  const gates = event.agent_id === undefined ? settings.gates : onlyCheapGates(settings.gates)
+  const isEmpty = !hasCheckCommands(gates) && work === undefined && !deps.judges
+  const notice = isEmpty ? undefined : await checkStop(event, context, { deps, settings, gates, work })
+  return joinNotices(untrusted, notice)
+}
+
+interface StopCheck {
+  deps: StopGateDeps
+  settings: HookSettings
+  gates: NonNullable<HookSettings['gates']>
+  work: HookWork | undefined
+}
+
+async function checkStop(event: StopEvent, context: HookContext, check: StopCheck): Promise<Said> {
+  const { paths, project, signal } = context
+  const { deps, settings, gates, work } = check
+  try {
+    const tree = await nameProjectTree(project)
+    const notes = await readSessionNotes(paths, event)
+    const passed = `${event.agent_id === undefined ? gates.profile : 'cheap'} ${tree}`
+    if (notes.passed === passed && work === undefined) return undefined
+    const held = mayBlock(notes, [tree ?? NO_TREE], settings.stopBlocks)
+    if (!held.ok) return sayOnce(event, context, { what: held.why, notice: `pcc: ${held.why}.` })
+    const judges = event.agent_id === undefined ? ((await deps.judges?.(event, context, settings)) ?? {}) : {}
+    const began = notes.began ?? (await readHead(project, signal))
+    const result = await runStopGates({ gates, settings, work, judges, began, tree, results: deps.results, context })
+    if (result.status === 'failed') {
+      const trees = [tree ?? NO_TREE, (await nameProjectTree(project)) ?? NO_TREE]
+      return await block(event, context, { result, trees, most: settings.stopBlocks })
+    }
+    if (result.status === 'broken') return { notice: `pcc: the checks could not run: ${brokenGates(result)}.` }
+    await changeSessionNotes(paths, event, after => {
+      after.passed = passed
+    })
+    return undefined
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return {
+      notice: 'pcc: the checks did not end in time, so nothing shows that the work is done. Run them: pcc gates run',
+    }
+  }
+}
+
+/** Without git all files count as one tree: the agent is sent back once. */
+const NO_TREE = 'no git'
+
+/** Whether a conversation may be sent back for these files. */
+export function mayBlock(
+  { blocks }: Pick<SessionNotes, 'blocks'>,
+  trees: readonly string[],
+  most: number,
+): { ok: true } | { ok: false; why: string } {
+  const same = blocks.find(block => block.trees.some(tree => trees.includes(tree)))
+  if (same) return { ok: false, why: `the agent stops although these checks failed: ${same.gates.join(', ')}` }
+  if (blocks.length >= most)
+    return {
+      ok: false,
+      why: `the agent was sent back ${blocks.length} times and is not checked any more (hooks.stop_blocks)`,
+    }
+  return { ok: true }
+}
+
+interface FailedStop {
+  result: VerificationResult
+  trees: string[]
+  most: number
+}
+
+/** Sends the agent back, unless another hook did so for the same files a moment ago. */
+async function block(event: StopEvent, { paths }: HookContext, { result, trees, most }: FailedStop): Promise<Said> {
+  const gates = result.checks.filter(({ status }) => status === 'failed').map(({ gate }) => gate)
+  const number = await countBlock(paths, event, { gates, trees, most })
+  if (number === undefined) return { notice: `pcc: the agent stops although: ${failureLine(result)}` }
+  return { decision: 'continue', reason: capReport(failureReport(result, { number, of: most })) }
+}
+
+/** Records that a stop is refused, and returns how many were by now; undefined if this one may not be. */
+export function countBlock(
+  paths: HookContext['paths'],
+  key: SessionKey,
+  { gates, trees, most }: { gates: string[]; trees: string[]; most: number },
+): Promise<number | undefined> {
+  return changeSessionNotes(paths, key, notes => {
+    if (!mayBlock(notes, trees, most).ok) return undefined
+    notes.blocks.push({ gates, trees: [...new Set(trees)] })
+    return notes.blocks.length
+  })
+}
+
+/** Vendors cut what a hook says, and cut the end, which says what to do. */
+const LONGEST_REPORT = 9_000
+const LONGEST_END = 1_500
+
+function capReport(report: string): string {
+  if (report.length <= LONGEST_REPORT) return report
+  const first = report.slice(0, LONGEST_REPORT - LONGEST_END).toWellFormed()
+  return `${first}\n[…]\n${report.slice(-LONGEST_END).toWellFormed()}`
+}
+
+function brokenGates({ checks }: VerificationResult): string {
+  const broken = checks.filter(({ status }) => status === 'broken')
+  return broken.map(({ gate, findings }) => `${gate} (${findings[0]?.text ?? 'no reason given'})`).join(', ')
+}
+
+/** Gates that nobody has agreed to have no effect; the person is told so once in a conversation. */
+async function noticeWithheld(event: StopEvent, { withheld }: HookSettings, context: HookContext): Promise<Said> {
+  if (withheld.length === 0) return undefined
+  const notice = `pcc: these checks of the project do not run until you agree to them: ${withheld.join(', ')}. To look at them and agree: pcc trust ${quoteForShell(context.project)}`
+  return sayOnce(event, context, { what: 'withheld gates', notice })
+}
+
+async function sayOnce(
+  event: StopEvent,
+  { paths }: HookContext,
+  { what, notice }: { what: string; notice: string },
+): Promise<Said> {
+  return (await saysFirst(paths, event, { what })) ? { notice } : undefined
+}
+
+function joinNotices(one: Said, other: Said): Said {
+  if (!one || !other) return other ?? one
+  const notice = [one.notice, other.notice].filter(text => text !== undefined).join('\n')
+  return { ...other, ...(notice !== '' && { notice }) }
+}
