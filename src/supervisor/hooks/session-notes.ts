@@ -40,7 +40,7 @@ export async function readSessionNotes(paths: HomePaths, key: SessionKey): Promi
 export async function changeSessionNotes<Result>(
   paths: HomePaths,
   key: SessionKey,
-  change: (notes: SessionNotes) => Result,
+  change: (notes: SessionNotes) => Result | Promise<Result>,
 ): Promise<Result> {
   const file = fileOf(paths, key)
   await mkdir(folderOf(paths), { recursive: true, mode: 0o700 })
@@ -48,7 +48,7 @@ export async function changeSessionNotes<Result>(
     const before = await readTextIfAny(file).catch(() => undefined)
     if (before === undefined) await pruneNotes(folderOf(paths))
     const notes = parseNotes(before)
-    const result = change(notes)
+    const result = await change(notes)
     const after = JSON.stringify(notes)
     if (after !== before) replaceFile(file, after)
     return result
