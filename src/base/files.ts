@@ -9,6 +9,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -119,6 +120,9 @@ export async function whileLocked<T>(lockFile: string, work: () => Promise<T>): 
  * creates files that everybody may read, and whoever can read a lock file can hold the lock.
  */
 export function makePrivate(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  // Closing a file gives up every lock that this process holds on it, so that one which needs nothing is not opened.
+  if (stats && ((stats.mode & 0o077) === 0 || stats.uid !== process.getuid?.())) return
   const handle = openSync(file, 'a', 0o600)
   try {
     const { mode, uid } = fstatSync(handle)
