@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { AnswerValue, Opinion } from '../domain/brain.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { QuestionItem } from '../domain/session.ts'
-import type { Store, Tx } from '../store/store.ts'
+import type { AnswerStore, Store, Tx } from '../store/store.ts'
 import { fingerprintRequest, isFresh, type MemorySettings, STANDARD_MEMORY, truncateNormalised } from './precedents.ts'
 import { isSelfContained, normaliseLabel, normaliseQuestion, QUESTION_TOOL } from './questions.ts'
 
@@ -56,34 +56,11 @@ export function openAnswerMemory(
   { clock = systemClock, ...settings }: Partial<MemorySettings> & { clock?: Clock } = {},
 ): AnswerMemory {
   const memory = { ...STANDARD_MEMORY, ...settings }
-  const isValid = (row: RememberedAnswer | undefined) => row !== undefined && isFresh(row, memory, clock.now())
-  const findOne = async (project: string, item: QuestionItem) => {
-    const fingerprint = fingerprintRequest(QUESTION_TOOL, normaliseQuestion(item))
-    const ofProject = await store.answers.find(project, fingerprint)
-    const row = isValid(ofProject) ? ofProject : await store.answers.find('', fingerprint)
-    return row?.kind === 'question' && isValid(row) && row.answer.length > 0 ? row : undefined
-  }
+  const isValid = (row: RememberedAnswer) => isFresh(row, memory, clock.now())
   return {
     keep: (answered, tx) =>
       tx ? keep(answered, { store, clock, tx }) : store.transaction(own => keep(answered, { store, clock, tx: own })),
-    async find({ project, questions }) {
-      const found = await Promise.all(questions.map(item => findOne(project, item)))
-      const rows = found.filter(row => row !== undefined)
-      const newest = rows.toSorted((left, right) => right.answered_at - left.answered_at)[0]
-      if (!newest || rows.length < questions.length) return undefined
-      const value = rows.map(({ answer }, index) => toOfferedLabels(answer, questions[index]))
-      const { by, answered_at: at } = newest
-      const reasoning = `answered as on ${formatDay(at, clock.now())} by ${by === 'human' ? 'you' : by}`
-      return {
-        value,
-        confidence: memory.confidence,
-        reasoning,
-        by: 'memory',
-        said_by: by,
-        at,
-        lasting: rows.every(row => row.lasting),
-      }
-    },
+    find: asked => findRememberedAnswer(store.answers, asked, { memory, now: clock.now() }),
     async similar({ project, questions }) {
       const rows = await store.answers.list({ kind: 'question', project, limit: MOST_SEARCHED })
       return findNearest(questions.map(({ question }) => question).join('\n'), rows.filter(isValid)).map(
@@ -92,6 +69,35 @@ export function openAnswerMemory(
         },
       )
     },
+  }
+}
+
+/** `AnswerMemory.find` for callers that only read. */
+export async function findRememberedAnswer(
+  answers: Pick<AnswerStore, 'find'>,
+  { project, questions }: AskedQuestions,
+  { memory, now }: { memory: MemorySettings; now: number },
+): Promise<RememberedOpinion | undefined> {
+  const isValid = (row: RememberedAnswer | undefined) => row !== undefined && isFresh(row, memory, now)
+  const findOne = async (item: QuestionItem) => {
+    const fingerprint = fingerprintRequest(QUESTION_TOOL, normaliseQuestion(item))
+    const ofProject = await answers.find(project, fingerprint)
+    const row = isValid(ofProject) ? ofProject : await answers.find('', fingerprint)
+    return row?.kind === 'question' && isValid(row) && row.answer.length > 0 ? row : undefined
+  }
+  const found = await Promise.all(questions.map(findOne))
+  const rows = found.filter(row => row !== undefined)
+  const newest = rows.toSorted((left, right) => right.answered_at - left.answered_at)[0]
+  if (!newest || rows.length < questions.length) return undefined
+  const { by, answered_at: at } = newest
+  return {
+    value: rows.map(({ answer }, index) => toOfferedLabels(answer, questions[index])),
+    confidence: memory.confidence,
+    reasoning: `answered as on ${formatDay(at, now)} by ${by === 'human' ? 'you' : by}`,
+    by: 'memory',
+    said_by: by,
+    at,
+    lasting: rows.every(row => row.lasting),
   }
 }
 

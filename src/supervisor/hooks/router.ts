@@ -58,7 +58,9 @@ const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'
 
 function joinAnswers(one: HookAnswer, other: HookAnswer): HookAnswer {
   const isStricter = STRICTNESS.indexOf(other.decision) > STRICTNESS.indexOf(one.decision)
-  const { decision, reason, input } = isStricter ? other : one
+  const { decision, reason } = isStricter ? other : one
+  // Of two that allow a call, one may have the answers to its questions.
+  const input = isStricter ? other.input : (one.input ?? (one.decision === other.decision ? other.input : undefined))
   const context = joinTexts(one.context, other.context)?.slice(0, MAX_CONTEXT_CHARS)
   const notice = joinTexts(one.notice, other.notice)
   return {
