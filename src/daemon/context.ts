@@ -17,6 +17,7 @@ import { openTasks, type Tasks } from '../tasks/tasks.ts'
 import type { WorktreeDeps } from '../workspace/worktrees/worktree.ts'
 import type { AcceptedFiles } from './accepted-files.ts'
 import type { Disk } from './disk.ts'
+import type { LazyPolicy } from './lazy-services.ts'
 
 /** What the routes work with: everything that `serve` has built. */
 export interface DaemonContext {
@@ -37,6 +38,7 @@ export interface DaemonContext {
   quota: QuotaBook
   gates: AccountGates
   disk: Pick<Disk, 'report'>
+  policy: Pick<LazyPolicy, 'classify'>
   watchdogSeconds: number
   /** Aborted when the daemon begins to stop. */
   stopping: AbortSignal

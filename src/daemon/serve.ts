@@ -134,6 +134,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     quota,
     gates,
     disk,
+    policy,
     watchdogSeconds: config.daemon.watchdog_seconds,
     stopping: stopping.signal,
     settled: settled.signal,

@@ -3,6 +3,7 @@ import { AppError } from '../base/errors.ts'
 import { HELPER_MARKER } from '../base/process/marker.ts'
 import { identifyPeers, type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
 import type { RefusedSpeaker } from '../domain/api.ts'
+import { VendorProcesses } from '../supervisor/hooks/vendor-process.ts'
 import { WarmMarkers } from '../supervisor/session/warm-processes.ts'
 import { commandMarkers } from '../workspace/command/run-command.ts'
 import type { DaemonContext } from './context.ts'
@@ -12,11 +13,12 @@ type Speaking = Pick<DaemonContext, 'store' | 'log' | 'agentEnv' | 'paths'>
 
 /**
  * Refuses agents, commands of projects, the daemon's own helpers and everything that they start wherever only a person may speak: an
- * agent can read our token, or run code that does, and would otherwise approve its own calls. A refused try is shown in the session
+ * agent can read our token, or run code that does, and would otherwise approve its own calls. An agent that the person started counts from its first hook on. A refused try is shown in the session
  * that it came from.
  */
 export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
   const tries = new RefusedTries(daemon)
+  const vendors = new VendorProcesses(daemon.paths)
   const identified = new WeakMap<FastifyRequest, Peer[]>()
   const refuse = async (request: FastifyRequest, isAllowed: (peer: PeerProcess) => boolean) => {
     const peers = await identifyPeers(request.raw.socket, daemon.agentEnv)
@@ -24,7 +26,12 @@ export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
     const what = `${request.method} ${request.routeOptions.url ?? request.url}`
     if (peers.some(({ kind }) => kind === 'gone')) throw new AppError('speaker_gone', { what })
     for (const peer of peers) {
-      if (peer.kind !== 'process' || !isMarked(peer) || isAllowed(peer)) continue
+      if (peer.kind !== 'process') continue
+      if (vendors.isAmong(peer.chain)) {
+        await tries.note(peer, { what, owner: 'daemon' })
+        throw new AppError('speaker_refused', { what, command: peer.command, pid: peer.pid })
+      }
+      if (!isMarked(peer) || isAllowed(peer)) continue
       const sessions = await daemon.store.sessions.list({})
       const owner = sessions.find(({ marker }) => marker !== null && wears(peer, marker))
       if (!owner && !isKnownMark(peer, daemon)) continue

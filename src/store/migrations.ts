@@ -3,6 +3,7 @@ import { acceptedFiles } from './accepted-files.ts'
 import { allowedOnce } from './escalations.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
+import { observedSessions } from './observed.ts'
 
 /**
  * A task says nothing about its retries unless somebody asked for a number: `max_retries` may be null. Until now the default,
@@ -30,7 +31,14 @@ const taskAliases: Migration = {
 }
 
 /** All migrations, in the order of their numbers. A new one goes to the end with the next number. */
-export const MIGRATIONS: readonly Migration[] = [firstSchema, nullableRetries, acceptedFiles, taskAliases, allowedOnce]
+export const MIGRATIONS: readonly Migration[] = [
+  firstSchema,
+  nullableRetries,
+  acceptedFiles,
+  taskAliases,
+  allowedOnce,
+  observedSessions,
+]
 
 /** The schema number that this program reads and writes. */
 export const SCHEMA = MIGRATIONS.at(-1)?.number ?? 0

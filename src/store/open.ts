@@ -8,6 +8,7 @@ import { openFeatureStore } from './features.ts'
 import { openJournalStore } from './journal.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS, SCHEMA } from './migrations.ts'
+import { openObservedStore } from './observed.ts'
 import { openOutboxStore } from './outbox.ts'
 import { openAccountGateStore, openQuotaStore } from './quota.ts'
 import { openRunStore, openScheduleStore } from './runs.ts'
@@ -67,6 +68,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     merges: openMergeStore(database.read),
     spending: openSpendingStore(database.read),
     outbox: openOutboxStore(database.read, writer),
+    observed: openObservedStore(database.read, writer),
     pruning: openEventPruning(database, writer),
     close,
     [Symbol.asyncDispose]: close,

@@ -6,6 +6,7 @@ import type { AccountGate } from '../domain/limit.ts'
 import type { QuotaWindow } from '../domain/quota.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Tx } from './database.ts'
+import type { ObservedStore } from './observed.ts'
 import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
 import type {
   EvidenceStore,
@@ -54,6 +55,7 @@ export interface Store extends AsyncDisposable {
   readonly quota: QuotaStore
   readonly spending: SpendingStore
   readonly outbox: OutboxStore
+  readonly observed: ObservedStore
   readonly runs: RunStore
   readonly schedules: ScheduleStore
   readonly journal: JournalStore

@@ -9,6 +9,7 @@ import type { EventBody } from '../domain/event.ts'
 import type { CompletionProgress, Evidence, NewEvidence, TestResult } from '../domain/evidence.ts'
 import type { FeatureOptions, FeaturePosition, FeatureUntil } from '../domain/feature.ts'
 import type { FeaturePhase } from '../domain/feature-phase.ts'
+import type { ObservedSession } from '../domain/hook-capture.ts'
 import type { AccountGate } from '../domain/limit.ts'
 import type { Merge } from '../domain/merge.ts'
 import type { QuotaWindow } from '../domain/quota.ts'
@@ -44,6 +45,9 @@ export interface Tables {
   gate_results: GateResultsTable
   merges: Omit<Merge, 'id'> & { id: Generated<number> }
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
+  observed_sessions: ObservedSession
+  /** Of what hooks reported, so that the same is stored once. */
+  captured_ids: { id: string; at: number }
   /** How far each reader has read the events. */
   cursors: { name: string; event_id: number }
   /** Subjects whose events may be deleted; filled only inside a transaction that prunes. */

@@ -22,6 +22,8 @@ export interface PeerProcess {
   lowered: boolean
   /** We have started it, or something that did. */
   ours: boolean
+  /** The process and all above it. */
+  chain: readonly number[]
 }
 
 /** Who is at the other end of a connection. */
@@ -122,7 +124,9 @@ function describeProcess(pid: number): Peer {
   const { name } = sessionMarker('')
   const [values, brands] = [new Set<string>(), new Set<string>()]
   let [lowered, ours] = [false, false]
+  const chain: number[] = []
   for (let at = pid; at > 1; ) {
+    chain.push(at)
     const marks = readMarks(at, name)
     for (const value of marks.values) values.add(value)
     if (marks.brand !== undefined) brands.add(marks.brand)
@@ -133,7 +137,7 @@ function describeProcess(pid: number): Peer {
     at = parent
   }
   const command = (commandOf(pid).split(' ')[0] ?? '').slice(0, 200)
-  return { kind: 'process', pid, command, values, brands, lowered, ours }
+  return { kind: 'process', pid, command, values, brands, lowered, ours, chain }
 }
 
 /** Whether a process, or one of its parents, carries the marker of a session or a command. */

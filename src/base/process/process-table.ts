@@ -81,6 +81,11 @@ export function commandOf(pid: number): string {
   return readProc(`/proc/${pid}/cmdline`).split('\0').join(' ').trim()
 }
 
+/** The words of a process's command line (Linux only); none if it is gone. */
+export function commandLineOf(pid: number): string[] {
+  return readProc(`/proc/${pid}/cmdline`).split('\0').slice(0, -1)
+}
+
 /** The working directory of a process; empty if it is gone, belongs to another user or this system does not tell. */
 export function directoryOf(pid: number): string {
   try {
@@ -90,11 +95,22 @@ export function directoryOf(pid: number): string {
   }
 }
 
-/** Whether a process has a controlling terminal (Linux only). Its name may contain anything, so fields count from the last bracket. */
+/** Whether a process has a controlling terminal (Linux only). */
 export function hasTerminal(pid: number): boolean {
-  const stat = readProc(`/proc/${pid}/stat`)
-  const terminal = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[4]
+  const { terminal } = readTerminal(pid)
   return terminal !== undefined && terminal !== '0'
+}
+
+/** Whether a process is the first one of a terminal, as the shell of a person is (Linux only). */
+export function leadsTerminal(pid: number): boolean {
+  return hasTerminal(pid) && readTerminal(pid).session === String(pid)
+}
+
+/** A process's name may contain anything, so fields count from the last bracket. */
+function readTerminal(pid: number): { session: string | undefined; terminal: string | undefined } {
+  const stat = readProc(`/proc/${pid}/stat`)
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { session: fields[3], terminal: fields[4] }
 }
 
 function linuxPids(): number[] {

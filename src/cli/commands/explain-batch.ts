@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { messageOf } from '../../base/errors.ts'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Classifier, openClassifier } from '../../policy/classify/classify.ts'
-import { judgeCall, type ProjectPolicy } from './explain-call.ts'
+import { judgeCall, type ProjectPolicy } from '../../supervisor/judge-call.ts'
 
 /** Room for a command of 1 MB with every character escaped. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024

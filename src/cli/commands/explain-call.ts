@@ -1,21 +1,14 @@
-import { stat } from 'node:fs/promises'
-import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
-import type { AppError } from '../../base/errors.ts'
+import { ownFolders } from '../../base/app-paths.ts'
 import { neutral } from '../../base/neutral.ts'
 import { quoteForShell } from '../../base/words.ts'
-import { judgePermission } from '../../brain/rules/permission.ts'
 import type { Assessment } from '../../domain/assessment.ts'
-import { loadConfig } from '../../domain/config/load.ts'
-import { findPrecedent, type MemorySettings, type PrecedentAdvice, readMemorySettings } from '../../human/precedents.ts'
+import type { PrecedentAdvice } from '../../human/precedents.ts'
 import { explainTree } from '../../policy/classify/assessment-tree.ts'
-import { type Classifier, openClassifier } from '../../policy/classify/classify.ts'
-import { resolveRealPath } from '../../policy/paths/fence.ts'
-import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
-import { type Decision, type DecisionContext, decide, suggestAlternative } from '../../policy/verdict/decide.ts'
-import { userRulesFile } from '../../policy/verdict/find-rules.ts'
-import { type LoadedRules, loadRules } from '../../policy/verdict/load-rules.ts'
+import { openClassifier } from '../../policy/classify/classify.ts'
+import { type Decision, suggestAlternative } from '../../policy/verdict/decide.ts'
 import { describeRule, type PolicyRule } from '../../policy/verdict/rules.ts'
-import { openRememberedAnswers, type RememberedAnswers } from '../../store/offline-reads.ts'
+import { openRememberedAnswers } from '../../store/offline-reads.ts'
+import { type ExplainedCall, judgeCall, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
 import type { CommandContext } from '../context.ts'
 import type { Tone } from '../render/text.ts'
 
@@ -72,64 +65,6 @@ function paintRisk(line: string, paint: (tone: Tone, text: string) => string): s
     return indent + paint(RISK_TONES[risk] ?? 'bold', risk)
   })
 }
-
-/** A tool call that is judged but not run. */
-interface ExplainedCall {
-  tool: string
-  input: unknown
-  project: string
-  home: string
-}
-
-export interface JudgeCallDeps {
-  classifier: Classifier
-  policy: ProjectPolicy
-  /** Whether a person is there to ask. */
-  attached: boolean
-  /** Rules that come after those of the files. */
-  moreRules?: (assessment: Assessment) => readonly PolicyRule[]
-  /** Replaces the lookup of remembered answers. */
-  precedent?: DecisionContext['precedent']
-}
-
-export interface JudgedCall {
-  assessment: Assessment
-  decision: Decision
-  /** What a person answered before, if it was looked up. */
-  remembered?: PrecedentAdvice | undefined
-}
-
-/** Decides about a call as a session would. Nothing is run and nothing is remembered. */
-export async function judgeCall(
-  call: ExplainedCall,
-  { classifier, policy, attached, moreRules, precedent }: JudgeCallDeps,
-): Promise<JudgedCall> {
-  const { tool, input, home } = call
-  const project = resolveRealPath(call.project) ?? call.project
-  const { safeDirectories, settings, rules } = policy
-  const assessment = await classifier.classify({ tool, input, project, home, safeDirectories })
-  let remembered: PrecedentAdvice | undefined
-  const recall = async (question: Assessment) => {
-    remembered = await findPrecedent(policy.answers, { project, tool, assessment: question, memory: policy.memory })
-    return remembered
-  }
-  const decision = await decide(
-    assessment,
-    {
-      ...settings,
-      tool,
-      rules: moreRules ? [...rules.rules, ...moreRules(assessment)] : rules.rules,
-      opinion: judgePermission,
-      precedent: precedent ?? recall,
-      attached,
-    },
-    NEVER_ABORTED,
-  )
-  return { assessment, decision, remembered }
-}
-
-/** The rule brain answers at once, so there is nothing to abort. */
-const NEVER_ABORTED = new AbortController().signal
 
 export interface VerdictFacts {
   call: ExplainedCall
@@ -232,55 +167,4 @@ function addRuleCommand(effect: PolicyRule['effect'], { call, assessment }: Verd
 function findMatch({ tool }: ExplainedCall, { normalised }: Assessment): string | undefined {
   const space = normalised.indexOf(' ')
   return normalised === tool || space === -1 ? undefined : normalised.slice(space + 1)
-}
-
-export interface ProjectPolicy {
-  settings: Pick<DecisionContext, 'blocked' | 'autoApproveLow' | 'threshold' | 'unattendedHigh'>
-  safeDirectories: readonly string[]
-  rules: LoadedRules
-  /** The file of the user's own rules. */
-  userFile: string
-  /** Answers that people gave before. */
-  answers: Pick<RememberedAnswers, 'find'>
-  /** How much weight those answers have. */
-  memory: MemorySettings
-  problem?: AppError
-}
-
-export interface PolicyLocation {
-  paths: AppPaths
-  env: Record<string, string | undefined>
-  /** A directory that does not exist has no settings of its own: the user's apply. */
-  project: string
-  /** Used instead of the user's own rules file. */
-  userFile?: string | undefined
-  /** Answers that people gave before; absent means none. */
-  answers?: RememberedAnswers
-}
-
-const NO_ANSWERS = { find: async () => undefined }
-
-/** Loads the settings and rules that are in force in a project, as a session there would have them. */
-export async function loadProjectPolicy(location: PolicyLocation): Promise<ProjectPolicy> {
-  const { paths, env, project, userFile, answers = NO_ANSWERS } = location
-  const isDirectory = (await stat(project).catch(() => undefined))?.isDirectory() === true
-  const trusted = isDirectory ? trustedFile(await trustStatus(paths, project)) : () => false
-  const inProject = isDirectory ? { project } : {}
-  const { config } = await loadConfig({ paths, env, trusted, ...inProject })
-  const rules = await loadRules({ paths, trusted, userFile, ...inProject })
-  const { permissions, brain } = config
-  return {
-    settings: {
-      blocked: permissions.blocked_commands,
-      autoApproveLow: permissions.auto_approve_low_risk,
-      threshold: brain.confidence_threshold,
-      unattendedHigh: permissions.unattended_high,
-    },
-    safeDirectories: permissions.safe_directories,
-    rules,
-    userFile: userFile ?? userRulesFile(paths),
-    answers,
-    memory: readMemorySettings(config.memory),
-    ...(rules.problem && { problem: rules.problem }),
-  }
 }

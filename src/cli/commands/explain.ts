@@ -38,7 +38,7 @@ async function explainBatch(context: CommandContext, text: string | undefined, o
     throw usage('--batch reads its calls from stdin and takes no other')
   const [{ runBatch }, { loadProjectPolicy }, { openRememberedAnswers }] = await Promise.all([
     import('./explain-batch.ts'),
-    import('./explain-call.ts'),
+    import('../../supervisor/judge-call.ts'),
     import('../../store/offline-reads.ts'),
   ])
   const { paths, env } = context

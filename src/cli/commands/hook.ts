@@ -1,179 +1,200 @@
-import { rawRequest } from '../connection/raw-request.ts'
+import { refuseHook } from '../../agents/hooks/refuse.ts'
+import { type AppPaths, appPathsFor, dataDirectoryHint } from '../../base/app-paths.ts'
+import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
+import type { HookCaller } from '../../supervisor/hooks/open-hooks.ts'
+import { rawRequest, readToken } from '../connection/raw-request.ts'
+import { runTerminalHook } from './hook-in-terminal.ts'
 
 // An ESM import of a built-in reads all its exports, which is slow, and this runs for every call of an agent.
-const { appendFileSync, readFileSync } = process.getBuiltinModule('node:fs')
-const { join } = process.getBuiltinModule('node:path')
+const { readSync } = process.getBuiltinModule('node:fs')
+const { isAbsolute } = process.getBuiltinModule('node:path')
 
-const USAGE = `Usage: pcc hook claude <event> --seat <folder>
+const USAGE = `Usage: pcc hook <claude|codex|gemini|copilot> <event> --home <folder>
+       pcc hook claude <event> --seat <folder>
 
-Called by agents that pcc has started in a terminal (pcc start --host tmux), never by hand: hands an event to the
-daemon and prints its answer. Where the daemon is away, calls are refused.
+Called by agents, never by hand: reads an event from standard input and prints the answer in the agent's words. The
+daemon answers; without one the same policy decides here. pcc hooks install makes agents call this. --seat is for agents
+that pcc has started in a terminal (pcc start --host tmux): where the daemon is away, their calls are refused.
 `
 
-/** A call with a larger input is refused, not judged. */
+const VENDORS: readonly string[] = ['claude', 'codex', 'gemini', 'copilot'] satisfies HookVendor[]
+
+/** A larger event is not judged. */
 const MAX_BYTES = 4_000_000
-/** A daemon that accepted the connection may take its time to decide; this bound is for one that hangs. */
-const DECISION_TIMEOUT_MS = 70 * 60_000
-/** An event without a decision is only reported; the agent must not wait long for that. */
-const REPORT_TIMEOUT_MS = 5_000
-const RETRY_MS = 250
 
-/** For each event that needs a decision, the reply that refuses it when the daemon cannot be asked. */
-const REFUSALS: Record<string, (reason: string) => unknown> = {
-  PreToolUse: reason => ({
-    hookSpecificOutput: {
-      hookEventName: 'PreToolUse',
-      permissionDecision: 'deny',
-      permissionDecisionReason: reason,
-    },
-  }),
-  PermissionRequest: reason => ({
-    hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'deny', message: reason } },
-  }),
-  ConfigChange: reason => ({ decision: 'block', reason }),
+/**
+ * How long an answer may take, by the vendor's event: less than the time for which the vendor waits as we install the hook (its
+ * manifest; a test compares them). Gates run at a stop.
+ */
+export const ANSWER_WITHIN_MS: Readonly<Record<string, number>> = {
+  PreToolUse: 50_000,
+  BeforeTool: 50_000,
+  preToolUse: 50_000,
+  PermissionRequest: 50_000,
+  permissionRequest: 50_000,
+  Stop: 570_000,
+  SubagentStop: 570_000,
+  AfterAgent: 570_000,
+  agentStop: 570_000,
+  subagentStop: 570_000,
+  SessionEnd: 2_000,
+  sessionEnd: 2_000,
 }
+export const OTHER_WITHIN_MS = 8_000
+/** What is left for an answer without the daemon if the daemon does not answer. */
+const DAEMON_SHARE = 0.5
 
-/** Large fields that the agent's own transcript holds as well. */
-const OMITTED_FIELDS = ['tool_response', 'tool_calls', 'permission_suggestions']
-
-interface HookEndpoint {
-  session: string
-  token: string
-  socket: string
-  away_ms: number
-}
-
-/** Not a hook, but reported in the same way: the status line under the input of the agent's terminal. */
-const STATUS = 'StatusLine'
-
-interface HookArguments {
+interface RouterHook {
+  vendor: HookVendor
   event: string
-  /** The session's folder, which holds the endpoint. */
-  folder: string
+  home: string
+}
+
+/** `pcc hook`: nothing but the answer is ever printed, and it ends in bounded time. */
+export async function runHook(argv: readonly string[]): Promise<number> {
+  const [vendor = '', event = '', flag, folder = '', ...more] = argv
+  const isRight = VENDORS.includes(vendor) && /^[A-Za-z]{3,41}$/.test(event) && folder !== '' && more.length === 0
+  if (isRight && flag === '--seat' && vendor === 'claude') return runTerminalHook({ event, folder })
+  if (isRight && flag === '--home' && isAbsolute(folder))
+    return runRouterHook({ vendor: vendor as HookVendor, event, home: folder })
+  const isHelp = argv.includes('--help')
+  const out = isHelp ? process.stdout : process.stderr
+  out.write(USAGE)
+  return isHelp ? 0 : 2 // exit code 2 of a hook refuses the call
 }
 
 /**
- * `pcc hook claude <event> --seat <folder>`: an agent in a terminal runs this for each of its events. The event goes to the
- * daemon, which decides. If that fails, a call is refused, with what a person can do; an event without a decision is
- * dropped. Nothing but the answer is ever printed, and it ends in bounded time.
+ * Asks the daemon, or decides here by the same code if there is none, or it stalls or dies. Whatever fails on the way, the answer
+ * refuses where the event decides something.
  */
-export async function runHook(argv: readonly string[]): Promise<number> {
-  const args = readArguments(argv)
-  if (!args) {
-    const isHelp = argv.includes('--help')
-    const out = isHelp ? process.stdout : process.stderr
-    out.write(USAGE)
-    return isHelp ? 0 : 2 // exit code 2 of a hook refuses the call
-  }
-  const refuse = REFUSALS[args.event]
-  try {
-    const endpoint = readHookEndpoint(args.folder)
-    const body = readBody()
-    const reply = await askDaemon(endpoint, { event: args.event, body, waitsMs: refuse ? endpoint.away_ms : 0 })
-    if (args.event === STATUS) process.stdout.write(statusLine(endpoint, reply))
-    // Empty output would let the call run, except for a permission dialog, where it means that the person is asked.
-    else if (!hasDecision(args.event, reply)) throw new Error(UNDECIDED)
-    else print(reply)
-  } catch (error) {
-    if (args.event === STATUS) process.stdout.write('pcc: the daemon is away, calls are refused\n')
-    if (!refuse) return 0
-    recordRefusal(args.folder, args.event)
-    print(refuse(`Not allowed: ${error instanceof Error ? error.message : String(error)}`))
-  }
-  return 0
-}
-
-function readArguments([vendor, event, flag, folder, ...more]: readonly string[]): HookArguments | undefined {
-  const isKnown = vendor === 'claude' && event !== undefined && /^[A-Z][A-Za-z]{2,40}$/.test(event)
-  return isKnown && flag === '--seat' && folder && more.length === 0 ? { event, folder } : undefined
-}
-
-function readHookEndpoint(folder: string): HookEndpoint {
-  try {
-    return JSON.parse(readFileSync(join(folder, 'seat.json'), 'utf8')) as HookEndpoint
-  } catch {
-    throw new Error('this session is over for pcc. Start it again: pcc list, then pcc resume <session>.')
-  }
-}
-
-function readBody(): object {
-  const text = readFileSync(0, 'utf8')
-  const input = JSON.parse(text) as Record<string, unknown>
-  for (const name of OMITTED_FIELDS) delete input[name]
-  if (Buffer.byteLength(JSON.stringify(input)) > MAX_BYTES)
-    throw new Error('the call is too large to be judged. Make it in smaller steps.')
-  return input
-}
-
-interface HookRequest {
-  event: string
-  body: object
-  waitsMs: number
-}
-
-/** Waits a bounded time for a daemon that is being restarted. */
-async function askDaemon(endpoint: HookEndpoint, { event, body, waitsMs }: HookRequest): Promise<unknown> {
-  const until = performance.now() + waitsMs
-  for (;;) {
-    const reply = await sendOnce(endpoint, {
-      event,
-      body,
-      patienceMs: waitsMs > 0 ? DECISION_TIMEOUT_MS : REPORT_TIMEOUT_MS,
-    })
-    if (reply !== 'away') return reply
-    if (performance.now() >= until) throw new Error(AWAY)
-    await new Promise(resolve => setTimeout(resolve, RETRY_MS))
-  }
-}
-
-const UNDECIDED = 'the daemon of pcc did not decide. A person looks at it with: pcc doctor'
-
-const AWAY =
-  'the daemon of pcc is away, and nobody else may decide. Wait, and do nothing else; a person brings it back with: pcc daemon start'
-
-async function sendOnce(
-  { socket, token, session }: HookEndpoint,
-  { event, body, patienceMs }: Omit<HookRequest, 'waitsMs'> & { patienceMs: number },
-): Promise<unknown> {
-  const headers = { 'X-Pcc-Session': session }
-  const request = { socket, token, method: 'POST', path: `/hooks/claude/${event}`, headers, body } as const
-  const reply = await rawRequest({ ...request, timeoutMs: patienceMs }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ETIMEDOUT') return undefined // the daemon ended during the request
-    throw new Error('the daemon of pcc does not answer. A person looks at it with: pcc doctor')
+async function runRouterHook({ vendor, event, home }: RouterHook): Promise<number> {
+  const withinMs = ANSWER_WITHIN_MS[event] ?? OTHER_WITHIN_MS
+  const { promise: late, resolve } = Promise.withResolvers<HookOutput>()
+  const deadline = setTimeout(() => resolve(refuseHook(vendor, event, TOO_SLOW)), withinMs)
+  const answer = answerEvent({ vendor, event, home }, withinMs).catch(error => {
+    return refuseHook(vendor, event, `pcc could not judge this: ${messageOf(error)}. ${LOOK}`)
   })
-  return reply ? readReply(reply.status, reply.bytes.toString()) : 'away'
+  const { stdout, stderr, exit } = await Promise.race([answer, late])
+  clearTimeout(deadline)
+  if (stdout !== '') process.stdout.write(stdout)
+  if (stderr !== '') process.stderr.write(stderr)
+  return exit
 }
 
-/** 403 and 503 mean that the session is not at work yet or any more: that may pass, like an absent daemon. */
-function readReply(status: number, text: string): unknown {
-  if (status === 403 || status === 503) return 'away'
-  if (status !== 200)
-    throw new Error(`the daemon of pcc could not decide (${status}). A person looks at it with: pcc doctor`)
-  return (JSON.parse(text) as { reply?: unknown }).reply
+const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'
+const TOO_SLOW = `pcc did not decide in time. ${LOOK}`
+const TOO_LARGE = 'It is too large to be judged. Make it in smaller steps.'
+const UNREADABLE = `pcc could not read this event. ${LOOK}`
+
+async function answerEvent({ vendor, event, home }: RouterHook, withinMs: number): Promise<HookOutput> {
+  const env = ownEnvironment(home)
+  const stdin = readStdin()
+  if (stdin === undefined) return refuseHook(vendor, event, TOO_LARGE)
+  const caller: HookCaller = { id: eventId(), ppid: process.ppid, folder: process.cwd(), env }
+  const paths = await findPaths(env)
+  const said = await askDaemon(paths, { vendor, event, stdin, caller, timeoutMs: withinMs * DAEMON_SHARE })
+  if (said === 'unreadable') return refuseHook(vendor, event, UNREADABLE)
+  if (said !== 'away') return said
+  const { answerInline } = await import('../../supervisor/hooks/answer-inline.ts')
+  return answerInline({ vendor, native: event, stdin, caller, paths, withinMs: withinMs * DAEMON_SHARE })
 }
 
-function statusLine({ session }: HookEndpoint, reply: unknown): string {
-  return `pcc ${session}: ${(reply as { text?: string } | null)?.text ?? ''}\n`
-}
-
-function hasDecision(event: string, reply: unknown): boolean {
-  const output = reply as
-    | { decision?: unknown; hookSpecificOutput?: { permissionDecision?: unknown } }
-    | null
-    | undefined
-  if (event === 'PreToolUse') return typeof output?.hookSpecificOutput?.permissionDecision === 'string'
-  return event !== 'ConfigChange' || typeof output?.decision === 'string'
-}
-
-function print(reply: unknown): void {
-  if (reply !== undefined && reply !== null) process.stdout.write(`${JSON.stringify(reply)}\n`)
-}
-
-/** The next daemon reads this and tells the agent that it may try again. */
-function recordRefusal(folder: string, event: string): void {
-  try {
-    if (event !== 'ConfigChange') appendFileSync(join(folder, 'refusals/refused'), `${event}\n`, { mode: 0o600 })
-  } catch {
-    // the session's folder is gone, so nobody would read this
+/**
+ * A project's own settings may set variables for the hooks of its agent, so none of ours counts here but those that say where the hook runs.
+ * They are checked before they mean anything.
+ */
+function ownEnvironment(home: string): Record<string, string | undefined> {
+  const env: Record<string, string | undefined> = {}
+  for (const [name, value] of Object.entries(process.env)) {
+    if (!name.startsWith('PCC_') || name === 'PCC_SESSION_MARK' || name.startsWith('PCC_OWN_CALL')) env[name] = value
   }
+  return { ...env, PCC_HOME: home }
+}
+
+async function findPaths(env: Record<string, string | undefined>): Promise<AppPaths> {
+  const paths = appPathsFor({ env })
+  if (dataDirectoryHint(paths, env) === 'default') return paths
+  return (await import('../../domain/config/load.ts')).resolvePaths({ env })
+}
+
+/** The same event may reach the store on two ways, by the daemon and by the outbox; it is stored once. */
+function eventId(): string {
+  return `${Date.now().toString(36)}-${process.pid.toString(36)}-${process.hrtime.bigint().toString(36)}`
+}
+
+interface DaemonQuestion {
+  vendor: HookVendor
+  event: string
+  stdin: Buffer
+  caller: HookCaller
+  timeoutMs: number
+}
+
+/** Only what the daemon needs of the vendor's environment, and nothing that looks like a key. */
+const SENT = /^(AGENT_|CLAUDE_|CODEX_|GEMINI_|COPILOT_|PCC_|HOME$)/
+const SECRET = /TOKEN|KEY|SECRET|PASSWORD|AUTH|HEADER/
+const MOST_VALUE_CHARS = 500
+/** A server refuses more than 16 KB of headers. */
+const MOST_HEADER_CHARS = 8_000
+
+async function askDaemon(
+  { socket, tokenFile }: AppPaths,
+  { vendor, event, stdin, caller, timeoutMs }: DaemonQuestion,
+): Promise<HookOutput | 'away' | 'unreadable'> {
+  const request = { socket, token: readToken(tokenFile), method: 'POST', path: `/hooks/${vendor}/${event}` } as const
+  const headers = { 'X-Pcc-Caller': describeCaller(caller) }
+  // A daemon that died in the middle is away too: the event has an id, so it is not stored twice.
+  const reply = await rawRequest({ ...request, headers, bytes: stdin, timeoutMs }).catch(() => undefined)
+  if (reply?.status === 400) return 'unreadable'
+  if (reply?.status !== 200) return 'away'
+  const { stdout, stderr, exit } = JSON.parse(reply.bytes.toString()) as HookOutput
+  if (typeof stdout !== 'string' || typeof stderr !== 'string' || typeof exit !== 'number') return 'away'
+  return { stdout, stderr, exit }
+}
+
+function describeCaller({ id, ppid, folder, env }: HookCaller): string {
+  const sent: Record<string, string> = {}
+  let left = MOST_HEADER_CHARS
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || !SENT.test(name) || SECRET.test(name) || value.length > MOST_VALUE_CHARS) continue
+    left -= encodeURIComponent(name + value).length + 20
+    if (left < 0) break
+    sent[name] = value
+  }
+  return encodeURIComponent(JSON.stringify({ id, ppid, folder, env: sent }))
+}
+
+const CHUNK = 65_536
+/** How long an empty pipe that does not block is waited for, again and again. */
+const AGAIN_MS = 2
+
+/** Reads the whole of standard input in bounded memory; undefined if it is larger than what is judged. */
+function readStdin(): Buffer | undefined {
+  const chunks: Buffer[] = []
+  let size = 0
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(CHUNK)
+    const read = readChunk(chunk)
+    if (read === 0) return size > MAX_BYTES ? undefined : Buffer.concat(chunks)
+    size += read
+    if (size > MAX_BYTES) chunks.length = 0
+    else chunks.push(chunk.subarray(0, read))
+  }
+}
+
+function readChunk(chunk: Buffer): number {
+  for (;;) {
+    try {
+      return readSync(0, chunk)
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EOF') return 0
+      if (code !== 'EAGAIN') throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AGAIN_MS)
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

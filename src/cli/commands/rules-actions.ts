@@ -19,12 +19,13 @@ import {
 } from '../../policy/verdict/rules.ts'
 import { parseRules, readRules, type WrittenRule } from '../../policy/verdict/rules-file.ts'
 import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } from '../../store/offline-reads.ts'
+import { judgeCall, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
 import { type CommandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { counted, dateTime, duration, shownPath } from '../render/format.ts'
 import { cut, firstLine, pad, type Terminal, type Tone } from '../render/text.ts'
 import { recordWith } from './accept.ts'
-import { deciderOf, judgeCall, loadProjectPolicy, type ProjectPolicy } from './explain-call.ts'
+import { deciderOf } from './explain-call.ts'
 
 /**
  * Prints the rules in force in this directory, each with its number, and the rules that wait for trust. An invalid file is

@@ -17,6 +17,8 @@ export interface RawRequest {
   method?: 'GET' | 'POST' | 'DELETE'
   /** Sent as JSON. */
   body?: unknown
+  /** Sent as it is, instead of `body`: JSON that need not be parsed on the way. */
+  bytes?: Buffer
   headers?: Record<string, string>
   /** 0 waits without a limit. */
   timeoutMs?: number
@@ -67,6 +69,7 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
     connection.on('connect', () => {
       sent = true
       connection.write(`${method} ${request.path} HTTP/1.1\r\n${headersFor(request)}`)
+      if (request.bytes) connection.write(request.bytes)
     })
     connection.on('data', chunk => {
       if (streamed) return forward(chunk)
@@ -108,12 +111,13 @@ function timeoutError(timeoutMs: number): Error {
   return Object.assign(new Error(`no answer within ${timeoutMs / 1000} s`), { code: 'ETIMEDOUT' })
 }
 
-function headersFor({ token, body, headers }: RawRequest): string {
+function headersFor({ token, body, bytes, headers }: RawRequest): string {
   const more = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}\r\n`)
   const head = `Host: pcc\r\nAuthorization: Bearer ${token}\r\nAccept: application/json\r\nConnection: close\r\n${more.join('')}`
-  if (body === undefined) return `${head}\r\n`
-  const text = JSON.stringify(body)
-  return `${head}Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  if (body === undefined && bytes === undefined) return `${head}\r\n`
+  const text = bytes ? '' : JSON.stringify(body)
+  const length = bytes?.length ?? Buffer.byteLength(text)
+  return `${head}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${text}`
 }
 
 /** The length of the whole reply in bytes, or 0 while it is unknown. */

@@ -168,6 +168,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
     case 'schedule.cancelled':
     case 'feature.moved':
     case 'feature.deleted':
+    case 'hook.captured': // of a session that is only observed: pcc hooks log shows them
     case 'daemon.started':
     case 'daemon.recovered':
     case 'daemon.stopped':

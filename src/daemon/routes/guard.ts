@@ -18,7 +18,8 @@ export function installGuard(app: FastifyInstance, token: string, speakers?: Spe
     if (!isOpen && !hasToken(request, token)) throw new AppError('unauthorized', {})
     // Whoever attaches to a session counts as a person who is there.
     const changes = request.method !== 'GET' || 'attach' in (request.query as object)
-    if (!isOpen && changes) await speakers?.refuseAgents(request)
+    const isJudging = request.routeOptions.url === HOOK_ROUTE
+    if (!isOpen && !isJudging && changes) await speakers?.refuseAgents(request)
   })
 }
 
@@ -31,6 +32,9 @@ export interface SpeakerCheck {
   /** Throws if the caller is an agent other than the one with this marker. */
   refuseOtherAgents(request: FastifyRequest, marker: string | null): Promise<void>
 }
+
+/** Agents call it with the token: it judges them and grants nothing. */
+export const HOOK_ROUTE = '/hooks/:vendor/:event'
 
 /** The route without the daemon's token: the bare health. */
 const OPEN = new Set(['/health'])

@@ -9,6 +9,7 @@ import { answerRoutes, escalationRoutes, rememberedRoutes } from './escalations.
 import { eventRoutes } from './events.ts'
 import { featureRoutes } from './features.ts'
 import { hasToken, installGuard } from './guard.ts'
+import { hookRoutes } from './hooks.ts'
 import { journalRoutes, runRoutes } from './runs.ts'
 import { checkpointRoutes, sessionControlRoutes } from './session-control.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -61,6 +62,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   reportRoutes(app, daemon)
   featureRoutes(app, daemon)
   toolRoutes(app, daemon, speakers)
+  hookRoutes(app, daemon)
   return app
 }
 

@@ -90,6 +90,7 @@ export async function openLives(
           supervisor,
           quota,
           gates,
+          policy,
           streams: new Set(),
           stop: () => undefined,
           cutsOff: false,

@@ -100,6 +100,7 @@ export async function scriptedWorld(
       supervisor,
       quota,
       gates,
+      policy,
       streams: new Set(),
       stop: () => undefined,
       cutsOff: false,

@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import { AppError } from '../../base/errors.ts'
+import { parseJson } from '../../base/json.ts'
+import { identifyPeers, type PeerProcess, wears } from '../../base/process/peer.ts'
+import { HookVendor } from '../../domain/hooks.ts'
+import type { HookCaller, Hooks } from '../../supervisor/hooks/open-hooks.ts'
+import { isInOwnCall } from '../../supervisor/hooks/own-session.ts'
+import { findVendorProcess, VendorProcesses } from '../../supervisor/hooks/vendor-process.ts'
+import type { DaemonContext } from '../context.ts'
+import { parseRequest } from './errors.ts'
+import { HOOK_ROUTE } from './guard.ts'
+
+const Params = z.object({ vendor: HookVendor, event: z.string().regex(/^[A-Za-z]{3,41}$/) })
+
+const Caller = z.object({
+  id: z.string().min(8).max(100),
+  ppid: z.number().int().positive(),
+  folder: z.string(),
+  env: z.record(z.string(), z.string()),
+})
+
+/** The longest time that a vendor gives a hook. */
+const LONGEST_MS = 600_000
+
+/** Answers the hooks of agents that pcc did not start. */
+export function hookRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const requests = new WeakMap<HookCaller, FastifyRequest>()
+  let opened: Promise<Hooks> | undefined
+  app.post(HOOK_ROUTE, async request => {
+    const { vendor, event } = parseRequest(Params, request.params, `POST ${HOOK_ROUTE}`)
+    const caller = parseRequest(Caller, readCaller(request), `POST ${HOOK_ROUTE}`)
+    requests.set(caller, request)
+    // Imported with the first hook, so that a daemon without any stays small.
+    opened ??= openDaemonHooks(daemon, requests)
+    const gone = new AbortController()
+    request.raw.socket.once('close', () => gone.abort())
+    const signal = AbortSignal.any([gone.signal, daemon.stopping, AbortSignal.timeout(LONGEST_MS)])
+    return (await opened).answer({ vendor, native: event, stdin: request.body, caller, signal })
+  })
+}
+
+function readCaller({ headers }: FastifyRequest): unknown {
+  const text = headers['x-pcc-caller']
+  try {
+    return parseJson(decodeURIComponent(String(text)))
+  } catch {
+    throw new AppError('bad_request', { problem: 'The header X-Pcc-Caller cannot be read.' })
+  }
+}
+
+async function openDaemonHooks(daemon: DaemonContext, requests: WeakMap<HookCaller, FastifyRequest>): Promise<Hooks> {
+  const [{ openHooks }, { openCaptureQueue }] = await Promise.all([
+    import('../../supervisor/hooks/open-hooks.ts'),
+    import('../../supervisor/hooks/capture.ts'),
+  ])
+  const { paths, agentEnv: env, log, store, policy } = daemon
+  const processes = new VendorProcesses(paths)
+  const queue = openCaptureQueue(rows => store.observed.capture(rows))
+  const peersOf = async (caller: HookCaller) => {
+    const request = requests.get(caller)
+    const peers = request ? await identifyPeers(request.raw.socket, env) : []
+    return peers.filter(peer => peer.kind === 'process')
+  }
+  return openHooks({
+    paths,
+    env,
+    log,
+    classifier: policy,
+    answers: store.answers,
+    record: rows => queue.add(rows),
+    register: async (found, caller) => {
+      if (processes.has(found)) return
+      // What the hook says of its parents is only a hint: an agent could name the person's own shell.
+      for (const real of (await peersOf(caller)).flatMap(({ pid }) => findVendorProcess(pid) ?? [])) processes.add(real)
+    },
+    isOwn: async caller => {
+      if (isInOwnCall(paths, caller)) return true
+      const mark = caller.env['PCC_SESSION_MARK']
+      return mark !== undefined && isLiveSession(await peersOf(caller), mark, daemon)
+    },
+  })
+}
+
+/** Whether the hook runs inside a session that is at work here: the session's own gate decides about its calls. */
+async function isLiveSession(
+  peers: readonly PeerProcess[],
+  mark: string,
+  { store, supervisor }: DaemonContext,
+): Promise<boolean> {
+  if (peers.length === 0 || !peers.every(peer => wears(peer, mark))) return false
+  const session = (await store.sessions.list({})).find(({ marker }) => marker === mark)
+  return session !== undefined && supervisor.run(session.id) !== undefined
+}

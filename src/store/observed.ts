@@ -1,0 +1,149 @@
+import type { Kysely } from 'kysely'
+import type { Captured, ObservedSession } from '../domain/hook-capture.ts'
+import type { Migration } from './migrate.ts'
+import type { Tables } from './tables.ts'
+import type { Writer } from './writer.ts'
+
+/** Sessions of agents that pcc did not start, and the ids of what their hooks reported. */
+export const observedSessions: Migration = {
+  number: 28,
+  name: 'observed sessions',
+  async up(db, { columns }) {
+    await db.schema
+      .createTable('observed_sessions')
+      .addColumn('id', 'text', column => column.notNull().primaryKey())
+      .addColumn('vendor', 'text', column => column.notNull())
+      .addColumn('vendor_session', 'text', column => column.notNull())
+      .addColumn('project', 'text', column => column.notNull())
+      .addColumn('model', 'text')
+      .addColumn('started_at', columns.integer, column => column.notNull())
+      .addColumn('last_at', columns.integer, column => column.notNull())
+      .addColumn('ended_at', columns.integer)
+      .addColumn('ended_as', 'text')
+      .addColumn('pid', columns.integer)
+      .addColumn('start_time', 'text')
+      .addColumn('calls', columns.integer, column => column.notNull())
+      .addColumn('denied', columns.integer, column => column.notNull())
+      .addColumn('input_tokens', columns.integer, column => column.notNull())
+      .addColumn('output_tokens', columns.integer, column => column.notNull())
+      .execute()
+    await db.schema
+      .createTable('captured_ids')
+      .addColumn('id', 'text', column => column.notNull().primaryKey())
+      .addColumn('at', columns.integer, column => column.notNull())
+      .execute()
+  },
+}
+
+/** One thing that a hook reported, and where its session is. */
+export interface CapturedRow {
+  at: number
+  /** The observed session's id. */
+  subject: string
+  body: Captured
+  /** What is known of the session apart from the event. */
+  about: Pick<ObservedSession, 'pid' | 'start_time' | 'model'>
+}
+
+/** What the hooks of agents that pcc did not start have reported. */
+export interface ObservedStore {
+  /** Stores what is new of these, with one commit. What has an id that is stored already changes nothing. Returns how many were new. */
+  capture(rows: readonly CapturedRow[]): Promise<number>
+  /** The newest first. */
+  list(filter?: { project?: string | undefined; since?: number | undefined }): Promise<ObservedSession[]>
+  /** Ends sessions whose process is gone. */
+  end(ids: readonly string[], ending: { at: number; as: string }): Promise<void>
+  /** Forgets the ids of what was captured before a time: nobody sends it again. */
+  forgetIds(before: number): Promise<void>
+}
+
+/** Opens the tables of observed sessions. */
+export function openObservedStore(read: Kysely<Tables>, writer: Writer): ObservedStore {
+  return {
+    capture: rows =>
+      writer.transaction(async tx => {
+        const fresh = await keepIds(tx.db, rows)
+        if (fresh.length === 0) return 0
+        await tx.append(
+          fresh.map(({ at, subject, body }) => ({ time: at, actor: 'agent', subject, kind: 'hook.captured', body })),
+        )
+        for (const [id, own] of Map.groupBy(fresh, ({ subject }) => subject)) await putSession(tx.db, id, own)
+        return fresh.length
+      }),
+    list: ({ project, since } = {}) => {
+      let select = read.selectFrom('observed_sessions').selectAll()
+      if (project !== undefined) select = select.where('project', '=', project)
+      if (since !== undefined) select = select.where('last_at', '>=', since)
+      return select.orderBy('started_at', 'desc').orderBy('id').execute()
+    },
+    end: (ids, { at, as }) =>
+      writer.transaction(async ({ db }) => {
+        for (const id of ids) {
+          const ending = db.updateTable('observed_sessions').set({ ended_at: at, ended_as: as }).where('id', '=', id)
+          await ending.where('ended_at', 'is', null).execute()
+        }
+      }),
+    forgetIds: before =>
+      writer.transaction(async ({ db }) => {
+        await db.deleteFrom('captured_ids').where('at', '<', before).execute()
+      }),
+  }
+}
+
+/** Keeps the ids, and returns the rows whose ids were not known. */
+async function keepIds(db: Kysely<Tables>, rows: readonly CapturedRow[]): Promise<CapturedRow[]> {
+  if (rows.length === 0) return []
+  const ids = rows.map(({ body, at }) => ({ id: body.id, at }))
+  const kept = await db
+    .insertInto('captured_ids')
+    .values(ids)
+    .onConflict(known => known.column('id').doNothing())
+    .returning('id')
+    .execute()
+  const fresh = new Set(kept.map(({ id }) => id))
+  // The same id twice in one batch is one event.
+  return rows.filter(({ body }) => fresh.delete(body.id))
+}
+
+async function putSession(db: Kysely<Tables>, id: string, rows: readonly CapturedRow[]): Promise<void> {
+  const known = await db.selectFrom('observed_sessions').selectAll().where('id', '=', id).executeTakeFirst()
+  const session = rows.reduce(applyCaptured, known)
+  if (!session) return
+  if (known) await db.updateTable('observed_sessions').set(session).where('id', '=', id).execute()
+  else await db.insertInto('observed_sessions').values(session).execute()
+}
+
+/** The session after one more event. An event after its end begins it again: a conversation can be resumed. */
+function applyCaptured(known: ObservedSession | undefined, { at, subject, body, about }: CapturedRow): ObservedSession {
+  const before = known ?? newSession(subject, at, body)
+  const isOver = body.type === 'session_complete' || body.type === 'session_error'
+  const [ended_at, ended_as] = isOver
+    ? [at, endOf(body)]
+    : at < (before.ended_at ?? 0)
+      ? [before.ended_at, before.ended_as]
+      : [null, null]
+  const tokens = body.type === 'usage' ? body : { input_tokens: 0, output_tokens: 0 }
+  return {
+    ...before,
+    model: about.model ?? before.model,
+    pid: about.pid ?? before.pid,
+    start_time: about.start_time ?? before.start_time,
+    last_at: Math.max(before.last_at, at),
+    ended_at,
+    ended_as,
+    calls: before.calls + (body.type === 'tool_use_start' ? 1 : 0),
+    denied: before.denied + (body.type === 'call_decided' && body.verdict === 'deny' ? 1 : 0),
+    input_tokens: before.input_tokens + tokens.input_tokens,
+    output_tokens: before.output_tokens + tokens.output_tokens,
+  }
+}
+
+function endOf(body: Captured): string {
+  return body.type === 'session_error' ? body.error_type : body.type === 'session_complete' ? body.result : ''
+}
+
+function newSession(id: string, at: number, { vendor, session, project }: Captured): ObservedSession {
+  const times = { started_at: at, last_at: at, ended_at: null, ended_as: null }
+  const counts = { calls: 0, denied: 0, input_tokens: 0, output_tokens: 0 }
+  return { id, vendor, vendor_session: session, project, model: null, pid: null, start_time: null, ...times, ...counts }
+}

@@ -1,0 +1,80 @@
+import { refuseHook } from '../../agents/hooks/refuse.ts'
+import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
+import { parseJson } from '../../base/json.ts'
+import type { Log } from '../../base/log.ts'
+import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
+import { openClassifier } from '../../policy/classify/classify.ts'
+import type { RememberedAnswers } from '../../store/offline-reads.ts'
+import { type HookCaller, openHooks } from './open-hooks.ts'
+import { HookOutbox } from './outbox.ts'
+import { isInOwnCall } from './own-session.ts'
+import { VendorProcesses } from './vendor-process.ts'
+
+export interface InlineRequest {
+  vendor: HookVendor
+  native: string
+  stdin: Buffer
+  caller: HookCaller
+  paths: AppPaths
+  withinMs: number
+}
+
+/** Answers a hook in its own process, because there is no daemon: by the same code, and nothing is left running. */
+export async function answerInline({
+  vendor,
+  native,
+  stdin,
+  caller,
+  withinMs,
+  ...at
+}: InlineRequest): Promise<HookOutput> {
+  const body = parseJson(stdin.toString())
+  if (body === undefined) return refuseHook(vendor, native, 'pcc could not read this event: it is no JSON.')
+  const paths = withAccepted(at.paths)
+  using classifier = openClassifier({ own: ownFolders(paths) })
+  using answers = openAnswers(paths)
+  const outbox = new HookOutbox(paths)
+  const hooks = openHooks({
+    paths,
+    env: caller.env,
+    log: SILENT_LOG,
+    classifier,
+    answers,
+    record: async rows => {
+      outbox.add(rows)
+    },
+    register: found => new VendorProcesses(paths).add(found),
+    isOwn: ({ env, ppid }) => isInOwnCall(paths, { env, ppid }),
+  })
+  return hooks.answer({ vendor, native, stdin: body, caller, signal: AbortSignal.timeout(withinMs) })
+}
+
+/** The person's files count as they count for the daemon. Imported on use. */
+function withAccepted(paths: AppPaths): AppPaths {
+  const inForce = async (file: string, onDisk: string) =>
+    (await import('../../store/accepted-files.ts')).contentInForce(paths, file, onDisk)
+  return { ...paths, accepted: { inForce, begin: () => {}, notes: () => [] } }
+}
+
+/** Imported on use: most calls need no earlier answer. */
+function openAnswers({ database }: AppPaths): RememberedAnswers {
+  let opened: RememberedAnswers | undefined
+  return {
+    async find(project, fingerprint) {
+      opened ??= (await import('../../store/offline-reads.ts')).openRememberedAnswers(database)
+      return opened.find(project, fingerprint)
+    },
+    [Symbol.dispose]: () => opened?.[Symbol.dispose](),
+  }
+}
+
+/** Nobody reads the standard error of a hook; a failure is in the reason of the refusal. */
+const SILENT_LOG: Log = {
+  debug: () => {},
+  info: () => {},
+  warn: () => {},
+  error: () => {},
+  child: () => SILENT_LOG,
+  hide: () => () => {},
+  close: () => {},
+}

@@ -1,0 +1,123 @@
+import { refuseHook } from '../../agents/hooks/refuse.ts'
+import { hookTranslator } from '../../agents/hooks/vendors.ts'
+import type { AppPaths } from '../../base/app-paths.ts'
+import type { Log } from '../../base/log.ts'
+import { type HookEvent, type HookOutput, type HookVendor, NO_OPINION } from '../../domain/hooks.ts'
+import type { Decision } from '../../policy/verdict/decide.ts'
+import type { CapturedRow } from '../../store/observed.ts'
+import type { RememberedAnswers } from '../../store/offline-reads.ts'
+import type { JudgeCallDeps } from '../judge-call.ts'
+import { openCapture } from './capture.ts'
+import { mayOthersChangeInput } from './other-hooks.ts'
+import { isTooDeep } from './own-session.ts'
+import { openPolicyCache } from './policy-cache.ts'
+import { answerHook, type HookContext, type HookFeature } from './router.ts'
+import { openSessionRoots } from './session-root.ts'
+import { type DecidedEvent, openTriage } from './triage.ts'
+import { findVendorProcess, type VendorProcess } from './vendor-process.ts'
+
+/** The hook that asks. */
+export interface HookCaller {
+  /** Of the event: the same event may come twice, and is stored once. */
+  id: string
+  /** The process that started the hook. */
+  ppid: number
+  /** The directory in which the vendor runs its hooks. */
+  folder: string
+  /** The vendor's environment, or some of it. */
+  env: Record<string, string | undefined>
+}
+
+export interface HookRequest {
+  vendor: HookVendor
+  native: string
+  /** What the vendor sent, parsed as JSON. */
+  stdin: unknown
+  caller: HookCaller
+  /** Aborted shortly before the vendor stops waiting. */
+  signal: AbortSignal
+}
+
+export interface HooksDeps {
+  paths: AppPaths
+  /** The environment whose settings count. */
+  env: Record<string, string | undefined>
+  log: Log
+  classifier: JudgeCallDeps['classifier']
+  answers: Pick<RememberedAnswers, 'find'>
+  /** Keeps what happened; the answer is given after that. */
+  record(rows: CapturedRow[]): Promise<void>
+  /** The vendor's process called a hook: from now on it does not speak for a person. */
+  register(found: VendorProcess, caller: HookCaller): Promise<void> | void
+  /** Whether the hook runs inside something that pcc itself started and supervises. */
+  isOwn(caller: HookCaller): Promise<boolean> | boolean
+}
+
+export interface Hooks {
+  answer(request: HookRequest): Promise<HookOutput>
+}
+
+const SILENT: HookOutput = { stdout: '', stderr: '', exit: 0 }
+
+/**
+ * Answers the hooks of all vendors: translates what the vendor sent, asks the features, records what happened, and says the answer in
+ * the vendor's words. The daemon and a hook without one use the same.
+ */
+export function openHooks(deps: HooksDeps): Hooks {
+  const { paths, env, log } = deps
+  const roots = openSessionRoots(paths)
+  const capture = openCapture()
+  const decisions = new WeakMap<HookEvent, Decision>()
+  const processes = new WeakMap<HookEvent, VendorProcess>()
+  const features: HookFeature[] = [
+    openTriage({
+      classifier: deps.classifier,
+      home: env['HOME'] ?? '/',
+      policyFor: openPolicyCache(deps),
+      mayInputChange: openInputCheck(event => processes.get(event)?.pid),
+      decided: (event, decision) => decisions.set(event, decision),
+    }),
+  ]
+  return {
+    async answer({ vendor, native, stdin, caller, signal }) {
+      const translator = hookTranslator(vendor)
+      const event = translator.read(native, stdin, caller.folder)
+      if (!event) return refuseHook(vendor, native, `pcc could not read this event. ${LOOK}`)
+      if (await deps.isOwn(caller)) return SILENT
+      if (isTooDeep(caller.env)) return refuseHook(vendor, native, `Agents of pcc call one another in a loop. ${LOOK}`)
+      const found = findVendorProcess(caller.ppid)
+      if (found) {
+        processes.set(event, found)
+        await deps.register(found, caller)
+      }
+      const project = roots.rootOf(event, caller.env)
+      const context: HookContext = { paths, env: caller.env, project, log, signal }
+      const answer = await answerHook(event, features, context)
+      const decision = decisions.get(event)
+      await deps.record(capture.describe({ id: caller.id, at: Date.now(), event, project, decision, process: found }))
+      return translator.render(event, answer ?? NO_OPINION)
+    },
+  }
+}
+
+const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'
+
+/** How long an answer about other hooks counts: a file of the project may be written at any time. */
+const FRESH_MS = 2_000
+const MOST_PLACES = 50
+
+/** Only Claude Code has hooks that may change a call which another hook has allowed, and a dialog that a hook answers. */
+function openInputCheck(pidOf: (event: HookEvent) => number | undefined) {
+  const known = new Map<string, { at: number; isOpen: Promise<boolean> }>()
+  return async (event: DecidedEvent, { paths, env, project }: HookContext): Promise<boolean> => {
+    if (event.vendor !== 'claude') return false
+    const pid = pidOf(event)
+    const key = `${project}\0${pid}\0${env['CLAUDE_CONFIG_DIR'] ?? ''}`
+    const last = known.get(key)
+    if (last && performance.now() - last.at < FRESH_MS) return last.isOpen
+    const isOpen = mayOthersChangeInput({ paths, env, project, pid }).catch(() => true)
+    known.set(key, { at: performance.now(), isOpen })
+    for (const oldest of [...known.keys()].slice(0, -MOST_PLACES)) known.delete(oldest)
+    return isOpen
+  }
+}

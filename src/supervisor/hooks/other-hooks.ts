@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AppPaths } from '../../base/app-paths.ts'
+import { isObject, parseJson } from '../../base/json.ts'
+import { commandOf } from '../../base/process/process-table.ts'
+import { findingsInSettings } from '../../policy/trust/findings.ts'
+import { trustStatus } from '../../policy/trust/trust.ts'
+
+export interface ClaudePlace {
+  paths: AppPaths
+  /** The vendor's environment. */
+  env: Record<string, string | undefined>
+  project: string
+  /** The vendor's process, if it was found. */
+  pid?: number | undefined
+}
+
+/**
+ * Whether another hook may change a call of Claude Code after we judged it: its hooks before a call run at once, and the last to
+ * finish may replace the input. `true` where that is not known: the call is then allowed in the dialog, where it can no longer change.
+ */
+export async function mayOthersChangeInput(place: ClaudePlace): Promise<boolean> {
+  const { paths, env, project, pid } = place
+  if (pid === undefined || hasOwnFlags(pid)) return true
+  const folder = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? '/', '.claude')
+  const settings = [join(folder, 'settings.json'), ...managedSettings()]
+  if (settings.some(file => hasHooks(file, paths))) return true
+  if (['agents', 'commands', 'skills', 'plugins'].some(name => hasEntries(join(folder, name)))) return true
+  const { files } = await trustStatus(paths, project)
+  return files.some(({ kind, contains }) => {
+    return LOADED.has(kind) && contains.some(finding => finding.kind === 'hooks' || finding.mayRace)
+  })
+}
+
+/** What Claude Code loads of a project. */
+const LOADED: ReadonlySet<string> = new Set(['settings', 'local', 'prompts'])
+
+/** Flags that bring in settings, plugins or agents that are in none of the files we look at. */
+function hasOwnFlags(pid: number): boolean {
+  const command = commandOf(pid)
+  return command === '' || /\s--(settings|plugin-dir|agents|managed-settings)\b/.test(command)
+}
+
+function managedSettings(): string[] {
+  const folder = process.platform === 'darwin' ? '/Library/Application Support/ClaudeCode' : '/etc/claude-code'
+  const more = join(folder, 'managed-settings.d')
+  return [join(folder, 'managed-settings.json'), ...listNames(more).map(name => join(more, name))]
+}
+
+/** Whether a settings file has hooks other than ours, or plugins, or cannot be read. */
+function hasHooks(file: string, { home }: AppPaths): boolean {
+  const text = readText(file)
+  if (text === undefined) return false
+  const settings = parseJson(text)
+  if (!isObject(settings)) return true
+  const others = isObject(settings['hooks'])
+    ? withoutOwn(settings['hooks'], join(home, 'hooks', 'run'))
+    : settings['hooks']
+  return findingsInSettings(JSON.stringify({ ...settings, hooks: others })).some(({ kind, mayRace }) => {
+    return kind === 'hooks' || mayRace === true
+  })
+}
+
+/** The hooks of a settings file without those that run our launcher. */
+function withoutOwn(hooks: Record<string, unknown>, launcher: string): Record<string, unknown> {
+  const isOwn = (hook: unknown) => isObject(hook) && String(hook['command'] ?? '').includes(launcher)
+  const entries = Object.entries(hooks).map(([event, matchers]) => {
+    const left = [matchers].flat().flatMap(matcher => {
+      const inside = isObject(matcher) && Array.isArray(matcher['hooks']) ? matcher['hooks'] : [matcher]
+      return inside.filter(hook => !isOwn(hook))
+    })
+    return [event, left]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** The person's own agents, commands, skills and plugins may declare hooks too. They are not read: few people have any. */
+function hasEntries(folder: string): boolean {
+  return listNames(folder).length > 0
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // there is none
+  }
+}
+
+/** The text of a file; undefined if it is missing, empty if it is no file that can be read, which counts as unreadable settings. */
+function readText(file: string): string | undefined {
+  try {
+    return statSync(file).isFile() ? readFileSync(file, 'utf8') : ''
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : ''
+  }
+}

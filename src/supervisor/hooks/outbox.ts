@@ -1,0 +1,176 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod'
+import type { AppPaths } from '../../base/app-paths.ts'
+import { parseJson } from '../../base/json.ts'
+import { Captured } from '../../domain/hook-capture.ts'
+import type { CapturedRow } from '../../store/observed.ts'
+
+/** More is not kept: about a week of one agent without a daemon. */
+const MOST_BYTES = 64_000_000
+/** Read at once, which is some hundred events. */
+const SLICE_BYTES = 262_144
+/** A hook writes within milliseconds: a file that was put aside for longer gets no more lines. */
+const SETTLED_MS = 5_000
+
+const Row = z.object({
+  at: z.number(),
+  subject: z.string(),
+  body: Captured,
+  about: z.object({ pid: z.number().nullable(), start_time: z.string().nullable(), model: z.string().nullable() }),
+})
+
+/**
+ * What hooks reported while no daemon was there, as lines of JSON. Many hooks write at once, and any of them may be killed at any
+ * point; whoever replays puts the file aside first.
+ *
+ * - A line is written with one call and begins with a line break, so that half a line of a killed hook does not spoil the next.
+ * - A hook that finds its file put aside after it wrote may have written too late to be read, and writes again.
+ * - A file is removed once it is read to its end and too old to get more lines.
+ *
+ * Lines may so be read twice. Each has an id, by which the store keeps it once.
+ */
+export class HookOutbox {
+  readonly #dir: string
+  readonly #current: string
+  readonly #full: string
+
+  constructor({ data }: Pick<AppPaths, 'data'>) {
+    this.#dir = join(data, 'hook-outbox')
+    this.#current = join(this.#dir, 'current.jsonl')
+    this.#full = join(this.#dir, 'full')
+  }
+
+  /** Adds events; false if there is no room for them. */
+  add(rows: readonly CapturedRow[]): boolean {
+    if (rows.length === 0) return true
+    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
+    const bytes = Buffer.from(rows.map(row => `\n${JSON.stringify(row)}\n`).join(''))
+    for (;;) {
+      const file = openSync(this.#current, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
+      try {
+        if (fstatSync(file).size + bytes.length > MOST_BYTES) return this.#noteFull()
+        if (writeSync(file, bytes) < bytes.length) return this.#noteFull()
+        if (inodeOf(this.#current) === fstatSync(file).ino) return true
+      } finally {
+        closeSync(file)
+      }
+    }
+  }
+
+  /** Since when events are lost because the outbox is full; undefined if none are. */
+  fullSince(): number | undefined {
+    const text = readText(this.#full)
+    return text === undefined ? undefined : Number(text) || 0
+  }
+
+  /** Whether there is something to replay. Costs two looks at the disk. */
+  hasRows(): boolean {
+    return listNames(this.#dir).some(name => name.endsWith('.jsonl'))
+  }
+
+  /** Stores the next slice. Returns false if nothing is left for now. */
+  async replay(store: (rows: CapturedRow[]) => Promise<unknown>): Promise<boolean> {
+    this.#putAside()
+    const aside = listNames(this.#dir)
+      .filter(name => /^aside-[\w-]+\.jsonl$/.test(name))
+      .sort()
+    for (const name of aside) {
+      const file = join(this.#dir, name)
+      const from = Number(readText(`${file}.at`) ?? 0) || 0
+      const { rows, next, isEnd } = readSlice(file, from)
+      for (let at = 0; at < rows.length; at += BATCH) await store(rows.slice(at, at + BATCH))
+      if (isEnd && isSettled(file)) {
+        for (const done of [file, `${file}.at`]) rmSync(done, { force: true })
+        rmSync(this.#full, { force: true })
+      } else if (next > from) writeFileSync(`${file}.at`, String(next), { mode: 0o600 })
+      if (next > from) return true
+    }
+    return false
+  }
+
+  #putAside(): void {
+    try {
+      if (statSync(this.#current).size === 0) return
+      renameSync(this.#current, join(this.#dir, `aside-${Date.now().toString(36)}-${process.pid}.jsonl`))
+    } catch {
+      // There is none, or another one was faster.
+    }
+  }
+
+  #noteFull(): false {
+    try {
+      writeFileSync(this.#full, String(Date.now()), { mode: 0o600, flag: 'wx' })
+    } catch {
+      // It is noted already.
+    }
+    return false
+  }
+}
+
+const BATCH = 50
+
+/** The whole lines from an offset on, as far as a slice goes. A line that cannot be read is left out. */
+function readSlice(path: string, from: number): { rows: CapturedRow[]; next: number; isEnd: boolean } {
+  const file = openSync(path, constants.O_RDONLY)
+  try {
+    const size = fstatSync(file).size
+    let chunk = Buffer.alloc(0)
+    let end = -1
+    // One line may be longer than a slice.
+    for (let length = SLICE_BYTES; end < 0 && chunk.length < size - from; length *= 2) {
+      chunk = Buffer.alloc(Math.min(length, size - from))
+      readSync(file, chunk, 0, chunk.length, from)
+      end = chunk.lastIndexOf('\n')
+    }
+    const lines = end < 0 ? [] : chunk.subarray(0, end).toString('utf8').split('\n')
+    const next = from + end + 1
+    return { rows: lines.flatMap(parseRow), next, isEnd: next >= size || end < 0 }
+  } finally {
+    closeSync(file)
+  }
+}
+
+function parseRow(line: string): CapturedRow[] {
+  const row = line === '' ? undefined : Row.safeParse(parseJson(line)).data
+  return row ? [row] : []
+}
+
+function isSettled(path: string): boolean {
+  const { mtimeMs, ctimeMs } = statSync(path)
+  return Math.abs(Date.now() - Math.max(mtimeMs, ctimeMs)) > SETTLED_MS
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // no hook has written yet
+  }
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
