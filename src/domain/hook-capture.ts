@@ -91,3 +91,13 @@ export interface ObservedSession {
   input_tokens: number
   output_tokens: number
 }
+
+/** One thing that a hook reported, and where its session is. */
+export interface CapturedRow {
+  at: number
+  /** The observed session's id. */
+  subject: string
+  body: Captured
+  /** What is known of the session apart from the event. */
+  about: Pick<ObservedSession, 'pid' | 'start_time' | 'model'>
+}

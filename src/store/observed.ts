@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { Captured, ObservedSession } from '../domain/hook-capture.ts'
+import type { Captured, CapturedRow, ObservedSession } from '../domain/hook-capture.ts'
 import type { Migration } from './migrate.ts'
+import type { ObservedStore } from './store.ts'
 import type { Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
@@ -33,28 +34,6 @@ export const observedSessions: Migration = {
       .addColumn('at', columns.integer, column => column.notNull())
       .execute()
   },
-}
-
-/** One thing that a hook reported, and where its session is. */
-export interface CapturedRow {
-  at: number
-  /** The observed session's id. */
-  subject: string
-  body: Captured
-  /** What is known of the session apart from the event. */
-  about: Pick<ObservedSession, 'pid' | 'start_time' | 'model'>
-}
-
-/** What the hooks of agents that pcc did not start have reported. */
-export interface ObservedStore {
-  /** Stores what is new of these, with one commit. What has an id that is stored already changes nothing. Returns how many were new. */
-  capture(rows: readonly CapturedRow[]): Promise<number>
-  /** The newest first. */
-  list(filter?: { project?: string | undefined; since?: number | undefined }): Promise<ObservedSession[]>
-  /** Ends sessions whose process is gone. */
-  end(ids: readonly string[], ending: { at: number; as: string }): Promise<void>
-  /** Forgets the ids of what was captured before a time: nobody sends it again. */
-  forgetIds(before: number): Promise<void>
 }
 
 /** Opens the tables of observed sessions. */

@@ -2,11 +2,11 @@ import type { AcceptedFile, OwnFileChange } from '../base/accepted-file.ts'
 import type { Amounts } from '../domain/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
+import type { CapturedRow, ObservedSession } from '../domain/hook-capture.ts'
 import type { AccountGate } from '../domain/limit.ts'
 import type { QuotaWindow } from '../domain/quota.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Tx } from './database.ts'
-import type { ObservedStore } from './observed.ts'
 import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
 import type {
   EvidenceStore,
@@ -260,4 +260,16 @@ export interface OutboxStore {
   prune(before: number): Promise<void>
   cursor(name: string): Promise<number | undefined>
   moveCursor(name: string, eventId: number, tx?: Tx): Promise<void>
+}
+
+/** What the hooks of agents that pcc did not start have reported. */
+export interface ObservedStore {
+  /** Stores what is new of these, with one commit. What has an id that is stored already changes nothing. Returns how many were new. */
+  capture(rows: readonly CapturedRow[]): Promise<number>
+  /** The newest first. */
+  list(filter?: { project?: string | undefined; since?: number | undefined }): Promise<ObservedSession[]>
+  /** Ends sessions whose process is gone. */
+  end(ids: readonly string[], ending: { at: number; as: string }): Promise<void>
+  /** Forgets the ids of what was captured before a time: nobody sends it again. */
+  forgetIds(before: number): Promise<void>
 }

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { redact, redactText } from '../../base/redact.ts'
-import type { Captured } from '../../domain/hook-capture.ts'
+import type { Captured, CapturedRow } from '../../domain/hook-capture.ts'
 import type { HookEvent, HookEventOf } from '../../domain/hooks.ts'
 import { readToolUse } from '../../policy/classify/tool-use.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
-import type { CapturedRow } from '../../store/observed.ts'
 import type { VendorProcess } from './vendor-process.ts'
 
 /** More of a text than this is not stored: the vendor's own transcript has the rest. */

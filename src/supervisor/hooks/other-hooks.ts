@@ -6,7 +6,7 @@ import { commandOf } from '../../base/process/process-table.ts'
 import { findingsInSettings } from '../../policy/trust/findings.ts'
 import { trustStatus } from '../../policy/trust/trust.ts'
 
-export interface ClaudePlace {
+export interface SettingsQuery {
   paths: AppPaths
   /** The vendor's environment. */
   env: Record<string, string | undefined>
@@ -19,7 +19,7 @@ export interface ClaudePlace {
  * Whether another hook may change a call of Claude Code after we judged it: its hooks before a call run at once, and the last to
  * finish may replace the input. `true` where that is not known: the call is then allowed in the dialog, where it can no longer change.
  */
-export async function mayOthersChangeInput(place: ClaudePlace): Promise<boolean> {
+export async function mayOthersChangeInput(place: SettingsQuery): Promise<boolean> {
   const { paths, env, project, pid } = place
   if (pid === undefined || hasOwnFlags(pid)) return true
   const folder = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? '/', '.claude')

@@ -17,8 +17,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { parseJson } from '../../base/json.ts'
-import { Captured } from '../../domain/hook-capture.ts'
-import type { CapturedRow } from '../../store/observed.ts'
+import { Captured, type CapturedRow } from '../../domain/hook-capture.ts'
 
 /** More is not kept: about a week of one agent without a daemon. */
 const MOST_BYTES = 64_000_000
