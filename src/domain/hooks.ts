@@ -33,9 +33,14 @@ const Base = z.object({
 const Call = {
   /** Absent where the vendor does not say which call it is about. */
   call_id: z.string().optional(),
-  /** The tool and its input in our terms, as `policy` classifies them; an unknown tool keeps the vendor's name. */
+  /** The tool and its input in our terms, as `policy` classifies them; a tool that we do not know is `unknown:execute:` and the vendor's name. */
   tool: z.string(),
   input: z.record(z.string(), z.unknown()),
+  /**
+   * Set if the call stands for several, for example a patch of two files: each of them must be allowed. `tool` is then a name that no
+   * policy knows, so whoever ignores the parts judges the call as the worst it could be.
+   */
+  parts: z.array(z.object({ tool: z.string(), input: z.record(z.string(), z.unknown()) })).optional(),
 }
 
 /** What happened in the agent. Each kind has its own features (`src/supervisor/hooks`). */
@@ -126,11 +131,17 @@ export interface HookManifest {
   decisions: Record<'tool_before' | 'permission', Record<'allow' | 'deny' | 'ask', Degraded>>
   /** `ask` becomes `deny` in these modes of the vendor, where silence would let the call run; `unknown` stands for a mode that it does not say. */
   runsUnasked: string[]
-  /** Whether a stop can be refused, context added, and a question answered. */
+  /** Whether a stop can be refused, context added, and a notice shown to the person. */
   stops: boolean
   context: HookEventKind[]
-  questions: boolean
-  /** What the vendor does when the hook crashes, hangs or prints nonsense. */
+  notices: boolean
+  /** How a question of the agent is answered: by its input, or by refusing it with the answers as the reason. */
+  questions: 'input' | 'refusal' | false
+  /** Whether `cwd` in an event before a call is the session's folder, or the one that the model chose for the call. */
+  cwd: 'session' | 'call'
+  /** What becomes of a call when the hook ends with an error, outlives its timeout, or prints nonsense, as installed by us. */
+  failures: Record<'crash' | 'hang' | 'nonsense', 'blocks' | 'runs'>
+  /** `runs` if any of the failures lets a call run. */
   onFailure: 'blocks' | 'runs'
   /** The vendor's own policy that must stand behind ours where `onFailure` is `runs`, for a person. */
   behind?: string
