@@ -13,9 +13,6 @@ import {
   readEvent,
 } from './read-event.ts'
 
-/** Every mode that Codex names. `default` stands for approval policies that ask about everything, and for those that run what its sandbox holds. */
-const MODES = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypassPermissions', 'unknown']
-
 export const codexHooks: HookManifest = {
   vendor: 'codex',
   name: 'Codex',
@@ -32,12 +29,13 @@ export const codexHooks: HookManifest = {
     compaction: ['PreCompact'],
   },
   decisions: {
-    // `allow` before a call means nothing to Codex: its own policy still asks, and then PermissionRequest allows.
-    tool_before: { allow: 'silence', deny: 'kept', ask: 'silence' },
+    // `allow` before a call means nothing to Codex: its own policy still asks, and then PermissionRequest allows. It takes `ask` for nonsense
+    // and runs the call. Silence leaves the call to its approval policy, which no event names: the mode `default` stands for policies that
+    // ask about everything and for those that ask about nothing that the sandbox holds.
+    tool_before: { allow: 'silence', deny: 'kept', ask: 'deny' },
     permission: { allow: 'kept', deny: 'kept', ask: 'silence' },
   },
-  // Codex treats `ask` as nonsense and runs the call. Silence leaves the call to its approval policy, which no event names.
-  runsUnasked: MODES,
+  runsUnasked: [],
   stops: true,
   context: ['session_start', 'prompt', 'tool_after'],
   notices: true,

@@ -13,6 +13,7 @@ interface Said {
 const SILENCE: HookOutput = { stdout: '', stderr: '', exit: 0 }
 /** Codex runs a call whose refusal has no reason. */
 const NO_REASON = 'pcc does not allow this.'
+const NO_QUESTION = 'pcc asks a person about this.'
 
 /** The answer in the vendor's words. What the vendor has no words for degrades by the rules of its manifest and by nothing else. */
 export function renderAnswer(manifest: HookManifest, event: HookEvent, answer: HookAnswer): HookOutput {
@@ -34,7 +35,7 @@ export function renderAnswer(manifest: HookManifest, event: HookEvent, answer: H
 function degradeAnswer(manifest: HookManifest, event: HookEvent, answer: HookAnswer): Said {
   const context = manifest.context.includes(event.kind) ? answer.context : undefined
   const notice = manifest.notices ? answer.notice : undefined
-  const reason = answer.reason?.trim() || NO_REASON
+  const reason = answer.reason?.trim() || (answer.decision === 'ask' ? NO_QUESTION : NO_REASON)
   const plain: Said = { decision: 'none', reason, context, notice }
   if (event.kind === 'stop')
     return answer.decision === 'continue' && manifest.stops ? { ...plain, decision: 'continue' } : plain

@@ -29,7 +29,7 @@ const PATCH = [
 const NOTES = {
   allow: 'An everyday call is allowed. A turn without anything else.',
   deny: 'A call is refused with a reason, in the mode in which the vendor asks nobody.',
-  ask: 'A person must decide, and nobody is there.',
+  ask: 'A person must decide, and nobody is there. Claude Code refuses without PermissionRequest; Gemini CLI ends its run with exit code 0.',
   context: 'Context is added at three events, and the first stop is refused.',
   patch: 'A patch of two files is judged file by file.',
   elsewhere: 'The model chooses another folder for its call.',
@@ -94,8 +94,7 @@ export const RECORDED_RUNS: RecordedRun[] = [
   },
   {
     ...{ vendor: 'claude', notes: NOTES.permission, tool: { Bash: { command: TOUCH } } },
-    says: { PreToolUse: ASK, PermissionRequest: { decision: 'allow' } },
-    ...{ keep: { PreToolUse: 'ask', PermissionRequest: 'allow' }, ran: true },
+    ...{ says: { PermissionRequest: { decision: 'allow' } }, keep: { PermissionRequest: 'allow' }, ran: true },
   },
   {
     ...{ vendor: 'claude', notes: NOTES.permission, tool: { Bash: { command: TOUCH } } },
@@ -137,8 +136,6 @@ export const RECORDED_RUNS: RecordedRun[] = [
 function commonRuns(words: Words): RecordedRun[] {
   const { vendor, shell, unasked, start, prompt, before, after, stop, end } = words
   const run = { vendor, tool: shell(TOUCH), args: unasked }
-  // Gemini CLI without a person to ask ends its whole run, with exit code 0.
-  const asked = vendor === 'claude' ? [] : [{ ...run, notes: NOTES.ask, says: { [before]: ASK }, ran: false }]
   return [
     {
       ...{ ...run, notes: NOTES.allow, says: { [before]: { decision: 'allow' } }, ran: true },
@@ -152,7 +149,7 @@ function commonRuns(words: Words): RecordedRun[] {
       },
     },
     { ...run, notes: NOTES.deny, says: { [before]: DENY }, keep: { [before]: 'deny' }, ran: false, told: [REASON] },
-    ...asked.map(one => ({ ...one, keep: { [before]: 'ask' } })),
+    { ...run, notes: NOTES.ask, says: { [before]: ASK }, keep: { [before]: 'ask' }, ran: false },
     {
       ...{ ...run, notes: NOTES.context, told: REMEMBERED, ran: true },
       says: {
