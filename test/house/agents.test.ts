@@ -11,6 +11,8 @@ const MAY_NAME_AGENTS: [path: string, reason: string][] = [
   ['src/domain/agents/', 'the definitions and the registry'],
   ['src/agents/codex/', 'a driver of one agent'],
   ['src/agents/open.ts', 'it imports the drivers'],
+  ['src/agents/hooks/', 'one translator for each vendor of hooks'],
+  ['src/domain/hooks.ts', 'the vendors of hooks'],
   ['src/simulator/', "it plays the vendors' APIs"],
   ['src/brain/', 'Gemini is a model there'],
   ['src/domain/config/sections/agents.ts', 'examples in the descriptions of settings'],
