@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { lstat, readdir, readFile, realpath, statfs } from 'node:fs/promises'
+import { lstat, readFile, realpath, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
@@ -12,7 +12,7 @@ import { checkProject } from '../../base/sandbox/visible-paths.ts'
 import { pathOutsideProjects } from '../../base/search-path.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { git } from '../git/git.ts'
-import { findGitFolder } from '../git/git-folder.ts'
+import { findGitFolder, isEmptyFolder } from '../git/git-folder.ts'
 
 export interface SandboxPlan {
   /** Undefined where there is no sandbox. */
@@ -150,13 +150,12 @@ async function namesCheckout({ own, common, top }: NonNullable<SandboxSettings['
   return named !== '' && (await realpath(resolve(own, named)).catch(() => '')) === top
 }
 
-/** The nearest `.git` of a folder or of one above it. An empty folder is none, as for git: a killed Codex leaves such folders behind. */
+/** The nearest `.git` of a folder or of one above it. */
 async function findGitEntry(project: string): Promise<{ path: string; stats: Stats } | undefined> {
   for (let folder = project; ; folder = dirname(folder)) {
     const path = join(folder, '.git')
     const stats = await lstat(path).catch(() => undefined)
-    if (stats && !(stats.isDirectory() && (await readdir(path).catch(() => ['unreadable'])).length === 0))
-      return { path, stats }
+    if (stats && !(stats.isDirectory() && (await isEmptyFolder(path)))) return { path, stats }
     if (folder === dirname(folder)) return undefined
   }
 }

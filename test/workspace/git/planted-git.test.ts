@@ -280,6 +280,7 @@ test('an empty .git folder, as a killed Codex leaves it, is no repository and br
   mkdirSync(join(project, '.git'))
   const { settings } = await planSandbox(configWith({}), who)
   assert.equal(settings?.git, undefined)
+  assert.equal(await readGitFolder(project), undefined)
   writeFileSync(join(project, '.git/HEAD'), 'no repository\n')
   await assert.rejects(planSandbox(configWith({}), who), { code: 'sandbox_git' })
 })
