@@ -46,8 +46,12 @@ export interface PreflightRow {
   /** What helps, in one line. */
   fix: string
   /** The command that a person may have run at once: of `pcc`, or of another program. */
-  command?: readonly [program: 'pcc' | 'git', ...args: string[]]
+  command?: OfferedCommand
+  /** A second command that is run after the first, with the same yes. */
+  then?: OfferedCommand
 }
+
+type OfferedCommand = readonly [program: 'pcc' | 'git', ...args: string[]]
 
 export interface PreflightFacts extends PreflightRequest {
   loaded: LoadedConfig
@@ -78,7 +82,7 @@ export async function preflight(request: PreflightRequest): Promise<void> {
   const rows = await readPreflight(request)
   for (const line of preflightLines(rows, context)) context.note(line)
   if (!offers || !isInteractive(context)) return
-  for (const { command } of rows) if (command) await offerToRun(command, request)
+  for (const { command, then } of rows) if (command) await offerToRun(then ? [command, then] : [command], request)
 }
 
 /** A check that cannot be made says nothing: what it would have found is met when the work begins. */
@@ -118,14 +122,28 @@ const ALL_RIGHT = 'Ready: agent, login, account, checkout, checks, sandbox and d
 
 /** It runs as if the person had typed it: in their terminal and environment, in the project, with the same settings and data. */
 async function offerToRun(
-  [program, ...rest]: NonNullable<PreflightRow['command']>,
+  commands: readonly OfferedCommand[],
   { project, context: { env, placeFlags } }: PreflightRequest,
 ): Promise<void> {
-  const args = program === 'pcc' ? [...placeFlags, ...rest] : rest
+  const whole = commands.map(
+    ([program, ...rest]) => [program, ...(program === 'pcc' ? placeFlags : []), ...rest] as const,
+  )
   const [{ agrees }, { runInTerminal }] = await Promise.all([import('../input.ts'), import('../run-in-terminal.ts')])
-  if (!(await agrees(`Run now: ${[program, ...args].map(quoteForShell).join(' ')}?`))) return
-  const own = { command: process.execPath, args: [process.argv[1] ?? '', ...args] }
-  await runInTerminal({ ...(program === 'pcc' ? own : { command: program, args }), env, cwd: project })
+  const question = `Run now: ${whole.map(words => words.map(quoteForShell).join(' ')).join(' && ')}?`
+  if (!commands.every(asksItself) && !(await agrees(question))) return
+  for (const [program, ...args] of whole) {
+    const own = { command: process.execPath, args: [process.argv[1] ?? '', ...args] }
+    const { code } = await runInTerminal({
+      ...(program === 'pcc' ? own : { command: program, args }),
+      ...{ env, cwd: project },
+    })
+    if (code !== 0) return
+  }
+}
+
+/** `pcc trust` shows the files and asks about them: a question before it would be the same question with another default. */
+function asksItself([program, command]: OfferedCommand): boolean {
+  return program === 'pcc' && command === 'trust'
 }
 
 /** Whether the program that would be started is there. It is not started. */
@@ -219,6 +237,7 @@ async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promi
   }
   const [status, operation] = await Promise.all([readCheckoutStatus(project, 'no'), findGitOperation(project)])
   if (typeof status === 'string') return []
+  if (status.commit === undefined) return [await describeUnborn(project)]
   if (operation) {
     const says = `a ${operation.kind} is under way: nothing is merged before it is over`
     return [{ area: 'checkout', says, fix: 'Finish it, or abort it.' }]
@@ -233,6 +252,17 @@ async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promi
     ...rows,
     { area: 'checkout', says, fix: 'git commit --all, or git stash', command: ['git', 'commit', '--all'] },
   ]
+}
+
+/** A worktree holds what is committed, so files that are there already belong to the first commit. */
+async function describeUnborn(project: string): Promise<PreflightRow> {
+  const says = 'the repository has no commit yet: tasks work in the project itself, one at a time, and nothing is merged'
+  const status = await readCheckoutStatus(project, 'all')
+  const hasFiles = typeof status !== 'string' && status.loose.length > 0
+  const commit = ['git', 'commit', ...(hasFiles ? [] : ['--allow-empty']), '-m', 'First commit'] as const
+  const fix = commit.map(quoteForShell).join(' ')
+  if (!hasFiles) return { area: 'branch', says, fix, command: commit }
+  return { area: 'branch', says, fix: `git add --all && ${fix}`, command: ['git', 'add', '--all'], then: commit }
 }
 
 async function describeDetached(project: string): Promise<PreflightRow> {
