@@ -104,6 +104,8 @@ export interface AttemptView {
   outcome: 'done' | 'failed' | 'interrupted' | null
   /** Whether the work was verified. */
   verification: Verification | null
+  /** Set if it is done without any change. */
+  changed_nothing?: true
   reason: string | null
   cost_usd: number
   started_at: number

@@ -48,7 +48,7 @@ export interface PreflightRow {
   /** The command that a person may have run at once: of `pcc`, or of another program. */
   command?: OfferedCommand
   /** A second command that is run after the first, with the same yes. */
-  then?: OfferedCommand
+  followUp?: OfferedCommand
 }
 
 type OfferedCommand = readonly [program: 'pcc' | 'git', ...args: string[]]
@@ -82,7 +82,8 @@ export async function preflight(request: PreflightRequest): Promise<void> {
   const rows = await readPreflight(request)
   for (const line of preflightLines(rows, context)) context.note(line)
   if (!offers || !isInteractive(context)) return
-  for (const { command, then } of rows) if (command) await offerToRun(then ? [command, then] : [command], request)
+  for (const { command, followUp } of rows)
+    if (command) await offerToRun(followUp ? [command, followUp] : [command], request)
 }
 
 /** A check that cannot be made says nothing: what it would have found is met when the work begins. */
@@ -256,13 +257,14 @@ async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promi
 
 /** A worktree holds what is committed, so files that are there already belong to the first commit. */
 async function describeUnborn(project: string): Promise<PreflightRow> {
-  const says = 'the repository has no commit yet: tasks work in the project itself, one at a time, and nothing is merged'
+  const says =
+    'the repository has no commit yet: tasks work in the project itself, one at a time, and nothing is merged'
   const status = await readCheckoutStatus(project, 'all')
   const hasFiles = typeof status !== 'string' && status.loose.length > 0
   const commit = ['git', 'commit', ...(hasFiles ? [] : ['--allow-empty']), '-m', 'First commit'] as const
   const fix = commit.map(quoteForShell).join(' ')
   if (!hasFiles) return { area: 'branch', says, fix, command: commit }
-  return { area: 'branch', says, fix: `git add --all && ${fix}`, command: ['git', 'add', '--all'], then: commit }
+  return { area: 'branch', says, fix: `git add --all && ${fix}`, command: ['git', 'add', '--all'], followUp: commit }
 }
 
 async function describeDetached(project: string): Promise<PreflightRow> {

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../base/errors.ts'
 import type { AttemptView, RunDetail } from '../../../domain/run.ts'
 import { duration } from '../../render/format.ts'
-import { cut, type Terminal, widthOf, wrap } from '../../render/text.ts'
+import { cut, cutAtWord, type Terminal, widthOf, wrap } from '../../render/text.ts'
 import {
   activityText,
   costText,
@@ -198,7 +198,7 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
   const open = openAttempts(run).flatMap((attempt, index) =>
     openLines(attempt, { terminal, now, number: board.mode === 'pick' ? index + 1 : undefined }),
   )
-  const keptApart = run.kept_apart.map(task => paint('yellow', cut(keptApartText(task), width - 1)))
+  const keptApart = run.kept_apart.map(task => paint('yellow', cutAtWord(keptApartText(task), width - 1)))
   const begun = open.length > 0 ? open : [paint('dim', run.state === 'paused' ? 'Paused.' : 'The next task begins…')]
   const atWork = [...begun, ...keptApart.slice(0, MOST_KEPT_APART)]
   const room = Math.max(0, height - top.length - atWork.length - below.length - 2)
@@ -206,7 +206,7 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
   const latest =
     room === 0 || finished.length === 0
       ? []
-      : ['', ...finished.map(attempt => cut(attemptHead(attempt, terminal), width - 1))]
+      : ['', ...finished.map(attempt => cutAtWord(attemptHead(attempt, terminal), width - 1))]
   const filled = [...top, ...atWork, ...latest]
   const empty = Array.from({ length: Math.max(0, height - filled.length - below.length) }, () => '')
   return [...filled, ...empty, ...below].slice(-height)
@@ -253,8 +253,8 @@ function openLines(
   const head = `${number === undefined ? '' : `${number}. `}${attemptHead(attempt, terminal)}  ${took}`
   const activity = activityText(attempt, now)
   return [
-    cut(head, width - 1),
-    ...(activity === '' ? [] : [paint(isWaiting ? 'yellow' : 'dim', cut(`    ${activity}`, width - 1))]),
+    cutAtWord(head, width - 1),
+    ...(activity === '' ? [] : [paint(isWaiting ? 'yellow' : 'dim', cutAtWord(`    ${activity}`, width - 1))]),
   ]
 }
 
