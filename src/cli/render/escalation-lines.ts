@@ -196,6 +196,7 @@ const TYPES: Record<NeedKind, string> = {
   gate: 'Gate',
   login: 'Login',
   credit: 'Credit',
+  vendor: 'Vendor',
   trust: 'Trust',
   budget: 'Budget',
   error: 'Error',

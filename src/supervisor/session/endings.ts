@@ -150,6 +150,19 @@ export function restarted(failure: Failure, now: number): LiveSessionEnding {
   }
 }
 
+/** Whether the program is there costs no call of the model, so it is looked for this often. */
+const PROGRAM_CHECK_MS = 30_000
+
+/** The agent's program is gone. That is no failure of the task: the session goes on by itself when the program is back. */
+export function waitsForProgram(failure: Failure, live: LiveSession, now: number): LiveSessionEnding {
+  const resumesAt = now + PROGRAM_CHECK_MS
+  return {
+    ...{ as: 'paused', failure: failure.kind, resumesAt, retries: Math.max(1, live.row.retries), checkpoint: 'error' },
+    reason: `${failure.message}\n${adviceFor(failure, live)}\n${GOES_ON}`,
+    task: { to: 'waiting', reason: failure.message, wakesAt: resumesAt },
+  }
+}
+
 /** A failure that does not pass by itself. */
 export function failed(failure: Failure, live: LiveSession): LiveSessionEnding {
   const reason = `${failure.message}\n${adviceFor(failure, live)}`.trim()
