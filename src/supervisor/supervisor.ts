@@ -106,7 +106,7 @@ export class Supervisor {
       },
       stop: (id, why) => this.stop(id, why),
       pause: id => this.pause(id),
-      resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
+      resume: (row, env) => this.resume(row, { env, reason: 'its run goes on', actor: 'human' }),
       completeAgain: () => this.completion.checkAgain(),
     })
     this.calendar = openCalendar(this.#supervisor, options, this.runs)

@@ -27,7 +27,8 @@ export interface RunManagerDeps extends BeginDeps {
   whyUnverified(run: Pick<RunRow, 'project' | 'options'>): Promise<string | undefined>
   stop(session: string, reason: string): Promise<void>
   pause(session: string): Promise<void>
-  resume(session: string): Promise<void>
+  /** With `env`, in that environment instead of its own. */
+  resume(session: string, env?: Record<string, string>): Promise<void>
   /** Verifies and merges finished work that was left while the run was paused. */
   completeAgain(): Promise<void>
   /** Keeps a session without a process from resuming by itself. */
