@@ -2,6 +2,7 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { quoteForShell } from '../../base/words.ts'
 import { type Escalation, mayBeAllowedOnce, uncheckedKey } from '../../domain/escalation.ts'
 import { faultOf } from '../../domain/limit.ts'
+import { WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
 import { type Need, type NeedKind, type Needs, NOTHING_MORE, orderNeeds } from '../../domain/needs.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import type { Task } from '../../domain/task.ts'
@@ -167,7 +168,8 @@ function toRefusal(row: Escalation, { tasks }: Facts): Need {
 
 /** Merges that wait for the same thing are one row. */
 async function listHeldUpMerges({ store }: Facts): Promise<Need[]> {
-  const held = await store.merges.list({ states: ['waiting'] })
+  const waiting = await store.merges.list({ states: ['waiting'] })
+  const held = waiting.filter(({ reason }) => reason !== WAITS_FOR_ACCOUNT)
   const tasks = new Map((await store.tasks.of(held.map(({ task_id }) => task_id))).map(task => [task.id, task]))
   return held.map(({ task_id, project, repository, target, reason, updated_at }) => ({
     ...NOTHING_MORE,

@@ -42,6 +42,8 @@ export interface BeginOptions {
   budget: BudgetLimits | undefined
   /** Agents by the label of a task. */
   labels: readonly string[]
+  /** Agents by label whose account cannot be used now; undefined is the run's own agent. Their tasks do not begin. */
+  avoided: ReadonlySet<string | undefined>
   /** Number of tasks of the target: tells the agent how far the run is. */
   total: number
 }
@@ -110,7 +112,7 @@ async function chooseReady(
   options: BeginOptions,
   { store, heldBack, clock }: BeginDeps,
 ): Promise<{ task: Task; ofTask: AttemptRow[] } | Exclude<BeginResult, 'yes' | { heldBack: string }>> {
-  const skipped = new Set(heldBack.skippedIn(run.id))
+  const skipped = new Set([...heldBack.skippedIn(run.id), ...(await listAvoided(run, options, store))])
   let firstRetry: { notBefore: number; why: string } | undefined
   for (;;) {
     const choice = await chooseTask(run, { ...options, skipped }, store)
@@ -125,6 +127,16 @@ async function chooseReady(
     skipped.add(task.id)
   }
 }
+
+/** Ready tasks of agents whose account cannot be used now. */
+async function listAvoided(run: RunRow, { avoided, labels }: BeginOptions, { tasks, transaction }: Store) {
+  if (avoided.size === 0) return []
+  const ready = await transaction(tx => tasks.free(scopeOf(run), MOST_AVOIDED, tx))
+  return ready.filter(task => avoided.has(agentByLabel(task, labels))).map(({ id }) => id)
+}
+
+/** More tasks than this begin when the account works again, even if one of another agent is behind them. */
+const MOST_AVOIDED = 200
 
 /**
  * Another git process may be working in the repository right now, or a person has to mend something there: the branch is gone, the

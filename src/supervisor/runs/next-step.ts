@@ -15,6 +15,8 @@ export interface RunFacts {
   unverified?: number | undefined
   /** Attempts that work, will resume by themselves, or whose work is verified or merged. */
   working: number
+  /** Of those that work: attempts that wait for an account that a person has to mend. A task of another agent may begin beside them. */
+  stalled?: number | undefined
   /** Attempts that wait for a person. */
   waiting: number
   /** Attempts that the run has begun. */
@@ -39,10 +41,10 @@ export type RunStep =
 
 /** Decides what a run does next. Pure: which task is claimed is decided when it begins. */
 export function nextStep(facts: RunFacts): RunStep {
-  const { working, waiting, iterations, limit, parallel, stopping, gaveUp, spent } = facts
+  const { working, stalled = 0, waiting, iterations, limit, parallel, stopping, gaveUp, spent } = facts
   const isCapped = limit !== undefined && iterations >= limit
   const mayBegin = gaveUp === undefined && stopping === undefined && spent === undefined && !isCapped
-  if (mayBegin && working < parallel && countReady(facts) > 0) {
+  if (mayBegin && working - stalled < parallel && countReady(facts) > 0) {
     return { do: 'begin' }
   }
   if (working > 0 || stopping === 'paused') return { do: 'wait' }
