@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { neutral } from '../../base/neutral.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { quoteForShell } from '../../base/words.ts'
@@ -10,7 +10,7 @@ import { chooseAgent } from '../../domain/choose-agent.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 import { faultOf } from '../../domain/limit.ts'
 import type { QuotaView } from '../../domain/quota.ts'
-import { accountLabel, loginFolder, vendorOf } from '../../domain/vendors.ts'
+import { accountLabel, vendorOf } from '../../domain/vendors.ts'
 import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitOperation, readCheckoutStatus } from '../../workspace/git/checkout-state.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
@@ -18,6 +18,7 @@ import { askGitLine } from '../../workspace/git/refs.ts'
 import { findUnchecked, type Unchecked } from '../../workspace/verify/unchecked.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../context.ts'
+import { findLogin } from '../find-login.ts'
 import { loadSettings } from '../load-settings.ts'
 import { wakeTime } from '../render/format.ts'
 import { firstLine } from '../render/text.ts'
@@ -173,13 +174,8 @@ function missingProgram(name: string, fix: string): PreflightRow {
 
 /** Only whether there is a login: no file is read for its content, and `pcc doctor` asks the agent itself. */
 function checkLogin({ kind, env }: PreflightFacts): PreflightRow[] {
+  if (findLogin(kind, env)) return []
   const vendor = vendorOf(kind)
-  const folder = loginFolder(vendor, env)
-  // macOS keeps the login in the keychain; a cloud and a key helper have none.
-  const isElsewhere =
-    process.platform === 'darwin' || Object.keys(env).some(name => /_USE_(BEDROCK|VERTEX|FOUNDRY)/.test(name))
-  if (folder === undefined || isElsewhere || vendor.credentials.some(([name]) => env[name])) return []
-  if (existsSync(join(folder, vendor.login.file)) || hasKeyHelper(folder)) return []
   const names = vendor.credentials.map(([name]) => name).join(' or ')
   const { command } = vendor.login
   const fix = `${command === '' ? 'Log in with the agent itself' : command}, or set ${names}`
@@ -195,11 +191,6 @@ function checkLogin({ kind, env }: PreflightFacts): PreflightRow[] {
 
 function loginOffer(kind: string): Pick<PreflightRow, 'command'> {
   return vendorOf(kind).login.command === 'pcc agents login' ? { command: ['pcc', 'agents', 'login'] } : {}
-}
-
-function hasKeyHelper(folder: string): boolean {
-  const file = join(folder, 'settings.json')
-  return existsSync(file) && readFileSync(file, 'utf8').includes('"apiKeyHelper"')
 }
 
 /** Whether the daemon knows that the account may not be used now. */
