@@ -21,7 +21,7 @@ import { type CommandContext, isInteractive } from '../context.ts'
 import { findLogin } from '../find-login.ts'
 import { loadSettings } from '../load-settings.ts'
 import { wakeTime } from '../render/format.ts'
-import { firstLine } from '../render/text.ts'
+import { firstLine, wrap } from '../render/text.ts'
 
 /** What a command is about to begin. */
 export interface PreflightRequest {
@@ -114,10 +114,16 @@ function quietly(rows: Promise<PreflightRow[]>): Promise<PreflightRow[]> {
 function preflightLines(rows: readonly PreflightRow[], { terminal, ...context }: CommandContext) {
   if (rows.length === 0) return isInteractive(context) ? [`${terminal.paint('green', '✓')} ${ALL_RIGHT}`] : []
   const width = Math.max(...rows.map(({ area }) => area.length))
-  return rows.flatMap(({ area, says, fix }) => [
-    `${terminal.paint('yellow', '!')} ${area.padEnd(width)}  ${neutral(says)}`,
-    `${' '.repeat(width + 4)}${terminal.paint('dim', `→ ${neutral(fix)}`)}`,
-  ])
+  const indent = ' '.repeat(width + 4)
+  const below = (text: string) => wrap(neutral(text), terminal.width - width - 5)
+  return rows.flatMap(({ area, says, fix }) => {
+    const [first = '', ...more] = below(says)
+    return [
+      `${terminal.paint('yellow', '!')} ${area.padEnd(width)}  ${first}`,
+      ...more.map(line => `${indent}${line}`),
+      ...below(`→ ${fix}`).map(line => `${indent}${terminal.paint('dim', line)}`),
+    ]
+  })
 }
 
 const ALL_RIGHT = 'Ready: agent, login, account, checkout, checks, sandbox and disk.'
