@@ -14,7 +14,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
-import { CACHE_VARIABLES, cachesBehind, copySettings, makeScratch } from './home.ts'
+import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
+import { copySettings, makeScratch } from './home.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
 import { linkReplaced, seatbeltProfile } from './seatbelt.ts'
 import { writeFilter } from './seccomp.ts'
@@ -102,12 +103,12 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : commandLine(starting)
     const args = [
-      ...[...NAMESPACES, ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args],
+      ...[...NAMESPACES, ...ownIds(), ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args],
       ...mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] }),
       ...['--chdir', starting.cwd, '--', ...inner],
     ]
     return {
-      ...bubblewrapCommand(bubblewrap.program, args, filter),
+      ...withLayers(bubblewrapCommand(bubblewrap.program, args, filter), mounts.layers, { scratch: scratch.caches }),
       env: {
         ...environmentInside(starting, mounts),
         ...{ TMPDIR: tempIn(starting), ...cachesBehind(home, starting.env).env, ...(proxy && proxiesAt(PROXY_PORT)) },
@@ -142,6 +143,11 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   }
   const identify: Sandbox['identify'] = starting => identifyMounts(starting, settings)
   return { wrap, identify, agentFolder: scratch.agent, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
+}
+
+/** The person's own numbers: whoever puts caches together is root in a namespace of its own. */
+function ownIds(): string[] {
+  return ['--uid', `${process.getuid?.() ?? 0}`, '--gid', `${process.getgid?.() ?? 0}`]
 }
 
 const CLOSES_ON_START = 0o2000000

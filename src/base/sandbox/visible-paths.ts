@@ -7,7 +7,8 @@ import { findProgram } from '../process/find-program.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { pathOutsideProjects } from '../search-path.ts'
 import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
-import { cacheFolders, cachesBehind, prepareAgentFolder, type Scratch } from './home.ts'
+import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
+import { prepareAgentFolder, type Scratch } from './home.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
 
 /** Only these parts of a home directory are shown: programs and their files. A list of secrets would never be complete. */
@@ -43,7 +44,7 @@ interface SandboxScope {
 export function mountsFor(
   inside: SandboxedCommand,
   { settings, needs, reading, scratch, movedHome }: SandboxScope,
-): Mounts {
+): Mounts & { layers: CacheLayer[] } {
   const home = realHome(inside.env)
   const hidden = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const project = existing([
@@ -75,7 +76,7 @@ export function mountsFor(
   refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
   const kept = [...git.kept, ...(reading ? [] : gitSettings.files)]
   refuseLinks([...kept, ...git.regained, ...git.writable], writtenBefore)
-  const caches = cacheFolders(home, settings.caches ?? scratch.caches)
+  const { folders: caches, layers } = openCaches(home, settings.caches, { scratch: scratch.caches })
   // A mount needs a folder, and bubblewrap cannot make one in what is read-only: pnpm and Bun keep programs around their caches.
   for (const { to } of caches) if (shown.some(folder => isInside(to, folder))) mkdirSync(to, { recursive: true })
   return {
@@ -89,6 +90,7 @@ export function mountsFor(
     masked: foreignSockets({ hidden, shown, meant: existing(inside.shows) }),
     shownElsewhere: cachesBehind(home, inside.env).folders,
     caches,
+    layers,
     writable,
     kept: existing([...kept, ...own.kept]),
     regained: existing(git.regained),

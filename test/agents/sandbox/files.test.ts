@@ -262,7 +262,7 @@ sandboxed('caches, a home or a folder of ours that cannot be used are named, wit
     message: new RegExp(path),
     next: /Make it usable for you/,
   })
-  const { start } = await inSandbox(t, { project, settings: { caches: join(file, 'caches') } })
+  const { start } = await inSandbox(t, { project, settings: { caches: { folder: join(file, 'caches') } } })
   assert.throws(() => start('/bin/true'), refused(`${file}/caches`))
   await assert.rejects(inSandbox(t, { project, settings: { scratch: join(file, 'boxes') } }), refused(`${file}/boxes`))
   const other = await inSandbox(t, { project, env: { HOME: file } })
