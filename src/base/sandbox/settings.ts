@@ -25,6 +25,8 @@ export interface SandboxSettings {
   hidden: string[]
   /** The repository of the project, if there is one. */
   git?: { top: string; own: string; common: string } | undefined
+  /** In a worktree of ours: the folder of branches that may be made and moved. All other branches and tags are read-only. */
+  branches?: string | undefined
   /** The folder in which the sandbox keeps its home and its /tmp while it exists; the system's own folder if absent. */
   scratch?: string | undefined
   /** The package caches of this project; without them they are empty, and disappear with the sandbox. */

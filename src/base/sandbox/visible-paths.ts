@@ -1,4 +1,14 @@
-import { closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
@@ -60,7 +70,7 @@ export function mountsFor(
   const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
   refuseLinks([inside.cwd, ...(settings.git ? Object.values(settings.git) : [])], writtenBefore)
   const gitSettings = findGitSettings(settings.git?.top ?? inside.cwd, { ...inside.env, HOME: home })
-  const git = settings.git && !reading ? prepareGitMounts(settings.git) : { writable: [], kept: [], regained: [] }
+  const git = !reading ? prepareGitMounts(settings) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
   const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
   const shown = existing([
@@ -209,7 +219,9 @@ export interface GitMounts {
  * `config` of the agent. In the main checkout git writes beside these files, so there the known dangerous paths are read-only, and
  * `guardGit` watches for the one that cannot be protected like this.
  */
-function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): GitMounts {
+function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>): GitMounts {
+  if (!git) return { writable: [], kept: [], regained: [] }
+  const { top, own, common } = git
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
   if (own === common) {
     const kept = inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')
@@ -219,20 +231,45 @@ function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): G
     return { writable: [common], kept, regained: [] }
   }
   const ownKept = ['commondir', 'gitdir', 'config.worktree'].map(name => join(own, name))
+  const others = branches === undefined ? [] : inCommon(...OTHER_REFS)
   return {
     writable: [],
-    kept: [common, join(top, '.git'), ...ownKept],
-    regained: [own, ...inCommon('objects', 'refs', 'logs', 'reftable', 'lfs')],
+    kept: [common, join(top, '.git'), ...ownKept, ...others],
+    regained: [own, ...inCommon('objects', 'refs', 'logs', 'reftable', 'lfs', ...branchFolders(branches))],
   }
 }
 
+/** Refs that are not the agent's to move: branches, tags, work that pcc keeps, and objects that pass for others. */
+const OTHER_REFS = ['refs/heads', 'refs/tags', 'refs/pcc', 'refs/replace', 'logs/refs/heads', 'logs/refs/tags']
+
+function branchFolders(branches: string | undefined): string[] {
+  return branches === undefined ? [] : [`refs/heads/${branches}`, `logs/refs/heads/${branches}`]
+}
+
+const { O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
+
+/** Git passes over a file of this name, and removes no folder that has one: the mounts of a folder would go with it. */
+const KEEPS_FOLDER = 'keep.lock'
+
 /** What does not exist cannot be mounted, and the agent could make it. */
-function prepareGitMounts(git: NonNullable<SandboxSettings['git']>): GitMounts {
+function prepareGitMounts(settings: Pick<SandboxSettings, 'git' | 'branches'>): GitMounts {
+  const { git, branches } = settings
+  if (!git) return gitMounts(settings)
   const { own, common } = git
   ensureWorktreeConfig(own)
-  for (const name of own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs'])
+  const ofBranches = branchFolders(branches)
+  const others = branches === undefined ? [] : OTHER_REFS
+  refuseLinks(
+    [...others, ...ofBranches].map(name => join(common, name)),
+    [common],
+  )
+  for (const name of own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs', ...others])
     mkdirSync(join(common, name), { recursive: true })
-  return gitMounts(git)
+  for (const name of own === common ? [] : ofBranches) {
+    mkdirSync(join(common, name), { recursive: true })
+    closeSync(openSync(join(common, name, KEEPS_FOLDER), O_CREAT | O_WRONLY | O_NOFOLLOW))
+  }
+  return gitMounts(settings)
 }
 
 /**
@@ -240,8 +277,9 @@ function prepareGitMounts(git: NonNullable<SandboxSettings['git']>): GitMounts {
  * repository, as the file system knows them, and the files of git's settings. A process that has waited in a sandbox is used only if its
  * sandbox would be the same now. Throws what a new sandbox would be refused for.
  */
-export function identifyMounts({ cwd, env }: Pick<SandboxedCommand, 'cwd' | 'env'>, { git }: SandboxSettings): string {
-  const { writable, kept, regained } = git ? gitMounts(git) : { writable: [], kept: [], regained: [] }
+export function identifyMounts({ cwd, env }: Pick<SandboxedCommand, 'cwd' | 'env'>, settings: SandboxSettings): string {
+  const { git } = settings
+  const { writable, kept, regained } = gitMounts(settings)
   const paths = [...new Set([cwd, ...(git ? Object.values(git) : []), ...writable, ...kept, ...regained])]
   refuseLinks(paths, [cwd, ...(git ? Object.values(git) : [])])
   const { files } = findGitSettings(git?.top ?? cwd, { ...env, HOME: realHome(env) })

@@ -58,6 +58,7 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
     write,
     hidden: [...new Set([...ownFolders(paths), dirname(paths.socket)])],
     git: await findSharedGit(project, worktree),
+    ...(worktree !== undefined && { branches: 'pcc' }),
     scratch: scratchFolder(paths),
     caches: { folder: join(paths.data, 'caches', createHash('sha256').update(project).digest('hex').slice(0, 16)) },
   }
