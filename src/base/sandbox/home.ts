@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { isInside } from '../is-inside.ts'
 import { isObject, parseJson } from '../json.ts'
-import { runShort } from '../process/run-short.ts'
+import { runShort, runShortSync, type ShortCommand } from '../process/run-short.ts'
 import type { MovedFolder } from './bubblewrap.ts'
 import type { AgentFolder } from './settings.ts'
 
@@ -45,10 +45,23 @@ async function removeTree(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   } catch {
-    const script = 'chmod -R u+rwx -- "$1"; rm -rf -- "$1"'
-    const run = { command: '/bin/sh', args: ['-c', script, 'sh', folder], cwd: '/', env: { PATH: '/usr/bin:/bin' } }
-    await runShort({ ...run, timeoutMs: 60_000, maxBytes: 1_000_000 })
+    await runShort(removal(folder))
   }
+}
+
+/** The same, at once. */
+export function removeTreeNow(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch {
+    runShortSync(removal(folder))
+  }
+}
+
+function removal(folder: string): ShortCommand {
+  const script = 'chmod -R u+rwx -- "$1"; rm -rf -- "$1"'
+  const run = { command: '/bin/sh', args: ['-c', script, 'sh', folder], cwd: '/', env: { PATH: '/usr/bin:/bin' } }
+  return { ...run, timeoutMs: 60_000, maxBytes: 1_000_000 }
 }
 
 /** Lines of npm's settings that hold no login: where packages come from, and how to get there. */

@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
-import { copySettings, makeScratch } from './home.ts'
+import { clearScratch, copySettings, makeScratch } from './home.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
 import { linkReplaced, seatbeltProfile } from './seatbelt.ts'
 import { writeFilter } from './seccomp.ts'
@@ -150,6 +150,19 @@ function ownIds(): string[] {
   return ['--uid', `${process.getuid?.() ?? 0}`, '--gid', `${process.getgid?.() ?? 0}`]
 }
 
+/** Guards the sandbox of an agent that has outlived its daemon. What it has done meanwhile is found now. */
+export function adoptSandbox(
+  settings: SandboxSettings,
+  { reading }: { reading: boolean },
+): Pick<Sandbox, 'breached'> & AsyncDisposable {
+  const guard = guardGit(settings.git, { reading, isAdopted: true })
+  const close = async () => {
+    guard[Symbol.dispose]()
+    if (settings.scratch !== undefined) await clearScratch(settings.scratch)
+  }
+  return { breached: guard.breached, [Symbol.asyncDispose]: close }
+}
+
 const CLOSES_ON_START = 0o2000000
 
 /**
@@ -249,6 +262,11 @@ function without(env: Record<string, string | undefined>, names: string[]): Reco
 /** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */
 const COMMONDIR = 'commondir'
 
+/** Where an agent in a main checkout could create that file; undefined in a worktree, where it cannot. */
+export function plantableFile(git: SandboxSettings['git']): string | undefined {
+  return git && git.own === git.common ? join(git.common, COMMONDIR) : undefined
+}
+
 interface GitGuard extends Disposable {
   /** Aborts, with the reason, when the agent has created the file. */
   readonly breached: AbortSignal
@@ -259,10 +277,14 @@ interface GitGuard extends Disposable {
  * read-only; and an empty `commondir`, which could be mounted read-only, would break every git outside. So the folder is watched while the
  * agent runs, and checked once more when the agent and its processes are gone.
  */
-function guardGit(git: SandboxSettings['git'], { reading }: { reading: boolean }): GitGuard {
+function guardGit(
+  git: SandboxSettings['git'],
+  { reading, isAdopted = false }: { reading: boolean; isAdopted?: boolean },
+): GitGuard {
   const breach = new AbortController()
-  const file = git && !reading && git.own === git.common ? join(git.common, COMMONDIR) : undefined
-  if (file === undefined || !git || exists(file)) return { breached: breach.signal, [Symbol.dispose]: () => undefined }
+  const file = reading ? undefined : plantableFile(git)
+  if (file === undefined || !git || (exists(file) && !isAdopted))
+    return { breached: breach.signal, [Symbol.dispose]: () => undefined }
   const check = () => {
     if (!exists(file)) return
     rmSync(file, { recursive: true, force: true })
