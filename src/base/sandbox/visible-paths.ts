@@ -56,12 +56,13 @@ export function mountsFor(
   { settings, needs, reading, scratch, movedHome }: SandboxScope,
 ): Mounts & { layers: CacheLayer[] } {
   const home = realHome(inside.env)
-  const hidden = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
+  const secret = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const project = existing([
     inside.cwd,
     ...(settings.git && isInside(inside.cwd, settings.git.top) ? [settings.git.top] : []),
   ])
-  refuseExposed(inside.cwd, hidden, project)
+  refuseExposed(inside.cwd, secret, project)
+  const hidden = [...secret, ...runtimeFolders(inside.env, [...secret, ...project])]
   const writtenBefore = [...project, ...(settings.git ? [settings.git.own, settings.git.common] : [])]
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
   const stateHome = movedHome || home
@@ -106,6 +107,19 @@ export function mountsFor(
     regained: existing(git.regained),
     fixed: existing([...project, ...kept, ...git.regained]),
   }
+}
+
+/**
+ * The folders of sockets that are not in /run: programs put new ones there at any time. Where one is in the project, or above it, it is the
+ * project's own.
+ */
+function runtimeFolders(env: SandboxedCommand['env'], known: string[]): string[] {
+  const named = [env, process.env].flatMap(({ XDG_RUNTIME_DIR, TMPDIR, TMUX_TMPDIR }) => [
+    ...[XDG_RUNTIME_DIR, TMPDIR, TMUX_TMPDIR].filter(path => path?.startsWith('/')),
+  ])
+  const folders = realPaths(['/var/run', ...named.filter(path => path !== undefined)])
+  const isCovered = (folder: string) => [...COVERED, ...known].some(cover => isInside(folder, cover))
+  return folders.filter(folder => !isCovered(folder) && !known.some(path => isInside(path, folder)))
 }
 
 /** The sockets that would be visible, without those that are meant to be used. */
