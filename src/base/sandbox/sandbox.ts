@@ -138,6 +138,8 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   }
   const close = async () => {
     gitGuard[Symbol.dispose]()
+    if (settings.branches !== undefined && settings.git && !reading)
+      removePlanted(settings.git.common, settings.branches)
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
@@ -257,6 +259,24 @@ function dockerHost(
 
 function without(env: Record<string, string | undefined>, names: string[]): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)))
+}
+
+/**
+ * Removes what an agent has left among refs and their logs and git never has there: links, to whose ends the next git outside would append,
+ * and pipes, for which it would wait. Other branches and tags are not the agent's to write.
+ */
+function removePlanted(common: string, branches: string): void {
+  const roots = ['refs', 'logs/refs'].map(name => join(common, name))
+  const open = [...roots, ...roots.map(root => join(root, 'heads', branches))]
+  const others = roots.flatMap(root => [join(root, 'heads'), join(root, 'tags')])
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) continue
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (!entry.isFile() && !entry.isDirectory()) rmSync(path, { force: true })
+      else if (entry.isDirectory() && !others.includes(path)) open.push(path)
+    }
+  }
 }
 
 /** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */

@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
@@ -249,7 +239,8 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
   return {
     writable: [],
     kept: [common, join(top, '.git'), ...ownKept, ...others],
-    regained: [own, ...inCommon('objects', 'refs', 'logs', 'reftable', 'lfs', ...branchFolders(branches))],
+    // The log of the main checkout's HEAD is beside these: git outside would append to what a link in its place leads to.
+    regained: [own, ...inCommon('objects', 'refs', 'logs/refs', 'reftable', 'lfs', ...branchFolders(branches))],
   }
 }
 
@@ -259,8 +250,6 @@ const OTHER_REFS = ['refs/heads', 'refs/tags', 'refs/pcc', 'refs/replace', 'logs
 function branchFolders(branches: string | undefined): string[] {
   return branches === undefined ? [] : [`refs/heads/${branches}`, `logs/refs/heads/${branches}`]
 }
-
-const { O_CREAT, O_WRONLY, O_NOFOLLOW } = constants
 
 /** Git passes over a file of this name, and removes no folder that has one: the mounts of a folder would go with it. */
 const KEEPS_FOLDER = 'keep.lock'
@@ -277,11 +266,13 @@ function prepareGitMounts(settings: Pick<SandboxSettings, 'git' | 'branches'>): 
     [...others, ...ofBranches].map(name => join(common, name)),
     [common],
   )
-  for (const name of own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs', ...others])
+  for (const name of own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs/refs', ...others])
     mkdirSync(join(common, name), { recursive: true })
   for (const name of own === common ? [] : ofBranches) {
     mkdirSync(join(common, name), { recursive: true })
-    closeSync(openSync(join(common, name, KEEPS_FOLDER), O_CREAT | O_WRONLY | O_NOFOLLOW))
+    // Whatever an agent has put in its place keeps the folder too, and a pipe is not opened.
+    const file = join(common, name, KEEPS_FOLDER)
+    if (!lstatSync(file, { throwIfNoEntry: false })) closeSync(openSync(file, 'wx'))
   }
   return gitMounts(settings)
 }

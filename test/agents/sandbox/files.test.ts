@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import {
   closeSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -177,7 +178,7 @@ sandboxed(
     assert.ok(own && shared)
     const { common } = shared
     const before = host('for-each-ref')
-    const { start } = await inSandbox(t, {
+    const { agent, start } = await inSandbox(t, {
       project: top,
       settings: { git: { top, own: own.own, common }, branches: 'pcc', read: [project] },
     })
@@ -195,12 +196,13 @@ sandboxed(
         `mv ${common}/refs ${common}/r2`,
         `echo x > ${common}/packed-refs`,
       ],
+      ...[`mv ${common}/logs/HEAD ${common}/logs/H`, `ln -sf ${top}/victim ${common}/logs/HEAD`],
       ...[`git --git-dir=${common} symbolic-ref HEAD refs/heads/release`, `echo x > ${common}/refs/tags/v2`],
     ].map(move => `(${move}) 2>/dev/null && echo "did: ${move}"`)
     const child = start(
       '/bin/sh',
       '-c',
-      `${commit} one || exit 1; ${moves.join('; ')}; echo tried; read go; ${commit} two && echo again`,
+      `${commit} one || exit 1; ${moves.join('; ')}; ln -s ${top}/victim ${common}/logs/refs/stash; echo tried; read go; ${commit} two && mkfifo ${common}/refs/heads/pcc/x && echo again`,
     )
     let out = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -213,6 +215,10 @@ sandboxed(
     })
     await once(child, 'close')
     assert.equal(out, 'tried\nagain\n')
+    await agent.end()
+    // Git outside would append to what a link leads to, and wait for a pipe.
+    for (const planted of ['logs/refs/stash', 'refs/heads/pcc/x'])
+      assert.equal(lstatSync(join(common, planted), { throwIfNoEntry: false }), undefined, planted)
     const others = (refs: string) => refs.split('\n').filter(line => !line.includes('pcc/t'))
     assert.deepEqual(others(host('for-each-ref')), others(before))
     assert.equal(host('symbolic-ref', 'HEAD'), 'refs/heads/main\n')
