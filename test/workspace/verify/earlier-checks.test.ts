@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync, realpathSync } from 'node:fs'
+import { readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { concernsAbout } from '../../../src/domain/evidence.ts'
+import { hasOtherChecks, isPartlyChecks, withEarlierChecks } from '../../../src/workspace/verify/diff/check-parts.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { tempDir } from '../../support/world.ts'
 import { openVerifyFixture, type VerifyFixture } from './worktree-fixture.ts'
@@ -128,6 +129,29 @@ const TAMPERING: [name: string, Parameters<typeof judge>[1]][] = [
     },
   ],
   ...Object.entries({
+    'a key of package.json by which the runner finds no tests': {
+      'package.json': '{"name":"x","jest":{"skips":true},"scripts":{"test":"node run.js package.json"}}\n',
+    },
+    'an added setup.cfg': { 'setup.cfg': '[metadata]\nname = x\n[tool:pytest]\nskips = 1\n' },
+  }).map(([name, changed]): [string, Parameters<typeof judge>[1]] => [
+    name,
+    {
+      files: {
+        'package.json': '{"name":"x","scripts":{"test":"node run.js package.json"}}\n',
+        'sum.js': RIGHT,
+        // A runner that obeys these files.
+        'run.js': `const { readdirSync, readFileSync } = require('node:fs')
+const all = readdirSync('.').filter(name => /\\.(toml|cfg|json|ts)$/.test(name)).map(name => readFileSync(name, 'utf8'))
+if (!all.join().includes('skips')) ${PLAIN}`,
+      },
+      command: 'node run.js',
+      work: ({ write }) => {
+        write('sum.js', WRONG)
+        for (const [path, text] of Object.entries(changed)) write(path, text)
+      },
+    },
+  ]),
+  ...Object.entries({
     'exit 0 at the top of the script behind make': { 'test.sh': 'exit 0\nset -e\nnode test.js\n' },
     'true || before the check': { 'test.sh': 'set -e\ntrue || node test.js\n' },
     'a check whose failure is swallowed': { 'test.sh': 'set -e\nnode test.js || true\n' },
@@ -197,6 +221,51 @@ for (const [name, tampering] of TAMPERING) {
     assert.ok(status === 'failed' || concernsAbout({ isProven, findings }).length > 0, `${status}: ${codes.join(', ')}`)
   })
 }
+
+const PARTS: [path: string, before: string, now: string, restored: string | undefined][] = [
+  ['package.json', '{"a":1}', '{"a":2,"b":1}', undefined],
+  ['package.json', '{"a":1}', '{"a":2,"mocha":{"spec":"x"}}', '{"a":2,"scripts":{}}'],
+  [
+    'a/pyproject.toml',
+    '[p]\nd=1\n[tool.pytest.ini_options]\na=1',
+    '[p]\nd=2',
+    '[p]\nd=2\n[tool.pytest.ini_options]\na=1',
+  ],
+  ['pyproject.toml', '[p]\nd=1\n[tool.mypy]', '[tool.mypy]\n[p]\nd=2', undefined],
+  ['setup.cfg', '', '[metadata]\nn=x\n[tool:pytest]\naddopts=-k none', '[metadata]\nn=x'],
+  [
+    'Cargo.toml',
+    '[package]\n[lib]',
+    '[package]\n[lib]\ntest=false\n[dependencies]',
+    '[package]\n[dependencies]\n[lib]',
+  ],
+  ['Cargo.toml', '[package]', '[package]\n[[test]]\nname="x"\nharness=false', '[package]'],
+  ['vite.config.ts', 'export default {}', 'export default { test: {} }', 'export default {}'],
+  ['vite.config.ts', 'export default {}', 'export default { plugins: [] }', undefined],
+]
+
+for (const [path, before, now, restored] of PARTS) {
+  test(`of ${path} the earlier checks are brought back, and nothing else: ${JSON.stringify(now)}`, () => {
+    assert.ok(isPartlyChecks(path))
+    assert.equal(hasOtherChecks(path, before, now), restored !== undefined)
+    const squeeze = (text: string) => (path === 'package.json' ? JSON.stringify(JSON.parse(text)) : text)
+    if (restored !== undefined) assert.equal(squeeze(withEarlierChecks(path, before, now)), restored)
+  })
+}
+
+test('where the work put a link in the place of a package, what it leads to is not written', async t => {
+  const outside = tempDir(t)
+  writeFileSync(join(outside, 'package.json'), '{"scripts":{"test":"mine"}}')
+  await judge(t, {
+    files: { 'sum.js': RIGHT, 'test.js': PLAIN, 'pkg/package.json': '{"scripts":{"test":"node ../test.js"}}' },
+    command: 'node test.js',
+    work: ({ git, worktree }) => {
+      git('rm', '-rq', 'pkg')
+      symlinkSync(outside, join(worktree.top, 'pkg'))
+    },
+  })
+  assert.equal(readFileSync(join(outside, 'package.json'), 'utf8'), '{"scripts":{"test":"mine"}}')
+})
 
 test('checks that changed with a requirement are for a person, who is told which, and not for the agent', async t => {
   const { status, findings, next_steps } = await judge(t, {
