@@ -36,7 +36,7 @@ export async function readGitFolder(directory: string): Promise<GitFolder | stri
   }
 }
 
-/** An empty `.git` is none, as for git: a killed Codex leaves one in the folder where it worked. */
+/** An empty `.git` is none, as for git: an agent that is killed may leave one in the folder where it worked. */
 export async function isEmptyFolder(path: string): Promise<boolean> {
   return (await readdir(path).catch(() => ['unreadable'])).length === 0
 }
