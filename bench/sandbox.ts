@@ -30,7 +30,7 @@ async function benchStart(): Promise<BenchRow> {
     for (const each of [home, project]) mkdirSync(each)
     const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
     const guard = openGuard()
-    const sandbox = commandSandboxes(configWith({}), { project, paths, log: () => undefined })
+    await using sandbox = commandSandboxes(configWith({}), { project, paths, log: () => undefined })
     const { signal } = new AbortController()
     const command = {
       command: ':',

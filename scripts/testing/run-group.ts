@@ -12,6 +12,8 @@ import { endLeftovers } from './leftovers.ts'
 import type { Verdict } from './verdict-reporter.ts'
 
 const REPORTER = fileURLToPath(new URL('verdict-reporter.ts', import.meta.url))
+/** Starts git from a small process, as the daemon does. */
+const FORKS = new URL('forks.ts', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url))
 /** The compile cache of bin/pcc.js, so that tests, commands and daemons share it. */
 const COMPILED = join(tmpdir(), 'node-compile-cache')
@@ -41,7 +43,12 @@ export async function runGroup(group: TestGroup, flags: string[], signal: AbortS
   const folder = mkdtempSync(join(tmpdir(), 'pcc-'))
   const report = join(folder, 'report.json')
   const started = performance.now()
-  const own = ['--test-timeout=300000', `--test-reporter=${REPORTER}`, `--test-reporter-destination=${report}`]
+  const own = [
+    `--import=${FORKS}`,
+    '--test-timeout=300000',
+    `--test-reporter=${REPORTER}`,
+    `--test-reporter-destination=${report}`,
+  ]
   const entry = group.files.length === 1 ? group.files : [TOGETHER, ...group.files]
   const { command, args } = brandCommand(marker, process.execPath, [...own, ...flags, ...entry])
   const { NODE_TEST_CONTEXT: _silencesNestedRuns, ...inherited } = process.env

@@ -8,7 +8,7 @@ import type { DaemonConnection } from './connection/connection.ts'
 import { commandContext } from './context.ts'
 import { ago, statusWords, wakeTime } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
-import { cut, firstLine, type Terminal, widthOf } from './render/text.ts'
+import { cutAtWord, firstLine, type Terminal, widthOf } from './render/text.ts'
 
 /** The rows of each part of the screen. */
 const MOST_ROWS = 6
@@ -91,7 +91,7 @@ function endedLines(ended: SessionView[], terminal: Terminal, now: number): stri
     const head = `  ${terminal.paint(tone, text)}  ${session.id}  `
     const tail = `  ${ago(now - (session.ended_at ?? now))}`
     const room = Math.max(12, Math.min(terminal.width, 100) - widthOf(head) - widthOf(tail))
-    return `${head}${cut(firstLine(session.title ?? session.task), room)}${tail}`
+    return `${head}${cutAtWord(firstLine(session.title ?? session.task), room)}${tail}`
   })
   return [
     terminal.paint('bold', 'Ended'),

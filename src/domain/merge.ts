@@ -2,6 +2,9 @@ import type { Evidence } from './evidence.ts'
 import type { TaskState } from './task.ts'
 import type { WorktreeRow } from './worktree.ts'
 
+/** Why a merge waits whose verifier has no account now. The account has a row of its own in the list of what waits for a person. */
+export const WAITS_FOR_ACCOUNT = 'it waits until the account of its verifier can be used'
+
 /**
  * `queued → rebasing → verifying → landing → merged`. `conflicted`: the task's own conversation resolves a conflict.
  * `waiting`: something outside must change first (the main checkout is dirty). `review`: a person must review it.

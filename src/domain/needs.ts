@@ -3,11 +3,11 @@ import type { Risk } from './session.ts'
 /**
  * Why something waits for a person. `permission`, `question`, `review`: a decision. `refused`: a task cannot go on without a request
  * that was refused. `merge`: a merge is held up or was given up. `gate`: the checks cannot run. `login`, `credit`: an account cannot be
- * used. `trust`: settings and gates of a project are not in force. `budget`: one is spent. `error`, `session`: a session does not go
+ * used. `vendor`: it does not answer. `trust`: settings and gates of a project are not in force. `budget`: one is spent. `error`, `session`: a session does not go
  * on by itself. `run`: a run stands still. `task`: a failed task holds up others.
  */
 export const NEED_KINDS = [
-  ...(['permission', 'question', 'review', 'refused', 'merge', 'gate', 'login', 'credit'] as const),
+  ...(['permission', 'question', 'review', 'refused', 'merge', 'gate', 'login', 'credit', 'vendor'] as const),
   ...(['trust', 'budget', 'error', 'session', 'run', 'task'] as const),
 ] as const
 export type NeedKind = (typeof NEED_KINDS)[number]
@@ -36,6 +36,11 @@ export interface Need {
   /** Of a request. */
   risk: Risk | null
 }
+
+/** What a row about no decision, session or task says of these. */
+export const NOTHING_MORE = {
+  ...{ count: 1, priority: 0, number: null, project: null, session_id: null, task_id: null, title: null, risk: null },
+} as const
 
 /** All that waits for a person, and what was refused because nobody was there. Both in the order in which they are shown everywhere. */
 export interface Needs {

@@ -19,6 +19,8 @@ export interface Report {
   quota: { account: string; windows: Pick<QuotaWindow, 'window' | 'utilization' | 'resets_at' | 'source'>[] }[]
   limits: LimitsMet
   decisions: DecisionsTaken
+  /** The requests that were refused without asking a person, one row for each request, oldest first; also those of tasks that are done. */
+  refused: RefusedRequest[]
   runs: ReportedRun[]
   /** Scheduled runs that did not start. */
   not_begun: NotBegun[]
@@ -42,6 +44,8 @@ export interface ReportedTask {
   /** The agent's last message, or why it failed or does not continue. */
   note: string | null
   commits: Commit[]
+  /** Whether it is done without any change. */
+  changed_nothing: boolean
 }
 
 /** A commit in the task's project that was made while an agent worked on the task. */
@@ -82,6 +86,18 @@ export interface DecisionsTaken {
   shown: ShownDecision[]
   /** Packages that agents were allowed to install although no lock file named them, oldest first. */
   packages: UnlistedPackage[]
+}
+
+export interface RefusedRequest {
+  what: string
+  /** Why, as the last refusal said. */
+  why: string
+  count: number
+  /** The first time. */
+  at: number
+  session_id: string
+  /** What a person types to allow it, while somebody needs it. */
+  next: string | null
 }
 
 export interface UnlistedPackage {

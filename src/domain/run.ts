@@ -104,6 +104,8 @@ export interface AttemptView {
   outcome: 'done' | 'failed' | 'interrupted' | null
   /** Whether the work was verified. */
   verification: Verification | null
+  /** Set if it is done without any change. */
+  changed_nothing?: true
   reason: string | null
   cost_usd: number
   started_at: number
@@ -176,6 +178,9 @@ export interface PlannedStep {
 
 /** POST /runs/:ref/stop */
 export const StopRun = z.strictObject({ now: z.boolean().optional() })
+
+/** POST /runs/:ref/resume. The environment counts if the run waits for an account that cannot be used, or for a vendor that does not answer. */
+export const ResumeRun = z.strictObject({ env: z.record(z.string(), z.string()).optional() })
 
 /** POST /tasks/:ref/guidance */
 export const GuideTask = z.strictObject({ text: z.string().trim().min(1).max(100_000) })

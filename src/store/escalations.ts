@@ -81,6 +81,10 @@ export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
         .where('answered_by', 'is not', null)
         .execute()
     },
+    withdrawRefused: async (task, { reason, at }, tx) => {
+      const refused = tx.db.updateTable('escalations').where('task_id', '=', task).where('state', '=', 'denied')
+      await refused.set({ state: 'withdrawn', answered_at: at, answer_reason: reason }).execute()
+    },
     withdraw: (session, why, tx) => withdrawSession(tx.db, session, why),
     get: async (number, tx) => {
       const select = (tx?.db ?? read).selectFrom('escalations').selectAll()

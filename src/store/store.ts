@@ -125,6 +125,8 @@ export interface EscalationStore {
   leave(number: number, session: string, tx: Tx): Promise<void>
   /** The sessions that wait, or waited, for these answers, ordered by id. */
   sessionsOf(numbers: readonly number[], tx?: Tx): Promise<(EscalationSession & { number: number })[]>
+  /** Withdraws the refused requests of a task that begins anew. */
+  withdrawRefused(task: string, why: { reason: string; at: number }, tx: Tx): Promise<void>
   /** Records that the same request was made again. */
   repeat(number: number, again: RepeatedEscalation, tx: Tx): Promise<void>
   /** Denies a request that was asked at a terminal, because everybody left that terminal. */

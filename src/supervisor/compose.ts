@@ -134,7 +134,7 @@ export interface RunSteering {
   start: BeginDeps['start']
   stop(id: string, reason: string): Promise<void>
   pause(id: string): Promise<void>
-  resume(row: SessionRow): Promise<unknown>
+  resume(row: SessionRow, env?: Record<string, string>): Promise<unknown>
   completeAgain(): Promise<void>
 }
 
@@ -172,10 +172,10 @@ export function openRuns(
     pauseWaiting: async id => {
       await endWithoutProcess(id, pauseWaitingSession, waiting)
     },
-    resume: async id => {
+    resume: async (id, env) => {
       const row = await store.sessions.get(id)
       // A session that is over is closed by the run's next check, which releases its task: it must not be resumed as well.
-      if (row?.state === 'ended' && classifyAttempt(row) !== 'over') await steering.resume(row)
+      if (row?.state === 'ended' && classifyAttempt(row) !== 'over') await steering.resume(row, env)
     },
   })
 }

@@ -77,20 +77,34 @@ export async function prepareResumed(
   env: Record<string, string>,
   supervisor: SupervisorContext,
 ): Promise<PreparedSession> {
+  const ready = await prepareOnAnyAccount(row, env, supervisor)
+  if (isOtherAccount(row, ready)) {
+    const { id, project, vendor_id } = row
+    throw new AppError('account_differs', { id, project: quoteForShell(project), vendor_id: vendor_id ?? '<id>' })
+  }
+  return ready
+}
+
+/** Whether this is not the account that the session has used. A vendor refuses a conversation of another account. */
+export function isOtherAccount({ account }: SessionRow, ready: PreparedSession): boolean {
+  return account !== null && ![ready.account, ...ready.formerAccounts].includes(account)
+}
+
+/** Prepares a session that goes on, on the account of this environment. */
+export async function prepareOnAnyAccount(
+  row: SessionRow,
+  env: Record<string, string>,
+  supervisor: SupervisorContext,
+): Promise<PreparedSession> {
   await checkProject(row.project)
   if (row.options.place) await checkWorktree(row.options.place)
   const { settings } = row.options
   const keys = { ...brainKeysIn(supervisor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
   const withKeys = settings ? { settings: { ...settings, ...keys } } : {}
-  const ready = await prepareSession(
+  return prepareSession(
     { ...row.options, ...withKeys, chosen: chosenAgent(row), project: row.project, env },
     supervisor,
   )
-  if (row.account !== null && ![ready.account, ...ready.formerAccounts].includes(row.account)) {
-    const { id, project, vendor_id } = row
-    throw new AppError('account_differs', { id, project: quoteForShell(project), vendor_id: vendor_id ?? '<id>' })
-  }
-  return ready
 }
 
 type ConversationRef = NonNullable<LiveSession['settings']['open']['resume']>

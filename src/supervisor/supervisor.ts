@@ -17,6 +17,7 @@ import type { GuardWatch } from './guards/watch.ts'
 import type { Accounts } from './limits/accounts.ts'
 import { FailoverWatch } from './limits/choose-agent.ts'
 import { endQuotaWaits, type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
+import { DISK_REMEDY } from './report/troubles.ts'
 import type { Calendar } from './runs/calendar.ts'
 import type { RunManager } from './runs/runs.ts'
 import type { AdmissionQueue } from './session/admission.ts'
@@ -105,7 +106,7 @@ export class Supervisor {
       },
       stop: (id, why) => this.stop(id, why),
       pause: id => this.pause(id),
-      resume: row => this.resume(row, { reason: 'its run goes on', actor: 'human' }),
+      resume: (row, env) => this.resume(row, { env, reason: 'its run goes on', actor: 'human' }),
       completeAgain: () => this.completion.checkAgain(),
     })
     this.calendar = openCalendar(this.#supervisor, options, this.runs)
@@ -159,7 +160,7 @@ export class Supervisor {
   /** Pauses all sessions because the disk is full or cannot be written to; they go on by themselves. */
   holdForDisk(reason: string): void {
     const resumesAt = this.#options.clock.now() + DISK_WAIT_MS
-    const next = 'It goes on by itself when the disk can be written to.'
+    const next = DISK_REMEDY
     for (const live of this.#supervisor.sessions.all()) tripGuard(live, { guard: 'disk', reason, next, resumesAt })
   }
 

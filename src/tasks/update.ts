@@ -76,6 +76,9 @@ async function forceOne(task: Task, move: Move, deps: TasksTxDeps): Promise<Task
   if (session !== null && isHeld(task)) throw new AppError('task_at_work', { id: task.id, session })
   const moved = await moveTask(task, { ...move, anew: isHeld(task) }, deps)
   if (move.to !== 'ready') return moved
+  // Whether the task needs what was refused earlier shows when it is done anew.
+  const why = { reason: 'the task was reset', at: deps.clock.now() }
+  await deps.store.escalations.withdrawRefused(task.id, why, deps.tx)
   return (await deps.store.tasks.swap(moved, { retries: 0, result: null }, deps.tx)) ?? moved
 }
 

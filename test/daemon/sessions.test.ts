@@ -121,9 +121,14 @@ test('an attached person is asked, the first answer wins, and a later one is tol
   const answer = (body: object) =>
     world.daemon.call('POST', `/sessions/${id}/answers`, { body: { ask_id: asked?.ask_id, ...body } })
   assert.equal((await answer({ answers: { x: 'y' } })).body.error.code, 'bad_request')
-  const replies = await Promise.all([answer({ verdict: 'allow', by: 'ann' }), answer({ verdict: 'deny' })])
+  // Which of two answers at once comes first is up to the kernel, so both are the same.
+  const replies = await Promise.all([1, 2].map(() => answer({ verdict: 'allow', by: 'ann' })))
   assert.deepEqual(replies.map(({ status }) => status).sort(), [200, 404])
-  assert.equal(replies[1]?.body.error?.code, 'ask_unknown')
+  const late = [replies.find(({ status }) => status === 404), await answer({ verdict: 'deny' })]
+  assert.deepEqual(
+    late.map(reply => reply?.body.error?.code),
+    ['ask_unknown', 'ask_unknown'],
+  )
   const rest = await stream.until(isEnd)
   const [decided] = bodiesOf(rest, 'permission.decided')
   assert.deepEqual([decided?.verdict, decided?.by], ['allow', 'human'], 'who answers is not the word of the client')

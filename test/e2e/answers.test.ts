@@ -25,7 +25,7 @@ test('a question is answered in a box, the next session has the answer from memo
   await terminal.see(/\[1-2\] Select/)
   terminal.type('2')
   await terminal.see(/Answered: decision 1 of session/)
-  await terminal.see(/Remembered for some time; you are not asked this again/)
+  await terminal.see(/Remembered for 90 days in this project/)
   assert.equal(await terminal.exit, 0)
 
   const second = await start('second')

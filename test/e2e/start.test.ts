@@ -52,7 +52,7 @@ test('without a terminal a session runs to its end: writes are allowed, a danger
   assert.equal(code, 0, stdout + stderr)
   assert.match(stdout, /^╭─ PerpetualCC Session: notes ─+╮\n│ Project: /)
   assert.match(stdout, /\[\d\d:\d\d:\d\d\] Claude: I'll write it\./)
-  assert.match(stdout, /\[TOOL\] Write → note\.txt ✓ \(approved by brain: /)
+  assert.match(stdout, /\[TOOL\] Write → note\.txt ✓ \(allowed: inside the project\)/)
   assert.match(stdout, /\[TOOL\] Bash → tee made-by-bash ✗ \(denied\)/)
   assert.match(stdout, /Done:\s+wrote note\.txt/)
   assert.match(stdout, /Refused:\s+Bash → tee made-by-bash/)

@@ -51,7 +51,7 @@ test(`at least ${FEWEST} everyday commands were run`, t => {
   assert.ok(ran.length >= FEWEST, `${ran.length} rows`)
 })
 
-test('a project finds its caches again, and no other project finds them', async t => {
+test('the commands of one verification find their caches again, and those of another project do not', async t => {
   const person = await aPerson(t)
   const [one, other] = [gitProject(t), gitProject(t)].map(project =>
     openRunner(person, { project, directory: project }),

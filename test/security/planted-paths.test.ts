@@ -24,7 +24,7 @@ function openHome(t: TestContext, { git = true } = {}) {
   mkdirSync(paths.run, { recursive: true })
   writeFileSync(paths.tokenFile, SECRET)
   const run = async (command: string, directory = project) => {
-    const sandbox = commandSandboxes(configWith({}), { project, paths, log: () => undefined })
+    await using sandbox = commandSandboxes(configWith({}), { project, paths, log: () => undefined })
     const { signal } = new AbortController()
     const env = commandEnvironment(bareEnv(home))
     const outcome = await runCommand(

@@ -34,7 +34,7 @@ test('a gate that runs what an agent wrote reaches nothing outside of the projec
   writeFileSync(target.paths.tokenFile, SECRET)
   writeFileSync(join(project, 'attack.js'), attackScript(target))
   const ended = new AbortController()
-  const sandbox = commandSandboxes(configWith({}), { project, paths: target.paths, log: () => undefined })
+  await using sandbox = commandSandboxes(configWith({}), { project, paths: target.paths, log: () => undefined })
   const { output, end, exit } = await runCommand(
     {
       ...{ command: 'node attack.js; touch written-inside', directory: project, timeoutMs: 60_000 },

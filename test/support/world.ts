@@ -71,5 +71,7 @@ export function agentEnv(home: string, baseUrl: string, auth: 'key' | 'oauth' = 
     DISABLE_TELEMETRY: '1',
     DISABLE_AUTOUPDATER: '1',
     CLAUDE_CODE_MAX_RETRIES: '1',
+    // The simulator speaks plain HTTP. Reading the 140 certificates of the system would be a tenth of the cost of every start.
+    CLAUDE_CODE_CERT_STORE: 'bundled',
   }
 }

@@ -18,16 +18,19 @@ interface AgentWindowDeps {
   tmux: Tmux
   folder: TmuxSessionFolder
   saved: TmuxSessionState
-  /** The sandbox around the agent; a window that an earlier daemon left has one that nobody holds. */
-  sandbox?: Sandbox | undefined
+  /** The sandbox around the agent. */
+  sandbox?: WindowSandbox | undefined
 }
+
+/** Of the sandbox of a window that an earlier daemon left, only this is left to do. */
+type WindowSandbox = Pick<Sandbox, 'breached'> & AsyncDisposable
 
 /** The window of one agent and its state, which is saved in the session's folder with every change. */
 export class AgentWindow {
   readonly name: string
   readonly #tmux: Tmux
   readonly #folder: TmuxSessionFolder
-  readonly #sandbox: Sandbox | undefined
+  readonly #sandbox: WindowSandbox | undefined
   #saved: TmuxSessionState
   #hasSurvivors = false
 
@@ -37,7 +40,9 @@ export class AgentWindow {
     this.#folder = folder
     this.#saved = saved
     this.#sandbox = sandbox
-    sandbox?.breached.addEventListener('abort', () => void tmux.close(name), { once: true })
+    const end = () => void tmux.close(name)
+    if (sandbox?.breached.aborted) end()
+    else sandbox?.breached.addEventListener('abort', end, { once: true })
   }
 
   get saved(): TmuxSessionState {

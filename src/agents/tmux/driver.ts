@@ -5,12 +5,13 @@ import { isUuid, secretId } from '../../base/ids.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { rawStartTime } from '../../base/process/process-table.ts'
 import { sweepMarked } from '../../base/process/sweep.ts'
-import type { Sandbox } from '../../base/sandbox/sandbox.ts'
+import { adoptSandbox, plantableFile, type Sandbox } from '../../base/sandbox/sandbox.ts'
+import type { SandboxSettings } from '../../base/sandbox/settings.ts'
 import { claudeAgent } from '../../domain/agents/claude.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { Driver, OpenSession } from '../../domain/session.ts'
 import type { DriverOptions } from '../agent-process.ts'
-import { openAgentSandbox } from '../agent-sandbox.ts'
+import { isReadOnlySession, openAgentSandbox } from '../agent-sandbox.ts'
 import { ASK_DEADLINE_MS } from '../checked-asks.ts'
 import { appendedPrompt, bundledProgram, pinnedVariables, plannerVariables } from '../claude/options.ts'
 import { readTranscriptState, sandboxNeeds } from '../claude/past-sessions.ts'
@@ -58,7 +59,7 @@ export function tmuxDriver(
     const settings = hookSettings({ folder: folder.path, askDeadlineMs, env: pinned(open.settingSources) })
     const tools = createTools(open, folder, address)
     const command = startCommand(folder, {
-      ...{ executable, sandbox, shows: [dirname(address.socket)] },
+      ...{ executable, sandbox, shows: [dirname(address.socket)], plantable: plantableFile(open.sandbox?.git) },
       ...{ open, vendorId, appendPrompt: appendedPrompt(driver.appendPrompt, open) },
       settings: folder.write('settings.json', JSON.stringify(settings)),
       mcpConfig: tools && folder.write('mcp.json', JSON.stringify(mcpConfig(tools, folder))),
@@ -106,17 +107,26 @@ function openWindowSandbox(
   { path }: TmuxSessionFolder,
   log: (line: string) => void,
 ): Sandbox | undefined {
-  const sandbox = open.sandbox && { ...open.sandbox, scratch: join(path, 'box') }
+  const sandbox = open.sandbox && { ...open.sandbox, scratch: boxIn(path) }
   return openAgentSandbox(sandboxNeeds(open), { ...open, sandbox }, line => log(`session ${open.id}: ${line}`))
+}
+
+function boxIn(path: string): string {
+  return join(path, 'box')
+}
+
+function adoptWindowSandbox(open: OpenSession & { sandbox: SandboxSettings }, { path }: TmuxSessionFolder) {
+  return adoptSandbox({ ...open.sandbox, scratch: boxIn(path) }, { reading: isReadOnlySession(open) })
 }
 
 /** The window that an earlier daemon left, if it is in the wanted conversation; any other window is ended. */
 async function adoptWindow(open: OpenSession, folder: TmuxSessionFolder, tmux: Tmux) {
   const [saved, address] = [folder.state(), folder.hookAddress()]
   if (!saved || !address || !isSameProcess(saved)) return undefined
-  const window = new AgentWindow(open.id, { tmux, folder, saved })
   const isWanted = open.resume?.vendorId === saved.vendorId && !open.resume.fork
   if (isWanted) {
+    const sandbox = saved.sandboxed && open.sandbox && adoptWindowSandbox({ ...open, sandbox: open.sandbox }, folder)
+    const window = new AgentWindow(open.id, { tmux, folder, saved, ...(sandbox && { sandbox }) })
     const tools = restoreTools(open, folder)
     return { window, adopted: true, address: ownAddress(folder, address, tools?.endpoint), tools }
   }

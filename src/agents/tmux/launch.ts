@@ -27,6 +27,8 @@ export interface LaunchOptions {
   sandbox?: Sandbox | undefined
   /** What a sandbox has to show beside the folder of the session. */
   shows?: string[] | undefined
+  /** A file that the agent must not create, and could: it ends if it does, also while no daemon runs. */
+  plantable?: string | undefined
   open: OpenSession
   vendorId: string
   settings: string
@@ -55,12 +57,19 @@ export function startCommand(folder: TmuxSessionFolder, launch: LaunchOptions): 
       // The agent must not start in another folder.
       `cd -- ${quote(launch.open.cwd)} || exit 1`,
       ...exported,
+      ...(launch.sandbox && launch.plantable !== undefined ? [guardLine(launch.plantable)] : []),
       `exec ${[command, ...args].map(quote).join(' ')}`,
       '',
     ].join('\n'),
   )
   // A clean environment: the variables that tmux sets in its windows would let the agent type into its own terminal.
   return ['/usr/bin/env', '-i', '/bin/sh', script]
+}
+
+/** A loop outside of the sandbox, beside the agent, which gets this shell's process. It ends with the agent. */
+function guardLine(file: string): string {
+  const found = `[ -e ${quote(file)} ] || [ -L ${quote(file)} ]`
+  return `(while kill -0 $$ 2>/dev/null; do if ${found}; then rm -rf -- ${quote(file)}; kill -KILL $$; fi; sleep 1; done) </dev/null >/dev/null 2>&1 &`
 }
 
 /** The agent's command, in its sandbox: it sees the folder of the session and our program, for its hooks. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { removeTreeNow } from '../../base/sandbox/home.ts'
 import { createEndpoint } from '../own-tools-server.ts'
 
 /** What `pcc hook` needs to reach its session. It gets only the folder, so that none of this is in a command line or an environment. */
@@ -107,7 +108,7 @@ export class TmuxSessionFolder {
   }
 
   remove(): void {
-    rmSync(this.path, { recursive: true, force: true })
+    removeTreeNow(this.path) // an agent may have closed its folders to their owner
   }
 
   #read<T>(name: string, shape: z.ZodType<T>): T | undefined {

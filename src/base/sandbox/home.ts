@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { isInside } from '../is-inside.ts'
 import { isObject, parseJson } from '../json.ts'
-import { runShort } from '../process/run-short.ts'
+import { runShort, runShortSync, type ShortCommand } from '../process/run-short.ts'
 import type { MovedFolder } from './bubblewrap.ts'
 import type { AgentFolder } from './settings.ts'
 
@@ -16,7 +16,7 @@ export interface Scratch extends AsyncDisposable {
   tmp: string
   /** The folder of the agent. */
   agent: string
-  /** Where package caches are that are not kept. */
+  /** What changes in package caches. */
   caches: string
 }
 
@@ -45,65 +45,23 @@ async function removeTree(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   } catch {
-    const script = 'chmod -R u+rwx -- "$1"; rm -rf -- "$1"'
-    const run = { command: '/bin/sh', args: ['-c', script, 'sh', folder], cwd: '/', env: { PATH: '/usr/bin:/bin' } }
-    await runShort({ ...run, timeoutMs: 60_000, maxBytes: 1_000_000 })
+    await runShort(removal(folder))
   }
 }
 
-/** Where tools keep what they download or build, in the home directory. Each is replaced by a folder of the project's own. */
-const CACHES = [
-  ...['.cache', '.npm', '.pnpm-store', '.local/share/pnpm/store', '.yarn/berry', '.bun/install/cache'],
-  ...['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.gradle/caches', '.gradle/wrapper'],
-]
-
-/** Variables that move these caches to a path that is read-only or invisible in the sandbox. */
-export const CACHE_VARIABLES = [
-  ...['XDG_CACHE_HOME', 'npm_config_cache', 'NPM_CONFIG_CACHE', 'npm_config_store_dir', 'YARN_CACHE_FOLDER'],
-  ...['PIP_CACHE_DIR', 'UV_CACHE_DIR', 'POETRY_CACHE_DIR', 'CARGO_HOME', 'GOPATH', 'GOMODCACHE', 'GOCACHE'],
-  ...['GRADLE_USER_HOME', 'BUN_INSTALL_CACHE_DIR'],
-]
-
-/** The package caches of a project. */
-export function cacheFolders(home: string, caches: string): MovedFolder[] {
-  return CACHES.map(name => {
-    const from = join(caches, name.replaceAll('/', '-').replace(/^\./, ''))
-    mkdirSync(from, { recursive: true, mode: 0o700 })
-    return { from, to: join(home, name) }
-  })
-}
-
-interface CacheBehind {
-  folder: string
-  variables(path: string, env: Record<string, string | undefined>): Record<string, string>
-}
-
-/** Caches of the person that a tool can read behind its own. The other tools download again, once for each project. */
-const BEHIND: Record<string, CacheBehind> = {
-  go: {
-    folder: 'go/pkg/mod/cache/download',
-    variables: (path, env) => ({
-      GOPROXY: `file://${path},${env['GOPROXY'] ?? 'https://proxy.golang.org,direct'}`,
-    }),
-  },
-  maven: {
-    folder: '.m2/repository',
-    variables: (path, env) => ({ MAVEN_ARGS: `${env['MAVEN_ARGS'] ?? ''} -Dmaven.repo.local.tail=${path}`.trim() }),
-  },
-  gradle: { folder: '.gradle/caches', variables: path => ({ GRADLE_RO_DEP_CACHE: path }) },
-}
-
-/** What the sandbox shows of the person's own caches, and the variables by which tools find it. */
-export function cachesBehind(
-  home: string,
-  env: Record<string, string | undefined>,
-): { folders: MovedFolder[]; env: Record<string, string> } {
-  const there = Object.entries(BEHIND).filter(([, { folder }]) => existsSync(join(home, folder)))
-  const at = (name: string) => `/run/pcc/caches/${name}`
-  return {
-    folders: there.map(([name, { folder }]) => ({ from: join(home, folder), to: at(name) })),
-    env: Object.assign({}, ...there.map(([name, { variables }]) => variables(at(name), env))),
+/** The same, at once. */
+export function removeTreeNow(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true })
+  } catch {
+    runShortSync(removal(folder))
   }
+}
+
+function removal(folder: string): ShortCommand {
+  const script = 'chmod -R u+rwx -- "$1"; rm -rf -- "$1"'
+  const run = { command: '/bin/sh', args: ['-c', script, 'sh', folder], cwd: '/', env: { PATH: '/usr/bin:/bin' } }
+  return { ...run, timeoutMs: 60_000, maxBytes: 1_000_000 }
 }
 
 /** Lines of npm's settings that hold no login: where packages come from, and how to get there. */

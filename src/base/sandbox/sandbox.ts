@@ -14,7 +14,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
-import { CACHE_VARIABLES, cachesBehind, copySettings, makeScratch } from './home.ts'
+import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
+import { clearScratch, copySettings, makeScratch } from './home.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
 import { linkReplaced, seatbeltProfile } from './seatbelt.ts'
 import { writeFilter } from './seccomp.ts'
@@ -102,12 +103,12 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : commandLine(starting)
     const args = [
-      ...[...NAMESPACES, ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args],
+      ...[...NAMESPACES, ...ownIds(), ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args],
       ...mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] }),
       ...['--chdir', starting.cwd, '--', ...inner],
     ]
     return {
-      ...bubblewrapCommand(bubblewrap.program, args, filter),
+      ...withLayers(bubblewrapCommand(bubblewrap.program, args, filter), mounts.layers, { scratch: scratch.caches }),
       env: {
         ...environmentInside(starting, mounts),
         ...{ TMPDIR: tempIn(starting), ...cachesBehind(home, starting.env).env, ...(proxy && proxiesAt(PROXY_PORT)) },
@@ -137,11 +138,31 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   }
   const close = async () => {
     gitGuard[Symbol.dispose]()
+    if (settings.branches !== undefined && settings.git && !reading)
+      removePlanted(settings.git.common, settings.branches)
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
   const identify: Sandbox['identify'] = starting => identifyMounts(starting, settings)
   return { wrap, identify, agentFolder: scratch.agent, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
+}
+
+/** The person's own numbers: whoever puts caches together is root in a namespace of its own. */
+function ownIds(): string[] {
+  return ['--uid', `${process.getuid?.() ?? 0}`, '--gid', `${process.getgid?.() ?? 0}`]
+}
+
+/** Guards the sandbox of an agent that has outlived its daemon. What it has done meanwhile is found now. */
+export function adoptSandbox(
+  settings: SandboxSettings,
+  { reading }: { reading: boolean },
+): Pick<Sandbox, 'breached'> & AsyncDisposable {
+  const guard = guardGit(settings.git, { reading, isAdopted: true })
+  const close = async () => {
+    guard[Symbol.dispose]()
+    if (settings.scratch !== undefined) await clearScratch(settings.scratch)
+  }
+  return { breached: guard.breached, [Symbol.asyncDispose]: close }
 }
 
 const CLOSES_ON_START = 0o2000000
@@ -240,8 +261,31 @@ function without(env: Record<string, string | undefined>, names: string[]): Reco
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)))
 }
 
+/**
+ * Removes what an agent has left among refs and their logs and git never has there: links, to whose ends the next git outside would append,
+ * and pipes, for which it would wait. Other branches and tags are not the agent's to write.
+ */
+function removePlanted(common: string, branches: string): void {
+  const roots = ['refs', 'logs/refs'].map(name => join(common, name))
+  const open = [...roots, ...roots.map(root => join(root, 'heads', branches))]
+  const others = roots.flatMap(root => [join(root, 'heads'), join(root, 'tags')])
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) continue
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (!entry.isFile() && !entry.isDirectory()) rmSync(path, { force: true })
+      else if (entry.isDirectory() && !others.includes(path)) open.push(path)
+    }
+  }
+}
+
 /** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */
 const COMMONDIR = 'commondir'
+
+/** Where an agent in a main checkout could create that file; undefined in a worktree, where it cannot. */
+export function plantableFile(git: SandboxSettings['git']): string | undefined {
+  return git && git.own === git.common ? join(git.common, COMMONDIR) : undefined
+}
 
 interface GitGuard extends Disposable {
   /** Aborts, with the reason, when the agent has created the file. */
@@ -253,10 +297,14 @@ interface GitGuard extends Disposable {
  * read-only; and an empty `commondir`, which could be mounted read-only, would break every git outside. So the folder is watched while the
  * agent runs, and checked once more when the agent and its processes are gone.
  */
-function guardGit(git: SandboxSettings['git'], { reading }: { reading: boolean }): GitGuard {
+function guardGit(
+  git: SandboxSettings['git'],
+  { reading, isAdopted = false }: { reading: boolean; isAdopted?: boolean },
+): GitGuard {
   const breach = new AbortController()
-  const file = git && !reading && git.own === git.common ? join(git.common, COMMONDIR) : undefined
-  if (file === undefined || !git || exists(file)) return { breached: breach.signal, [Symbol.dispose]: () => undefined }
+  const file = reading ? undefined : plantableFile(git)
+  if (file === undefined || !git || (exists(file) && !isAdopted))
+    return { breached: breach.signal, [Symbol.dispose]: () => undefined }
   const check = () => {
     if (!exists(file)) return
     rmSync(file, { recursive: true, force: true })

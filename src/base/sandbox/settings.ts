@@ -25,10 +25,21 @@ export interface SandboxSettings {
   hidden: string[]
   /** The repository of the project, if there is one. */
   git?: { top: string; own: string; common: string } | undefined
+  /** In a worktree of ours: the folder of branches that may be made and moved. All other branches and tags are read-only. */
+  branches?: string | undefined
   /** The folder in which the sandbox keeps its home and its /tmp while it exists; the system's own folder if absent. */
   scratch?: string | undefined
-  /** The folder of this project's package caches, which stay; without it they disappear with the sandbox. */
-  caches?: string | undefined
+  /** The package caches of this project; without them they are empty, and disappear with the sandbox. */
+  caches?: CacheSettings | undefined
+}
+
+export interface CacheSettings {
+  /** What set-up commands have downloaded for this project. */
+  folder: string
+  /** Whether this is one of them: then the folder itself is written. */
+  isWritten?: boolean | undefined
+  /** Where changes of anybody else stay, for the commands of one verification; by default they disappear with the sandbox. */
+  changes?: string | undefined
 }
 
 /** What one kind of agent needs in a sandbox. */

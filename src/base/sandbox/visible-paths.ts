@@ -7,7 +7,8 @@ import { findProgram } from '../process/find-program.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { pathOutsideProjects } from '../search-path.ts'
 import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
-import { cacheFolders, cachesBehind, prepareAgentFolder, type Scratch } from './home.ts'
+import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
+import { prepareAgentFolder, type Scratch } from './home.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
 
 /** Only these parts of a home directory are shown: programs and their files. A list of secrets would never be complete. */
@@ -43,14 +44,15 @@ interface SandboxScope {
 export function mountsFor(
   inside: SandboxedCommand,
   { settings, needs, reading, scratch, movedHome }: SandboxScope,
-): Mounts {
+): Mounts & { layers: CacheLayer[] } {
   const home = realHome(inside.env)
-  const hidden = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
+  const secret = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const project = existing([
     inside.cwd,
     ...(settings.git && isInside(inside.cwd, settings.git.top) ? [settings.git.top] : []),
   ])
-  refuseExposed(inside.cwd, hidden, project)
+  refuseExposed(inside.cwd, secret, project)
+  const hidden = [...secret, ...runtimeFolders(inside.env, [...secret, ...project])]
   const writtenBefore = [...project, ...(settings.git ? [settings.git.own, settings.git.common] : [])]
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
   const stateHome = movedHome || home
@@ -59,7 +61,7 @@ export function mountsFor(
   const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
   refuseLinks([inside.cwd, ...(settings.git ? Object.values(settings.git) : [])], writtenBefore)
   const gitSettings = findGitSettings(settings.git?.top ?? inside.cwd, { ...inside.env, HOME: home })
-  const git = settings.git && !reading ? prepareGitMounts(settings.git) : { writable: [], kept: [], regained: [] }
+  const git = !reading ? prepareGitMounts(settings) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
   const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
   const shown = existing([
@@ -75,7 +77,7 @@ export function mountsFor(
   refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
   const kept = [...git.kept, ...(reading ? [] : gitSettings.files)]
   refuseLinks([...kept, ...git.regained, ...git.writable], writtenBefore)
-  const caches = cacheFolders(home, settings.caches ?? scratch.caches)
+  const { folders: caches, layers } = openCaches(home, settings.caches, { scratch: scratch.caches })
   // A mount needs a folder, and bubblewrap cannot make one in what is read-only: pnpm and Bun keep programs around their caches.
   for (const { to } of caches) if (shown.some(folder => isInside(to, folder))) mkdirSync(to, { recursive: true })
   return {
@@ -89,11 +91,25 @@ export function mountsFor(
     masked: foreignSockets({ hidden, shown, meant: existing(inside.shows) }),
     shownElsewhere: cachesBehind(home, inside.env).folders,
     caches,
+    layers,
     writable,
     kept: existing([...kept, ...own.kept]),
     regained: existing(git.regained),
     fixed: existing([...project, ...kept, ...git.regained]),
   }
+}
+
+/**
+ * The folders of sockets that are not in /run: programs put new ones there at any time. Where one is in the project, or above it, it is the
+ * project's own.
+ */
+function runtimeFolders(env: SandboxedCommand['env'], known: string[]): string[] {
+  const named = [env, process.env].flatMap(({ XDG_RUNTIME_DIR, TMPDIR, TMUX_TMPDIR }) => [
+    ...[XDG_RUNTIME_DIR, TMPDIR, TMUX_TMPDIR].filter(path => path?.startsWith('/')),
+  ])
+  const folders = realPaths(['/var/run', ...named.filter(path => path !== undefined)])
+  const isCovered = (folder: string) => [...COVERED, ...known].some(cover => isInside(folder, cover))
+  return folders.filter(folder => !isCovered(folder) && !known.some(path => isInside(path, folder)))
 }
 
 /** The sockets that would be visible, without those that are meant to be used. */
@@ -207,7 +223,9 @@ export interface GitMounts {
  * `config` of the agent. In the main checkout git writes beside these files, so there the known dangerous paths are read-only, and
  * `guardGit` watches for the one that cannot be protected like this.
  */
-function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): GitMounts {
+function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>): GitMounts {
+  if (!git) return { writable: [], kept: [], regained: [] }
+  const { top, own, common } = git
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
   if (own === common) {
     const kept = inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')
@@ -217,20 +235,46 @@ function gitMounts({ top, own, common }: NonNullable<SandboxSettings['git']>): G
     return { writable: [common], kept, regained: [] }
   }
   const ownKept = ['commondir', 'gitdir', 'config.worktree'].map(name => join(own, name))
+  const others = branches === undefined ? [] : inCommon(...OTHER_REFS)
   return {
     writable: [],
-    kept: [common, join(top, '.git'), ...ownKept],
-    regained: [own, ...inCommon('objects', 'refs', 'logs', 'reftable', 'lfs')],
+    kept: [common, join(top, '.git'), ...ownKept, ...others],
+    // The log of the main checkout's HEAD is beside these: git outside would append to what a link in its place leads to.
+    regained: [own, ...inCommon('objects', 'refs', 'logs/refs', 'reftable', 'lfs', ...branchFolders(branches))],
   }
 }
 
+/** Refs that are not the agent's to move: branches, tags, work that pcc keeps, and objects that pass for others. */
+const OTHER_REFS = ['refs/heads', 'refs/tags', 'refs/pcc', 'refs/replace', 'logs/refs/heads', 'logs/refs/tags']
+
+function branchFolders(branches: string | undefined): string[] {
+  return branches === undefined ? [] : [`refs/heads/${branches}`, `logs/refs/heads/${branches}`]
+}
+
+/** Git passes over a file of this name, and removes no folder that has one: the mounts of a folder would go with it. */
+const KEEPS_FOLDER = 'keep.lock'
+
 /** What does not exist cannot be mounted, and the agent could make it. */
-function prepareGitMounts(git: NonNullable<SandboxSettings['git']>): GitMounts {
+function prepareGitMounts(settings: Pick<SandboxSettings, 'git' | 'branches'>): GitMounts {
+  const { git, branches } = settings
+  if (!git) return gitMounts(settings)
   const { own, common } = git
   ensureWorktreeConfig(own)
-  for (const name of own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs'])
+  const ofBranches = branchFolders(branches)
+  const others = branches === undefined ? [] : OTHER_REFS
+  refuseLinks(
+    [...others, ...ofBranches].map(name => join(common, name)),
+    [common],
+  )
+  for (const name of own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs/refs', ...others])
     mkdirSync(join(common, name), { recursive: true })
-  return gitMounts(git)
+  for (const name of own === common ? [] : ofBranches) {
+    mkdirSync(join(common, name), { recursive: true })
+    // Whatever an agent has put in its place keeps the folder too, and a pipe is not opened.
+    const file = join(common, name, KEEPS_FOLDER)
+    if (!lstatSync(file, { throwIfNoEntry: false })) closeSync(openSync(file, 'wx'))
+  }
+  return gitMounts(settings)
 }
 
 /**
@@ -238,8 +282,9 @@ function prepareGitMounts(git: NonNullable<SandboxSettings['git']>): GitMounts {
  * repository, as the file system knows them, and the files of git's settings. A process that has waited in a sandbox is used only if its
  * sandbox would be the same now. Throws what a new sandbox would be refused for.
  */
-export function identifyMounts({ cwd, env }: Pick<SandboxedCommand, 'cwd' | 'env'>, { git }: SandboxSettings): string {
-  const { writable, kept, regained } = git ? gitMounts(git) : { writable: [], kept: [], regained: [] }
+export function identifyMounts({ cwd, env }: Pick<SandboxedCommand, 'cwd' | 'env'>, settings: SandboxSettings): string {
+  const { git } = settings
+  const { writable, kept, regained } = gitMounts(settings)
   const paths = [...new Set([cwd, ...(git ? Object.values(git) : []), ...writable, ...kept, ...regained])]
   refuseLinks(paths, [cwd, ...(git ? Object.values(git) : [])])
   const { files } = findGitSettings(git?.top ?? cwd, { ...env, HOME: realHome(env) })

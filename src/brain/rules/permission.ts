@@ -123,8 +123,13 @@ export function judgePermission(assessment: Pick<Assessment, 'risk' | 'reasons'>
   return {
     approve: true,
     confidence: 0.85,
-    reason: first ? `routine work: ${first.text}` : 'routine work',
+    reason: `${assessment.reasons.some(isBeyond) ? 'routine work' : 'inside the project'}${first ? `: ${first.text}` : ''}`,
   }
+}
+
+/** Whether a request also looks at something that is not in the project: the network, a container, a database, the system. */
+function isBeyond({ code }: Reason): boolean {
+  return /^(net|infra|container|db|system)\./.test(code)
 }
 
 function unsure(reason: Reason | undefined): PermissionOpinion {

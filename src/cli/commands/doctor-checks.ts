@@ -15,6 +15,7 @@ import { type Config, defaultValues, SETTING_KEYS, settingOf } from '../../domai
 import { readChannelSetup } from '../../human/notify/channel-setup.ts'
 import type { RebuildResult } from '../../store/rebuild.ts'
 import type { CheckedClient } from '../connection/client.ts'
+import { findLogin } from '../find-login.ts'
 import { counted } from '../render/format.ts'
 import type { Terminal, Tone } from '../render/text.ts'
 import { sessionEnvironment } from '../session-env.ts'
@@ -32,6 +33,8 @@ export interface DoctorContext {
   paths: AppPaths
   env: Record<string, string | undefined>
   now: number
+  /** Whether the agent is started and asked. */
+  deep: boolean
   /** The settings, if they can be read. */
   config: Config | undefined
   /** The daemon, if one answers. */
@@ -144,6 +147,7 @@ async function checkAgent(context: DoctorContext): Promise<DoctorFinding[]> {
   const agentEnv = await sessionEnvironment({ paths, env, project: process.cwd() }).catch(() =>
     agentEnvironment(env, STANDARD_AGENT_ENV),
   )
+  if (!context.deep) return [checkProgramFile(program), checkStoredLogin(agentEnv)]
   const [result, login] = await Promise.all([run(program, ['--version'], agentEnv), checkLogin(program, agentEnv)])
   const why = problemOf(result)
   if (why !== undefined)
@@ -151,21 +155,41 @@ async function checkAgent(context: DoctorContext): Promise<DoctorFinding[]> {
   return [ok('agent', `${result.stdout.trim()} at ${program}`), login]
 }
 
+/** The agent is a whole runtime, which takes longer to start than all other checks together. */
+const NOT_STARTED = 'not started; pcc doctor --deep starts it'
+
+function checkProgramFile(program: string): DoctorFinding {
+  const mode = statSync(program, { throwIfNoEntry: false })?.mode ?? 0
+  if ((mode & 0o111) !== 0) return ok('agent', `${program} is there (${NOT_STARTED})`)
+  return problem('agent', `${program} cannot be run`, 'Correct agents.path, or install pcc again.')
+}
+
+/** Whether there is a login, by its variable or file alone. */
+function checkStoredLogin(env: Record<string, string>): DoctorFinding {
+  const login = findLogin('claude', env)
+  if (!login) return LOGGED_OUT
+  const { by, name } = login
+  if (by === 'elsewhere') return ok('login', `it comes from ${name} (not looked at; pcc doctor --deep asks the agent)`)
+  const found = by === 'variable' ? `${name} is set` : `${name} is there`
+  return ok('login', `${found} (not tried; pcc doctor --deep asks the agent)`)
+}
+
+const LOGGED_OUT = problem(
+  'login',
+  'the agent is not logged in',
+  'Log in with: pcc agents login (or set ANTHROPIC_API_KEY)',
+)
+
 /** Asks the agent itself whether it is logged in; no key is read. */
 async function checkLogin(program: string, env: Record<string, string>): Promise<DoctorFinding> {
-  const loggedOut = problem(
-    'login',
-    'the agent is not logged in',
-    'Log in with: pcc agents login (or set ANTHROPIC_API_KEY)',
-  )
   const result = await run(program, ['auth', 'status', '--json'], env)
   try {
     // "Not logged in" comes with exit code 1.
-    if (result.code !== 0 && result.stdout.includes('"loggedIn"')) return loggedOut
+    if (result.code !== 0 && result.stdout.includes('"loggedIn"')) return LOGGED_OUT
     const why = problemOf(result)
     if (why !== undefined) throw new Error(why)
     const { loggedIn, authMethod } = JSON.parse(result.stdout) as { loggedIn?: boolean; authMethod?: string }
-    return loggedIn ? ok('login', `logged in (${authMethod ?? 'by an unknown method'})`) : loggedOut
+    return loggedIn ? ok('login', `logged in (${authMethod ?? 'by an unknown method'})`) : LOGGED_OUT
   } catch (error) {
     return warning(
       'login',

@@ -204,7 +204,11 @@ const CHECKS: Record<string, DoctorCheck> = {
 }
 
 /** Runs every check. A check that throws becomes a finding itself and does not keep the others from running. */
-export async function examine(paths: AppPaths, env: Record<string, string | undefined>): Promise<DoctorFinding[]> {
+export async function examine(
+  paths: AppPaths,
+  env: Record<string, string | undefined>,
+  { deep }: { deep: boolean },
+): Promise<DoctorFinding[]> {
   const config = await loadConfig({ paths, env }).then(
     loaded => loaded.config,
     () => undefined, // reported by `checkSettings`
@@ -213,7 +217,7 @@ export async function examine(paths: AppPaths, env: Record<string, string | unde
     found => ({ client: found, silent: undefined }),
     error => ({ client: undefined, silent: isSilent(error) ? error : undefined }),
   )
-  const context: DoctorContext = { paths, env, now: Date.now(), config, client, silent }
+  const context: DoctorContext = { paths, env, now: Date.now(), deep, config, client, silent }
   const findings = await Promise.all(Object.entries(CHECKS).map(([area, check]) => runCheck(area, check, context)))
   return findings.flat()
 }

@@ -79,10 +79,14 @@ export async function runGates({ target, only = [], profile, context }: RunGates
   const stop = new AbortController()
   const interrupt = () => stop.abort()
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
+  await using sandbox = commandSandboxes(loaded.config, {
+    ...{ project, paths: context.paths },
+    log: line => context.note(line),
+  })
   try {
     const results = await tryGates({
       ...{ directory, gates, only, env: context.env, isolation: loaded.config.agents.isolation, signal: stop.signal },
-      sandbox: commandSandboxes(loaded.config, { project, paths: context.paths, log: line => context.note(line) }),
+      sandbox,
       onBegin: (gate, command) => context.note(`${gate}: ${command} …`),
       onEnd: result => {
         if (context.json) return

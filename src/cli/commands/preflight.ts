@@ -1,5 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { neutral } from '../../base/neutral.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { quoteForShell } from '../../base/words.ts'
@@ -10,7 +10,7 @@ import { chooseAgent } from '../../domain/choose-agent.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 import { faultOf } from '../../domain/limit.ts'
 import type { QuotaView } from '../../domain/quota.ts'
-import { accountLabel, loginFolder, vendorOf } from '../../domain/vendors.ts'
+import { accountLabel, vendorOf } from '../../domain/vendors.ts'
 import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitOperation, readCheckoutStatus } from '../../workspace/git/checkout-state.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
@@ -18,9 +18,10 @@ import { askGitLine } from '../../workspace/git/refs.ts'
 import { findUnchecked, type Unchecked } from '../../workspace/verify/unchecked.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../context.ts'
+import { findLogin } from '../find-login.ts'
 import { loadSettings } from '../load-settings.ts'
 import { wakeTime } from '../render/format.ts'
-import { firstLine } from '../render/text.ts'
+import { firstLine, wrap } from '../render/text.ts'
 
 /** What a command is about to begin. */
 export interface PreflightRequest {
@@ -46,8 +47,12 @@ export interface PreflightRow {
   /** What helps, in one line. */
   fix: string
   /** The command that a person may have run at once: of `pcc`, or of another program. */
-  command?: readonly [program: 'pcc' | 'git', ...args: string[]]
+  command?: OfferedCommand
+  /** A second command that is run after the first, with the same yes. */
+  followUp?: OfferedCommand
 }
+
+type OfferedCommand = readonly [program: 'pcc' | 'git', ...args: string[]]
 
 export interface PreflightFacts extends PreflightRequest {
   loaded: LoadedConfig
@@ -78,7 +83,8 @@ export async function preflight(request: PreflightRequest): Promise<void> {
   const rows = await readPreflight(request)
   for (const line of preflightLines(rows, context)) context.note(line)
   if (!offers || !isInteractive(context)) return
-  for (const { command } of rows) if (command) await offerToRun(command, request)
+  for (const { command, followUp } of rows)
+    if (command) await offerToRun(followUp ? [command, followUp] : [command], request)
 }
 
 /** A check that cannot be made says nothing: what it would have found is met when the work begins. */
@@ -108,24 +114,44 @@ function quietly(rows: Promise<PreflightRow[]>): Promise<PreflightRow[]> {
 function preflightLines(rows: readonly PreflightRow[], { terminal, ...context }: CommandContext) {
   if (rows.length === 0) return isInteractive(context) ? [`${terminal.paint('green', '✓')} ${ALL_RIGHT}`] : []
   const width = Math.max(...rows.map(({ area }) => area.length))
-  return rows.flatMap(({ area, says, fix }) => [
-    `${terminal.paint('yellow', '!')} ${area.padEnd(width)}  ${neutral(says)}`,
-    `${' '.repeat(width + 4)}${terminal.paint('dim', `→ ${neutral(fix)}`)}`,
-  ])
+  const indent = ' '.repeat(width + 4)
+  const below = (text: string) => wrap(neutral(text), terminal.width - width - 5)
+  return rows.flatMap(({ area, says, fix }) => {
+    const [first = '', ...more] = below(says)
+    return [
+      `${terminal.paint('yellow', '!')} ${area.padEnd(width)}  ${first}`,
+      ...more.map(line => `${indent}${line}`),
+      ...below(`→ ${fix}`).map(line => `${indent}${terminal.paint('dim', line)}`),
+    ]
+  })
 }
 
 const ALL_RIGHT = 'Ready: agent, login, account, checkout, checks, sandbox and disk.'
 
 /** It runs as if the person had typed it: in their terminal and environment, in the project, with the same settings and data. */
 async function offerToRun(
-  [program, ...rest]: NonNullable<PreflightRow['command']>,
+  commands: readonly OfferedCommand[],
   { project, context: { env, placeFlags } }: PreflightRequest,
 ): Promise<void> {
-  const args = program === 'pcc' ? [...placeFlags, ...rest] : rest
+  const whole = commands.map(
+    ([program, ...rest]) => [program, ...(program === 'pcc' ? placeFlags : []), ...rest] as const,
+  )
   const [{ agrees }, { runInTerminal }] = await Promise.all([import('../input.ts'), import('../run-in-terminal.ts')])
-  if (!(await agrees(`Run now: ${[program, ...args].map(quoteForShell).join(' ')}?`))) return
-  const own = { command: process.execPath, args: [process.argv[1] ?? '', ...args] }
-  await runInTerminal({ ...(program === 'pcc' ? own : { command: program, args }), env, cwd: project })
+  const question = `Run now: ${whole.map(words => words.map(quoteForShell).join(' ')).join(' && ')}?`
+  if (!commands.every(asksItself) && !(await agrees(question))) return
+  for (const [program, ...args] of whole) {
+    const own = { command: process.execPath, args: [process.argv[1] ?? '', ...args] }
+    const { code } = await runInTerminal({
+      ...(program === 'pcc' ? own : { command: program, args }),
+      ...{ env, cwd: project },
+    })
+    if (code !== 0) return
+  }
+}
+
+/** `pcc trust` shows the files and asks about them: a question before it would be the same question with another default. */
+function asksItself([program, command]: OfferedCommand): boolean {
+  return program === 'pcc' && command === 'trust'
 }
 
 /** Whether the program that would be started is there. It is not started. */
@@ -154,13 +180,8 @@ function missingProgram(name: string, fix: string): PreflightRow {
 
 /** Only whether there is a login: no file is read for its content, and `pcc doctor` asks the agent itself. */
 function checkLogin({ kind, env }: PreflightFacts): PreflightRow[] {
+  if (findLogin(kind, env)) return []
   const vendor = vendorOf(kind)
-  const folder = loginFolder(vendor, env)
-  // macOS keeps the login in the keychain; a cloud and a key helper have none.
-  const isElsewhere =
-    process.platform === 'darwin' || Object.keys(env).some(name => /_USE_(BEDROCK|VERTEX|FOUNDRY)/.test(name))
-  if (folder === undefined || isElsewhere || vendor.credentials.some(([name]) => env[name])) return []
-  if (existsSync(join(folder, vendor.login.file)) || hasKeyHelper(folder)) return []
   const names = vendor.credentials.map(([name]) => name).join(' or ')
   const { command } = vendor.login
   const fix = `${command === '' ? 'Log in with the agent itself' : command}, or set ${names}`
@@ -176,11 +197,6 @@ function checkLogin({ kind, env }: PreflightFacts): PreflightRow[] {
 
 function loginOffer(kind: string): Pick<PreflightRow, 'command'> {
   return vendorOf(kind).login.command === 'pcc agents login' ? { command: ['pcc', 'agents', 'login'] } : {}
-}
-
-function hasKeyHelper(folder: string): boolean {
-  const file = join(folder, 'settings.json')
-  return existsSync(file) && readFileSync(file, 'utf8').includes('"apiKeyHelper"')
 }
 
 /** Whether the daemon knows that the account may not be used now. */
@@ -219,6 +235,7 @@ async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promi
   }
   const [status, operation] = await Promise.all([readCheckoutStatus(project, 'no'), findGitOperation(project)])
   if (typeof status === 'string') return []
+  if (status.commit === undefined) return [await describeUnborn(project)]
   if (operation) {
     const says = `a ${operation.kind} is under way: nothing is merged before it is over`
     return [{ area: 'checkout', says, fix: 'Finish it, or abort it.' }]
@@ -233,6 +250,18 @@ async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promi
     ...rows,
     { area: 'checkout', says, fix: 'git commit --all, or git stash', command: ['git', 'commit', '--all'] },
   ]
+}
+
+/** A worktree holds what is committed, so files that are there already belong to the first commit. */
+async function describeUnborn(project: string): Promise<PreflightRow> {
+  const says =
+    'the repository has no commit yet: tasks work in the project itself, one at a time, and nothing is merged'
+  const status = await readCheckoutStatus(project, 'all')
+  const hasFiles = typeof status !== 'string' && status.loose.length > 0
+  const commit = ['git', 'commit', ...(hasFiles ? [] : ['--allow-empty']), '-m', 'First commit'] as const
+  const fix = commit.map(quoteForShell).join(' ')
+  if (!hasFiles) return { area: 'branch', says, fix, command: commit }
+  return { area: 'branch', says, fix: `git add --all && ${fix}`, command: ['git', 'add', '--all'], followUp: commit }
 }
 
 async function describeDetached(project: string): Promise<PreflightRow> {

@@ -50,13 +50,15 @@ export function titleText(report: Report): string {
   return `${subjectText(report)} · ${first === last ? first : `${first} to ${last}`}`
 }
 
-/** `24m 10s · 2 attempts · unverified`, after the name of the project if there is one. */
-export function taskFacts({ worked_ms, attempts, verification }: ReportedTask, projectName: string): string {
+/** `24m 10s · 2 attempts · unverified · it changed nothing`, after the name of the project if there is one. */
+export function taskFacts(task: ReportedTask, projectName: string): string {
+  const { worked_ms, attempts, verification, changed_nothing } = task
   return [
     ...(projectName === '' ? [] : [firstLine(projectName)]),
     ...(worked_ms > 0 ? [duration(worked_ms)] : []),
     ...(attempts > 1 ? [counted(attempts, 'attempt')] : []),
     ...(verification === null ? [] : [verification]),
+    ...(changed_nothing ? ['it changed nothing'] : []),
   ].join(' · ')
 }
 

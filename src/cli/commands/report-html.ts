@@ -41,6 +41,7 @@ ${section(
 )}
 ${timeline === '' ? '' : `<h2>When</h2><div class="time" id="timeline">${timeline}</div>`}
 ${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div class="picture" id="graph">${drawSvg(report.graph)}</div><ul class="order">${report.graph.map(graphItem).join('\n')}</ul>`}
+${section('Refused', report.refused.map(refusedItem))}
 ${section(
   'Spent',
   [format.spentText(report), ...format.quotaLines(report), ...(format.limitsText(report)?.split('\n') ?? [])].map(
@@ -84,6 +85,12 @@ function taskItem(task: ReportedTask, projectName: string, withNote: boolean): s
 function waitingItem({ text: reason, next, since }: Report['waiting'][number]): string {
   const when = since === null ? '' : `<span class="facts">since ${text(format.dayTime(since))}</span>`
   return `<li>${when}${text(firstLine(reason))}<br><code class="next">${text(next)}</code></li>`
+}
+
+function refusedItem({ at, what, why, count, next }: Report['refused'][number]): string {
+  const times = count > 1 ? ` <span class="soft">${count}×</span>` : ''
+  const command = next === null ? '' : `<br><code class="next">${text(next)}</code>`
+  return `<li><span class="soft">${format.hourMinute(at)}</span> <code>${text(cutAtWord(firstLine(what), 300))}</code>${times}<p class="note">${text(firstLine(why))}</p>${command}</li>`
 }
 
 function decisionItem({ at, what, verdict, by, why }: Report['decisions']['shown'][number]): string {

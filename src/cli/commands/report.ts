@@ -68,6 +68,7 @@ function writePage(file: string, page: string): void {
 /** The most decisions that are shown here; the HTML page has more. */
 const MOST_DECISIONS = 8
 const MOST_PACKAGES = 20
+const MOST_REFUSED = 10
 
 /** The report on the terminal. What needs the person comes before what was spent. */
 export function reportPage(report: Report, terminal: Terminal): string[] {
@@ -95,6 +96,7 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
       terminal,
     ),
     ...waitingLines(report, terminal),
+    ...section('Refused', refusedLines(report, terminal), terminal),
     ...section('Spent', [format.spentText(report), ...format.quotaLines(report).map(neutral)], terminal),
     ...section(
       'Limits',
@@ -144,6 +146,19 @@ function waitingLines({ waiting }: Report, terminal: Terminal): string[] {
       `${paint('yellow', '?')} ${cutAtWord(firstLine(text), width - 40)}  ${paint('cyan', neutral(next))}`,
   )
   return section('Waiting for you', lines, terminal)
+}
+
+/** What was refused, also for tasks that are done without it; below each what allows it, while somebody needs it. */
+function refusedLines({ refused }: Report, { paint, width }: Terminal): string[] {
+  const lines = refused
+    .slice(0, MOST_REFUSED)
+    .flatMap(({ at, what, why, count, next }) => [
+      `${paint('dim', format.hourMinute(at))} ${cutAtWord(firstLine(what), width - 16)}${count > 1 ? paint('dim', ` (${count}×)`) : ''}`,
+      cutAtWord(`      ${firstLine(why)}`, width - 2),
+      ...(next === null ? [] : [`      ${paint('cyan', neutral(next))}`]),
+    ])
+  const more = refused.length - MOST_REFUSED
+  return [...lines, ...(more > 0 ? [paint('dim', `… and ${more} more: pcc report --html report.html`)] : [])]
 }
 
 function decisionLines(report: Report, { paint, width }: Terminal): string[] {

@@ -2,7 +2,9 @@ import { neutral } from '../../base/neutral.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { AnswerEscalation, EscalationView, TaskAfterAnswer } from '../../domain/escalation.ts'
 import type { QuestionItem } from '../../domain/session.ts'
+import type { CommandContext } from '../context.ts'
 import type { AskReply } from '../live/asks.ts'
+import { loadSettings } from '../load-settings.ts'
 import { type ShownEscalation, wholeLines } from '../render/escalation-lines.ts'
 import { wrap } from '../render/text.ts'
 
@@ -13,8 +15,15 @@ interface Answered {
   wasOpen: boolean
   /** The answer was given with `--always`, which reports by itself what it wrote. */
   lasts?: boolean
+  /** How long an answer is remembered (`memory.answers_ttl_days`). */
+  days: number
   /** What became of the task of a refused request. */
   task?: TaskAfterAnswer
+}
+
+/** How many days an answer in this project is remembered. */
+export async function readMemoryDays(project: string, { paths, env }: Pick<CommandContext, 'paths' | 'env'>) {
+  return (await loadSettings({ paths, env, project })).config.memory.answers_ttl_days
 }
 
 /** The output of `pcc respond`: what was answered and what that changes. */
@@ -40,7 +49,7 @@ function heading({ number, verdict, answer, session_id, allowed_until }: ShownEs
 }
 
 /** What happens now to a session that was waiting for the answer. */
-function nowLines({ escalation, remembered, lasts }: Answered): string[] {
+function nowLines({ escalation, remembered, lasts, days }: Answered): string[] {
   const { kind, verdict, session_id, sessions, risk, project } = escalation
   if (kind === 'error' && verdict === 'deny')
     return [`The session stays as it is; go on with: pcc resume ${session_id}`]
@@ -54,8 +63,8 @@ function nowLines({ escalation, remembered, lasts }: Answered): string[] {
       ? `${sessions.length} sessions go on: ${sessions.join(', ')}`
       : `The session goes on; watch it with: pcc attach ${session_id}`
   if (kind === 'question' && remembered) {
-    const period = lasts ? 'until you forget it' : 'for some time'
-    return [watch, `Remembered ${period}; you are not asked this again in ${neutral(project)}: pcc answers list`]
+    const period = lasts ? 'until you forget it' : `for ${days === 1 ? '1 day' : `${days} days`}`
+    return [watch, `Remembered ${period} in this project (${neutral(project)}): pcc answers list`]
   }
   if (kind === 'question' || verdict === 'deny' || lasts) return [watch]
   return [watch, `It was for this one call: ${risk} requests are asked about every time.`]

@@ -4,7 +4,7 @@ import type { EscalationView, TaskAfterAnswer } from '../../domain/escalation.ts
 import { openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext, isInteractive } from '../context.ts'
 import { refuseInSession } from '../options.ts'
-import { answeredLines } from './respond-lines.ts'
+import { answeredLines, readMemoryDays } from './respond-lines.ts'
 
 interface RespondOptions {
   approve?: boolean
@@ -78,7 +78,8 @@ async function respond(
   const always = lasting.always === undefined ? {} : { always: lasting.always }
   const body = { ...reply, ...(again && { again: true }), ...reason, ...always, ...env }
   const answered = await client.request<Answered>('POST', `/escalations/${number}/answer`, body)
-  const view = { ...answered, wasOpen: escalation.state === 'open', lasts: options.always === true }
+  const days = await readMemoryDays(escalation.project, context)
+  const view = { ...answered, days, wasOpen: escalation.state === 'open', lasts: options.always === true }
   if (json) out(JSON.stringify(answered, null, 2))
   else for (const line of answeredLines(view, terminal.width)) out(line)
   await lasting.after?.()

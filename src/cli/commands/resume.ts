@@ -70,7 +70,8 @@ async function resumeNamedRun(
   options: ResumeOptions,
   { client, context }: WatchRunDeps,
 ): Promise<number> {
-  const resumed = await resumeRun(run, options, client)
+  const env = await resumeEnvironment({ paths: context.paths, env: context.env, project: run.project })
+  const resumed = await resumeRun(run, { ...options, env }, client)
   if (!options.detach) return watchRun(resumed, { client, context })
   const lines = [`Run goes on: ${run.id}`, `Attach with: pcc attach ${run.id}`]
   for (const line of context.json ? [JSON.stringify(resumed, null, 2)] : lines) context.out(line)

@@ -48,12 +48,13 @@ export function addRulesCommand(program: Command): void {
   rules
     .command('test')
     .description('Show what the rules make of a command, or of all that was asked before; run nothing')
-    .argument('[command]', 'a shell command, as one word')
+    .argument('[command...]', 'a shell command; quote it if it has options or special characters')
     .option('--replay', 'decide recorded requests again and show what would change')
     .option('--since <time>', 'with --replay: how far back (12h, 7d, 2w)', parseSpan, 7 * DAY_MS)
     .option('--rules <file>', 'with this file in place of your rules, to try a change')
     .option('--json', 'print JSON')
-    .action(async (text: string | undefined, options: TestOptions, command: Command) => {
+    .action(async (words: string[], options: TestOptions, command: Command) => {
+      const text = words.length === 0 ? undefined : words.join(' ')
       const context = await commandContext(command)
       if ((text === undefined) !== (options.replay === true))
         throw new AppError('usage', { problem: 'give a command, or --replay', command: 'rules test' })

@@ -8,7 +8,7 @@ import { describeInput, isCutInput, listFields } from '../../domain/shown-reques
 import { NOT_WHOLE, suggestionLine } from './ask-lines.ts'
 import { ago, wakeTime } from './format.ts'
 import { boxTable, type Cell, thingsWait } from './list-table.ts'
-import { cut, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
+import { cutAtWord, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
 
 /** A row of what waits, or, if `isRefused`, of what was refused while the work went on. `need` without a number is no decision: it is gone when its cause is. */
 export type ShownEscalation = EscalationView & { need?: Need; isRefused?: boolean }
@@ -158,7 +158,7 @@ export function wholeLines(row: ShownEscalation, width: number): string[] {
 
 function tableRows(row: ShownEscalation, now: number): Cell[][] {
   const below: Cell = {
-    text: cut(belowOf(row), isDecision(row) ? QUESTION_WIDTH : QUESTION_WIDTH + 30),
+    text: cutAtWord(belowOf(row), isDecision(row) ? QUESTION_WIDTH : QUESTION_WIDTH + 30),
     tone: row.risk === 'HIGH' ? 'red' : 'yellow',
   }
   const blank: Cell = { text: '' }
@@ -172,7 +172,9 @@ function tableRows(row: ShownEscalation, now: number): Cell[][] {
       { text: ago(now - row.created_at) },
     ],
     [blank, blank, blank, below, blank],
-    ...(suggestion === undefined ? [] : [[blank, blank, blank, { text: cut(suggestion, QUESTION_WIDTH) }, blank]]),
+    ...(suggestion === undefined
+      ? []
+      : [[blank, blank, blank, { text: cutAtWord(suggestion, QUESTION_WIDTH) }, blank]]),
   ]
 }
 
@@ -194,6 +196,7 @@ const TYPES: Record<NeedKind, string> = {
   gate: 'Gate',
   login: 'Login',
   credit: 'Credit',
+  vendor: 'Vendor',
   trust: 'Trust',
   budget: 'Budget',
   error: 'Error',
@@ -218,7 +221,7 @@ export function belowOf(row: ShownEscalation): string {
 }
 
 function shortQuestion(row: ShownEscalation): string {
-  return cut(firstLine(questionOf(row)), QUESTION_WIDTH)
+  return cutAtWord(firstLine(questionOf(row)), QUESTION_WIDTH)
 }
 
 /** The request in one line. */
@@ -360,7 +363,7 @@ export function needsYouLines(reply: NeedsReply, terminal: Terminal, now: number
     ...shown.map(row => {
       const head = `${(isDecision(row) ? String(row.number) : '–').padStart(4)}  ${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
       const room = Math.max(16, Math.min(QUESTION_WIDTH, terminal.width - widthOf(head) - 12))
-      return `${head}${pad(cut(firstLine(questionOf(row)), room), room)}  ${ago(now - row.created_at)}`
+      return `${head}${pad(cutAtWord(firstLine(questionOf(row)), room), room)}  ${ago(now - row.created_at)}`
     }),
     ...(rows.length > MOST_ROWS ? [`      and ${rows.length - MOST_ROWS} more`] : []),
     'Work through them by keys: pcc inbox',

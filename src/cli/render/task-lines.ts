@@ -1,7 +1,7 @@
 import { amountWords, budgetWords } from '../../domain/budget.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
 import { duration, wakeTime, windowName } from './format.ts'
-import { cut, firstLine, INDENT, type Terminal, type Tone } from './text.ts'
+import { cutAtWord, firstLine, INDENT, type Terminal, type Tone } from './text.ts'
 
 export type TaskEvent = Exclude<Extract<StoredEvent, { kind: `task.${string}` }>, CompletionEvent>
 
@@ -25,7 +25,7 @@ export function taskEventLines(event: TaskEvent, terminal: Terminal, seen: Tasks
   const { title, task_id } = event.body
   const text = `${word}: ${firstLine(title)} (${task_id})${describeDetail(event)}`
   const heading = terminal.paint(tone, '[TASK]')
-  return [`${heading} ${cut(text, terminal.width - INDENT - 7)}`]
+  return [`${heading} ${cutAtWord(text, terminal.width - INDENT - 7)}`]
 }
 
 const EVENT_WORDS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
@@ -93,7 +93,7 @@ function checkText({ gate, status, cached, duration_ms }: EventBody<'task.verifi
 }
 
 function headedLine(heading: string, text: string, tone: Tone, terminal: Terminal): string[] {
-  return [`${terminal.paint(tone, heading)} ${cut(text, terminal.width - INDENT - heading.length - 1)}`]
+  return [`${terminal.paint(tone, heading)} ${cutAtWord(text, terminal.width - INDENT - heading.length - 1)}`]
 }
 
 /** `85% of the 5-hour window is used, resets 16:40`: the warning before a limit is hit. */

@@ -4,7 +4,7 @@ import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, EventOf } from '../../domain/event.ts'
 import { toolCallName } from '../../domain/own-server.ts'
 import { duration } from './format.ts'
-import { cut, firstLine, INDENT, type LineOptions, type Terminal, widthOf, wrap } from './text.ts'
+import { cut, cutAtWord, firstLine, INDENT, type LineOptions, type Terminal, widthOf, wrap } from './text.ts'
 
 /** A tool's error is cut to this many lines: the first lines say what went wrong, the rest is in the logs. */
 const ERROR_LINES = 5
@@ -14,6 +14,8 @@ const LONG_MS = 2000
 const SHORTEST_TARGET = 16
 /** The most characters of the brain's reason: enough to see how it understood the call. */
 const LONGEST_OPINION = 60
+/** How the rules' reason for ordinary work begins. */
+const INSIDE = 'inside the project'
 /** The agent's own list of steps: `[PLAN]` lines show the result. */
 const PLAN_TOOLS = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet'])
 const QUESTION_TOOLS: ReadonlySet<string> = new Set(['AskUserQuestion', toolCallName('ask_human')])
@@ -91,7 +93,9 @@ function linkFile(tool: string, shown: string, path: string, { terminal, project
 }
 
 function approvedBy({ by, reason }: EventBody<'permission.decided'>): string {
-  if (by === 'brain') return `approved by brain: ${cut(firstLine(reason), LONGEST_OPINION)}`
+  // What the rules say of ordinary work needs no detail: the call stands beside it.
+  if (by === 'brain')
+    return `allowed: ${reason.startsWith(INSIDE) ? INSIDE : cutAtWord(firstLine(reason), LONGEST_OPINION)}`
   return isAutomatic(by) ? 'auto-approved' : `allowed by ${firstLine(by)}`
 }
 

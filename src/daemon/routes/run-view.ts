@@ -4,6 +4,7 @@ import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '..
 import { OPEN_STATES, type Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
+import { findUnchanged } from '../../supervisor/report/tasks.ts'
 import { allApart, readTouching } from '../../supervisor/runs/choose-task.ts'
 import { countMerged, scopeOf } from '../../supervisor/runs/next-step.ts'
 import type { DaemonContext } from '../context.ts'
@@ -91,6 +92,8 @@ async function attemptView(attempt: AttemptRow, daemon: DaemonContext): Promise<
     ...{ task_id, title: task?.title ?? '(deleted)', number, iteration, session_id, model, outcome, reason },
     ...(session && session.agent !== 'claude' && { agent: session.agent }),
     ...(agents.length > 1 && { agents }),
+    ...(outcome === 'done' &&
+      (await findUnchanged({ task: task_id, attempt: number }, store)) && { changed_nothing: true as const }),
     verification: outcome === 'done' ? (task?.verification ?? null) : null,
     ...{ cost_usd: outcome === null ? (session?.cost_usd ?? 0) : cost_usd, started_at, ended_at },
     place: session?.options.place ? { top: session.options.place.top, branch: session.options.place.branch } : null,

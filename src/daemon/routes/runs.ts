@@ -2,7 +2,15 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import type { JournalPage } from '../../domain/attempt.ts'
-import { type GuidedTask, GuideTask, type RunDetail, type RunPlan, StartRun, StopRun } from '../../domain/run.ts'
+import {
+  type GuidedTask,
+  GuideTask,
+  ResumeRun,
+  type RunDetail,
+  type RunPlan,
+  StartRun,
+  StopRun,
+} from '../../domain/run.ts'
 import { type ScheduleView, SetSchedule } from '../../domain/schedule.ts'
 import { cleanText } from '../../domain/task-requests.ts'
 import type { RunRow, ScheduleRow } from '../../store/tables.ts'
@@ -67,7 +75,8 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.post('/runs/:ref/resume', async request => {
     const run = await findOpenRun(request.params, daemon)
-    await runs.resume(run.id)
+    const { env } = parseRequest(ResumeRun, request.body ?? {}, 'POST /runs/:ref/resume')
+    await runs.resume(run.id, env)
     return readFreshDetail(run.id, daemon)
   })
 }

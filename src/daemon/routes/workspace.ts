@@ -88,7 +88,9 @@ const NO_WORKTREE = 'it had no worktree of its own'
 async function readWork({ id, title, state, attempt, session_id }: Task, { store }: DaemonContext): Promise<TaskWork> {
   const evidence = (await store.evidence.latest(id)).map(({ task_id: _, ...row }) => row)
   const [worktree = null] = await store.worktrees.list({ task: id })
-  const merge = (await store.merges.list({ task: id, limit: 1 })).at(-1) ?? null
+  const last = (await store.merges.list({ task: id, limit: 1 })).at(-1)
+  // The merge of an earlier attempt says nothing about the work of this one.
+  const merge = last?.attempt === attempt ? last : null
   const open = session_id === null ? [] : await store.escalations.list({ session: session_id, states: ['open'] })
   const review = open.find(({ kind, input }) => kind === 'review' && input['task'] === id)
   return { task: id, title, state, attempt, evidence, merge, worktree, review: review?.number ?? null }

@@ -65,6 +65,7 @@ const HEADINGS: Record<NeedKind, string> = {
   gate: 'Checks cannot run',
   login: 'A login is needed',
   credit: 'Credit is used up',
+  vendor: 'The vendor does not answer',
   trust: 'Your agreement is needed',
   budget: 'A budget is spent',
   error: 'Failed',
@@ -81,6 +82,6 @@ const NOTICE_KINDS: Record<NeedKind, NoticeKind> = {
     refused: 'question',
     trust: 'question',
   } as const),
-  ...({ merge: 'error', gate: 'error', login: 'error', credit: 'error', budget: 'error' } as const),
+  ...({ merge: 'error', gate: 'error', login: 'error', credit: 'error', vendor: 'error', budget: 'error' } as const),
   ...({ error: 'error', session: 'error', run: 'error', task: 'error' } as const),
 }

@@ -132,6 +132,10 @@ async function verifyWork(
     )
   const second = secondAgent(chosen, loaded, session.project)
   const unchecked = hasCheckCommands(gates) ? undefined : await findUnchecked(loaded, session.project)
+  await using sandbox = commandSandboxes(config, {
+    ...{ project: session.project, paths },
+    log: line => supervisor.log.info({ task: task.id }, line),
+  })
   const result = await verify(
     {
       ...{ place: worktree, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
@@ -147,10 +151,7 @@ async function verifyWork(
       guard,
       judgeDiff,
       isolation: config.agents.isolation,
-      sandbox: commandSandboxes(config, {
-        ...{ project: session.project, paths },
-        log: line => supervisor.log.info({ task: task.id }, line),
-      }),
+      sandbox,
       judge: openJudge(chosen),
       secondOpinion: second && openJudge(second),
     },

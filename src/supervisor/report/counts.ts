@@ -2,7 +2,16 @@ import { findUnlisted } from '../../domain/assessment.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import type { Merge } from '../../domain/merge.ts'
-import type { Commit, DecisionsTaken, LimitsMet, ShownDecision, Spent, UnlistedPackage } from '../../domain/report.ts'
+import type { Need } from '../../domain/needs.ts'
+import type {
+  Commit,
+  DecisionsTaken,
+  LimitsMet,
+  RefusedRequest,
+  ShownDecision,
+  Spent,
+  UnlistedPackage,
+} from '../../domain/report.ts'
 import { git } from '../../workspace/git/git.ts'
 
 type Usage = Pick<EventOf<'usage.reported'>['body'], 'cost_usd' | 'input_tokens' | 'output_tokens'>
@@ -76,6 +85,19 @@ export function summarizeDecisions(events: readonly StoredEvent[]): DecisionsTak
     shown: shown.slice(0, MAX_SHOWN),
     packages: listUnlisted(decided),
   }
+}
+
+/** The requests that were refused without a person, each once. What can still be allowed is among the open rows of the list. */
+export function listRefused(events: readonly StoredEvent[], open: readonly Need[]): RefusedRequest[] {
+  const requests = new Map<string, RefusedRequest>()
+  for (const { kind, time, subject, body } of events) {
+    if (kind !== 'permission.decided' || body.verdict !== 'deny' || isPerson(body.by)) continue
+    const what = `${body.tool} ${body.target}`
+    const { count = 0, at = time } = requests.get(what) ?? {}
+    const next = open.find(({ kind, text }) => kind === 'refused' && text === what)?.next ?? null
+    requests.set(what, { what, why: body.reason, count: count + 1, at, session_id: subject, next })
+  }
+  return [...requests.values()].slice(0, MAX_SHOWN)
 }
 
 /** Each package once. Whether the command succeeded does not matter: it may have failed after it installed something. */

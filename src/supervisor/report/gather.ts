@@ -7,9 +7,9 @@ import type { Store } from '../../store/store.ts'
 import type { RunRow, ScheduleRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { targetName } from '../runs/next-step.ts'
-import { commitsIn, countLimits, countSpent, listMergedCommits, summarizeDecisions } from './counts.ts'
+import { commitsIn, countLimits, countSpent, listMergedCommits, listRefused, summarizeDecisions } from './counts.ts'
 import { listNeeds, type NeedsDeps } from './needs.ts'
-import { readTaskStories, type TaskStory } from './tasks.ts'
+import { findUnchanged, readTaskStories, type TaskStory } from './tasks.ts'
 
 export interface ReportDeps {
   store: Store
@@ -55,13 +55,14 @@ export async function gatherReport(
   const worked = reported.reduce((sum, { worked_ms }) => sum + worked_ms, 0)
   const limited = await findLimitedAt(since, { since: [...about('session'), ...later], sessions }, store)
   const used = await readUsageBefore(about('usage'), since, store)
+  const { needs, refused } = await listNeeds({ store, untrusted }, { project })
   await nextTick()
   return {
     ...{ since, until, project: project ?? null },
     done: selectTasks(reported, 'done'),
     failed: selectTasks(reported, 'failed'),
     unfinished: selectTasks(reported, 'unfinished'),
-    waiting: (await listNeeds({ store, untrusted }, { project })).needs,
+    waiting: needs,
     spent: countSpent(about('agent', 'usage', 'turn', 'tool'), used, worked),
     quota: (await quota.list()).map(({ label, windows }) => ({
       account: label,
@@ -74,6 +75,7 @@ export async function gatherReport(
     })),
     limits: countLimits(about('session', 'limit'), { ...period, limited }),
     decisions: summarizeDecisions(about('permission', 'question')),
+    refused: listRefused(about('permission'), [...needs, ...refused]),
     runs: (await store.runs.list({ project })).filter(run => overlaps(run, since, until)).map(reportedRun),
     not_begun: listNotBegun(all.within, await store.schedules.list({ project }), period),
     timeline: stories.flatMap(({ periods }) => periods).toSorted((a, b) => a.from - b.from),
@@ -141,6 +143,11 @@ async function readReportedTasks(
   const notes = new Map(
     await Promise.all(stories.map(async ({ id, note }) => [id, await withoutWorktree(note, id, store)] as const)),
   )
+  const unchanged = new Set<string>()
+  for (const { id, last } of stories) {
+    const { attempt = 0 } = tasksById.get(id) ?? {}
+    if (last === 'done' && (await findUnchanged({ task: id, attempt }, store))) unchanged.add(id)
+  }
   const projects = [...new Set(stories.flatMap(({ id }) => tasksById.get(id)?.project ?? []))]
   const commits = new Map(
     await Promise.all(projects.map(async project => [project, await commitsIn(project, since, until)] as const)),
@@ -152,6 +159,7 @@ async function readReportedTasks(
     return {
       ...{ id, title: task?.title ?? title, project, feature, session_id, attempts, last, ended_at, note },
       worked_ms: periods.reduce((sum, { from, to }) => sum + Math.max(0, to - from), 0),
+      changed_nothing: unchanged.has(id),
       verification: last === 'done' ? (task?.verification ?? null) : null,
       // Git counts in whole seconds: a commit in the second in which a period starts belongs to it.
       commits:

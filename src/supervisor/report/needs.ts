@@ -2,7 +2,8 @@ import { setImmediate as nextTick } from 'node:timers/promises'
 import { quoteForShell } from '../../base/words.ts'
 import { type Escalation, mayBeAllowedOnce, uncheckedKey } from '../../domain/escalation.ts'
 import { faultOf } from '../../domain/limit.ts'
-import { type Need, type NeedKind, type Needs, orderNeeds } from '../../domain/needs.ts'
+import { WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
+import { type Need, type NeedKind, type Needs, NOTHING_MORE, orderNeeds } from '../../domain/needs.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
@@ -10,6 +11,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { ACCEPTANCE_TOOL } from '../completion/moves.ts'
 import { targetName } from '../runs/next-step.ts'
 import { causeOf, findObstacles } from '../runs/obstacles.ts'
+import { DISK_KEY, listTroubles } from './troubles.ts'
 
 export interface NeedsDeps {
   store: Store
@@ -32,7 +34,7 @@ interface Facts extends NeedsDeps {
 type Source = (facts: Facts) => Promise<Need[]> | Need[]
 const SOURCES: readonly Source[] = [
   ...[listDecisions, listUnchecked, listRefusals, listHeldUpMerges, listAccounts, listUntrusted],
-  ...[listSessions, listPausedRuns, listObstacles, listFailedTasks],
+  ...[listSessions, listPausedRuns, listObstacles, listFailedTasks, listOutages],
 ]
 
 /** Everything that waits for a person: every list, count, report and notification is made from this. */
@@ -166,7 +168,8 @@ function toRefusal(row: Escalation, { tasks }: Facts): Need {
 
 /** Merges that wait for the same thing are one row. */
 async function listHeldUpMerges({ store }: Facts): Promise<Need[]> {
-  const held = await store.merges.list({ states: ['waiting'] })
+  const waiting = await store.merges.list({ states: ['waiting'] })
+  const held = waiting.filter(({ reason }) => reason !== WAITS_FOR_ACCOUNT)
   const tasks = new Map((await store.tasks.of(held.map(({ task_id }) => task_id))).map(task => [task.id, task]))
   return held.map(({ task_id, project, repository, target, reason, updated_at }) => ({
     ...NOTHING_MORE,
@@ -176,10 +179,6 @@ async function listHeldUpMerges({ store }: Facts): Promise<Need[]> {
     next: `pcc merge list --project ${quoteForShell(project)}`,
   }))
 }
-
-const NOTHING_MORE = {
-  ...{ count: 1, priority: 0, number: null, project: null, session_id: null, task_id: null, title: null, risk: null },
-} as const
 
 /** Accounts that a person has to mend, as long as a session uses them or waits for them: a try that has not succeeded mends nothing. */
 async function listAccounts({ store, standing, now = Date.now }: Facts): Promise<Need[]> {
@@ -282,12 +281,18 @@ async function listObstacles({ store }: Facts): Promise<Need[]> {
   for (const { id, project, state } of await store.runs.list({ open: true })) {
     const { by, since } = state === 'running' ? await findObstacles(id, store) : { by: [], since: 0 }
     for (const obstacle of by) {
-      const key = `held:${project}:${causeOf(obstacle)}`
+      const key = obstacle.code === 'disk_full' ? DISK_KEY : `held:${project}:${causeOf(obstacle)}`
       const text = `Tasks cannot begin: ${firstLine(obstacle.why)}`
       needs.push({ ...NOTHING_MORE, key, kind: 'run', project, since, text, next: obstacle.next })
     }
   }
   return needs
+}
+
+/** What holds up work until it passes or is mended. Accounts with a fault have rows of their own. */
+async function listOutages({ store }: Facts): Promise<Need[]> {
+  const faulty = new Set((await store.gates.list()).filter(gate => faultOf(gate)).map(({ account }) => account))
+  return listTroubles(store, ({ account }) => account !== null && faulty.has(account))
 }
 
 async function listFailedTasks({ store }: Facts): Promise<Need[]> {

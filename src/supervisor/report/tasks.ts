@@ -1,5 +1,8 @@
 import type { StoredEvent } from '../../domain/event.ts'
+import { hasChangedNothing as isEmptyDiff } from '../../domain/evidence.ts'
 import type { ReportedPeriod } from '../../domain/report.ts'
+import { hasChangedNothing } from '../../domain/worktree.ts'
+import type { Store } from '../../store/store.ts'
 
 /** How a task stood at the end of a period, and when it was worked on. */
 export interface TaskStory {
@@ -78,4 +81,17 @@ function storyChange(event: StoredEvent, { last }: TaskStory): Partial<TaskStory
     default:
       return {}
   }
+}
+
+/** Whether an attempt whose task is done changed nothing: by what was merged, else by the last checks of its work. */
+export async function findUnchanged(
+  { task, attempt }: { task: string; attempt: number },
+  { worktrees, merges, evidence }: Pick<Store, 'worktrees' | 'merges' | 'evidence'>,
+): Promise<boolean> {
+  const worktree = (await worktrees.list({ task })).find(row => row.attempt === attempt)
+  const merge = (await merges.list({ task, states: ['merged'] })).findLast(row => row.attempt === attempt)
+  if (worktree && merge) return hasChangedNothing(worktree, merge)
+  const checks = await evidence.list({ task, attempt })
+  const lastRound = Math.max(...checks.map(({ round }) => round))
+  return isEmptyDiff(checks.filter(({ round }) => round === lastRound))
 }

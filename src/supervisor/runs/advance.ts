@@ -1,8 +1,9 @@
 import type { Log } from '../../base/log.ts'
 import type { RunOutcome } from '../../domain/attempt.ts'
+import { faultOf } from '../../domain/limit.ts'
 import type { MergeState } from '../../domain/merge.ts'
 import type { Store } from '../../store/store.ts'
-import type { AttemptRow, RunRow } from '../../store/tables.ts'
+import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import { findCompletingTask } from '../completion/work.ts'
 import type { KeptEnvironments } from '../session/kept-environments.ts'
 import type { WarmProcesses } from '../session/warm-processes.ts'
@@ -27,7 +28,8 @@ export interface RunManagerDeps extends BeginDeps {
   whyUnverified(run: Pick<RunRow, 'project' | 'options'>): Promise<string | undefined>
   stop(session: string, reason: string): Promise<void>
   pause(session: string): Promise<void>
-  resume(session: string): Promise<void>
+  /** With `env`, in that environment instead of its own. */
+  resume(session: string, env?: Record<string, string>): Promise<void>
   /** Verifies and merges finished work that was left while the run was paused. */
   completeAgain(): Promise<void>
   /** Keeps a session without a process from resuming by itself. */
@@ -61,7 +63,7 @@ export async function advanceRun(
     }
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
     const env = deps.kept.of(id) ?? deps.agentEnv
-    const options = { ...settings, env, total, budget: left }
+    const options = { ...settings, env, total, budget: left, avoided: facts.stalledAgents }
     if (step.do === 'wait') {
       await noteReason(run, waitReason(facts, settings) ?? deps.heldBack.next(id)?.why ?? null, deps)
       await noteObstacles(id, deps)
@@ -85,8 +87,9 @@ async function readRunFacts(
   run: RunRow,
   settings: RunSettings,
   { store, tasks }: Pick<RunManagerDeps, 'store' | 'tasks'>,
-): Promise<RunFacts> {
+): Promise<RunFacts & { stalledAgents: ReadonlySet<string | undefined> }> {
   const attempts = { working: 0, completing: 0, waiting: 0 }
+  const stalled: (string | undefined)[] = []
   let limited: string | undefined
   let inPlace: string | undefined
   for (const attempt of await openAttempts(run.id, store)) {
@@ -98,6 +101,8 @@ async function readRunFacts(
     if (session.ended_as === 'rate_limited' && state === 'waiting')
       limited = `the account is limited, and ${session.id} does not go on by itself: pcc resume ${session.id}`
     if (state === 'working' || state === 'completing') inPlace ??= session.options.in_place
+    if (task && settings.labels.length > 0 && (await isStalled(session, store)))
+      stalled.push(agentByLabel(task, settings.labels))
     // A session that has just ended counts as at work until its attempt is closed: its end wakes the run again.
     attempts[state === 'over' ? 'working' : state] += 1
   }
@@ -106,6 +111,8 @@ async function readRunFacts(
     counts: await tasks.counts(scopeOf(run)),
     unverified: await store.runs.unverified(scopeOf(run)),
     working: attempts.working + attempts.completing,
+    stalled: stalled.length,
+    stalledAgents: new Set(stalled),
     waiting: attempts.waiting,
     iterations: run.iterations,
     limit: settings.limit,
@@ -115,6 +122,13 @@ async function readRunFacts(
     stopping: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
     gaveUp: gave_up ?? undefined,
   }
+}
+
+/** Whether a session waits in its own worktree for an account that a person has to mend. */
+async function isStalled({ state, resumes_at, account, options }: SessionRow, { gates }: Store): Promise<boolean> {
+  if (state !== 'ended' || resumes_at === null || account === null || !options.place) return false
+  const gate = await gates.get(account)
+  return gate !== undefined && faultOf(gate) !== undefined
 }
 
 /** Whether finished work waits for a person or for a checkout that is in use. Other tasks need not wait for that. */

@@ -13,7 +13,7 @@ import { type BoundTask, nameFromTask } from '../session/start-session.ts'
 import type { WorktreeProvider } from '../session/worktree-provider.ts'
 import { chooseTask } from './choose-task.ts'
 import { chooseModel, type ModelNames } from './models.ts'
-import { retryPlan, scopeOf, sinceReset } from './next-step.ts'
+import { holdsItsTaskOnly, retryPlan, scopeOf, sinceReset } from './next-step.ts'
 import { type Obstacle, toObstacle } from './obstacles.ts'
 
 export interface BeginDeps extends ClaimDeps {
@@ -42,6 +42,8 @@ export interface BeginOptions {
   budget: BudgetLimits | undefined
   /** Agents by the label of a task. */
   labels: readonly string[]
+  /** Agents by label whose account cannot be used now; undefined is the run's own agent. Their tasks do not begin. */
+  avoided: ReadonlySet<string | undefined>
   /** Number of tasks of the target: tells the agent how far the run is. */
   total: number
 }
@@ -61,12 +63,10 @@ export type BeginResult =
 /** Begins the next attempt of a run: a fresh session for the next ready task, in a worktree of its own where there is git. */
 export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginDeps): Promise<BeginResult> {
   const { store, worktrees, heldBack } = deps
-  const choice = await chooseTask(run, { ...options, skipped: heldBack.skippedIn(run.id) }, store)
-  if (!('task' in choice)) return heldBack.next(run.id) ?? (choice.why === undefined ? 'no' : { why: choice.why })
-  const { task } = choice
-  const [ofTask, ofRun] = [await store.runs.attempts({ task: task.id }), await store.runs.attempts({ run: run.id })]
-  const retry = findRetryTime(task, ofTask, { retryMs: options.retryMs, now: deps.clock.now() })
-  if (retry) return retry
+  const choice = await chooseReady(run, options, deps)
+  if (choice === 'no' || !('task' in choice)) return choice
+  const { task, ofTask } = choice
+  const ofRun = await store.runs.attempts({ run: run.id })
   const { strategy, names } = options
   const attempts = ofRun.length > 0 ? ofRun : ofTask
   const history = attempts.map(attempt => ({ ...attempt, troubled: attempt.rounds > 1 }))
@@ -97,9 +97,46 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
   } catch (error) {
     if (worktree) await worktrees.leave(worktree, { project: run.project, settings: run.options })
     if (error instanceof AppError && error.code === 'task_moved') return 'no'
+    if (error instanceof AppError && error.code === 'agent_missing')
+      return { heldBack: task.id, why: heldBack.hold(run.id, task.id, error) }
     throw error
   }
 }
+
+/**
+ * Chooses the task that begins next. One whose last attempt met a fault that a person mends waits for its next try, and others begin
+ * meanwhile; after a failure of the vendor all of them wait.
+ */
+async function chooseReady(
+  run: RunRow,
+  options: BeginOptions,
+  { store, heldBack, clock }: BeginDeps,
+): Promise<{ task: Task; ofTask: AttemptRow[] } | Exclude<BeginResult, 'yes' | { heldBack: string }>> {
+  const skipped = new Set([...heldBack.skippedIn(run.id), ...(await listAvoided(run, options, store))])
+  let firstRetry: { notBefore: number; why: string } | undefined
+  for (;;) {
+    const choice = await chooseTask(run, { ...options, skipped }, store)
+    if (!('task' in choice))
+      return firstRetry ?? heldBack.next(run.id) ?? (choice.why === undefined ? 'no' : { why: choice.why })
+    const { task } = choice
+    const ofTask = await store.runs.attempts({ task: task.id })
+    const retry = findRetryTime(task, ofTask, { retryMs: options.retryMs, now: clock.now() })
+    if (!retry) return { task, ofTask }
+    if (!holdsItsTaskOnly(ofTask.at(-1)?.failure ?? null)) return retry
+    if (!firstRetry || retry.notBefore < firstRetry.notBefore) firstRetry = retry
+    skipped.add(task.id)
+  }
+}
+
+/** Ready tasks of agents whose account cannot be used now. */
+async function listAvoided(run: RunRow, { avoided, labels }: BeginOptions, { tasks, transaction }: Store) {
+  if (avoided.size === 0) return []
+  const ready = await transaction(tx => tasks.free(scopeOf(run), MOST_AVOIDED, tx))
+  return ready.filter(task => avoided.has(agentByLabel(task, labels))).map(({ id }) => id)
+}
+
+/** More tasks than this begin when the account works again, even if one of another agent is behind them. */
+const MOST_AVOIDED = 200
 
 /**
  * Another git process may be working in the repository right now, or a person has to mend something there: the branch is gone, the

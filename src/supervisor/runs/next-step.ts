@@ -15,6 +15,8 @@ export interface RunFacts {
   unverified?: number | undefined
   /** Attempts that work, will resume by themselves, or whose work is verified or merged. */
   working: number
+  /** Of those that work: attempts that wait for an account that a person has to mend. A task of another agent may begin beside them. */
+  stalled?: number | undefined
   /** Attempts that wait for a person. */
   waiting: number
   /** Attempts that the run has begun. */
@@ -39,10 +41,10 @@ export type RunStep =
 
 /** Decides what a run does next. Pure: which task is claimed is decided when it begins. */
 export function nextStep(facts: RunFacts): RunStep {
-  const { working, waiting, iterations, limit, parallel, stopping, gaveUp, spent } = facts
+  const { working, stalled = 0, waiting, iterations, limit, parallel, stopping, gaveUp, spent } = facts
   const isCapped = limit !== undefined && iterations >= limit
   const mayBegin = gaveUp === undefined && stopping === undefined && spent === undefined && !isCapped
-  if (mayBegin && working < parallel && countReady(facts) > 0) {
+  if (mayBegin && working - stalled < parallel && countReady(facts) > 0) {
     return { do: 'begin' }
   }
   if (working > 0 || stopping === 'paused') return { do: 'wait' }
@@ -191,7 +193,15 @@ export type RetryPlan =
 const RETRY_MS = [60_000, 300_000, 900_000]
 
 /** Failures that neither another attempt nor another model can fix: a person has to act first. */
-const NEEDS_A_PERSON: ReadonlySet<FailureKind> = new Set(['auth', 'billing', 'agent_missing', 'model_not_found'])
+const NEEDS_A_PERSON: ReadonlySet<FailureKind> = new Set(['auth', 'billing'])
+
+/** Faults of the surroundings that a person mends: a program that is not there, a model that the vendor does not know. They use no retry. */
+const MENDED: ReadonlySet<FailureKind> = new Set(['agent_missing', 'model_not_found'])
+
+/** Whether other tasks may begin before the task of this failure is tried again: they may have another agent or model. */
+export function holdsItsTaskOnly(failure: FailureKind | null): boolean {
+  return failure !== null && MENDED.has(failure)
+}
 
 /**
  * Decides whether a task whose last attempt is over is tried again, when, and with which advice. `history` holds the task's
@@ -234,7 +244,7 @@ function retryDelay(history: readonly PastAttempt[], retryMs: readonly number[])
 }
 
 function isTransientFailure({ outcome, failure }: PastAttempt): boolean {
-  return outcome === 'failed' && failure != null && isTransient(failure)
+  return outcome === 'failed' && failure != null && (isTransient(failure) || MENDED.has(failure))
 }
 
 /** A fault of the surroundings uses no retry. A crash does: the task itself may be what the agent cannot bear. */

@@ -2,6 +2,7 @@ import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
+import { faultOf } from '../../domain/limit.ts'
 import type { RunPlan, StartRun } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
@@ -142,13 +143,40 @@ export class RunManager {
     await this.#eachSession(id, session => this.#deps.pause(session))
   }
 
-  async resume(id: string): Promise<void> {
+  /** Goes on. With `env`, a run whose account cannot be used goes on with that environment, which may hold another key. */
+  async resume(id: string, env?: Record<string, string>): Promise<void> {
+    const replacing = env && (await this.#waitsForMending(id)) ? env : undefined
+    if (replacing) await this.#keepEnvironment(id, replacing)
     // Its sessions come first: a check would take a session that is about to resume for one that waits, and begin another task.
-    await this.#eachSession(id, session => this.#deps.resume(session))
+    await this.#eachSession(id, session => this.#deps.resume(session, replacing))
     await this.#change(id, { state: 'running', stopping: false, reason: null })
     // While the run was paused, finished work was not verified or merged.
     await this.#deps.completeAgain()
     this.look(id)
+  }
+
+  /** Whether a session of the run waits for an account that a person has to mend, or for a vendor that does not answer. */
+  async #waitsForMending(id: string): Promise<boolean> {
+    const { store } = this.#deps
+    for (const { session_id } of await openAttempts(id, store)) {
+      const session = await store.sessions.get(session_id)
+      const gate = session?.account == null ? undefined : await store.gates.get(session.account)
+      if (
+        session?.state === 'ended' &&
+        session.ended_as === 'paused' &&
+        (session.retries > 0 || (gate && faultOf(gate)))
+      )
+        return true
+    }
+    return false
+  }
+
+  async #keepEnvironment(id: string, env: Record<string, string>): Promise<void> {
+    const { store, kept, settingsOf } = this.#deps
+    const run = await store.runs.get(id)
+    if (!run) return
+    const { keepEnvironment } = await settingsOf(run)
+    kept.keep(id, { ...brainKeysIn(kept.of(id) ?? {}), ...env }, { onDisk: keepEnvironment })
   }
 
   /**

@@ -239,13 +239,13 @@ const WAIT_NOTES = {
   }),
 }
 
-/** `92% of five hour is used, until 2026-11-17T04:00:00.000Z` */
+/** `92% of the 5-hour window is used, until 2026-11-17T04:00:00.000Z` */
 function describeWindow(window: QuotaWindow | undefined): string {
   if (!window) return 'other sessions use it'
   const percent = `${Math.round(window.utilization * 100)}%`
   if (window.source === 'estimate') return `by our own estimate ${percent} of quota.max_tokens_per_hour is used`
   const until = window.resets_at === null ? '' : `, until ${new Date(window.resets_at).toISOString()}`
-  return `${percent} of ${window.window.replaceAll('_', ' ')} is used${until}`
+  return `${percent} of the ${window.window.replace('five_hour', '5-hour').replace('seven_day', '7-day').replaceAll('_', ' ')} window is used${until}`
 }
 
 /** A session that waits for its allowance goes by the settings as they are now. What cannot be read stays as it was. */

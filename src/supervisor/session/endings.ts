@@ -83,19 +83,27 @@ export function waitsForMending(
 
 const GOES_ON = 'The work goes on by itself then.'
 
-/** A session keeps the key that it was started with; another key is another account, with which it cannot be resumed. */
+/** A session keeps the key that it was started with, until a person resumes it, or its run, with another one. */
 function howItGoesOn(live: LiveSession): string {
-  const { id, row, settings } = live
-  const key = vendorOf(manifestIn(live).kind).credentials.find(([name]) => settings.open.env[name])?.[0]
+  const key = keyIn(live)
   if (key === undefined) return GOES_ON
-  const again = row.options.run
-    ? `pcc stop ${row.options.run.id} --now, set ${key}, then pcc run`
-    : `pcc stop ${id}, set ${key}, then pcc start ${quoteForShell(row.project)} --resume ${row.vendor_id ?? '<id>'} --task "…"`
-  return `It goes on by itself when the key of its start is accepted again. With another key: ${again}`
+  return `It goes on by itself when the key of its start is accepted again. With another key: ${withNewKey(key, live)}`
+}
+
+/** The variable from which the agent has its key; undefined if it has a stored login. */
+function keyIn(live: LiveSession): string | undefined {
+  return vendorOf(manifestIn(live).kind).credentials.find(([name]) => live.settings.open.env[name])?.[0]
+}
+
+function withNewKey(key: string, { id, row }: LiveSession): string {
+  return `export ${key}=<new key> && pcc resume ${row.options.run?.id ?? id} --detach`
 }
 
 /** What a person does about an account that cannot be used. */
-export function remedyFor(fault: AccountFault, { row, settings }: LiveSession): string {
+export function remedyFor(fault: AccountFault, live: LiveSession): string {
+  const { row, settings } = live
+  const key = keyIn(live)
+  if (fault === 'login' && key !== undefined) return withNewKey(key, live)
   if (fault === 'login') return notLoggedIn({ kind: settings.driver.agent, name: row.agent }).next
   return "Look at the account's balance and plan."
 }
@@ -147,6 +155,19 @@ export function restarted(failure: Failure, now: number): LiveSessionEnding {
   return {
     ...{ as: 'paused', reason, failure: failure.kind, resumesAt: now, retries: 1, patch: { vendor_id: null } },
     task: { to: 'waiting', reason, wakesAt: now },
+  }
+}
+
+/** Whether the program is there costs no call of the model, so it is looked for this often. */
+const PROGRAM_CHECK_MS = 30_000
+
+/** The agent's program is gone. That is no failure of the task: the session goes on by itself when the program is back. */
+export function waitsForProgram(failure: Failure, live: LiveSession, now: number): LiveSessionEnding {
+  const resumesAt = now + PROGRAM_CHECK_MS
+  return {
+    ...{ as: 'paused', failure: failure.kind, resumesAt, retries: Math.max(1, live.row.retries), checkpoint: 'error' },
+    reason: `${failure.message}\n${adviceFor(failure, live)}\n${GOES_ON}`,
+    task: { to: 'waiting', reason: failure.message, wakesAt: resumesAt },
   }
 }
 

@@ -12,7 +12,18 @@ import { endingBetweenTurns, waitAtGate, waitForQuota } from './between-turns.ts
 import { parkProseQuestion, replyToProse } from './brain.ts'
 import { eventOf, type LiveSession, type LiveSessionEnding, refuseStale, type SessionContext } from './context.ts'
 import type { Action, Analysis, LoopContext } from './decide.ts'
-import { completed, escalated, failed, gaveUp, parked, paused, restarted, retried, stopped } from './endings.ts'
+import {
+  completed,
+  escalated,
+  failed,
+  gaveUp,
+  parked,
+  paused,
+  restarted,
+  retried,
+  stopped,
+  waitsForProgram,
+} from './endings.ts'
 import { record } from './record.ts'
 import { claimedFailure } from './task-tools.ts'
 
@@ -130,6 +141,7 @@ export async function execute(
     case 'park':
       return parked(action, live)
     case 'fail':
+      if (action.failure.kind === 'agent_missing') return waitsForProgram(action.failure, live, deps.clock.now())
       return isForgotten(action.failure, live)
         ? restarted(action.failure, deps.clock.now())
         : failed(action.failure, live)

@@ -2,9 +2,12 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
 import type { StartSession } from '../../domain/api.ts'
 import { type Escalation, type EscalationAnswer, isSettled } from '../../domain/escalation.ts'
+import { faultOf } from '../../domain/limit.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import {
+  isOtherAccount,
+  prepareOnAnyAccount,
   prepareResumed,
   refuseUngatedAgent,
   refuseWhenClosed,
@@ -13,6 +16,7 @@ import {
 } from '../context.ts'
 import { refuseSpent } from '../guards/spending.ts'
 import { type RestoredSession, restore } from './checkpoints.ts'
+import type { PreparedSession } from './prepare.ts'
 import { resumedRow, resumeParked } from './resume-parked.ts'
 import { isStillWaiting } from './settle.ts'
 import { isAliveInTerminal } from './terminal.ts'
@@ -46,25 +50,31 @@ export async function resumeSession(
     return (await store.sessions.get(row.id)) ?? current
   }
   if (current.parked && current.ended_as === 'waiting_input') throw waitsForAnswer(current)
-  const ready = await prepareResumed(current, resume.env, supervisor)
+  const { ready, changesAccount } = await prepareMended(current, resume, supervisor)
   if (!supervisor.deps.terminals.isAttached(row.id)) refuseUngatedAgent(ready)
   if (resume.actor === 'human') await refuseSpent(current, ready.budgets, supervisor.deps)
   await retryFailedTask(current, supervisor)
   await refuseWithoutTasks(current, supervisor)
+  const withConversation = changesAccount ? { ...current, vendor_id: null } : current
   const restored = await restore(
-    { row: current, driver: ready.driver, env: ready.open.env, manifest: ready.manifest, from: resume.from },
+    { row: withConversation, driver: ready.driver, env: ready.open.env, manifest: ready.manifest, from: resume.from },
     supervisor.deps,
   )
   refuseWhenClosed(supervisor)
   using _held = supervisor.conversations.take(restored.resume, supervisor.sessions.all())
   if (supervisor.sessions.get(row.id)) throw new AppError('session_running', { id: row.id })
   const { task_id } = restored
-  const changes = { ...(task_id && { task_id }), ...(resume.budget && { options: current.options }) }
+  const changes = {
+    ...(task_id && { task_id }),
+    ...(resume.budget && { options: current.options }),
+    ...(changesAccount && { vendor_id: null }),
+  }
   // An agent that still runs in its terminal keeps its marker, because its processes carry it.
   const oldMarker = (await isAliveInTerminal(current)) && current.marker !== null ? { marker: current.marker } : {}
   const patch = { ...resumedRow(supervisor, ready.account), parked: null, held_at: null, ...changes, ...oldMarker }
   crashPoint('resume.before-claim')
-  const claim = () => claimResume(current, { patch, resume, notes: restored.notes }, supervisor)
+  const notes = [...restored.notes, ...(changesAccount ? [OTHER_ACCOUNT] : [])]
+  const claim = () => claimResume(current, { patch, resume, notes }, supervisor)
   const { live, saved } = supervisor.sessions.launch({ ...current, ...patch }, ready, {
     prompt: promptOf(restored, [resume.words, current.options.landing?.told]),
     resume: restored.resume,
@@ -74,6 +84,36 @@ export async function resumeSession(
   crashPoint('resume.after-claim')
   await live.control.admitted.promise
   return live.row
+}
+
+const OTHER_ACCOUNT =
+  'Its account could not be used: it goes on with the account that you have set, in a new conversation.'
+
+/**
+ * Prepares a session that goes on. If its account cannot be used, or its vendor does not answer, the account of the person's
+ * environment and login takes its place. The conversation stays with the account that began it.
+ */
+async function prepareMended(
+  row: SessionRow,
+  { env, actor }: SessionResume,
+  supervisor: SupervisorContext,
+): Promise<{ ready: PreparedSession; changesAccount: boolean }> {
+  if (!(await mayChangeAccount(row, actor, supervisor)))
+    return { ready: await prepareResumed(row, env, supervisor), changesAccount: false }
+  const ready = await prepareOnAnyAccount(row, env, supervisor)
+  return { ready, changesAccount: isOtherAccount(row, ready) }
+}
+
+async function mayChangeAccount(
+  { id, account, ended_as, parked }: SessionRow,
+  actor: SessionResume['actor'],
+  { deps: { store } }: SupervisorContext,
+): Promise<boolean> {
+  if (account === null || ended_as !== 'paused' || parked) return false
+  const gate = await store.gates.get(account)
+  if (gate && faultOf(gate)) return true
+  const [end] = await store.events({ subject: id, kinds: ['session.ended'], tail: 1 })
+  return actor === 'human' && end?.kind === 'session.ended' && end.body.failure === 'network'
 }
 
 /** Adds what is new, such as the report on work that came back. A resumed conversation needs nothing but that. */

@@ -181,7 +181,10 @@ async function worktreeDeps(
   const { worktrees, merge } = config
   const root = worktrees.directory ?? join(deps.paths.home, 'worktrees')
   const { store, clock, log } = deps
-  const sandbox = commandSandboxes(config, { project, paths: deps.paths, log: line => log.info({ project }, line) })
+  const sandbox = commandSandboxes(config, {
+    ...{ project, paths: deps.paths, fillsCaches: true },
+    log: line => log.info({ project }, line),
+  })
   const caps = readCommandCaps(config)
   return { store, clock, log, root, env: deps.env, settings: worktrees, caps, target: merge.target, sandbox }
 }

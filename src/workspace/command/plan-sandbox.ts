@@ -6,13 +6,14 @@ import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { type Bubblewrap, findNeededSandbox, lookForBubblewrap } from '../../base/sandbox/bubblewrap.ts'
+import { makeScratch, type Scratch } from '../../base/sandbox/home.ts'
 import { openSandbox, type Sandbox } from '../../base/sandbox/sandbox.ts'
 import { NO_NEEDS, type SandboxSettings } from '../../base/sandbox/settings.ts'
 import { checkProject } from '../../base/sandbox/visible-paths.ts'
 import { pathOutsideProjects } from '../../base/search-path.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { git } from '../git/git.ts'
-import { findGitFolder } from '../git/git-folder.ts'
+import { findGitFolder, isEmptyFolder } from '../git/git-folder.ts'
 
 export interface SandboxPlan {
   /** Undefined where there is no sandbox. */
@@ -57,8 +58,9 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
     write,
     hidden: [...new Set([...ownFolders(paths), dirname(paths.socket)])],
     git: await findSharedGit(project, worktree),
+    ...(worktree !== undefined && { branches: 'pcc' }),
     scratch: scratchFolder(paths),
-    caches: join(paths.data, 'caches', createHash('sha256').update(project).digest('hex').slice(0, 16)),
+    caches: { folder: join(paths.data, 'caches', createHash('sha256').update(project).digest('hex').slice(0, 16)) },
   }
   const exposed = asksEveryCall && mode === 'auto' ? findExposed(project, settings, home) : undefined
   if (exposed) return { settings: undefined, missing: exposed }
@@ -155,7 +157,7 @@ async function findGitEntry(project: string): Promise<{ path: string; stats: Sta
   for (let folder = project; ; folder = dirname(folder)) {
     const path = join(folder, '.git')
     const stats = await lstat(path).catch(() => undefined)
-    if (stats) return { path, stats }
+    if (stats && !(stats.isDirectory() && (await isEmptyFolder(path)))) return { path, stats }
     if (folder === dirname(folder)) return undefined
   }
 }
@@ -174,19 +176,44 @@ export type OpenCommandSandbox = (run: {
   reads?: readonly string[] | undefined
 }) => Promise<Sandbox | undefined>
 
-/** The sandboxes of the commands of a project: gates and set-up commands run the same code as the agent that wrote it. */
+export interface CommandSandboxes {
+  project: string
+  paths: AppPaths
+  log(line: string): void
+  /** Set-up commands of fresh worktrees, which run before an agent has worked there: only they fill the project's package caches. */
+  fillsCaches?: boolean | undefined
+}
+
+/**
+ * The sandboxes of the commands of a project: gates and set-up commands run the same code as the agent that wrote it. Commands that
+ * run in the same folder find one another's changes in the package caches, until this is disposed of.
+ */
 export function commandSandboxes(
   config: Pick<Config, 'agents'>,
-  { project, paths, log }: { project: string; paths: AppPaths; log(line: string): void },
-): OpenCommandSandbox {
-  return async ({ directory, env, reads = [] }) => {
+  { project, paths, log, fillsCaches = false }: CommandSandboxes,
+): OpenCommandSandbox & AsyncDisposable {
+  const changed = new Map<string, Scratch>()
+  const changesIn = (directory: string, parent: string | undefined) => {
+    const scratch = changed.get(directory) ?? makeScratch(parent)
+    changed.set(directory, scratch)
+    return scratch.caches
+  }
+  const open: OpenCommandSandbox = async ({ directory, env, reads = [] }) => {
     const plan = await planSandbox(config, {
       ...{ name: 'A command of the project', asksEveryCall: true, project, paths },
       ...{ worktree: directory === project ? undefined : directory, home: env['HOME'] ?? '/' },
     })
     const { settings } = plan
     if (!settings?.made) return undefined
-    const all = { ...settings, read: [...settings.read, ...reads] }
+    const caches = settings.caches && {
+      ...settings.caches,
+      ...(fillsCaches ? { isWritten: true } : { changes: changesIn(directory, settings.scratch) }),
+    }
+    const all = { ...settings, caches, read: [...settings.read, ...reads] }
     return openSandbox({ bubblewrap: settings.made, settings: all, needs: NO_NEEDS, env, reading: false, log })
   }
+  const close = async () => {
+    for (const scratch of changed.values()) await scratch[Symbol.asyncDispose]()
+  }
+  return Object.assign(open, { [Symbol.asyncDispose]: close })
 }

@@ -1,4 +1,4 @@
-import { lstat, realpath } from 'node:fs/promises'
+import { lstat, readdir, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readTextIfAny } from '../../base/files.ts'
 
@@ -26,7 +26,7 @@ export async function readGitFolder(directory: string): Promise<GitFolder | stri
   for (let top = resolve(directory); ; top = dirname(top)) {
     const entry = join(top, '.git')
     const stats = await lstat(entry).catch(() => undefined)
-    if (stats) {
+    if (stats && !(stats.isDirectory() && (await isEmptyFolder(entry)))) {
       const read = stats.isFile() ? readGitFile(top, entry) : readGitDirectory(top, entry)
       return read.catch((thrown: unknown) => `${entry} cannot be read: ${(thrown as Error).message}`)
     }
@@ -34,6 +34,11 @@ export async function readGitFolder(directory: string): Promise<GitFolder | stri
     if (bare) return bare
     if (top === dirname(top)) return undefined
   }
+}
+
+/** An empty `.git` is none, as for git: an agent that is killed may leave one in the folder where it worked. */
+export async function isEmptyFolder(path: string): Promise<boolean> {
+  return (await readdir(path).catch(() => ['unreadable'])).length === 0
 }
 
 /** The main checkout of a repository, where its folder is in one. */

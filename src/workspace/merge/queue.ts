@@ -1,6 +1,6 @@
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { VerificationResult } from '../../domain/evidence.ts'
-import { MERGES_AT_WORK, type Merge, type MergeStrategy } from '../../domain/merge.ts'
+import { MERGES_AT_WORK, type Merge, type MergeStrategy, WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
@@ -137,8 +137,12 @@ export class MergeQueue {
     if (this.#tried.length === 0) throw error
     const { store, log } = this.#deps
     const isMoved = error instanceof AppError && error.code === 'merge_moved'
-    const reason = isMoved ? 'one that it was tried with has gone' : `it failed: ${messageOf(error)}`
-    log.error({ merges: this.#tried.map(({ id }) => id), problem: messageOf(error) }, 'merge failed')
+    const isClosed = error instanceof AppError && error.code === 'account_limited'
+    const failed = isClosed ? WAITS_FOR_ACCOUNT : `it failed: ${messageOf(error)}`
+    const reason = isMoved ? 'one that it was tried with has gone' : failed
+    const about = { merges: this.#tried.map(({ id }) => id), problem: messageOf(error) }
+    if (isClosed) log.info(about, 'merge waits for an account')
+    else log.error(about, 'merge failed')
     for (const { id } of this.#tried) {
       const now = await store.merges.get(id)
       if (!now || !MERGES_AT_WORK.some(active => active === now.state)) continue

@@ -1,10 +1,13 @@
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { lstat } from 'node:fs/promises'
+import { basename, dirname, relative } from 'node:path'
+import { readTextIfAny } from '../../base/files.ts'
+import { openRealFolder, removeInside, writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { CommandRunner } from '../command/run-command.ts'
 import { git } from '../git/git.ts'
 import { type GateRun, runGateCommand } from './command-gate.ts'
-import { type CheckFiles, findCheckFiles, runsBeside } from './diff/check-files.ts'
+import { type CheckFiles, findCheckFiles } from './diff/check-files.ts'
+import { isPartlyChecks, withEarlierChecks } from './diff/check-parts.ts'
 import { type BaseCheckout, openBaseCheckout, type WorkStart } from './regression.ts'
 import { type GateCheck, type GateDeps, gateCheck, statusByFindings } from './request.ts'
 import { resultKey } from './result-key.ts'
@@ -130,34 +133,33 @@ async function bringBack(
   top: string,
   { restored, removed }: { restored: readonly string[]; removed: readonly string[] },
 ): Promise<boolean> {
-  for (const path of removed) await rm(join(top, path), { force: true })
+  for (const path of removed) await removeInside(top, path)
   for (const path of restored) {
-    const isDone = isPackage(path) ? await bringBackScripts(base, top, path) : await bringBackFile(base, top, path)
+    const isDone = await (isPartlyChecks(path) ? bringBackPart : bringBackFile)(base, top, path)
     if (!isDone) return false
   }
   return true
 }
 
-const isPackage = (path: string) => /(^|\/)package\.json$/.test(path)
-
 async function bringBackFile(base: string, top: string, path: string): Promise<boolean> {
   return (await git(top, ['checkout', '--quiet', base, '--', path])).ok
 }
 
-/** Only the scripts of a manifest are checks: the work may need the packages that it added. */
-async function bringBackScripts(base: string, top: string, path: string): Promise<boolean> {
+/** The work may have put links into its tree: nothing is read or written through one. */
+async function bringBackPart(base: string, top: string, path: string): Promise<boolean> {
   const before = await git(top, ['show', `${base}:${path}`])
-  if (!before.ok) return false
-  try {
-    const now = JSON.parse(await readFile(join(top, path), 'utf8'))
-    const { scripts = {} } = JSON.parse(before.stdout)
-    const added = Object.entries(now.scripts ?? {}).filter(([name]) => !runsBeside(name, scripts))
-    const all = { ...Object.fromEntries(added), ...scripts }
-    await writeFile(join(top, path), JSON.stringify({ ...now, scripts: all }, null, 2))
-    return true
-  } catch {
-    return bringBackFile(base, top, path) // gone, or no JSON any more
-  }
+  const now = await readInside(top, path)
+  if (now === undefined) return before.ok ? bringBackFile(base, top, path) : removeInside(top, path)
+  const text = withEarlierChecks(path, before.ok ? before.stdout : '', now)
+  return text === '' ? removeInside(top, path) : writeInside(top, path, text)
+}
+
+/** The text of a file; undefined if there is none, or a link is in its place or above it. */
+async function readInside(top: string, path: string): Promise<string | undefined> {
+  await using parent = await openRealFolder(top, dirname(path))
+  const file = parent?.at(basename(path))
+  const stats = file === undefined ? undefined : await lstat(file).catch(() => undefined)
+  return file !== undefined && stats?.isFile() ? readTextIfAny(file) : undefined
 }
 
 /** Lines that end a program of a language as failed. Added at the end of a test file, they show whether its end is reached. */
@@ -215,7 +217,9 @@ async function exitAtEnd(
   if (known) return known.exit
   await using checkout = await openBaseCheckout({ ...work, base: at }, paths.run, tests.signal)
   if (!checkout || !(await bringBackFile(work.base, checkout.top, file))) return undefined
-  await appendFile(join(checkout.top, file), failingEnd(file) ?? '')
+  const text = await readInside(checkout.top, file)
+  if (text === undefined) return undefined
+  await writeInside(checkout.top, file, `${text}${failingEnd(file)}`)
   for (const run of builds) await runAt(checkout, run, { work, runner })
   const { end, exit, output, durationMs } = await runAt(checkout, tests, { work, runner })
   if (end === 'exited' && exit !== null) {

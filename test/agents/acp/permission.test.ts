@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { readToolUse } from '../../../src/policy/classify/tool-use.ts'
 import { ALLOW, asking, DENY, until } from '../conformance/world.ts'
 import type { AgentStep } from './scripted-agent.ts'
@@ -12,7 +13,7 @@ const OPTIONS = [
   { optionId: 'no', kind: 'reject_once', name: 'No' },
 ]
 
-function permission(toolCall: Record<string, unknown>, options: unknown[] = OPTIONS): AgentStep {
+function permission(toolCall: Record<string, unknown>, options: unknown[] = OPTIONS) {
   return { ask: 'session/request_permission', params: { toolCall: { toolCallId: 'c1', ...toolCall }, options } }
 }
 
@@ -180,6 +181,42 @@ test('a parked call is refused and ends the session; the turn says that it is go
   assert.deepEqual([ended.outcome, ended.parked], ['parked', { callId: 'c1', tool: 'Bash', gone: true }])
   assert.equal((await talk.until('ended')).reason, 'closed')
   assert.deepEqual(replies()[0]?.result, CANCELLED)
+})
+
+test('a call that was allowed beside a parked one may finish before the turn ends', async t => {
+  // The agent reports the end of the allowed call after it has read a file, which it may only when the other call is parked.
+  const asks = asking(async ({ callId, tool }) => {
+    if (tool === 'Read') await setImmediate()
+    return callId === 'c2' ? { park: true, reason: 'nobody is awake' } : ALLOW
+  })
+  const date = { kind: 'execute', rawInput: { command: 'date' } }
+  const { talk, heard, replies } = await stage(
+    t,
+    {
+      prompt: [
+        permission(date),
+        { ...permission({ toolCallId: 'c2', ...date }), background: true },
+        { ask: 'fs/read_text_file', params: { path: '{cwd}/none.txt' } },
+        { update: { sessionUpdate: 'tool_call_update', toolCallId: 'c1', status: 'completed' } },
+        { awaitCancel: true },
+        { answer: { stopReason: 'cancelled' } },
+      ],
+    },
+    { open: { asks } },
+  )
+  const ended = await talk.turn()
+  assert.deepEqual([ended.outcome, ended.parked?.callId], ['parked', 'c2'])
+  await until(() => replies().length === 3)
+  // To the agent: yes to the first call, an answer to the read, only then the cancellation, and with it the second call.
+  const told = heard().filter(
+    ({ id, method }) => method === 'session/cancel' || (id !== undefined && method === undefined),
+  )
+  assert.deepEqual(
+    told.map(({ id, method }) => method ?? id),
+    [1, 3, 'session/cancel', 2],
+  )
+  assert.deepEqual([told[0]?.result, told[3]?.result], [chosen('yes'), CANCELLED])
+  assert.equal(talk.all('tool_result').length, 1)
 })
 
 test('an agent that gives up with a refused call is told why and goes on in the same turn', async t => {

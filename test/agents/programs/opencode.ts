@@ -16,5 +16,10 @@ export function opencodeEnv(home: string, url: string, login: 'key' | 'none' = '
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ dependencies: PLUGIN }))
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: { '': { dependencies: PLUGIN } } }))
   writeFileSync(join(folder, 'opencode.json'), JSON.stringify(config))
-  return { ...bareEnv(home), OPENCODE_DISABLE_LSP_DOWNLOAD: '1', OPENCODE_DISABLE_DEFAULT_PLUGINS: '1' }
+  return {
+    ...bareEnv(home),
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+  }
 }

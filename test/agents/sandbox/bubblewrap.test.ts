@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findBubblewrap, findNeededSandbox, mountArgs } from '../../../src/base/sandbox/bubblewrap.ts'
 import { makeScratch } from '../../../src/base/sandbox/home.ts'
 import { systemCallFilter } from '../../../src/base/sandbox/seccomp.ts'
+import { NO_NEEDS } from '../../../src/base/sandbox/settings.ts'
 import { mountsFor } from '../../../src/base/sandbox/visible-paths.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { stage } from '../acp/stage.ts'
@@ -96,6 +97,21 @@ test('the home of the agent, that of the daemon and what the settings name are h
   for (const path of [home, homedir(), named]) assert.ok(hidden.includes(path), path)
   assert.ok(![...shown, ...writable].some(path => [home, homedir(), named].includes(path)))
   assert.ok(writable.includes(`${home}/.mine`))
+})
+
+test('a folder of sockets that is not in /run is hidden as a whole, so that one made later is not there either', t => {
+  const scratch = makeScratch(tempDir(t))
+  const project = gitProject(t)
+  const settings = { mode: 'auto' as const, network: [], read: [], write: [], hidden: [] }
+  const hiddenWith = (env: Record<string, string>, cwd = project) => {
+    const inside = { cwd, env: { HOME: tempDir(t), ...env }, command: 'sh', args: [], shows: [], writes: [] }
+    return mountsFor(inside, { settings, needs: NO_NEEDS, reading: false, scratch }).hidden
+  }
+  for (const name of ['XDG_RUNTIME_DIR', 'TMPDIR', 'TMUX_TMPDIR'])
+    assert.ok(hiddenWith({ [name]: '/var/lib' }).includes('/var/lib'), name)
+  assert.ok(!hiddenWith({ TMPDIR: '/', XDG_RUNTIME_DIR: 'run' }).includes('/'))
+  mkdirSync(join(project, 'tmp'))
+  assert.ok(!hiddenWith({ TMPDIR: join(project, 'tmp') }).includes(join(project, 'tmp')), 'the project’s own')
 })
 
 /** What the kernel would answer: it reads a filter step by step. */

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import {
   closeSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -162,6 +163,70 @@ sandboxed('in a worktree it commits, and cannot change what git runs', async t =
   assert.match(execFileSync('git', ['log', '--oneline', 'pcc/t'], { cwd: project, env, encoding: 'utf8' }), /committed/)
 })
 
+sandboxed(
+  'in a worktree of ours it moves no branch or tag but those of tasks, also after git has packed them',
+  async t => {
+    const project = gitProject(t)
+    const top = join(tempDir(t), 'tree')
+    const env = bareEnv(tempDir(t))
+    const host = (...args: string[]) =>
+      execFileSync('git', args, { cwd: project, env, encoding: 'utf8', stdio: 'pipe' })
+    host('tag', 'v1')
+    host('branch', 'release')
+    host('worktree', 'add', '-q', '-b', 'pcc/t', top)
+    const [own, shared] = await Promise.all([findGitFolder(top), findGitFolder(project)])
+    assert.ok(own && shared)
+    const { common } = shared
+    const before = host('for-each-ref')
+    const { agent, start } = await inSandbox(t, {
+      project: top,
+      settings: { git: { top, own: own.own, common }, branches: 'pcc', read: [project] },
+    })
+    const commit = 'git -c user.name=T -c user.email=t@example.invalid commit -q --allow-empty -m'
+    const moves = [
+      ...['git update-ref refs/heads/main HEAD', 'git branch -f release HEAD', 'git tag -f v1 HEAD', 'git branch new'],
+      ...['git update-ref refs/pcc/archive/x/1 HEAD', 'git replace HEAD HEAD~1', 'git pack-refs --all'],
+      ...[
+        `git rev-parse HEAD > ${common}/refs/heads/main`,
+        `rm ${common}/refs/heads/main`,
+        `rm -r ${common}/logs/refs/heads`,
+      ],
+      ...[
+        `mv ${common}/refs/heads ${common}/refs/h2`,
+        `mv ${common}/refs ${common}/r2`,
+        `echo x > ${common}/packed-refs`,
+      ],
+      ...[`mv ${common}/logs/HEAD ${common}/logs/H`, `ln -sf ${top}/victim ${common}/logs/HEAD`],
+      ...[`git --git-dir=${common} symbolic-ref HEAD refs/heads/release`, `echo x > ${common}/refs/tags/v2`],
+    ].map(move => `(${move}) 2>/dev/null && echo "did: ${move}"`)
+    const child = start(
+      '/bin/sh',
+      '-c',
+      `${commit} one || exit 1; ${moves.join('; ')}; ln -s ${top}/victim ${common}/logs/refs/stash; echo tried; read go; ${commit} two && mkfifo ${common}/refs/heads/pcc/x && echo again`,
+    )
+    let out = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text
+      // Git packs refs outside and removes the folders that are empty then.
+      if (text.includes('tried')) {
+        host('pack-refs', '--all')
+        child.stdin.end('go\n')
+      }
+    })
+    await once(child, 'close')
+    assert.equal(out, 'tried\nagain\n')
+    await agent.end()
+    // Git outside would append to what a link leads to, and wait for a pipe.
+    for (const planted of ['logs/refs/stash', 'refs/heads/pcc/x'])
+      assert.equal(lstatSync(join(common, planted), { throwIfNoEntry: false }), undefined, planted)
+    const others = (refs: string) => refs.split('\n').filter(line => !line.includes('pcc/t'))
+    assert.deepEqual(others(host('for-each-ref')), others(before))
+    assert.equal(host('symbolic-ref', 'HEAD'), 'refs/heads/main\n')
+    assert.match(host('log', '--oneline', 'pcc/t'), /two\n.* one/)
+    host('fsck')
+  },
+)
+
 sandboxed('in the main checkout it commits, and cannot change what git runs there or in a worktree', async t => {
   const project = gitProject(t)
   const env = bareEnv(tempDir(t))
@@ -262,7 +327,7 @@ sandboxed('caches, a home or a folder of ours that cannot be used are named, wit
     message: new RegExp(path),
     next: /Make it usable for you/,
   })
-  const { start } = await inSandbox(t, { project, settings: { caches: join(file, 'caches') } })
+  const { start } = await inSandbox(t, { project, settings: { caches: { folder: join(file, 'caches') } } })
   assert.throws(() => start('/bin/true'), refused(`${file}/caches`))
   await assert.rejects(inSandbox(t, { project, settings: { scratch: join(file, 'boxes') } }), refused(`${file}/boxes`))
   const other = await inSandbox(t, { project, env: { HOME: file } })

@@ -21,6 +21,7 @@ function withAgent(t: TestContext, { loggedIn = true } = {}) {
   writeFileSync(agent, `#!/bin/sh\ncase $1 in --version) echo '9.9 (Claude Code)' ;; *) echo '${status}' ;; esac\n`)
   chmodSync(agent, 0o755)
   pcc.env['PCC_AGENTS_PATH'] = agent
+  if (loggedIn) pcc.env['ANTHROPIC_API_KEY'] = 'k'
   return { pcc, paths: appPathsFor({ env: pcc.env }) }
 }
 
@@ -52,7 +53,11 @@ async function damagedStore(file: string): Promise<void> {
 
 test('an installation in order passes, with and without a daemon, with exit code 0', async t => {
   const { pcc } = withAgent(t)
-  const before = await doctor(pcc)
+  const quick = await doctor(pcc)
+  assert.deepEqual([quick.code, quick.ok], [0, true], JSON.stringify(quick.findings))
+  assert.match(findingText(quick, 'agent', 'ok'), /claude is there \(not started; pcc doctor --deep starts it\)/)
+  assert.match(findingText(quick, 'login', 'ok'), /ANTHROPIC_API_KEY is set \(not tried; pcc doctor --deep asks/)
+  const before = await doctor(pcc, '--deep')
   assert.deepEqual([before.code, before.ok], [0, true], JSON.stringify(before.findings))
   assert.match(findingText(before, 'agent', 'ok'), /9\.9 \(Claude Code\)/)
   assert.match(findingText(before, 'login', 'ok'), /logged in \(api_key\)/)

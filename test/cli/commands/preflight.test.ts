@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { onTerminal } from '../../e2e/pty.ts'
-import { bareEnv, gitProject } from '../../support/world.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { pccFor } from '../pcc.ts'
 
 const OFF = { PCC_AGENTS_SANDBOX: 'off' }
@@ -36,6 +36,19 @@ test('before a run each thing that is not right is one line with what helps, on 
     (await pcc.run(['run', project, '--dry-run'])).stderr,
     /^! branch +HEAD is on no branch.*\n +→ git switch main\n/,
   )
+})
+
+test('a repository without a commit is named before a run, with the first commit that helps; files belong to it', async t => {
+  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'k' })
+  const project = tempDir(t)
+  execFileSync('git', ['init', '-q'], { cwd: project, env: bareEnv(project) })
+  const seen = async () => (await pcc.run(['run', project, '--dry-run'])).stderr
+  assert.match(
+    await seen(),
+    /^! branch +the repository has no commit yet: tasks work in the project itself.*\n +→ git commit --allow-empty -m 'First commit'\n/,
+  )
+  writeFileSync(join(project, 'a.txt'), 'a\n')
+  assert.match(await seen(), /→ git add --all && git commit -m 'First commit'\n/)
 })
 
 const ASK = { ...OFF, ANTHROPIC_API_KEY: 'k', PCC_GATES_UNPROVEN: 'ask' }
@@ -87,8 +100,6 @@ test('at a terminal a person is asked whether to mend it now, and it is done bef
   const terminal = onTerminal(t, pcc, ['run', project])
   await terminal.see(/! branch [\s\S]*! trust +left out[\s\S]*Run now: git switch main\? \[Y\/n\]/)
   terminal.type('\r')
-  await terminal.see(/Run now: pcc trust .*\? \[Y\/n\]/)
-  terminal.type('\r')
   await terminal.see(/Let this content take effect.*\[y\/N\]/)
   terminal.type('y\r')
   await terminal.see(/no tasks|nothing/i)
@@ -101,14 +112,12 @@ test('at a terminal a person is asked whether to mend it now, and it is done bef
 
 test('what is run at once uses the settings and the data that the command itself was given', async t => {
   const pcc = pccFor(t, ASK)
-  const project = gitProject(t, { '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
+  const project = gitProject(t, CHECKED)
   writeFileSync(join(pcc.home, 'other.toml'), 'version = 1\n')
   const place = ['--config', 'other.toml', '--data-dir', 'other']
   const terminal = onTerminal(t, pcc, [...place, 'run', project])
-  await terminal.see(/Run now: pcc --config \S+\/other\.toml --data-dir \S+\/other trust [\s\S]*\? \[Y\/n\]/)
+  await terminal.see(/Run now: pcc --config \S+\/other\.toml --data-dir \S+\/other gates detect [\s\S]*\? \[Y\/n\]/)
   terminal.type('\r')
-  await terminal.see(/Let this content take effect.*\[y\/N\]/)
-  terminal.type('y\r')
   await terminal.see(/no tasks|nothing/i)
   assert.equal(existsSync(join(pcc.home, 'pcc', 'run')), false, 'no second daemon was started')
   const again = await pcc.run([...place, 'run', project, '--dry-run'])

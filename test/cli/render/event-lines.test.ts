@@ -312,7 +312,7 @@ test('colour and links are for terminals, and the environment overrides that', (
 
 test("an approval by the brain says so, and a precedent's is automatic like the policy's", () => {
   const opinion = decided({ tool: 'Bash', target: 'git commit', by: 'brain', reason: 'routine work' })
-  assert.deepEqual(drawn([opinion]), ['[12:00:08] [TOOL] Bash → git commit ✓ (approved by brain: routine work)'])
+  assert.deepEqual(drawn([opinion]), ['[12:00:08] [TOOL] Bash → git commit ✓ (allowed: routine work)'])
   for (const by of ['precedent', 'rule', 'policy'])
     assert.deepEqual(drawn([decided({ by })]), ['[12:00:08] [TOOL] Write → src/x.ts ✓ (auto-approved)'])
 })

@@ -47,7 +47,7 @@ test('at 92 % nothing new begins: what runs finishes or pauses as told, and all 
   const another = await world.start('Please do one more')
   const waiting = await viewWhen(daemon, another.id, ({ reason }) => reason !== null)
   assert.deepEqual([waiting.status, waiting.queued], ['idle', true])
-  assert.match(waiting.reason ?? '', /allowance is fresh: 92% of five hour is used, until 20\S+ \(pcc quota\)/)
+  assert.match(waiting.reason ?? '', /allowance is fresh: 92% of the 5-hour window is used, until 20\S+ \(pcc quota\)/)
 
   const quota = (await daemon.call<QuotaView>('GET', '/quota')).body
   const fresh = Math.max(...quota.accounts.flatMap(({ eases_at }) => eases_at ?? []))

@@ -93,14 +93,21 @@ const files = {
 
 /**
  * In a worktree git cannot delete a ref, because it locks a file in the folder that all checkouts share, which is read-only. It says so for
- * a branch or a tag; after a cherry-pick it leaves a file that the next command has to remove.
+ * a branch or a tag; after a cherry-pick it leaves a file that the next command has to remove. Branches of the agent's own begin with pcc/; all
+ * others, and tags, are read-only.
  */
 const REMOVE_LEFT = 'rm -f "$(git rev-parse --git-path CHERRY_PICK_HEAD)"'
+const ofItsOwn = (row: Row): Row => ({ ...row, run: row.run.replaceAll(/\b(topic|side)\b/g, 'pcc/$1') })
 const IN_WORKTREE: Record<string, (row: Row) => Row> = {
-  'git branch -d': row => ({ ...row, exit: 1, prints: /packed-refs\.lock.*Read-only/ }),
-  'git tag, and its deletion': row => ({ ...row, exit: 1, prints: /packed-refs\.lock.*Read-only/ }),
+  'git switch -c, and back': ofItsOwn,
+  'git merge --no-ff': ofItsOwn,
+  'git rebase': ofItsOwn,
+  'git branch -d': row => ({ ...ofItsOwn(row), exit: 1, prints: /packed-refs\.lock.*Read-only/ }),
+  'git tag, with a message': row => ({ ...row, exit: 128, prints: /refs\/tags.*Read-only/ }),
+  'git tag, and its deletion': row => ({ ...row, exit: 128, prints: /refs\/tags.*Read-only/ }),
+  'git switch to a branch of the remote': row => ({ ...row, exit: 128, prints: /refs\/heads\/tracked.*Read-only/ }),
   'git rebase -i with a script as editor': row => ({ ...row, run: `${row.run} && ${REMOVE_LEFT}` }),
-  'git cherry-pick': row => ({ ...row, run: `${row.run} && ${REMOVE_LEFT}` }),
+  'git cherry-pick': row => ({ ...ofItsOwn(row), run: `${ofItsOwn(row).run} && ${REMOVE_LEFT}` }),
 }
 
 export const GIT: Group[] = [

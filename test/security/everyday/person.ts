@@ -134,7 +134,7 @@ export function makeProject(t: TestContext, group: Group, { home }: Person): { p
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(home), stdio: 'pipe' })
   git('config', 'core.hooksPath', 'hooks')
   const directory = group.inWorktree ? join(tempDir(t), 'worktree') : project
-  if (group.inWorktree) git('worktree', 'add', '-q', directory, '-b', 'task')
+  if (group.inWorktree) git('worktree', 'add', '-q', directory, '-b', 'pcc/task')
   git('clone', '-q', '--bare', project, join(directory, 'origin.git'))
   git('remote', 'add', 'origin', join(directory, 'origin.git'))
   return { project, directory }

@@ -82,6 +82,25 @@ test('one request that four attempts were refused is one row with a count, and w
   assert.deepEqual(await list(), { needs: [], refused: [] })
 })
 
+test('a task that a person resets begins without its earlier refusals; what it is refused again is listed', async t => {
+  const { store, tasks, escalations, add, claim, list } = await world(t)
+  const { id } = await add('tidy up')
+  await claim('s-1', id)
+  await escalations.record(refusal('s-1', id, 'rm -rf legacy'))
+  await store.transaction(tx => tasks.transition(id, { to: 'failed', forced: true }, tx))
+  assert.equal((await list()).refused.length, 1)
+  const failed = await store.tasks.get(id)
+  assert.ok(failed)
+  await store.transaction(tx => tasks.force(failed, { to: 'ready' }, tx))
+  assert.deepEqual(await list(), { needs: [], refused: [] })
+  await claim('s-2', id)
+  await escalations.record(refusal('s-2', id, 'rm -rf legacy'))
+  assert.deepEqual(
+    (await list()).refused.map(({ number, count }) => [number, count]),
+    [[2, 1]],
+  )
+})
+
 test('each cause that is no decision is one row that says what to type, and is gone with its cause', async t => {
   const { store, tasks, add, session, list } = await world(t)
   const [first, second, third] = [await add('one'), await add('two'), await add('three')]

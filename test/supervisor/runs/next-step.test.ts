@@ -19,6 +19,7 @@ const TABLE: [string, Partial<RunFacts>, string][] = [
   ['nothing but cancelled tasks', { counts: { cancelled: 3 } }, 'no_plan'],
   ['a ready task', { counts: { ready: 1, blocked: 2 } }, 'begin'],
   ['a ready task while one is at work', { counts: { ready: 1, running: 1 }, working: 1 }, 'wait'],
+  ['one of another agent beside one that waits for a login', { counts: { ready: 1 }, working: 1, stalled: 1 }, 'begin'],
   ['the same with two places', { counts: { ready: 1, running: 1 }, working: 1, parallel: 2 }, 'begin'],
   ['one that waits for a person holds nobody up', { counts: { ready: 1, waiting: 1 }, waiting: 1 }, 'begin'],
   ['only what waits for a person is left', { counts: { done: 1, waiting: 1 }, waiting: 1 }, 'wait'],

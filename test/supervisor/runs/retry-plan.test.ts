@@ -62,11 +62,18 @@ test('failures of the vendor and the network use no retry, however many there ar
 })
 
 test('what only a person can mend is not tried again', () => {
-  for (const kind of ['auth', 'billing', 'agent_missing', 'model_not_found']) {
+  for (const kind of ['auth', 'billing']) {
     const plan = retryPlan(attempts(kind), { maxRetries: 5 })
     assert.equal(plan.again, false, kind)
   }
   assert.equal(retryPlan(attempts('refusal'), { maxRetries: 5 }).again, true)
+})
+
+test('a program that is not there and an unknown model use no retry: they are tried again until they are mended', () => {
+  for (const kind of ['agent_missing', 'model_not_found']) {
+    const plan = retryPlan(attempts(kind, kind, kind), { maxRetries: 0, retryMs: [1, 6, 24] })
+    assert.deepEqual(plan, { again: true, afterMs: 24 }, kind)
+  }
 })
 
 test('an interruption is no failure: it is neither counted nor waited for', () => {

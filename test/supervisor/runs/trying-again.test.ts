@@ -115,17 +115,30 @@ const FAULTS: Turn[] = [
   { failure: { kind: 'billing', message: 'Your credit balance is too low' } },
 ]
 
-test('a session whose key was refused says how to go on with another key, which it cannot be resumed with', async t => {
+test('a run whose key was refused goes on with another key when it is resumed, in a new conversation and without a retry', async t => {
   const [fault = {}] = FAULTS
-  const world = await runWorld(
-    t,
-    scriptedAgent(() => fault),
-  )
-  await world.add('a')
-  const { id } = await world.run({ env: { ANTHROPIC_API_KEY: 'old' } })
+  const keys: (string | undefined)[] = []
+  const agent = scriptedAgent(() => (keys.at(-1) === 'old' ? fault : {}))
+  const { open } = agent.driver
+  agent.driver.open = options => {
+    keys.push(options.env['ANTHROPIC_API_KEY'])
+    return open(options)
+  }
+  const world = await runWorld(t, agent)
+  for (const title of ['a', 'b']) await world.add(title)
+  const { id } = await world.run({ env: { ANTHROPIC_API_KEY: 'old' }, max_retries: 0 })
   const { attempts } = await world.since(id, ({ kind, body }) => kind === 'session.ended' && body.status === 'paused')
-  const { reason } = await world.when(attempts[0]?.session_id ?? '', ({ ended_at }) => ended_at !== null)
-  assert.match(reason ?? '', new RegExp(`With another key: pcc stop ${id} --now, set ANTHROPIC_API_KEY, then pcc run$`))
+  const session = attempts[0]?.session_id ?? ''
+  const { reason } = await world.when(session, ({ ended_at }) => ended_at !== null)
+  const typed = `export ANTHROPIC_API_KEY=<new key> && pcc resume ${id} --detach`
+  assert.ok(reason?.endsWith(`With another key: ${typed}`), reason ?? '')
+  assert.equal((await world.store.gates.list())[0]?.reason?.split('\n')[1], typed, 'the row says what to type')
+  const reply = await world.call('POST', `/runs/${id}/resume`, { env: { ANTHROPIC_API_KEY: 'new' } })
+  assert.equal(reply.status, 200)
+  const over = await world.over(id)
+  assert.deepEqual([over.outcome, over.attempts.map(({ outcome }) => outcome)], ['complete', ['done', 'done']])
+  assert.deepEqual([keys[0], keys.at(-2), keys.at(-1)], ['old', 'new', 'new'], 'the next task has the new key too')
+  for (const { retries, attempt } of await world.store.tasks.list({})) assert.deepEqual([retries, attempt], [0, 1])
 })
 
 for (const fault of FAULTS) {

@@ -68,7 +68,7 @@ test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_wri
   if (!('program' in made))
     return assert.deepEqual([standard, set], Array(2).fill({ settings: undefined, missing: made }))
   const { scratch, caches, ...settings } = standard.settings ?? {}
-  assert.deepEqual([scratch, dirname(caches ?? '')], ['/srv/pcc/run/boxes', '/srv/pcc/caches'])
+  assert.deepEqual([scratch, dirname(caches?.folder ?? '')], ['/srv/pcc/run/boxes', '/srv/pcc/caches'])
   assert.deepEqual(settings, {
     ...{ mode: 'required', made, network: [], read: [], write: [], hidden: HIDDEN, git: undefined },
   })

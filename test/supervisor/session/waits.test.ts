@@ -98,7 +98,7 @@ for (const onCritical of ['finish', 'pause'])
       (await world.when(other, view => view.reason !== null)).reason ?? '',
       onCritical === 'pause'
         ? /^the allowance is nearly used up/
-        : /allowance is fresh: 95% of five hour is used, until 20/,
+        : /allowance is fresh: 95% of the 5-hour window is used, until 20/,
     )
     world.settings['PCC_QUOTA_CRITICAL_PERCENT'] = '99'
     world.pass(1)
@@ -194,7 +194,10 @@ for (const [used, atOnce] of [
     assert.equal(agent.open(), atOnce)
     if (atOnce < 4) {
       const waiting = await world.view(ids.at(-1) ?? '')
-      assert.match(waiting.reason ?? '', /allowance is fresh: \d+% of five hour is used, until \S+ \(pcc quota\)/)
+      assert.match(
+        waiting.reason ?? '',
+        /allowance is fresh: \d+% of the 5-hour window is used, until \S+ \(pcc quota\)/,
+      )
     }
   })
 }

@@ -272,3 +272,15 @@ test('a git or bwrap that an agent puts into a project’s folder of the PATH is
   shell(`PATH='${bin}':$PATH; git status`)
   assert.equal(existsSync(sprung), true, 'a shell finds it')
 })
+
+test('an empty .git folder, as a killed Codex leaves it, is no repository and breaks no sandbox', async t => {
+  const project = realpathSync(tempDir(t))
+  const paths = appPathsFor({ env: { PCC_HOME: join(project, '..', 'home') } })
+  const who = { name: 'A command', asksEveryCall: true, home: '/', paths, project }
+  mkdirSync(join(project, '.git'))
+  const { settings } = await planSandbox(configWith({}), who)
+  assert.equal(settings?.git, undefined)
+  assert.equal(await readGitFolder(project), undefined)
+  writeFileSync(join(project, '.git/HEAD'), 'no repository\n')
+  await assert.rejects(planSandbox(configWith({}), who), { code: 'sandbox_git' })
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { AppError } from '../../../src/base/errors.ts'
 import { settleOutcomes } from '../../../src/workspace/merge/outcomes.ts'
 import { MergeQueue } from '../../../src/workspace/merge/queue.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
@@ -97,4 +98,14 @@ test('an error while merges are tried leaves them in the queue with the reason; 
   assert.equal(failed.kind, 'wait')
   const { state, reason } = await world.row('t-000001')
   assert.deepEqual([state, reason], ['waiting', 'it failed: the gates cannot start'])
+})
+
+test('a merge whose verifier has no account now waits for the account and has not failed', async t => {
+  const world = await openMergeFixture(t)
+  await world.enqueue(await world.work('t-000001', { 'new.txt': 'new\n' }))
+  const queue = queueOf(world)
+  await queue.next()
+  assert.equal((await queue.fail(new AppError('account_limited', { until: '' }))).kind, 'wait')
+  const { state, reason } = await world.row('t-000001')
+  assert.deepEqual([state, reason], ['waiting', 'it waits until the account of its verifier can be used'])
 })

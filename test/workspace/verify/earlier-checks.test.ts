@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, realpathSync } from 'node:fs'
+import { readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { concernsAbout } from '../../../src/domain/evidence.ts'
@@ -128,6 +128,29 @@ const TAMPERING: [name: string, Parameters<typeof judge>[1]][] = [
     },
   ],
   ...Object.entries({
+    'a key of package.json by which the runner finds no tests': {
+      'package.json': '{"name":"x","jest":{"skips":true},"scripts":{"test":"node run.js package.json"}}\n',
+    },
+    'an added setup.cfg': { 'setup.cfg': '[metadata]\nname = x\n[tool:pytest]\nskips = 1\n' },
+  }).map(([name, changed]): [string, Parameters<typeof judge>[1]] => [
+    name,
+    {
+      files: {
+        'package.json': '{"name":"x","scripts":{"test":"node run.js package.json"}}\n',
+        'sum.js': RIGHT,
+        // A runner that obeys these files.
+        'run.js': `const { readdirSync, readFileSync } = require('node:fs')
+const all = readdirSync('.').filter(name => /\\.(toml|cfg|json|ts)$/.test(name)).map(name => readFileSync(name, 'utf8'))
+if (!all.join().includes('skips')) ${PLAIN}`,
+      },
+      command: 'node run.js',
+      work: ({ write }) => {
+        write('sum.js', WRONG)
+        for (const [path, text] of Object.entries(changed)) write(path, text)
+      },
+    },
+  ]),
+  ...Object.entries({
     'exit 0 at the top of the script behind make': { 'test.sh': 'exit 0\nset -e\nnode test.js\n' },
     'true || before the check': { 'test.sh': 'set -e\ntrue || node test.js\n' },
     'a check whose failure is swallowed': { 'test.sh': 'set -e\nnode test.js || true\n' },
@@ -197,6 +220,20 @@ for (const [name, tampering] of TAMPERING) {
     assert.ok(status === 'failed' || concernsAbout({ isProven, findings }).length > 0, `${status}: ${codes.join(', ')}`)
   })
 }
+
+test('where the work put a link in the place of a package, what it leads to is not written', async t => {
+  const outside = tempDir(t)
+  writeFileSync(join(outside, 'package.json'), '{"scripts":{"test":"mine"}}')
+  await judge(t, {
+    files: { 'sum.js': RIGHT, 'test.js': PLAIN, 'pkg/package.json': '{"scripts":{"test":"node ../test.js"}}' },
+    command: 'node test.js',
+    work: ({ git, worktree }) => {
+      git('rm', '-rq', 'pkg')
+      symlinkSync(outside, join(worktree.top, 'pkg'))
+    },
+  })
+  assert.equal(readFileSync(join(outside, 'package.json'), 'utf8'), '{"scripts":{"test":"mine"}}')
+})
 
 test('checks that changed with a requirement are for a person, who is told which, and not for the agent', async t => {
   const { status, findings, next_steps } = await judge(t, {

@@ -9,7 +9,7 @@ import { loadInk } from '../../live/terminal.ts'
 import { shownRows } from '../../render/escalation-lines.ts'
 import { thingsWait } from '../../render/list-table.ts'
 import { resumeEnvironment } from '../../session-env.ts'
-import { answeredLines, asTyped } from '../respond-lines.ts'
+import { answeredLines, asTyped, readMemoryDays } from '../respond-lines.ts'
 import { type InboxReply, openInboxStore } from './keys.ts'
 import { type InboxContents, readQuestions } from './state.ts'
 
@@ -62,7 +62,8 @@ async function deliver(
   const ownEnv = wasOpen || again ? { env: await resumeEnvironment({ paths, env, project: row.project }) } : {}
   const body = { ...asTyped(answer, readQuestions(row)), ...(again && { again }), ...ownEnv }
   const answered = await client.request<AnswerReply>('POST', `/escalations/${row.number}/answer`, body)
-  const lines = answeredLines({ ...answered, wasOpen }, Number.POSITIVE_INFINITY)
+  const days = await readMemoryDays(row.project, { paths, env })
+  const lines = answeredLines({ ...answered, wasOpen, days }, Number.POSITIVE_INFINITY)
   return `${lines[0]}. ${lines.at(-1)?.trim()}`
 }
 

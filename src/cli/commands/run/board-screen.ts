@@ -4,18 +4,41 @@ import type { DaemonConnection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { followRun } from '../../live/follow.ts'
 import { loadInk } from '../../live/terminal.ts'
-import { type BoardAction, openBoardStore } from './board.ts'
+import { openBoardStore, type PerformedAction } from './board.ts'
 
-/** Shows the board of a run on this terminal until the run has ended, and returns the run; `undefined` when the person left first. */
-export async function showBoard(
+interface BoardScreen {
+  client: DaemonConnection
+  context: CommandContext
+}
+
+/**
+ * Shows the board of a run on this terminal until the run has ended, and returns the run; `undefined` when the person left first. The
+ * person may go to the inbox and come back.
+ */
+export async function showBoard(run: RunDetail, screen: BoardScreen): Promise<RunDetail | undefined> {
+  for (let current = run; ; ) {
+    const shown = await showBoardOnce(current, screen)
+    if (shown !== 'inbox') return shown
+    const { runInbox } = await import('../inbox/screen.ts')
+    await runInbox({ ...screen.context, out: () => undefined })
+    current = await screen.client.request<RunDetail>('GET', `/runs/${run.id}`)
+  }
+}
+
+async function showBoardOnce(
   run: RunDetail,
-  { client, context }: { client: DaemonConnection; context: CommandContext },
-): Promise<RunDetail | undefined> {
+  { client, context }: BoardScreen,
+): Promise<RunDetail | 'inbox' | undefined> {
   const ink = await loadInk()
   const [{ createElement }, { BoardView }] = await Promise.all([import('react'), import('./board-view.ts')])
   const left = new AbortController()
+  let wantsInbox = false
   const store = openBoardStore(run, {
     leave: () => left.abort(),
+    answer: () => {
+      wantsInbox = true
+      left.abort()
+    },
     perform: action => performAction(action, run.id, client),
   })
   const app = ink.render(createElement(BoardView, { ink, store, env: context.env }), {
@@ -27,7 +50,7 @@ export async function showBoard(
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const signal of signals) process.once(signal, leave)
   try {
-    return await followRun({
+    const followed = await followRun({
       client,
       run: run.id,
       signal: left.signal,
@@ -35,6 +58,7 @@ export async function showBoard(
       show: store.show,
       onLost: store.showOffline,
     })
+    return wantsInbox ? 'inbox' : followed
   } finally {
     for (const signal of signals) process.off(signal, leave)
     app.unmount()
@@ -42,11 +66,7 @@ export async function showBoard(
   }
 }
 
-async function performAction(
-  action: Exclude<BoardAction, { do: 'leave' }>,
-  run: string,
-  client: DaemonConnection,
-): Promise<string> {
+async function performAction(action: PerformedAction, run: string, client: DaemonConnection): Promise<string> {
   if (action.do === 'stop') {
     await client.request('POST', `/runs/${run}/stop`, { now: action.now })
     return action.now ? 'Stopped: tasks that were at work are ready again' : 'The run ends after the tasks at work'

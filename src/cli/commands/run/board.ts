@@ -1,7 +1,7 @@
 import { messageOf } from '../../../base/errors.ts'
 import type { AttemptView, RunDetail } from '../../../domain/run.ts'
 import { duration } from '../../render/format.ts'
-import { cut, type Terminal, widthOf, wrap } from '../../render/text.ts'
+import { cut, cutAtWord, type Terminal, widthOf, wrap } from '../../render/text.ts'
 import {
   activityText,
   costText,
@@ -40,7 +40,12 @@ export interface BoardKey {
   at: number
 }
 
-export type BoardAction = { do: 'leave' } | { do: 'stop'; now: boolean } | { do: 'guide'; task: string; text: string }
+/** `answer`: the person wants to answer what waits, in the inbox. */
+export type BoardAction =
+  | { do: 'leave' }
+  | { do: 'answer' }
+  | { do: 'stop'; now: boolean }
+  | { do: 'guide'; task: string; text: string }
 
 export interface BoardKeyResult {
   board: Board
@@ -62,7 +67,7 @@ export function pressBoardKey(board: Board, key: BoardKey): BoardKeyResult {
   if (key.name === 'interrupt') return pressInterrupt(board, key.at)
   switch (board.mode) {
     case 'watch':
-      return key.text.toLowerCase() === 'q' ? { board, action: { do: 'leave' } } : { board }
+      return pressWatchKey(board, key.text.toLowerCase())
     case 'menu':
       return pressMenuKey(board, key)
     case 'pick':
@@ -81,6 +86,11 @@ function pressInterrupt(board: Board, at: number): BoardKeyResult {
   const isSecond = board.interruptedAt !== undefined && at - board.interruptedAt <= TWICE_MS
   if (isSecond) return stop(board, true)
   return { board: { ...board, mode: 'menu', draft: '', task: undefined, interruptedAt: at, notice: '' } }
+}
+
+function pressWatchKey(board: Board, letter: string): BoardKeyResult {
+  if (letter === 'a') return { board, action: { do: 'answer' } }
+  return letter === 'q' ? { board, action: { do: 'leave' } } : { board }
 }
 
 function pressMenuKey(board: Board, { name, text }: BoardKey): BoardKeyResult {
@@ -133,10 +143,15 @@ function stop(board: Board, now: boolean): BoardKeyResult {
   return { board: { ...board, mode: 'watch', draft: '', notice }, action: { do: 'stop', now } }
 }
 
+/** An action that the daemon carries out. */
+export type PerformedAction = Exclude<BoardAction, { do: 'leave' | 'answer' }>
+
 export interface BoardStoreDeps {
   leave(): void
+  /** Leaves the board for the inbox. */
+  answer(): void
   /** Performs an action and returns a line about the outcome. */
-  perform(action: Exclude<BoardAction, { do: 'leave' }>): Promise<string>
+  perform(action: PerformedAction): Promise<string>
 }
 
 /** The current board and everything that changes it. It is kept outside the React view, so that no key sees an old state. */
@@ -150,7 +165,7 @@ export interface BoardStore {
 }
 
 /** Opens a store with the board of a run. */
-export function openBoardStore(run: RunDetail, { leave, perform }: BoardStoreDeps): BoardStore {
+export function openBoardStore(run: RunDetail, { leave, answer, perform }: BoardStoreDeps): BoardStore {
   let board = openBoard(run)
   const listeners = new Set<() => void>()
   const set = (next: Board) => {
@@ -169,6 +184,7 @@ export function openBoardStore(run: RunDetail, { leave, perform }: BoardStoreDep
       const result = pressBoardKey(board, key)
       set(result.board)
       if (result.action?.do === 'leave') leave()
+      else if (result.action?.do === 'answer') answer()
       else if (result.action) perform(result.action).then(notify, error => notify(messageOf(error)))
     },
     show: now => set({ ...board, run: now, offline: '' }),
@@ -198,7 +214,7 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
   const open = openAttempts(run).flatMap((attempt, index) =>
     openLines(attempt, { terminal, now, number: board.mode === 'pick' ? index + 1 : undefined }),
   )
-  const keptApart = run.kept_apart.map(task => paint('yellow', cut(keptApartText(task), width - 1)))
+  const keptApart = run.kept_apart.map(task => paint('yellow', cutAtWord(keptApartText(task), width - 1)))
   const begun = open.length > 0 ? open : [paint('dim', run.state === 'paused' ? 'Paused.' : 'The next task begins…')]
   const atWork = [...begun, ...keptApart.slice(0, MOST_KEPT_APART)]
   const room = Math.max(0, height - top.length - atWork.length - below.length - 2)
@@ -206,7 +222,7 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
   const latest =
     room === 0 || finished.length === 0
       ? []
-      : ['', ...finished.map(attempt => cut(attemptHead(attempt, terminal), width - 1))]
+      : ['', ...finished.map(attempt => cutAtWord(attemptHead(attempt, terminal), width - 1))]
   const filled = [...top, ...atWork, ...latest]
   const empty = Array.from({ length: Math.max(0, height - filled.length - below.length) }, () => '')
   return [...filled, ...empty, ...below].slice(-height)
@@ -253,15 +269,25 @@ function openLines(
   const head = `${number === undefined ? '' : `${number}. `}${attemptHead(attempt, terminal)}  ${took}`
   const activity = activityText(attempt, now)
   return [
-    cut(head, width - 1),
-    ...(activity === '' ? [] : [paint(isWaiting ? 'yellow' : 'dim', cut(`    ${activity}`, width - 1))]),
+    cutAtWord(head, width - 1),
+    ...(activity === '' ? [] : [paint(isWaiting ? 'yellow' : 'dim', cutAtWord(`    ${activity}`, width - 1))]),
   ]
+}
+
+/** Whether a task of the run waits for an answer of this person. */
+function waitsForYou(run: RunDetail): boolean {
+  return openAttempts(run).some(({ now }) => {
+    if (!now) return false
+    return (
+      now.decision !== null || now.status === 'waiting_input' || (now.status === 'paused' && now.resumes_at === null)
+    )
+  })
 }
 
 function keyLines(board: Board, { width, room }: { width: number; room: number }): string[] {
   switch (board.mode) {
     case 'watch':
-      return ['[Q] Detach, it goes on  [Ctrl+C] Menu']
+      return [`${waitsForYou(board.run) ? '[A] Answer what waits  ' : ''}[Q] Detach, it goes on  [Ctrl+C] Menu`]
     case 'menu':
       return wrap(
         '[D]etach, it goes on  [G]uidance to the task  [S]top after this task  stop [N]ow  [Esc] Back  (Ctrl+C again: stop now)',

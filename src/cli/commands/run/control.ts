@@ -111,7 +111,7 @@ export async function pauseRun(run: RunDetail, { client, context }: ControlDeps)
 /** `pcc resume r-…`: continues a run where it was. */
 export async function resumeRun(
   run: RunDetail,
-  options: { from?: unknown; budget?: unknown },
+  options: { from?: unknown; budget?: unknown; env: Record<string, string> },
   client: DaemonConnection,
 ): Promise<RunDetail> {
   const [unusable] = Object.entries({ from: options.from, budget: options.budget }).filter(([, value]) => value)
@@ -120,7 +120,7 @@ export async function resumeRun(
       problem: `--${unusable[0]} is for sessions, and ${run.id} is a run`,
       command: 'resume',
     })
-  return client.request<RunDetail>('POST', `/runs/${run.id}/resume`, {})
+  return client.request<RunDetail>('POST', `/runs/${run.id}/resume`, { env: options.env })
 }
 
 function print(run: RunDetail, { json, out }: ControlDeps['context'], lines: string[]): void {

@@ -106,6 +106,11 @@ export function pausedText({ resumes_at, why }: { resumes_at: number; why?: stri
   return `is tried again at ${wakeTime(resumes_at, at)}${why ? `: ${neutral(asOneLine(why))}` : ''}`
 }
 
+/** Why an attempt stands still that does not go on by itself: `waits for your yes to Bash rm -rf legacy: pcc respond 3 …` */
+export function standsText(why: string): string {
+  return firstLine(why).replace(/^It waits/, 'waits')
+}
+
 function asOneLine(text: string): string {
   return text
     .split('\n')
@@ -125,7 +130,8 @@ export function activityText({ task_id, now }: AttemptView, at: number): string 
         ? 'its account is limited'
         : `waits for its limit until ${wakeTime(now.resumes_at, at)}`
     case 'paused':
-      return now.resumes_at === null ? 'paused' : pausedText({ ...now, resumes_at: now.resumes_at }, at)
+      if (now.resumes_at === null) return now.why === undefined ? 'paused' : standsText(now.why)
+      return pausedText({ ...now, resumes_at: now.resumes_at }, at)
     case 'waiting_input':
       return 'waits for you: pcc pending'
     case 'idle':

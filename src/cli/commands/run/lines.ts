@@ -14,6 +14,7 @@ import {
   pausedText,
   quotaText,
   runStateText,
+  standsText,
   targetText,
   timeLeftText,
   waitsText,
@@ -127,6 +128,8 @@ function attemptNews(before: AttemptView | undefined, now: AttemptView, { paint 
     const waits = pausedText({ ...current, resumes_at: current.resumes_at }, Date.now())
     return [...begun, paint('yellow', `⏳ ${name} ${waits}`)]
   }
+  if (current.status === 'paused' && current.resumes_at === null && current.why !== undefined)
+    return [...begun, paint('yellow', `● ${name} ${standsText(current.why)}`)]
   if (current.status === 'rate_limited') {
     const when = current.resumes_at === null ? '' : ` until ${wakeTime(current.resumes_at, Date.now())}`
     return [...begun, paint('yellow', `⏳ ${name} waits for its limit${when}`)]
@@ -148,6 +151,8 @@ function attemptLine(attempt: AttemptView, terminal: Terminal): string {
   if (attempt.outcome !== null || !now) return attemptHead(attempt, terminal)
   if (now.decision !== null) return paint('yellow', `● ${name} ${waitsText(attempt.task_id, now)}`)
   if (now.held_up !== undefined) return paint('yellow', `⏳ ${name}: its merge waits: ${firstLine(now.held_up)}`)
+  if (now.status === 'paused' && now.why !== undefined && now.resumes_at === null)
+    return paint('yellow', `● ${name} ${standsText(now.why)}`)
   return now.landing ? `◆ ${name} ${COMPLETION_TEXTS[now.landing]}` : `▶ ${name}${attemptDetails(attempt)}`
 }
 
@@ -177,7 +182,7 @@ function endLine(name: string, attempt: AttemptView, paint: Terminal['paint']): 
   if (outcome === 'done')
     return paint(
       'green',
-      `✓ ${name} done${attempt.verification === 'unverified' ? ' (unverified)' : ''}${by} in ${spent}`,
+      `✓ ${name} done${attempt.verification === 'unverified' ? ' (unverified)' : ''}${by} in ${spent}${attempt.changed_nothing ? '; it changed nothing' : ''}`,
     )
   const why = reason === null ? '' : `: ${firstLine(reason)}`
   if (outcome === 'failed') return paint('red', `✗ ${name} failed${by} after ${spent}${why}`)

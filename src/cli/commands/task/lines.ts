@@ -1,7 +1,7 @@
 import { neutral } from '../../../base/neutral.ts'
 import type { TaskState, TaskView } from '../../../domain/task.ts'
 import { LOOKS } from '../../render/format.ts'
-import { cut, firstLine, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
+import { cutAtWord, firstLine, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
 
 /** `pcc task list`: one line for each task, in the order of submission, with the counts below. */
 export function taskLines(
@@ -15,7 +15,7 @@ export function taskLines(
     const state = terminal.paint(STATE_LOOKS[task.state].tone, pad(states[index] ?? '', widest))
     const details = taskDetails({ ...task, reason: heldUp.get(task.id) ?? task.reason })
     const text = [firstLine(task.title), ...details].join('  ')
-    return `${task.id}  ${state}  ${cut(text, terminal.width - widest - 12)}`
+    return `${task.id}  ${state}  ${cutAtWord(text, terminal.width - widest - 12)}`
   })
   return [...lines, '', countLine(tasks)]
 }

@@ -1,4 +1,5 @@
 import { git } from '../../git/git.ts'
+import { hasOtherChecks, isPartlyChecks } from './check-parts.ts'
 import {
   isCi,
   isDocument,
@@ -21,7 +22,7 @@ export interface CheckFilesRequest {
 }
 
 export interface CheckFiles {
-  /** Checks that the work changed or deleted; they have an earlier version. */
+  /** Checks that the work changed or deleted; and files, also new ones, of which only a part is checks. */
   restored: string[]
   /** Scripts and settings of runners that the work added and that take the place of others. */
   removed: string[]
@@ -46,8 +47,7 @@ export async function findCheckFiles(request: CheckFilesRequest): Promise<CheckF
   const changed = rows.flatMap((path, at) => (at % 2 === 1 ? [{ path, status: rows[at - 1] ?? '' }] : []))
   const restored: string[] = []
   for (const { path, status } of changed) {
-    if (status === 'A' || !isCheck(path)) continue
-    if (nameOf(path) !== 'package.json' || (await hasOtherScripts(request, path))) restored.push(path)
+    if (isPartlyChecks(path) ? await hasOtherPart(request, path) : status !== 'A' && isCheck(path)) restored.push(path)
   }
   const fresh = changed.filter(({ status }) => status === 'A').map(({ path }) => path)
   const removed = fresh.filter(path => takesPlace(path, files) || (isScriptFile(path) && words.has(path)))
@@ -70,7 +70,7 @@ function isCheckFile(path: string): boolean {
   // Texts beside tests are what the tests expect, and a test file may have a name like a document ("docker.test").
   if (isTest || isOtherTest(path) || isTestSupport(path) || isSnapshot(path)) return true
   if (isDocument(path)) return false
-  return isScriptFile(path) || RUNNER_SETTINGS.test(nameOf(path)) || isCi(path) || nameOf(path) === 'package.json'
+  return isScriptFile(path) || RUNNER_SETTINGS.test(nameOf(path)) || isCi(path) || isPartlyChecks(path)
 }
 
 /** Tests of other languages, by their name. */
@@ -105,7 +105,7 @@ function isAddedTest(path: string): boolean {
 }
 
 const RUNNER_SETTINGS =
-  /^(jest|vitest|karma|playwright|cypress|ava|wdio|mocha|nyc|c8|tap)\.(config|conf|workspace|setup)\b|^\.(mocharc|nycrc|taprc|rspec)\b|^(conftest\.py|pytest\.ini|tox\.ini|noxfile\.py|phpunit(\.dist)?\.xml(\.dist)?|nextest\.toml)$/
+  /^(jest|vitest|karma|playwright|cypress|ava|wdio|mocha|nyc|c8|tap|web-test-runner)\.(config|conf|workspace|setup)\b|^\.(mocharc|nycrc|taprc|rspec|coveragerc)\b|^(conftest\.py|\.?pytest\.(ini|toml)|tox\.(ini|toml)|noxfile\.py|nose2?\.cfg|bunfig\.toml|phpunit(\.dist)?\.xml(\.dist)?|nextest\.toml)$/
 
 function isEntry(path: string): boolean {
   return isTestFile(path, 'test(') || isOtherTest(path)
@@ -197,23 +197,7 @@ const CHECKING = /(check|test|spec|verify|validate|assert|lint|ci)/i
 /** Where programs are that a command may run to try them. */
 const PROGRAM = /^(src|lib|app|bin|cmd|pkg|internal|dist|build)\//
 
-async function hasOtherScripts({ top, base, head }: CheckFilesRequest, path: string): Promise<boolean> {
-  const [before, after] = await Promise.all([base, head].map(at => readScripts(top, `${at}:${path}`)))
-  const isOther = Object.entries(before ?? {}).some(([name, script]) => after?.[name] !== script)
-  return isOther || Object.keys(after ?? {}).some(name => runsBeside(name, before ?? {}))
-}
-
-/** Whether npm runs an added script before or after one that was there. */
-export function runsBeside(name: string, before: Record<string, unknown>): boolean {
-  const [, other = ''] = /^(?:pre|post)(.+)$/.exec(name) ?? []
-  return !Object.hasOwn(before, name) && Object.hasOwn(before, other)
-}
-
-async function readScripts(top: string, name: string): Promise<Record<string, unknown>> {
-  const { ok, stdout } = await git(top, ['show', name])
-  try {
-    return ok ? (JSON.parse(stdout).scripts ?? {}) : {}
-  } catch {
-    return {} // no JSON: it has no scripts that run
-  }
+async function hasOtherPart({ top, base, head }: CheckFilesRequest, path: string): Promise<boolean> {
+  const [before, now] = await Promise.all([base, head].map(at => git(top, ['show', `${at}:${path}`])))
+  return hasOtherChecks(path, before?.ok ? before.stdout : '', now?.ok ? now.stdout : '')
 }

@@ -109,6 +109,12 @@ export function twelveTasks(name: string, worker: Worker): void {
     if (worker.asks) assert.deepEqual(said, { asked: COLOUR.question, code: 0 })
     const { id } = JSON.parse((await pcc.run(['runs', '--json'])).stdout).runs[0]
     const detail: RunDetail = JSON.parse((await pcc.run(['status', id, '--json'])).stdout)
+    const failed = detail.attempts.filter(({ outcome }) => outcome !== 'done')
+    assert.deepEqual(
+      failed.map(({ title }) => title),
+      ['fit window 3', 'fit window 3'],
+      failed.map(({ title, outcome, reason }) => `${title}: ${outcome}, ${reason}`).join('\n'),
+    )
     assert.deepEqual([detail.outcome, detail.tasks], ['complete', { done: 12 }], ran.stdout + ran.stderr)
     assert.equal(ran.code, 0)
     assert.deepEqual(
@@ -116,8 +122,6 @@ export function twelveTasks(name: string, worker: Worker): void {
       detail.attempts.map(() => worker.agent),
     )
     assert.deepEqual([detail.unverified, detail.merged], [0, 12])
-    const failed = detail.attempts.filter(({ outcome }) => outcome !== 'done').map(({ title }) => title)
-    assert.deepEqual(failed, ['fit window 3', 'fit window 3'])
     const files = execFileSync('git', ['ls-files', '*.txt'], { cwd: project, encoding: 'utf8' }).split('\n')
     assert.equal(files.filter(Boolean).length, 12)
     assert.deepEqual(

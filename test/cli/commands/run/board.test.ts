@@ -34,6 +34,7 @@ function pressKeys(
 
 const CASES: [string, (string | Partial<BoardKey>)[], BoardAction | undefined, Board['mode']][] = [
   ['Q detaches', ['q'], { do: 'leave' }, 'watch'],
+  ['A goes to the inbox', ['a'], { do: 'answer' }, 'watch'],
   ['other letters do nothing', ['s'], undefined, 'watch'],
   ['the first Ctrl+C opens the menu', [CTRL_C], undefined, 'menu'],
   ['Esc goes back', [CTRL_C, ESCAPE], undefined, 'watch'],
@@ -107,7 +108,7 @@ test('the board shows what is at work with its last line, what was done, the cou
     '✓ t-00000a buy a spade done (unverified) in 1m 0s, $0.25',
     '✗ t-00000b ask the neighbour failed after 1m 0s, $0.25: he is out …',
     '─'.repeat(99),
-    '[Q] Detach, it goes on  [Ctrl+C] Menu',
+    '[A] Answer what waits  [Q] Detach, it goes on  [Ctrl+C] Menu',
   ])
 })
 
@@ -142,4 +143,12 @@ test('text that would move the cursor is made safe to print', () => {
   })
   const board = openBoard(someRun({ attempts: [attempt], target: { kind: 'feature', name: 'x\x1b]0;y\x07' } }))
   assert.doesNotMatch(boardFrame(board, { terminal: plainTerminal(), height: 20, now: NOW }).join('\n'), /\x1b/)
+})
+
+test('the board offers to answer while something waits for the person', () => {
+  const view = { terminal: plainTerminal(), height: 20, now: NOW }
+  const waits = { status: 'waiting_input', last_line: null, resumes_at: null, decision: 7, landing: null } as const
+  assert.doesNotMatch(boardFrame(openBoard(someRun()), view).join('\n'), /\[A\] Answer/)
+  const held = openBoard(someRun({ attempts: [someAttempt({ now: waits })] }))
+  assert.match(boardFrame(held, view).join('\n'), /\[A\] Answer what waits {2}\[Q\] Detach/)
 })

@@ -51,6 +51,22 @@ test('after its agent is done, a task is shown as being verified, being merged o
   ])
 })
 
+test('work that is done without a change says so', () => {
+  const done = someRun({ attempts: [overAttempt('done', { changed_nothing: true })] })
+  assert.deepEqual(runNews(someRun(), done, TERMINAL), [
+    '✓ t-000001 dig the ground done (unverified) in 1m 0s, $0.25; it changed nothing',
+  ])
+})
+
+test('a task that a refusal holds says what it waits for, in the news and on the page', () => {
+  const why = 'It waits for your yes to Bash rm -rf legacy: pcc respond 3 --approve --again\nThe agent says: no'
+  const now = { status: 'paused', last_line: null, resumes_at: null, decision: null, landing: null, why } as const
+  const held = someRun({ attempts: [someAttempt({ now })] })
+  const line = '● t-000001 dig the ground waits for your yes to Bash rm -rf legacy: pcc respond 3 --approve --again …'
+  assert.deepEqual(runNews(someRun(), held, TERMINAL), [line])
+  assert.equal(runPage(held, { terminal: TERMINAL, now: NOW, cwd: '/', home: undefined }).includes(line), true)
+})
+
 test('the reason why a merge waits is shown once', () => {
   const now = { status: 'completed', last_line: null, resumes_at: null, decision: null, landing: 'merging' } as const
   const merging = someRun({ attempts: [someAttempt({ now })] })

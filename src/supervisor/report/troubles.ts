@@ -1,0 +1,116 @@
+import { setImmediate as nextTick } from 'node:timers/promises'
+import { type Need, NOTHING_MORE } from '../../domain/needs.ts'
+import type { FailureKind } from '../../domain/session.ts'
+import type { Store } from '../../store/store.ts'
+import type { AttemptRow, SessionRow } from '../../store/tables.ts'
+
+/** What helps against a full disk. The reason of a session that waits for it ends with this line. */
+export const DISK_REMEDY = 'It goes on by itself when the disk can be written to.'
+
+/** A full disk is one cause for all sessions and runs. */
+export const DISK_KEY = 'disk'
+
+/** How often an agent asks its vendor again before a person hears of it: most outages are shorter. */
+const PATIENCE = 3
+
+/**
+ * Faults of the surroundings that no account and no merge shows: a vendor that does not answer, a program that is not there, a model
+ * that nobody knows, a full disk. The work goes on by itself when they are mended; there is one row for each while they last.
+ */
+export async function listTroubles(store: Store, isListed: (session: SessionRow) => boolean): Promise<Need[]> {
+  const needs: Need[] = []
+  const waiting = (await store.sessions.waiting()).filter(row => !isListed(row))
+  for (const row of waiting) needs.push(...(await troubleOfWaiting(row, store)))
+  for (const row of (await store.sessions.list()).filter(({ state }) => state !== 'ended'))
+    needs.push(...(await troubleOfLive(row, store)))
+  for (const { id, state } of await store.runs.list({ open: true }))
+    if (state === 'running') needs.push(...(await troublesOfRun(id, store)))
+  return needs
+}
+
+async function troubleOfWaiting(row: SessionRow, store: Store): Promise<Need[]> {
+  const reason = row.status_reason ?? ''
+  if (reason.endsWith(DISK_REMEDY)) {
+    const about = { key: DISK_KEY, kind: 'session', since: row.ended_at ?? row.created_at } as const
+    return [{ ...NOTHING_MORE, ...about, text: `Work waits: ${firstLine(reason)}`, next: 'Free some space.' }]
+  }
+  const [end] = await store.events({ subject: row.id, kinds: ['session.ended'], tail: 1 })
+  const failure = end?.kind === 'session.ended' ? end.body.failure : undefined
+  await nextTick()
+  if (failure === undefined || end === undefined) return []
+  return toTrouble({ row, failure, reason, since: end.time }, store)
+}
+
+/** An agent that has asked its vendor several times in vain, and has had no answer since. */
+async function troubleOfLive(row: SessionRow, store: Store): Promise<Need[]> {
+  const [last] = await store.events({ subject: row.id, tail: 1 })
+  if (last?.kind !== 'agent.retried' || last.body.attempt < PATIENCE) return []
+  const { failure } = last.body
+  return toTrouble({ row, failure: failure.kind, reason: failure.message, since: last.time }, store)
+}
+
+/** Tasks of a run that are tried again later, in a fresh session. */
+async function troublesOfRun(run: string, store: Store): Promise<Need[]> {
+  const attempts = await store.runs.attempts({ run })
+  const last = new Map(attempts.map(attempt => [attempt.task_id, attempt]))
+  const failed = [...last.values()].filter(({ outcome, failure }) => outcome === 'failed' && failure !== null)
+  const needs: Need[] = []
+  for (const attempt of failed) {
+    if ((await store.tasks.get(attempt.task_id))?.state === 'ready')
+      needs.push(...(await troubleOfAttempt(attempt, store)))
+  }
+  return needs
+}
+
+async function troubleOfAttempt(attempt: AttemptRow, store: Store): Promise<Need[]> {
+  const { session_id, failure, reason, ended_at, started_at } = attempt
+  const row = await store.sessions.get(session_id)
+  if (!row || failure === null) return []
+  return toTrouble({ row, failure, reason: reason ?? '', since: ended_at ?? started_at }, store)
+}
+
+interface Trouble {
+  row: SessionRow
+  failure: FailureKind
+  reason: string
+  since: number
+}
+
+async function toTrouble({ row, failure, reason, since }: Trouble, store: Store): Promise<Need[]> {
+  const about = { ...NOTHING_MORE, since, project: row.project }
+  const [cause = '', remedy = ''] = reason.split('\n')
+  switch (failure) {
+    case 'network':
+    case 'server':
+    case 'overloaded': {
+      const key = `vendor:${row.account ?? row.agent}`
+      const text = `The vendor of ${row.agent} does not answer: ${await describeOutage(row, cause, store)}`
+      return [{ ...about, project: null, key, kind: 'vendor', text, next: nextFor(failure, row) }]
+    }
+    case 'agent_missing':
+      return [{ ...about, project: null, key: `program:${row.agent}`, kind: 'session', text: cause, next: remedy }]
+    case 'model_not_found': {
+      const next = 'Name another model: pcc config set agent.model <model>, or pcc task update <task> --model <model>'
+      return [{ ...about, key: `model:${cause}`, kind: 'run', text: `Tasks cannot begin: ${cause}`, next }]
+    }
+    default:
+      return []
+  }
+}
+
+/** The notice of a retry names the address that was asked. */
+async function describeOutage({ id }: SessionRow, cause: string, store: Store): Promise<string> {
+  const [last] = await store.events({ subject: id, kinds: ['agent.retried'], tail: 1 })
+  if (last?.kind === 'agent.retried') return firstLine(last.body.failure.message)
+  return cause.replace(/; try \d+ of \d+ follows$/, '')
+}
+
+function nextFor(failure: FailureKind, { id, options }: SessionRow): string {
+  const again = 'It is tried again by itself.'
+  if (failure !== 'network') return `Nothing, unless it lasts. ${again}`
+  return `Look at your network. ${again} With another address in your environment: pcc resume ${options.run?.id ?? id}`
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1).join('').trim()
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { appPathsFor } from '../../src/base/app-paths.ts'
+import { openGuard } from '../../src/base/process/guardian.ts'
+import { openCaches, withLayers } from '../../src/base/sandbox/caches.ts'
+import { openSandbox } from '../../src/base/sandbox/sandbox.ts'
+import { NO_NEEDS } from '../../src/base/sandbox/settings.ts'
+import { commandSandboxes, planSandbox } from '../../src/workspace/command/plan-sandbox.ts'
+import { commandEnvironment, runCommand } from '../../src/workspace/command/run-command.ts'
+import { configWith } from '../brain/sample.ts'
+import { bareEnv, gitProject, tempDir } from '../support/world.ts'
+import { testAsOrdinaryUser } from './ordinary-user.ts'
+
+const config = configWith({ 'agents.sandbox': 'required' })
+
+/** A project, and ways to run a line in it: as its set-up command, as an agent, and as gates of one verification. */
+function openProject(t: TestContext) {
+  const home = tempDir(t)
+  const project = gitProject(t)
+  const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
+  const env = commandEnvironment(bareEnv(home))
+  const log = () => undefined
+  const run = async (command: string, sandbox: Parameters<typeof runCommand>[1]['sandbox']) => {
+    const { signal } = new AbortController()
+    const limits = { timeoutMs: 60_000, signal }
+    const { output } = await runCommand(
+      { command, directory: project, env, ...limits },
+      { guard: openGuard(), sandbox },
+    )
+    return output.trim()
+  }
+  const agent = async (line: string) => {
+    const subject = { name: 'An agent', asksEveryCall: true, project, home, paths }
+    const { settings } = await planSandbox(config, subject)
+    assert.ok(settings?.made)
+    const { made: bubblewrap } = settings
+    return run(line, async () => openSandbox({ bubblewrap, settings, needs: NO_NEEDS, env, reading: false, log }))
+  }
+  const verification = async (...lines: string[]) => {
+    await using sandbox = commandSandboxes(config, { project, paths, log })
+    const said: string[] = []
+    for (const line of lines) said.push(await run(line, sandbox))
+    return said
+  }
+  const setUp = (line: string) => run(line, commandSandboxes(config, { project, paths, log, fillsCaches: true }))
+  return { home, paths, agent, verification, setUp }
+}
+
+test('what an agent or its tests put into a package cache is there for no gate and no other agent', async t => {
+  const { agent, verification, setUp, paths } = openProject(t)
+  await setUp('mkdir -p ~/.cache/tool && echo good > ~/.cache/tool/runner')
+  const plant =
+    'echo evil > ~/.cache/tool/runner; mkdir -p ~/.npm/_cacache; echo evil | tee ~/.npm/_cacache/x; rm -rf ~/.cache/t2'
+  assert.equal(await agent(`${plant}; cat ~/.cache/tool/runner`), 'evil\nevil')
+  const look = 'cat ~/.cache/tool/runner ~/.npm/_cacache/x 2>/dev/null'
+  assert.deepEqual(await verification(look, plant, look), ['good', 'evil', 'evil\nevil'])
+  assert.deepEqual(await verification(look), ['good'])
+  assert.equal(await agent(look), 'good')
+  assert.equal(await setUp(look), 'good')
+  assert.deepEqual(readdirSync(join(paths.run, 'boxes')), [])
+})
+
+test('a gate finds the packages of the person, and neither their other caches nor a way to change them', async t => {
+  const { home, verification, agent } = openProject(t)
+  const files = ['.npm/_cacache/a', '.cargo/registry/b', '.cache/pip/c', '.cache/browser/secret', '.npm/_logs/secret']
+  for (const file of files) {
+    mkdirSync(dirname(join(home, file)), { recursive: true })
+    writeFileSync(join(home, file), 'as it was')
+  }
+  const look = 'cd; find .npm .cargo .cache -type f | sort'
+  const [seen] = await verification(`${look}; for f in ${files.join(' ')}; do echo evil > ~/$f; rm -f ~/$f; done`)
+  assert.equal(seen?.split('\n/bin/sh:')[0], '.cache/pip/c\n.cargo/registry/b\n.npm/_cacache/a')
+  assert.equal(await agent(look), '.cache/pip/c\n.cargo/registry/b\n.npm/_cacache/a')
+  for (const file of files) assert.equal(readFileSync(join(home, file), 'utf8'), 'as it was')
+})
+
+test('where layers cannot be mounted a copy of what was set up takes their place', t => {
+  const [home, folder, scratch] = [tempDir(t), tempDir(t), tempDir(t)]
+  mkdirSync(join(folder, 'npm'))
+  writeFileSync(join(folder, 'npm/good'), 'good')
+  mkdirSync(join(home, '.npm/_cacache'), { recursive: true })
+  const { folders, layers } = openCaches(home, { folder }, { scratch, canMount: false })
+  const inside = folders.find(({ to }) => to === join(home, '.npm'))?.from ?? ''
+  const line = 'cat good; echo evil > good; echo evil > more'
+  const { command, args } = withLayers({ command: '/bin/sh', args: ['-c', line] }, layers, { scratch, canMount: false })
+  assert.equal(
+    execFileSync('/bin/sh', ['-c', 'cd "$0" && exec "$@"', inside, command, ...args], { encoding: 'utf8' }),
+    'good',
+  )
+  assert.equal(readFileSync(join(inside, 'good'), 'utf8'), 'evil\n')
+  assert.equal(readFileSync(join(folder, 'npm/good'), 'utf8'), 'good')
+  assert.equal(existsSync(join(folder, 'npm/more')), false)
+})
+
+test('the same holds for an ordinary user', async t => {
+  const again = await testAsOrdinaryUser(t, 'test/security/caches.test.ts')
+  if (!again) return t.diagnostic('this is an ordinary user')
+  assert.equal(again.code, 0, again.output)
+})
