@@ -1,0 +1,77 @@
+import type { AppPaths } from '../../base/app-paths.ts'
+import type { Log } from '../../base/log.ts'
+import {
+  HOOK_SCHEMA_VERSION,
+  type HookAnswer,
+  type HookEvent,
+  type HookEventKind,
+  NO_OPINION,
+} from '../../domain/hooks.ts'
+
+/** What a feature works with. It is the same in the daemon and in a hook that decides by itself because no daemon is there. */
+export interface HookContext {
+  paths: AppPaths
+  /** The environment of the hook, which is the vendor's. */
+  env: Record<string, string | undefined>
+  /** The root of the project that `cwd` belongs to. */
+  project: string
+  log: Log
+  /** Aborted shortly before the vendor stops waiting. */
+  signal: AbortSignal
+}
+
+/** One responsibility at one or more kinds of events. `undefined`: it has nothing to say. A feature that throws is a refusal where calls are decided. */
+export interface HookFeature {
+  name: string
+  kinds: readonly HookEventKind[]
+  answer(event: HookEvent, context: HookContext): Promise<Partial<HookAnswer> | undefined>
+}
+
+/** The strictest decision wins. */
+const STRICTNESS = ['none', 'allow', 'ask', 'continue', 'deny'] as const satisfies readonly HookAnswer['decision'][]
+
+/** More context than this is not added to one event. */
+const MAX_CONTEXT_CHARS = 9_000
+
+/** Asks every feature of the event's kind and joins their answers. */
+export async function answerHook(
+  event: HookEvent,
+  features: readonly HookFeature[],
+  context: HookContext,
+): Promise<HookAnswer> {
+  const concerned = features.filter(({ kinds }) => kinds.includes(event.kind))
+  const answers = await Promise.all(concerned.map(feature => askFeature(feature, event, context)))
+  return answers.reduce(joinAnswers, NO_OPINION)
+}
+
+async function askFeature(feature: HookFeature, event: HookEvent, context: HookContext): Promise<HookAnswer> {
+  try {
+    return { ...NO_OPINION, ...(await feature.answer(event, context)) }
+  } catch (error) {
+    context.log.error({ error, feature: feature.name, event: event.native }, 'a feature of a hook failed')
+    const isDecided = event.kind === 'tool_before' || event.kind === 'permission'
+    return isDecided ? { ...NO_OPINION, decision: 'deny', reason: `${feature.name} failed. ${LOOK}` } : NO_OPINION
+  }
+}
+
+const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'
+
+function joinAnswers(one: HookAnswer, other: HookAnswer): HookAnswer {
+  const isStricter = STRICTNESS.indexOf(other.decision) > STRICTNESS.indexOf(one.decision)
+  const { decision, reason, input } = isStricter ? other : one
+  const context = joinTexts(one.context, other.context)?.slice(0, MAX_CONTEXT_CHARS)
+  const notice = joinTexts(one.notice, other.notice)
+  return {
+    schema_version: HOOK_SCHEMA_VERSION,
+    decision,
+    ...(reason !== undefined && { reason }),
+    ...(input !== undefined && { input }),
+    ...(context !== undefined && { context }),
+    ...(notice !== undefined && { notice }),
+  }
+}
+
+function joinTexts(...texts: (string | undefined)[]): string | undefined {
+  const said = texts.filter(text => text !== undefined && text !== '')
+  return said.length === 0 ? undefined : said.join('\n\n')
+}
