@@ -111,7 +111,7 @@ function nameOf(path: string, folder: string, kind: LayerKind): string {
 }
 
 /** The preset of a role: text for its agents, and after how many calls of its own a conductor is warned and held. */
-export interface Profile {
+export interface RoleProfile {
   text?: string
   warn?: number
   block?: number
@@ -126,7 +126,7 @@ export interface ToolOverride {
 }
 
 /** The preset of a role that counts here; undefined if there is none. */
-export async function loadProfile(role: string, options: LayerOptions): Promise<Profile | undefined> {
+export async function loadProfile(role: string, options: LayerOptions): Promise<RoleProfile | undefined> {
   const found = await readTable('profiles', role, options)
   if (!found) return undefined
   const { table, refuse } = found
@@ -158,7 +158,7 @@ export async function loadToolOverride(tool: string, options: LayerOptions): Pro
     return refuse('skip', 'it must be a list of events')
   if (!isTable(timeouts) || !Object.values(timeouts).every(isCount))
     return refuse('timeouts', 'it must be seconds by event')
-  return { skip: skip as string[], timeouts: timeouts as Record<string, number> }
+  return { skip: skip as string[], timeouts: { ...(timeouts as Record<string, number>) } }
 }
 
 type Table = Record<string, unknown>
