@@ -16,9 +16,8 @@ import type { HookManifest, HookVendor } from '../../../domain/hooks.ts'
 import { type CommandContext, ExitCode } from '../../context.ts'
 import type { Tone } from '../../render/text.ts'
 import { parseValue } from './edit-json.ts'
-import type { HookChoice } from './hooks.ts'
 import { type AgentHooks, type HookState, readAgents } from './status.ts'
-import { otherHooks, ownHook, vendorFolder } from './vendor-files.ts'
+import { type HookChoice, otherHooks, ownHook, vendorFolder } from './vendor-files.ts'
 
 /** One thing that was looked at. `warning`: it works, and a person should know this. */
 export interface HookCheck {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { HOOK_VENDORS, type HookVendor } from '../../../domain/hooks.ts'
 import { commandContext } from '../../context.ts'
-import type { HookScope } from './vendor-files.ts'
+import type { HookChoice, HookScope } from './vendor-files.ts'
 
 /** `pcc hooks install | uninstall | status | doctor`. Their code is imported on use, because completion needs only their names. */
 export function addHooksCommand(program: Command): void {
@@ -57,16 +57,6 @@ function withChoice(command: Command, about: string): Command {
 }
 
 type HookOptions = Partial<Record<HookVendor | HookScope | 'yes' | 'http', true>>
-
-/** Which agents and settings a command is about. */
-export interface HookChoice {
-  /** Without any: those that are found. */
-  vendors: HookVendor[]
-  /** Undefined: the person's own, and for a look the project's as well. */
-  scope: HookScope | undefined
-  yes: boolean
-  http: boolean
-}
 
 function readChoice(options: HookOptions, command: string): HookChoice {
   if (options.user && options.project)

@@ -12,9 +12,8 @@ import { confirm } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
 import { differingLines } from '../accept.ts'
 import { applyChange, isChange, planInstall, planUninstall, type SettingsChange } from './change-settings.ts'
-import type { HookChoice } from './hooks.ts'
 import { type Installed, readInstalled } from './record.ts'
-import { findVendors, type HookFile, hookAdditions, hookFile, ownHook } from './vendor-files.ts'
+import { findVendors, type HookChoice, type HookFile, hookAdditions, hookFile, ownHook } from './vendor-files.ts'
 
 /** A file that can be changed, or why it cannot. */
 type Planned = { file: HookFile; change: SettingsChange } | { file: HookFile; error: AppError }

@@ -9,10 +9,9 @@ import { type LayerFile, listLayers } from '../../../policy/layers.ts'
 import { trustedFile, trustStatus } from '../../../policy/trust/trust.ts'
 import type { CommandContext } from '../../context.ts'
 import { isChange, planUninstall } from './change-settings.ts'
-import type { HookChoice } from './hooks.ts'
 import { usesHttp, wantedChange } from './install.ts'
 import { readInstalled } from './record.ts'
-import { findVendorProgram, findVendors, type HookFile, hookFile, ownHook } from './vendor-files.ts'
+import { findVendorProgram, findVendors, type HookChoice, type HookFile, hookFile, ownHook } from './vendor-files.ts'
 
 /** One settings file and whether our hooks are in it. `outdated`: another version of pcc wrote them. */
 export interface HookState {

@@ -12,6 +12,16 @@ import type { Addition } from './edit-json.ts'
 
 export type HookScope = 'user' | 'project'
 
+/** Which agents and settings a command is about. */
+export interface HookChoice {
+  /** Without any: those that are found. */
+  vendors: HookVendor[]
+  /** Undefined: the person's own, and for a look the project's as well. */
+  scope: HookScope | undefined
+  yes: boolean
+  http: boolean
+}
+
 type Env = Record<string, string | undefined>
 
 /** Where a vendor keeps its hooks and how it writes one down. */
