@@ -33,6 +33,16 @@ export function ownFolders({ home, data, run, logs }: AppPaths): string[] {
   return [home, data, run, logs]
 }
 
+/** The program that agents which pcc did not start run for each of their hooks. Its path stays the same when pcc moves. */
+export function hookLauncher({ home }: Pick<AppPaths, 'home'>): string {
+  return join(home, 'hooks', 'run')
+}
+
+/** What `pcc hooks install` added to which settings. A sandbox shows the launcher, and never this file. */
+export function hookRecord({ home }: Pick<AppPaths, 'home'>): string {
+  return join(home, 'hooks', 'installed.json')
+}
+
 /** Pure and cheap: the frequent commands call this before anything else. */
 export function appPathsFor({ env, configFile, dataDir }: AppPathOptions): AppPaths {
   const home = resolve(env['PCC_HOME'] || join(env['HOME'] || homedir(), '.perpetualcc'))

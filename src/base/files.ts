@@ -10,7 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -23,14 +23,14 @@ import { secretId } from './ids.ts'
  * followed, not replaced, so a config file that lives in a person's dotfiles stays there. Synchronous, so that it can run
  * inside `withFileLock`.
  */
-export function replaceFile(path: string, content: string, mode = 0o600): void {
+export function replaceFile(path: string, content: string | Uint8Array, mode = 0o600): void {
   const target = realPath(path)
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
   const fresh = join(dirname(target), `.${basename(target)}.${secretId(6)}.tmp`)
   try {
     const handle = openSync(fresh, 'wx', mode)
     try {
-      writeSync(handle, content)
+      writeFileSync(handle, content) // `writeSync` writes a part on a disk that becomes full, and reports no error
       fsyncSync(handle)
     } finally {
       closeSync(handle)

@@ -128,6 +128,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/agents.ts')).addAgentsCommand(program),
   },
   {
+    name: 'hooks',
+    group: REST,
+    summary: 'Judge the calls of agents that you start yourself',
+    add: async program => (await import('./commands/hooks/hooks.ts')).addHooksCommand(program),
+  },
+  {
     name: 'config',
     group: REST,
     summary: 'Show and change settings, trust a project, notifications, completion',

@@ -23,11 +23,14 @@ import { enforceDeadlines } from './answers.ts'
 import { type DaemonContext, readWorktreeDeps } from './context.ts'
 import { deliverAnswers } from './deliver-answers.ts'
 import { type Disk, watchDisk } from './disk.ts'
+import { refreshLauncher } from './hook-launcher.ts'
+import { openHookListener } from './hook-listener.ts'
 import { collectWhenIdle, openLazyBrains, openLazyPolicy, openLazyWatchdog } from './lazy-services.ts'
 import { announceReports, runNotifications } from './notifications.ts'
 import { recoverSessions, refuseDamagedStore } from './recovery.ts'
 import { startRetention } from './retention.ts'
 import { loadToken } from './routes/guard.ts'
+import { handleHook } from './routes/hooks.ts'
 import { buildServer } from './routes/server.ts'
 import { catchSignals, drain } from './shutdown.ts'
 import type { Announce } from './startup.ts'
@@ -155,12 +158,16 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   await recoverWorktrees(await readWorktreeDeps({ paths, env, store, log }))
   await supervisor.forgetOver()
   const app = buildServer(daemon)
+  await using hooks = openHookListener(paths, { answer: call => handleHook(daemon, call), log })
+  app.post('/hook-listener', async () => ({ port: (await hooks.open()) ?? null }))
   await app.listen({ path: paths.socket })
   chmodSync(paths.socket, 0o600)
   const [started] = await store.append([
     { actor: 'daemon', subject: 'daemon', kind: 'daemon.started', body: { pid: process.pid, version } },
   ])
   log.info({ version, socket: paths.socket, boot: bootId }, 'daemon started')
+  await hooks.open()
+  keepLauncher(paths, { env, log })
   const delivering = deliverAnswers(daemon).catch(error => log.error({ error }, 'answers could not be delivered'))
   if ((await store.sessions.waiting()).length > 0) watchdog.begin()
   supervisor.wakeWaiting()
@@ -196,6 +203,15 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()
   return signals.failed
+}
+
+/** pcc or node may have moved since the hooks were installed. */
+function keepLauncher(paths: AppPaths, { env, log }: Pick<Serve, 'env'> & { log: Log }): void {
+  try {
+    if (refreshLauncher(paths, { env }) === 'written') log.info({}, 'the launcher of hooks was written again')
+  } catch (error) {
+    log.warn({ error }, 'the launcher of hooks could not be written: pcc hooks doctor')
+  }
 }
 
 function definedIn(env: Serve['env']): Record<string, string> {

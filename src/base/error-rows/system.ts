@@ -57,6 +57,24 @@ export const SYSTEM_ERRORS = {
     says: '{action} was not confirmed. Nothing was changed.',
     next: 'Nothing to do.',
   },
+  hooks_file: {
+    exit: 2,
+    http: 400,
+    says: 'The settings {file} cannot be changed: {problem}.',
+    next: 'Mend that and run the command again; nothing was changed there.',
+  },
+  hooks_record: {
+    exit: 2,
+    http: 400,
+    says: 'The record of installed hooks {file} cannot be read: {problem}.',
+    next: 'Move it away; pcc hooks uninstall then takes out what it recognises by its path.',
+  },
+  hooks_no_agent: {
+    exit: 2,
+    http: 400,
+    says: 'No agent was found here: neither its program on the PATH nor its folder.',
+    next: 'Name one: pcc hooks install --claude',
+  },
   brain_input_missing: {
     exit: 2,
     http: 400,

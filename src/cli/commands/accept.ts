@@ -178,22 +178,31 @@ function commandPath(command: Command): string {
 
 const CONTEXT_LINES = 2
 
+/** A change for a person: its file, and the lines that differ. */
+export function changeLines({ path, accepted, found, error }: OutsideChange, terminal: Terminal): string[] {
+  const { line, lines } = differingLines(accepted, found, terminal)
+  return [
+    terminal.paint('bold', `${neutral(path)} was changed outside pcc${line === 1 ? '' : `, from line ${line}`}:`),
+    ...lines,
+    ...(error ? [terminal.paint('red', neutral(`It cannot count: ${error.message}`))] : []),
+    '',
+  ]
+}
+
 /** The lines that differ, with a few around them. Everything between the first and the last difference is shown. */
-export function changeLines({ path, accepted, found, error }: OutsideChange, { paint }: Terminal): string[] {
-  const [old, now] = [accepted.split('\n'), found.split('\n')]
+export function differingLines(before: string, after: string, { paint }: Terminal): { line: number; lines: string[] } {
+  const [old, now] = [before.split('\n'), after.split('\n')]
   const shorter = Math.min(old.length, now.length)
   let first = 0
   while (first < shorter && old[first] === now[first]) first++
   let last = 0
   while (last < shorter - first && old.at(-1 - last) === now.at(-1 - last)) last++
   const shown = (lines: string[]) => lines.map(line => neutral(line))
-  return [
-    paint('bold', `${neutral(path)} was changed outside pcc${first === 0 ? '' : `, from line ${first + 1}`}:`),
+  const lines = [
     ...shown(old.slice(Math.max(0, first - CONTEXT_LINES), first)).map(line => `  ${line}`),
     ...shown(old.slice(first, old.length - last)).map(line => paint('red', `- ${line}`)),
     ...shown(now.slice(first, now.length - last)).map(line => paint('green', `+ ${line}`)),
     ...shown(now.slice(now.length - last, now.length - last + CONTEXT_LINES)).map(line => `  ${line}`),
-    ...(error ? [paint('red', neutral(`It cannot count: ${error.message}`))] : []),
-    '',
   ]
+  return { line: first + 1, lines }
 }

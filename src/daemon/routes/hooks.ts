@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
+import { secretId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import { identifyPeers, type PeerProcess, wears } from '../../base/process/peer.ts'
-import { HookVendor } from '../../domain/hooks.ts'
-import type { HookCaller, Hooks } from '../../supervisor/hooks/open-hooks.ts'
+import { type HookOutput, HookVendor } from '../../domain/hooks.ts'
+import type { HookCaller, HookRequest, Hooks } from '../../supervisor/hooks/open-hooks.ts'
 import { isInOwnCall } from '../../supervisor/hooks/own-session.ts'
 import { findVendorProcess, VendorProcesses } from '../../supervisor/hooks/vendor-process.ts'
 import type { DaemonContext } from '../context.ts'
@@ -25,19 +26,37 @@ const LONGEST_MS = 600_000
 
 /** Answers the hooks of agents that pcc did not start. */
 export function hookRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  const requests = new WeakMap<HookCaller, FastifyRequest>()
-  let opened: Promise<Hooks> | undefined
   app.post(HOOK_ROUTE, async request => {
     const { vendor, event } = parseRequest(Params, request.params, `POST ${HOOK_ROUTE}`)
     const caller = parseRequest(Caller, readCaller(request), `POST ${HOOK_ROUTE}`)
     requests.set(caller, request)
-    // Imported with the first hook, so that a daemon without any stays small.
-    opened ??= openDaemonHooks(daemon, requests)
     const gone = new AbortController()
     request.raw.socket.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, daemon.stopping, AbortSignal.timeout(LONGEST_MS)])
-    return (await opened).answer({ vendor, native: event, stdin: request.body, caller, signal })
+    return answer(daemon, { vendor, native: event, stdin: request.body, caller, signal })
   })
+}
+
+/**
+ * Answers a hook of Claude Code that came over loopback. Who asks is not known there: the process is registered by its `SessionStart`,
+ * which is a command, and nothing is taken for a session of ours.
+ */
+export function handleHook(
+  daemon: DaemonContext,
+  { native, body, signal }: { native: string; body: unknown; signal: AbortSignal },
+): Promise<HookOutput> {
+  const caller: HookCaller = { id: secretId(18), ppid: 0, folder: '/', env: { HOME: daemon.agentEnv['HOME'] } }
+  return answer(daemon, { vendor: 'claude', native, stdin: body, caller, signal })
+}
+
+const requests = new WeakMap<HookCaller, FastifyRequest>()
+const opened = new WeakMap<DaemonContext, Promise<Hooks>>()
+
+async function answer(daemon: DaemonContext, request: HookRequest): Promise<HookOutput> {
+  // Imported with the first hook, so that a daemon without any stays small.
+  const hooks = opened.get(daemon) ?? openDaemonHooks(daemon)
+  opened.set(daemon, hooks)
+  return (await hooks).answer(request)
 }
 
 function readCaller({ headers }: FastifyRequest): unknown {
@@ -49,7 +68,7 @@ function readCaller({ headers }: FastifyRequest): unknown {
   }
 }
 
-async function openDaemonHooks(daemon: DaemonContext, requests: WeakMap<HookCaller, FastifyRequest>): Promise<Hooks> {
+async function openDaemonHooks(daemon: DaemonContext): Promise<Hooks> {
   const [{ openHooks }, { openCaptureQueue }] = await Promise.all([
     import('../../supervisor/hooks/open-hooks.ts'),
     import('../../supervisor/hooks/capture.ts'),

@@ -183,6 +183,11 @@ export function variableIn(env: Record<string, string | undefined>, key: Setting
   return variablesOf(key).find(name => env[name])
 }
 
+/** Every variable that sets something. */
+export function settingVariables(): string[] {
+  return SETTING_KEYS.flatMap(variablesOf)
+}
+
 /** The variables of a request that may be stored: known settings without secrets. */
 export function settingsToKeep(env: Record<string, string>): Record<string, string> {
   const names = SETTING_KEYS.filter(key => !settingOf(key).secret).flatMap(variablesOf)

@@ -8,7 +8,8 @@ import { isInside } from '../../base/is-inside.ts'
 import { findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { settingOf } from '../../domain/config/settings.ts'
-import { findProjectRules } from '../verdict/find-rules.ts'
+import { filesIn, LAYER_KINDS } from '../layers.ts'
+import { findInProject, findProjectRules } from '../verdict/find-rules.ts'
 import { findingsInMcp, findingsInRules, findingsInSettings, showValue, type TrustFinding } from './findings.ts'
 import { findGitFiles, findingsInGit } from './git-programs.ts'
 import { findSurface, type SurfaceFile, type SurfaceKind } from './surface.ts'
@@ -28,6 +29,7 @@ export async function filesToTrust(paths: AppPaths, project: string): Promise<Tr
   const found = await Promise.all([
     findConfigFile(project),
     findRulesFile(paths, project),
+    findLayerFiles(paths, project),
     findSurface(project),
     findGitFiles(project),
   ])
@@ -131,6 +133,10 @@ async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Pro
       return findUntrustedSettings(paths, file.path)
     case 'rules':
       return findingsInRules(file.path, text)
+    case 'layers':
+      return [
+        { kind: 'presets', text: /\/profiles\/[^/]+$/.test(file.path) ? 'a preset of a role' : 'a file for one agent' },
+      ]
     case 'settings':
     case 'local':
       return findingsInSettings(text)
@@ -172,6 +178,20 @@ async function findConfigFile(project: string): Promise<SurfaceFile[]> {
 async function findRulesFile(paths: AppPaths, project: string): Promise<SurfaceFile[]> {
   const path = await findProjectRules(paths, project)
   return path === undefined ? [] : [{ path, kind: 'rules', within: dirname(dirname(path)) }]
+}
+
+/** Policies, profiles and files for tools. */
+async function findLayerFiles(paths: AppPaths, project: string): Promise<SurfaceFile[]> {
+  const found = await Promise.all(
+    LAYER_KINDS.map(async kind => {
+      const folder = await findInProject(paths, project, kind)
+      if (folder === undefined) return []
+      const files = await filesIn(folder, kind)
+      const within = dirname(dirname(folder))
+      return files.map(path => ({ path, kind: kind === 'policies' ? ('rules' as const) : ('layers' as const), within }))
+    }),
+  )
+  return found.flat()
 }
 
 /** Files that a comment of our own file names are not run: `pcc init` notes in comments which files it has read. */

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
 /** Claude Code loads `settings`, `prompts` and `mcp` with its source `project`, and `local` with its source `local`. */
-export type SurfaceKind = 'pcc' | 'rules' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts' | 'git'
+export type SurfaceKind = 'pcc' | 'rules' | 'layers' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts' | 'git'
 
 export interface SurfaceFile {
   path: string

@@ -9,6 +9,7 @@ import type { OpenSession, Request, Verdict } from '../../domain/session.ts'
 import { filesToTrust, filesToTrustIn, type TrustCheckout, type TrustedFile } from './files.ts'
 import type { Agreement } from './record.ts'
 import type { TrustStatus } from './setting-sources.ts'
+import type { SurfaceKind } from './surface.ts'
 
 export { type LoadableSources, settingSourcesFor } from './setting-sources.ts'
 export type { TrustStatus }
@@ -124,11 +125,12 @@ export async function revokeTrust(paths: AppPaths, directory: string, record?: R
 
 /** A predicate for `loadConfig`: true for a project file only with exactly the content that was agreed to. */
 export function trustedFile(status: TrustStatus): (file: { path: string; content: string }) => boolean {
-  const agreed = new Set(
-    status.files.filter(file => file.kind === 'pcc' || file.kind === 'rules').map(file => file.sha256),
-  )
+  const agreed = new Set(status.files.filter(({ kind }) => OWN_KINDS.includes(kind)).map(file => file.sha256))
   return ({ content }) => status.state === 'trusted' && agreed.has(sha256(content))
 }
+
+/** Files that pcc itself reads. */
+const OWN_KINDS: readonly SurfaceKind[] = ['pcc', 'rules', 'layers']
 
 /** Imported on use: most projects have nothing to trust, and then the agreements are never read. */
 function importRecord() {

@@ -14,11 +14,20 @@ export function projectRulesFile(project: string): string {
 }
 
 /** The nearest rules file at or above a project, but below the home directory: a file there would be the person's own. */
-export async function findProjectRules(paths: Pick<AppPaths, 'home'>, project: string): Promise<string | undefined> {
+export function findProjectRules(paths: Pick<AppPaths, 'home'>, project: string): Promise<string | undefined> {
+  return findInProject(paths, project, 'rules.toml')
+}
+
+/** The nearest file or folder of this name in a `.perpetualcc` at or above a project, but below the home directory. */
+export async function findInProject(
+  paths: Pick<AppPaths, 'home'>,
+  project: string,
+  name: string,
+): Promise<string | undefined> {
   const home = resolve(homedir())
   for (let at = resolve(project); at !== home; at = dirname(at)) {
-    const file = projectRulesFile(at)
-    if (file !== userRulesFile(paths) && (await exists(file))) return file
+    const path = join(at, '.perpetualcc', name)
+    if (path !== join(paths.home, name) && (await exists(path))) return path
     if (at === dirname(at)) return undefined
   }
   return undefined

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
-import type { AppError } from '../../base/errors.ts'
-import { findProjectRules, userRulesFile } from './find-rules.ts'
+import { AppError } from '../../base/errors.ts'
+import { filesIn } from '../layers.ts'
+import { findInProject, findProjectRules, userRulesFile } from './find-rules.ts'
 import type { PolicyRule } from './rules.ts'
 import { parseRules, readRules, type WrittenRule } from './rules-file.ts'
 
@@ -51,23 +53,61 @@ export function loadRules(options: LoadRulesOptions): Promise<LoadedRules> {
 async function load(options: LoadRulesOptions, lastGood: Map<string, KnownRules>): Promise<LoadedRules> {
   const { paths, project, trusted = false } = options
   const userFile = options.userFile ?? userRulesFile(paths)
-  const projectFile = project === undefined ? undefined : await findProjectRules(paths, project)
   const isTrial = options.userFile !== undefined
   const user = await readFileRules(userFile, lastGood, { mustExist: isTrial, ...(!isTrial && paths) })
-  const fromProject = projectFile === undefined ? undefined : await readFileRules(projectFile, lastGood)
+  const policies = await readPolicies(join(paths.home, 'policies'), lastGood)
+  const fromProject = project === undefined ? [] : await readProjectRules(paths, project, lastGood)
 
-  const written = [...(user.good?.rules ?? [])]
+  const written = [...policies.map(withoutAllow), user].flatMap(({ good }) => good?.rules ?? [])
   const waiting: WrittenRule[] = []
-  if (projectFile !== undefined && fromProject?.good) {
-    const { content, rules } = fromProject.good
-    const mayAllow = typeof trusted === 'function' ? trusted({ path: projectFile, content }) : trusted
-    for (const entry of rules) (mayAllow || entry.rule.effect !== 'allow' ? written : waiting).push(entry)
+  for (const { file, good } of fromProject) {
+    if (!good) continue
+    const mayAllow = typeof trusted === 'function' ? trusted({ path: file, content: good.content }) : trusted
+    for (const entry of good.rules) (mayAllow || entry.rule.effect !== 'allow' ? written : waiting).push(entry)
   }
-  const problem = user.problem ?? fromProject?.problem
-  const isLost = [user, fromProject].some(result => result?.problem && !result.good)
+  const all = [user, ...policies.map(withoutAllow), ...fromProject]
+  const problem = all.find(result => result.problem)?.problem
+  const isLost = all.some(result => result.problem && !result.good)
   const rules = written.map(({ rule }) => rule)
   return { rules: isLost ? [...rules, EVERYTHING_ASKS] : rules, written, waiting, ...(problem && { problem }) }
 }
+
+/** A project's rules come after its policies, so that they win. */
+async function readProjectRules(
+  paths: Pick<AppPaths, 'home'>,
+  project: string,
+  lastGood: Map<string, KnownRules>,
+): Promise<FileRules[]> {
+  const [file, folder] = await Promise.all([
+    findProjectRules(paths, project),
+    findInProject(paths, project, 'policies'),
+  ])
+  const policies = folder === undefined ? [] : await readPolicies(folder, lastGood)
+  return [...policies, ...(file === undefined ? [] : [{ file, ...(await readFileRules(file, lastGood)) }])]
+}
+
+async function readPolicies(folder: string, lastGood: Map<string, KnownRules>): Promise<FileRules[]> {
+  const files = await filesIn(folder, 'policies')
+  return Promise.all(files.map(async file => ({ file, ...(await readFileRules(file, lastGood)) })))
+}
+
+interface FileRules {
+  file: string
+  good?: KnownRules
+  problem?: AppError
+}
+
+/**
+ * What allows something must be in the person's rules: only there does pcc notice a change that somebody else made. A policy of the
+ * person that allows is refused whole.
+ */
+function withoutAllow({ file, good, problem }: FileRules): FileRules {
+  const allows = good?.rules.find(({ rule }) => rule.effect === 'allow')
+  if (!allows) return { file, ...(good && { good }), ...(problem && { problem }) }
+  return { file, problem: new AppError('rules_invalid', { file, line: allows.line, problem: ALLOWS }) }
+}
+
+const ALLOWS = 'a policy of yours can only ask or deny; what is allowed belongs in your rules (pcc rules add allow …)'
 
 async function readFileRules(
   file: string,

@@ -8,6 +8,7 @@ import type { Decision } from '../../policy/verdict/decide.ts'
 import type { RememberedAnswers } from '../../store/offline-reads.ts'
 import type { JudgeCallDeps } from '../judge-call.ts'
 import { openCapture } from './capture.ts'
+import { openFeatures } from './features.ts'
 import { mayOthersChangeInput } from './other-hooks.ts'
 import { isTooDeep } from './own-session.ts'
 import { openPolicyCache } from './policy-cache.ts'
@@ -69,14 +70,16 @@ export function openHooks(deps: HooksDeps): Hooks {
   const capture = openCapture()
   const decisions = new WeakMap<HookEvent, Decision>()
   const processes = new WeakMap<HookEvent, VendorProcess>()
+  const { classifier, answers } = deps
+  const home = env['HOME'] ?? '/'
+  const policyFor = openPolicyCache(deps)
   const features: HookFeature[] = [
     openTriage({
-      classifier: deps.classifier,
-      home: env['HOME'] ?? '/',
-      policyFor: openPolicyCache(deps),
+      ...{ classifier, home, policyFor },
       mayInputChange: openInputCheck(event => processes.get(event)?.pid),
       decided: (event, decision) => decisions.set(event, decision),
     }),
+    ...openFeatures({ classifier, home, policyFor, answers }),
   ]
   return {
     async answer({ vendor, native, stdin, caller, signal }) {

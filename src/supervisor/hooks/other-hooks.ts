@@ -63,7 +63,7 @@ function hasHooks(file: string, { home }: AppPaths): boolean {
 
 /** The hooks of a settings file without those that run our launcher. */
 function withoutOwn(hooks: Record<string, unknown>, launcher: string): Record<string, unknown> {
-  const isOwn = (hook: unknown) => isObject(hook) && String(hook['command'] ?? '').includes(launcher)
+  const isOwn = (hook: unknown) => isObject(hook) && hook['command'] === launcher
   const entries = Object.entries(hooks).map(([event, matchers]) => {
     const left = [matchers].flat().flatMap(matcher => {
       const inside = isObject(matcher) && Array.isArray(matcher['hooks']) ? matcher['hooks'] : [matcher]

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { lstat, readFile, realpath, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type AppPaths, ownFolders } from '../../base/app-paths.ts'
+import { type AppPaths, hookLauncher, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { type Bubblewrap, findNeededSandbox, lookForBubblewrap } from '../../base/sandbox/bubblewrap.ts'
@@ -53,8 +53,9 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
     ...{ mode: 'required', made },
     // Its calls are judged, and people's own servers and databases must work for it.
     network: asksEveryCall && network.length === 0 ? ['*'] : network,
-    // A worktree's dependencies may be links into the project.
-    read: worktree === undefined ? read : [...read, project],
+    // A worktree's dependencies may be links into the project. The agent's own settings may name the launcher of hooks, which says
+    // nothing in a sandbox; without it some agents refuse every call.
+    read: [...read, hookLauncher(paths), ...(worktree === undefined ? [] : [project])],
     write,
     hidden: [...new Set([...ownFolders(paths), dirname(paths.socket)])],
     git: await findSharedGit(project, worktree),
