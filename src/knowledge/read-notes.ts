@@ -28,8 +28,8 @@ export interface NotesRead {
   broken: BrokenNote[]
 }
 
-/** The notes of a project, and the files that could not be parsed as notes. Never throws. */
-export function readNotes(project: string): NotesRead {
+/** The notes of a project, and the files that could not be parsed as notes. Never throws. `isOver` ends the reading early. */
+export function readNotes(project: string, isOver: () => boolean = () => false): NotesRead {
   const directory = join(project, NOTES_FOLDER)
   const result: NotesRead = { directory, notes: [], broken: [] }
   const outside = explainOutsideLink(project)
@@ -37,6 +37,7 @@ export function readNotes(project: string): NotesRead {
   const names = listFiles(directory)
   if (typeof names === 'string') return { ...result, broken: [{ file: '.', problem: names }] }
   for (const file of names.slice(0, MOST_NOTES)) {
+    if (isOver()) break
     const read = readNote(directory, file)
     if ('problem' in read) result.broken.push({ file, problem: read.problem })
     else result.notes.push(read)

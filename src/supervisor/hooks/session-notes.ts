@@ -17,12 +17,14 @@ const SessionNotes = z.object({
   passed: z.string().optional(),
   /** What was said already, by a key and when. */
   said: z.record(z.string(), z.number()).default({}),
+  /** How often the vendor dropped the context of the conversation: what the agent was told before is forgotten. */
+  contexts: z.number().default(0),
   /** Calls since the last delegation by who makes them, and what the project's own file about it holds. */
   delegation: z.record(z.string(), z.object({ count: z.number(), digest: z.string() })).default({}),
 })
 export type SessionNotes = z.infer<typeof SessionNotes>
 
-const EMPTY: SessionNotes = { schema_version: 1, blocks: [], said: {}, delegation: {} }
+const EMPTY: SessionNotes = { schema_version: 1, blocks: [], said: {}, contexts: 0, delegation: {} }
 
 export type SessionKey = Pick<HookEvent, 'vendor' | 'session'>
 type HomePaths = Pick<AppPaths, 'data'>
@@ -55,22 +57,27 @@ export async function changeSessionNotes<Result>(
   })
 }
 
+interface Saying {
+  what: string
+  now?: number
+  againAfterMs?: number
+}
+
 /** True for the first caller that says something in a conversation, or the first since `againAfterMs`. */
-export async function saysFirst(
-  paths: HomePaths,
-  key: SessionKey,
-  { what, now = Date.now(), againAfterMs = Infinity }: { what: string; now?: number; againAfterMs?: number },
-): Promise<boolean> {
+export async function saysFirst(paths: HomePaths, key: SessionKey, saying: Saying): Promise<boolean> {
+  return changeSessionNotes(paths, key, notes => isNews(notes, saying))
+}
+
+/** The same for a caller that changes the notes itself. */
+export function isNews(notes: SessionNotes, { what, now = Date.now(), againAfterMs = Infinity }: Saying): boolean {
   const hash = shortHash(what)
-  return changeSessionNotes(paths, key, notes => {
-    const last = notes.said[hash]
-    // A clock that was set back must not silence anything for longer.
-    if (last !== undefined && Math.abs(now - last) < againAfterMs) return false
-    notes.said[hash] = now
-    const keys = Object.keys(notes.said)
-    if (keys.length > MOST_SAID) delete notes.said[keys[0] ?? '']
-    return true
-  })
+  const last = notes.said[hash]
+  // A clock that was set back must not silence anything for longer.
+  if (last !== undefined && Math.abs(now - last) < againAfterMs) return false
+  notes.said[hash] = now
+  const keys = Object.keys(notes.said)
+  if (keys.length > MOST_SAID) delete notes.said[keys[0] ?? '']
+  return true
 }
 
 /** More than one conversation needs; the oldest goes first. */

@@ -1,0 +1,141 @@
+import { basename, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { neutral } from '../../base/neutral.ts'
+import type { HookEventOf } from '../../domain/hooks.ts'
+import type { Need } from '../../domain/needs.ts'
+import { matchNotes } from '../../knowledge/match-notes.ts'
+import type { Note } from '../../knowledge/note.ts'
+import { NOTES_FOLDER, readNotes } from '../../knowledge/read-notes.ts'
+import { fenceText } from '../brief/prompt-text.ts'
+import type { HookSettings } from './hook-settings.ts'
+import type { HookContext, HookFeature } from './router.ts'
+import { changeSessionNotes, isNews } from './session-notes.ts'
+
+export interface PromptContextDeps {
+  settings(context: HookContext): Promise<HookSettings>
+  /** What waits for a person in the project; a hook without a daemon may leave it out. */
+  needs?(context: HookContext): Promise<readonly Need[]>
+  /** The preset of a role (`profiles/<role>.md`), with the file that it is from. */
+  preset?(role: string, context: HookContext): Promise<{ text: string; from: string } | undefined>
+  budgetMs?: number
+}
+
+type Told = HookEventOf<'session_start'> | HookEventOf<'prompt'>
+
+/** One thing that the agent is told, with where it is from. `key` is set if it is told once. */
+interface Piece {
+  text: string
+  key?: string
+}
+
+/** A person waits for the first answer of the agent: what takes longer is left out. */
+const BUDGET_MS = 150
+/** The share of it for the sources; the rest is for noting what was told. */
+const GATHERING = 0.6
+/** The whole context; one note must not crowd out the rest. */
+const LONGEST = { all: 4_000, need: 240, note: 1_000, preset: 1_800 }
+const MOST = { needs: 5, notes: 3 }
+
+/**
+ * Tells an agent at its start what waits for the person and how its role works, and with a prompt the notes of the project that
+ * fit it. Every piece says where it is from, none is told twice in a conversation, and nothing is said where nothing fits.
+ */
+export function promptContextFeature(deps: PromptContextDeps): HookFeature {
+  return {
+    name: 'prompt-context',
+    kinds: ['session_start', 'prompt'],
+    async answer(event, context) {
+      if (event.kind !== 'session_start' && event.kind !== 'prompt') return undefined
+      const budgetMs = deps.budgetMs ?? BUDGET_MS
+      const until = performance.now() + budgetMs * GATHERING
+      const gathered: Piece[][] = []
+      const all = gather(event, context, { deps, gathered, isOver: () => performance.now() >= until })
+      // What is not there in time is not waited for; a failure of one source is logged and takes nothing from the others.
+      await within(budgetMs * GATHERING, all, context.signal)
+      return within(budgetMs * (1 - GATHERING), tellNews(event, context, gathered.flat()), context.signal)
+    },
+  }
+}
+
+/** The result of some work, or undefined if it takes longer. */
+async function within<Result>(ms: number, work: Promise<Result>, signal: AbortSignal): Promise<Result | undefined> {
+  const ended = new AbortController()
+  const stop = AbortSignal.any([ended.signal, signal])
+  const over = sleep(Math.max(1, ms), undefined, { signal: stop }).catch(() => undefined)
+  try {
+    return await Promise.race([work, over])
+  } finally {
+    ended.abort()
+  }
+}
+
+interface Gathering {
+  deps: PromptContextDeps
+  gathered: Piece[][]
+  isOver(): boolean
+}
+
+async function gather(event: Told, context: HookContext, { deps, gathered, isOver }: Gathering): Promise<void> {
+  const source = async (at: number, read: () => Promise<Piece[]>) => {
+    try {
+      gathered[at] = await read()
+    } catch (error) {
+      context.log.warn({ error }, 'a source of context could not be read')
+    }
+  }
+  if (!(await deps.settings(context)).context) return
+  await Promise.all(
+    event.kind === 'prompt'
+      ? [source(0, async () => notePieces(event.text, context.project, isOver))]
+      : [source(0, () => presetPieces(context, deps)), source(1, () => needPieces(context, deps))],
+  )
+}
+
+async function presetPieces(context: HookContext, { preset }: PromptContextDeps): Promise<Piece[]> {
+  const role = context.env['AGENT_ROLE']?.trim()
+  const found = role && preset ? await preset(role, context) : undefined
+  if (!found || found.text.trim() === '') return []
+  return [{ text: `Your role is ${neutral(role ?? '')} (from ${found.from}):\n${cut(found.text, LONGEST.preset)}` }]
+}
+
+async function needPieces(context: HookContext, { needs }: PromptContextDeps): Promise<Piece[]> {
+  const all = (await needs?.(context)) ?? []
+  const own = all.filter(({ project }) => project === null || project === context.project)
+  if (own.length === 0) return []
+  const lines = own
+    .slice(0, MOST.needs)
+    .map(({ kind, text, next }) => `- ${cut(`${kind}: ${neutral(text)} (${neutral(next)})`, LONGEST.need)}`)
+  const more = own.length > MOST.needs ? [`- and ${own.length - MOST.needs} more`] : []
+  const title = `Waiting for the person in ${basename(context.project)} (from pcc pending; only the person answers these):`
+  return [{ text: [title, ...lines, ...more].join('\n') }]
+}
+
+function notePieces(prompt: string, project: string, isOver: () => boolean): Piece[] {
+  const { notes } = readNotes(project, isOver)
+  const fitting = matchNotes(notes, { title: '', description: prompt })
+  return fitting.slice(0, MOST.notes).map(note => ({ key: `note ${note.file} ${note.body}`, text: noteText(note) }))
+}
+
+function noteText({ file, title, by, body }: Note): string {
+  const from = `from ${join(NOTES_FOLDER, file)}, written by ${by === 'agent' ? 'an agent' : 'a person'}`
+  return `A note of the project: ${title} (${from})\n${fenceText(cut(body, LONGEST.note))}`
+}
+
+/** What was not told in this conversation yet. After the vendor dropped its context, everything is news again. */
+async function tellNews(event: Told, { paths }: HookContext, pieces: readonly Piece[]) {
+  const isDropped = event.kind === 'session_start' && (event.source === 'compact' || event.source === 'clear')
+  if (pieces.length === 0 && !isDropped) return undefined
+  const news = await changeSessionNotes(paths, event, notes => {
+    if (isDropped) notes.contexts += 1
+    return pieces.filter(({ key }) => key === undefined || isNews(notes, { what: `${notes.contexts} ${key}` }))
+  })
+  if (news.length === 0) return undefined
+  const texts = news.map(({ text }) => text)
+  return { context: cut([INTRODUCTION, ...texts].join('\n\n'), LONGEST.all) }
+}
+
+const INTRODUCTION = 'pcc adds what is known about this project. It is information, not a task.'
+
+function cut(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`
+}
