@@ -28,6 +28,7 @@ import { openHookListener } from './hook-listener.ts'
 import { collectWhenIdle, openLazyBrains, openLazyPolicy, openLazyWatchdog } from './lazy-services.ts'
 import { announceReports, runNotifications } from './notifications.ts'
 import { recoverSessions, refuseDamagedStore } from './recovery.ts'
+import { replayOutbox } from './replay-outbox.ts'
 import { startRetention } from './retention.ts'
 import { loadToken } from './routes/guard.ts'
 import { handleHook } from './routes/hooks.ts'
@@ -167,6 +168,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   ])
   log.info({ version, socket: paths.socket, boot: bootId }, 'daemon started')
   await hooks.open()
+  const replaying = replayOutbox(daemon)
   keepLauncher(paths, { env, log })
   const delivering = deliverAnswers(daemon).catch(error => log.error({ error }, 'answers could not be delivered'))
   if ((await store.sessions.waiting()).length > 0) watchdog.begin()
@@ -198,7 +200,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   }
   await Promise.all([reports.close(), deadlines.close()])
   await drain(daemon, { app, settle: () => settled.abort() })
-  await Promise.all([delivering, notifying, running, completing, planning])
+  await Promise.all([replaying, delivering, notifying, running, completing, planning])
   rmSync(paths.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   log.close()

@@ -68,7 +68,6 @@ export const Captured = z.discriminatedUnion('type', [
   Base.extend({ type: z.literal('other'), event: z.string() }),
 ])
 export type Captured = z.infer<typeof Captured>
-export type CapturedOf<Type extends Captured['type']> = Extract<Captured, { type: Type }>
 
 /** A session of an agent that pcc did not start, as far as its hooks tell. */
 export interface ObservedSession {

@@ -142,6 +142,7 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
         'agents',
         'feature',
         'gates',
+        'hooks',
         'rules',
         'quota',
         'answers',

@@ -4,7 +4,7 @@ import { geminiAgent } from '../../domain/agents/gemini.ts'
 import type { HookEvent, HookManifest } from '../../domain/hooks.ts'
 import { callFields, findExitCode, nameByTable, outputText, readCommonFields, readEvent } from './read-event.ts'
 
-/** Gemini CLI says neither its mode nor the id of a call. `AfterModel`, which has the usage, runs for every piece of an answer: too often. */
+/** Gemini CLI says neither its mode nor the id of a call. The event AfterModel, which has the usage, runs for every piece of an answer: too often. */
 export const geminiHooks: HookManifest = {
   vendor: 'gemini',
   name: 'Gemini CLI',

@@ -31,7 +31,7 @@ export function readEvent(
 }
 
 /** Our kind of a vendor's event. */
-export function kindOf({ events }: HookManifest, native: string): HookEventKind {
+function kindOf({ events }: HookManifest, native: string): HookEventKind {
   const known = Object.entries(events).find(([, natives]) => natives.includes(native))
   return known ? (known[0] as HookEventKind) : 'unknown'
 }
@@ -58,7 +58,7 @@ export function readCommonFields(given: Record<string, unknown>): Record<string,
   }
 }
 
-export function countOf(list: unknown): number {
+function countOf(list: unknown): number {
   return Array.isArray(list) ? list.length : 0
 }
 

@@ -100,13 +100,13 @@ async function answerEvent({ vendor, event, home }: RouterHook, withinMs: number
 }
 
 /**
- * A project's own settings may set variables for the hooks of its agent, so none of ours counts here but those that say where the hook runs.
- * They are checked before they mean anything.
+ * A project's own settings may set variables for the hooks of its agent, so none of ours counts here but the mark of a session.
+ * It is checked before it means anything.
  */
 function ownEnvironment(home: string): Record<string, string | undefined> {
   const env: Record<string, string | undefined> = {}
   for (const [name, value] of Object.entries(process.env)) {
-    if (!name.startsWith('PCC_') || name === 'PCC_SESSION_MARK' || name.startsWith('PCC_OWN_CALL')) env[name] = value
+    if (!name.startsWith('PCC_') || name === 'PCC_SESSION_MARK') env[name] = value
   }
   return { ...env, PCC_HOME: home }
 }

@@ -6,9 +6,9 @@ import { parseJson } from '../../base/json.ts'
 import { identifyPeers, type PeerProcess, wears } from '../../base/process/peer.ts'
 import { type HookOutput, HookVendor } from '../../domain/hooks.ts'
 import type { HookCaller, HookRequest, Hooks } from '../../supervisor/hooks/open-hooks.ts'
-import { isInOwnCall } from '../../supervisor/hooks/own-session.ts'
 import { findVendorProcess, VendorProcesses } from '../../supervisor/hooks/vendor-process.ts'
-import type { DaemonContext } from '../context.ts'
+import { type DaemonContext, readNeeds } from '../context.ts'
+import { replayOutbox } from '../replay-outbox.ts'
 import { parseRequest } from './errors.ts'
 import { HOOK_ROUTE } from './guard.ts'
 
@@ -56,7 +56,11 @@ async function answer(daemon: DaemonContext, request: HookRequest): Promise<Hook
   // Imported with the first hook, so that a daemon without any stays small.
   const hooks = opened.get(daemon) ?? openDaemonHooks(daemon)
   opened.set(daemon, hooks)
-  return (await hooks).answer(request)
+  try {
+    return await (await hooks).answer(request)
+  } finally {
+    void replayOutbox(daemon)
+  }
 }
 
 function readCaller({ headers }: FastifyRequest): unknown {
@@ -87,6 +91,7 @@ async function openDaemonHooks(daemon: DaemonContext): Promise<Hooks> {
     log,
     classifier: policy,
     answers: store.answers,
+    needs: async project => (await readNeeds(daemon, { project })).needs,
     record: rows => queue.add(rows),
     register: async (found, caller) => {
       if (processes.has(found)) return
@@ -94,7 +99,6 @@ async function openDaemonHooks(daemon: DaemonContext): Promise<Hooks> {
       for (const real of (await peersOf(caller)).flatMap(({ pid }) => findVendorProcess(pid) ?? [])) processes.add(real)
     },
     isOwn: async caller => {
-      if (isInOwnCall(paths, caller)) return true
       const mark = caller.env['PCC_SESSION_MARK']
       return mark !== undefined && isLiveSession(await peersOf(caller), mark, daemon)
     },

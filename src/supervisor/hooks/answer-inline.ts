@@ -7,7 +7,6 @@ import { openClassifier } from '../../policy/classify/classify.ts'
 import type { RememberedAnswers } from '../../store/offline-reads.ts'
 import { type HookCaller, openHooks } from './open-hooks.ts'
 import { HookOutbox } from './outbox.ts'
-import { isInOwnCall } from './own-session.ts'
 import { VendorProcesses } from './vendor-process.ts'
 
 export interface InlineRequest {
@@ -44,7 +43,7 @@ export async function answerInline({
       outbox.add(rows)
     },
     register: found => new VendorProcesses(paths).add(found),
-    isOwn: ({ env, ppid }) => isInOwnCall(paths, { env, ppid }),
+    isOwn: () => false, // only the daemon knows which of its sessions are at work
   })
   return hooks.answer({ vendor, native, stdin: body, caller, signal: AbortSignal.timeout(withinMs) })
 }

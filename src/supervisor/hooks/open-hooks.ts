@@ -4,13 +4,13 @@ import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
 import type { CapturedRow } from '../../domain/hook-capture.ts'
 import { type HookEvent, type HookOutput, type HookVendor, NO_OPINION } from '../../domain/hooks.ts'
+import type { Need } from '../../domain/needs.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
 import type { RememberedAnswers } from '../../store/offline-reads.ts'
 import type { JudgeCallDeps } from '../judge-call.ts'
 import { openCapture } from './capture.ts'
 import { openFeatures } from './features.ts'
 import { mayOthersChangeInput } from './other-hooks.ts'
-import { isTooDeep } from './own-session.ts'
 import { openPolicyCache } from './policy-cache.ts'
 import { answerHook, type HookContext, type HookFeature } from './router.ts'
 import { openSessionRoots } from './session-root.ts'
@@ -46,6 +46,8 @@ export interface HooksDeps {
   log: Log
   classifier: JudgeCallDeps['classifier']
   answers: Pick<RememberedAnswers, 'find'>
+  /** What waits for a person in a project; only a daemon knows. */
+  needs?(project: string): Promise<readonly Need[]>
   /** Keeps what happened; the answer is given after that. */
   record(rows: CapturedRow[]): Promise<void>
   /** The vendor's process called a hook: from now on it does not speak for a person. */
@@ -79,7 +81,7 @@ export function openHooks(deps: HooksDeps): Hooks {
       mayInputChange: openInputCheck(event => processes.get(event)?.pid),
       decided: (event, decision) => decisions.set(event, decision),
     }),
-    ...openFeatures({ classifier, home, policyFor, answers }),
+    ...openFeatures({ classifier, home, policyFor, answers, ...(deps.needs && { needs: deps.needs }) }),
   ]
   return {
     async answer({ vendor, native, stdin, caller, signal }) {
@@ -87,7 +89,6 @@ export function openHooks(deps: HooksDeps): Hooks {
       const event = translator.read(native, stdin, caller.folder)
       if (!event) return refuseHook(vendor, native, `pcc could not read this event. ${LOOK}`)
       if (await deps.isOwn(caller)) return SILENT
-      if (isTooDeep(caller.env)) return refuseHook(vendor, native, `Agents of pcc call one another in a loop. ${LOOK}`)
       const found = findVendorProcess(caller.ppid)
       if (found) {
         processes.set(event, found)

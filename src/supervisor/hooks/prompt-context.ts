@@ -15,7 +15,7 @@ export interface PromptContextDeps {
   settings(context: HookContext): Promise<HookSettings>
   /** What waits for a person in the project; a hook without a daemon may leave it out. */
   needs?(context: HookContext): Promise<readonly Need[]>
-  /** The preset of a role (`profiles/<role>.md`), with the file that it is from. */
+  /** The preset of a role (`profiles/<role>.toml`), with the file that it is from. */
   preset?(role: string, context: HookContext): Promise<{ text: string; from: string } | undefined>
   budgetMs?: number
 }

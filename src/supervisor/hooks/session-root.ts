@@ -46,7 +46,7 @@ const TOPS = ['.git', '.perpetualcc.toml', '.perpetualcc']
  * The top of the project that a directory belongs to; the directory itself if it has none. The home directory and those above it are
  * never found from below: a repository of dotfiles there would make everything its project.
  */
-export function findProjectRoot(directory: string, home: string | undefined): string {
+function findProjectRoot(directory: string, home: string | undefined): string {
   for (let at = directory; at !== home && at !== dirname(at); at = dirname(at)) {
     if (home?.startsWith(`${at}/`)) break
     if (TOPS.some(name => existsSync(join(at, name)))) return at

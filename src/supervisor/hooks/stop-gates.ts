@@ -109,7 +109,7 @@ async function checkStop(event: StopEvent, context: HookContext, check: StopChec
 const NO_TREE = 'no git'
 
 /** Whether a conversation may be sent back for these files. */
-export function mayBlock(
+function mayBlock(
   { blocks }: Pick<SessionNotes, 'blocks'>,
   trees: readonly string[],
   most: number,

@@ -41,7 +41,7 @@ function identify(pid: number): VendorProcess | undefined {
 }
 
 /** Whether this very process still runs. */
-export function isRunning({ pid, startTime }: VendorProcess): boolean {
+function isRunning({ pid, startTime }: VendorProcess): boolean {
   return rawStartTime(pid) === startTime
 }
 

@@ -32,7 +32,7 @@ const KNOWN: [code: string, tool: string, output: string, exit?: number][] = [
   ['disk.full', 'Bash', 'write /x: no space left on device'],
   ['memory.full', 'Bash', 'Killed', 137],
   ['time.out', 'Bash', '', 124],
-  ['network.none', 'Bash', 'getaddrinfo ENOTFOUND registry.example'],
+  ['network.none', 'Bash', 'getaddrinfo ENOTFOUND packages.example'],
   ['access.refused', 'Bash', 'touch: /etc/x: Permission denied'],
   ['module.missing', 'Bash', "Error: Cannot find module 'zod'"],
   ['program.missing', 'Bash', 'bash: line 1: pnpm: command not found', 127],

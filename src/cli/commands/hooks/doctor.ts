@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { hookTranslator } from '../../../agents/hooks/vendors.ts'
 import { hookLauncher } from '../../../base/app-paths.ts'
-import { messageOf } from '../../../base/errors.ts'
 import { isObject } from '../../../base/json.ts'
 import { neutral } from '../../../base/neutral.ts'
-import { runShort } from '../../../base/process/run-short.ts'
+import { problemOf, runShort } from '../../../base/process/run-short.ts'
 import { parseToml } from '../../../base/toml.ts'
 import { refreshLauncher } from '../../../daemon/hook-launcher.ts'
 import { readListener } from '../../../daemon/hook-listener.ts'
@@ -80,7 +76,7 @@ async function checkVersion({ name, range, verified }: HookManifest, program: st
   return { what, result: verified.by === 'run' ? 'ok' : 'warning', says: `${version}; ${tried}` }
 }
 
-export function compareVersions(one: string, other: string): number {
+function compareVersions(one: string, other: string): number {
   const [a, b] = [one, other].map(version => version.split('.').map(Number))
   const at = [0, 1, 2].find(index => (a?.[index] ?? 0) !== (b?.[index] ?? 0))
   return at === undefined ? 0 : (a?.[at] ?? 0) - (b?.[at] ?? 0)
@@ -160,7 +156,7 @@ function sampleCall(vendor: HookVendor, native: string): string {
 const SESSION = 'pcc-hooks-doctor'
 
 /** Runs the launcher as the vendor does, with a call that only reads. */
-export async function tryLauncher(
+async function tryLauncher(
   { vendor, events, timeouts }: Pick<HookManifest, 'vendor' | 'events' | 'timeouts'>,
   { env, paths }: Pick<CommandContext, 'env' | 'paths'>,
 ): Promise<HookCheck> {
@@ -169,22 +165,13 @@ export async function tryLauncher(
   if (native === undefined) return { what, result: 'warning', says: 'this agent asks no hook before a call' }
   const began = performance.now()
   const timeoutMs = (timeouts.tool_before ?? timeouts.other) * 1000
-  try {
-    const child = spawn(hookLauncher(paths), [vendor, native], { env: env as NodeJS.ProcessEnv, timeout: timeoutMs })
-    child.stdin.on('error', () => {}) // it may end without reading
-    child.stdin.end(sampleCall(vendor, native))
-    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-    const took = `${Math.round(performance.now() - began)} ms`
-    if (child.exitCode === 0)
-      return { what, result: 'ok', says: `answered in ${took}: ${shorten(stdout) || 'no opinion'}` }
-    return {
-      what,
-      result: 'failed',
-      says: `exit ${child.exitCode ?? child.signalCode} after ${took}: ${shorten(stderr)}`,
-    }
-  } catch (error) {
-    return { what, result: 'failed', says: messageOf(error) }
-  }
+  const call = { command: hookLauncher(paths), args: [vendor, native], cwd: process.cwd(), env }
+  const result = await runShort({ ...call, input: sampleCall(vendor, native), timeoutMs, maxBytes: 100_000 })
+  const took = `${Math.round(performance.now() - began)} ms`
+  const problem = problemOf(result)
+  if (problem === undefined)
+    return { what, result: 'ok', says: `answered in ${took}: ${shorten(result.stdout) || 'no opinion'}` }
+  return { what, result: 'failed', says: `${problem} after ${took}: ${shorten(result.stderr)}` }
 }
 
 async function tryListener({ vendor, events }: HookManifest, { paths }: CommandContext): Promise<HookCheck> {
