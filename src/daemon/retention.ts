@@ -146,6 +146,8 @@ async function pruneEvents({ store, days, maxMb, now, signal }: PruneEvents): Pr
   const before = now - days * DAY_MS
   let removed = await store.pruning.prune('daemon', before, signal)
   for (const { id } of finished) removed += await store.pruning.prune(id, before, signal)
+  for (const { id } of await store.observed.list()) removed += await store.pruning.prune(id, before, signal)
+  await store.observed.forgetIds(before)
   for (const { id } of finished) {
     if (signal.aborted || (await store.pruning.usedBytes()) <= maxMb * MB) break
     removed += await store.pruning.prune(id, now, signal)
