@@ -346,12 +346,7 @@ export const EVENT_BODIES = {
     titles: z.array(z.string()),
   }),
   /** An agent that pcc did not start told its person something, through a hook. */
-  'agent.notified': z.object({
-    vendor: z.string(),
-    project: z.string(),
-    text: z.string(),
-    type: z.string().optional(),
-  }),
+  'agent.notified': z.object({ vendor: z.string(), project: z.string(), text: z.string(), type: z.string().nullish() }),
   /** An agent, or something that the daemon started, tried to speak for a person. `count` tries since the event before, of which this is the last. */
   'speaker.refused': z.object({ what: z.string(), command: z.string(), pid: z.number(), count: z.number() }),
   /** A feature entered a phase, or stopped there. */
