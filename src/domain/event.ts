@@ -4,7 +4,7 @@ import { Suggestion } from './brain.ts'
 import { BUDGET_SCOPES, MEASURES } from './budget.ts'
 import { GateStatus } from './evidence.ts'
 import { FeaturePhase } from './feature-phase.ts'
-import { Captured } from './hook-capture.ts'
+import { hookEvents } from './hook-capture.ts'
 import {
   Failure,
   FailureKind,
@@ -348,8 +348,7 @@ export const EVENT_BODIES = {
   }),
   /** An agent, or something that the daemon started, tried to speak for a person. `count` tries since the event before, of which this is the last. */
   'speaker.refused': z.object({ what: z.string(), command: z.string(), pid: z.number(), count: z.number() }),
-  /** A hook of an agent that pcc did not start reported something. The subject is the observed session. */
-  'hook.captured': Captured,
+  ...hookEvents,
   /** A feature entered a phase, or stopped there. */
   'feature.moved': z.object({
     project: z.string(),

@@ -69,6 +69,14 @@ export const Captured = z.discriminatedUnion('type', [
 ])
 export type Captured = z.infer<typeof Captured>
 
+/** Events from agents that pcc did not start. The subject is the observed session. */
+export const hookEvents = {
+  /** A hook reported something. */
+  'hook.captured': Captured,
+  /** An agent told its person something. */
+  'agent.notified': z.object({ vendor: z.string(), project: z.string(), text: z.string(), type: z.string().nullish() }),
+}
+
 /** A session of an agent that pcc did not start, as far as its hooks tell. */
 export interface ObservedSession {
   id: string

@@ -162,6 +162,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
     case 'run.held_up': // the run's own lines give the reason
     case 'run.ended':
     case 'report.made':
+    case 'agent.notified': // the agent's own terminal shows it
     case 'schedule.set':
     case 'schedule.fired':
     case 'schedule.skipped':

@@ -92,6 +92,7 @@ async function openDaemonHooks(daemon: DaemonContext): Promise<Hooks> {
     classifier: policy,
     answers: store.answers,
     needs: async project => (await readNeeds(daemon, { project })).needs,
+    notify: async event => void (await store.append([event])),
     record: rows => queue.add(rows),
     register: async (found, caller) => {
       if (processes.has(found)) return

@@ -45,6 +45,8 @@ export async function buildNotices(event: StoredEvent, deps: NoticeDeps): Promis
       return (await runNotice(event, deps)).map(notice => toSafeNotice(notice, deps))
     case 'report.made':
       return [reportNotice(event)].filter(notice => notice !== undefined).map(notice => toSafeNotice(notice, deps))
+    case 'agent.notified':
+      return [toSafeNotice(agentNotice(event), deps)]
     case 'limit.hit':
       return [await limitNotice(event, deps)]
     case 'budget.warned':
@@ -231,6 +233,12 @@ function firstLines(text: string): string {
 }
 
 /** Sessions of one account hit the same limit one after the other; one notice is sent for all. */
+/** What an agent that a person started says to them: it waits, or something failed. The feature that stores it does so once. */
+function agentNotice({ id, body }: EventOf<'agent.notified'>): Notice {
+  const kind = /error|fail/i.test(body.type ?? '') ? 'error' : 'question'
+  return { kind, key: `notified:${id}`, title: `${body.vendor} in ${basename(body.project)}`, text: body.text }
+}
+
 async function limitNotice({ time, subject, body }: EventOf<'limit.hit'>, deps: NoticeDeps): Promise<Notice> {
   const hour = Math.floor(time / 3_600_000)
   const key = `limit:${body.window ?? ''}:${body.resets_at ?? `hour ${hour}`}`

@@ -154,7 +154,8 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const notices = (await buildNotices(event, watch)).filter(({ decision }) => decision || !isStale)
   const needs = watch.needs && mayChangeNeeds(event) ? await needNotices(await watch.needs(), watch) : undefined
   if (notices.length === 0 && !needs) return false
-  const { project } = (await store.sessions.get(event.subject)) ?? (await store.runs.get(event.subject)) ?? {}
+  const row = (await store.sessions.get(event.subject)) ?? (await store.runs.get(event.subject))
+  const project = event.kind === 'agent.notified' ? event.body.project : row?.project
   const all = [...notices.map(notice => ({ notice, project })), ...(needs ?? [])]
   const wanted: Notice[] = []
   for (const { notice, project: of } of all) {

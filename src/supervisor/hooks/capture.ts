@@ -36,7 +36,7 @@ export interface Capture {
 }
 
 /** The id of an observed session: the same for the same conversation, whoever saw it first. */
-function observedId({ vendor, session }: Pick<HookEvent, 'vendor' | 'session'>): string {
+export function observedId({ vendor, session }: Pick<HookEvent, 'vendor' | 'session'>): string {
   return `o-${createHash('sha256').update(`${vendor}\0${session}`).digest('hex').slice(0, 8)}`
 }
 

@@ -2,8 +2,10 @@ import type { Need } from '../../domain/needs.ts'
 import { loadProfile } from '../../policy/layers.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { JudgeCallDeps } from '../judge-call.ts'
+import { observedId } from './capture.ts'
 import { delegationFeature } from './delegation.ts'
 import { type HookSettings, readHookSettings } from './hook-settings.ts'
+import { type NotificationDeps, notificationsFeature } from './notifications.ts'
 import { promptContextFeature } from './prompt-context.ts'
 import { type QuestionDeps, questionsFeature } from './questions.ts'
 import type { HookContext, HookFeature } from './router.ts'
@@ -17,18 +19,21 @@ export interface HookFeatureDeps {
   home: string
   policyFor(project: string): Promise<HookPolicy>
   answers: QuestionDeps['answers']
-  /** What waits for a person in a project. */
+  /** What waits for a person in a project; only a daemon knows. */
   needs?(project: string): Promise<readonly Need[]>
+  /** Passes on what an agent tells its person; only a daemon has channels. */
+  notify?: NotificationDeps['append']
 }
 
 /** Everything that hooks do besides the triage of calls. */
-export function openFeatures({ classifier, home, policyFor, answers, needs }: HookFeatureDeps): HookFeature[] {
+export function openFeatures({ classifier, home, policyFor, answers, needs, notify }: HookFeatureDeps): HookFeature[] {
   const settings = readOnce()
   return [
     questionsFeature({ settings, answers }),
     delegationFeature({ settings }),
     stopGatesFeature({ settings }),
     promptContextFeature({ settings, preset: readPreset, ...(needs && { needs: ({ project }) => needs(project) }) }),
+    ...(notify ? [notificationsFeature({ append: notify, subject: observedId })] : []),
     toolErrorsFeature({
       async risk({ tool, input, cwd }, { project }) {
         const { safeDirectories, secrets } = await policyFor(project)

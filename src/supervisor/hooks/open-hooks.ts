@@ -4,12 +4,9 @@ import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
 import type { CapturedRow } from '../../domain/hook-capture.ts'
 import { type HookEvent, type HookOutput, type HookVendor, NO_OPINION } from '../../domain/hooks.ts'
-import type { Need } from '../../domain/needs.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
-import type { RememberedAnswers } from '../../store/offline-reads.ts'
-import type { JudgeCallDeps } from '../judge-call.ts'
 import { openCapture } from './capture.ts'
-import { openFeatures } from './features.ts'
+import { type HookFeatureDeps, openFeatures } from './features.ts'
 import { mayOthersChangeInput } from './other-hooks.ts'
 import { openPolicyCache } from './policy-cache.ts'
 import { answerHook, type HookContext, type HookFeature } from './router.ts'
@@ -39,15 +36,11 @@ export interface HookRequest {
   signal: AbortSignal
 }
 
-export interface HooksDeps {
+export interface HooksDeps extends Pick<HookFeatureDeps, 'classifier' | 'answers' | 'needs' | 'notify'> {
   paths: AppPaths
   /** The environment whose settings count. */
   env: Record<string, string | undefined>
   log: Log
-  classifier: JudgeCallDeps['classifier']
-  answers: Pick<RememberedAnswers, 'find'>
-  /** What waits for a person in a project; only a daemon knows. */
-  needs?(project: string): Promise<readonly Need[]>
   /** Keeps what happened; the answer is given after that. */
   record(rows: CapturedRow[]): Promise<void>
   /** The vendor's process called a hook: from now on it does not speak for a person. */
@@ -72,16 +65,15 @@ export function openHooks(deps: HooksDeps): Hooks {
   const capture = openCapture()
   const decisions = new WeakMap<HookEvent, Decision>()
   const processes = new WeakMap<HookEvent, VendorProcess>()
-  const { classifier, answers } = deps
   const home = env['HOME'] ?? '/'
   const policyFor = openPolicyCache(deps)
   const features: HookFeature[] = [
     openTriage({
-      ...{ classifier, home, policyFor },
+      ...{ classifier: deps.classifier, home, policyFor },
       mayInputChange: openInputCheck(event => processes.get(event)?.pid),
       decided: (event, decision) => decisions.set(event, decision),
     }),
-    ...openFeatures({ classifier, home, policyFor, answers, ...(deps.needs && { needs: deps.needs }) }),
+    ...openFeatures({ ...deps, home, policyFor }),
   ]
   return {
     async answer({ vendor, native, stdin, caller, signal }) {

@@ -155,4 +155,12 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'gates.known_failures': 'test/workspace/verify/command-gate.test.ts',
   'gates.unproven': 'test/supervisor/completion/unproven.test.ts',
   'gates.verifier': 'test/workspace/verify/opinions.test.ts',
+  'hooks.high': 'test/supervisor/hooks/settings.test.ts',
+  'hooks.gates': 'test/supervisor/hooks/stop-gates.test.ts',
+  'hooks.stop_blocks': 'test/supervisor/hooks/stop-gates.test.ts',
+  'hooks.context': 'test/supervisor/hooks/prompt-context.test.ts',
+  'hooks.delegation.tiers': 'test/supervisor/hooks/delegation.test.ts',
+  'hooks.delegation.warn': 'test/supervisor/hooks/delegation.test.ts',
+  'hooks.delegation.block': 'test/supervisor/hooks/delegation.test.ts',
+  'hooks.delegation.allow': 'test/supervisor/hooks/delegation.test.ts',
 }

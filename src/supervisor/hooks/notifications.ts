@@ -1,0 +1,38 @@
+import { redactText } from '../../base/redact.ts'
+import type { NewEvent } from '../../domain/event.ts'
+import type { HookEventOf } from '../../domain/hooks.ts'
+import type { HookContext, HookFeature } from './router.ts'
+import { saysFirst } from './session-notes.ts'
+
+export interface NotificationDeps {
+  /** Stores the event: in the store of the daemon, or for the next daemon. From there it goes to every channel. */
+  append(event: NewEvent): Promise<void>
+  /** The subject of events of the conversation. */
+  subject(event: HookEventOf<'notification'>, context: HookContext): string
+  now?(): number
+}
+
+/** Vendors repeat a notification while nobody answers; the next one after this time is about something else. */
+const SAME_MS = 10 * 60_000
+const LONGEST = 1_000
+
+/**
+ * Passes on what an agent tells its person, to the channels of pcc. The event is stored, and the notifier sends it as it sends
+ * everything: by the switches, once for each channel, and not in quiet hours.
+ */
+export function notificationsFeature({ append, subject, now = Date.now }: NotificationDeps): HookFeature {
+  return {
+    name: 'notifications',
+    kinds: ['notification'],
+    async answer(event, context) {
+      if (event.kind !== 'notification' || event.text.trim() === '') return undefined
+      const what = `notification ${event.type ?? ''} ${event.text}`
+      if (!(await saysFirst(context.paths, event, { what, now: now(), againAfterMs: SAME_MS }))) return undefined
+      const { vendor, type } = event
+      const text = redactText(event.text).slice(0, LONGEST).toWellFormed()
+      const body = { vendor, project: context.project, text, ...(type !== undefined && { type }) }
+      await append({ actor: 'agent', subject: subject(event, context), kind: 'agent.notified', body })
+      return undefined
+    },
+  }
+}

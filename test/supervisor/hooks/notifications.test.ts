@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { buildNotices } from '../../../src/human/notify/build-notices.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { notificationsFeature } from '../../../src/supervisor/hooks/notifications.ts'
+import { answerHook } from '../../../src/supervisor/hooks/router.ts'
+import { tempDir } from '../../support/world.ts'
+import { openHookWorld } from './hook-world.ts'
+
+test('what an agent tells its person becomes one notice, and the same some minutes later another one', async t => {
+  const world = openHookWorld(t)
+  const store = await openStore({ file: join(tempDir(t), 'db') })
+  t.after(() => store.close())
+  let now = 1_000_000
+  const feature = notificationsFeature({
+    append: async event => void (await store.append([event])),
+    subject: ({ session }) => session,
+    now: () => now,
+  })
+  const tell = (text: string, more: object = {}) =>
+    answerHook(world.event('notification', { text, ...more }), [feature], world.context())
+  const text = 'Claude needs your permission; token=abcdefgh12345678'
+  await Promise.all([tell(text, { type: 'permission_prompt' }), tell(text, { type: 'permission_prompt' }), tell(' ')])
+  const stored = () => store.events({ kinds: ['agent.notified'] })
+  assert.equal((await stored()).length, 1)
+  now += 11 * 60_000
+  await tell(text, { type: 'permission_prompt' })
+  await tell('It failed', { type: 'error' })
+  const notices = (await Promise.all((await stored()).map(event => buildNotices(event, { store, hidden: [] })))).flat()
+  assert.deepEqual(
+    notices.map(({ kind }) => kind),
+    ['question', 'question', 'error'],
+  )
+  assert.equal(new Set(notices.map(({ key }) => key)).size, 3)
+  assert.match(notices[0]?.title ?? '', /^claude in /)
+  assert.match(notices[0]?.text ?? '', /needs your permission; token=\[hidden\]/)
+})
