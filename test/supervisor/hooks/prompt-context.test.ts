@@ -24,7 +24,7 @@ async function tell(
   const { text, source = 'startup' } = event
   const told = text === undefined ? world.event('session_start', { source }) : world.event('prompt', { text })
   const env = { ...bareEnv(world.home), AGENT_ROLE: 'conductor' }
-  const feature = promptContextFeature({ settings, budgetMs: 5_000, ...deps })
+  const feature = promptContextFeature({ settings, budgetMs: 60_000, ...deps })
   return (await answerHook(told, [feature], world.context({ env }))).context
 }
 
