@@ -93,12 +93,13 @@ const LOADERS = [
  */
 export function launcherText({ home, node, pcc, search, config, data }: LauncherPaths): string {
   const quoted = quoteForShell
-  const call = `hook "$1" "$2" --home ${quoted(home)}`
-  const folders = search.split(':').map(quoted).join(' ')
-  const variables = { PCC_HOME: home, NODE_COMPILE_CACHE: join(home, 'hooks', 'cache'), PCC_CONFIG: config }
-  const set = Object.entries({ ...variables, PCC_DATA_DIRECTORY: data }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${quoted(value)}; export ${name}`],
+  const chosen = Object.entries({ '--config': config, '--data-dir': data }).flatMap(([flag, path]) =>
+    path === undefined ? [] : [` ${flag} ${quoted(path)}`],
   )
+  const call = `hook "$1" "$2" --home ${quoted(home)}${chosen.join('')}`
+  const folders = search.split(':').map(quoted).join(' ')
+  const variables = { PCC_HOME: home, NODE_COMPILE_CACHE: join(home, 'hooks', 'cache') }
+  const set = Object.entries(variables).map(([name, value]) => `${name}=${quoted(value)}; export ${name}`)
   const refusals = HOOK_VENDORS.flatMap(vendor =>
     Object.values(hookTranslator(vendor).manifest.events)
       .flat()

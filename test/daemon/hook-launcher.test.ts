@@ -36,9 +36,13 @@ test('the launcher starts the recorded pcc with the vendor, the event and its ho
   const { run, home, place } = launcher(t, { config: '/c d.toml', data: '/d' })
   const { stdout, status } = run(['claude', 'PreToolUse'])
   assert.equal(status, 0)
-  assert.ok(stdout.startsWith(`${place.node} ${place.pcc} hook claude PreToolUse --home ${home}\n`), stdout)
-  for (const line of [`PCC_HOME=${home}`, 'PCC_CONFIG=/c d.toml', 'PCC_DATA_DIRECTORY=/d', 'PATH=/usr/bin:/bin'])
-    assert.ok(stdout.split('\n').includes(line), line)
+  assert.ok(
+    stdout.startsWith(
+      `${place.node} ${place.pcc} hook claude PreToolUse --home ${home} --config /c d.toml --data-dir /d\n`,
+    ),
+    stdout,
+  )
+  for (const line of [`PCC_HOME=${home}`, 'PATH=/usr/bin:/bin']) assert.ok(stdout.split('\n').includes(line), line)
 })
 
 test('no variable of the agent loads code, changes a setting or leads elsewhere', t => {

@@ -9,7 +9,7 @@ import { runTerminalHook } from './hook-in-terminal.ts'
 const { readSync } = process.getBuiltinModule('node:fs')
 const { isAbsolute } = process.getBuiltinModule('node:path')
 
-const USAGE = `Usage: pcc hook <claude|codex|gemini|copilot> <event> --home <folder>
+const USAGE = `Usage: pcc hook <claude|codex|gemini|copilot> <event> --home <folder> [--config <file>] [--data-dir <folder>]
        pcc hook claude <event> --seat <folder>
 
 Called by agents, never by hand: reads an event from standard input and prints the answer in the agent's words. The
@@ -48,30 +48,42 @@ interface RouterHook {
   vendor: HookVendor
   event: string
   home: string
+  /** Variables that name other places than the standard ones. */
+  chosen: Record<string, string>
 }
 
 /** `pcc hook`: nothing but the answer is ever printed, and it ends in bounded time. */
 export async function runHook(argv: readonly string[]): Promise<number> {
   const [vendor = '', event = '', flag, folder = '', ...more] = argv
-  const isRight = VENDORS.includes(vendor) && /^[A-Za-z]{3,41}$/.test(event) && folder !== '' && more.length === 0
-  if (isRight && flag === '--seat' && vendor === 'claude') return runTerminalHook({ event, folder })
-  if (isRight && flag === '--home' && isAbsolute(folder))
-    return runRouterHook({ vendor: vendor as HookVendor, event, home: folder })
+  const isRight = VENDORS.includes(vendor) && /^[A-Za-z]{3,41}$/.test(event) && folder !== ''
+  if (isRight && flag === '--seat' && vendor === 'claude' && more.length === 0)
+    return runTerminalHook({ event, folder })
+  const chosen = isRight && flag === '--home' && isAbsolute(folder) ? readChosen(more) : undefined
+  if (chosen) return runRouterHook({ vendor: vendor as HookVendor, event, home: folder, chosen })
   const isHelp = argv.includes('--help')
   const out = isHelp ? process.stdout : process.stderr
   out.write(USAGE)
   return isHelp ? 0 : 2 // exit code 2 of a hook refuses the call
 }
 
+/** The places that the launcher names; undefined if something else is there. Variables do not name them: a project may set those. */
+function readChosen([flag, path = '', ...more]: readonly string[]): Record<string, string> | undefined {
+  if (flag === undefined) return {}
+  const name = { '--config': 'PCC_CONFIG', '--data-dir': 'PCC_DATA_DIRECTORY' }[flag]
+  const others = name !== undefined && isAbsolute(path) ? readChosen(more) : undefined
+  return others && name !== undefined ? { [name]: path, ...others } : undefined
+}
+
 /**
  * Asks the daemon, or decides here by the same code if there is none, or it stalls or dies. Whatever fails on the way, the answer
  * refuses where the event decides something.
  */
-async function runRouterHook({ vendor, event, home }: RouterHook): Promise<number> {
+async function runRouterHook(hook: RouterHook): Promise<number> {
+  const { vendor, event } = hook
   const withinMs = ANSWER_WITHIN_MS[event] ?? OTHER_WITHIN_MS
   const { promise: late, resolve } = Promise.withResolvers<HookOutput>()
   const deadline = setTimeout(() => resolve(refuseHook(vendor, event, TOO_SLOW)), withinMs)
-  const answer = answerEvent({ vendor, event, home }, withinMs).catch(error => {
+  const answer = answerEvent(hook, withinMs).catch(error => {
     return refuseHook(vendor, event, `pcc could not judge this: ${messageOf(error)}. ${LOOK}`)
   })
   const { stdout, stderr, exit } = await Promise.race([answer, late])
@@ -86,8 +98,8 @@ const TOO_SLOW = `pcc did not decide in time. ${LOOK}`
 const TOO_LARGE = 'It is too large to be judged. Make it in smaller steps.'
 const UNREADABLE = `pcc could not read this event. ${LOOK}`
 
-async function answerEvent({ vendor, event, home }: RouterHook, withinMs: number): Promise<HookOutput> {
-  const env = ownEnvironment(home)
+async function answerEvent({ vendor, event, home, chosen }: RouterHook, withinMs: number): Promise<HookOutput> {
+  const env = { ...ownEnvironment(home), ...chosen }
   const stdin = readStdin()
   if (stdin === undefined) return refuseHook(vendor, event, TOO_LARGE)
   const caller: HookCaller = { id: eventId(), ppid: process.ppid, folder: process.cwd(), env }
