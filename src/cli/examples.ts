@@ -105,6 +105,7 @@ export const EXAMPLES: Record<string, readonly string[]> = {
   ],
   'hooks uninstall': ['pcc hooks uninstall', 'pcc hooks uninstall --codex --yes'],
   'hooks status': ['pcc hooks status', 'pcc hooks status --json'],
+  'hooks log': ['pcc hooks log', 'pcc hooks log --follow', 'pcc hooks log --tail 200 --json'],
   'hooks doctor': ['pcc hooks doctor', 'pcc hooks doctor --claude --json'],
   config: ['pcc config show', 'pcc config set sessions.max_concurrent 2', 'pcc config get agents.default'],
   'config show': ['pcc config show', 'pcc config show --origin', 'pcc config show --project ./api --json'],

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
+import type { ObservedSession } from '../../domain/hook-capture.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 
@@ -22,18 +23,23 @@ export async function showList(
   ].join('&')
   // The request goes out first; the table is loaded while the daemon answers.
   const reply = client.request<SessionList>('GET', `/sessions${query && `?${query}`}`)
-  const [{ sessions, decisions }, table] = await Promise.all([reply, json || import('../render/list-table.ts')])
-  if (table === true) return out(JSON.stringify({ sessions }, null, 2))
+  const [{ sessions, observed = [], decisions }, table] = await Promise.all([
+    reply,
+    json || import('../render/list-table.ts'),
+  ])
+  if (table === true) return out(JSON.stringify({ sessions, observed }, null, 2))
   const shown = options.all || options.status ? sessions : sessions.filter(isOpen)
-  if (sessions.length === 0) out(emptyList(options))
+  if (sessions.length === 0 && observed.length === 0) out(emptyList(options))
   else if (shown.length > 0) for (const line of table.listTable(shown, terminal, Date.now())) out(line)
   const ended = sessions.length - shown.length
   if (ended > 0) out(`${shown.length === 0 ? 'No session is open. ' : ''}${ended} ended: pcc list --all`)
+  if (!options.status) for (const line of table.observedLines(observed, Date.now())) out(line)
   if (decisions) out(table.thingsWait(decisions))
 }
 
 interface SessionList {
   sessions: SessionView[]
+  observed?: ObservedSession[]
   decisions?: number
 }
 

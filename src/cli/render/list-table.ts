@@ -1,5 +1,6 @@
 import type { SessionView } from '../../domain/api.ts'
-import { age, shortCount, statusWords, wakeTime } from './format.ts'
+import type { ObservedSession } from '../../domain/hook-capture.ts'
+import { age, counted, shortCount, statusWords, wakeTime } from './format.ts'
 import { cut, firstLine, pad, type Terminal, type Tone, widthOf, wrap } from './text.ts'
 
 export interface Cell {
@@ -40,6 +41,14 @@ function projectNames(sessions: SessionView[]): Map<string, string> {
   const lastPart = (path: string) => path.slice(path.lastIndexOf('/') + 1) || path
   const isAlone = (path: string) => paths.every(other => other === path || lastPart(other) !== lastPart(path))
   return new Map(paths.map(path => [path, firstLine(isAlone(path) ? lastPart(path) : path)]))
+}
+
+/** Agents that pcc did not start and only observes, through their hooks. */
+export function observedLines(sessions: readonly ObservedSession[], now: number): string[] {
+  return sessions.map(({ id, vendor, project, calls, denied, last_at }) => {
+    const refused = denied === 0 ? '' : `, ${denied} refused`
+    return `${id}  observed  ${vendor} in ${firstLine(project)}: ${counted(calls, 'call')}${refused}, last ${age(now - last_at)} ago`
+  })
 }
 
 /** The line below the table when something waits for a person. */

@@ -4,9 +4,10 @@ import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import { identifyPeers, type PeerProcess, wears } from '../../base/process/peer.ts'
+import type { ObservedSession } from '../../domain/hook-capture.ts'
 import { type HookOutput, HookVendor } from '../../domain/hooks.ts'
 import type { HookCaller, HookRequest, Hooks } from '../../supervisor/hooks/open-hooks.ts'
-import { findVendorProcess, VendorProcesses } from '../../supervisor/hooks/vendor-process.ts'
+import { findVendorProcess, isRunning, VendorProcesses } from '../../supervisor/hooks/vendor-process.ts'
 import { type DaemonContext, readNeeds } from '../context.ts'
 import { replayOutbox } from '../replay-outbox.ts'
 import { parseRequest } from './errors.ts'
@@ -34,6 +35,29 @@ export function hookRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     request.raw.socket.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, daemon.stopping, AbortSignal.timeout(LONGEST_MS)])
     return answer(daemon, { vendor, native: event, stdin: request.body, caller, signal })
+  })
+}
+
+const EventsQuery = z.strictObject({ tail: z.coerce.number().int().min(0).max(10_000) })
+
+/** Reads what hooks have reported. */
+export function hookLogRoutes(app: FastifyInstance, { store }: DaemonContext): void {
+  app.get('/hook-events', async request => {
+    const { tail } = parseRequest(EventsQuery, request.query, 'GET /hook-events')
+    return { events: await store.events({ kinds: ['hook.captured'], tail }) }
+  })
+}
+
+/** How long a conversation counts as open whose process the system does not tell. */
+const OPEN_MS = 3_600_000
+
+/** The conversations of agents that pcc did not start and that are open. */
+export async function listObserved({ store }: DaemonContext, project: string | undefined): Promise<ObservedSession[]> {
+  const rows = await store.observed.list({ project })
+  return rows.filter(({ ended_at, last_at, pid, start_time }) => {
+    if (ended_at !== null) return false
+    if (pid === null || start_time === null) return Date.now() - last_at < OPEN_MS
+    return isRunning({ pid, startTime: start_time })
   })
 }
 

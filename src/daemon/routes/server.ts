@@ -9,7 +9,7 @@ import { answerRoutes, escalationRoutes, rememberedRoutes } from './escalations.
 import { eventRoutes } from './events.ts'
 import { featureRoutes } from './features.ts'
 import { hasToken, installGuard } from './guard.ts'
-import { hookRoutes } from './hooks.ts'
+import { hookLogRoutes, hookRoutes } from './hooks.ts'
 import { journalRoutes, runRoutes } from './runs.ts'
 import { checkpointRoutes, sessionControlRoutes } from './session-control.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -63,6 +63,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   featureRoutes(app, daemon)
   toolRoutes(app, daemon, speakers)
   hookRoutes(app, daemon)
+  hookLogRoutes(app, daemon)
   return app
 }
 

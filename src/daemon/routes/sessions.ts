@@ -9,6 +9,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { type DaemonContext, getTasks, readNeeds } from '../context.ts'
 import { parseRequest } from './errors.ts'
+import { listObserved } from './hooks.ts'
 import { realOrGiven } from './tasks.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
@@ -43,7 +44,8 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
     const rows = await daemon.store.sessions.list({ project })
     const held = await readHeldAccounts(daemon)
     const views = rows.map(row => viewSession(row, daemon, held)).filter(({ status }) => wanted?.has(status) ?? true)
-    return { sessions: await addTitles(views, daemon), decisions: (await readNeeds(daemon, { project })).needs.length }
+    const decisions = (await readNeeds(daemon, { project })).needs.length
+    return { sessions: await addTitles(views, daemon), observed: await listObserved(daemon, project), decisions }
   })
 
   app.get('/sessions/:ref', async (request): Promise<SessionView> => {

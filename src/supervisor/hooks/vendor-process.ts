@@ -41,7 +41,7 @@ function identify(pid: number): VendorProcess | undefined {
 }
 
 /** Whether this very process still runs. */
-function isRunning({ pid, startTime }: VendorProcess): boolean {
+export function isRunning({ pid, startTime }: VendorProcess): boolean {
   return rawStartTime(pid) === startTime
 }
 

@@ -84,6 +84,8 @@ test('a daemon judges by the same rules, and the agent that asked never speaks f
   assert.equal(decisionOf(everyday), 'allow', JSON.stringify(everyday))
   assert.notEqual(stopped?.code, 0, JSON.stringify(stopped))
   assert.match(stopped?.err ?? '', /agent/i)
-  assert.equal((await daemon.call('GET', '/health')).status, 200)
+  const { events } = (await daemon.call('GET', '/hook-events?tail=50')).body
+  const verdicts = events.flatMap(({ body }: { body: { type: string; verdict?: string } }) => body.verdict ?? [])
+  assert.deepEqual(verdicts, ['deny', 'allow'], 'what happened is in the log')
   assert.equal(existsSync(join(daemon.paths.data, 'hook-outbox')), false, 'the hooks reached the daemon')
 })

@@ -2,9 +2,10 @@ import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { HOOK_VENDORS, type HookVendor } from '../../../domain/hooks.ts'
 import { commandContext } from '../../context.ts'
+import { countOption } from '../../options.ts'
 import type { HookChoice, HookScope } from './vendor-files.ts'
 
-/** `pcc hooks install | uninstall | status | doctor`. Their code is imported on use, because completion needs only their names. */
+/** `pcc hooks install | uninstall | status | doctor | log`. Their code is imported on use, because completion needs only their names. */
 export function addHooksCommand(program: Command): void {
   const hooks = program
     .command('hooks')
@@ -42,6 +43,17 @@ export function addHooksCommand(program: Command): void {
       await examineHooks(readChoice(options, 'doctor'), await commandContext(command))
     },
   )
+
+  hooks
+    .command('log')
+    .description('Show what agents that you started yourself did, and what was refused')
+    .option('--tail <n>', 'the last n entries', countOption, 50)
+    .option('-f, --follow', 'keep printing entries as they come')
+    .option('--json', 'print events as JSON lines')
+    .action(async (options: { tail: number; follow?: true }, command: Command) => {
+      const { showHookLog } = await import('./log.ts')
+      await showHookLog(options, await commandContext(command))
+    })
 }
 
 function withChoice(command: Command, about: string): Command {

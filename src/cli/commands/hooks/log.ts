@@ -1,0 +1,68 @@
+import { neutral } from '../../../base/neutral.ts'
+import type { StoredEvent } from '../../../domain/event.ts'
+import type { Captured } from '../../../domain/hook-capture.ts'
+import { openClient } from '../../connection/client.ts'
+import type { CommandContext } from '../../context.ts'
+import { dateTime } from '../../render/format.ts'
+
+/** `pcc hooks log`: what hooks reported, and with `follow` what comes. */
+export async function showHookLog(
+  { tail, follow }: { tail: number; follow?: true },
+  context: CommandContext,
+): Promise<void> {
+  const client = await openClient(context.paths, context)
+  const { events } = await client.request<{ events: StoredEvent[] }>('GET', `/hook-events?tail=${tail}`)
+  const show = (event: StoredEvent) => {
+    if (event.kind === 'hook.captured') context.out(context.json ? JSON.stringify(event) : captureLine(event))
+  }
+  events.forEach(show)
+  if (!follow) return
+  const leave = new AbortController()
+  process.once('SIGINT', () => leave.abort())
+  const last = events.at(-1)?.id
+  const path = last === undefined ? '/events?from=now' : '/events'
+  for await (const event of client.stream(path, { after: last ?? 0, signal: leave.signal })) show(event)
+}
+
+const LONGEST = 160
+
+function captureLine({ time, subject, body }: StoredEvent & { kind: 'hook.captured' }): string {
+  const text = `${body.vendor} ${describe(body)}`.replace(/\s+/g, ' ')
+  const short = text.length > LONGEST ? `${text.slice(0, LONGEST - 1).toWellFormed()}…` : text
+  return `${dateTime(time)}  ${subject}  ${neutral(short)}`
+}
+
+/** An agent wrote these texts. */
+function describe(body: Captured): string {
+  switch (body.type) {
+    case 'tool_use_start':
+      return `calls ${body.tool_name} ${body.parameters}`
+    case 'tool_use_complete':
+      return `${body.tool_name} is done`
+    case 'tool_error':
+      return `${body.tool_name} failed: ${body.error_message}`
+    case 'file_read':
+      return `reads ${body.file_path}`
+    case 'file_edit':
+      return `edited ${body.file_path} (${body.lines_changed} lines)`
+    case 'file_write':
+      return `wrote ${body.file_path} (${body.content_size} bytes)`
+    case 'session_start':
+      return `starts in ${body.working_directory}`
+    case 'session_complete':
+      return `ended: ${body.result}`
+    case 'session_error':
+    case 'limit':
+      return `${body.error_type}: ${body.error_message}`
+    case 'bash_command':
+      return `runs ${body.command}`
+    case 'bash_output':
+      return `exit ${body.exit_code ?? 'unknown'} of ${body.command}`
+    case 'usage':
+      return `used ${body.input_tokens} tokens in, ${body.output_tokens} out`
+    case 'call_decided':
+      return `${body.tool_name}: ${body.verdict} (${body.risk}) ${body.reason}`
+    case 'other':
+      return body.event
+  }
+}
