@@ -3,6 +3,9 @@ import { execFile } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { hookTranslator } from '../../../src/agents/hooks/vendors.ts'
+import { ANSWER_WITHIN_MS, OTHER_WITHIN_MS } from '../../../src/cli/commands/hook.ts'
+import { HOOK_VENDORS, type HookEventKind } from '../../../src/domain/hooks.ts'
 import { startDaemon } from '../../daemon/daemon-process.ts'
 import { BIN } from '../../support/program.ts'
 import { bareEnv, COMPILED, gitProject, tempDir } from '../../support/world.ts'
@@ -58,6 +61,16 @@ const decisionOf = ({ out }: Ended | undefined = { code: 0, out: '', err: '' }) 
   out === '' ? undefined : JSON.parse(out).hookSpecificOutput?.permissionDecision
 
 const HIGH = 'git push --force origin main'
+
+test('a hook answers before its vendor stops waiting', () => {
+  for (const { events, timeouts, name } of HOOK_VENDORS.map(vendor => hookTranslator(vendor).manifest)) {
+    for (const [kind, natives] of Object.entries(events)) {
+      const waitsMs = (timeouts[kind as HookEventKind] ?? timeouts.other) * 1000
+      for (const native of natives)
+        assert.ok((ANSWER_WITHIN_MS[native] ?? OTHER_WITHIN_MS) < waitsMs, `${name} ${native}`)
+    }
+  }
+})
 
 test('without a daemon a hook refuses a HIGH call, allows an everyday one, refuses what it cannot read, and keeps all for later', async t => {
   const home = realpathSync(tempDir(t))
