@@ -85,9 +85,7 @@ const GOES_ON = 'The work goes on by itself then.'
 
 /** A session keeps the key that it was started with, until a person resumes it, or its run, with another one. */
 function howItGoesOn(live: LiveSession): string {
-  const key = keyIn(live)
-  if (key === undefined) return GOES_ON
-  return `It goes on by itself when the key of its start is accepted again. With another key: ${withNewKey(key, live)}`
+  return keyIn(live) === undefined ? GOES_ON : 'It also goes on by itself when the key of its start is accepted again.'
 }
 
 /** The variable from which the agent has its key; undefined if it has a stored login. */
@@ -103,7 +101,7 @@ function withNewKey(key: string, { id, row }: LiveSession): string {
 export function remedyFor(fault: AccountFault, live: LiveSession): string {
   const { row, settings } = live
   const key = keyIn(live)
-  if (fault === 'login' && key !== undefined) return withNewKey(key, live)
+  if (fault === 'login' && key !== undefined) return `Go on with a new key: ${withNewKey(key, live)}`
   if (fault === 'login') return notLoggedIn({ kind: settings.driver.agent, name: row.agent }).next
   return "Look at the account's balance and plan."
 }
