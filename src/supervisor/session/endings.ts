@@ -101,7 +101,7 @@ function withNewKey(key: string, { id, row }: LiveSession): string {
 export function remedyFor(fault: AccountFault, live: LiveSession): string {
   const { row, settings } = live
   const key = keyIn(live)
-  if (fault === 'login' && key !== undefined) return `Go on with a new key: ${withNewKey(key, live)}`
+  if (fault === 'login' && key !== undefined) return withNewKey(key, live)
   if (fault === 'login') return notLoggedIn({ kind: settings.driver.agent, name: row.agent }).next
   return "Look at the account's balance and plan."
 }
