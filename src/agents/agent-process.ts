@@ -8,6 +8,9 @@ import type { Sandbox } from '../base/sandbox/sandbox.ts'
 import type { AgentManifest } from '../domain/agent-manifest.ts'
 import { agentMissingError } from '../domain/agents/find-manifest.ts'
 
+/** How long the last words of an ended process are waited for: on a busy machine its exit is seen before them. */
+const LAST_WORDS_MS = 500
+
 /** How a driver starts its agent; the same for all its sessions. */
 export interface DriverOptions {
   /** Path of the agent's program; without it, the bundled program. */
@@ -117,6 +120,13 @@ export class AgentProcess {
   /** The agent never ran: its program does not exist or cannot be started. */
   get missing(): boolean {
     return this.#child?.pid === undefined
+  }
+
+  /** Resolves when the last words of the process have been read. A process that it left behind may hold them open, so this is bounded. */
+  async readLastWords(): Promise<void> {
+    const stderr = this.#child?.stderr
+    if (stderr && !stderr.closed)
+      await once(stderr, 'close', { signal: AbortSignal.timeout(LAST_WORDS_MS) }).catch(() => [])
   }
 
   /** How the process ended and the end of its stderr, for a message. */

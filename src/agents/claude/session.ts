@@ -141,9 +141,9 @@ export class ClaudeSession implements Session {
         if (events.some(event => isRefusedForGood(event, this.#open.env))) this.#stopRetrying()
         if (this.#conversation.parked) this.#leaveParked()
       }
-      return this.#explainExit('it ended its output')
+      return await this.#explainExit('it ended its output')
     } catch (error) {
-      return this.#explainExit(messageOf(error))
+      return await this.#explainExit(messageOf(error))
     }
   }
 
@@ -153,9 +153,10 @@ export class ClaudeSession implements Session {
     return { kind: 'other', message: `A tool call ran without being judged, so the session was ended: ${call}` }
   }
 
-  #explainExit(problem: string): Failure {
+  async #explainExit(problem: string): Promise<Failure> {
     const { agent } = this.#process
     if (this.#nothingParked) return this.#nothingParked
+    await agent.readLastWords()
     if (agent.missing) return { kind: 'agent_missing', message: agentMissingError(claudeAgent, problem).message }
     return { kind: 'agent_crashed', message: `Claude Code ended unexpectedly (${agent.failureText}).` }
   }

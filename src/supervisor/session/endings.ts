@@ -85,9 +85,7 @@ const GOES_ON = 'The work goes on by itself then.'
 
 /** A session keeps the key that it was started with, until a person resumes it, or its run, with another one. */
 function howItGoesOn(live: LiveSession): string {
-  const key = keyIn(live)
-  if (key === undefined) return GOES_ON
-  return `It goes on by itself when the key of its start is accepted again. With another key: ${withNewKey(key, live)}`
+  return keyIn(live) === undefined ? GOES_ON : 'It also goes on by itself when the key of its start is accepted again.'
 }
 
 /** The variable from which the agent has its key; undefined if it has a stored login. */

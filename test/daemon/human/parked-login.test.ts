@@ -38,7 +38,10 @@ test('a login that fails when a parked question is answered keeps the answer, an
     ({ ended_at, reason }) => ended_at !== null && /refused/.test(reason ?? ''),
   )
   assert.deepEqual([waits.status, waits.asks, waits.resumes_at !== null], ['paused', [], true])
-  assert.match(waits.reason ?? '', /login was refused[\s\S]*pcc agents login[\s\S]*goes on by itself/)
+  assert.match(
+    waits.reason ?? '',
+    /login was refused[\s\S]*export ANTHROPIC_API_KEY=<new key> && pcc resume[\s\S]*goes on by itself/,
+  )
   const { body: row } = await world.daemon.call('GET', '/escalations/1')
   assert.equal(row.state, 'answered', 'nobody is asked twice')
 

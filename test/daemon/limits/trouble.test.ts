@@ -98,7 +98,7 @@ test('what does not pass by itself says what to do: a model is not tried again, 
   const advice: [task: string, status: SessionView['status'], next: RegExp][] = [
     ['no such model', 'error', /--model/],
     ['no money', 'paused', /balance[\s\S]*goes on by itself/],
-    ['a wrong key', 'paused', /pcc agents login[\s\S]*goes on by itself/],
+    ['a wrong key', 'paused', /export ANTHROPIC_API_KEY=<new key> && pcc resume[\s\S]*goes on by itself/],
   ]
   for (const [task, status, next] of advice) {
     // Each has an account of its own, because a fault holds back all sessions of one account.
