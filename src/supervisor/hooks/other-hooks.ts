@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { commandOf } from '../../base/process/process-table.ts'
@@ -25,7 +25,7 @@ export async function mayOthersChangeInput(place: SettingsQuery): Promise<boolea
   const folder = env['CLAUDE_CONFIG_DIR'] || join(env['HOME'] ?? '/', '.claude')
   const settings = [join(folder, 'settings.json'), ...managedSettings()]
   if (settings.some(file => hasHooks(file, paths))) return true
-  if (['agents', 'commands', 'skills', 'plugins'].some(name => hasEntries(join(folder, name)))) return true
+  if (['agents', 'commands', 'skills', 'plugins'].some(name => hasFiles(join(folder, name)))) return true
   const { files } = await trustStatus(paths, project)
   return files.some(({ kind, contains }) => {
     return LOADED.has(kind) && contains.some(finding => finding.kind === 'hooks' || finding.mayRace)
@@ -44,7 +44,7 @@ function hasOwnFlags(pid: number): boolean {
 function managedSettings(): string[] {
   const folder = process.platform === 'darwin' ? '/Library/Application Support/ClaudeCode' : '/etc/claude-code'
   const more = join(folder, 'managed-settings.d')
-  return [join(folder, 'managed-settings.json'), ...listNames(more).map(name => join(more, name))]
+  return [join(folder, 'managed-settings.json'), ...listEntries(more).map(({ name }) => join(more, name))]
 }
 
 /** Whether a settings file has hooks other than ours, or plugins, or cannot be read. */
@@ -74,14 +74,20 @@ function withoutOwn(hooks: Record<string, unknown>, launcher: string): Record<st
   return Object.fromEntries(entries)
 }
 
-/** The person's own agents, commands, skills and plugins may declare hooks too. They are not read: few people have any. */
-function hasEntries(folder: string): boolean {
-  return listNames(folder).length > 0
+/** Claude Code keeps notes about its built-in plugins here; no plugin is installed here. */
+const PLUGIN_NOTES = 'store'
+
+/** The person's own agents, commands, skills and plugins may declare hooks too; they are not read. Empty folders count for nothing. */
+function hasFiles(folder: string, depth = 3): boolean {
+  return listEntries(folder).some(entry => {
+    if (entry.isDirectory() && entry.name === PLUGIN_NOTES && basename(folder) === 'plugins') return false
+    return !entry.isDirectory() || depth === 0 || hasFiles(join(folder, entry.name), depth - 1)
+  })
 }
 
-function listNames(folder: string): string[] {
+function listEntries(folder: string): Dirent[] {
   try {
-    return readdirSync(folder)
+    return readdirSync(folder, { withFileTypes: true })
   } catch {
     return [] // there is none
   }
