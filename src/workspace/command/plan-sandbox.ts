@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Stats } from 'node:fs'
+import { existsSync, type Stats } from 'node:fs'
 import { lstat, readFile, realpath, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type AppPaths, hookLauncher, ownFolders } from '../../base/app-paths.ts'
@@ -55,7 +55,7 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
     network: asksEveryCall && network.length === 0 ? ['*'] : network,
     // A worktree's dependencies may be links into the project. The agent's own settings may name the launcher of hooks, which says
     // nothing in a sandbox; without it some agents refuse every call.
-    read: [...read, hookLauncher(paths), ...(worktree === undefined ? [] : [project])],
+    read: [...read, ...[hookLauncher(paths)].filter(file => existsSync(file)), ...(worktree === undefined ? [] : [project])],
     write,
     hidden: [...new Set([...ownFolders(paths), dirname(paths.socket)])],
     git: await findSharedGit(project, worktree),

@@ -27,7 +27,7 @@ const LOGINS: [AgentManifest, own: RegExp, others: RegExp][] = [
 for (const [manifest, own, others] of LOGINS) {
   const run = {
     id: 's-000001',
-    settings: { driver: { agent: manifest.kind } },
+    settings: { driver: { agent: manifest.kind }, open: { env: {} } },
     row: { agent: manifest.name, options: { chosen } },
   }
   const after = (kind: 'auth' | 'agent_missing') =>
