@@ -48,7 +48,7 @@ export interface StopGatesRequest {
  */
 export async function runStopGates(request: StopGatesRequest): Promise<VerificationResult> {
   const { gates, settings, work, judges, began, results = NO_RESULTS, context } = request
-  const { paths, project, env, signal, log } = context
+  const { paths, project, env, signal } = context
   const tree = request.tree ?? null
   const task = work?.task ?? NO_TASK
   const plan = (work?.open ?? []).map((text): PlanItem => ({ text, state: 'pending' }))
@@ -56,12 +56,14 @@ export async function runStopGates(request: StopGatesRequest): Promise<Verificat
     return { ...check, task_id: task.id, attempt: task.attempt, round: 1, tree, created_at: systemClock.now() }
   }
   const folder = await findGitFolder(project)
+  const log = (line: string) => context.log.info({ project }, line)
+  await using sandbox = commandSandboxes(settings.config, { project, paths, log })
   const checks = await runAllGates({
     request: { place: undefined, began, directory: project, task, plan, openChildren: 0, round: 1, gates, signal },
     deps: {
       ...{ store: { gateResults: results }, clock: systemClock, paths, env, ...judges },
       isolation: settings.config.agents.isolation,
-      sandbox: commandSandboxes(settings.config, { project, paths, log: line => log.info({ project }, line) }),
+      sandbox,
     },
     subject: { commit: null, tree, folder },
     ...{ ignored: [], watch: undefined, asRow, ignoresChanges: true },
