@@ -55,7 +55,11 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
     network: asksEveryCall && network.length === 0 ? ['*'] : network,
     // A worktree's dependencies may be links into the project. The agent's own settings may name the launcher of hooks, which says
     // nothing in a sandbox; without it some agents refuse every call.
-    read: [...read, ...[hookLauncher(paths)].filter(file => existsSync(file)), ...(worktree === undefined ? [] : [project])],
+    read: [
+      ...read,
+      ...[hookLauncher(paths)].filter(file => existsSync(file)),
+      ...(worktree === undefined ? [] : [project]),
+    ],
     write,
     hidden: [...new Set([...ownFolders(paths), dirname(paths.socket)])],
     git: await findSharedGit(project, worktree),
