@@ -13,8 +13,8 @@ type Speaking = Pick<DaemonContext, 'store' | 'log' | 'agentEnv' | 'paths'>
 
 /**
  * Refuses agents, commands of projects, the daemon's own helpers and everything that they start wherever only a person may speak: an
- * agent can read our token, or run code that does, and would otherwise approve its own calls. An agent that the person started counts from its first hook on. A refused try is shown in the session
- * that it came from.
+ * agent can read our token, or run code that does, and would otherwise approve its own calls. An agent that the person started counts
+ * from its first hook on. A refused try is shown in the session that it came from.
  */
 export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
   const tries = new RefusedTries(daemon)
