@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 export const ENTRIES = [
   'src/cli/main.ts',
   'src/base/process/forks-child.ts',
+  'src/base/syntax/parser-child.ts',
   'src/policy/classify/assess-worker.ts',
   'src/workspace/verify/diff/judge-worker.ts',
   'src/daemon/watchdog/watch.ts',

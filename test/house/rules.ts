@@ -20,6 +20,7 @@ const STARTS_PROCESSES = [
   'src/base/process/run-short.ts',
   'src/base/process/fork-server.ts',
   'src/base/process/guardian.ts',
+  'src/base/syntax/parser.ts',
   'src/cli/run-in-terminal.ts',
   'src/cli/connection/start-daemon.ts',
 ]
