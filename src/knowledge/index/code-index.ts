@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { FreshnessCheck } from './freshness.ts'
+import { IndexFile, removeIndexFile } from './index-file.ts'
+import { type SearchOptions, type SearchResult, searchIndex } from './search.ts'
+import { type RunGit, readWorkingTree } from './source-tree.ts'
+import { type ParseFiles, type UpdateProgress, type UpdateResult, updateIndex } from './update.ts'
+
+export interface IndexOptions {
+  /** The top of the project: its main checkout, also for its worktrees. */
+  projectRoot: string
+  /** The folder of the installation's data. */
+  data: string
+  /** Runs git in `projectRoot`. */
+  git: RunGit
+  parse: ParseFiles
+}
+
+/** To what an answer refers. */
+export interface IndexStamp {
+  commit: string | undefined
+  dirtyFiles: number
+  /** The project has changed, and the update took longer than the search was allowed to wait. */
+  isStale: boolean
+}
+
+export interface SearchAnswer {
+  results: SearchResult[]
+  stamp: IndexStamp
+}
+
+/** How long a search waits for the index to be brought up to date, if it does not say. */
+const FRESH_MS = 400
+
+/** The file of a project's index. */
+export function indexPath({ data, projectRoot }: Pick<IndexOptions, 'data' | 'projectRoot'>): string {
+  const name = createHash('sha256').update(projectRoot).digest('hex').slice(0, 16)
+  return join(data, 'index', `${name}.db`)
+}
+
+/** Opens the index of a project. It is empty until the first update. */
+export function openIndex(options: IndexOptions): CodeIndex {
+  return new CodeIndex({ ...options, projectRoot: realpathSync(options.projectRoot) })
+}
+
+/** The index of one project. One update runs at a time; searches meanwhile see what is written so far. */
+export class CodeIndex implements AsyncDisposable {
+  readonly #options: IndexOptions
+  readonly #path: string
+  readonly #freshness: FreshnessCheck
+  readonly #ended = new AbortController()
+  #file: IndexFile
+  #running: Promise<unknown> = Promise.resolve()
+  #waiting: Promise<UpdateResult> | undefined
+  #prefix: string | undefined
+
+  constructor(options: IndexOptions) {
+    this.#options = options
+    this.#path = indexPath(options)
+    this.#file = new IndexFile(this.#path)
+    this.#freshness = new FreshnessCheck(options.projectRoot)
+  }
+
+  /** Brings the index up to date. Whoever calls while an update runs gets the next one, which sees every change made before the call. */
+  update(signal?: AbortSignal, onProgress?: (progress: UpdateProgress) => void): Promise<UpdateResult> {
+    if (this.#waiting && !onProgress) return this.#waiting
+    const next = this.#running.then(() => {
+      this.#waiting = undefined
+      return this.#updateNow(signal, onProgress)
+    })
+    this.#waiting = next
+    this.#running = next.catch(() => undefined)
+    return next
+  }
+
+  /** Forgets everything and reads the project again. */
+  async rebuild(signal?: AbortSignal, onProgress?: (progress: UpdateProgress) => void): Promise<UpdateResult> {
+    await this.#running
+    this.#file.close()
+    removeIndexFile(this.#file.path)
+    this.#file = new IndexFile(this.#path)
+    return this.update(signal, onProgress)
+  }
+
+  /** Searches, after a look whether the project has changed. `freshMs` bounds how long an update is waited for. */
+  async search(
+    query: string,
+    options: SearchOptions & { freshMs?: number; signal?: AbortSignal } = {},
+  ): Promise<SearchAnswer> {
+    const isStale = !(await this.#refresh(options.freshMs ?? FRESH_MS, options.signal))
+    const file = this.#openFile()
+    const results = searchIndex(file, this.#options.projectRoot, query, options)
+    return { results, stamp: { ...readStamp(file), isStale } }
+  }
+
+  /** What the index refers to, without a look at the project. */
+  stamp(): Omit<IndexStamp, 'isStale'> {
+    return readStamp(this.#openFile())
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort()
+    await this.#running
+    this.#file.close()
+  }
+
+  /** False if the index is still behind the project when the time is over; the update goes on. */
+  async #refresh(budgetMs: number, signal?: AbortSignal): Promise<boolean> {
+    if (!this.#file.isLost && this.#freshness.isUnchanged()) return true
+    const timer = new AbortController()
+    const update = this.update().then(
+      () => true,
+      () => false, // a project that cannot be read is searched as it was
+    )
+    const until = AbortSignal.any([timer.signal, ...(signal ? [signal] : [])])
+    const late = sleep(budgetMs, false, { signal: until }).catch(() => false)
+    const isFresh = await Promise.race([update, late])
+    timer.abort()
+    signal?.throwIfAborted()
+    return isFresh
+  }
+
+  async #updateNow(signal?: AbortSignal, onProgress?: (progress: UpdateProgress) => void): Promise<UpdateResult> {
+    const until = AbortSignal.any([this.#ended.signal, ...(signal ? [signal] : [])])
+    until.throwIfAborted()
+    const { projectRoot: root, git, parse } = this.#options
+    this.#prefix ??= await readPrefix(git, until)
+    const look = this.#freshness.begin()
+    const tree = await readWorkingTree({ root, prefix: this.#prefix, git }, until)
+    const file = this.#openFile()
+    const result = await updateIndex(file, tree, { git, parse, onProgress }, until)
+    file.transaction(() => {
+      file.writeMeta('commit', tree.commit ?? '')
+      file.writeMeta('dirty_files', String(tree.dirtyFiles))
+    })
+    look.complete(tree.entries.map(({ path }) => path))
+    return result
+  }
+
+  /** Somebody may have removed the file: then a new one is made, and the next update fills it. */
+  #openFile(): IndexFile {
+    if (this.#file.isLost) {
+      this.#file.close()
+      this.#file = new IndexFile(this.#path)
+    }
+    return this.#file
+  }
+}
+
+/** Where the project is inside its repository: empty at the top, and outside of git. */
+async function readPrefix(git: RunGit, signal: AbortSignal): Promise<string> {
+  const { ok, stdout } = await git(['rev-parse', '--show-prefix'], { signal })
+  return ok ? stdout.replace(/\n$/, '') : ''
+}
+
+function readStamp(file: IndexFile): Omit<IndexStamp, 'isStale'> {
+  return { commit: file.readMeta('commit') || undefined, dirtyFiles: Number(file.readMeta('dirty_files') ?? 0) }
+}
