@@ -11,6 +11,9 @@ export const HOOK_VENDORS = ['claude', 'codex', 'gemini', 'copilot'] as const
 export const HookVendor = z.enum(HOOK_VENDORS)
 export type HookVendor = z.infer<typeof HookVendor>
 
+/** The session of a call that `pcc hooks doctor` makes up. It is answered like any other, and not recorded. */
+export const DOCTOR_SESSION = 'pcc-hooks-doctor'
+
 const Base = z.object({
   schema_version: z.literal(HOOK_SCHEMA_VERSION),
   vendor: HookVendor,

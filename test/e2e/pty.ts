@@ -14,24 +14,29 @@ export interface Pty {
   type(text: string): void
   /** Gives the terminal another size, as a person who drags its corner does. */
   resize(columns: number, rows: number): void
+  /** Ends the command, as a person who closes the window does. */
+  close(): Promise<unknown>
   /** The exit code of the command. */
   exit: Promise<number | null>
 }
 
 const PATIENCE_MS = 120_000
 
-/**
- * Runs `pcc` on a real pseudo-terminal, made by `script` of util-linux, which every Debian has (it is in the essential
- * package bsdutils).
- */
+/** Runs `pcc` on a terminal. */
 export function onTerminal(t: TestContext, pcc: Pcc, args: string[], env: Record<string, string> = {}): Pty {
-  const command = ['stty cols 100 rows 40;', 'exec', process.execPath, BIN, ...args].map((word, at) =>
-    at < 2 ? word : quoted(word),
-  )
-  const child = spawn('script', ['-qfec', command.join(' '), '/dev/null'], {
-    cwd: pcc.home,
-    env: { ...pcc.env, SHELL: '/bin/sh', NO_COLOR: '1', ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
+  return openPty(t, [process.execPath, BIN, ...args], { cwd: pcc.home, env: { ...pcc.env, NO_COLOR: '1', ...env } })
+}
+
+/** A real pseudo-terminal, made by `script` of util-linux, which every Debian has (it is in the essential package bsdutils). */
+export function openPty(
+  t: TestContext,
+  command: string[],
+  { cwd, env }: { cwd: string; env: Record<string, string> },
+): Pty {
+  const line = ['stty cols 100 rows 40; exec', ...command.map(quoted)].join(' ')
+  const child = spawn('script', ['-qfec', line, '/dev/null'], {
+    ...{ cwd, env: { ...env, SHELL: '/bin/sh' } },
+    stdio: ['pipe', 'pipe', 'ignore'],
   })
   t.after(() => child.kill('SIGKILL'))
   let shown = ''
@@ -68,6 +73,10 @@ export function onTerminal(t: TestContext, pcc: Pcc, args: string[], env: Record
       const [inside = ''] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').split(' ')
       const terminal = readlinkSync(`/proc/${inside}/fd/0`)
       execFileSync('stty', ['-F', terminal, 'cols', String(columns), 'rows', String(rows)])
+    },
+    close() {
+      child.kill('SIGTERM')
+      return over
     },
     exit: over,
   }

@@ -65,7 +65,7 @@ export async function runClaude({
   }
 }
 
-function claudeBinary(): string {
+export function claudeBinary(): string {
   const require = createRequire(import.meta.url)
   const name = `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}`
   return join(dirname(require.resolve(`${name}/package.json`)), 'claude')

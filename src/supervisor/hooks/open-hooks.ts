@@ -3,7 +3,7 @@ import { hookTranslator } from '../../agents/hooks/vendors.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
 import type { CapturedRow } from '../../domain/hook-capture.ts'
-import { type HookEvent, type HookOutput, type HookVendor, NO_OPINION } from '../../domain/hooks.ts'
+import { DOCTOR_SESSION, type HookEvent, type HookOutput, type HookVendor, NO_OPINION } from '../../domain/hooks.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
 import { openCapture } from './capture.ts'
 import { type HookFeatureDeps, openFeatures } from './features.ts'
@@ -90,7 +90,8 @@ export function openHooks(deps: HooksDeps): Hooks {
       const context: HookContext = { paths, env: caller.env, project, log, signal }
       const answer = await answerHook(event, features, context)
       const decision = decisions.get(event)
-      await deps.record(capture.describe({ id: caller.id, at: Date.now(), event, project, decision, process: found }))
+      if (event.session !== DOCTOR_SESSION)
+        await deps.record(capture.describe({ id: caller.id, at: Date.now(), event, project, decision, process: found }))
       return translator.render(event, answer ?? NO_OPINION)
     },
   }

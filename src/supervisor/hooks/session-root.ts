@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
-import type { HookEvent } from '../../domain/hooks.ts'
+import { DOCTOR_SESSION, type HookEvent } from '../../domain/hooks.ts'
 
 /** More sessions than a person has open at once. */
 const MOST_REMEMBERED = 500
@@ -20,6 +20,8 @@ export function openSessionRoots({ run }: Pick<AppPaths, 'run'>): SessionRoots {
   const remembered = new Map<string, string>()
   return {
     rootOf(event, env) {
+      // It has no conversation whose project could stay.
+      if (event.session === DOCTOR_SESSION) return findProjectRoot(event.cwd, env['HOME'])
       const name = createHash('sha256').update(`${event.vendor}\0${event.session}`).digest('hex').slice(0, 32)
       const known = remembered.get(name)
       if (known !== undefined) return known

@@ -8,7 +8,7 @@ import { problemOf, runShort } from '../../../base/process/run-short.ts'
 import { parseToml } from '../../../base/toml.ts'
 import { refreshLauncher } from '../../../daemon/hook-launcher.ts'
 import { readListener } from '../../../daemon/hook-listener.ts'
-import type { HookManifest, HookVendor } from '../../../domain/hooks.ts'
+import { DOCTOR_SESSION, type HookManifest, type HookVendor } from '../../../domain/hooks.ts'
 import { type CommandContext, ExitCode } from '../../context.ts'
 import type { Tone } from '../../render/text.ts'
 import { parseValue } from './edit-json.ts'
@@ -144,16 +144,14 @@ function describeFailure({ name, onFailure, behind }: HookManifest): HookCheck {
 /** A call that only reads, as each vendor sends it. */
 function sampleCall(vendor: HookVendor, native: string): string {
   const file = join(process.cwd(), 'README.md')
-  const base = { session_id: SESSION, hook_event_name: native, cwd: process.cwd(), transcript_path: '' }
+  const base = { session_id: DOCTOR_SESSION, hook_event_name: native, cwd: process.cwd(), transcript_path: '' }
   const read = { claude: 'Read', codex: 'Bash', gemini: 'read_file', copilot: 'view' }[vendor]
   const input = vendor === 'codex' ? { command: 'pwd' } : { file_path: file }
-  const call = { tool_name: read, tool_input: input, tool_use_id: SESSION, timestamp: new Date().toISOString() }
+  const call = { tool_name: read, tool_input: input, tool_use_id: DOCTOR_SESSION, timestamp: new Date().toISOString() }
   if (vendor !== 'copilot') return JSON.stringify({ ...base, ...call, permission_mode: 'default' })
   const args = { toolName: read, toolArgs: JSON.stringify({ path: file }), timestamp: Date.now() }
-  return JSON.stringify({ sessionId: SESSION, cwd: process.cwd(), ...args })
+  return JSON.stringify({ sessionId: DOCTOR_SESSION, cwd: process.cwd(), ...args })
 }
-
-const SESSION = 'pcc-hooks-doctor'
 
 /** Runs the launcher as the vendor does, with a call that only reads. */
 async function tryLauncher(

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import type { HookVendor } from '../../../src/domain/hooks.ts'
+import { openAnswerMemory } from '../../../src/human/remembered-answers.ts'
+import { openSimulator } from '../../../src/simulator/open.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { type Pcc, pccFor } from '../../cli/pcc.ts'
+import { openPty } from '../../e2e/pty.ts'
+import { commitAll, gitProject } from '../../support/world.ts'
+
+/** What an agent asks, and a person has answered before. */
+export const QUESTION = {
+  question: 'Which database should I use?',
+  header: 'Database',
+  options: [
+    { label: 'SQLite', description: 'a file' },
+    { label: 'Postgres', description: 'a server' },
+  ],
+}
+
+/** How an agent is told an answer whose question a hook can only refuse. */
+export const BY_REFUSAL = /The person has answered already[^"]*Which database should I use\? Postgres/
+
+/** A person's home with a remembered answer, and a trusted project whose test fails. */
+async function openByHand(t: TestContext): Promise<{ pcc: Pcc; project: string }> {
+  const pcc = pccFor(t)
+  const project = gitProject(t, {
+    'package.json': '{"name":"x","scripts":{"test":"exit 1"}}',
+    '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "npm test"\n',
+  })
+  mkdirSync(join(pcc.home, 'Documents'))
+  assert.equal((await pcc.run(['trust', '--yes'], { cwd: project })).code, 0)
+  commitAll(project, 'trusted')
+  const file = appPathsFor({ env: pcc.env }).database
+  mkdirSync(dirname(file), { recursive: true })
+  const store = await openStore({ file })
+  const questions = [{ ...QUESTION, multiSelect: false }]
+  await openAnswerMemory(store).keep({ project, session: 's-1', questions, answer: ['Postgres'], by: 'human' })
+  await store.close()
+  return { pcc, project }
+}
+
+/** How a person starts an agent in a terminal. */
+export interface AgentByHand {
+  vendor: HookVendor
+  /** The settings file that gets the hooks, in the home. */
+  settings: string
+  env(home: string, url: string): Record<string, string>
+  /** What the person does in the agent after the hooks were installed. */
+  agree?(place: { home: string; project: string; env: Record<string, string> }): Promise<void>
+  command(prompt: string): string[]
+  /** The agent's own tools: a shell command that it would ask about, and a question. */
+  shell(command: string): Record<string, unknown>
+  ask: Record<string, unknown>
+  /** How the model is told the remembered answer. */
+  answered: RegExp
+}
+
+/** Runs the agent twice in a terminal, without and with the daemon: in one conversation each thing that hooks must do. */
+export async function isHeldByHooks(t: TestContext, agent: AgentByHand): Promise<void> {
+  const { pcc, project } = await openByHand(t)
+  const turns = [
+    { tools: [agent.shell('rm -rf ~/Documents')] },
+    { tools: [agent.shell('touch note.txt')] },
+    { tools: [agent.ask] },
+    { text: 'TASK COMPLETE. All tests pass.' },
+  ]
+  const conversations = [{ match: 'tidy', turns, otherwise: { text: 'TASK COMPLETE. They really pass.' } }]
+  await using model = await openSimulator({ text: JSON.stringify({ conversations }) })
+  const env = agent.env(pcc.home, model.url)
+  const settings = join(pcc.home, agent.settings)
+  const before = readIfThere(settings)
+  await hooks(pcc, project, ['install', `--${agent.vendor}`, '--yes'])
+  await agent.agree?.({ home: pcc.home, project, env })
+  for (const daemon of ['without', 'with']) {
+    if (daemon === 'with') assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
+    const seen = model.requests.length
+    const terminal = openPty(t, agent.command('tidy up'), { cwd: project, env })
+    await terminal.see(/They\s*really\s*pass/)
+    await terminal.close()
+    const told = JSON.stringify(model.requests.slice(seen).at(-1)?.body.messages)
+    assert.match(told, /Not allowed: rm deletes files/, daemon)
+    assert.equal(existsSync(join(project, 'note.txt')), true, `the everyday call ran ${daemon} the daemon`)
+    assert.match(told, agent.answered, daemon)
+    assert.match(told, /You have called this task done.*npm test\) failed/, daemon)
+    rmSync(join(project, 'note.txt'))
+  }
+  assert.equal(existsSync(join(pcc.home, 'Documents')), true)
+  const { stdout } = await pcc.run(['hooks', 'log', '--json', '--tail', '500'])
+  assert.equal(stdout.match(/"verdict": ?"deny"/g)?.length, 2, 'what happened without the daemon is stored too')
+  await hooks(pcc, project, ['uninstall', `--${agent.vendor}`, '--yes'])
+  assert.equal(readIfThere(settings), before)
+}
+
+async function hooks(pcc: Pcc, cwd: string, args: string[]): Promise<void> {
+  const { code, stderr } = await pcc.run(['hooks', ...args], { cwd })
+  assert.equal(code, 0, stderr)
+}
+
+function readIfThere(file: string): string | undefined {
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}
