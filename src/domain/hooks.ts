@@ -152,6 +152,8 @@ export interface HookManifest {
   behind?: string
   /** Seconds that the vendor gives a hook as installed by us, by event kind; others have `other`. */
   timeouts: Partial<Record<HookEventKind, number>> & { other: number }
+  /** Whether it reads a settings file with comments; if not, it ignores the whole file, and with it our hooks. */
+  comments: boolean
   /** What a person must know or do before the hooks work, for example the vendor's own trust of hooks. */
   needs?: string
 }

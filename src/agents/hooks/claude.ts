@@ -32,6 +32,7 @@ export const claudeHooks: HookManifest = {
   failures: { crash: 'blocks', hang: 'blocks', nonsense: 'blocks' },
   onFailure: 'blocks',
   timeouts: { tool_before: 60, permission: 60, stop: 600, other: 15 },
+  comments: false,
 }
 
 export function readClaude(native: string, stdin: unknown): HookEvent | undefined {

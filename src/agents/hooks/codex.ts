@@ -46,6 +46,7 @@ export const codexHooks: HookManifest = {
   behind:
     'Keep the sandbox of Codex on (sandbox_mode = "workspace-write" or "read-only") and an approval policy that asks (approval_policy = "on-request"): if our hook fails, Codex runs the call.',
   timeouts: { tool_before: 60, permission: 60, stop: 600, session_end: 3, other: 15 },
+  comments: false,
   needs:
     'Codex runs no hook before a person has trusted it, and again after every change of its command: start codex and choose to trust the hooks, or open /hooks there.',
 }

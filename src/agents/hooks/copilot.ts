@@ -36,6 +36,7 @@ export const copilotHooks: HookManifest = {
   behind:
     'Do not use --allow-all-tools or --yolo: if our hook hangs or prints nonsense, Copilot CLI goes on by its own permissions.',
   timeouts: { tool_before: 60, permission: 60, stop: 600, other: 15 },
+  comments: false,
 }
 
 const TOOLS: Record<string, string> = {

@@ -36,6 +36,7 @@ export const geminiHooks: HookManifest = {
   behind:
     'Do not use --yolo, and keep a rule that asks in ~/.gemini/policies: if our hook fails, Gemini CLI goes on by its own policy.',
   timeouts: { tool_before: 60, stop: 600, other: 15 },
+  comments: true,
 }
 
 /** Tools that only hooks see, beside those of the driver. */

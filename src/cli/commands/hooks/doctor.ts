@@ -11,7 +11,8 @@ import { readListener } from '../../../daemon/hook-listener.ts'
 import { DOCTOR_SESSION, type HookManifest, type HookVendor } from '../../../domain/hooks.ts'
 import { type CommandContext, ExitCode } from '../../context.ts'
 import type { Tone } from '../../render/text.ts'
-import { parseValue } from './edit-json.ts'
+import { isStrictJson, parseValue } from './edit-json.ts'
+import { ignoresComments } from './install.ts'
 import { type AgentHooks, type HookState, readAgents } from './status.ts'
 import { type HookChoice, otherHooks, ownHook, vendorFolder } from './vendor-files.ts'
 
@@ -95,10 +96,14 @@ function checkFile({ scope, file, state, problem }: HookState): HookCheck[] {
 
 /** Settings beside the hooks that switch them off, and hooks of others for the same calls. */
 function checkContent({ file }: HookState, manifest: HookManifest, { paths }: CommandContext): HookCheck[] {
-  const value = parseValue(readFileSync(file, 'utf8'))
+  const text = readFileSync(file, 'utf8')
+  const value = parseValue(text)
   const isOurs = ownHook(paths, readListener(paths)?.port)
   const others = otherHooks(value, manifest, isOurs)
   return [
+    ...(manifest.comments || isStrictJson(text)
+      ? []
+      : [{ what: 'comments', result: 'failed' as const, says: ignoresComments(manifest, file) }]),
     ...(isSwitchedOff(value)
       ? [{ what: 'switch', result: 'failed' as const, says: `${file} switches all hooks off` }]
       : []),
@@ -169,7 +174,8 @@ async function tryLauncher(
   const problem = problemOf(result)
   if (problem === undefined)
     return { what, result: 'ok', says: `answered in ${took}: ${shorten(result.stdout) || 'no opinion'}` }
-  return { what, result: 'failed', says: `${problem} after ${took}: ${shorten(result.stderr)}` }
+  const says = `${problem} after ${took}: ${shorten(result.stderr)}. Write the launcher again: pcc hooks install`
+  return { what, result: 'failed', says }
 }
 
 async function tryListener({ vendor, events }: HookManifest, { paths }: CommandContext): Promise<HookCheck> {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createScanner, getNodeValue, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { parseJson } from '../../../base/json.ts'
 
 /** A settings file that cannot be edited; the message says why, for a person. */
 export class NotEditable extends Error {}
@@ -64,6 +65,11 @@ function splitMark(text: string): { mark: string; body: string } {
 }
 
 const OPTIONS = { allowTrailingComma: true, disallowComments: false }
+
+/** Whether a text is JSON as the standard has it, without comments and without a comma at the end of a list. */
+export function isStrictJson(text: string): boolean {
+  return parseJson(splitMark(text).body) !== undefined
+}
 
 /** The value of a text that may have comments. Throws `NotEditable`. */
 export function parseValue(text: string): unknown {

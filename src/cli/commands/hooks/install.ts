@@ -5,13 +5,14 @@ import { AppError } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
 import { refreshLauncher } from '../../../daemon/hook-launcher.ts'
 import { type ListenerAddress, readListener, reserveListener } from '../../../daemon/hook-listener.ts'
-import type { HookVendor } from '../../../domain/hooks.ts'
+import type { HookManifest, HookVendor } from '../../../domain/hooks.ts'
 import { loadToolOverride } from '../../../policy/layers.ts'
 import { type CommandContext, ExitCode } from '../../context.ts'
 import { confirm } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
 import { differingLines } from '../accept.ts'
 import { applyChange, isChange, planInstall, planUninstall, type SettingsChange } from './change-settings.ts'
+import { isStrictJson } from './edit-json.ts'
 import { type Installed, readInstalled } from './record.ts'
 import { findVendors, type HookChoice, type HookFile, hookAdditions, hookFile, ownHook } from './vendor-files.ts'
 
@@ -36,6 +37,7 @@ export async function installHooks(choice: HookChoice, context: CommandContext):
   if (planned.some(each => 'change' in each && isChange(each.change))) {
     for (const each of planned) for (const line of plannedLines(each, context)) say(line)
     for (const line of notesFor(vendors, choice, where.scope)) say(line)
+    for (const line of planned.flatMap(commentNote)) say(line)
     await confirm({ action: 'Changing these settings', question: 'Change these settings?', yes: choice.yes })
   }
   const place = chosenPlace(context)
@@ -117,6 +119,20 @@ function plannedLines(planned: Planned, { terminal }: CommandContext): string[] 
   const target = found.target === undefined ? '' : ` (a link to ${found.target})`
   const { lines } = differingLines(found.text, after?.toString('utf8') ?? '', terminal)
   return [terminal.paint('bold', neutral(`${file.path}${target}:`)), ...lines, '']
+}
+
+/** Why hooks in a file with comments do nothing. */
+export function ignoresComments({ name }: HookManifest, file: string): string {
+  return `${name} ignores ${file} because it has comments or a comma at the end of a list: take them out, or no hook in it works`
+}
+
+function commentNote(planned: Planned): string[] {
+  if ('error' in planned) return []
+  const { manifest } = hookTranslator(planned.file.vendor)
+  const { text } = planned.change.found
+  return manifest.comments || text === '' || isStrictJson(text)
+    ? []
+    : [neutral(ignoresComments(manifest, planned.file.path)), '']
 }
 
 function notesFor(vendors: HookVendor[], { http }: HookChoice, scope: string): string[] {

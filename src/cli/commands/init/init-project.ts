@@ -1,9 +1,11 @@
 import { realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, relative, resolve, sep } from 'node:path'
+import { hookTranslator } from '../../../agents/hooks/vendors.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import { quoteForShell } from '../../../base/words.ts'
 import { findProjectFile, readConfigFile } from '../../../domain/config/layers.ts'
+import type { HookVendor } from '../../../domain/hooks.ts'
 import type { ProjectFacts } from '../../../domain/project-facts.ts'
 import type { ImportedTask } from '../../../domain/task-requests.ts'
 import { detectProject, proposeGateCommands } from '../../../workspace/detect/detect-project.ts'
@@ -11,9 +13,11 @@ import { openProjectReader } from '../../../workspace/detect/project-files.ts'
 import { readCheckoutStatus } from '../../../workspace/git/checkout-state.ts'
 import { git } from '../../../workspace/git/git.ts'
 import { committerEnv } from '../../../workspace/git/harden.ts'
-import { type CommandContext, isInteractive } from '../../context.ts'
+import { type CommandContext, ExitCode, isInteractive } from '../../context.ts'
 import { agrees } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
+import { readInstalled } from '../hooks/record.ts'
+import { findVendors } from '../hooks/vendor-files.ts'
 import { applySteps, type InitStep, planSteps } from './files.ts'
 import { type InitOutcome, initEnd, initPage, outcomeJson, type TakenTasks } from './page.ts'
 import { FOLDER_README, FOLDERS, settingsText, skillFiles } from './texts.ts'
@@ -48,16 +52,20 @@ export async function initProject({ path, options, context }: InitCall): Promise
   if (!dryRun) applySteps(project, steps)
   const written = dryRun || !facts.git ? [] : listWritten(steps, loose)
   const offersCommit = written.length > 0 && isInteractive(context)
+  const unjudged = dryRun ? [] : listUnjudged(context)
+  const offersHooks = unjudged.length > 0 && isInteractive(context)
 
   const remarks = [
     ...settings.remarks,
     ...factRemarks(facts, { skipIndex: options.skipIndex === true }),
     ...gateRemarks(facts, steps),
     ...(written.length > 0 && !offersCommit ? [commitRemark(written)] : []),
+    ...(unjudged.length > 0 && !offersHooks ? [hooksRemark(unjudged)] : []),
   ]
   const outcome: InitOutcome = { project, given: path, dryRun, facts, steps, remarks }
   if (!context.json) print(context, initPage(outcome, context.terminal))
   if (offersCommit) print(context, [await offerCommit(project, written)])
+  if (offersHooks) await offerHooks(unjudged, context)
   const tasks = wanted && (await importTasks(wanted, { project, dryRun, context }))
   if (context.json) print(context, [JSON.stringify(outcomeJson(outcome, tasks), null, 2)])
   else print(context, initEnd(outcome, tasks, context.terminal))
@@ -108,6 +116,34 @@ async function offerCommit(project: string, files: readonly string[]): Promise<s
   const added = await git(project, ['add', '--', ...files], { env })
   const done = added.ok ? await git(project, ['commit', '-q', '-m', COMMIT_MESSAGE, '--', ...files], { env }) : added
   return done.ok ? `Committed: ${COMMIT_MESSAGE}` : `git refused: ${done.stderr.trim()}. ${commitRemark(files)}`
+}
+
+/** The agents on this machine that a person may start without pcc, and that have no hooks of pcc. */
+function listUnjudged({ env, paths }: CommandContext): HookVendor[] {
+  const installed = readInstalled(paths).files.filter(({ scope }) => scope === 'user')
+  return findVendors(env).filter(vendor => !installed.some(file => file.vendor === vendor))
+}
+
+function hooksRemark(vendors: readonly HookVendor[]): string {
+  return `pcc does not judge the calls of ${agentNames(vendors)} where you start them yourself. To let it: pcc hooks install`
+}
+
+function agentNames(vendors: readonly HookVendor[]): string {
+  const names = vendors.map(vendor => hookTranslator(vendor).manifest.name)
+  return [names.slice(0, -1).join(', '), ...names.slice(-1)].filter(Boolean).join(' and ')
+}
+
+/** The settings of agents change only after a second yes, to the difference. A no there, or a file that cannot be changed, does not stop the rest. */
+async function offerHooks(vendors: HookVendor[], context: CommandContext): Promise<void> {
+  const question = `Let pcc also judge the calls of ${agentNames(vendors)} where you start them yourself? The change is shown first.`
+  if (!(await agrees(question))) return print(context, [hooksRemark(vendors)])
+  const { installHooks } = await import('../hooks/install.ts')
+  try {
+    await installHooks({ vendors, scope: 'user', yes: false, http: false }, context)
+  } catch (error) {
+    if (!(error instanceof AppError || error instanceof ExitCode)) throw error
+    print(context, [hooksRemark(vendors)])
+  }
 }
 
 interface WantedTasks {
