@@ -31,6 +31,12 @@ export interface SearchAnswer {
   stamp: IndexStamp
 }
 
+export interface AskOptions {
+  /** How long an update of the index is waited for. */
+  freshMs?: number
+  signal?: AbortSignal
+}
+
 /** How long a search waits for the index to be brought up to date, if it does not say. */
 const FRESH_MS = 400
 
@@ -85,14 +91,22 @@ export class CodeIndex implements AsyncDisposable {
   }
 
   /** Searches, after a look whether the project has changed. `freshMs` bounds how long an update is waited for. */
-  async search(
-    query: string,
-    options: SearchOptions & { freshMs?: number; signal?: AbortSignal } = {},
-  ): Promise<SearchAnswer> {
-    const isStale = !(await this.#refresh(options.freshMs ?? FRESH_MS, options.signal))
+  async search(query: string, options: SearchOptions & AskOptions = {}): Promise<SearchAnswer> {
+    const { answer, stamp } = await this.ask(
+      file => searchIndex(file, this.#options.projectRoot, query, options),
+      options,
+    )
+    return { results: answer, stamp }
+  }
+
+  /** Asks the index something else: `related`, `fileContext`, `impactOf`. */
+  async ask<Answer>(
+    question: (file: IndexFile) => Answer,
+    { freshMs = FRESH_MS, signal }: AskOptions = {},
+  ): Promise<{ answer: Answer; stamp: IndexStamp }> {
+    const isStale = !(await this.#refresh(freshMs, signal))
     const file = this.#openFile()
-    const results = searchIndex(file, this.#options.projectRoot, query, options)
-    return { results, stamp: { ...readStamp(file), isStale } }
+    return { answer: question(file), stamp: { ...readStamp(file), isStale } }
   }
 
   /** What the index refers to, without a look at the project. */

@@ -23,6 +23,8 @@ const TABLES = [
   'create table names (id integer primary key, path text not null unique, changed_at integer not null default 0)',
   'create table changes (commit_id integer not null, name_id integer not null, primary key (name_id, commit_id)) without rowid',
   'create index changes_by_commit on changes (commit_id)',
+  /** The last word of an import, and the file that has it. */
+  'create table imports (key text not null, file_id integer not null, primary key (key, file_id)) without rowid',
   `create virtual table body using ${WORDS}`,
   `create virtual table chunk using ${WORDS}`,
   `create virtual table path using ${WORDS}`,

@@ -1,5 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { ParsedFile } from '../../base/syntax/parsed-file.ts'
+import { putImports, removeImports } from '../graph/graph-tables.ts'
 import type { IndexFile } from './index-file.ts'
 import { countTokens, tokensOfNames, wholeOf } from './tokens.ts'
 
@@ -34,6 +35,7 @@ export function putFile(index: IndexFile, file: IndexedFile): void {
   const id = index.row<{ id: number }>('select id from files where path = ?', path)?.id ?? 0
   index.run('insert into path (rowid, words) values (?, ?)', id, wordsOfPath(path))
   if (file.text === undefined || !parsed) return
+  putImports(index, id, parsed)
   const definitions = wordsOfDefinitions(parsed)
   if (definitions !== '') index.run('insert into definition (rowid, words) values (?, ?)', id, definitions)
   const lines = file.text.split('\n')
@@ -63,7 +65,9 @@ function removeWords(index: IndexFile, path: string): void {
   if (id === undefined) return
   for (const table of ['body', 'path', 'definition']) index.run(`delete from ${table} where rowid = ?`, id)
   const first = id * CHUNKS_PER_FILE
-  const chunks = readParsed(index, id)?.chunks.length ?? 0
+  const parsed = readParsed(index, id)
+  if (parsed) removeImports(index, id, parsed)
+  const chunks = parsed?.chunks.length ?? 0
   for (let number = 0; number < Math.min(chunks, CHUNKS_PER_FILE); number += 1)
     index.run('delete from chunk where rowid = ?', first + number)
 }
