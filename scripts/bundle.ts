@@ -54,7 +54,7 @@ const MINIFIED = ['--minify-syntax', '--minify-whitespace', '--legal-comments=no
  * what it imports on use and nearly always needs. Their common code is in each of them, and once more in the chunks for all
  * other commands.
  */
-const HOT: Record<string, string[]> = {
+export const HOT: Record<string, string[]> = {
   'cli/main': ['cli/commands/list', 'cli/render/list-table'],
   'cli/commands/hook': [],
   'cli/commands/status': ['cli/render/session-page'],
@@ -63,12 +63,14 @@ const HOT: Record<string, string[]> = {
   'cli/commands/config-rows': [],
   'cli/commands/trust': ['policy/trust/trust'],
   'cli/program': [],
-  'cli/commands/explain-call': [],
-  'cli/commands/rules-actions': [],
+  'cli/commands/accept': ['store/accepted-files'],
+  'store/accepted-files': [],
+  'cli/commands/explain': ['cli/commands/explain-call'],
+  'cli/commands/rules': ['cli/commands/rules-actions'],
   'cli/commands/report': [],
-  'cli/commands/agents-survey': [],
-  'cli/commands/doctor-examine': ['cli/commands/doctor-checks'],
-  'cli/commands/run/start-run': ['cli/commands/preflight'],
+  'cli/commands/agents': ['cli/commands/agents-survey', 'cli/load-settings'],
+  'cli/commands/doctor': ['cli/commands/doctor-examine', 'cli/commands/doctor-checks', 'cli/connection/client'],
+  'cli/commands/run/run': ['cli/commands/run/start-run', 'cli/commands/preflight'],
 }
 
 /** Bundles what npm publishes. */
@@ -121,6 +123,24 @@ export function takeBuiltinsIn(folder: string): void {
   }
 }
 
+/** Modules of which we import only functions, and which take milliseconds to load: they are loaded by the first call. */
+const LATE = [
+  'node:child_process',
+  'node:crypto',
+  'node:dns/promises',
+  'node:http',
+  'node:readline/promises',
+  'node:zlib',
+]
+
+function takenLate(some: string, builtin: string): string[] {
+  const names = some
+    .slice(1, -1)
+    .split(',')
+    .map(each => each.trim().split(/\s+as\s+/))
+  return names.map(([name = '', local = name]) => `function ${local}(...args){return ${builtin}.${name}(...args)}`)
+}
+
 /**
  * Takes built-in modules without an ESM import, which reads every export of them and with that loads what the lazy ones need:
  * for `node:http` and `node:crypto` that is several milliseconds of every command. Every line keeps its number for the source map.
@@ -131,7 +151,9 @@ function takeBuiltins(code: string): string {
     const builtin = `globalThis.process.getBuiltinModule(${JSON.stringify(module)})`
     const [, whole, some] = /^(?:\* as )?([\w$]+)?,?\s*(\{.*\})?$/s.exec(names.trim()) ?? []
     if (whole !== undefined) taken.push(`const ${whole}=${builtin};`)
-    if (some !== undefined) taken.push(`const ${some.replaceAll(/\s+as\s+/g, ':').replaceAll(/\s+/g, ' ')}=${builtin};`)
+    if (some !== undefined && LATE.includes(module)) taken.push(...takenLate(some, builtin))
+    else if (some !== undefined)
+      taken.push(`const ${some.replaceAll(/\s+as\s+/g, ':').replaceAll(/\s+/g, ' ')}=${builtin};`)
     return statement.replaceAll(/[^\n]/g, '')
   })
   // Only the chunk with the shim for CommonJS packages needs what the banner defines.

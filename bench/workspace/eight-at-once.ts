@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { bundledProgram } from '../../src/agents/claude/options.ts'
+import { bundledProgram } from '../../src/agents/claude/bundled-program.ts'
 import { openSimulator } from '../../src/simulator/open.ts'
 import { agentEnv } from '../../test/support/world.ts'
 import { median } from '../measure.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { bundledProgram } from '../../src/agents/claude/options.ts'
+import { bundledProgram } from '../../src/agents/claude/bundled-program.ts'
 import { openSimulator } from '../../src/simulator/open.ts'
 import { agentEnv } from '../../test/support/world.ts'
 import { median } from '../measure.ts'

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { AppError } from '../base/errors.ts'
 import { sessionMarker } from '../base/process/marker.ts'
 import { parseInteger, parseShare } from '../base/words.ts'
@@ -13,11 +13,17 @@ export function refuseInSession(env: Record<string, string | undefined>, command
   if (env[sessionMarker('').name] !== undefined) throw new AppError('agent_answers', { command })
 }
 
+/** Commander knows a wrong value by the code. Its own class would bring commander into every command that needs a check of this file. */
+export class InvalidValue extends Error {
+  readonly code = 'commander.invalidArgument'
+  readonly exitCode = 1
+}
+
 /** Parses `--budget` for commander; a problem is reported as a sentence. */
 export function budgetOption(text: string): BudgetLimits {
   const parsed = parseBudget(text)
   if ('problem' in parsed)
-    throw new InvalidArgumentError(`${parsed.problem.charAt(0).toUpperCase()}${parsed.problem.slice(1)}.`)
+    throw new InvalidValue(`${parsed.problem.charAt(0).toUpperCase()}${parsed.problem.slice(1)}.`)
   return parsed.limits
 }
 
@@ -71,7 +77,7 @@ export function collect(value: string, previous: string[] = []): string[] {
 export function optionParser<T>(parse: (text: string) => T | undefined, problem: string): (text: string) => T {
   return text => {
     const value = parse(text)
-    if (value === undefined) throw new InvalidArgumentError(problem)
+    if (value === undefined) throw new InvalidValue(problem)
     return value
   }
 }

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { AccountGates } from '../agents/limits/account-gates.ts'
 import type { QuotaBook } from '../agents/limits/quota.ts'
@@ -68,8 +69,29 @@ export function getEscalations({ store }: DaemonContext): HumanEscalations {
 export function readNeeds(
   { store, paths }: Pick<DaemonContext, 'store' | 'paths'>,
   filter: { project?: string | undefined } = {},
+  untrusted = (project: string) => findUntrusted(paths, project),
 ): Promise<Needs> {
-  return listNeeds({ store, untrusted: project => findUntrusted(paths, project) }, filter)
+  return listNeeds({ store, untrusted }, filter)
+}
+
+/** How long what was found in a project's files is good enough for a number. */
+const FOUND_MS = 10_000
+
+/**
+ * Like `findUntrusted`, from memory for some seconds unless the person has agreed to something since: people type `pcc list` all day,
+ * and it need not read and hash the files of every project each time.
+ */
+export function rememberUntrusted(paths: AppPaths, now: () => number = Date.now): typeof readUntrusted {
+  const known = new Map<string, { at: number; agreed: number; answer: Promise<string | undefined> }>()
+  async function readUntrusted(project: string): Promise<string | undefined> {
+    const agreed = (await stat(paths.trustFile).catch(() => undefined))?.mtimeMs ?? 0
+    const before = known.get(project)
+    if (before && before.agreed === agreed && now() - before.at < FOUND_MS) return before.answer
+    const answer = findUntrusted(paths, project)
+    known.set(project, { at: now(), agreed, answer })
+    return answer
+  }
+  return readUntrusted
 }
 
 /** Why settings and gates of a project are not in force, if a person has not agreed to them. */

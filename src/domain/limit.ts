@@ -1,20 +1,16 @@
-import * as z from 'zod'
-
 /** What a person has to mend before an account can be used: it is not logged in, or its credit is used up. */
-export const AccountFault = z.enum(['login', 'credit'])
-export type AccountFault = z.infer<typeof AccountFault>
+export type AccountFault = 'login' | 'credit'
 
 /** The vendor's refusal to serve until a time, or, with `fault`, until a person has mended something. Only a record written by the vendor counts as one; times are milliseconds. */
-export const Limit = z.object({
+export interface Limit {
   /** The exhausted window, as the vendor names it: `five_hour`, `seven_day` … */
-  window: z.string().optional(),
-  resetsAt: z.number().optional(),
+  window?: string | undefined
+  resetsAt?: number | undefined
   /** Where it was seen: a rate limit event, the result of the turn, the vendor's own message, or a refused try. */
-  source: z.enum(['event', 'result', 'message', 'retry']),
-  message: z.string(),
-  fault: AccountFault.optional(),
-})
-export type Limit = z.infer<typeof Limit>
+  source: 'event' | 'result' | 'message' | 'retry'
+  message: string
+  fault?: AccountFault | undefined
+}
 
 /**
  * Whether an account may call the model. Each account has one row, so that the gate survives the daemon. A limit closes it

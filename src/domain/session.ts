@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { SandboxSettings } from '../base/sandbox/settings.ts'
 import type { AgentToolName, ToolReply } from './agent-tools.ts'
-import { type AccountFault, Limit } from './limit.ts'
+import type { AccountFault, Limit } from './limit.ts'
 
 /**
  * The contract between the supervisor and every driver.
@@ -135,12 +135,20 @@ export type FailureKind = z.infer<typeof FailureKind>
 /** The kinds of failure that are no failure of the task: its account cannot be used until a person has mended something. */
 export const ACCOUNT_FAULTS: Partial<Record<FailureKind, AccountFault>> = { auth: 'login', billing: 'credit' }
 
+const LimitReport: z.ZodType<Limit> = z.object({
+  window: z.string().optional(),
+  resetsAt: z.number().optional(),
+  source: z.enum(['event', 'result', 'message', 'retry']),
+  message: z.string(),
+  fault: z.enum(['login', 'credit']).optional(),
+})
+
 export const Failure = z.object({
   kind: FailureKind,
   message: z.string(),
   status: z.number().optional(),
   /** Always set with `kind: 'limit'`. */
-  limit: Limit.optional(),
+  limit: LimitReport.optional(),
 })
 export type Failure = z.infer<typeof Failure>
 

@@ -227,7 +227,8 @@ export const AddedTask = z.object({
 })
 export type AddedTask = z.infer<typeof AddedTask>
 
-/** Joins tasks, each as JSON text, into one JSON document with one task per line, so that people can search it and programs can print it unchanged. */
-export function taskListText(tasks: readonly string[]): string {
-  return `{"tasks":[${tasks.length === 0 ? '' : `\n${tasks.join(',\n')}\n`}]}`
+/** One JSON document with one task per line, so that people can search it and programs can print it unchanged. */
+export function taskListDocument(tasks: Uint8Array): Buffer {
+  const lineBreak = tasks.length === 0 ? '' : '\n'
+  return Buffer.concat([Buffer.from(`{"tasks":[${lineBreak}`), tasks, Buffer.from(`${lineBreak}]}`)])
 }

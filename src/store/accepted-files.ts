@@ -58,7 +58,8 @@ export function openAcceptedFileStore(read: Kysely<Tables>, writer: Writer): Acc
 export function readAcceptedFiles({ home, database }: Pick<AppPaths, 'home' | 'database'>): AcceptedFile[] {
   const own = readRows(database)
   // `data.directory` is a setting too: a change of it must not lead to a database in which nothing is accepted yet.
-  return own.length > 0 ? own : readRows(appPathsFor({ env: { PCC_HOME: home } }).database)
+  const usual = appPathsFor({ env: { PCC_HOME: home } }).database
+  return own.length > 0 || usual === database ? own : readRows(usual)
 }
 
 /** The content of a file that is in force, found without a daemon. */

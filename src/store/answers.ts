@@ -19,8 +19,7 @@ export function openAnswerStore(read: Kysely<Tables>, writer: Writer): AnswerSto
   }
 }
 
-/** Finds the answer to a request in a project. Needs only read access, also to a file of an older program. */
-export function findAnswer(read: Kysely<Tables>): AnswerStore['find'] {
+function findAnswer(read: Kysely<Tables>): AnswerStore['find'] {
   return async (project, fingerprint) => {
     const row = await read
       .selectFrom('answers')
@@ -60,7 +59,7 @@ async function list(db: Kysely<Tables>, { kind, project, limit }: AnswerFilter =
 }
 
 /** A damaged row answers nothing, but stays in the list so that it can be removed. */
-function parseAnswer({ verdict, answer, lasting, kind, ...row }: AnswersTable): RememberedAnswer {
+export function parseAnswer({ verdict, answer, lasting, kind, ...row }: AnswersTable): RememberedAnswer {
   const plain = { ...row, lasting: lasting === 1 }
   if (kind === 'question') return { ...plain, kind, verdict: null, answer: parseText(answer) }
   return { ...plain, kind: 'permission', verdict: verdict === 'allow' ? 'allow' : 'deny', answer: null }

@@ -72,6 +72,8 @@ export interface JsonDifferences {
   lines(column: string): string
   /** The value of a text that is already JSON, or null. */
   parsed(column: string): string
+  /** The texts of all rows as bytes, in the order of the rows, with a comma and a line break between them; null if there is no row. */
+  joined(column: string): string
 }
 
 /** An open transaction. */

@@ -30,7 +30,7 @@ const taskAliases: Migration = {
   },
 }
 
-/** All migrations, in the order of their numbers. A new one goes to the end with the next number. */
+/** All migrations, in the order of their numbers. A new one goes to the end with the next number, which is then `SCHEMA`. */
 export const MIGRATIONS: readonly Migration[] = [
   firstSchema,
   nullableRetries,
@@ -39,6 +39,3 @@ export const MIGRATIONS: readonly Migration[] = [
   allowedOnce,
   observedSessions,
 ]
-
-/** The schema number that this program reads and writes. */
-export const SCHEMA = MIGRATIONS.at(-1)?.number ?? 0

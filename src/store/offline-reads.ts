@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { Kysely, sql } from 'kysely'
 import type { EventBody } from '../domain/event.ts'
-import { findAnswer } from './answers.ts'
-import { SCHEMA } from './migrations.ts'
+import { parseAnswer } from './answers.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
-import { inspectFile } from './sqlite-file.ts'
+import { inspectFile, SCHEMA } from './sqlite-file.ts'
 import type { AnswerStore } from './store.ts'
-import type { Tables } from './tables.ts'
+import type { AnswersTable } from './tables.ts'
+
+// Commands that a person waits for read these, so nothing is imported that builds queries or parses schemas.
 
 export type RememberedAnswers = Pick<AnswerStore, 'find'> & Disposable
 
@@ -33,12 +33,17 @@ async function open(file: string): Promise<OpenedAnswers | undefined> {
   if (!existsSync(file)) return undefined
   await inspectFile(file, SCHEMA)
   const connection = new SqliteConnection(file, { readOnly: true })
-  const db = new Kysely<Tables>({ dialect: connection.dialect })
   // A file of an older program, or one that was just created, has no such table yet.
-  const { rows } = await sql`select 1 from sqlite_master where name = 'answers'`.execute(db)
-  if (rows.length > 0) return { find: findAnswer(db), close: () => connection.close() }
+  if (connection.rows("select 1 from sqlite_master where name = 'answers'", []).length > 0)
+    return { find: async (...key) => findAnswer(connection, key), close: () => connection.close() }
   connection.close()
   return undefined
+}
+
+function findAnswer(connection: SqliteConnection, [project, fingerprint]: Parameters<AnswerStore['find']>) {
+  const rows = connection.rows('select * from answers where project = ? and fingerprint = ?', [project, fingerprint])
+  const [row] = rows as AnswersTable[]
+  return row && parseAnswer(row)
 }
 
 /** A decided request, with everything that is needed to decide it again. */
@@ -59,11 +64,10 @@ export async function* readRecordedRequests(file: string, since: number): AsyncG
   if (!existsSync(file)) return
   await inspectFile(file, SCHEMA)
   const connection = new SqliteConnection(file, { readOnly: true })
-  const db = new Kysely<Tables>({ dialect: connection.dialect })
   try {
     let after = 0
     for (;;) {
-      const { rows } = await selectDecided(since, after).execute(db)
+      const rows = connection.rows(SELECT_DECIDED, [since, after, PAGE]) as Row[]
       for (const row of rows) {
         const recorded = fromRow(row)
         if (recorded) yield recorded
@@ -88,8 +92,7 @@ interface Row {
 }
 
 /** The request of a call comes before its decision in the same session; if a call id occurs twice, the newest request counts. */
-function selectDecided(since: number, after: number) {
-  return sql<Row>`
+const SELECT_DECIDED = `
     select decided.id, decided.time, decided.subject as session, sessions.project, sessions.options,
            decided.body as decided,
            (select requested.body from events as requested
@@ -99,9 +102,8 @@ function selectDecided(since: number, after: number) {
                    then json_extract(requested.body, '$.call_id') = json_extract(decided.body, '$.call_id') end
              order by requested.id desc limit 1) as request
       from events as decided join sessions on sessions.id = decided.subject
-     where decided.kind = 'permission.decided' and decided.time >= ${since} and decided.id > ${after}
-     order by decided.id limit ${PAGE}`
-}
+     where decided.kind = 'permission.decided' and decided.time >= ? and decided.id > ?
+     order by decided.id limit ?`
 
 function fromRow({ time, session, project, options, request, decided }: Row): RecordedRequest | undefined {
   try {

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { AppError } from '../base/errors.ts'
 import { migrate } from './migrate.ts'
-import { MIGRATIONS, SCHEMA } from './migrations.ts'
+import { MIGRATIONS } from './migrations.ts'
 import { openStore } from './open.ts'
 import { repairHeader } from './salvage-pages.ts'
 import { type CopyResult, copyRows } from './salvage-rows.ts'
 import { openSqlite } from './sqlite.ts'
-import { checkIntegrity, copyAside, DATABASE_FILE_SUFFIXES } from './sqlite-file.ts'
+import { checkIntegrity, copyAside, DATABASE_FILE_SUFFIXES, SCHEMA } from './sqlite-file.ts'
 
 export interface RebuildResult extends CopyResult {
   /** Where the damaged file is kept. */

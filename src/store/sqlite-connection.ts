@@ -1,12 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
-import {
-  type Dialect,
-  SqliteAdapter,
-  type SqliteDatabase,
-  SqliteDriver,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from 'kysely'
+import type { SqliteDatabase } from 'kysely'
 import { AppError } from '../base/errors.ts'
 import { explainSqlite } from './sqlite-errors.ts'
 
@@ -142,15 +135,6 @@ export class SqliteConnection {
     if (this.#raw.isOpen) this.#raw.close()
   }
 
-  get dialect(): Dialect {
-    return {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new SqliteDriver({ database: this.#asKyselyDatabase() }),
-      createIntrospector: db => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    }
-  }
-
   #prepare(text: string): Compiled {
     const cached = this.#statements.get(text)
     if (cached) return cached
@@ -161,7 +145,8 @@ export class SqliteConnection {
     return compiled
   }
 
-  #asKyselyDatabase(): SqliteDatabase {
+  /** The connection as Kysely wants it. Kysely itself is not imported here: a command that reads a few rows does without it. */
+  forKysely(): SqliteDatabase {
     return {
       close: () => this.close(),
       prepare: text => {

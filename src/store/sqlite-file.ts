@@ -8,6 +8,12 @@ import { AppError, messageOf } from '../base/errors.ts'
 export const APPLICATION_ID = 0x70636331
 
 /**
+ * The schema number that this program reads and writes: that of the newest migration. It is written here because commands look at
+ * the file without loading the migrations and all that they need.
+ */
+export const SCHEMA = 28
+
+/**
  * Inspects the file before SQLite may write to it: opening a database read-write can already change its bytes (journal
  * mode, a checkpoint at close), and a file that is newer than this program, or not ours, must stay as it is.
  */

@@ -1,6 +1,15 @@
 import type { SQLInputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kysely, type RawBuilder, sql } from 'kysely'
+import {
+  type Dialect,
+  Kysely,
+  type RawBuilder,
+  SqliteAdapter,
+  SqliteDriver,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely'
 import type { Database, DialectDifferences, JsonDifferences, NewEventRow, WordIndex } from './database.ts'
 import { BUSY_TIMEOUT_MS, SqliteConnection } from './sqlite-connection.ts'
 import { explainSqlite, SQLITE_BUSY, SQLITE_CORRUPT, sqliteCode } from './sqlite-errors.ts'
@@ -24,6 +33,7 @@ const sqliteJson: JsonDifferences = {
       `'[' || replace(json_quote(replace(${column}, char(10), char(127))), char(127), '","') || ']'`,
     ),
   parsed: column => `json(${column})`,
+  joined: column => `cast(group_concat(${column}, ',' || char(10)) as blob)`,
 }
 
 function whenNotEmpty(column: string, list: string): string {
@@ -94,8 +104,8 @@ const PAGES_BETWEEN_CHECKPOINTS = 4_000
 const PAGES_GIVEN_BACK = 2_000
 
 function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Database {
-  const write = new Kysely<Tables>({ dialect: writer.dialect })
-  const read = new Kysely<Tables>({ dialect: reader.dialect })
+  const write = new Kysely<Tables>({ dialect: dialectOf(writer) })
+  const read = new Kysely<Tables>({ dialect: dialectOf(reader) })
   const insertEvent = compileInsert(write)
   const insertRows = (rows: NewEventRow[]) =>
     Number(writer.runEach(insertEvent, rows.map(inColumnOrder))) - rows.length + 1
@@ -140,6 +150,15 @@ interface Pages {
 function compileInsert(db: Kysely<Tables>): string {
   const row = { time: 0, actor: '', schema_version: 0, subject: '', kind: '', body: '' } satisfies NewEventRow
   return db.insertInto('events').values(row).compile().sql
+}
+
+function dialectOf(connection: SqliteConnection): Dialect {
+  return {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new SqliteDriver({ database: connection.forKysely() }),
+    createIntrospector: db => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  }
 }
 
 /** The values in the column order of `compileInsert`. */

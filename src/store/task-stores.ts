@@ -54,8 +54,8 @@ export interface TaskStore {
   beginning(prefix: string, tx?: Tx): Promise<Task[]>
   /** In the order of submission. */
   list(filter: TaskFilter, tx?: Tx): Promise<Task[]>
-  /** Like `list`, with each task as the JSON text that the API sends (`TaskView`). */
-  listAsJson(filter: TaskFilter, tx?: Tx): Promise<string[]>
+  /** Like `list`, as the JSON that the API sends: a `TaskView` on each line, with commas between them. */
+  listAsJson(filter: TaskFilter, tx?: Tx): Promise<Uint8Array>
   /** The edges from these tasks to the tasks they wait for. */
   edges(filter: TaskFilter, tx?: Tx): Promise<TaskEdge[]>
   /** How many tasks are in each state. */

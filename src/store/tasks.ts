@@ -212,10 +212,10 @@ const PLAIN_FIELDS = [
 type PlainField = (typeof PLAIN_FIELDS)[number]
 
 /**
- * The tasks that match, each as the JSON text that the API sends, in the order of submission. The database writes the JSON:
- * making objects of ten thousand rows and then text takes three times as long.
+ * The tasks that match as the JSON that the API sends, in the order of submission. The database writes the bytes that are sent:
+ * making objects of ten thousand rows and then text takes three times as long, and joining ten thousand texts half as long again.
  */
-async function listTasksAsJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFilter): Promise<string[]> {
+async function listTasksAsJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFilter): Promise<Uint8Array> {
   const fields = {
     ...(Object.fromEntries(PLAIN_FIELDS.map(name => [name, `tasks.${name}`])) as Record<PlainField, string>),
     after: json.list('blocker_id', 'task_edges where task_id = tasks.id'),
@@ -227,6 +227,7 @@ async function listTasksAsJson(db: Kysely<Tables>, json: JsonDifferences, filter
   const select = filterTasks(db, filter)
     .select(sql.raw<string>(json.object(fields)).as('json'))
     .orderBy('position')
-  const rows = await (filter.limit === undefined ? select : select.limit(filter.limit)).execute()
-  return rows.map(row => row.json)
+  const tasks = (filter.limit === undefined ? select : select.limit(filter.limit)).as('listed')
+  const joined = sql.raw<Uint8Array | null>(json.joined('json')).as('bytes')
+  return (await db.selectFrom(tasks).select(joined).executeTakeFirst())?.bytes ?? new Uint8Array()
 }

@@ -49,8 +49,8 @@ export interface Tasks {
   queue(session: string, tx?: Tx): Promise<TaskView[]>
   /** The tasks that match, oldest first. */
   list(filter: TaskFilter): Promise<TaskView[]>
-  /** The tasks that match, each as the JSON text of its view. */
-  listAsJson(filter: TaskFilter): Promise<string[]>
+  /** The tasks that match as JSON: a view on each line, with commas between them. */
+  listAsJson(filter: TaskFilter): Promise<Uint8Array>
   view(task: Task, tx?: Tx): Promise<TaskView>
   /** A task with its parent, blockers, dependents and parts. */
   detail(task: Task, tx?: Tx): Promise<TaskDetail>

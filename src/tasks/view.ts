@@ -28,7 +28,7 @@ export function linesIn(column: string): string[] {
 
 /** Tasks as the API shows them, in the order of submission. The database writes them as JSON, so that there is one way to make a view. */
 export async function readTaskViews(filter: TaskFilter, { tasks }: Store, tx?: Tx): Promise<TaskView[]> {
-  return (await tasks.listAsJson(filter, tx)).map(text => JSON.parse(text) as TaskView)
+  return JSON.parse(`[${Buffer.from(await tasks.listAsJson(filter, tx))}]`) as TaskView[]
 }
 
 /** One task as the API shows it. */

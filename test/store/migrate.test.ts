@@ -4,9 +4,10 @@ import { test } from 'node:test'
 import { sql } from 'kysely'
 import type { Database } from '../../src/store/database.ts'
 import { type Migration, migrate } from '../../src/store/migrate.ts'
-import { MIGRATIONS, SCHEMA } from '../../src/store/migrations.ts'
+import { MIGRATIONS } from '../../src/store/migrations.ts'
 import { openStore } from '../../src/store/open.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
+import { SCHEMA } from '../../src/store/sqlite-file.ts'
 import { tempDir } from '../support/world.ts'
 import { note, textOf } from './databases.ts'
 
@@ -39,11 +40,12 @@ function insertOldTask(retries: number) {
     values (${`t-${retries}`}, '/p', ${`retried ${retries} times`}, '', 'ready', 0, 0, 0, ${retries}, 1, ${retries})`
 }
 
-test('migrations are numbered without a gap', () => {
+test('migrations are numbered without a gap up to the schema of the program', () => {
   assert.deepEqual(
     MIGRATIONS.map(({ number }) => number),
     MIGRATIONS.map((_, index) => 23 + index),
   )
+  assert.equal(MIGRATIONS.at(-1)?.number, SCHEMA)
 })
 
 for (const { name, open } of OPENERS) {

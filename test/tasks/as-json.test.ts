@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
-import { TaskView } from '../../src/domain/task.ts'
+import { TaskView, taskListDocument } from '../../src/domain/task.ts'
 import { cleanLine } from '../../src/domain/task-requests.ts'
 import { openTasks } from '../../src/tasks/tasks.ts'
 import { DATABASES } from '../store/databases.ts'
@@ -28,8 +28,9 @@ for (const { name, open } of DATABASES) {
       await tasks.submit({ ...plain, title: 'a part', parent: first.id, labels: ['one'], acceptance: ['x'] }, tx)
       return [first, second]
     })
-    const texts = await tasks.listAsJson({ project })
-    const views = texts.map(text => TaskView.parse(JSON.parse(text)))
+    const listed = taskListDocument(await tasks.listAsJson({ project })).toString()
+    assert.equal(listed.split('\n').length, 6, 'one task on each line')
+    const views = TaskView.array().parse(JSON.parse(listed).tasks)
     const empty = { after: [] as string[], labels: [] as string[], acceptance: [] as string[], paths: [] as string[] }
     const lists = [
       { ...empty, budget: null },
@@ -51,7 +52,7 @@ for (const { name, open } of DATABASES) {
     )
     assert.deepEqual(await tasks.list({ project }), views)
     assert.deepEqual(await tasks.list({ ids: [second.id] }), [views[1]])
-    assert.deepEqual((await tasks.listAsJson({ project, limit: 1 })).length, 1)
-    assert.deepEqual(await tasks.listAsJson({ project: '/elsewhere' }), [])
+    assert.deepEqual(await tasks.list({ project, limit: 1 }), [views[0]])
+    assert.equal(taskListDocument(await tasks.listAsJson({ project: '/elsewhere' })).toString(), '{"tasks":[]}')
   })
 }

@@ -1,8 +1,6 @@
-import { createRequire } from 'node:module'
 import type { Options, Settings } from '@anthropic-ai/claude-agent-sdk'
 import type { Marker } from '../../base/process/marker.ts'
-import { claudeAgent, NEVER_IMPORTED } from '../../domain/agents/claude.ts'
-import { agentMissingError } from '../../domain/agents/find-manifest.ts'
+import { NEVER_IMPORTED } from '../../domain/agents/claude.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { AgentProcess } from '../agent-process.ts'
 import { withSandboxLine } from '../agent-sandbox.ts'
@@ -127,26 +125,4 @@ const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, a
 /** Our own text, then the person's addition. */
 export function appendedPrompt(more: string | undefined, open: Pick<OpenSession, 'sandbox'>): string {
   return withSandboxLine(UNATTENDED, { open, more })
-}
-
-/** Path of the Claude Code that is installed with us. */
-export function bundledProgram(): string {
-  const require = createRequire(import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
-  for (const name of programPackages()) {
-    try {
-      return require.resolve(`${name}/claude`)
-    } catch {
-      // the package of another C library; the next one may be there
-    }
-  }
-  const problem = `its package for ${process.platform} on ${process.arch} is not installed`
-  throw agentMissingError(claudeAgent, problem)
-}
-
-/** npm may have installed the packages for both C libraries: the one for this machine's library comes first. */
-function programPackages(): string[] {
-  const plain = `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}`
-  if (process.platform !== 'linux') return [plain]
-  const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
-  return report.header?.glibcVersionRuntime ? [plain, `${plain}-musl`] : [`${plain}-musl`, plain]
 }

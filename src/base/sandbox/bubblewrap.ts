@@ -42,13 +42,11 @@ export async function findBubblewrap(env: Record<string, string | undefined> = p
       ...bubblewrapCommand(program, args, filter),
       ...{ cwd: '/', env: { PATH: env['PATH'] }, timeoutMs: 10_000, maxBytes: 1_000_000 },
     })
-  const version = /\d[\d.]*/.exec((await run(['--version'])).stdout)?.[0] ?? 'unknown'
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp']
   const folder = await mkdtemp(join(tmpdir(), 'pcc-trial-'))
-  const trial = await run(
-    [...[...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts], ...['--', '/bin/sh', '-c', ':']],
-    writeFilter(folder),
-  )
+  const inside = [...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts, '--', '/bin/sh', '-c', ':']
+  const [shown, trial] = await Promise.all([run(['--version']), run(inside, writeFilter(folder))])
+  const version = /\d[\d.]*/.exec(shown.stdout)?.[0] ?? 'unknown'
   await rm(folder, { recursive: true, force: true })
   const problem = problemOf(trial)
   if (problem === undefined) return { program, version }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { bundledProgram } from '../../agents/claude/bundled-program.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { problemOf, runShort } from '../../base/process/run-short.ts'
 import { findNeededSandbox } from '../../base/sandbox/bubblewrap.ts'
@@ -55,13 +56,19 @@ export async function surveyAgents({ loaded, env, directory, starts }: SurveyOpt
   return Promise.all(
     all.map(async agent => {
       const manifest = findManifest(agent)
-      const sandboxed = await isSandboxed(manifest, config.agents.sandbox)
-      const program = await findAgentProgram(agent, { start: manifest.start, loaded, env })
       const agentEnv = environmentFor(agent.kind, env, config.agents.env)
+      const find = async () => {
+        const program = findAgentProgram(agent, { start: manifest.start, loaded, env })
+        return program === undefined
+          ? {}
+          : { program, ...(await readVersion(program, { agent, env: agentEnv, starts })) }
+      }
+      // Both may start a program.
+      const [sandboxed, found] = await Promise.all([isSandboxed(manifest, config.agents.sandbox), find()])
       return {
         ...{ agent, manifest, isDefault: agent === defaultAgent },
         ...{ sandboxed, unattended: canRunUnattended({ agent, manifest, allowed, custom, sandboxed }) },
-        ...(program !== undefined && { program, ...(await readVersion(program, { agent, env: agentEnv, starts })) }),
+        ...found,
       }
     }),
   )
@@ -77,14 +84,13 @@ async function isSandboxed(manifest: AgentManifest, mode: Parameters<typeof find
   }
 }
 
-async function findAgentProgram(
+function findAgentProgram(
   { command }: AgentChoice,
   { start, loaded, env }: Pick<SurveyOptions, 'loaded' | 'env'> & Pick<AgentManifest, 'start'>,
-): Promise<string | undefined> {
+): string | undefined {
   if (command || !start.bundled) return findProgram(command?.[0] ?? start.command, env)
   const { path } = loaded.config.agents
   if (path !== undefined) return findProgram(path, env)
-  const { bundledProgram } = await import('../../agents/claude/options.ts')
   try {
     return bundledProgram()
   } catch {

@@ -115,7 +115,7 @@ async function findClaudeProgram({ paths, env }: CommandContext): Promise<string
   const { loadConfig } = await import('../../domain/config/load.ts')
   const { config } = await loadConfig({ paths, env })
   if (config.agents.path !== undefined) return config.agents.path
-  return (await import('../../agents/claude/options.ts')).bundledProgram()
+  return (await import('../../agents/claude/bundled-program.ts')).bundledProgram()
 }
 
 /** Runs in the person's own terminal and environment: the login is theirs, and Claude Code stores it in its usual place. */

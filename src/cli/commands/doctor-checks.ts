@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundledProgram } from '../../agents/claude/bundled-program.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
@@ -139,7 +140,7 @@ async function checkAgent(context: DoctorContext): Promise<DoctorFinding[]> {
   const { paths, env, config } = context
   let program: string
   try {
-    program = config?.agents.path ?? (await import('../../agents/claude/options.ts')).bundledProgram()
+    program = config?.agents.path ?? bundledProgram()
   } catch (error) {
     return [problem('agent', firstLineOf(error), 'Install pcc again: npm i -g perpetualcc')]
   }
@@ -203,13 +204,17 @@ function firstLineOf(error: unknown): string {
   return messageOf(error).split('\n')[0] ?? ''
 }
 
-export const checkSettings: DoctorCheck = async context => [
-  ...(await checkConfig(context)),
-  ...(await checkAccepted(context)),
-  ...checkNotifications(context),
-  describeIsolation(context),
-  await checkSandbox(context),
-]
+export const checkSettings: DoctorCheck = async context => {
+  // It waits for programs, and the others are done meanwhile.
+  const sandbox = checkSandbox(context)
+  return [
+    ...(await checkConfig(context)),
+    ...(await checkAccepted(context)),
+    ...checkNotifications(context),
+    describeIsolation(context),
+    await sandbox,
+  ]
+}
 
 async function checkConfig({ paths, env }: DoctorContext): Promise<DoctorFinding[]> {
   try {

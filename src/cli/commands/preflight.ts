@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { bundledProgram } from '../../agents/claude/bundled-program.ts'
 import { neutral } from '../../base/neutral.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { quoteForShell } from '../../base/words.ts'
@@ -155,18 +156,17 @@ function asksItself([program, command]: OfferedCommand): boolean {
 }
 
 /** Whether the program that would be started is there. It is not started. */
-async function checkAgentProgram({ chosen, env, loaded: { config } }: PreflightFacts): Promise<PreflightRow[]> {
+function checkAgentProgram({ chosen, env, loaded: { config } }: PreflightFacts): PreflightRow[] {
   const { name, speaks, start } = findManifest(chosen)
   const isBundled = speaks === 'sdk' && !chosen.command
   const own = isBundled ? config.agents.path : (chosen.command?.[0] ?? start.command)
-  if (own === undefined) return isBundledThere().then(isThere => (isThere ? [] : [missingProgram(name, start.install)]))
+  if (own === undefined) return isBundledThere() ? [] : [missingProgram(name, start.install)]
   if (findProgram(own, env)) return []
   const fix = isBundled ? `${own} cannot be run; pcc config reset agents.path` : start.install
   return [missingProgram(name, fix)]
 }
 
-async function isBundledThere(): Promise<boolean> {
-  const { bundledProgram } = await import('../../agents/claude/options.ts')
+function isBundledThere(): boolean {
   try {
     return existsSync(bundledProgram())
   } catch {

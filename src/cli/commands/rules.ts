@@ -1,7 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import { commandContext } from '../context.ts'
+import { InvalidValue } from '../options.ts'
 
 /** `pcc rules list | add | remove | test`. */
 export function addRulesCommand(program: Command): void {
@@ -74,11 +75,11 @@ interface TestOptions {
 
 function parseEffect(value: string): Effect {
   if (value === 'allow' || value === 'ask' || value === 'deny') return value
-  throw new InvalidArgumentError('It must be allow, ask or deny.')
+  throw new InvalidValue('It must be allow, ask or deny.')
 }
 
 function parseRuleNumber(value: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(value)) throw new InvalidArgumentError('It must be a number of pcc rules list.')
+  if (!/^[1-9]\d{0,5}$/.test(value)) throw new InvalidValue('It must be a number of pcc rules list.')
   return Number(value)
 }
 
@@ -87,6 +88,6 @@ const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7
 
 function parseSpan(value: string): number {
   const [, number, unit = ''] = /^(\d{1,6})([mhdw])$/.exec(value) ?? []
-  if (number === undefined) throw new InvalidArgumentError('It must be a time such as 30m, 12h, 7d or 2w.')
+  if (number === undefined) throw new InvalidValue('It must be a time such as 30m, 12h, 7d or 2w.')
   return Number(number) * (UNITS[unit] ?? DAY_MS)
 }

@@ -7,7 +7,7 @@ import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
-import { type DaemonContext, getTasks, readNeeds } from '../context.ts'
+import { type DaemonContext, getTasks, readNeeds, rememberUntrusted } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { listObserved } from './hooks.ts'
 import { realOrGiven } from './tasks.ts'
@@ -30,6 +30,7 @@ export const FINAL_STATUSES: ReadonlySet<SessionStatus> = new Set(['completed', 
 
 /** Starting sessions and reading them. */
 export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void {
+  const untrusted = rememberUntrusted(daemon.paths)
   app.post('/sessions', async (request, reply) => {
     if (isBlankTask(request.body)) throw new AppError('task_empty', {})
     const start = parseRequest(StartSession, request.body, 'POST /sessions')
@@ -44,7 +45,7 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
     const rows = await daemon.store.sessions.list({ project })
     const held = await readHeldAccounts(daemon)
     const views = rows.map(row => viewSession(row, daemon, held)).filter(({ status }) => wanted?.has(status) ?? true)
-    const decisions = (await readNeeds(daemon, { project })).needs.length
+    const decisions = (await readNeeds(daemon, { project }, untrusted)).needs.length
     return { sessions: await addTitles(views, daemon), observed: await listObserved(daemon, project), decisions }
   })
 

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { ProposeTasks } from '../../domain/feature.ts'
-import { OPEN_STATES, TaskState, taskListText } from '../../domain/task.ts'
+import { OPEN_STATES, TaskState, taskListDocument } from '../../domain/task.ts'
 import { SubmitTask, TaskQuery, UpdateTask } from '../../domain/task-requests.ts'
 import type { TaskFilter } from '../../store/task-stores.ts'
 import { briefFor } from '../../supervisor/brief/brief-for.ts'
@@ -34,9 +34,9 @@ export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.get('/tasks', async (request, reply) => {
     const query = parseRequest(TaskQuery, request.query, 'GET /tasks')
+    // Bytes from the database to the socket: a string would be decoded, measured and encoded again.
     const list = await tasks.listAsJson(await toTaskFilter(query, daemon))
-    // Sent as bytes: for a string the server would go through every character to compute its length, and again to send it.
-    return reply.type('application/json').send(Buffer.from(taskListText(list)))
+    return reply.type('application/json').send(taskListDocument(list))
   })
 
   app.get('/tasks/:ref', async request => tasks.detail(await tasks.find(readRef(request.params))))

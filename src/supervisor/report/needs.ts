@@ -1,13 +1,13 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { quoteForShell } from '../../base/words.ts'
 import { type Escalation, mayBeAllowedOnce, uncheckedKey } from '../../domain/escalation.ts'
-import { faultOf } from '../../domain/limit.ts'
+import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import { WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
 import { type Need, type NeedKind, type Needs, NOTHING_MORE, orderNeeds } from '../../domain/needs.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
-import type { SessionRow } from '../../store/tables.ts'
+import type { RunRow, SessionRow } from '../../store/tables.ts'
 import { ACCEPTANCE_TOOL } from '../completion/moves.ts'
 import { targetName } from '../runs/next-step.ts'
 import { causeOf, findObstacles } from '../runs/obstacles.ts'
@@ -28,6 +28,9 @@ interface Facts extends NeedsDeps {
   tasks: ReadonlyMap<string, Task>
   /** Sessions without a process that do not go on by themselves. */
   standing: SessionRow[]
+  openRuns: RunRow[]
+  /** The gates of accounts that a person has to mend. */
+  faults: AccountGate[]
 }
 
 /** A source lists one sort of things. To add a kind: its name in `NEED_KINDS`, and a source here or a row of an existing one. */
@@ -57,7 +60,9 @@ async function readFacts(deps: NeedsDeps): Promise<Facts> {
   const open = waiting.filter(({ state }) => state === 'open')
   // Nobody needs what a deleted task wanted. Rows from before tasks were named stay until they are answered.
   const denied = waiting.filter(({ state, task_id }) => state === 'denied' && (task_id === null || tasks.has(task_id)))
-  return { ...deps, open, denied, tasks, standing }
+  const openRuns = await store.runs.list({ open: true })
+  const faults = (await store.gates.list()).filter(gate => faultOf(gate) !== undefined)
+  return { ...deps, open, denied, tasks, standing, openRuns, faults }
 }
 
 /** Whether the task is over, so that nobody needs the answer. */
@@ -181,16 +186,14 @@ async function listHeldUpMerges({ store }: Facts): Promise<Need[]> {
 }
 
 /** Accounts that a person has to mend, as long as a session uses them or waits for them: a try that has not succeeded mends nothing. */
-async function listAccounts({ store, standing, now = Date.now }: Facts): Promise<Need[]> {
-  const gates = (await store.gates.list()).filter(gate => faultOf(gate) !== undefined)
-  if (gates.length === 0) return []
+async function listAccounts({ store, standing, faults, openRuns, now = Date.now }: Facts): Promise<Need[]> {
+  if (faults.length === 0) return []
   const live = (await store.sessions.list()).filter(({ state }) => state !== 'ended')
   const sessions = [...standing, ...(await store.sessions.waiting()), ...live]
-  const isRunOpen = (await store.runs.list({ open: true })).length > 0
   const labels = new Map((await store.quota.accounts()).map(({ account, label }) => [account, label]))
-  return gates.flatMap((gate): Need[] => {
+  return faults.flatMap((gate): Need[] => {
     const waiting = sessions.filter(({ account }) => account === gate.account)
-    const isClosed = isRunOpen && (gate.closed_until ?? 0) > now()
+    const isClosed = openRuns.length > 0 && (gate.closed_until ?? 0) > now()
     if (waiting.length === 0 && !isClosed) return []
     const [cause = '', ...remedy] = (gate.reason ?? '').split('\n')
     return [
@@ -206,9 +209,9 @@ async function listAccounts({ store, standing, now = Date.now }: Facts): Promise
 }
 
 /** Projects that a run works on without the settings and gates that nobody has agreed to. */
-async function listUntrusted({ store, untrusted, open }: Facts): Promise<Need[]> {
+async function listUntrusted({ untrusted, open, openRuns }: Facts): Promise<Need[]> {
   if (!untrusted) return []
-  const runs = (await store.runs.list({ open: true })).filter(({ state }) => state === 'running')
+  const runs = openRuns.filter(({ state }) => state === 'running')
   const asked = [...groupUnchecked(open).values()].filter(rows => AGREES.test(fixFor(rows)))
   const agreed = new Set(asked.flatMap(rows => rows.map(({ project }) => project)))
   const needs: Need[] = []
@@ -228,11 +231,11 @@ const AGREES = /^pcc trust |--trust$/
 
 /** Sessions that stand still for no reason that has a row of its own. What a person has paused does not wait for them. */
 async function listSessions(facts: Facts): Promise<Need[]> {
-  const { standing, open, denied, tasks, store } = facts
+  const { standing, open, denied, tasks, store, faults } = facts
   const asked = new Set(
     (await store.escalations.sessionsOf(open.map(({ number }) => number))).map(row => row.session_id),
   )
-  const mended = new Set((await store.gates.list()).filter(gate => faultOf(gate)).map(({ account }) => account))
+  const mended = new Set(faults.map(({ account }) => account))
   const refused = new Set(denied.filter(row => standsFor(row, facts)).map(({ task_id }) => task_id))
   const needs: Need[] = []
   for (const row of standing) {
@@ -265,8 +268,8 @@ async function hasWork({ id, task_id }: SessionRow, { tasks, store }: Facts): Pr
 }
 
 /** A run that was paused for a reason, such as the end of the daemon. */
-async function listPausedRuns({ store }: Facts): Promise<Need[]> {
-  const paused = (await store.runs.list({ open: true })).filter(({ state, reason }) => state === 'paused' && reason)
+function listPausedRuns({ openRuns }: Facts): Need[] {
+  const paused = openRuns.filter(({ state, reason }) => state === 'paused' && reason)
   return paused.map(({ id, project, target, reason, created_at }) => ({
     ...NOTHING_MORE,
     ...{ key: `run:${id}`, kind: 'run', project, since: created_at },
@@ -276,9 +279,9 @@ async function listPausedRuns({ store }: Facts): Promise<Need[]> {
 }
 
 /** What keeps tasks of running runs from beginning: one row for each project and cause. */
-async function listObstacles({ store }: Facts): Promise<Need[]> {
+async function listObstacles({ store, openRuns }: Facts): Promise<Need[]> {
   const needs: Need[] = []
-  for (const { id, project, state } of await store.runs.list({ open: true })) {
+  for (const { id, project, state } of openRuns) {
     const { by, since } = state === 'running' ? await findObstacles(id, store) : { by: [], since: 0 }
     for (const obstacle of by) {
       const key = obstacle.code === 'disk_full' ? DISK_KEY : `held:${project}:${causeOf(obstacle)}`
@@ -290,8 +293,8 @@ async function listObstacles({ store }: Facts): Promise<Need[]> {
 }
 
 /** What holds up work until it passes or is mended. Accounts with a fault have rows of their own. */
-async function listOutages({ store }: Facts): Promise<Need[]> {
-  const faulty = new Set((await store.gates.list()).filter(gate => faultOf(gate)).map(({ account }) => account))
+async function listOutages({ store, faults }: Facts): Promise<Need[]> {
+  const faulty = new Set(faults.map(({ account }) => account))
   return listTroubles(store, ({ account }) => account !== null && faulty.has(account))
 }
 

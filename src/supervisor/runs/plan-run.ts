@@ -25,13 +25,14 @@ export async function planRun(
   const others = await Promise.all(outside.map(id => store.tasks.get(id)))
   const { order, heldUp } = plannedOrder({ tasks, edges, others: others.filter(other => other !== undefined) })
   const planned = order.slice(0, settings.limit)
-  const assumed: PastAttempt[] = []
+  let assumed: PastAttempt | undefined
   const steps = []
   const worktree = await worktrees.look({ project, task: '' }, run.options)
   for (const next of planned) {
-    const history = assumed.length > 0 ? assumed : await store.runs.attempts({ task: next.id })
+    // Of attempts that all went well, the last is enough: with all of them, ten thousand tasks would take seconds.
+    const history = assumed ? [assumed] : await store.runs.attempts({ task: next.id })
     const { model, why } = modelFor(next, history, settings)
-    assumed.push(assumeDone(next, model))
+    assumed = assumeDone(next, model)
     steps.push({ id: next.id, title: next.title, model: model ?? null, why })
   }
   return {
@@ -85,7 +86,7 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
     children === 0 && (state === 'ready' || state === 'blocked') && !done.has(id)
   const order: Task[] = []
   const waiting = new Set(tasks.filter(isOpen))
-  const ready = new Set<Task>()
+  const ready = new ReadyTasks([...waiting])
   const markReady = (task: Task) => {
     if (waiting.has(task) && task.session_id === null && blockerOf(task.id) === undefined) {
       waiting.delete(task)
@@ -106,8 +107,7 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
   // A plan assumes that every attempt goes well, those at work included.
   for (const task of tasks) if (AT_WORK.has(task.state)) finish(task.id)
   for (const task of tasks) markReady(task)
-  for (let next = findFirst(ready); next; next = findFirst(ready)) {
-    ready.delete(next)
+  for (let next = ready.takeFirst(); next; next = ready.takeFirst()) {
     order.push(next)
     finish(next.id)
   }
@@ -124,13 +124,31 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
 /** States of tasks that an attempt has begun. */
 const AT_WORK: ReadonlySet<Task['state']> = new Set(['running', 'waiting', 'verifying', 'merging'])
 
-/** The task of the highest priority, else the oldest: a set keeps the order of insertion, not of submission. */
-function findFirst(ready: ReadonlySet<Task>): Task | undefined {
-  let best: Task | undefined
-  for (const task of ready) {
-    const isSooner =
-      !best || task.priority > best.priority || (task.priority === best.priority && task.position < best.position)
-    if (isSooner) best = task
+/** Tasks that could begin. The first is that of the highest priority, of equal ones the oldest. */
+class ReadyTasks {
+  readonly #sorted: readonly Task[]
+  readonly #rank: ReadonlyMap<Task, number>
+  readonly #isReady: boolean[]
+  /** No ready task comes before this one. */
+  #from: number
+
+  constructor(all: Task[]) {
+    this.#sorted = all.toSorted((a, b) => b.priority - a.priority || a.position - b.position)
+    this.#rank = new Map(this.#sorted.map((task, rank) => [task, rank]))
+    this.#isReady = this.#sorted.map(() => false)
+    this.#from = all.length
   }
-  return best
+
+  add(task: Task): void {
+    const rank = this.#rank.get(task) ?? 0
+    this.#isReady[rank] = true
+    this.#from = Math.min(this.#from, rank)
+  }
+
+  takeFirst(): Task | undefined {
+    const rank = this.#isReady.indexOf(true, this.#from)
+    this.#from = rank < 0 ? this.#sorted.length : rank + 1
+    if (rank >= 0) this.#isReady[rank] = false
+    return this.#sorted[rank]
+  }
 }

@@ -1,7 +1,6 @@
 import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { parse as parseYaml } from 'yaml'
 import { messageOf } from '../../base/errors.ts'
 import { parseToml } from '../../base/toml.ts'
 import type { FactProblem } from '../../domain/project-facts.ts'
@@ -180,9 +179,20 @@ export function openFolder(walked: WalkedFolder, reader: ProjectReader, problems
     text,
     json: name => parsed(name, JSON.parse),
     toml: name => parsed(name, tomlOrThrow),
-    yaml: name => parsed(name, source => parseYaml(source, { maxAliasCount: 100, logLevel: 'error' })),
+    async yaml(name) {
+      if (!files.has(name)) return undefined
+      const { parse } = await importYaml()
+      return parsed(name, source => parse(source, YAML_OPTIONS))
+    },
   }
 }
+
+/** Imported on use: few projects have such a file, and commands for which a person waits look at a project. */
+function importYaml() {
+  return import('yaml')
+}
+
+const YAML_OPTIONS = { maxAliasCount: 100, logLevel: 'error' } as const
 
 /** A table inside a table; empty if there is none. */
 export function tableIn(table: Table | undefined, ...path: string[]): Table {
@@ -228,7 +238,7 @@ export async function readSkills(reader: ProjectReader): Promise<ProjectSkill[]>
     if (skills.length === MAX_SKILLS) break
     const path = `${SKILLS_FOLDER}/${name}/SKILL.md`
     const read = await reader.read(path)
-    const head = read && 'text' in read ? parseFrontMatter(read.text) : undefined
+    const head = read && 'text' in read ? await parseFrontMatter(read.text) : undefined
     const description = head?.['description']
     if (!read || !('text' in read) || typeof description !== 'string') continue
     skills.push({ name: typeof head?.['name'] === 'string' ? head['name'] : name, description, path, text: read.text })
@@ -236,10 +246,10 @@ export async function readSkills(reader: ProjectReader): Promise<ProjectSkill[]>
   return skills
 }
 
-function parseFrontMatter(text: string): Record<string, unknown> | undefined {
+async function parseFrontMatter(text: string): Promise<Record<string, unknown> | undefined> {
   const head = /^\ufeff?---[ \t]*\r?\n([\s\S]*?)\r?\n---/.exec(text)?.[1]
   try {
-    const value: unknown = head === undefined ? undefined : parseYaml(head, { maxAliasCount: 100, logLevel: 'error' })
+    const value: unknown = head === undefined ? undefined : (await importYaml()).parse(head, YAML_OPTIONS)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined // counts as no front matter

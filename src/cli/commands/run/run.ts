@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { BRAIN_KINDS, MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from '../../../domain/option-values.ts'
 import { commandContext, ExitCode } from '../../context.ts'
@@ -23,7 +23,9 @@ export function addRunCommand(program: Command): void {
     .option('--pr', 'push verified work and open a pull request with gh, in place of merging (merge.mode)')
     .option('--model <name>', 'the model of every attempt (means --model-strategy fixed)')
     .addOption(
-      new Option('--model-strategy <name>', 'how the model of each attempt is chosen').choices(MODEL_STRATEGIES),
+      program
+        .createOption('--model-strategy <name>', 'how the model of each attempt is chosen')
+        .choices(MODEL_STRATEGIES),
     )
     .option(
       '--agent <command>',
@@ -36,7 +38,7 @@ export function addRunCommand(program: Command): void {
     .option('--no-auto-approve', 'ask about LOW risk requests too')
     .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
     .option('--no-auto-resume', 'after a limit, wait for pcc resume')
-    .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
+    .addOption(program.createOption('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
     .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', shareOption)
     .option('--at <time>', 'begin later: "02:00", "tomorrow 02:00", "2027-01-31 02:00", "in 3h"')

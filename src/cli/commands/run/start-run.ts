@@ -51,7 +51,7 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
   await preflight({ project, env, agent, verify, merges: true, client, context, offers: !flags.dryRun })
   if (flags.dryRun) {
     const plan = await client.request<RunPlan>('POST', '/runs/plan', request)
-    for (const line of json ? [JSON.stringify(plan, null, 2)] : runPlanLines(plan, terminal)) out(line)
+    out(json ? JSON.stringify(plan, null, 2) : runPlanLines(plan, terminal).join('\n'))
     return plan.steps.length === 0 ? NOTHING_TO_DO : 0
   }
   // A dry run needs none of it.
