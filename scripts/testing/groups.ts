@@ -75,6 +75,7 @@ const SLOW_FIRST = [
   'test/house/package.test.ts',
   'test/agents/claude.test.ts',
   'test/chaos/rounds.test.ts',
+  'test/security/everyday',
   'test/daemon/',
   'test/e2e/',
   'test/agents/',
