@@ -118,6 +118,8 @@ test('a body that is no JSON, too large, or not what the route takes is refused 
     raw: '{"__proto__":{"x":1},"project":"/","task":"x","env":{}}',
   })
   assert.equal(poisoned.status, 400)
+  const stop = await daemon.call('POST', '/daemon/stop', { body: { go_on: 'perhaps' } })
+  assert.deepEqual([stop.status, stop.body.error.code], [400, 'bad_request'])
   const status = await daemon.call('GET', '/sessions?status=bogus')
   assert.equal(status.body.error.code, 'bad_request')
 })

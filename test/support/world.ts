@@ -33,8 +33,12 @@ export function gitProject(t: Ending, files: Record<string, string> = { 'README.
 }
 
 /** Makes a repository of a directory, with its whole content as the first commit. */
-export function makeRepository(dir: string): void {
-  execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: dir, env: bareEnv(dir), stdio: 'pipe' })
+export function makeRepository(dir: string, { hash = 'sha1' }: { hash?: 'sha1' | 'sha256' } = {}): void {
+  execFileSync('git', ['init', '-q', '-b', 'main', `--object-format=${hash}`], {
+    cwd: dir,
+    env: bareEnv(dir),
+    stdio: 'pipe',
+  })
   commitAll(dir, 'first')
 }
 

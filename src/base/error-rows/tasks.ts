@@ -229,6 +229,12 @@ export const RUN_ERRORS = {
     says: 'There is no schedule {ref}.',
     next: 'See all schedules with: pcc runs',
   },
+  schedule_ambiguous: {
+    exit: 2,
+    http: 409,
+    says: '"{ref}" matches several schedules: {matches}.',
+    next: 'Type more of the id. See all schedules with: pcc runs',
+  },
   schedule_over: {
     exit: 2,
     http: 409,

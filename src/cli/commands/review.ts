@@ -6,6 +6,7 @@ import type { EscalationView } from '../../domain/escalation.ts'
 import type { ChangedFile, TaskDiff, TaskWork } from '../../domain/merge.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext, ExitCode, isInteractive } from '../context.ts'
+import { RemoteError } from '../errors.ts'
 import { refuseInSession } from '../options.ts'
 import { ago, counted, duration } from '../render/format.ts'
 import { cut, firstLine, pad, type Terminal, type Tone } from '../render/text.ts'
@@ -88,7 +89,7 @@ async function fetchDiff(ref: string, client: Client): Promise<TaskDiff | undefi
   try {
     return await client.request<TaskDiff>('GET', `${taskPath(ref)}/diff`)
   } catch (error) {
-    if (error instanceof AppError && error.code === 'diff_none') return undefined
+    if (error instanceof RemoteError && error.code === 'diff_none') return undefined
     throw error
   }
 }

@@ -19,7 +19,7 @@ export function daemonRoutes(app: FastifyInstance, daemon: DaemonContext): void 
   })
 
   app.post('/daemon/stop', async (request, reply) => {
-    const { go_on: goOn } = StopDaemon.parse(request.body ?? {})
+    const { go_on: goOn } = parseRequest(StopDaemon, request.body ?? {}, 'POST /daemon/stop')
     daemon.stop(goOn ? 'asked to start anew' : 'asked to stop', { goOn })
     return reply.code(202).send({ ok: true })
   })

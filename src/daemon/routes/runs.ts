@@ -157,7 +157,8 @@ function scheduleRoutes(app: FastifyInstance, { store, supervisor }: DaemonConte
     const matches = (await store.schedules.list()).filter(({ id }) => id.startsWith(ref) || id.startsWith(`c-${ref}`))
     const [only, ...others] = matches
     if (!only) throw new AppError('schedule_unknown', { ref })
-    if (others.length > 0) throw new AppError('run_ambiguous', { ref, matches: matches.map(({ id }) => id).join(', ') })
+    if (others.length > 0)
+      throw new AppError('schedule_ambiguous', { ref, matches: matches.map(({ id }) => id).join(', ') })
     return toScheduleView(await supervisor.calendar.cancel(only.id))
   })
 }

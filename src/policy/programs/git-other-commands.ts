@@ -125,14 +125,9 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     return force ? say(call, 'git.add-forced', 'MEDIUM', 'it adds what is ignored on purpose', force) : undefined
   },
   clone: (call, args) => {
+    // Submodules of a repository that nobody has seen yet have made git run code more than once.
     const odd = has(args, /^(-c|--config|-u|--upload-pack.*|--template.*|--recurse-submodules.*|--recursive)$/)
-    if (odd)
-      call.say(
-        'git.exec',
-        /^(-c|--config|-u|--upload|--template)/.test(odd.value) ? 'HIGH' : 'MEDIUM',
-        `${odd.text} makes git run or fetch more`,
-        odd,
-      )
+    if (odd) call.say('git.exec', 'HIGH', `${odd.text} makes git run or fetch more`, odd)
     const target = findOperands(args, [
       '-b',
       '--branch',

@@ -142,7 +142,7 @@ function judgeCommon(call: ProgramCall, args: readonly Arg[]): undefined {
     arg =>
       /^--(upload-pack|receive-pack|exec|ext-diff|open-files-in-pager|template|extcmd|to-command|sendmail-cmd|smtp-server|to-cmd|cc-cmd|gpg-program)(=|$)/.test(
         arg.value,
-      ) || /^--(up|upl|uplo|uploa|upload|receive|rec|ext|open|ope|op)[a-z-]*(=|$)/.test(arg.value),
+      ) || /^--(up|upl|uplo|uploa|upload|rece|ext|open|ope|op)[a-z-]*(=|$)|^--rec(=|$)/.test(arg.value),
   )
   if (runs) call.say('git.exec', 'HIGH', `${runs.text} makes git run a program`, runs)
   const writes = args.find(arg => /^--output(=|$|-directory)/.test(arg.value) || /^--outp?u?t?(=|$)/.test(arg.value))

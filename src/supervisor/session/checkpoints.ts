@@ -140,13 +140,16 @@ export async function restore(
   const how = { resume, notes, task_id: task?.id }
   if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
   const intro = await handOverIntro(row, deps)
-  // The newest checkpoint may be older than a retried task, of which the conversation has everything.
-  if (!good || isRetried) return { prompt: `${intro}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
+  // A daemon that died has left no checkpoint of a task that began shortly before: the newest one is about another task.
+  const isOlder = good !== undefined && task !== undefined && (await beganAfter(good.checkpoint, task.id, deps.store))
+  // A conversation has everything of a task that the newest checkpoint does not know.
+  if (!good || isRetried || (isOlder && resume))
+    return { prompt: `${intro}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
   const lastSeen = (row.options.handed && (await checkpointWhenLeft(row, deps))) ?? good.checkpoint
   const changed = await changedSince(lastSeen)
   const mode = resume ? 'essentials' : 'full'
   const restored = `${intro}${restorationPrompt(good.checkpoint, { changed, mode, handed: intro !== '' })}`
-  const prompt = isFresh ? `${restored}\n\nThe next task:\n${task.description}` : restored
+  const prompt = isFresh || isOlder ? `${restored}\n\nThe next task:\n${task?.description}` : restored
   return { prompt, ...how }
 }
 
@@ -211,6 +214,16 @@ async function lacksTask(task: string, session: string, store: Pick<Store, 'even
   if (start < 0) return false
   const isTalk = ({ kind }: (typeof events)[number]) => kind !== 'task.started'
   return events.slice(0, start).some(isTalk) && !events.slice(start).some(isTalk)
+}
+
+/** Whether a task began after a checkpoint was written, by the order of the events: a clock may have been set back. */
+async function beganAfter(
+  { session_id, last_event }: Checkpoint,
+  task: string,
+  store: Pick<Store, 'events'>,
+): Promise<boolean> {
+  const later = await store.events({ subject: session_id, kinds: ['task.started'], after: last_event })
+  return later.some(({ kind, body }) => kind === 'task.started' && body.task_id === task)
 }
 
 /** Whether the model of a session has answered since this task began there. A turn that the vendor refused at once is no answer. */

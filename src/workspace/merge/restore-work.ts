@@ -105,13 +105,14 @@ async function keepCommitRef(repository: string, task: string, commit: string): 
   const numbers = lines.map(line => Number(line.slice(line.lastIndexOf('/') + 1))).filter(Number.isInteger)
   // The ref is only created where it does not exist: somebody else may take the same number at the same moment.
   for (let number = Math.max(0, ...numbers) + 1; ; number += 1) {
-    const made = await git(repository, ['update-ref', `${prefix}${number}`, commit, ZERO_ID])
+    const made = await git(repository, ['update-ref', `${prefix}${number}`, commit, NO_REF])
     if (made.ok) return true
     if (number > Math.max(0, ...numbers) + 20) return false
   }
 }
 
-const ZERO_ID = '0'.repeat(40)
+/** For git, an old value of nothing means that there must be no such ref. The usual zeros differ in length with the kind of hash. */
+const NO_REF = ''
 
 /** Saves everything uncommitted in a worktree as a commit under a ref, without touching the worktree. False if that fails. */
 async function keepUncommitted(repository: string, worktree: Worktree): Promise<boolean> {

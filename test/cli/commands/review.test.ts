@@ -134,11 +134,13 @@ test('a person sees the diff and the evidence of work that waits for review, and
   assert.ok(existsSync(pcc.home))
 })
 
-test('approved work without a worktree is not said to be merged', async t => {
+test('work without a worktree has no diff; it is shown, and not said to be merged when it is approved', async t => {
   const pcc = pccFor(t)
   const project = gitProject(t)
   await seed(pcc, [{ project }])
   const id = await seedAcceptance(pcc, project)
+  const shown = await pcc.run(['review', id])
+  assert.deepEqual([shown.code, shown.stdout], [0, `${id}  add new.txt\n\nNothing was checked.\n\n`], shown.stderr)
   const { stdout, stderr } = await pcc.run(['review', id, '--approve'])
   assert.equal(stdout, `${id} add new.txt: accepted; it is in the project already, nothing is merged.\n`, stderr)
 })

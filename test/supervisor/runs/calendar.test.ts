@@ -265,4 +265,10 @@ test('the routes set, list and take back; a run begins without anybody and drain
   assert.deepEqual([bad.status, bad.body.error.code], [400, 'bad_request'])
   assert.equal((await world.call('POST', `/schedules/${set.id}/cancel`, {})).body.error.code, 'schedule_over')
   assert.equal((await world.call('POST', '/schedules/c-zz/cancel', {})).body.error.code, 'schedule_unknown')
+  assert.equal((await world.call('POST', '/schedules', request)).status, 201)
+  const { body: two } = await world.call('POST', '/schedules/c-/cancel', {})
+  assert.deepEqual(
+    [two.error.code, /matches several schedules: c-/.test(two.error.message)],
+    ['schedule_ambiguous', true],
+  )
 })

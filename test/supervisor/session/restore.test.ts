@@ -91,3 +91,39 @@ test('a checkpoint at the end of a session has the task at work as the end leave
     ['waiting', 'ready'],
   )
 })
+
+test('after a death, a task that began after the newest checkpoint is the one that goes on', async t => {
+  const dir = tempDir(t)
+  await using store = await openStore({ file: join(dir, 'store.db') })
+  const deps = sessionDepsOn(store, { checkpoints: join(dir, 'checkpoints') })
+  const session = 's-000001'
+  const row = await store.sessions.insert({ id: session, name: 'one', project: dir, task: 'first', agent: 'none' })
+  const { driver } = aLiveSession().settings
+  const prompt = async (vendor_id: string | null) =>
+    (await restore({ row: { ...row, vendor_id }, driver, env: {}, manifest: { name: 'none', resume: 'resume' } }, deps))
+      .prompt
+  const say = (text: string) =>
+    store.transaction(tx => tx.append([{ actor: 'agent', subject: session, kind: 'agent.said', body: { text } }]))
+  await store.transaction(async tx => {
+    for (const text of ['the first task', 'the second task'])
+      await deps.tasks.submit({ session_id: session, project: dir, text }, tx)
+  })
+  const claim = async () => {
+    const task = await store.transaction(tx => deps.tasks.claimNext(session, tx))
+    assert.ok(task)
+    return task
+  }
+
+  const first = await claim()
+  await say('I begin with the first')
+  await saveCheckpoint(aLiveSession({ ...row, task_id: first.id }), deps, { reason: 'interval' })
+  assert.doesNotMatch(await prompt(null), /The next task/, 'the checkpoint knows the task')
+  await store.transaction(tx => deps.tasks.transition(first.id, { to: 'done', result: '', attempt: first.attempt }, tx))
+  const second = await claim()
+  await say('I begin with the second')
+  assert.match(await prompt('v-1'), /^The work was interrupted\. Go on/, 'the conversation knows the second task')
+  assert.match(await prompt(null), /The next task:\nthe second task$/)
+
+  await saveCheckpoint(aLiveSession({ ...row, task_id: second.id }), deps, { reason: 'interval' })
+  assert.doesNotMatch(await prompt(null), /The next task/)
+})

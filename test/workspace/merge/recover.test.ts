@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Merge } from '../../../src/domain/merge.ts'
-import { write } from '../worktrees/worktree-fixture.ts'
+import { makeRepository, tempDir } from '../../support/world.ts'
+import { openWorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
 import { recover } from './drive-queue.ts'
-import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
+import { type MergeFixture, mergeFixtureOn, openMergeFixture } from './merge-fixture.ts'
 
 /** Writes a state into the row, whatever git says. */
 async function left(world: MergeFixture, patch: Partial<Merge>): Promise<void> {
@@ -14,8 +15,16 @@ async function left(world: MergeFixture, patch: Partial<Merge>): Promise<void> {
   await store.transaction(tx => store.merges.move(row, patch, tx))
 }
 
-test('what lies in a worktree beside the verified work is kept under a ref before it is put right, and the work lands', async t => {
-  const world = await openMergeFixture(t)
+for (const hash of ['sha1', 'sha256'] as const) {
+  test(`${hash}: what lies in a worktree beside the verified work is kept under a ref before it is put right, and the work lands`, async t => {
+    const project = tempDir(t)
+    write(project, { 'a.txt': 'one\ntwo\nthree\n' })
+    makeRepository(project, { hash })
+    await keepsOtherWork(mergeFixtureOn(await openWorktreeFixture(t, { project }), 1))
+  })
+}
+
+async function keepsOtherWork(world: MergeFixture): Promise<void> {
   const worktree = await world.work('t-000001', { 'new.txt': 'new\n' })
   await world.enqueue(worktree)
   world.gitIn(worktree.top, 'commit', '-q', '--allow-empty', '-m', 'somebody was here')
@@ -28,7 +37,7 @@ test('what lies in a worktree beside the verified work is kept under a ref befor
   assert.ok(kept.some(ref => world.git('log', '--format=%s', ref).includes('somebody was here')))
   await world.advance()
   assert.deepEqual(world.subjects(), ['work of t-000001', 'first'])
-})
+}
 
 test('a rebase that stands half done is given up, and done anew', async t => {
   const world = await openMergeFixture(t)
