@@ -11,7 +11,7 @@ import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { type BoundTask, nameFromTask } from '../session/start-session.ts'
 import type { WorktreeProvider } from '../session/worktree-provider.ts'
-import { chooseTask } from './choose-task.ts'
+import { chooseTask, type PredictOverlap } from './choose-task.ts'
 import { chooseModel, type ModelNames } from './models.ts'
 import { holdsItsTaskOnly, retryPlan, scopeOf, sinceReset } from './next-step.ts'
 import { type Obstacle, toObstacle } from './obstacles.ts'
@@ -26,6 +26,8 @@ export interface BeginDeps extends ClaimDeps {
   ): Promise<string>
   worktrees: WorktreeProvider
   heldBack: HeldBackTasks
+  /** Whether tasks will change the same files, by what they say. */
+  predictOverlap?: PredictOverlap | undefined
 }
 
 export interface BeginOptions {
@@ -110,12 +112,12 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
 async function chooseReady(
   run: RunRow,
   options: BeginOptions,
-  { store, heldBack, clock }: BeginDeps,
+  { store, heldBack, clock, predictOverlap }: BeginDeps,
 ): Promise<{ task: Task; ofTask: AttemptRow[] } | Exclude<BeginResult, 'yes' | { heldBack: string }>> {
   const skipped = new Set([...heldBack.skippedIn(run.id), ...(await listAvoided(run, options, store))])
   let firstRetry: { notBefore: number; why: string } | undefined
   for (;;) {
-    const choice = await chooseTask(run, { ...options, skipped }, store)
+    const choice = await chooseTask(run, { ...options, skipped }, { store, predictOverlap })
     if (!('task' in choice))
       return firstRetry ?? heldBack.next(run.id) ?? (choice.why === undefined ? 'no' : { why: choice.why })
     const { task } = choice

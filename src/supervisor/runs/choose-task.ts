@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { HeldBackTask } from '../../domain/run.ts'
 import { AT_WORK, type Task, type TaskScope } from '../../domain/task.ts'
+import type { DescribedTask, PredictedOverlap } from '../../knowledge/overlap.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import { linesIn } from '../../tasks/view.ts'
@@ -8,6 +10,13 @@ import { scopeOf } from './next-step.ts'
 /** The task that a run begins next, or why there is none although some are ready. */
 export type TaskChoice = { task: Task } | { why: string | undefined }
 
+/** Compares a task with others by what they say; rejects if there is no index of the project. */
+export type PredictOverlap = (
+  project: string,
+  { task, others }: { task: DescribedTask; others: readonly DescribedTask[] },
+  signal: AbortSignal,
+) => Promise<PredictedOverlap[]>
+
 /**
  * Chooses the ready task of the highest priority; among equals the oldest. In a run with several tasks at once, a task that will
  * probably touch the same files as one at work waits until that one is over. Tasks in `skipped` are never chosen.
@@ -15,7 +24,7 @@ export type TaskChoice = { task: Task } | { why: string | undefined }
 export async function chooseTask(
   run: RunRow,
   { parallel, skipped }: { parallel: number; skipped: ReadonlySet<string> },
-  store: Store,
+  { store, predictOverlap }: { store: Store; predictOverlap?: PredictOverlap | undefined },
 ): Promise<TaskChoice> {
   if (parallel === 1) {
     const [scope, count] = [scopeOf(run), skipped.size + 1]
@@ -27,10 +36,8 @@ export async function chooseTask(
     return task ? { task } : { why: undefined }
   }
   const { ready, atWork, tasks } = await readTouching(scopeOf(run), store)
-  const { next, apart } = keepApart(
-    ready.filter(({ id }) => !skipped.has(id)),
-    atWork,
-  )
+  const free = ready.filter(({ id }) => !skipped.has(id))
+  const { next, apart } = await chooseApart(free, atWork, predictor(run.project, predictOverlap))
   const task = next === undefined ? undefined : tasks.get(next)
   return task ? { task } : { why: apart.map(describeHeldBack)[0] }
 }
@@ -40,6 +47,58 @@ export interface Touching {
   id: string
   title: string
   paths: readonly string[]
+  /** Its whole description. */
+  text?: string
+}
+
+type FindLikelyOverlap = (
+  task: Touching,
+  others: readonly Touching[],
+) => Promise<Pick<HeldBackTask, 'beside' | 'path'> | undefined>
+
+/** So many tasks of the order are compared by what they say: further ones begin as if nothing were known. */
+const MOST_COMPARED = 8
+
+/**
+ * Like `keepApart`, and where the paths of a task or of one at work are not known, what both say decides. Where nothing is at work, the first task
+ * begins.
+ */
+export async function chooseApart(
+  ready: readonly Touching[],
+  atWork: readonly Touching[],
+  findLikely: FindLikelyOverlap,
+): Promise<{ next: string | undefined; apart: HeldBackTask[] }> {
+  const apart: HeldBackTask[] = []
+  let rest = ready
+  for (let compared = 0; ; compared += 1) {
+    const choice = keepApart(rest, atWork)
+    apart.push(...choice.apart)
+    const task = rest.find(({ id }) => id === choice.next)
+    const unknown = atWork.filter(other => task && other.id !== task.id && !(task.paths.length && other.paths.length))
+    const likely = task && compared < MOST_COMPARED && unknown.length > 0 ? await findLikely(task, unknown) : undefined
+    if (!task || !likely) return { next: task?.id, apart }
+    apart.push({ id: task.id, title: task.title, ...likely })
+    rest = rest.slice(rest.indexOf(task) + 1)
+  }
+}
+
+/** From this probability on, a task waits: of the pairs above it, six of ten did change a common file (docs/knowledge.md). */
+const LIKELY = 0.5
+/** A run does not wait longer for a prediction. */
+const PREDICT_MS = 500
+
+/** The prediction of a run: an index that is not there, or too slow, holds nothing back. */
+function predictor(project: string, predict: PredictOverlap | undefined): FindLikelyOverlap {
+  const describe = ({ id, title, paths, text = title }: Touching): DescribedTask => ({ id, text, paths })
+  return async (task, others) => {
+    if (!predict) return undefined
+    const late = new AbortController()
+    const asked = predict(project, { task: describe(task), others: others.map(describe) }, late.signal).catch(() => [])
+    const found = await Promise.race([asked, sleep(PREDICT_MS, [], { ref: false })])
+    late.abort()
+    const [first] = found.toSorted((a, b) => b.probability - a.probability)
+    return first && first.probability >= LIKELY ? { beside: first.id, path: first.path } : undefined
+  }
 }
 
 /**
@@ -95,7 +154,12 @@ export async function readTouching(
   const working = await store.tasks.list({ project: scope.project, states: AT_WORK })
   const ready = await store.transaction(tx => store.tasks.free(scope, MAX_TASKS, tx))
   const files = await readNearbyChanges([...ready, ...working], store)
-  const touching = (task: Task) => ({ id: task.id, title: task.title, paths: likelyPathsOf(task, files) })
+  const touching = (task: Task) => ({
+    id: task.id,
+    title: task.title,
+    paths: likelyPathsOf(task, files),
+    text: `${task.title}\n\n${task.description}`,
+  })
   return {
     ready: ready.map(touching),
     // A task of a person's own session works in the project itself and has no worktree.

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { keepApart, likelyPaths, mayMeet, type Touching } from '../../../src/supervisor/runs/choose-task.ts'
+import {
+  chooseApart,
+  keepApart,
+  likelyPaths,
+  mayMeet,
+  type Touching,
+} from '../../../src/supervisor/runs/choose-task.ts'
 
 const TABLE: [string, string, boolean][] = [
   ['src/api', 'src/api', true],
@@ -129,4 +135,23 @@ test('what was declared counts alone; else what its own and its parent’s attem
   }
   assert.deepEqual(likelyPaths({ declared: ['docs'], ...changes }), ['docs'])
   assert.deepEqual(likelyPaths({ declared: [], ...changes }), ['src/one.ts', 'src/whole.ts', 'src/routes.ts'])
+})
+
+test('where paths are not known, what the tasks say decides; a task waits only for one that is at work', async () => {
+  const asked: string[] = []
+  const findLikely = async ({ id }: Touching, others: readonly Touching[]) => {
+    asked.push(`${id} with ${others.map(other => other.id).join(' and ')}`)
+    return id === 't-1' ? { beside: 't-9', path: 'src/api' } : undefined
+  }
+  const [declared, undeclared] = [task(8, ['src/web']), task(9, [])]
+  const ready = [task(1, []), task(2, ['src/web']), task(3, ['docs']), task(4, [])]
+  assert.deepEqual(await chooseApart(ready, [declared, undeclared], findLikely), {
+    next: 't-3',
+    apart: [
+      { id: 't-1', title: 'task 1', beside: 't-9', path: 'src/api' },
+      { id: 't-2', title: 'task 2', beside: 't-8', path: 'src/web' },
+    ],
+  })
+  assert.deepEqual(asked, ['t-1 with t-8 and t-9', 't-3 with t-9'], 'two tasks whose paths are known are not compared')
+  assert.equal((await chooseApart(ready, [], findLikely)).next, 't-1', 'beside nothing the first begins')
 })
