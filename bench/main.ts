@@ -32,6 +32,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   ],
   agents: async () => (await import('./agents/overhead.ts')).benchAgents(),
   policy: async () => (await import('./policy/policy.ts')).benchPolicy(),
+  hooks: async () => (await import('./hooks/hooks.ts')).benchHooks(),
   sandbox: async () => (await import('./sandbox.ts')).benchSandbox(),
   workspace: async () => (await import('./workspace/worktrees.ts')).benchWorktrees(),
   verify: async () => (await import('./workspace/verify.ts')).benchVerify(),

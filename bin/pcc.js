@@ -11,6 +11,7 @@ if (major < 24) {
 }
 process.getBuiltinModule('node:module').enableCompileCache()
 // The published package has no src; a checkout runs its source even when a build lies beside it.
-var source = new URL('../src/cli/main.ts', import.meta.url)
-var built = new URL('../dist/cli/main.js', import.meta.url)
+var entry = process.argv[2] === 'hook' ? 'cli/hook-main' : 'cli/main'
+var source = new URL(`../src/${entry}.ts`, import.meta.url)
+var built = new URL(`../dist/${entry}.js`, import.meta.url)
 import(process.getBuiltinModule('node:fs').existsSync(source) ? source.href : built.href)

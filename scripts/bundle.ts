@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 /** What is started as a process or a thread of its own. */
 export const ENTRIES = [
   'src/cli/main.ts',
+  'src/cli/hook-main.ts',
   'src/base/process/forks-child.ts',
   'src/base/syntax/parser-child.ts',
   'src/policy/classify/assess-worker.ts',
@@ -14,7 +15,7 @@ export const ENTRIES = [
 /** Packages of many files, which take long to load one by one; the rest stays where npm puts it. */
 const INLINED = ['commander', 'croner', 'fastify', 'kysely', 'smol-toml', 'unbash', 'yaml', 'zod']
 /** The CommonJS packages among them call this for a built-in module. */
-const REQUIRE_CALL = 'const require = requireFor(import.meta.url);'
+const REQUIRE_CALL = 'const require = name => requireFor(import.meta.url)(name);'
 const REQUIRE = `import { createRequire as requireFor } from "node:module"; ${REQUIRE_CALL}`
 
 const SHAPE = ['--bundle', '--platform=node', '--format=esm', '--target=node24']
@@ -56,7 +57,8 @@ const MINIFIED = ['--minify-syntax', '--minify-whitespace', '--legal-comments=no
  */
 export const HOT: Record<string, string[]> = {
   'cli/main': ['cli/commands/list', 'cli/render/list-table'],
-  'cli/commands/hook': [],
+  'cli/hook-main': [],
+  'supervisor/hooks/answer-inline': [],
   'cli/commands/status': ['cli/render/session-page'],
   'cli/commands/logs': [],
   'cli/commands/task/list': ['cli/commands/task/lines'],
@@ -123,7 +125,7 @@ export function takeBuiltinsIn(folder: string): void {
   }
 }
 
-/** Modules of which we import only functions, and which take milliseconds to load: they are loaded by the first call. */
+/** Modules of which we import only functions and classes, and which take milliseconds to load: they are loaded by the first use. */
 const LATE = [
   'node:child_process',
   'node:crypto',
@@ -138,7 +140,10 @@ function takenLate(some: string, builtin: string): string[] {
     .slice(1, -1)
     .split(',')
     .map(each => each.trim().split(/\s+as\s+/))
-  return names.map(([name = '', local = name]) => `function ${local}(...args){return ${builtin}.${name}(...args)}`)
+  return names.map(([name = '', local = name]) => {
+    const use = `(${builtin}.${name})(...args)`
+    return `function ${local}(...args){return new.target?new ${use}:${use}}`
+  })
 }
 
 /**
@@ -151,7 +156,8 @@ function takeBuiltins(code: string): string {
     const builtin = `globalThis.process.getBuiltinModule(${JSON.stringify(module)})`
     const [, whole, some] = /^(?:\* as )?([\w$]+)?,?\s*(\{.*\})?$/s.exec(names.trim()) ?? []
     if (whole !== undefined) taken.push(`const ${whole}=${builtin};`)
-    if (some !== undefined && LATE.includes(module)) taken.push(...takenLate(some, builtin))
+    const isLate = LATE.includes(module) || (module === 'node:worker_threads' && some?.trim() === '{Worker}')
+    if (some !== undefined && isLate) taken.push(...takenLate(some, builtin))
     else if (some !== undefined)
       taken.push(`const ${some.replaceAll(/\s+as\s+/g, ':').replaceAll(/\s+/g, ' ')}=${builtin};`)
     return statement.replaceAll(/[^\n]/g, '')

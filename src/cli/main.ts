@@ -15,13 +15,13 @@ process.stdout.once('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  process.exitCode = argv[0] === 'hook' ? await runForAgent(argv.slice(1)) : await runForPerson()
+  process.exitCode = await runCommand()
 } catch (error) {
   const { reportError } = await import('./errors.ts')
   process.exitCode = reportError(error, { json: argv.includes('--json'), verbose: argv.includes('--verbose') })
 }
 
-async function runForPerson(): Promise<number> {
+async function runCommand(): Promise<number> {
   if (argv[0] === 'completion' && printCompletion(argv.slice(1))) return 0
   const hotCall = readHotCall(argv)
   return (hotCall && (await runHotCommand(hotCall))) ?? (await (await import('./program.ts')).runProgram(argv))
@@ -35,11 +35,6 @@ function printCompletion([shell = '', ...more]: string[]): boolean {
   if (!existsSync(file)) return false
   process.stdout.write(readFileSync(file))
   return true
-}
-
-/** Agents call `pcc hook` for each of their events, so nothing else is loaded. */
-async function runForAgent(args: string[]): Promise<number> {
-  return (await import('./commands/hook.ts')).runHook(args)
 }
 
 async function exitAfterOutputError(error: NodeJS.ErrnoException): Promise<never> {

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { HookVendor } from './hooks.ts'
+import { HOOK_VENDORS, type HookVendor } from './hooks.ts'
 import { Risk } from './session.ts'
 
 /** What every captured event says of its origin. `id` is given where the event happened: the same id is stored once. */
 const Base = z.object({
   id: z.string(),
-  vendor: HookVendor,
+  vendor: z.enum(HOOK_VENDORS),
   /** The vendor's id of the conversation. */
   session: z.string(),
   project: z.string(),
@@ -100,11 +100,12 @@ export interface ObservedSession {
 }
 
 /** One thing that a hook reported, and where its session is. */
-export interface CapturedRow {
-  at: number
+export const CapturedRow = z.object({
+  at: z.number(),
   /** The observed session's id. */
-  subject: string
-  body: Captured
+  subject: z.string(),
+  body: Captured,
   /** What is known of the session apart from the event. */
-  about: Pick<ObservedSession, 'pid' | 'start_time' | 'model'>
-}
+  about: z.object({ pid: z.number().nullable(), start_time: z.string().nullable(), model: z.string().nullable() }),
+})
+export type CapturedRow = z.infer<typeof CapturedRow>

@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { isObject } from '../base/json.ts'
 
 /**
  * Hooks of agents that pcc did not start. A vendor's program runs `pcc hook <vendor> <event>` and waits for the answer. A translator in
@@ -8,90 +8,115 @@ import * as z from 'zod'
 export const HOOK_SCHEMA_VERSION = 1
 
 export const HOOK_VENDORS = ['claude', 'codex', 'gemini', 'copilot'] as const
-export const HookVendor = z.enum(HOOK_VENDORS)
-export type HookVendor = z.infer<typeof HookVendor>
+export type HookVendor = (typeof HOOK_VENDORS)[number]
 
 /** The session of a call that `pcc hooks doctor` makes up. It is answered like any other, and not recorded. */
 export const DOCTOR_SESSION = 'pcc-hooks-doctor'
 
-const Base = z.object({
-  schema_version: z.literal(HOOK_SCHEMA_VERSION),
-  vendor: HookVendor,
+// Events are checked by hand and not with zod: a hook that decides without the daemon must not load a library (docs/adr/0005).
+type Check<Value> = (value: unknown) => value is Value
+const text = (value: unknown): value is string => typeof value === 'string'
+const number = (value: unknown): value is number => Number.isFinite(value)
+const flag = (value: unknown): value is boolean => typeof value === 'boolean'
+const parts = (value: unknown): value is { tool: string; input: Record<string, unknown> }[] =>
+  Array.isArray(value) && value.every(part => isObject(part) && text(part['tool']) && isObject(part['input']))
+const vendor = (value: unknown): value is HookVendor => HOOK_VENDORS.some(name => name === value)
+
+function maybe<Value>(check: Check<Value>): Check<Value | undefined> {
+  return (value): value is Value | undefined => value === undefined || check(value)
+}
+
+const Base = {
+  vendor,
   /** The vendor's own name of the event. */
-  native: z.string(),
+  native: text,
   /** The vendor's id of the conversation. */
-  session: z.string(),
-  cwd: z.string(),
+  session: text,
+  cwd: text,
   /** Set if a subagent caused the event. */
-  agent_id: z.string().optional(),
-  agent_type: z.string().optional(),
+  agent_id: maybe(text),
+  agent_type: maybe(text),
   /** The vendor's own file of the conversation. */
-  transcript: z.string().optional(),
+  transcript: maybe(text),
   /** The vendor's mode, for example `bypassPermissions` or `yolo`; absent where it does not say. */
-  permission_mode: z.string().optional(),
+  permission_mode: maybe(text),
   /** Of the vendor's program, where it says so. */
-  version: z.string().optional(),
-})
+  version: maybe(text),
+}
 
 const Call = {
+  ...Base,
   /** Absent where the vendor does not say which call it is about. */
-  call_id: z.string().optional(),
+  call_id: maybe(text),
   /** The tool and its input in our terms, as `policy` classifies them; a tool that we do not know is `unknown:execute:` and the vendor's name. */
-  tool: z.string(),
-  input: z.record(z.string(), z.unknown()),
+  tool: text,
+  input: isObject,
   /**
    * Set if the call stands for several, for example a patch of two files: each of them must be allowed. `tool` is then a name that no
    * policy knows, so whoever ignores the parts judges the call as the worst it could be.
    */
-  parts: z.array(z.object({ tool: z.string(), input: z.record(z.string(), z.unknown()) })).optional(),
+  parts: maybe(parts),
 }
 
 /** What happened in the agent. Each kind has its own features (`src/supervisor/hooks`). */
-export const HookEvent = z.discriminatedUnion('kind', [
-  Base.extend({ kind: z.literal('session_start'), source: z.string(), model: z.string().optional() }),
-  Base.extend({ kind: z.literal('session_end'), reason: z.string() }),
-  Base.extend({ kind: z.literal('prompt'), text: z.string() }),
+const Kinds = {
+  session_start: { ...Base, source: text, model: maybe(text) },
+  session_end: { ...Base, reason: text },
+  prompt: { ...Base, text },
   /** A call is about to run. */
-  Base.extend({ kind: z.literal('tool_before'), ...Call }),
+  tool_before: Call,
   /** The vendor is about to ask a person about a call. */
-  Base.extend({ kind: z.literal('permission'), ...Call }),
-  Base.extend({
-    kind: z.literal('tool_after'),
+  permission: Call,
+  tool_after: {
     ...Call,
-    ok: z.boolean(),
+    ok: flag,
     /** What the tool returned, as text; capped by the translator. */
-    output: z.string(),
-    exit_code: z.number().optional(),
-    duration_ms: z.number().optional(),
-  }),
+    output: text,
+    exit_code: maybe(number),
+    duration_ms: maybe(number),
+  },
   /** The agent, or its subagent (`agent_id`), wants to end its turn. */
-  Base.extend({
-    kind: z.literal('stop'),
+  stop: {
+    ...Base,
     /** The last words of the agent; empty where the vendor does not send them. */
-    text: z.string(),
+    text,
     /** The agent goes on because an earlier stop was refused. */
-    again: z.boolean(),
+    again: flag,
     /** Work that still runs in the background. */
-    background: z.number(),
+    background: number,
     /** The context is so full that going on makes no sense; absent where the vendor does not say. */
-    full_context: z.boolean().optional(),
-  }),
-  Base.extend({ kind: z.literal('compaction') }),
-  Base.extend({ kind: z.literal('notification'), text: z.string(), type: z.string().optional() }),
+    full_context: maybe(flag),
+  },
+  compaction: Base,
+  notification: { ...Base, text, type: maybe(text) },
   /** A turn or the whole session failed. */
-  Base.extend({ kind: z.literal('failure'), error_type: z.string(), message: z.string() }),
-  Base.extend({
-    kind: z.literal('usage'),
-    model: z.string().optional(),
-    input_tokens: z.number(),
-    output_tokens: z.number(),
-  }),
+  failure: { ...Base, error_type: text, message: text },
+  usage: { ...Base, model: maybe(text), input_tokens: number, output_tokens: number },
   /** An event that this version does not know. It is recorded and never decided. */
-  Base.extend({ kind: z.literal('unknown') }),
-])
-export type HookEvent = z.infer<typeof HookEvent>
-export type HookEventKind = HookEvent['kind']
+  unknown: Base,
+}
+
+type ValueOf<C> = C extends Check<infer Value> ? Value : never
+type Checked<F> = { [K in keyof F as undefined extends ValueOf<F[K]> ? never : K]: ValueOf<F[K]> } & {
+  [K in keyof F as undefined extends ValueOf<F[K]> ? K : never]?: ValueOf<F[K]>
+}
+
+export type HookEventKind = keyof typeof Kinds
+export type HookEvent = {
+  [Kind in HookEventKind]: { schema_version: typeof HOOK_SCHEMA_VERSION; kind: Kind } & Checked<(typeof Kinds)[Kind]>
+}[HookEventKind]
 export type HookEventOf<Kind extends HookEventKind> = Extract<HookEvent, { kind: Kind }>
+
+/** The event with these fields; undefined if one is missing or wrong. Fields that we do not know are dropped. */
+export function checkHookEvent(kind: HookEventKind, given: Record<string, unknown>): HookEvent | undefined {
+  const kept: Record<string, unknown> = { schema_version: HOOK_SCHEMA_VERSION, kind }
+  for (const [name, check] of Object.entries(Kinds[kind])) {
+    const value = Object.hasOwn(given, name) ? (given[name] ?? undefined) : undefined
+    if (!check(value)) return undefined
+    if (value !== undefined) kept[name] = value
+  }
+  return kept as HookEvent
+}
 
 /**
  * What pcc says to it.
@@ -100,24 +125,26 @@ export type HookEventOf<Kind extends HookEventKind> = Extract<HookEvent, { kind:
  *   and is used only to answer a question.
  * - `continue`: for `stop`: the agent is told why it is not done, and goes on.
  */
-export const HookAnswer = z.object({
-  schema_version: z.literal(HOOK_SCHEMA_VERSION),
-  decision: z.enum(['none', 'allow', 'deny', 'ask', 'continue']),
+export interface HookAnswer {
+  schema_version: typeof HOOK_SCHEMA_VERSION
+  decision: 'none' | 'allow' | 'deny' | 'ask' | 'continue'
   /** For the agent, except with `ask`, where the person reads it. */
-  reason: z.string().optional(),
-  input: z.record(z.string(), z.unknown()).optional(),
+  reason?: string | undefined
+  input?: Record<string, unknown> | undefined
   /** Added to the agent's context: for `session_start`, `prompt` and `tool_after`. */
-  context: z.string().optional(),
+  context?: string | undefined
   /** Shown to the person in the vendor's terminal, not to the agent. */
-  notice: z.string().optional(),
-})
-export type HookAnswer = z.infer<typeof HookAnswer>
+  notice?: string | undefined
+}
 
 export const NO_OPINION: HookAnswer = { schema_version: HOOK_SCHEMA_VERSION, decision: 'none' }
 
 /** What `pcc hook` prints and returns: the answer in the vendor's words. */
-export const HookOutput = z.object({ stdout: z.string(), stderr: z.string(), exit: z.number() })
-export type HookOutput = z.infer<typeof HookOutput>
+export interface HookOutput {
+  stdout: string
+  stderr: string
+  exit: number
+}
 
 /** What happens to an answer that a vendor has no words for. `silence` leaves the call to the vendor's own policy. */
 export type Degraded = 'kept' | 'silence' | 'deny'

@@ -1,9 +1,10 @@
-import { readdir, realpath, stat } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { AppPaths } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { readRegularFile } from '../base/files.ts'
 import { isInside } from '../base/is-inside.ts'
+import { lookUp } from '../base/is-there.ts'
 import { parseToml } from '../base/toml.ts'
 import { findInProject } from './verdict/find-rules.ts'
 import { parseRules } from './verdict/rules-file.ts'
@@ -88,7 +89,7 @@ export async function filesIn(folder: string, kind: LayerKind): Promise<string[]
   const paths = (await namesIn(folder)).map(name => join(folder, name))
   if (kind !== 'tools') return paths.filter(path => path.endsWith('.toml'))
   const all = await Promise.all(
-    paths.map(async tool => ((await isFolder(tool)) ? (await namesIn(tool)).map(name => join(tool, name)) : [])),
+    paths.map(async tool => (isFolder(tool) ? (await namesIn(tool)).map(name => join(tool, name)) : [])),
   )
   return all.flat()
 }
@@ -98,11 +99,8 @@ async function namesIn(folder: string): Promise<string[]> {
   return names.filter(name => !name.startsWith('.')).sort()
 }
 
-async function isFolder(path: string): Promise<boolean> {
-  return stat(path).then(
-    stats => stats.isDirectory(),
-    () => false,
-  )
+function isFolder(path: string): boolean {
+  return lookUp(path)?.isDirectory() === true
 }
 
 function nameOf(path: string, folder: string, kind: LayerKind): string {

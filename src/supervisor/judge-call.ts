@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import type { AppPaths } from '../base/app-paths.ts'
 import type { AppError } from '../base/errors.ts'
+import { lookUp } from '../base/is-there.ts'
 import { judgePermission } from '../brain/rules/permission.ts'
 import type { Assessment } from '../domain/assessment.ts'
 import { findProjectFile } from '../domain/config/layers.ts'
@@ -113,7 +113,7 @@ const NO_ANSWERS = { find: async () => undefined }
 /** Loads the settings and rules that are in force in a project, as a session there would have them. */
 export async function loadProjectPolicy(location: PolicyLocation): Promise<ProjectPolicy> {
   const { paths, env, project, userFile, answers = NO_ANSWERS } = location
-  const isDirectory = (await stat(project).catch(() => undefined))?.isDirectory() === true
+  const isDirectory = lookUp(project)?.isDirectory() === true
   // Trust is about files of the project: without one, its tree need not be looked through.
   const hasFiles = isDirectory && (await hasOwnFiles(location))
   const trusted = hasFiles ? trustedFile(await trustStatus(paths, project)) : () => false

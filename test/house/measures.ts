@@ -91,7 +91,8 @@ function wrongSteps({ name, steps }: Way, root: string): string[] {
     const isFirst = seen.length === 0
     const isReached = seen.some(
       ({ path, imports }) =>
-        (path.startsWith('bin/') && file === 'src/cli/main.ts') || imports.some(({ target }) => target === file),
+        (path.startsWith('bin/') && /^src\/cli\/(hook-)?main\.ts$/.test(file)) ||
+        imports.some(({ target }) => target === file),
     )
     if (!isFirst && !isPassedIn && !isReached)
       problems.push(`the way of ${name}: no earlier file of it imports ${file}`)

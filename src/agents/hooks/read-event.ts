@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts'
-import { HOOK_SCHEMA_VERSION, HookEvent, type HookEventKind, type HookManifest } from '../../domain/hooks.ts'
+import { checkHookEvent, type HookEvent, type HookEventKind, type HookManifest } from '../../domain/hooks.ts'
 import { capOutput } from '../session-output.ts'
 
 /** A call in our own terms: a tool that the policy knows, and its input. */
@@ -26,18 +26,13 @@ export function readEvent(
   const named = given['hook_event_name'] ?? given['hookName']
   if (typeof named === 'string' && named !== native) return undefined
   const kind = kindOf(manifest, native)
-  const fields = { ...readFields(given, kind), kind, native, vendor: manifest.vendor }
-  return HookEvent.safeParse({ ...withoutNull(fields), schema_version: HOOK_SCHEMA_VERSION }).data
+  return checkHookEvent(kind, { ...readFields(given, kind), native, vendor: manifest.vendor })
 }
 
 /** Our kind of a vendor's event. */
 function kindOf({ events }: HookManifest, native: string): HookEventKind {
   const known = Object.entries(events).find(([, natives]) => natives.includes(native))
   return known ? (known[0] as HookEventKind) : 'unknown'
-}
-
-function withoutNull(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined))
 }
 
 /** The fields that Claude Code, Codex and Gemini CLI send alike. */

@@ -6,7 +6,7 @@ import { rawRequest, readToken } from '../connection/raw-request.ts'
 import { runTerminalHook } from './hook-in-terminal.ts'
 
 // An ESM import of a built-in reads all its exports, which is slow, and this runs for every call of an agent.
-const { readSync } = process.getBuiltinModule('node:fs')
+const { existsSync, readSync, writeSync } = process.getBuiltinModule('node:fs')
 const { isAbsolute } = process.getBuiltinModule('node:path')
 
 const USAGE = `Usage: pcc hook <claude|codex|gemini|copilot> <event> --home <folder> [--config <file>] [--data-dir <folder>]
@@ -88,8 +88,8 @@ async function runRouterHook(hook: RouterHook): Promise<number> {
   })
   const { stdout, stderr, exit } = await Promise.race([answer, late])
   clearTimeout(deadline)
-  if (stdout !== '') process.stdout.write(stdout)
-  if (stderr !== '') process.stderr.write(stderr)
+  writeAll(1, stdout)
+  writeAll(2, stderr)
   return exit
 }
 
@@ -153,6 +153,7 @@ async function askDaemon(
   { socket, tokenFile }: AppPaths,
   { vendor, event, stdin, caller, timeoutMs }: DaemonQuestion,
 ): Promise<HookOutput | 'away' | 'unreadable'> {
+  if (!existsSync(socket)) return 'away'
   const request = { socket, token: readToken(tokenFile), method: 'POST', path: `/hooks/${vendor}/${event}` } as const
   const headers = { 'X-Pcc-Caller': describeCaller(caller) }
   // A daemon that died in the middle is away too: the event has an id, so it is not stored twice.
@@ -177,8 +178,13 @@ function describeCaller({ id, ppid, folder, env }: HookCaller): string {
 }
 
 const CHUNK = 65_536
-/** How long an empty pipe that does not block is waited for, again and again. */
+/** How long a pipe that does not block is waited for, again and again. */
 const AGAIN_MS = 2
+
+/** Writes without `process.stdout`, whose streams take milliseconds to load. */
+function writeAll(fd: 1 | 2, text: string): void {
+  for (let left = Buffer.from(text); left.length > 0; ) left = left.subarray(again(() => writeSync(fd, left)))
+}
 
 /** Reads the whole of standard input in bounded memory; undefined if it is larger than what is judged. */
 function readStdin(): Buffer | undefined {
@@ -186,7 +192,7 @@ function readStdin(): Buffer | undefined {
   let size = 0
   for (;;) {
     const chunk = Buffer.allocUnsafe(CHUNK)
-    const read = readChunk(chunk)
+    const read = again(() => readSync(0, chunk))
     if (read === 0) return size > MAX_BYTES ? undefined : Buffer.concat(chunks)
     size += read
     if (size > MAX_BYTES) chunks.length = 0
@@ -194,10 +200,11 @@ function readStdin(): Buffer | undefined {
   }
 }
 
-function readChunk(chunk: Buffer): number {
+/** Reads or writes, also where the pipe is not ready yet. Zero at the end of the file. */
+function again(use: () => number): number {
   for (;;) {
     try {
-      return readSync(0, chunk)
+      return use()
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
       if (code === 'EOF') return 0

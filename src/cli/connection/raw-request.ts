@@ -1,6 +1,5 @@
 // An ESM import of a built-in module costs more start-up time than this: it reads every export, the lazy ones too.
 const { readFileSync } = process.getBuiltinModule('node:fs')
-const { connect } = process.getBuiltinModule('node:net')
 
 export interface RawReply {
   status: number
@@ -38,7 +37,7 @@ export const ANSWER_MS = 30_000
 export async function rawRequest(request: RawRequest): Promise<RawReply | undefined> {
   const { socket, method = 'GET', timeoutMs = ANSWER_MS } = request
   return new Promise((resolve, reject) => {
-    const connection = connect(socket)
+    const connection = process.getBuiltinModule('node:net').connect(socket)
     const chunks: Buffer[] = []
     let sent = false
     // A long answer is not parsed again with every piece: that would cost more than the answer itself.

@@ -5,7 +5,7 @@ import { secretId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
 import { identifyPeers, type PeerProcess, wears } from '../../base/process/peer.ts'
 import type { ObservedSession } from '../../domain/hook-capture.ts'
-import { type HookOutput, HookVendor } from '../../domain/hooks.ts'
+import { HOOK_VENDORS, type HookOutput } from '../../domain/hooks.ts'
 import type { HookCaller, HookRequest, Hooks } from '../../supervisor/hooks/open-hooks.ts'
 import { findVendorProcess, isRunning, VendorProcesses } from '../../supervisor/hooks/vendor-process.ts'
 import { type DaemonContext, readNeeds } from '../context.ts'
@@ -13,7 +13,7 @@ import { replayOutbox } from '../replay-outbox.ts'
 import { parseRequest } from './errors.ts'
 import { HOOK_ROUTE } from './guard.ts'
 
-const Params = z.object({ vendor: HookVendor, event: z.string().regex(/^[A-Za-z]{3,41}$/) })
+const Params = z.object({ vendor: z.enum(HOOK_VENDORS), event: z.string().regex(/^[A-Za-z]{3,41}$/) })
 
 const Caller = z.object({
   id: z.string().min(8).max(100),

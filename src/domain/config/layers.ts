@@ -1,8 +1,9 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
+import { isThere } from '../../base/is-there.ts'
 import { parseToml, type TomlTable, tomlLines } from '../../base/toml.ts'
 import { absolutePath, checkText, checkValue, nearestKey, suggestionFor } from './parse-setting.ts'
 import { isSettingKey, RETIRED_KEYS, SETTING_KEYS, type SettingKey, settingOf, type Values } from './settings.ts'
@@ -114,7 +115,7 @@ const PROJECT_FILE = '.perpetualcc.toml'
 export async function findProjectFile(directory: string, home: string): Promise<string | undefined> {
   for (const parent of directoriesUp(directory, home)) {
     const file = join(parent, PROJECT_FILE)
-    if (await exists(file)) return file
+    if (isThere(file)) return file
   }
   return undefined
 }
@@ -157,14 +158,6 @@ export function projectLayer(
 function notAllowedError(file: ConfigFile, key: SettingKey): AppError {
   const problem = 'a project file may not set this; it belongs in your own config file (pcc config path)'
   return new AppError('config_invalid', { file: file.path, line: file.lines.get(key) ?? 1, key, problem })
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    thrown =>
-      (thrown as NodeJS.ErrnoException).code !== 'ENOENT' && (thrown as NodeJS.ErrnoException).code !== 'ENOTDIR',
-  )
 }
 
 /** `PCC_SESSIONS_MAX_CONCURRENT` for `sessions.max_concurrent`. */

@@ -3,7 +3,7 @@ import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts'
-import { PROGRAMS } from '../programs/programs.ts'
+import { findProgram } from '../programs/programs.ts'
 import { DANGERS } from '../programs/system.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
 import type { Scope } from '../shell/scope.ts'
@@ -41,9 +41,8 @@ export function judgeCall(call: ProgramCall): undefined {
 
 /** Some file systems, and the shells of some systems, ignore case (`RM` is `rm`), so dangerous programs are found in any case. */
 function findProgramRule(name: string): ProgramRule | undefined {
-  if (Object.hasOwn(PROGRAMS, name)) return PROGRAMS[name]
   const lower = name.toLowerCase().replace(/\.exe$/, '')
-  return Object.hasOwn(DANGERS, lower) ? DANGERS[lower] : undefined
+  return findProgram(name) ?? (Object.hasOwn(DANGERS, lower) ? DANGERS[lower] : undefined)
 }
 
 /** Programs that only test a value and do not show it: a secret in their arguments stays hidden. */

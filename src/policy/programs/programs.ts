@@ -1,4 +1,4 @@
-import type { ProgramRules } from '../classify/call.ts'
+import type { ProgramRule, ProgramRules } from '../classify/call.ts'
 import { BUILDERS } from './builders.ts'
 import { BYTES } from './bytes.ts'
 import { INFRA } from './cloud.ts'
@@ -33,43 +33,23 @@ export const ANY_FLAGS =
 const ANY_FLAG_RULES: ProgramRules = named(ANY_FLAGS, () => undefined)
 
 /** Programs that read and print: LOW with flags that are known to be harmless. */
-const READERS: ProgramRules = {
-  ...ANY_FLAG_RULES,
-  ...PRINTERS,
-  ...SEARCHERS,
-  ...COMPARERS,
-  ...PAGERS,
-  ...DATA,
-  ...BYTES,
-  ...MACHINE,
-}
+const READERS: ProgramRules[] = [ANY_FLAG_RULES, PRINTERS, SEARCHERS, COMPARERS, PAGERS, DATA, BYTES, MACHINE]
 
 /** Compilers, test runners, linters and build tools: LOW for building, testing and checking the project. */
-const TOOLCHAIN: ProgramRules = {
-  ...JAVASCRIPT,
-  ...TEST_RUNNERS,
-  ...SCRIPTING_TOOLS,
-  ...COMPILERS,
-  ...BUILDERS,
-  ...MIGRATION_TOOLS,
-  ...OTHER_TOOLS,
-}
+const TOOLCHAIN: ProgramRules[] = [
+  ...[JAVASCRIPT, TEST_RUNNERS, SCRIPTING_TOOLS, COMPILERS],
+  ...[BUILDERS, MIGRATION_TOOLS, OTHER_TOOLS],
+]
 
-/** Every program with a rule. Later entries win, so the dangerous ones come last. */
-export const PROGRAMS: ProgramRules = {
+/** Every table of rules. Later ones win, so the dangerous ones come last. To join them takes 5 ms of every hook without a daemon. */
+export const TABLES: readonly ProgramRules[] = [
   ...READERS,
   ...TOOLCHAIN,
-  ...PACKAGES,
-  ...SYSTEM,
-  ...INTERPRETERS,
-  ...FILES,
-  ...DATABASES,
-  ...INFRA,
-  ...CONTAINERS,
-  ...NETWORK,
-  ...GIT,
-  ...SHELLS,
-  ...WRAPPERS,
-  ...RUNNERS,
-  ...DANGERS,
+  ...[PACKAGES, SYSTEM, INTERPRETERS, FILES, DATABASES, INFRA],
+  ...[CONTAINERS, NETWORK, GIT, SHELLS, WRAPPERS, RUNNERS, DANGERS],
+]
+
+/** The rule of a program. */
+export function findProgram(name: string): ProgramRule | undefined {
+  return TABLES.findLast(table => Object.hasOwn(table, name))?.[name]
 }

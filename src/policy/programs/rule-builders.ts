@@ -11,7 +11,9 @@ import { judgeToolWords } from './run-code.ts'
 
 /** The same rule under several names. */
 export function named(names: string, rule: ProgramRule): ProgramRules {
-  return Object.fromEntries(names.split(' ').map(name => [name, rule]))
+  const rules: ProgramRules = Object.create(null)
+  for (const name of names.split(' ')) rules[name] = rule
+  return rules
 }
 
 /** A program that has the same risk however it is called. Its words are still checked for paths of secrets. */
@@ -124,11 +126,8 @@ export interface ReaderRow extends FlagSpec {
  * not in its table makes it MEDIUM.
  */
 export function reader(row: ReaderRow): ProgramRule {
-  let table: FlagTable | undefined
-  return call => {
-    table ??= flagTable(row)
-    judgeReader(call, row, scanFlags(call.args, table))
-  }
+  const table = flagTable(row)
+  return call => judgeReader(call, row, scanFlags(call.args, table))
 }
 
 /** Judges the words of a reader, for rules that also judge them in another way. */
@@ -210,9 +209,8 @@ export interface WrapperRow extends FlagSpec {
 
 /** A program that runs another one: it is as risky as the command that it runs, and MEDIUM with a flag that is not in its table. */
 export function wrapper(row: WrapperRow = {}): ProgramRule {
-  let table: FlagTable | undefined
+  const table = flagTable(row)
   return call => {
-    table ??= flagTable(row)
     const { besides, alone } = row
     if (besides) call.say(besides.code, besides.risk, `${call.name} ${besides.text}`)
     const seen = stripWrapper(call, table, row)

@@ -4,7 +4,7 @@ import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { type Arg, isFlag } from '../shell/args.ts'
-import { type FlagTable, flagTable, scanFlags } from '../shell/flag-table.ts'
+import { flagTable, scanFlags } from '../shell/flag-table.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
 const ALARMING: RegExp[] = [
@@ -184,10 +184,9 @@ const LOADS =
  * Unknown ones make it MEDIUM.
  */
 export function tool(row: ToolRow = {}): ProgramRule {
-  let table: FlagTable | undefined
+  const table = flagTable({ harmless: `${COMMON} ${row.flags ?? ''}`, loose: true, words: row.words === true })
   const verbs = row.verbs === undefined ? undefined : new Set(row.verbs.split(/\s+/))
   return call => {
-    table ??= flagTable({ harmless: `${COMMON} ${row.flags ?? ''}`, loose: true, words: row.words === true })
     judgeToolWords(call, call.args)
     for (const arg of call.args) judgeWord(call, arg, row)
     const { operands, unknown } = scanFlags(call.args, table)

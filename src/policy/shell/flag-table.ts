@@ -21,7 +21,10 @@ export interface FlagSpec extends Partial<Record<FlagKind, string>> {
   loose?: boolean
 }
 
-export interface FlagTable {
+/** Read on its first use: there are hundreds, and a call needs a few. */
+export type FlagTable = () => ReadFlags
+
+interface ReadFlags {
   letters: Map<string, FlagEntry>
   /** Long flags, without their dashes. */
   names: Map<string, FlagEntry>
@@ -33,9 +36,18 @@ export interface FlagTable {
 
 const KINDS: readonly FlagKind[] = ['harmless', 'asks', 'reads', 'writes', 'runs']
 
-/** Reads the notation. A more dangerous kind overrides a less dangerous one. */
+/** The table of a notation. */
 export function flagTable(spec: FlagSpec): FlagTable {
-  const table: FlagTable = {
+  let read: ReadFlags | undefined
+  return () => {
+    read ??= readFlags(spec)
+    return read
+  }
+}
+
+/** A more dangerous kind overrides a less dangerous one. */
+function readFlags(spec: FlagSpec): ReadFlags {
+  const table: ReadFlags = {
     letters: new Map(),
     names: new Map(),
     beginnings: [],
@@ -49,7 +61,7 @@ export function flagTable(spec: FlagSpec): FlagTable {
   return table
 }
 
-function enter(table: FlagTable, kind: FlagKind, token: string): void {
+function enter(table: ReadFlags, kind: FlagKind, token: string): void {
   if (token === '-#') {
     table.numbers = true
     return
@@ -86,7 +98,8 @@ export interface ScannedFlags {
  * Splits the words of a call as its program will: flags, their values, and operands. With `ends`, the first operand for which it
  * is true and all words after it belong to another program.
  */
-export function scanFlags(args: readonly Arg[], table: FlagTable, ends?: (arg: Arg) => boolean): ScannedFlags {
+export function scanFlags(args: readonly Arg[], flags: FlagTable, ends?: (arg: Arg) => boolean): ScannedFlags {
+  const table = flags()
   const seen: ScannedFlags = { flags: [], operands: [], unknown: [], rest: [] }
   let onlyOperands = false
   for (let place = 0; place < args.length; place++) {

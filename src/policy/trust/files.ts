@@ -5,6 +5,7 @@ import { dirname, relative, resolve, sep } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
+import { isThere } from '../../base/is-there.ts'
 import { findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { settingOf } from '../../domain/config/settings.ts'
@@ -65,7 +66,8 @@ interface JudgeContext {
 }
 
 async function judgeSurface(candidates: readonly SurfaceFile[], context: JudgeContext): Promise<TrustedFile[]> {
-  const surface = await presentFiles(candidates)
+  // Most are not there.
+  const surface = candidates.filter(({ path, problem }) => problem !== undefined || isThere(path))
   const trusted = new Map<string, TrustedFile>()
   const namedScripts: SurfaceFile[] = []
   for (const file of surface.filter(entry => entry.kind !== 'scripts')) {
@@ -87,21 +89,6 @@ async function judgeSurface(candidates: readonly SurfaceFile[], context: JudgeCo
     if (judged) trusted.set(script.path, judged.file)
   }
   return [...trusted.values()].sort((a, b) => (a.path < b.path ? -1 : 1))
-}
-
-/** Leaves out what is not there, which most are not; all of them are looked up at once. */
-async function presentFiles(candidates: readonly SurfaceFile[]): Promise<SurfaceFile[]> {
-  const present = await Promise.all(
-    candidates.map(
-      ({ path, problem }) =>
-        problem !== undefined ||
-        stat(path).then(
-          () => true,
-          error => !isAbsent(error),
-        ),
-    ),
-  )
-  return candidates.filter((_, index) => present[index])
 }
 
 /** A surface file with its findings; undefined if there is nothing in it to agree to. */
@@ -216,8 +203,14 @@ export async function readSurface({ path, within, kind, problem }: SurfaceFile):
     if (!(await stat(real)).isFile()) return { is: 'unreadable', problem: 'not a regular file', target: real }
     if (kind === 'scripts') return { is: 'file', sha256: await hashFile(real), text: '', ...outside }
     const bytes = await readFile(real)
-    const sha256 = sha256Hash().update(bytes).digest('hex')
-    return { is: 'file', sha256, text: bytes.toString('utf8'), ...outside }
+    return {
+      is: 'file',
+      text: bytes.toString('utf8'),
+      ...outside,
+      get sha256() {
+        return sha256Hash().update(bytes).digest('hex')
+      },
+    }
   } catch (thrown) {
     // A dangling link loads nothing; when its target appears, it is judged like any other file.
     if (isAbsent(thrown)) return { is: 'absent' }

@@ -1,6 +1,7 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { lookUp } from '../../base/is-there.ts'
 
 /** Claude Code loads `settings`, `prompts` and `mcp` with its source `project`, and `local` with its source `local`. */
 export type SurfaceKind = 'pcc' | 'rules' | 'layers' | 'settings' | 'local' | 'mcp' | 'prompts' | 'scripts' | 'git'
@@ -97,14 +98,14 @@ async function scriptsIn(directory: string, within: string): Promise<SurfaceFile
 
 /** All files below a folder, through links, each real folder once. A folder that we may not enter is closed to the agent too. */
 async function listFiles(folder: string, seen = new Set<string>()): Promise<string[]> {
-  const info = await stat(folder).catch(() => undefined)
+  const info = lookUp(folder)
   const id = info && `${info.dev}:${info.ino}`
   if (!info?.isDirectory() || id === undefined || seen.has(id)) return []
   seen.add(id)
   const files: string[] = []
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name)
-    const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && (await isDirectory(path)))
+    const isFolder = entry.isDirectory() || (entry.isSymbolicLink() && lookUp(path)?.isDirectory())
     if (isFolder) files.push(...(await listFiles(path, seen)))
     else files.push(path)
   }
@@ -114,7 +115,7 @@ async function listFiles(folder: string, seen = new Set<string>()): Promise<stri
 /** The top of the git checkout that a directory is in, and of the main checkout if it is a worktree. */
 export async function findCheckout(from: string): Promise<{ top: string; main: string } | undefined> {
   for (const directory of directoriesAbove(from)) {
-    const entry = await stat(join(directory, '.git')).catch(() => undefined)
+    const entry = lookUp(join(directory, '.git'))
     if (entry?.isDirectory()) return { top: directory, main: directory }
     if (entry?.isFile()) return { top: directory, main: await findMainCheckout(directory) }
   }
@@ -138,13 +139,6 @@ function directoriesAbove(directory: string): string[] {
 /** The `.claude` of the home directory is the person's own, not a project's. */
 function isHome(directory: string): boolean {
   return directory === resolve(homedir())
-}
-
-async function isDirectory(path: string): Promise<boolean> {
-  return stat(path).then(
-    info => info.isDirectory(),
-    () => false,
-  )
 }
 
 /** More than any repository has; reading so many takes a second. */

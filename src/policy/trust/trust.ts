@@ -1,9 +1,10 @@
-import { realpath, stat } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { RecordChange } from '../../base/accepted-file.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
+import { lookUp } from '../../base/is-there.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { OpenSession, Request, Verdict } from '../../domain/session.ts'
 import { filesToTrust, filesToTrustIn, type TrustCheckout, type TrustedFile } from './files.ts'
@@ -138,7 +139,7 @@ function importRecord() {
 }
 
 async function resolveProject(directory: string): Promise<string> {
-  const info = await stat(directory).catch(() => undefined)
+  const info = lookUp(directory)
   if (!info) throw new AppError('project_missing', { path: directory })
   if (!info.isDirectory()) throw new AppError('project_not_directory', { path: directory })
   return realpath(directory)

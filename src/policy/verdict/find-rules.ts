@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { isThere } from '../../base/is-there.ts'
 
 /** The person's own rules. */
 export function userRulesFile({ home }: Pick<AppPaths, 'home'>): string {
@@ -27,16 +27,8 @@ export async function findInProject(
   const home = resolve(homedir())
   for (let at = resolve(project); at !== home; at = dirname(at)) {
     const path = join(at, '.perpetualcc', name)
-    if (path !== join(paths.home, name) && (await exists(path))) return path
+    if (path !== join(paths.home, name) && isThere(path)) return path
     if (at === dirname(at)) return undefined
   }
   return undefined
-}
-
-/** A file that cannot be accessed counts as existing, so that it is refused with a reason and not ignored. */
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    thrown => !['ENOENT', 'ENOTDIR'].includes((thrown as NodeJS.ErrnoException).code ?? ''),
-  )
 }

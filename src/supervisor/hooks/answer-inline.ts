@@ -4,7 +4,8 @@ import { parseJson } from '../../base/json.ts'
 import type { Log } from '../../base/log.ts'
 import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
-import type { RememberedAnswers } from '../../store/offline-reads.ts'
+import { contentInForce } from '../../store/accepted-files.ts'
+import { openRememberedAnswers } from '../../store/offline-reads.ts'
 import { type HookCaller, openHooks } from './open-hooks.ts'
 import { HookOutbox } from './outbox.ts'
 import { VendorProcesses } from './vendor-process.ts'
@@ -31,7 +32,7 @@ export async function answerInline({
   if (body === undefined) return refuseHook(vendor, native, 'pcc could not read this event: it is no JSON.')
   const paths = withAccepted(at.paths)
   using classifier = openClassifier({ own: ownFolders(paths) })
-  using answers = openAnswers(paths)
+  using answers = openRememberedAnswers(paths.database)
   const outbox = new HookOutbox(paths)
   const hooks = openHooks({
     paths,
@@ -48,23 +49,10 @@ export async function answerInline({
   return hooks.answer({ vendor, native, stdin: body, caller, signal: AbortSignal.timeout(withinMs) })
 }
 
-/** The person's files count as they count for the daemon. Imported on use. */
+/** The person's files count as they count for the daemon. */
 function withAccepted(paths: AppPaths): AppPaths {
-  const inForce = async (file: string, onDisk: string) =>
-    (await import('../../store/accepted-files.ts')).contentInForce(paths, file, onDisk)
+  const inForce = async (file: string, onDisk: string) => contentInForce(paths, file, onDisk)
   return { ...paths, accepted: { inForce, begin: () => {}, notes: () => [] } }
-}
-
-/** Imported on use: most calls need no earlier answer. */
-function openAnswers({ database }: AppPaths): RememberedAnswers {
-  let opened: RememberedAnswers | undefined
-  return {
-    async find(project, fingerprint) {
-      opened ??= (await import('../../store/offline-reads.ts')).openRememberedAnswers(database)
-      return opened.find(project, fingerprint)
-    },
-    [Symbol.dispose]: () => opened?.[Symbol.dispose](),
-  }
 }
 
 /** Nobody reads the standard error of a hook; a failure is in the reason of the refusal. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import { checksum } from '../../base/ids.ts'
 import { redact, redactText } from '../../base/redact.ts'
 import type { Captured, CapturedRow } from '../../domain/hook-capture.ts'
 import type { HookEvent, HookEventOf } from '../../domain/hooks.ts'
@@ -37,7 +38,7 @@ export interface Capture {
 
 /** The id of an observed session: the same for the same conversation, whoever saw it first. */
 export function observedId({ vendor, session }: Pick<HookEvent, 'vendor' | 'session'>): string {
-  return `o-${createHash('sha256').update(`${vendor}\0${session}`).digest('hex').slice(0, 8)}`
+  return `o-${checksum(`${vendor}\0${session}`)}`
 }
 
 /** Turns events into what is stored: texts are capped, and secrets are removed. */

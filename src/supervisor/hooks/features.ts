@@ -1,16 +1,13 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HookEvent, HookEventKind } from '../../domain/hooks.ts'
 import type { Need } from '../../domain/needs.ts'
-import { loadProfile } from '../../policy/layers.ts'
-import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { JudgeCallDeps } from '../judge-call.ts'
 import { observedId } from './capture.ts'
-import { delegationFeature } from './delegation.ts'
-import { type HookSettings, readHookSettings } from './hook-settings.ts'
-import { type NotificationDeps, notificationsFeature } from './notifications.ts'
-import { promptContextFeature } from './prompt-context.ts'
-import { type QuestionDeps, questionsFeature } from './questions.ts'
+import type { HookSettings } from './hook-settings.ts'
+import type { NotificationDeps } from './notifications.ts'
+import type { QuestionDeps } from './questions.ts'
 import type { HookContext, HookFeature } from './router.ts'
-import { stopGatesFeature } from './stop-gates.ts'
-import { toolErrorsFeature } from './tool-errors.ts'
 import type { HookPolicy } from './triage.ts'
 
 export interface HookFeatureDeps {
@@ -25,26 +22,83 @@ export interface HookFeatureDeps {
   notify?: NotificationDeps['append']
 }
 
-/** Everything that hooks do besides the triage of calls. */
+/**
+ * Everything that hooks do besides the triage of calls. What an event does not need is not loaded: most events are calls that the
+ * triage alone decides, and a hook without the daemon loads its code anew each time.
+ */
 export function openFeatures({ classifier, home, policyFor, answers, needs, notify }: HookFeatureDeps): HookFeature[] {
   const settings = readOnce()
   return [
-    questionsFeature({ settings, answers }),
-    delegationFeature({ settings }),
-    stopGatesFeature({ settings }),
-    promptContextFeature({ settings, preset: readPreset, ...(needs && { needs: ({ project }) => needs(project) }) }),
-    ...(notify ? [notificationsFeature({ append: notify, subject: observedId })] : []),
-    toolErrorsFeature({
-      async risk({ tool, input, cwd }, { project }) {
-        const { safeDirectories, secrets } = await policyFor(project)
-        return (await classifier.classify({ tool, input, project, home, cwd, safeDirectories, secrets })).risk
+    onUse('questions', ['tool_before'], {
+      concerns: event => 'tool' in event && event.tool === 'AskUserQuestion',
+      load: async () => (await import('./questions.ts')).questionsFeature({ settings, answers }),
+    }),
+    onUse('delegation', ['tool_before', 'tool_after'], {
+      concerns: mayDelegate,
+      load: async () => (await import('./delegation.ts')).delegationFeature({ settings }),
+    }),
+    onUse('stop-gates', ['session_start', 'stop'], {
+      load: async () => (await import('./stop-gates.ts')).stopGatesFeature({ settings }),
+    }),
+    onUse('prompt-context', ['session_start', 'prompt'], {
+      load: async () => {
+        const { promptContextFeature } = await import('./prompt-context.ts')
+        const waiting = needs && { needs: ({ project }: HookContext) => needs(project) }
+        return promptContextFeature({ settings, preset: readPreset, ...waiting })
+      },
+    }),
+    onUse('notifications', notify ? ['notification'] : [], {
+      load: async () => {
+        const { notificationsFeature } = await import('./notifications.ts')
+        return notificationsFeature({ append: async event => notify?.(event), subject: observedId })
+      },
+    }),
+    onUse('tool-errors', ['tool_after'], {
+      concerns: event => event.kind === 'tool_after' && !event.ok,
+      load: async () => {
+        const { toolErrorsFeature } = await import('./tool-errors.ts')
+        return toolErrorsFeature({
+          async risk({ tool, input, cwd }, { project }) {
+            const { safeDirectories, secrets } = await policyFor(project)
+            return (await classifier.classify({ tool, input, project, home, cwd, safeDirectories, secrets })).risk
+          },
+        })
       },
     }),
   ]
 }
 
+interface FeatureOnUse {
+  load(): Promise<HookFeature>
+  /** Whether the feature may have something to say; it decides itself once it is loaded. */
+  concerns?(event: HookEvent, context: HookContext): boolean
+}
+
+function onUse(name: string, kinds: HookEventKind[], { load, concerns }: FeatureOnUse): HookFeature {
+  let loaded: Promise<HookFeature> | undefined
+  return {
+    name,
+    kinds,
+    async answer(event, context) {
+      if (concerns && !concerns(event, context)) return undefined
+      loaded ??= load()
+      return (await loaded).answer(event, context)
+    },
+  }
+}
+
+/** Whether somebody may have a role: by the environment, the type of a subagent, or the marker in the project. */
+function mayDelegate(event: HookEvent, { env, project }: HookContext): boolean {
+  if (event.agent_id !== undefined) return event.agent_type !== undefined
+  return env['AGENT_ROLE'] !== undefined || existsSync(join(project, '.claude', '.delegation-state'))
+}
+
 /** The text of a role's profile. A project's own counts after `pcc trust`. */
 async function readPreset(role: string, { paths, project }: HookContext) {
+  const [{ loadProfile }, { trustedFile, trustStatus }] = await Promise.all([
+    import('../../policy/layers.ts'),
+    import('../../policy/trust/trust.ts'),
+  ])
   const trusted = trustedFile(await trustStatus(paths, project))
   const text = (await loadProfile(role, { paths, project, trusted }))?.text
   return text === undefined ? undefined : { text, from: `profiles/${role}.toml` }
@@ -54,7 +108,8 @@ async function readPreset(role: string, { paths, project }: HookContext) {
 function readOnce(): (context: HookContext) => Promise<HookSettings> {
   const known = new WeakMap<HookContext, Promise<HookSettings>>()
   return context => {
-    const read = known.get(context) ?? readHookSettings(context)
+    const read =
+      known.get(context) ?? import('./hook-settings.ts').then(({ readHookSettings }) => readHookSettings(context))
     known.set(context, read)
     return read
   }

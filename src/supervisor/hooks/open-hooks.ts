@@ -111,9 +111,9 @@ function openInputCheck(pidOf: (event: HookEvent) => number | undefined) {
     const pid = pidOf(event)
     const key = `${project}\0${pid}\0${env['CLAUDE_CONFIG_DIR'] ?? ''}`
     const last = known.get(key)
-    if (last && performance.now() - last.at < FRESH_MS) return last.isOpen
+    if (last && process.uptime() * 1000 - last.at < FRESH_MS) return last.isOpen
     const isOpen = mayOthersChangeInput({ paths, env, project, pid }).catch(() => true)
-    known.set(key, { at: performance.now(), isOpen })
+    known.set(key, { at: process.uptime() * 1000, isOpen })
     for (const oldest of [...known.keys()].slice(0, -MOST_PLACES)) known.delete(oldest)
     return isOpen
   }

@@ -14,10 +14,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import * as z from 'zod'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { parseJson } from '../../base/json.ts'
-import { Captured, type CapturedRow } from '../../domain/hook-capture.ts'
+import type { CapturedRow } from '../../domain/hook-capture.ts'
 
 /** More is not kept: about a week of one agent without a daemon. */
 const MOST_BYTES = 64_000_000
@@ -25,13 +24,6 @@ const MOST_BYTES = 64_000_000
 const SLICE_BYTES = 262_144
 /** A hook writes within milliseconds: a file that was put aside for longer gets no more lines. */
 const SETTLED_MS = 5_000
-
-const Row = z.object({
-  at: z.number(),
-  subject: z.string(),
-  body: Captured,
-  about: z.object({ pid: z.number().nullable(), start_time: z.string().nullable(), model: z.string().nullable() }),
-})
 
 /**
  * What hooks reported while no daemon was there, as lines of JSON. Many hooks write at once, and any of them may be killed at any
@@ -91,7 +83,8 @@ export class HookOutbox {
     for (const name of aside) {
       const file = join(this.#dir, name)
       const from = Number(readText(`${file}.at`) ?? 0) || 0
-      const { rows, next, isEnd } = readSlice(file, from)
+      const { lines, next, isEnd } = readSlice(file, from)
+      const rows = await parseRows(lines)
       for (let at = 0; at < rows.length; at += BATCH) await store(rows.slice(at, at + BATCH))
       if (isEnd && isSettled(file)) {
         for (const done of [file, `${file}.at`]) rmSync(done, { force: true })
@@ -123,8 +116,8 @@ export class HookOutbox {
 
 const BATCH = 50
 
-/** The whole lines from an offset on, as far as a slice goes. A line that cannot be read is left out. */
-function readSlice(path: string, from: number): { rows: CapturedRow[]; next: number; isEnd: boolean } {
+/** The whole lines from an offset on, as far as a slice goes. */
+function readSlice(path: string, from: number): { lines: string[]; next: number; isEnd: boolean } {
   const file = openSync(path, constants.O_RDONLY)
   try {
     const size = fstatSync(file).size
@@ -138,15 +131,16 @@ function readSlice(path: string, from: number): { rows: CapturedRow[]; next: num
     }
     const lines = end < 0 ? [] : chunk.subarray(0, end).toString('utf8').split('\n')
     const next = from + end + 1
-    return { rows: lines.flatMap(parseRow), next, isEnd: next >= size || end < 0 }
+    return { lines, next, isEnd: next >= size || end < 0 }
   } finally {
     closeSync(file)
   }
 }
 
-function parseRow(line: string): CapturedRow[] {
-  const row = line === '' ? undefined : Row.safeParse(parseJson(line)).data
-  return row ? [row] : []
+/** A line that cannot be read is left out. What checks them is loaded here: a hook only writes. */
+async function parseRows(lines: readonly string[]): Promise<CapturedRow[]> {
+  const { CapturedRow: Row } = await import('../../domain/hook-capture.ts')
+  return lines.flatMap(line => (line === '' ? [] : (Row.safeParse(parseJson(line)).data ?? [])))
 }
 
 function isSettled(path: string): boolean {

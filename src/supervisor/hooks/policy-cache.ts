@@ -30,10 +30,10 @@ export function openPolicyCache(deps: PolicyCacheDeps): (project: string) => Pro
   return project => {
     const state = describeState(project, deps)
     const known = cached.get(project)
-    if (known && known.state === state && performance.now() - known.loadedAt < FRESH_MS) return known.policy
+    if (known && known.state === state && process.uptime() * 1000 - known.loadedAt < FRESH_MS) return known.policy
     const policy = loadPolicy(project, deps)
     cached.delete(project)
-    cached.set(project, { state, loadedAt: performance.now(), policy })
+    cached.set(project, { state, loadedAt: process.uptime() * 1000, policy })
     for (const oldest of [...cached.keys()].slice(0, -MOST_PROJECTS)) cached.delete(oldest)
     policy.catch(() => cached.delete(project))
     return policy

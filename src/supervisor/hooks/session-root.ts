@@ -22,17 +22,24 @@ export function openSessionRoots({ run }: Pick<AppPaths, 'run'>): SessionRoots {
     rootOf(event, env) {
       // It has no conversation whose project could stay.
       if (event.session === DOCTOR_SESSION) return findProjectRoot(event.cwd, env['HOME'])
-      const name = createHash('sha256').update(`${event.vendor}\0${event.session}`).digest('hex').slice(0, 32)
+      const name = fileName(event)
       const known = remembered.get(name)
       if (known !== undefined) return known
       const file = join(run, 'hook-sessions', name)
-      const root = readRoot(file) ?? findProjectRoot(startDirectory(event, env), env['HOME'])
-      keepRoot(file, root)
+      const kept = readRoot(file)
+      const root = kept ?? findProjectRoot(startDirectory(event, env), env['HOME'])
+      if (kept === undefined) keepRoot(file, root)
       remembered.set(name, root)
       for (const oldest of [...remembered.keys()].slice(0, -MOST_REMEMBERED)) remembered.delete(oldest)
       return root
     },
   }
+}
+
+/** Ids of conversations are plain words; any other is hashed, so that it is no path. Hashing takes milliseconds to load. */
+function fileName({ vendor, session }: HookEvent): string {
+  if (/^[\w-]{1,80}$/.test(session)) return `${vendor}.${session}`
+  return createHash('sha256').update(`${vendor}\0${session}`).digest('hex').slice(0, 32)
 }
 
 /** Claude Code names the directory in which it was started, whatever its shell has changed to since. */

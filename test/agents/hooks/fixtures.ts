@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { isObject } from '../../../src/base/json.ts'
-import { HookAnswer, HookEvent, HookVendor } from '../../../src/domain/hooks.ts'
+import { checkHookEvent, HOOK_VENDORS, type HookEvent, type HookVendor } from '../../../src/domain/hooks.ts'
 
 const FIXTURES = fileURLToPath(new URL('./fixtures/', import.meta.url))
 /** The folder in which the recorded programs worked, after normalising. */
@@ -15,13 +16,22 @@ export const CaseNotes = z.strictObject({
   /** `recorded` from the real program of that version, or written after its documentation. */
   source: z.enum(['recorded', 'docs']),
   version: z.string(),
-  answer: HookAnswer,
+  answer: z.strictObject({
+    schema_version: z.literal(1),
+    decision: z.enum(['none', 'allow', 'deny', 'ask', 'continue']),
+    reason: z.string().optional(),
+    input: z.record(z.string(), z.unknown()).optional(),
+    context: z.string().optional(),
+    notice: z.string().optional(),
+  }),
 })
 export type CaseNotes = z.infer<typeof CaseNotes>
 
 /** `expected.json`: the event as we read it, and our answer as the vendor gets it. Absent if the input must be refused. */
 const Expected = z.strictObject({
-  event: HookEvent,
+  event: z.custom<HookEvent>(
+    given => isObject(given) && isDeepStrictEqual(checkHookEvent(given['kind'] as never, given), given),
+  ),
   output: z.strictObject({ stdout: z.unknown(), exit: z.number() }),
 })
 
@@ -53,7 +63,7 @@ function readFixture(vendor: string, native: string, name: string): Fixture {
   const stderr = join(dir, 'stderr')
   return {
     name: `${vendor}/${native}/${name}`,
-    vendor: HookVendor.parse(vendor),
+    vendor: z.enum(HOOK_VENDORS).parse(vendor),
     native,
     notes: CaseNotes.parse(read('case.json')),
     stdin: read('stdin.json'),

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { hookTranslator } from '../../../src/agents/hooks/vendors.ts'
-import { type HookAnswer, type HookOutput, HookVendor, NO_OPINION } from '../../../src/domain/hooks.ts'
+import { type HookAnswer, type HookOutput, type HookVendor, NO_OPINION } from '../../../src/domain/hooks.ts'
 
 // node probe.ts <folder> <vendor> <event>: the hook of a recording. It keeps what it got, and says what says.json in the folder holds.
 
@@ -24,7 +24,7 @@ process.stderr.write(output.stderr)
 process.exitCode = output.exit
 
 function answer(given: Partial<HookAnswer> | undefined): HookOutput {
-  const { read, render } = hookTranslator(HookVendor.parse(vendor))
+  const { read, render } = hookTranslator(vendor as HookVendor)
   const event = read(native, stdin, process.cwd())
   return event && given ? render(event, { ...NO_OPINION, ...given }) : SILENCE
 }

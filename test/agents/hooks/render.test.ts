@@ -5,10 +5,10 @@ import { renderAnswer } from '../../../src/agents/hooks/render.ts'
 import { hookTranslator } from '../../../src/agents/hooks/vendors.ts'
 import { isObject, parseJson } from '../../../src/base/json.ts'
 import {
-  HOOK_SCHEMA_VERSION,
+  checkHookEvent,
   HOOK_VENDORS,
   type HookAnswer,
-  HookEvent,
+  type HookEvent,
   type HookEventKind,
   type HookManifest,
   type HookOutput,
@@ -53,11 +53,13 @@ function eventOf(
   vendor: HookVendor,
   { kind, native, mode }: { kind: HookEventKind; native: string; mode?: string | undefined },
 ) {
-  return HookEvent.parse({
-    ...{ schema_version: HOOK_SCHEMA_VERSION, vendor, kind, native, session: 's', cwd: '/proj', permission_mode: mode },
+  const event = checkHookEvent(kind, {
+    ...{ vendor, native, session: 's', cwd: '/proj', permission_mode: mode },
     ...{ tool: 'Bash', input: { command: 'ls' }, ok: true, output: '', text: '', again: false, background: 0 },
     ...{ source: 'x', reason: 'x', error_type: 'x', message: 'x', input_tokens: 0, output_tokens: 0 },
   })
+  assert.ok(event)
+  return event
 }
 
 /** What the vendor does with the call, as it was seen with the real programs. */

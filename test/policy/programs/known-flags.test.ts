@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
-import { ANY_FLAGS, PROGRAMS } from '../../../src/policy/programs/programs.ts'
+import { ANY_FLAGS, TABLES } from '../../../src/policy/programs/programs.ts'
 import type { Arg } from '../../../src/policy/shell/args.ts'
 import { flagTable, scanFlags } from '../../../src/policy/shell/flag-table.ts'
 
@@ -14,7 +14,7 @@ const assess = async (command: string) =>
 const SHELL_BUILTINS =
   'cd pushd popd set export declare typeset local readonly mapfile readarray shopt trap alias command builtin exec'
 const anyFlags = new Set([...ANY_FLAGS.split(' '), ...SHELL_BUILTINS.split(' ')])
-const strict = Object.keys(PROGRAMS).filter(name => !anyFlags.has(name))
+const strict = TABLES.flatMap(table => Object.keys(table)).filter(name => !anyFlags.has(name))
 /** No program has a flag with this in it. */
 const unknownFlag = fc.oneof(
   fc.stringMatching(/^--q[xz]q[a-z-]{1,10}$/),

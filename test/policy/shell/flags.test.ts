@@ -164,7 +164,7 @@ test('where one dash is as good as two, words are no clusters', () => {
 test('a loose table lets a value hang on any long flag', () => {
   const table = flagTable({ loose: true, harmless: '--all --num:' })
   assert.deepEqual(scanned('--all=x --all y', table), ['harmless all=x, harmless all', 'y', ''])
-  assert.deepEqual([table.loose, table.words], [true, false])
+  assert.deepEqual([table().loose, table().words], [true, false])
 })
 
 test('what is worse is written over what is not, and words after the end belong to another', () => {

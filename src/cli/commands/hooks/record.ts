@@ -5,10 +5,10 @@ import * as z from 'zod'
 import { type AppPaths, hookRecord } from '../../../base/app-paths.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import { replaceFile } from '../../../base/files.ts'
-import { HookVendor } from '../../../domain/hooks.ts'
+import { HOOK_VENDORS } from '../../../domain/hooks.ts'
 
 const InstalledFile = z.object({
-  vendor: HookVendor,
+  vendor: z.enum(HOOK_VENDORS),
   scope: z.enum(['user', 'project']),
   path: z.string(),
   /** The name of the copy of the file as it was without our hooks; null if there was no file. */
