@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, readSync } from 'node:fs'
+import { openRegularFile } from '../base/files.ts'
 import { isObject, parseJson } from '../base/json.ts'
 
 /** Far above the size of any sensible message: a file of that size is never sent whole. */
@@ -75,7 +76,8 @@ export class TranscriptReader {
 
   read(): unknown[] {
     if (this.#path === undefined) return []
-    const file = openTranscript(this.#path)
+    // The agent writes it with the first message.
+    const file = openRegularFile(this.#path)
     if (file === undefined) return []
     try {
       return [...this.#lines(file)].flatMap(parseRecord)
@@ -114,17 +116,9 @@ export class TranscriptReader {
   }
 }
 
-function openTranscript(path: string): number | undefined {
-  try {
-    return openSync(path, 'r')
-  } catch {
-    return undefined // the agent writes it with the first message
-  }
-}
-
 /** The size of a file; 0 when it does not exist. */
 export function fileSize(path: string): number {
-  const file = openTranscript(path)
+  const file = openRegularFile(path)
   if (file === undefined) return 0
   try {
     return fstatSync(file).size

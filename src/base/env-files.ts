@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { readRegularFileNow } from './files.ts'
 
 const ENV_FILE = /^(\.env(\..+)?|.+\.env|\.envrc|\.dev\.vars)$/
 /** These files hold no secrets, but texts to be replaced. */
@@ -22,14 +23,8 @@ function listNames(folder: string): string[] {
   }
 }
 
-/** Only of a plain file: reading a pipe would wait for ever. */
 function readText(file: string): string {
-  try {
-    const stats = statSync(file)
-    return stats.isFile() && stats.size <= MOST_BYTES ? readFileSync(file, 'utf8') : ''
-  } catch {
-    return ''
-  }
+  return readRegularFileNow(file, MOST_BYTES)?.toString('utf8') ?? ''
 }
 
 function findSecrets(text: string): string[] {

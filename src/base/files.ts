@@ -6,6 +6,7 @@ import {
   fsyncSync,
   mkdirSync,
   openSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -14,7 +15,6 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { secretId } from './ids.ts'
 
@@ -26,6 +26,11 @@ import { secretId } from './ids.ts'
 export function replaceFile(path: string, content: string | Uint8Array, mode = 0o600): void {
   const target = realPath(path)
   mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+  replaceEntry(target, content, mode)
+}
+
+/** The same in a folder that exists, for a file that an agent may have replaced: a link of that name is replaced, not followed. */
+export function replaceEntry(target: string, content: string | Uint8Array, mode = 0o600): void {
   const fresh = join(dirname(target), `.${basename(target)}.${secretId(6)}.tmp`)
   try {
     const handle = openSync(fresh, 'wx', mode)
@@ -55,6 +60,33 @@ export async function readRegularFile(path: string, maxBytes = SMALL_FILE_BYTES)
   if (!stats.isFile()) throw new Error(`${path} is no ordinary file`)
   if (stats.size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes`)
   return await file.readFile()
+}
+
+/**
+ * Opens an ordinary file that an agent may have replaced; undefined for anything else, links too unless they are followed. To open a pipe at once
+ * would stop this whole process for ever.
+ */
+export function openRegularFile(path: string, { follow = false } = {}): number | undefined {
+  try {
+    const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
+    const file = openSync(path, follow ? flags : flags | constants.O_NOFOLLOW)
+    if (fstatSync(file).isFile()) return file
+    closeSync(file)
+  } catch {
+    // It is missing, a link, or not for us.
+  }
+  return undefined
+}
+
+/** `readRegularFile` at once; undefined where it throws. */
+export function readRegularFileNow(path: string, maxBytes = SMALL_FILE_BYTES): Buffer | undefined {
+  const file = openRegularFile(path, { follow: true })
+  if (file === undefined) return undefined
+  try {
+    return fstatSync(file).size <= maxBytes ? readFileSync(file) : undefined
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** The text of such a file; undefined if it is missing. Anything else that is no ordinary file throws. */
@@ -88,7 +120,7 @@ const WAIT_MS = 5_000
 export function withFileLock<T>(lockFile: string, work: () => T): T {
   mkdirSync(dirname(lockFile), { recursive: true, mode: 0o700 })
   makePrivate(lockFile)
-  const lock = new DatabaseSync(lockFile, { timeout: WAIT_MS })
+  const lock = openLock(lockFile, WAIT_MS)
   try {
     lock.exec('begin immediate')
     return work()
@@ -97,13 +129,19 @@ export function withFileLock<T>(lockFile: string, work: () => T): T {
   }
 }
 
+/** SQLite takes milliseconds to load, and most readers of files lock nothing. */
+function openLock(lockFile: string, timeout: number) {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
+  return new DatabaseSync(lockFile, { timeout })
+}
+
 const RETRY_MS = 20
 
 /** Like `withFileLock`, for work that waits for something: the wait for the lock does not block this process either. */
 export async function whileLocked<T>(lockFile: string, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(lockFile), { recursive: true, mode: 0o700 })
   makePrivate(lockFile)
-  using lock = new DatabaseSync(lockFile, { timeout: 0 })
+  using lock = openLock(lockFile, 0)
   for (const deadline = Date.now() + WAIT_MS; ; await sleep(RETRY_MS)) {
     try {
       lock.exec('begin immediate')

@@ -1,6 +1,7 @@
-import { constants } from 'node:fs'
+import { closeSync, constants, mkdirSync, openSync, realpathSync } from 'node:fs'
 import { cp, mkdir, open, readdir, rmdir, unlink, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
+import { isInside } from './is-inside.ts'
 
 /** A folder that is held open: its entries stay those of this folder, even if somebody puts a link where its path led. */
 export interface RealFolder extends AsyncDisposable {
@@ -36,6 +37,47 @@ async function openFolder(path: string): Promise<RealFolder | undefined> {
   // Linux looks such a path up in the open folder; elsewhere only the moment between check and use is left.
   const base = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path
   return { at: name => join(base, name), [Symbol.asyncDispose]: () => handle.close() }
+}
+
+/**
+ * Opens the folder to which `path` leads, through links too, as long as it is below `root`. An agent may put a link into the way at any moment:
+ * what is written and read through the open folder is below `root` all the same. Undefined if the path leads out; throws if there is no such
+ * folder. With `make`, missing folders are made.
+ */
+export function openFolderBelow(
+  root: string,
+  path: string,
+  { make = false }: { make?: boolean } = {},
+): (Pick<RealFolder, 'at'> & Disposable) | undefined {
+  if (make) makeFolderBelow(root, path)
+  const top = realpathSync(root)
+  const real = realpathSync(join(root, path))
+  if (!isInside(real, top)) return undefined
+  let handle = openSync(top, FOLDER_ONLY)
+  try {
+    let at = top
+    for (const name of relative(top, real).split('/').filter(Boolean)) {
+      at = join(at, name)
+      const next = openSync(process.platform === 'linux' ? `/proc/self/fd/${handle}/${name}` : at, FOLDER_ONLY)
+      closeSync(handle)
+      handle = next
+    }
+    const base = process.platform === 'linux' ? `/proc/self/fd/${handle}` : real
+    return { at: name => join(base, name), [Symbol.dispose]: () => closeSync(handle) }
+  } catch (thrown) {
+    closeSync(handle)
+    throw thrown
+  }
+}
+
+function makeFolderBelow(root: string, path: string): void {
+  if (path === '.') return
+  using parent = openFolderBelow(root, dirname(path), { make: true })
+  try {
+    if (parent) mkdirSync(parent.at(basename(path)))
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+  }
 }
 
 async function closeFolder(folder: RealFolder | undefined): Promise<undefined> {

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
-import { dirname, join, sep } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Document, isCollection, parse, YAMLParseError } from 'yaml'
 import * as z from 'zod'
 import type { AppPaths } from '../base/app-paths.ts'
 import { messageOf } from '../base/errors.ts'
+import { isInside } from '../base/is-inside.ts'
+import { openFolderBelow } from '../base/real-folder.ts'
 import { type BrokenNote, cleanNoteText, cleanTags, NOTE_LIMITS, type Note } from './note.ts'
 
 /** The folder of a project's notes, relative to its top. */
@@ -32,13 +34,15 @@ export interface NotesRead {
 export function readNotes(project: string, isOver: () => boolean = () => false): NotesRead {
   const directory = join(project, NOTES_FOLDER)
   const result: NotesRead = { directory, notes: [], broken: [] }
-  const outside = explainOutsideLink(project)
-  if (outside !== undefined) return { ...result, broken: [{ file: '.', problem: outside }] }
-  const names = listFiles(directory)
+  const opened = openNotesFolder(project)
+  if (typeof opened === 'string') return { ...result, broken: [{ file: '.', problem: opened }] }
+  if (!opened) return result
+  using folder = opened
+  const names = listFiles(folder.at('.'))
   if (typeof names === 'string') return { ...result, broken: [{ file: '.', problem: names }] }
   for (const file of names.slice(0, MOST_NOTES)) {
     if (isOver()) break
-    const read = readNote(directory, file)
+    const read = readNote(folder.at(file), file)
     if ('problem' in read) result.broken.push({ file, problem: read.problem })
     else result.notes.push(read)
   }
@@ -48,25 +52,32 @@ export function readNotes(project: string, isOver: () => boolean = () => false):
   return result
 }
 
-/** Explains a link that leads from the notes' folder out of the project. Undefined if all is well, or if there is no folder. */
-export function explainOutsideLink(project: string): string | undefined {
+/**
+ * Opens the folder of a project's notes, or explains why it is not to be used; undefined if there is none. It is held open, because an agent
+ * could put a link in its place while it is read or written.
+ */
+export function openNotesFolder(project: string, options: { make?: boolean } = {}) {
   try {
-    const top = realpathSync(project)
-    for (const folder of [dirname(NOTES_FOLDER), NOTES_FOLDER]) {
-      const real = realpathSync(join(project, folder))
-      if (!real.startsWith(`${top}${sep}`)) return `${folder} is a link out of the project, to ${real}`
-    }
-    return undefined
+    return openFolderBelow(project, NOTES_FOLDER, options) ?? explainOutsideLink(project)
   } catch (error) {
-    if (codeOf(error) === 'ENOTDIR') return `${NOTES_FOLDER} is not a directory; move the file there away`
-    return codeOf(error) === 'ENOENT' ? undefined : `${NOTES_FOLDER} cannot be read (${codeOf(error)})`
+    const code = codeOf(error)
+    if (code === 'ENOTDIR') return `${NOTES_FOLDER} is not a directory; move the file there away`
+    if (code === 'ENOENT' && !options.make) return undefined
+    if (options.make) throw error
+    return `${NOTES_FOLDER} cannot be read (${code})`
   }
 }
 
+/** Which folder is the link that leads out of the project. */
+function explainOutsideLink(project: string): string {
+  const top = realpathSync(project)
+  const folder = [dirname(NOTES_FOLDER), NOTES_FOLDER].find(each => !isInside(realpathSync(join(project, each)), top))
+  return `${folder ?? NOTES_FOLDER} is a link out of the project, to ${realpathSync(join(project, folder ?? NOTES_FOLDER))}`
+}
+
 /** Reads one file, if it is a plain file of a sensible size. Its size is read from the handle, so that the file cannot be swapped. */
-function readNote(directory: string, file: string): Note | { problem: string } {
+function readNote(path: string, file: string): Note | { problem: string } {
   try {
-    const path = join(directory, file)
     const stats = lstatSync(path)
     if (stats.isSymbolicLink()) return { problem: 'it is a link' }
     if (!stats.isFile()) return { problem: 'it is not a plain file' }

@@ -1,10 +1,9 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../base/errors.ts'
-import { replaceFile, withFileLock } from '../base/files.ts'
+import { replaceEntry, withFileLock } from '../base/files.ts'
 import { redactText } from '../base/redact.ts'
 import { cleanNoteText, cleanTags, type NewNote, NOTE_LIMITS, type Note } from './note.ts'
-import { explainOutsideLink, MOST_NOTES, NOTES_FOLDER, noteText, readNotes } from './read-notes.ts'
+import { MOST_NOTES, NOTES_FOLDER, noteText, openNotesFolder, readNotes } from './read-notes.ts'
 
 export interface NoteRecording {
   project: string
@@ -37,9 +36,7 @@ export function recordNote(newNote: NewNote, recording: NoteRecording): Recorded
   try {
     return withFileLock(recording.lockFile, () => {
       const { project, by, apart } = recording
-      const outside = explainOutsideLink(project)
-      if (outside !== undefined) return refused(outside)
-      const { directory, notes, broken } = readNotes(project)
+      const { notes, broken } = readNotes(project)
       const taken = broken.map(({ file }) => file)
       const placed = placeNote(note, apart ? notes.map(other => ({ ...other, title: '', tags: [] })) : notes, taken)
       const { did, note: written } = placed
@@ -48,8 +45,10 @@ export function recordNote(newNote: NewNote, recording: NoteRecording): Recorded
       if (did === 'created' && (isFull || (by === 'agent' && agents >= MOST_BY_AGENTS)))
         return refused('there are too many notes already; remove some with: pcc notes rm …')
       if (did !== 'known') {
-        mkdirSync(directory, { recursive: true })
-        replaceFile(join(directory, written.file), noteText(written), 0o644)
+        const opened = openNotesFolder(project, { make: true })
+        if (opened === undefined || typeof opened === 'string') return refused(opened ?? `there is no ${NOTES_FOLDER}`)
+        using folder = opened
+        replaceEntry(folder.at(written.file), noteText(written), 0o644)
       }
       return { did, file: join(NOTES_FOLDER, written.file), title: written.title, tags: written.tags }
     })

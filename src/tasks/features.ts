@@ -1,8 +1,10 @@
-import { link, mkdir, open, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { closeSync, fstatSync, readFileSync } from 'node:fs'
+import { link, open, realpath, rm, rmdir, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
 import { AppError, messageOf } from '../base/errors.ts'
+import { openRegularFile } from '../base/files.ts'
 import { secretId, shortId } from '../base/ids.ts'
-import { isInside } from '../base/is-inside.ts'
+import { openFolderBelow } from '../base/real-folder.ts'
 import { DOCUMENTS, type DocumentKind, MAX_DOCUMENT } from '../domain/feature-phase.ts'
 import type { ImportedTask } from '../domain/task-requests.ts'
 import { readTasks } from './files/read-tasks.ts'
@@ -15,8 +17,12 @@ export interface FeatureLocation {
 }
 
 /** The directory of a feature, which the person edits and commits. */
-export function featureDirectory({ project, name }: FeatureLocation): string {
-  return join(project, '.perpetualcc', 'features', name)
+export function featureDirectory(home: FeatureLocation): string {
+  return join(home.project, featureFolder(home))
+}
+
+function featureFolder({ name }: FeatureLocation): string {
+  return join('.perpetualcc', 'features', name)
 }
 
 export function documentPath(home: FeatureLocation, kind: DocumentKind): string {
@@ -26,38 +32,48 @@ export function documentPath(home: FeatureLocation, kind: DocumentKind): string 
 /** The spec or the plan as it is now; undefined if there is none. Throws `feature_file` if it cannot be used. */
 export async function readDocument(home: FeatureLocation, kind: DocumentKind): Promise<string | undefined> {
   const path = documentPath(home, kind)
-  const stats = await stat(path).catch(() => undefined)
-  if (!stats) return undefined
+  const real = await realpath(path).catch(() => undefined)
+  if (real === undefined) return undefined
   const refused = (problem: string) => new AppError('feature_file', { path, problem })
-  if (!stats.isFile()) throw refused('it is not a file')
   // A link in a project could bring any file of the machine into a prompt.
-  if (!(await isBelow(path, home.project))) throw refused('it is outside the project')
-  if (stats.size > MAX_DOCUMENT * 4) throw refused(TOO_LONG)
-  const text = await readFile(path, 'utf8').catch(error => Promise.reject(refused(messageOf(error))))
-  if (text.length > MAX_DOCUMENT) throw refused(TOO_LONG)
-  return text.trim() === '' ? undefined : text
+  using folder = openInProject(home, relative(await realpath(home.project), dirname(real)), path)
+  const file = openRegularFile(folder.at(basename(real)))
+  if (file === undefined) throw refused('it is not a file')
+  try {
+    if (fstatSync(file).size > MAX_DOCUMENT * 4) throw refused(TOO_LONG)
+    const text = readFileSync(file, 'utf8')
+    if (text.length > MAX_DOCUMENT) throw refused(TOO_LONG)
+    return text.trim() === '' ? undefined : text
+  } finally {
+    closeSync(file)
+  }
 }
 
 const TOO_LONG = `it is longer than ${MAX_DOCUMENT.toLocaleString('en')} characters`
 
+/** Opens a folder of the project and holds it: an agent may put a link in its place at any moment. */
+function openInProject({ project }: FeatureLocation, folder: string, path: string, options: { make?: boolean } = {}) {
+  let problem = 'it is outside the project'
+  try {
+    const opened = openFolderBelow(project, folder, options)
+    if (opened) return opened
+  } catch (error) {
+    problem = messageOf(error)
+  }
+  throw new AppError('feature_file', { path, problem })
+}
+
 /** Writes a document where there is none. False if a person has written one meanwhile, which stays. */
 export async function writeDocument(home: FeatureLocation, kind: DocumentKind, text: string): Promise<boolean> {
   const path = documentPath(home, kind)
-  const directory = featureDirectory(home)
-  try {
-    await mkdir(directory, { recursive: true })
-  } catch (error) {
-    throw new AppError('feature_file', { path: directory, problem: messageOf(error) })
-  }
-  if (!(await isBelow(directory, home.project)))
-    throw new AppError('feature_file', { path, problem: 'it is outside the project' })
-  const aside = join(directory, `.${kind}.${secretId(6)}.tmp`)
+  using folder = openInProject(home, featureFolder(home), path, { make: true })
+  const aside = folder.at(`.${kind}.${secretId(6)}.tmp`)
   try {
     await using file = await open(aside, 'wx', 0o644)
     await file.writeFile(text)
     await file.sync()
     // The document appears complete or not at all, and replaces nothing: linking fails where a file exists.
-    await link(aside, path)
+    await link(aside, folder.at(`${kind}.md`))
     return true
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
@@ -71,16 +87,9 @@ export async function writeDocument(home: FeatureLocation, kind: DocumentKind, t
 export async function removeDocuments(home: FeatureLocation): Promise<void> {
   const directory = featureDirectory(home)
   if (!(await stat(directory).catch(() => undefined))) return
-  if (!(await isBelow(directory, home.project)))
-    throw new AppError('feature_file', { path: directory, problem: 'it is outside the project' })
-  for (const kind of DOCUMENTS) await rm(documentPath(home, kind), { force: true })
+  using folder = openInProject(home, featureFolder(home), directory)
+  for (const kind of DOCUMENTS) await rm(folder.at(`${kind}.md`), { force: true })
   await rmdir(directory).catch(() => undefined)
-}
-
-/** Whether a path is below the project once links are followed. */
-async function isBelow(path: string, project: string): Promise<boolean> {
-  const [real, root] = [await realpath(path), await realpath(project)]
-  return real !== root && isInside(real, root)
 }
 
 /** The tasks of the check-list in a plan. Throws `no_plan` if it has none. */

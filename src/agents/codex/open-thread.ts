@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify, type TomlTable } from 'smol-toml'
@@ -244,7 +244,8 @@ function isTable(value: unknown): value is TomlTable {
 async function link(folder: string, name: string): Promise<void> {
   const path = join(folder, name)
   const existing = await lstat(path).catch(() => undefined)
-  if (existing?.isSymbolicLink()) return
+  // An earlier agent may have made one that leads elsewhere.
+  if (existing?.isSymbolicLink() && (await readlink(path)) === join('..', name)) return
   // Codex created its own before there was one to share.
   if (existing) await rm(path, { recursive: true, force: true })
   await symlink(join('..', name), path).catch(error => {

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
+import { readRegularFileNow } from '../../base/files.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { rawStartTime } from '../../base/process/process-table.ts'
 import { sweepMarked } from '../../base/process/sweep.ts'
@@ -113,6 +114,9 @@ const State = z.object({
 })
 export type AgentState = z.infer<typeof State>
 
+/** Some hundred times what is in it. */
+const MOST_STATE_BYTES = 64_000
+
 /**
  * The state that Claude Code reports in a file of its process: `idle`, `busy` or `waiting`. In a sandbox the process has another
  * number, and the only file.
@@ -121,7 +125,9 @@ function readState({ config, pid, sandboxed }: TmuxSessionState): AgentState | u
   try {
     const sessions = join(config, 'sessions')
     const name = sandboxed ? readdirSync(sessions).find(each => each.endsWith('.json')) : `${pid}.json`
-    return State.safeParse(JSON.parse(readFileSync(join(sessions, name ?? ''), 'utf8'))).data
+    // The agent's code can put a pipe there.
+    const text = readRegularFileNow(join(sessions, name ?? ''), MOST_STATE_BYTES)
+    return text && State.safeParse(JSON.parse(text.toString('utf8'))).data
   } catch {
     return undefined // not written yet, or just being written
   }

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
+import { readRegularFileNow } from '../../base/files.ts'
 import { removeTreeNow } from '../../base/sandbox/home.ts'
 import { createEndpoint } from '../own-tools-server.ts'
 
@@ -82,7 +83,8 @@ export class TmuxSessionFolder {
   takeRefused(): number {
     const file = join(this.path, REFUSALS, 'refused')
     try {
-      const lines = readFileSync(file, 'utf8').split('\n').length - 1
+      // The agent writes in this folder, too.
+      const lines = (readRegularFileNow(file)?.toString('latin1') ?? '').split('\n').length - 1
       rmSync(file, { force: true })
       return lines
     } catch {

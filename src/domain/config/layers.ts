@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
+import { readRegularFile } from '../../base/files.ts'
 import { isThere } from '../../base/is-there.ts'
 import { parseToml, type TomlTable, tomlLines } from '../../base/toml.ts'
 import { absolutePath, checkText, checkValue, nearestKey, suggestionFor } from './parse-setting.ts'
@@ -74,7 +74,7 @@ export function checkConfigText({ path, content, home }: { path: string; content
 
 async function readText(path: string): Promise<string | undefined> {
   try {
-    const bytes = await readFile(path)
+    const bytes = await readRegularFile(path)
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined

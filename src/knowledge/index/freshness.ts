@@ -1,5 +1,6 @@
-import { lstatSync, readFileSync } from 'node:fs'
+import { lstatSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { readRegularFileNow } from '../../base/files.ts'
 
 /** A look at more files takes longer than asking git. */
 const MOST_FILES = 20_000
@@ -90,9 +91,5 @@ function gitFolder(path: string): string | undefined {
 }
 
 function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    return undefined
-  }
+  return readRegularFileNow(path)?.toString('utf8').trim()
 }

@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs'
-import { readFile, realpath, stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, relative, resolve, sep } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { messageOf } from '../../base/errors.ts'
+import { readRegularFile } from '../../base/files.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { isThere } from '../../base/is-there.ts'
 import { findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
@@ -202,7 +203,7 @@ export async function readSurface({ path, within, kind, problem }: SurfaceFile):
     // Opening a pipe would wait for a writer for ever.
     if (!(await stat(real)).isFile()) return { is: 'unreadable', problem: 'not a regular file', target: real }
     if (kind === 'scripts') return { is: 'file', sha256: await hashFile(real), text: '', ...outside }
-    const bytes = await readFile(real)
+    const bytes = await readRegularFile(real)
     return {
       is: 'file',
       text: bytes.toString('utf8'),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
+import { readRegularFileNow } from '../../base/files.ts'
 import { checksum } from '../../base/ids.ts'
 import { redact, redactText } from '../../base/redact.ts'
 import type { Captured, CapturedRow } from '../../domain/hook-capture.ts'
@@ -150,13 +150,8 @@ function resolveIn(cwd: string, path: string): string {
 
 /** Null for what is no ordinary file of a moderate size. */
 function hashFile(path: string): string | null {
-  try {
-    const stat = statSync(path)
-    if (!stat.isFile() || stat.size > MOST_HASHED_BYTES) return null
-    return createHash('sha256').update(readFileSync(path)).digest('hex')
-  } catch {
-    return null // it does not exist, or may not be read
-  }
+  const content = readRegularFileNow(path, MOST_HASHED_BYTES)
+  return content === undefined ? null : createHash('sha256').update(content).digest('hex')
 }
 
 function countLines(text: unknown): number {

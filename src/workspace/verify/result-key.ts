@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, realpathSync, statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { readRegularFileNow } from '../../base/files.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 
 /** Everything that the result of a command depends on, as far as it can be known. */
@@ -64,13 +65,8 @@ const INSTALLED = [
 
 function hashInstalled(directory: string): string[] {
   return INSTALLED.map(name => {
-    try {
-      return createHash('sha256')
-        .update(readFileSync(join(directory, name)))
-        .digest('hex')
-    } catch {
-      return '' // not there
-    }
+    const content = readRegularFileNow(join(directory, name))
+    return content === undefined ? '' : createHash('sha256').update(content).digest('hex')
   })
 }
 

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs'
-import { lstat, mkdir, readdir, readFile, realpath, rename, writeFile } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { lstat, mkdir, open, readdir, realpath, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
+import { readTextIfAny } from '../../base/files.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { openRealFolder } from '../../base/real-folder.ts'
 import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
@@ -313,19 +314,28 @@ async function writeTaskFile(row: WorktreeRow): Promise<string | undefined> {
 }
 
 async function isOurs(folder: string, task: string): Promise<boolean> {
-  return (await readFile(join(folder, 'task.json'), 'utf8').catch(() => '')).includes(`"task": ${JSON.stringify(task)}`)
+  return ((await readTextIfAny(join(folder, 'task.json')).catch(() => '')) ?? '').includes(
+    `"task": ${JSON.stringify(task)}`,
+  )
 }
 
 /** The exclude list applies to all checkouts of the repository, so that only one line for one file is added, once. */
 async function excludeTaskFile(repository: string): Promise<void> {
   await using info = await openRealFolder(repository, 'info', { make: true })
-  const file = info?.at('exclude') ?? ''
-  const stats = await lstat(file).catch(() => undefined)
-  if (!info || (stats && !stats.isFile())) return
-  const text = stats ? await readFile(file, 'utf8') : ''
+  // A link of that name is not followed.
+  await using file = info && (await open(info.at('exclude'), EXTEND_PLAIN, 0o644).catch(unlessLink))
+  if (!file || !(await file.stat()).isFile()) return
+  const text = await file.readFile('utf8')
   if (text.split('\n').includes(TASK_FILE_PATTERN)) return
   const gap = text === '' || text.endsWith('\n') ? '' : '\n'
-  await writeFile(file, `${gap}# what pcc writes into its worktrees\n${TASK_FILE_PATTERN}\n`, { flag: 'a' })
+  await file.appendFile(`${gap}# what pcc writes into its worktrees\n${TASK_FILE_PATTERN}\n`)
+}
+
+const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
+const EXTEND_PLAIN = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+
+function unlessLink(thrown: NodeJS.ErrnoException): undefined {
+  if (thrown.code !== 'ELOOP') throw thrown
 }
 
 /**

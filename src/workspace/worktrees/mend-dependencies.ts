@@ -1,5 +1,6 @@
-import { lstat, readFile, readlink } from 'node:fs/promises'
+import { lstat, readlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
+import { readRegularFile } from '../../base/files.ts'
 import { copyInside, openRealFolder, removeInside } from '../../base/real-folder.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
@@ -195,6 +196,9 @@ async function mirrorFolder({ mine, theirs, now, project, since, onlySame }: Mir
   return [...mended, ...missing]
 }
 
+/** The largest file that can be read at once. */
+const MOST_BYTES = 2_000_000_000
+
 async function isEqual(
   one: DependencyEntry,
   other: DependencyEntry,
@@ -205,7 +209,7 @@ async function isEqual(
   if (one.kind === 'link') return (await readlink(left)) === (await readlink(right))
   const [leftStats, rightStats] = [await lstat(left), await lstat(right)]
   if (leftStats.size !== rightStats.size || (leftStats.mode & 0o111) !== (rightStats.mode & 0o111)) return false
-  return (await readFile(left)).equals(await readFile(right))
+  return (await readRegularFile(left, MOST_BYTES)).equals(await readRegularFile(right, MOST_BYTES))
 }
 
 /** `a/b.js` belongs to `a`, `@s/a/b.js` to `@s/a`, `a/node_modules/c/d.js` to `a/node_modules/c`. Commands belong to none. */
@@ -225,7 +229,9 @@ async function hasSameVersion(mine: string, theirs: string, name: string): Promi
 
 async function readVersion(folder: string): Promise<string | undefined> {
   try {
-    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version?: unknown }
+    const { version } = JSON.parse((await readRegularFile(join(folder, 'package.json'))).toString('utf8')) as {
+      version?: unknown
+    }
     return typeof version === 'string' ? version : undefined
   } catch {
     return undefined // no package.json, or one that cannot be read

@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict'
-import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'smol-toml'
@@ -44,6 +53,12 @@ test('of the settings of the person only the model, its provider and the login c
   )
   assert.equal(existsSync(given('rules')), false)
   assert.equal(lstatSync(given('config.toml')).mode & 0o077, 0, 'nobody else reads it')
+
+  // An agent of another project may have led the next one elsewhere.
+  rmSync(given('AGENTS.md'))
+  symlinkSync('planted.md', given('AGENTS.md'))
+  await prepareHome({ CODEX_HOME: own }, { user: true })
+  assert.equal(readlinkSync(given('AGENTS.md')), '../AGENTS.md')
 
   await prepareHome({ CODEX_HOME: own }, { user: false })
   assert.equal(existsSync(given('AGENTS.md')), false)

@@ -171,7 +171,7 @@ test('a file that cannot be read as text is refused, and so is one that was name
   await assert.rejects(loadConfig({ paths, env }), refusal('config_unreadable', 'not text in UTF-8'))
   const folder = appPathsFor({ env, configFile: join(home, 'folder') })
   mkdirSync(folder.configFile)
-  await assert.rejects(loadConfig({ paths: folder, env }), refusal('config_unreadable', 'EISDIR'))
+  await assert.rejects(loadConfig({ paths: folder, env }), refusal('config_unreadable', 'no ordinary file'))
   const named = appPathsFor({ env, configFile: join(home, 'nowhere.toml') })
   await assert.rejects(
     loadConfig({ paths: named, env }),
