@@ -1,5 +1,6 @@
 import type { ParsedFile } from '../../base/syntax/parsed-file.ts'
 import type { IndexFile } from '../index/index-file.ts'
+import { scoreRows } from '../index/score.ts'
 import { queryTokens } from '../index/tokens.ts'
 import { importKeys, keysOfPath } from './resolve-import.ts'
 
@@ -29,12 +30,11 @@ export function possibleImporters(index: IndexFile, path: string): { id: number;
 export function filesThatMention(index: IndexFile, name: string, most: number): Set<number> {
   const [token] = queryTokens(name)
   if (token === undefined) return new Set()
-  const rows = index.rows<{ id: number }>(
-    'select rowid as id from body where body match ? order by rank limit ?',
-    `"${token}"`,
-    most,
+  return new Set(
+    scoreRows(index, 'body', [token])
+      .slice(0, most)
+      .map(({ id }) => id),
   )
-  return new Set(rows.map(({ id }) => id))
 }
 
 /** A file that was often changed in the same commits as another. */
@@ -57,7 +57,7 @@ export function changedWith(index: IndexFile, path: string, most: number): Chang
   const found = index.rows<{ path: string; commits: number; weight: number }>(
     `select names.path, count(*) as commits, sum(1.0 / own.files) as weight
      from (${COUNTED}) own join changes on changes.commit_id = own.commit_id
-     join names on names.id = changes.name_id join files on files.path = names.path
+     join names on names.id = changes.name_id join files on files.id = names.id
      where changes.name_id <> ?1 group by names.id having commits >= ${MIN_COMMITS} order by weight desc, names.path limit ?2`,
     name,
     most,

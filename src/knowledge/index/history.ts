@@ -11,7 +11,6 @@ const MOST_LOG_BYTES = 128_000_000
 /** One commit of the log: its subject, and what it did to which path. */
 interface LoggedCommit {
   hash: string
-  time: number
   subject: string
   changes: { path: string; renamedFrom?: string }[]
 }
@@ -31,22 +30,25 @@ export async function updateHistory(
   const log = await git(
     [
       ...['log', '-z', '--no-merges', '--name-status', '-M', '--relative', `-n${MOST_COMMITS}`],
-      ...['--format=%x01%H%x00%ct%x00%s', isAhead ? `${known}..${commit}` : commit, '--', '.'],
+      ...['--format=%x01%H%x00%s', isAhead ? `${known}..${commit}` : commit, '--', '.'],
     ],
     { signal, maxBytes: MOST_LOG_BYTES },
   )
   if (!log.ok) return // what is there stays; the next update tries again
   const commits = log.stdout.split('\x01').flatMap(readCommit).reverse()
   index.transaction(() => {
-    if (!isAhead) for (const table of ['commits', 'names', 'changes', 'history']) index.run(`delete from ${table}`)
+    if (!isAhead) {
+      for (const table of ['commits', 'changes', 'history']) index.run(`delete from ${table}`)
+      index.run('update names set changed = 0')
+    }
     for (const each of commits) addCommit(index, each)
     index.writeMeta('history', commit)
   })
 }
 
-/** `<hash>\0<time>\0<subject>\0\nM\0<path>\0R087\0<old>\0<new>\0`. Commits without changes end after the subject. */
+/** `<hash>\0<subject>\0\nM\0<path>\0R087\0<old>\0<new>\0`. Commits without changes end after the subject. */
 function readCommit(record: string): LoggedCommit[] {
-  const [hash = '', time = '', subject = '', ...fields] = record.split('\0')
+  const [hash = '', subject = '', ...fields] = record.split('\0')
   if (!/^[0-9a-f]{40,64}$/.test(hash)) return []
   const changes: LoggedCommit['changes'] = []
   for (let at = 0; at < fields.length; ) {
@@ -60,30 +62,26 @@ function readCommit(record: string): LoggedCommit[] {
       at += status === '' ? 1 : 2
     }
   }
-  return [{ hash, time: Number(time), subject, changes }]
+  return [{ hash, subject, changes }]
 }
 
 /** Commits are added from the oldest on, so that the history of a renamed file follows it. */
-function addCommit(index: IndexFile, { hash, time, subject, changes }: LoggedCommit): void {
+function addCommit(index: IndexFile, { hash, subject, changes }: LoggedCommit): void {
   const counts = changes.length > 0 && changes.length <= MOST_FILES
-  const id = index.run('insert or ignore into commits (hash, time) values (?, ?)', hash, time)
+  const id = index.run('insert into commits (hash) values (?)', Buffer.from(hash, 'hex'))
   if (counts)
-    index.run('insert or replace into history (rowid, words) values (?, ?)', id, tokensOfNames(subject).join(' '))
+    index.run('insert into history (rowid, words) values (?, ?)', id, [...new Set(tokensOfNames(subject))].join(' '))
   for (const { path, renamedFrom } of changes) {
-    const name = nameId(index, path, time)
-    if (renamedFrom !== undefined) {
-      const old = nameId(index, renamedFrom, time)
-      index.run('update or ignore changes set name_id = ? where name_id = ?', name, old)
-    }
-    if (counts) index.run('insert or ignore into changes values (?, ?)', id, name)
+    const name = nameId(index, path)
+    index.run('update names set changed = ? where id = ?', id, name)
+    if (renamedFrom !== undefined)
+      index.run('update or ignore changes set name_id = ? where name_id = ?', name, nameId(index, renamedFrom))
+    if (counts) index.run('insert or ignore into changes (name_id, commit_id) values (?, ?)', name, id)
   }
 }
 
-function nameId(index: IndexFile, path: string, time: number): number {
-  index.run(
-    'insert into names (path, changed_at) values (?, ?) on conflict (path) do update set changed_at = ?2',
-    path,
-    time,
-  )
-  return index.row<{ id: number }>('select id from names where path = ?', path)?.id ?? 0
+/** The id of a path, old or new. */
+export function nameId(index: IndexFile, path: string): number {
+  const known = index.row<{ id: number }>('select id from names where path = ?', path)
+  return known?.id ?? index.run('insert into names (path) values (?)', path)
 }

@@ -36,11 +36,18 @@ export function tokensOfNames(text: string): string[] {
   return tokens
 }
 
-/** The whole words of a query as somebody would name a definition: lower case, without separators, without stemming. */
-export function namesIn(text: string): string[] {
-  const words = text.match(WORDS) ?? []
-  return [...new Set(words.map(wholeOf).filter(word => word.length > 1 && word.length <= LONGEST_WORD))]
+/**
+ * The words of a query that are meant as names: those that only a programmer writes so, or all if there are few. In a sentence, a common word
+ * that is also the name of something ("task", "start") means the word.
+ */
+export function namesIn(query: string): string[] {
+  const words = query.match(WORDS) ?? []
+  const names =
+    words.length <= FEW_WORDS ? words : words.filter(word => /[a-z][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|[A-Za-z]\d/.test(word))
+  return [...new Set(names.map(wholeOf).filter(word => word.length > 1 && word.length <= LONGEST_WORD))]
 }
+
+const FEW_WORDS = 2
 
 /** A name without separators and case. */
 export function wholeOf(name: string): string {

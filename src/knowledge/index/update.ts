@@ -34,6 +34,9 @@ export interface UpdateResult {
 /** Files that are written in one transaction. It takes some 100 ms: whoever searches meanwhile waits for no more than that. */
 const BATCH_BYTES = 250_000
 
+/** After so many files the tables are merged into one piece each: they become smaller, and faster to search. */
+const MERGE_AFTER = 500
+
 /** Makes the index hold what a tree holds. What has the same key is not read again, so an update that was called off goes on where it ended. */
 export async function updateIndex(
   index: IndexFile,
@@ -65,6 +68,7 @@ export async function updateIndex(
     await nextTurn()
   }
   signal?.throwIfAborted()
+  if (changed.length > MERGE_AFTER) index.mergeWords()
   await updateHistory(index, { commit: tree.commit, git }, signal)
   const problems = index.rows<{ path: string; problem: string }>(
     'select path, problem from files where problem is not null order by path',
@@ -135,8 +139,8 @@ async function readForIndex(tree: SourceTree, entry: SourceEntry): Promise<Index
   const { content, size, isSure } = found
   const admission = admitFile({ path, size, content })
   if (admission.holds === 'none') return undefined
-  const about = { path, key: isSure ? key : '', holds: admission.holds }
-  if (admission.holds === 'name' || !content) return { ...about, holds: 'name', generated: isGenerated(path, '') }
+  const about = { path, key: isSure ? key : '' }
+  if (admission.holds === 'name' || !content) return { ...about, generated: isGenerated(path, '') }
   const text = decodeText(content)
   return { ...about, generated: isGenerated(path, text), text }
 }

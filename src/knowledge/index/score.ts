@@ -1,0 +1,94 @@
+import type { IndexFile } from './index-file.ts'
+
+/** Where words are indexed. `history` has a row for each commit, `chunk` several for a file, the others one for a file. */
+export type WordTable = 'body' | 'chunk' | 'path' | 'definition' | 'history'
+
+export interface ScoredRow {
+  id: number
+  score: number
+}
+
+/** Rows that are ranked by their length, too. What comes after so many would not reach the first ten. */
+const MOST_ROWS = 300
+/** A word in more than this share of the rows says too little to bring a row in by itself; it still adds to rows that have others. */
+const COMMON_SHARE = 0.15
+
+/** The usual constants of BM25. Rows hold whether a word is there, and whether it is there often: two steps of the usual curve. */
+const K1 = 1.2
+const B = 0.75
+const OFTEN = 3
+export const OFTEN_MARK = '+'
+const ONCE_SHARE = 1
+const OFTEN_SHARE = 0.55
+
+/** Whether a word that occurs so often in a row is marked as frequent there. */
+export function isOften(count: number): boolean {
+  return count >= OFTEN
+}
+
+/**
+ * The BM25 scores of the rows of one table that contain any of the tokens, the best first. SQLite holds only which rows contain which
+ * token (`detail = none`: a third of the size, and several times faster to read), so the sum is made here.
+ */
+export function scoreRows(index: IndexFile, table: WordTable, tokens: readonly string[]): ScoredRow[] {
+  const { rows, words } = readSizes(index, table)
+  if (rows === 0) return []
+  const postings = tokens
+    .map(token => ({ token, ids: readRows(index, table, token) }))
+    .filter(({ ids }) => ids.length > 0)
+    .sort((a, b) => a.ids.length - b.ids.length)
+  const scores = new Map<number, number>()
+  for (const { token, ids } of postings) {
+    const idf = Math.log(1 + (rows - ids.length + 0.5) / (ids.length + 0.5))
+    const isNew = ids.length <= rows * COMMON_SHARE || scores.size < MOST_ROWS
+    for (const id of ids) {
+      const before = scores.get(id)
+      if (before !== undefined || isNew) scores.set(id, (before ?? 0) + ONCE_SHARE * idf)
+    }
+    if (table === 'path' || table === 'history') continue
+    for (const id of readRows(index, table, `${OFTEN_MARK}${token}`)) {
+      const before = scores.get(id)
+      if (before !== undefined) scores.set(id, before + OFTEN_SHARE * idf)
+    }
+  }
+  const best = [...scores].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROWS)
+  const average = words / rows
+  return best
+    .map(([id, score]) => {
+      const length = readLength(index, table, id)
+      return { id, score: (score * (K1 + 1)) / (1 + K1 * (1 - B + (B * length) / average)) }
+    })
+    .sort((a, b) => b.score - a.score)
+}
+
+/** Every row that contains a token. One string of numbers is several times faster than one object for each. */
+function readRows(index: IndexFile, table: WordTable, token: string): number[] {
+  // Tokens never contain a quote.
+  const sql = `select group_concat(rowid) as ids from ${table} where ${table} match ?`
+  const ids = index.row<{ ids: string | null }>(sql, `"${token}"`)?.ids
+  return ids ? ids.split(',').map(Number) : []
+}
+
+/** FTS5 keeps the number of tokens of each row, and their sum, as varints. */
+function readLength(index: IndexFile, table: WordTable, id: number): number {
+  const row = index.row<{ sz: Uint8Array }>(`select sz from ${table}_docsize where id = ?`, id)
+  return row ? (readVarints(row.sz)[0] ?? 0) : 0
+}
+
+function readSizes(index: IndexFile, table: WordTable): { rows: number; words: number } {
+  const row = index.row<{ block: Uint8Array }>(`select block from ${table}_data where id = 1`)
+  const [rows = 0, words = 0] = row ? readVarints(row.block) : []
+  return { rows, words }
+}
+
+function readVarints(bytes: Uint8Array): number[] {
+  const numbers: number[] = []
+  let value = 0
+  for (const byte of bytes) {
+    value = value * 128 + (byte & 127)
+    if (byte >= 128) continue
+    numbers.push(value)
+    value = 0
+  }
+  return numbers
+}
