@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Embedder } from '../../domain/embedder.ts'
 import { FreshnessCheck } from './freshness.ts'
 import { IndexFile, removeIndexFile } from './index-file.ts'
 import { type SearchOptions, type SearchResult, searchIndex } from './search.ts'
 import { type RunGit, readWorkingTree } from './source-tree.ts'
 import { type ParseFiles, type UpdateProgress, type UpdateResult, updateIndex } from './update.ts'
+import { type EmbedResult, embedChunks, nearestFiles } from './vectors.ts'
 
 export interface IndexOptions {
   /** The top of the project: its main checkout, also for its worktrees. */
@@ -16,6 +18,8 @@ export interface IndexOptions {
   /** Runs git in `projectRoot`. */
   git: RunGit
   parse: ParseFiles
+  /** Without it, words alone decide. */
+  embedder?: Embedder | undefined
 }
 
 /** To what an answer refers. */
@@ -29,6 +33,8 @@ export interface IndexStamp {
 export interface SearchAnswer {
   results: SearchResult[]
   stamp: IndexStamp
+  /** Why embeddings were not used, the first time that it is so. */
+  note?: string
 }
 
 export interface AskOptions {
@@ -39,6 +45,9 @@ export interface AskOptions {
 
 /** How long a search waits for the index to be brought up to date, if it does not say. */
 const FRESH_MS = 400
+
+/** A question is embedded in so much time, or not at all. */
+const EMBED_MS = 2000
 
 /** The file of a project's index. */
 export function indexPath({ data, projectRoot }: Pick<IndexOptions, 'data' | 'projectRoot'>): string {
@@ -61,6 +70,8 @@ export class CodeIndex implements AsyncDisposable {
   #running: Promise<unknown> = Promise.resolve()
   #waiting: Promise<UpdateResult> | undefined
   #prefix: string | undefined
+  #embedding: Promise<unknown> = Promise.resolve()
+  #explained = false
 
   constructor(options: IndexOptions) {
     this.#options = options
@@ -83,7 +94,7 @@ export class CodeIndex implements AsyncDisposable {
 
   /** Forgets everything and reads the project again. */
   async rebuild(signal?: AbortSignal, onProgress?: (progress: UpdateProgress) => void): Promise<UpdateResult> {
-    await this.#running
+    await Promise.all([this.#running, this.#embedding])
     this.#file.close()
     removeIndexFile(this.#file.path)
     this.#file = new IndexFile(this.#path)
@@ -92,11 +103,22 @@ export class CodeIndex implements AsyncDisposable {
 
   /** Searches, after a look whether the project has changed. `freshMs` bounds how long an update is waited for. */
   async search(query: string, options: SearchOptions & AskOptions = {}): Promise<SearchAnswer> {
+    const near = await this.#findNearest(query, options)
     const { answer, stamp } = await this.ask(
-      file => searchIndex(file, this.#options.projectRoot, query, options),
+      file => searchIndex(file, this.#options.projectRoot, query, { ...options, ...near.found }),
       options,
     )
-    return { results: answer, stamp }
+    return { results: answer, stamp, ...(near.note !== undefined && { note: near.note }) }
+  }
+
+  /** Embeds what has no vector yet, if there is an embedder. Call it after an update; it may take long. */
+  async embed(signal?: AbortSignal): Promise<EmbedResult | undefined> {
+    const { projectRoot: root, embedder } = this.#options
+    if (!embedder) return undefined
+    const until = AbortSignal.any([this.#ended.signal, ...(signal ? [signal] : [])])
+    const work = this.#embedding.then(() => embedChunks(this.#openFile(), { root, embedder }, until))
+    this.#embedding = work.catch(() => undefined)
+    return work
   }
 
   /** Asks the index something else: `related`, `fileContext`, `impactOf`. */
@@ -116,8 +138,22 @@ export class CodeIndex implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort()
-    await this.#running
+    await Promise.all([this.#running, this.#embedding])
     this.#file.close()
+  }
+
+  /** What embeddings find. Their absence is explained once, and never delays an answer by more than `EMBED_MS`. */
+  async #findNearest(query: string, { symbol, signal }: SearchOptions & AskOptions) {
+    const { embedder } = this.#options
+    if (symbol) return { found: {} }
+    const until = AbortSignal.any([AbortSignal.timeout(EMBED_MS), ...(signal ? [signal] : [])])
+    const nearest = embedder
+      ? await nearestFiles(this.#openFile(), query, embedder, until)
+      : { problem: 'no provider of embeddings is set up' }
+    if (!('problem' in nearest)) return { found: { nearest } }
+    const note = this.#explained ? undefined : `Words alone decided: ${nearest.problem}.`
+    this.#explained = true
+    return { found: {}, note }
   }
 
   /** False if the index is still behind the project when the time is over; the update goes on. */

@@ -30,6 +30,11 @@ const TABLES = [
   'create index changes_by_commit on changes (commit_id)',
   /** The last word of an import, and the file that has it. */
   'create table imports (key text not null, file_id integer not null, primary key (key, file_id)) without rowid',
+  /** Embedded texts by their hash; the table of their vectors is made when their size is known (vectors.ts). */
+  'create table vector_texts (id integer primary key, hash blob not null unique)',
+  'create table chunk_vectors (chunk_id integer primary key, file_id integer not null, vector_id integer not null)',
+  'create index chunk_vectors_by_file on chunk_vectors (file_id)',
+  'create index chunk_vectors_by_vector on chunk_vectors (vector_id)',
   `create virtual table body using ${WORDS}`,
   `create virtual table chunk using ${WORDS}`,
   `create virtual table path using ${WORDS}`,
@@ -50,6 +55,7 @@ export class IndexFile {
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   readonly #inode: number
+  readonly #extensions = new Set<string>()
 
   constructor(wanted: string) {
     mkdirSync(dirname(wanted), { recursive: true, mode: 0o700 })
@@ -94,6 +100,18 @@ export class IndexFile {
 
   writeMeta(name: string, value: string): void {
     this.run('insert into meta values (?, ?) on conflict (name) do update set value = excluded.value', name, value)
+  }
+
+  /** Loads native code into the connection, once. */
+  loadExtension(path: string): void {
+    if (this.#extensions.has(path)) return
+    this.#database.enableLoadExtension(true)
+    try {
+      this.#database.loadExtension(path)
+    } finally {
+      this.#database.enableLoadExtension(false)
+    }
+    this.#extensions.add(path)
   }
 
   /** Makes the tables of words, and the file, as small as they can be. Takes a second for 50 MB of source. */

@@ -5,6 +5,7 @@ import type { IndexFile } from './index-file.ts'
 import { filesThatDefine, type RankedFile, rankFiles, type Weights } from './rank.ts'
 import { readPlainFile } from './source-tree.ts'
 import { wholeOf } from './tokens.ts'
+import { fuseRanks, type NearFile } from './vectors.ts'
 import { readParsed } from './write-files.ts'
 
 export interface SearchOptions {
@@ -14,6 +15,8 @@ export interface SearchOptions {
   /** The query is the name of a definition. */
   symbol?: boolean
   weights?: Weights
+  /** Files with chunks that are near to the query in another way, the nearest first. */
+  nearest?: readonly NearFile[]
 }
 
 export interface SearchResult {
@@ -48,13 +51,32 @@ export function searchIndex(
   const isWanted = pathFilter(options.path)
   const read = readerOf(root)
   if (options.symbol) return findSymbol(index, query, isWanted, read).slice(0, top)
-  const files = rankFiles(index, query, options.weights).filter(({ path }) => isWanted(path))
+  const ranked = rankFiles(index, query, options.weights)
+  const files = (options.nearest ? joinNearest(index, ranked, options.nearest) : ranked).filter(({ path }) =>
+    isWanted(path),
+  )
   const first = files.slice(0, top).map(file => ({ file, at: 0 }))
   const more = files
     .slice(0, top)
     .flatMap(file => file.chunks.slice(1).map((_, at) => ({ file, at: at + 1 })))
     .sort((a, b) => (b.file.chunks[b.at]?.score ?? 0) - (a.file.chunks[a.at]?.score ?? 0))
   return [...first, ...more].slice(0, top).map(({ file, at }) => resultOf(index, file, at, read))
+}
+
+/** Both rankings in one. The chunk that is shown is the best by words, if words found one. */
+function joinNearest(index: IndexFile, ranked: readonly RankedFile[], nearest: readonly NearFile[]): RankedFile[] {
+  const byWords = new Map(ranked.map(file => [file.id, file]))
+  const near = new Map(nearest.map(({ id, chunk }) => [id, chunk]))
+  const fused = fuseRanks([ranked.map(({ id }) => id), nearest.map(({ id }) => id)])
+  return [...fused]
+    .sort((a, b) => b[1] - a[1])
+    .flatMap(([id, score]) => {
+      const path = byWords.get(id)?.path ?? index.row<{ path: string }>('select path from files where id = ?', id)?.path
+      const chunks = byWords.get(id)?.chunks ?? []
+      const nearChunk = near.get(id)
+      const shown = chunks.length > 0 || nearChunk === undefined ? chunks : [{ number: nearChunk, score }]
+      return path === undefined ? [] : [{ id, path, score, chunks: shown }]
+    })
 }
 
 function pathFilter(path: string | undefined): (path: string) => boolean {

@@ -73,6 +73,7 @@ function removeRows(index: IndexFile, id: number): void {
   for (let number = 0; number < file.chunks; number += 1)
     index.run('delete from chunk where rowid = ?', file.first_chunk + number)
   for (const table of ['files', 'syntax']) index.run(`delete from ${table} where id = ?`, id)
+  index.run('delete from chunk_vectors where file_id = ?', id)
 }
 
 /** Every token once, in any order, and once more with a mark if it is frequent: that is all that a row holds (score.ts). */

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { Embedder } from '../../../src/domain/embedder.ts'
 import { openIndex } from '../../../src/knowledge/index/code-index.ts'
 import type { RunGit } from '../../../src/knowledge/index/source-tree.ts'
 import { type ParseFiles, splitByLines } from '../../../src/knowledge/index/update.ts'
@@ -11,12 +12,18 @@ import { bareEnv, type Ending, gitProject, tempDir } from '../../support/world.t
 export function anIndex(
   t: Ending,
   projectRoot: string,
-  { data = tempDir(t), parse = byLines }: { data?: string; parse?: ParseFiles } = {},
+  { data = tempDir(t), parse = byLines, embedder }: IndexSetup = {},
 ) {
   const run: RunGit = (args, options) => git(projectRoot, args, options)
-  const index = openIndex({ projectRoot, data, git: run, parse })
+  const index = openIndex({ projectRoot, data, git: run, parse, embedder })
   t.after(() => index[Symbol.asyncDispose]())
   return index
+}
+
+interface IndexSetup {
+  data?: string
+  parse?: ParseFiles
+  embedder?: Embedder
 }
 
 /** A project in git, and its index. */
