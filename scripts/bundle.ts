@@ -9,7 +9,7 @@ export const ENTRIES = [
   'src/base/process/forks-child.ts',
   'src/base/syntax/parser-child.ts',
   'src/policy/classify/assess-worker.ts',
-  'src/workspace/verify/diff/judge-worker.ts',
+  'src/workspace/verify/diff/judge-child.ts',
   'src/daemon/watchdog/watch.ts',
 ]
 /** Packages of many files, which take long to load one by one; the rest stays where npm puts it. */

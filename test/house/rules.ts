@@ -14,13 +14,12 @@ const LEVELS = [
 
 /**
  * The only files that start processes. Programs that end soon go through run-short.ts, what must not outlive us through
- * guardian.ts, what a person works in through run-in-terminal.ts; the last one starts the daemon.
+ * guardian.ts, our own modules through own-process.ts, what a person works in through run-in-terminal.ts; the last one starts the daemon.
  */
 const STARTS_PROCESSES = [
   'src/base/process/run-short.ts',
-  'src/base/process/fork-server.ts',
   'src/base/process/guardian.ts',
-  'src/base/syntax/parser.ts',
+  'src/base/process/own-process.ts',
   'src/cli/run-in-terminal.ts',
   'src/cli/connection/start-daemon.ts',
 ]

@@ -9,7 +9,7 @@ import { tempDir } from '../support/world.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const HIDDEN = ['src/base/process/forks-child.ts', 'src/policy/classify/assess-worker.ts']
-const MORE = ['src/workspace/verify/diff/judge-worker.ts', 'src/daemon/watchdog/watch.ts']
+const MORE = ['src/workspace/verify/diff/judge-child.ts', 'src/daemon/watchdog/watch.ts']
 
 /** A checkout of the same structure: its `pcc` prints the text of its one module, and the URL that the module sees. */
 function checkout(t: TestContext): { root: string; write(path: string, text: string): void } {

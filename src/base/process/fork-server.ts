@@ -1,7 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { entryUrl } from '../program.ts'
-import { brandCommand, HELPER_MARKER } from './marker.ts'
+import { type OwnProcess, startOwnProcess } from './own-process.ts'
 import {
   CALLED_OFF,
   notRun,
@@ -36,7 +33,7 @@ const MARGIN_MS = 10_000
  */
 export function openForkServer({ keepMs = KEEP_MS, marginMs = MARGIN_MS } = {}): ForkServer {
   const waiting = new Map<number, (end: ShortCommandResult) => void>()
-  let child: ChildProcess | undefined
+  let child: OwnProcess | undefined
   let idle: NodeJS.Timeout | undefined
   let last = 0
 
@@ -54,7 +51,7 @@ export function openForkServer({ keepMs = KEEP_MS, marginMs = MARGIN_MS } = {}):
   }
   const ensureChild = () => {
     if (child?.connected) return child
-    const started = startForkServer()
+    const started = startOwnProcess('base/process/forks-child', { flags: ['--max-semi-space-size=1'] })
     const onGone = () => {
       if (child !== started) return
       child = undefined
@@ -103,23 +100,6 @@ export function openForkServer({ keepMs = KEEP_MS, marginMs = MARGIN_MS } = {}):
 }
 
 /** A failed send is ignored: the 'disconnect' event reports that the server is gone. */
-function sendRequest(child: ChildProcess, message: ForkRequest): void {
+function sendRequest(child: OwnProcess, message: ForkRequest): void {
   if (child.connected) child.send(message, () => undefined)
-}
-
-/**
- * It runs in its own session, so that Ctrl+C in the daemon's terminal does not reach it, and with an empty environment. It is branded:
- * what it starts, and what that can be made to start (a filter of git, a command of tmux), does not speak for a person.
- */
-function startForkServer(): ChildProcess {
-  const words = ['--max-semi-space-size=1', fileURLToPath(entryUrl('base/process/forks-child'))]
-  const { command, args } = brandCommand(HELPER_MARKER, process.execPath, words)
-  const child = spawn(command, args, {
-    env: {},
-    detached: true,
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  })
-  child.unref()
-  return child
 }

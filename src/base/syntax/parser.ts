@@ -1,8 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
-import { brandCommand, HELPER_MARKER } from '../process/marker.ts'
-import { entryUrl } from '../program.ts'
+import { type OwnProcess, startOwnProcess } from '../process/own-process.ts'
 import type { ParsedFile } from './parsed-file.ts'
 
 /** A file and its text, or where to read it. */
@@ -64,7 +61,7 @@ export function openParser({
   threads = Math.min(MOST_THREADS, availableParallelism()),
 }: ParserLimits = {}): Parser {
   const waiting = new Map<number, { begin(): void; settle(outcomes?: string): void }>()
-  let child: ChildProcess | undefined
+  let child: OwnProcess | undefined
   let idle: NodeJS.Timeout | undefined
   let last = 0
 
@@ -79,7 +76,10 @@ export function openParser({
   }
   const ensureChild = () => {
     if (child?.connected) return child
-    const started = startChild(threads)
+    const started = startOwnProcess('base/syntax/parser-child', {
+      flags: ['--expose-gc', '--max-semi-space-size=4'],
+      args: [String(threads)],
+    })
     const onGone = () => {
       if (child !== started) return
       child = undefined
@@ -173,23 +173,4 @@ async function* batches(files: Iterable<FileToParse> | AsyncIterable<FileToParse
     chars = 0
   }
   if (batch.length > 0) yield batch
-}
-
-/** Like the fork server: in its own session, branded, and with an empty environment. */
-function startChild(threads: number): ChildProcess {
-  const words = [
-    '--expose-gc',
-    '--max-semi-space-size=4',
-    fileURLToPath(entryUrl('base/syntax/parser-child')),
-    String(threads),
-  ]
-  const { command, args } = brandCommand(HELPER_MARKER, process.execPath, words)
-  const child = spawn(command, args, {
-    env: {},
-    detached: true,
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  })
-  child.unref()
-  return child
 }

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
-import { entryUrl } from '../../../base/program.ts'
+import { type OwnProcess, startOwnProcess } from '../../../base/process/own-process.ts'
 import type { Finding } from '../../../domain/evidence.ts'
 import type { DiffChange, DiffSettings } from './change.ts'
 
@@ -18,46 +17,46 @@ const KEEP_MS = 60_000
 export type JudgeDiff = (job: JudgeJob, limits?: Limits) => Promise<Finding[]>
 
 /**
- * Judges a change in its own thread: the agent wrote the texts, and neither a regular expression that they make slow nor their
- * size may block the daemon. A change that could not be judged in time gives a blocking finding.
+ * Judges a change in its own process: the agent wrote the texts, and neither a parser or a regular expression that they make slow nor
+ * their size may block the daemon. A thread could not be ended while the parser works, which is native code. A change that could not be
+ * judged in time gives a blocking finding.
  */
 export const judgeApart: JudgeDiff = async (job, limits = {}) => {
-  const worker = startWorker()
+  const judge = startJudge()
   try {
-    return await answerOf(worker, job, limits)
+    return await answerOf(judge, job, limits)
   } catch {
     return [UNREAD]
   } finally {
-    await worker.terminate()
+    judge.kill('SIGKILL')
   }
 }
 
 /**
- * Judges changes with a thread that is kept for the next change, because starting it takes longer than most changes. A thread that
- * had to be terminated is not used again, and while it is busy another change gets its own thread. It ends when it was not used for
- * a while.
+ * Judges changes with a process that is kept for the next change, because starting it takes longer than most changes. One that had to
+ * be killed is not used again, and while it is busy another change gets its own process. It ends when it was not used for a while.
  */
 export function keepJudge({ keepMs = KEEP_MS } = {}): JudgeDiff {
-  let kept: Worker | undefined
+  let kept: OwnProcess | undefined
   let idle: NodeJS.Timeout | undefined
   let isBusy = false
   return async (job, limits = {}) => {
     if (isBusy) return judgeApart(job, limits)
     isBusy = true
     clearTimeout(idle)
-    const worker = kept ?? startWorker()
+    const judge = kept?.connected ? kept : startJudge()
     kept = undefined
     try {
-      const findings = await answerOf(worker, job, limits)
-      worker.unref()
-      kept = worker
+      const findings = await answerOf(judge, job, limits)
+      judge.channel?.unref()
+      kept = judge
       idle = setTimeout(() => {
-        void kept?.terminate()
+        kept?.kill('SIGKILL')
         kept = undefined
       }, keepMs).unref()
       return findings
     } catch {
-      await worker.terminate()
+      judge.kill('SIGKILL')
       return [UNREAD]
     } finally {
       isBusy = false
@@ -73,16 +72,24 @@ const UNREAD: Finding = {
 }
 
 async function answerOf(
-  worker: Worker,
+  judge: OwnProcess,
   job: JudgeJob,
   { signal, deadlineMs = DEADLINE_MS }: Limits,
 ): Promise<Finding[]> {
+  const ended = new AbortController()
+  const onEnd = () => ended.abort()
+  judge.once('disconnect', onEnd)
   const late = AbortSignal.timeout(deadlineMs)
-  const answer = once(worker, 'message', { signal: signal ? AbortSignal.any([signal, late]) : late })
-  worker.ref()
-  worker.postMessage(job)
-  const [findings] = (await answer) as [Finding[]]
-  return findings
+  const until = AbortSignal.any([late, ended.signal, ...(signal ? [signal] : [])])
+  try {
+    const answer = once(judge, 'message', { signal: until })
+    judge.channel?.ref()
+    judge.send(job, () => undefined) // one that ended is disconnected, and that is heard
+    const [findings] = (await answer) as [Finding[]]
+    return findings
+  } finally {
+    judge.off('disconnect', onEnd)
+  }
 }
 
 interface Limits {
@@ -90,14 +97,11 @@ interface Limits {
   deadlineMs?: number
 }
 
-/** The worker is `.ts` when run from source and `.js` in the published package, like this file. */
-function startWorker(): Worker {
-  const worker = new Worker(entryUrl('workspace/verify/diff/judge-worker'), {
-    resourceLimits: { maxOldGenerationSizeMb: 1024, stackSizeMb: 4 },
-    env: {},
-    execArgv: [],
+function startJudge(): OwnProcess {
+  const judge = startOwnProcess('workspace/verify/diff/judge-child', {
+    flags: ['--max-old-space-size=1024', '--stack-size=3900'],
   })
-  // A caller that waits for an answer gets the error; otherwise it must not crash the process.
-  worker.on('error', () => undefined)
-  return worker
+  // A caller that waits for an answer hears that it is disconnected; otherwise it must not crash this process.
+  judge.on('error', () => undefined)
+  return judge
 }

@@ -50,7 +50,7 @@ function readFile({ path, kind }: DiffFile, text: string | undefined): Read[] {
   if (kind !== 'text' || language === undefined || text === undefined || text.length > LONGEST) return []
   const isTest = isTestFile(path, text)
   if (!isTest && !isTestSupport(path)) return []
-  const masked = mask(text, language)
+  const masked = mask(text, path)
   const cases = isTest ? testsOf(masked, path, language) : []
   const names = new Set(cases.map(test => test.name))
   // In Rust a function in the same file may belong to the program: only one that a test calls counts.

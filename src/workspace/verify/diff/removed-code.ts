@@ -99,7 +99,7 @@ function codeOf(path: string, text: string): string {
   const language = languageOf(path)
   if (language === undefined) return text.replace(/\s+/g, ' ').trim()
   const own = language === 'rust' ? withoutTests(text) : text
-  return mask(own, language).bare.replace(/\s+/g, ' ').trim()
+  return mask(own, path).bare.replace(/\s+/g, ' ').trim()
 }
 
 /** In Rust, unit tests are at the end of the file that they test. */

@@ -70,7 +70,7 @@ export const riggedRule: DiffRule = change =>
 function shapeFindings(file: DiffFile): DiffFinding[] {
   const language = languageOf(file.path)
   if (language === undefined) return []
-  const masked = mask(file.after ?? '', language)
+  const masked = mask(file.after ?? '', file.path)
   // A program in a string is not run here; the names of outcomes are strings.
   const [code, bare] = [masked.code.split('\n'), masked.bare.split('\n')]
   const known = new Set(file.removed.map(({ text }) => text.trim()))

@@ -1,4 +1,5 @@
-import type { Language } from './file-kind.ts'
+import { anyKind, parseTree } from '../../../base/syntax/grammar.ts'
+import { LANGUAGES, languageOf } from '../../../base/syntax/languages.ts'
 
 /** A source text with versions of the same length in which comments, or comments and strings, are blanked. */
 export interface Masked {
@@ -10,136 +11,54 @@ export interface Masked {
   bare: string
 }
 
-/** Blanks comments and strings, so that a word in one is never mistaken for code. It uses no grammar and never fails. */
-export function mask(text: string, language: Language): Masked {
-  const code = text.split('')
-  const bare = text.split('')
+/** Longer texts are not masked: nobody wrote them, and a tree uses forty times the memory of its text. */
+const LONGEST = 600_000
+
+/**
+ * Blanks comments and strings, so that a word in one is never mistaken for code. They are read from the syntax tree, which there is for any text, also
+ * for half a file. Where a grammar is not installed, nothing is blanked.
+ */
+export function mask(text: string, path: string): Masked {
+  const language = languageOf(path.toLowerCase()) ?? LANGUAGES[0]
+  const root = language && text.length <= LONGEST ? parseTree(language, text) : undefined
+  if (!root || !language) return { text, code: text, bare: text }
+  const comments: [number, number][] = []
+  const strings: [number, number][] = []
+  for (const node of root.findAll(anyKind(language, [...COMMENTS, ...STRINGS]))) {
+    const { start, end } = node.range()
+    if (COMMENTS.includes(node.kind() as string)) comments.push([start.index, end.index])
+    else strings.push(contentOf(text, start.index, end.index))
+  }
+  const bare = blank(text, comments)
+  return { text, bare, code: blank(bare, strings) }
+}
+
+const COMMENTS = ['comment', 'line_comment', 'block_comment', 'html_comment', 'hash_bang_line']
+const STRINGS = [
+  ...['string', 'template_string', 'regex', 'string_literal', 'raw_string_literal', 'char_literal'],
+  ...['interpreted_string_literal', 'rune_literal'],
+]
+
+/** The range between the quotes: `f"…"`, `r#"…"#`, `/…/g`. */
+function contentOf(text: string, from: number, to: number): [number, number] {
+  const open = /^[a-zA-Z]*(#*)("""|'''|["'`/])/.exec(text.slice(from, from + 20))
+  if (!open) return [from, to]
+  const [whole, hashes = '', quote = ''] = open
+  const close = quote === '/' ? to - text.lastIndexOf('/', to - 1) : quote.length + hashes.length
+  return [from + whole.length, Math.max(from + whole.length, to - close)]
+}
+
+/** The text with some ranges replaced by blanks; lines stay. A range may be inside another. */
+function blank(text: string, ranges: readonly [number, number][]): string {
+  const parts: string[] = []
   let at = 0
-  let last = ''
-  const blank = (from: number, to: number, what: 'comment' | 'string') => {
-    for (let place = from; place < to && place < text.length; place++) {
-      if (text[place] === '\n') continue
-      code[place] = ' '
-      if (what === 'comment') bare[place] = ' '
-    }
+  for (const [from, to] of ranges) {
+    if (to <= at) continue
+    const begin = Math.max(from, at)
+    parts.push(text.slice(at, begin), text.slice(begin, to).replace(/[^\n]/g, ' '))
+    at = to
   }
-  while (at < text.length) {
-    const comment = commentEnd(text, at, language)
-    if (comment !== undefined) {
-      blank(at, comment, 'comment')
-      at = comment
-      continue
-    }
-    const string = stringAt(text, at, language, last)
-    if (string !== undefined) {
-      blank(string.from, string.to, 'string')
-      at = string.end
-      last = '"'
-      continue
-    }
-    const sign = text[at] ?? ''
-    if (sign.trim() !== '') last = isWord(sign) && isWord(text[at - 1]) ? (last + sign).slice(-LONGEST_WORD) : sign
-    at += 1
-  }
-  return { text, code: code.join(''), bare: bare.join('') }
-}
-
-/** Only as much of the previous word as is needed to tell `return` from a name. */
-const LONGEST_WORD = 8
-
-function isWord(sign: string | undefined): boolean {
-  return sign !== undefined && /\w/.test(sign)
-}
-
-function commentEnd(text: string, at: number, language: Language): number | undefined {
-  if (language === 'python') return text[at] === '#' ? lineEnd(text, at) : undefined
-  if (text[at] !== '/') return undefined
-  if (text[at + 1] === '/') return lineEnd(text, at)
-  if (text[at + 1] !== '*') return undefined
-  if (language !== 'rust') return endAfter(text, '*/', at + 2)
-  let depth = 1
-  let place = at + 2
-  for (; place < text.length && depth > 0; place++) {
-    if (text.startsWith('/*', place)) depth += 1
-    else if (text.startsWith('*/', place)) depth -= 1
-    else continue
-    place += 1
-  }
-  return place
-}
-
-interface Quoted {
-  /** The range that is blanked. */
-  from: number
-  to: number
-  /** Where the code continues. */
-  end: number
-}
-
-function stringAt(text: string, at: number, language: Language, last: string): Quoted | undefined {
-  const sign = text[at] ?? ''
-  if (language === 'rust') return rustString(text, at, last)
-  if (language === 'python' && (text.startsWith('"""', at) || text.startsWith("'''", at))) {
-    const end = endAfter(text, text.slice(at, at + 3), at + 3)
-    return { from: at + 3, to: end - 3, end }
-  }
-  if (sign === '"' || sign === "'") return quoted(text, at, sign)
-  if (sign === '`' && language === 'go') {
-    const end = endAfter(text, '`', at + 1)
-    return { from: at + 1, to: end - 1, end }
-  }
-  if (sign === '`' && language === 'javascript') return quoted(text, at, '`', true)
-  if (sign === '/' && language === 'javascript' && mayBeginPattern(last)) return pattern(text, at)
-  return undefined
-}
-
-/** `'a` is a lifetime, `'a'` a character; `r#"…"#` ends at its own delimiter. */
-function rustString(text: string, at: number, last: string): Quoted | undefined {
-  const raw = /^b?r(#{0,8})"/.exec(text.slice(at, at + 12))
-  if (raw && !/\w/.test(last)) {
-    const end = endAfter(text, `"${raw[1]}`, at + raw[0].length)
-    return { from: at + raw[0].length, to: end - 1 - (raw[1]?.length ?? 0), end }
-  }
-  if (text[at] === '"') return quoted(text, at, '"', true)
-  if (text[at] !== "'") return undefined
-  const letter = /^'(\\.[^']{0,10}|[^\\'])'/u.exec(text.slice(at, at + 16))
-  return letter ? { from: at + 1, to: at + letter[0].length - 1, end: at + letter[0].length } : undefined
-}
-
-function quoted(text: string, at: number, sign: string, many = false): Quoted {
-  let place = at + 1
-  for (; place < text.length; place++) {
-    if (text[place] === '\\') place += 1
-    else if (text[place] === sign || (!many && text[place] === '\n')) break
-  }
-  return { from: at + 1, to: place, end: place + 1 }
-}
-
-/** After a value a slash divides; after an operator or at the start it begins a regular expression. */
-function mayBeginPattern(last: string): boolean {
-  return last === '' || /^[(,=:[!&|?{};+\-*%<>~^]$/.test(last) || /^(return|typeof|case|in|of|await|throw)$/.test(last)
-}
-
-function pattern(text: string, at: number): Quoted | undefined {
-  let inClass = false
-  for (let place = at + 1; place < text.length && text[place] !== '\n'; place++) {
-    const sign = text[place]
-    if (sign === '\\') place += 1
-    else if (sign === '[') inClass = true
-    else if (sign === ']') inClass = false
-    else if (sign === '/' && !inClass) return { from: at + 1, to: place, end: place + 1 }
-  }
-  return undefined
-}
-
-function lineEnd(text: string, at: number): number {
-  const end = text.indexOf('\n', at)
-  return end < 0 ? text.length : end
-}
-
-function endAfter(text: string, what: string, from: number): number {
-  const end = text.indexOf(what, from)
-  return end < 0 ? text.length : end + what.length
+  return [...parts, text.slice(at)].join('')
 }
 
 const CLOSES: Record<string, string> = { '(': ')', '[': ']', '{': '}' }
