@@ -4,12 +4,11 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { ENTRIES } from '../../scripts/bundle.ts'
 import { builtProgram } from '../../scripts/testing/program.ts'
 import { tempDir } from '../support/world.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const HIDDEN = ['src/base/process/forks-child.ts', 'src/policy/classify/assess-worker.ts']
-const MORE = ['src/workspace/verify/diff/judge-child.ts', 'src/daemon/watchdog/watch.ts']
 
 /** A checkout of the same structure: its `pcc` prints the text of its one module, and the URL that the module sees. */
 function checkout(t: TestContext): { root: string; write(path: string, text: string): void } {
@@ -18,7 +17,7 @@ function checkout(t: TestContext): { root: string; write(path: string, text: str
     mkdirSync(dirname(join(root, path)), { recursive: true })
     writeFileSync(join(root, path), text)
   }
-  for (const path of [...HIDDEN, ...MORE, 'test/daemon/run-daemon.ts']) write(path, 'export {}\n')
+  for (const path of [...ENTRIES, 'test/daemon/run-daemon.ts']) write(path, 'export {}\n')
   for (const path of ['package.json', 'package-lock.json']) write(path, '{ "type": "module", "dependencies": {} }')
   write('bin/pcc.js', "import '../src/cli/main.ts'\n")
   write('src/cli/main.ts', "import { said } from '../base/said.ts'\nconsole.log(said)\n")
