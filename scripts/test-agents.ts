@@ -22,7 +22,16 @@ const INTERRUPTED = 130
 /** How many files run at once. Most of them run two agents at a time, and an agent waits half of the time. */
 const AT_WORK = availableParallelism()
 /** Slow files start first, so that no core idles at the end. */
-const SLOW_FIRST = ['opencode', 'claude-tmux', 'claude-acp', 'runs/', 'gemini', 'together/failover', 'project-code']
+const SLOW_FIRST = [
+  'opencode',
+  'copilot',
+  'claude-tmux',
+  'claude-acp',
+  'runs/',
+  'gemini',
+  'together/failover',
+  'project-code',
+]
 const folder = join(ROOT, 'test/agents')
 const OWN = ['--again-alone', '--from-source', '--install']
 const args = process.argv.slice(2)

@@ -39,6 +39,11 @@ export interface AgentManifest {
   refusalEndsTurn?: true
   /** Set for agents that report a reply withheld by the vendor as a complete turn without text. */
   silentRefusals?: true
+  /**
+   * Set for agents that say notices and errors of their own as if the model had said them, as regular expressions. Only their own record of
+   * the conversation tells an error from words of the model; `{home}` is the home of the session, `{session}` its vendor id.
+   */
+  ownWords?: { notices: string; errors: string; record: string }
   /** Set for agents that drop a stopped or failed turn from their conversation: they are told again what it was about. */
   forgetsBrokenTurns?: true
   /** What it needs inside a sandbox. */
@@ -56,6 +61,8 @@ export interface AgentStart {
   trusted?: { env: Record<string, string> }
   /** Variables that are set to empty if the person has not set them, because the agent would otherwise read them from a file of the project. */
   pinned?: string[]
+  /** Paths in a project whose programs it would run unasked, whatever its settings say: it is not started where one of them exists. */
+  runsUnasked?: string[]
   /** Files that are written into a folder of the session; `{files}` in args and env is that folder. */
   files: Record<string, string>
   /** A separate home for the session, if the agent's settings must differ from the person's. */
@@ -74,8 +81,9 @@ export interface AgentStart {
 
 /** A home in which an agent finds everything of the person's own home, with some settings of ours. */
 export interface OwnHome {
-  /** The variable that tells the agent where its home is; if it is unset, that is the person's home. */
+  /** The variable that tells the agent where its home is; if it is unset, that is the person's home, or a folder in it (`unset`). */
   variable: string
+  unset?: string
   /** The agent's folder in that home. */
   folder: string
   /** The settings file in that folder, as JSON. */
@@ -86,6 +94,8 @@ export interface OwnHome {
   shared: string[]
   /** Folders that an agent may create in the same way. */
   sharedFolders: string[]
+  /** `shared`: nothing else of the person's folder is linked, because something there would let the agent act unasked. */
+  links?: 'shared'
   /** Other entries that it looks for in its home. */
   beside: string[]
 }

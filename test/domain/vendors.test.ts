@@ -24,7 +24,7 @@ for (const configured of [
   STANDARD_AGENT_ENV,
 ]) {
   test(`Claude's key goes to no other vendor's agent, however agents.env names it: ${configured[0]}`, () => {
-    for (const kind of ['gemini', 'codex', 'custom', 'nobody'])
+    for (const kind of ['gemini', 'codex', 'copilot', 'custom', 'nobody'])
       assert.deepEqual(
         namesFor(kind, configured).filter(name => /^(ANTHROPIC|CLAUDE)/.test(name)),
         [],
@@ -47,6 +47,16 @@ test('opencode calls the vendor it is configured for, and gets the keys of all v
     'GEMINI_API_KEY',
     'OPENAI_API_KEY',
   ])
+})
+
+test('Copilot CLI gets its own variables, and none that would let it act unasked', () => {
+  const own = { COPILOT_MODEL: 'm', COPILOT_PROVIDER_API_KEY: 'k', COPILOT_ALLOW_ALL: 'true', GH_TOKEN: 'g' }
+  const given = environmentFor('copilot', { ...env, ...own }, STANDARD_AGENT_ENV)
+  assert.deepEqual(
+    Object.keys(given).filter(name => /^(COPILOT|GH_)/.test(name)),
+    ['COPILOT_MODEL', 'COPILOT_PROVIDER_API_KEY'],
+  )
+  assert.equal(accountLabel('copilot', { COPILOT_GITHUB_TOKEN: 't' }), 'copilot · api.githubcopilot.com · GitHub token')
 })
 
 test('an account is named by its agent, host and kind of credential', () => {

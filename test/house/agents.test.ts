@@ -18,6 +18,7 @@ const MAY_NAME_AGENTS: [path: string, reason: string][] = [
   ['src/cli/commands/hooks/', 'the settings files of the vendors of hooks'],
   ['src/cli/examples.ts', 'a flag of pcc hooks'],
   ['src/simulator/', "it plays the vendors' APIs"],
+  ['src/policy/paths/secret-files.ts', 'a folder of another program'],
   ['src/brain/', 'Gemini is a model there'],
   ['src/domain/config/sections/agents.ts', 'examples in the descriptions of settings'],
   ['src/domain/config/sections/brain.ts', 'Gemini is a model there'],

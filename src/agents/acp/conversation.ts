@@ -10,6 +10,7 @@ import type { AcpCalls } from './calls.ts'
 import { readTurnLimit, rpcFailure } from './failures.ts'
 import type { AcpGateCallbacks } from './gate.ts'
 import { enforceMode, type OpenedConversation } from './open-conversation.ts'
+import { findRecordedError } from './own-words.ts'
 import { AcpTranslator } from './translator.ts'
 import { type AcpToolCall, RpcError, Stopped } from './wire.ts'
 
@@ -69,6 +70,11 @@ export class AcpConversation {
 
   get calls(): AcpCalls {
     return this.#translator.calls
+  }
+
+  /** The agent was started with this environment. */
+  started(env: Record<string, string>): void {
+    this.#prompting.home = env[this.#manifest.start.home?.variable ?? '']
   }
 
   onTurnOver(listener: () => void): void {
@@ -219,6 +225,8 @@ class PromptExchange {
   readonly #forgotten: string[] = []
   #limit: LimitEvent | undefined
   #hasAnswered = false
+  /** The home of the session, if it has one of its own. */
+  home: string | undefined
 
   constructor(deps: PromptingDeps) {
     this.#deps = deps
@@ -250,7 +258,10 @@ class PromptExchange {
     try {
       for (let rest = MAX_FOLLOW_UPS; next !== undefined; rest--) {
         const prompt = [{ type: 'text', text: next }]
+        const began = Date.now()
         const stopped = Stopped.parse(await link.request('session/prompt', { sessionId: turns.vendorId, prompt }))
+        const error = await this.#saidError(turns.vendorId, began)
+        if (error) return turns.endTurn(turn, { failure: this.#failure(error) })
         link.emit([...translator.flush(), ...translator.spending.turn(stopped)])
         next = rest > 0 ? this.#followUp(turn) : undefined
         if (next === undefined) turns.endTurn(turn, this.#isWithheld(stopped) ? { failure: WITHHELD } : { stopped })
@@ -260,6 +271,15 @@ class PromptExchange {
       if (RpcError.safeParse(error).success || error instanceof ZodError)
         turns.endTurn(turn, { failure: this.#failure(error) })
     }
+  }
+
+  /** The error with which the agent ended its turn, if it says errors as words and its own record has one. */
+  async #saidError(session: string | undefined, since: number): Promise<RpcError | undefined> {
+    const { manifest, translator } = this.#deps
+    if (!manifest.ownWords || !translator.saysError || this.home === undefined || session === undefined)
+      return undefined
+    const file = manifest.ownWords.record.replace('{home}', this.home).replace('{session}', session)
+    return findRecordedError(file, since)
   }
 
   #withForgotten(text: string): string {

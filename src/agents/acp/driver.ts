@@ -123,6 +123,7 @@ class AcpSession extends PipedSession<AcpConnection> {
     })
     this.cleanup.defer(dispose)
     this.#mcpServers = mcpServers
+    this.#conversation.started(command.env)
     const child = process.spawn({ ...command, cwd: this.open.cwd, signal: this.ending.gone })
     this.#connection = new AcpConnection(this.#app(), child, {
       ...this.listeners(),

@@ -1,6 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { isObject } from '../../base/json.ts'
 import type { AgentManifest, OwnHome } from '../../domain/agent-manifest.ts'
@@ -47,6 +48,7 @@ export async function prepareCommand(
   },
 ): Promise<StartCommand> {
   const { start } = manifest
+  refuseUnasked(manifest, open.cwd)
   const [program = start.command, ...before] = override ?? [start.command]
   const needsFolder = Object.keys(start.files).length > 0 || start.home !== undefined
   const folder = needsFolder ? await mkdtemp(join(tmpdir(), 'pcc-agent-')) : ''
@@ -85,6 +87,32 @@ export async function prepareCommand(
   }
 }
 
+/** Agents look for what a project brings in the folders above too, and in the main checkout of a worktree. */
+function refuseUnasked(manifest: AgentManifest, cwd: string): void {
+  const names = manifest.start.runsUnasked ?? []
+  const found = foldersAbove(cwd).flatMap(folder =>
+    names.map(name => join(folder, name)).filter(path => existsSync(path)),
+  )
+  if (found.length === 0) return
+  const problem = `it would run the programs that ${found[0]} names without asking, and no setting switches that off. Move it away, or use another agent`
+  throw agentMissingError(manifest, problem)
+}
+
+function foldersAbove(folder: string): string[] {
+  const above = dirname(folder) === folder ? [] : foldersAbove(dirname(folder))
+  const [, main] = /^gitdir: (.*)\/\.git\/worktrees\/[^/]+$/m.exec(readLink(join(folder, '.git'))) ?? []
+  return [folder, ...(main === undefined ? [] : [main]), ...above]
+}
+
+/** The text of the file that a worktree has in place of a folder. */
+function readLink(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return '' // an ordinary checkout, or none
+  }
+}
+
 interface PreparedHome {
   /** Variables that point the agent to its home. */
   env: Record<string, string>
@@ -103,7 +131,7 @@ async function prepareHome(
 ): Promise<PreparedHome | undefined> {
   const { home } = manifest.start
   if (!home) return undefined
-  const own = env[home.variable] || env['HOME'] || homedir()
+  const own = env[home.variable] || join(env['HOME'] || homedir(), home.unset ?? '')
   try {
     await fillHome(home, { own, given })
   } catch (error) {
@@ -117,7 +145,8 @@ async function fillHome(home: OwnHome, { own, given }: { own: string; given: str
   const to = join(given, home.folder)
   await mkdir(to, { recursive: true, mode: 0o700 })
   for (const name of home.sharedFolders) await mkdir(join(from, name), { recursive: true, mode: 0o700 })
-  const existing = (await readdir(from)).filter(name => name !== home.settings && !isTransient(name))
+  const isLinked = (name: string) => home.links === undefined || home.sharedFolders.includes(name)
+  const existing = (await readdir(from)).filter(name => name !== home.settings && !isTransient(name) && isLinked(name))
   // A link may lead to a file that does not exist yet: the agent then creates it in the person's own home.
   for (const name of new Set([...existing, ...home.shared])) await symlink(join(from, name), join(to, name))
   for (const name of home.beside) await symlink(join(own, name), join(given, name))

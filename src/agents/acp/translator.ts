@@ -4,8 +4,11 @@ import type { OwnTools } from '../own-tools.ts'
 import { TextAssembler } from '../session-output.ts'
 import { AcpCalls } from './calls.ts'
 import { readLimitEvent } from './failures.ts'
+import { readOwnWords } from './own-words.ts'
 import { hasRunUnjudged } from './tool-names.ts'
 import { AcpToolCall, Chunk, Compaction, Plan, type Stopped, UsageUpdate } from './wire.ts'
+
+type TranslatedManifest = Pick<AgentManifest, 'tools' | 'hold' | 'ownWords'>
 
 /** Translates the agent's updates into events, one at a time and without any effect. */
 export class AcpTranslator {
@@ -14,17 +17,16 @@ export class AcpTranslator {
   readonly spending: AcpSpending
   /** Describes a call that ran without our permission. */
   unjudged: string | undefined
-  readonly #manifest: Pick<AgentManifest, 'tools' | 'hold'>
+  /** Whether the last thing that was said looks like an error of the agent itself. */
+  saysError = false
+  readonly #manifest: TranslatedManifest
   readonly #asksAll: boolean
   /** Rounds with the model in this turn: a new round begins after a tool has answered. */
   #rounds = 0
   #answered = true
   #compacting = false
 
-  constructor(
-    manifest: Pick<AgentManifest, 'tools' | 'hold'>,
-    { resumed, own }: { resumed: boolean; own?: OwnTools | undefined },
-  ) {
+  constructor(manifest: TranslatedManifest, { resumed, own }: { resumed: boolean; own?: OwnTools | undefined }) {
     this.#manifest = manifest
     this.calls = new AcpCalls(manifest.tools, own)
     this.#asksAll = manifest.hold === 'every-call'
@@ -74,6 +76,9 @@ export class AcpTranslator {
     const by = readSubagent(chunk._meta)
     if (by.agentId === undefined) this.#noteRound()
     const text = content.type === 'text' ? (content.text ?? '') : `[${content.type}]`
+    const own = kind === 'text' ? readOwnWords(text, this.#manifest.ownWords) : undefined
+    if (own === 'notice') return []
+    this.saysError = own === 'error'
     return this.assembler.add(kind, text, { key: messageId ?? '', ...by })
   }
 
@@ -82,6 +87,7 @@ export class AcpTranslator {
     if (!piece) return []
     const by = readSubagent(piece._meta)
     if (update['sessionUpdate'] === 'tool_call' && by.agentId === undefined) this.#noteRound()
+    this.saysError = false
     const call = this.calls.add(piece)
     const events = this.assembler.flush()
     const { status } = piece

@@ -244,3 +244,4 @@ export const Stopped = z.looseObject({
 export type Stopped = z.infer<typeof Stopped>
 
 export const RpcError = z.looseObject({ code: z.number(), message: z.string(), data: z.unknown().optional() })
+export type RpcError = z.infer<typeof RpcError>

@@ -1,6 +1,7 @@
 import { claudeAgent } from './claude.ts'
 import { claudeAcpAgent } from './claude-acp.ts'
 import { codexAgent } from './codex.ts'
+import { copilotAgent } from './copilot.ts'
 import type { AgentDefinition } from './definition.ts'
 import { geminiAgent } from './gemini.ts'
 import { opencodeAgent } from './opencode.ts'
@@ -12,6 +13,7 @@ const DEFINITIONS = {
   gemini: geminiAgent,
   codex: codexAgent,
   opencode: opencodeAgent,
+  copilot: copilotAgent,
 }
 
 export type AgentKind = keyof typeof DEFINITIONS

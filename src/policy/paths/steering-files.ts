@@ -33,11 +33,14 @@ const TOOL: SteeringRisk = {
 /** The settings folders of the agents that pcc knows, and of others, without the dot. */
 const AGENT_FOLDERS = [
   ...AGENT_DEFINITIONS.map(({ settingsFolder }) => settingsFolder.slice(1)),
-  ...['cursor', 'windsurf', 'continue', 'aider', 'copilot', 'roo', 'cline', 'clinerules', 'kiro', 'amazonq'],
+  ...['cursor', 'windsurf', 'continue', 'aider', 'roo', 'cline', 'clinerules', 'kiro', 'amazonq'],
 ].join('|')
 const AGENT_SETTINGS =
   /settings.*|hooks(\/.*|\.json)?|config\..*|\.credentials.*|(commands|agents|plugins|skills|rules|output-styles|workflows|steering)(\/.*)?|mcp\.json/
     .source
+
+/** What an agent runs unasked wherever it finds it. */
+const AGENT_HOOKS = AGENT_DEFINITIONS.flatMap(({ start }) => start.runsUnasked ?? []).map(path => RegExp.escape(path))
 
 /** Patterns for the whole folded path, which begins with a slash. The first match counts. */
 const STEERING: [RegExp, SteeringRisk][] = [
@@ -45,6 +48,7 @@ const STEERING: [RegExp, SteeringRisk][] = [
   // The folder itself counts too: a file that is copied into it keeps its own name.
   [new RegExp(`/\\.(${AGENT_FOLDERS})(/(${AGENT_SETTINGS}))?$`), GUARD],
   [/\/(\.mcp\.json|\.claude\.json|\.cursorrules|\.aider\.conf\.yml|managed-settings\.json)$/, GUARD],
+  [new RegExp(`/(${AGENT_HOOKS.join('|')})(/|$)`), HOOK],
   [/\/\.git(\/|$)/, GIT],
   [/\/git~\d+(\/|$)/, GIT],
   [/\/\.(gitconfig|gitmodules|gitattributes)$/, GIT],

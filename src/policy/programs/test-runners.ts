@@ -149,7 +149,7 @@ export const OTHER_TOOLS: ProgramRules = {
     call.say('tool.other', 'MEDIUM', 'it makes a folder for packages')
     for (const arg of findOperands(call.args, ['--prompt', '-p', '--python'])) call.path(arg, 'write')
   }),
-  ...named(`${AGENT_PROGRAMS} aider copilot pcc perpetualcc cursor-agent amp`, (call: ProgramCall) => {
+  ...named(`${AGENT_PROGRAMS} aider pcc perpetualcc cursor-agent amp`, (call: ProgramCall) => {
     const loose = call.args.find(arg =>
       /dangerously|bypass|yolo|--allow-all|full-auto|never|acceptEdits/i.test(arg.value),
     )

@@ -290,7 +290,7 @@ const PASSED_NAMES = ['PATH', 'HOME', 'LANG', 'LC_*', 'TZ', 'TMPDIR', 'USER', 'S
 
 /** Keys of further model vendors, and variables that load foreign code: like those of our agents these are never passed, even by name. */
 const NEVER_PASSED =
-  /^(GOOGLE_(API|GENAI|GENERATIVE)|MISTRAL|COHERE|GROQ|XAI|DEEPSEEK|OPENROUTER|COPILOT|PCC)(_|$)|^(LD_PRELOAD|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|NODE_OPTIONS|NODE_TEST_CONTEXT|NODE_CHANNEL_FD)$/i
+  /^(GOOGLE_(API|GENAI|GENERATIVE)|MISTRAL|COHERE|GROQ|XAI|DEEPSEEK|OPENROUTER|PCC)(_|$)|^(LD_PRELOAD|LD_AUDIT|DYLD_.*|BASH_ENV|ENV|NODE_OPTIONS|NODE_TEST_CONTEXT|NODE_CHANNEL_FD)$/i
 
 /** The environment of a command of the project: a few usual variables, and those that a person names. */
 export function commandEnvironment(

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { OpenSession } from '../../../src/domain/session.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
 import { tempDir } from '../../support/world.ts'
+import { copilot } from '../adapters/copilot.ts'
 import { gemini } from '../adapters/gemini.ts'
 import { opencode } from '../adapters/opencode.ts'
 import type { Adapter } from '../conformance/adapter.ts'
@@ -102,6 +103,31 @@ test('Gemini CLI starts no server and no hook that the project brings', async t 
     }
   })
   assert.deepEqual(left, [])
+})
+
+test('Copilot CLI starts no server and no hook of a project, and is not started where its hooks would run', async t => {
+  const hooks = (path: string) => {
+    const hook = [{ type: 'command', bash: `touch ${path}` }]
+    return JSON.stringify({ version: 1, hooks: { sessionStart: hook, preToolUse: hook, permissionRequest: hook } })
+  }
+  const left = await traces(t, copilot, trace => {
+    const servers = (name: string) =>
+      JSON.stringify({ mcpServers: { evil: { type: 'local', command: 'touch', args: [trace(name)], tools: ['*'] } } })
+    return {
+      '.github/copilot/settings.json': hooks(trace('settings')),
+      '.github/copilot/settings.local.json': hooks(trace('local')),
+      '.copilot/hooks/a.json': hooks(trace('own')),
+      '.mcp.json': servers('mcp'),
+      '.github/mcp.json': servers('github'),
+      '.vscode/mcp.json': servers('editor'),
+    }
+  })
+  assert.deepEqual(left, [])
+  const scripts = [{ prompt: 'please', steps: [{ say: 'Never.' }] }]
+  const world = await World.open(t, copilot, scripts, { files: { '.github/hooks/a.json': hooks('/tmp/never') } })
+  const { failure } = await (await world.talk('please')).until('ended')
+  assert.equal(failure?.kind, 'agent_missing')
+  assert.match(failure.message, /\.github\/hooks.*without asking/)
 })
 
 test("Gemini CLI takes no variable of the project's .env, not even those that say who pays", async t => {

@@ -149,6 +149,7 @@ test('what runs by itself when something starts is HIGH', () => {
 
 test('what other programs run without being asked is HIGH', () => {
   check('path.hook', 'HIGH', [
+    '/p/.github/hooks/a.json',
     '/p/.husky',
     '/p/.husky/pre-commit',
     '/p/.githooks/a',

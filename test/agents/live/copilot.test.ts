@@ -1,0 +1,4 @@
+import { copilot } from '../adapters/copilot.ts'
+import { conformance } from '../conformance.ts'
+
+conformance('Copilot CLI', copilot)
