@@ -142,6 +142,8 @@ export interface RunDetail extends RunView {
   left_ms: number | null
   /** Ready tasks that wait because they would touch the same files as a running one. */
   kept_apart: HeldBackTask[]
+  /** The answer to a start: the run was there and waited for its account; it goes on with the environment that was sent. */
+  mended?: true
 }
 
 export interface HeldBackTask {

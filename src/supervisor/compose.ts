@@ -173,6 +173,8 @@ export function openRuns(
       await endWithoutProcess(id, pauseWaitingSession, waiting)
     },
     resume: async (id, env) => {
+      // The daemon may be trying the old login: the new one takes its place as soon as that is over.
+      if (env) await supervisor.sessions.waitForTry(id)
       const row = await store.sessions.get(id)
       // A session that is over is closed by the run's next check, which releases its task: it must not be resumed as well.
       if (row?.state === 'ended' && classifyAttempt(row) !== 'over') await steering.resume(row, env)

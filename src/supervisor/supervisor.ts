@@ -197,7 +197,17 @@ export class Supervisor {
       await this.completion.again(task)
       return (await this.#options.store.sessions.get(row.id)) ?? row
     }
-    return resumeSession(row, { ...resume, env: env ?? this.envOf(row.id) }, this.#supervisor)
+    const how = { ...resume, env: env ?? this.envOf(row.id) }
+    try {
+      return await resumeSession(row, how, this.#supervisor)
+    } catch (error) {
+      // With a person's new login: the daemon has begun to try the old one in between.
+      if (!env || !(error instanceof AppError) || error.code !== 'session_running') throw error
+      await this.#supervisor.sessions.waitForTry(row.id)
+      const now = await this.#options.store.sessions.get(row.id)
+      if (now?.ended_as !== 'paused' || this.#supervisor.sessions.get(row.id)) throw error
+      return resumeSession(now, how, this.#supervisor)
+    }
   }
 
   /** Resumes a completed session because a task was added to it. */

@@ -38,9 +38,11 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const { runs } = daemon.supervisor
 
   app.post('/runs', async (request, reply) => {
+    const start = parseRequest(StartRun, request.body, 'POST /runs')
+    const mended = await runs.mend(start)
     await daemon.supervisor.tryMended()
-    const row = await runs.start(parseRequest(StartRun, request.body, 'POST /runs'))
-    return reply.code(201).send(await runDetail(row, daemon))
+    if (mended) return { ...(await readFreshDetail(mended.id, daemon)), mended: true } satisfies RunDetail
+    return reply.code(201).send(await runDetail(await runs.start(start), daemon))
   })
 
   app.post(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
@@ -64,6 +65,21 @@ export class RunManager {
     kept.keep(row.id, { ...env, ...brainKeysIn(settings ?? {}) }, { onDisk: keepEnvironment })
     this.look(row.id)
     return row
+  }
+
+  /**
+   * Hands the environment of a new run to a run of the same target that waits for its account or vendor to be mended, and lets that
+   * one go on: a person who has set a new key types the same `pcc run` again. Undefined if there is no such run.
+   */
+  async mend({ env, project: path, target }: StartRun): Promise<RunRow | undefined> {
+    const project = await checkProject(path)
+    for (const run of await this.#deps.store.runs.list({ project, open: true })) {
+      const isSame = run.state === 'running' && !run.stopping && isDeepStrictEqual(run.target, target)
+      if (!isSame || !(await this.#waitsForMending(run.id))) continue
+      await this.resume(run.id, env)
+      return run
+    }
+    return undefined
   }
 
   /** The tasks that a run would work through, in order. Starts nothing. */
@@ -161,12 +177,9 @@ export class RunManager {
     for (const { session_id } of await openAttempts(id, store)) {
       const session = await store.sessions.get(session_id)
       const gate = session?.account == null ? undefined : await store.gates.get(session.account)
-      if (
-        session?.state === 'ended' &&
-        session.ended_as === 'paused' &&
-        (session.retries > 0 || (gate && faultOf(gate)))
-      )
-        return true
+      // A fault stays until a call succeeds, also while a session tries the account.
+      const isPaused = session?.state === 'ended' && session.ended_as === 'paused'
+      if ((gate && faultOf(gate)) || (isPaused && session.retries > 0)) return true
     }
     return false
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../base/log.ts'
 import type { AnsweredEscalation } from '../../domain/escalation.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -40,6 +41,9 @@ export interface LiveSessionsDeps {
 }
 
 /** The live sessions: each from its place in the line to the moment its agent is gone. */
+/** A login that is refused is refused within a second; one that works must not keep a person waiting. */
+const TRY_MS = 5_000
+
 export class LiveSessions {
   readonly #deps: LiveSessionsDeps
   readonly #launched = new Map<string, LaunchedSession>()
@@ -71,6 +75,15 @@ export class LiveSessions {
     )
     this.#launched.set(row.id, { live, saved, done: done.finally(() => this.#launched.delete(row.id)) })
     return { live, saved }
+  }
+
+  /** Waits until a session has no process, for some moments: a try of a login that does not hold is over then. */
+  async waitForTry(id: string): Promise<void> {
+    const done = this.#launched.get(id)?.done
+    if (!done) return
+    const waiting = new AbortController()
+    await Promise.race([done, sleep(TRY_MS, undefined, { signal: waiting.signal }).catch(() => undefined)])
+    waiting.abort()
   }
 
   /** Ends a live session and waits until its agent is gone. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type RunWorld, runWorld } from '../../daemon/runs/run-world.ts'
 import { scriptedAgent, type Turn } from '../session/scripted-agent.ts'
 import { FAILED, meeting, named } from './scripts.ts'
@@ -115,13 +115,26 @@ const FAULTS: Turn[] = [
   { failure: { kind: 'billing', message: 'Your credit balance is too low' } },
 ]
 
-test('a run whose key was refused goes on with another key when it is resumed, in a new conversation and without a retry', async t => {
+for (const how of ['it is resumed', 'the same run is typed again', 'it is resumed while the old key is tried'] as const)
+  test(`a run whose key was refused goes on with another key when ${how}, in a new conversation and without a retry`, t =>
+    goesOnWithNewKey(t, how))
+
+async function goesOnWithNewKey(
+  t: TestContext,
+  how: 'it is resumed' | 'the same run is typed again' | 'it is resumed while the old key is tried',
+): Promise<void> {
+  const typedAgain = how === 'the same run is typed again'
   const [fault = {}] = FAULTS
   const keys: (string | undefined)[] = []
   const agent = scriptedAgent(() => (keys.at(-1) === 'old' ? fault : {}))
   const { open } = agent.driver
-  agent.driver.open = options => {
+  const [tries, isAsked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  agent.driver.open = async options => {
     keys.push(options.env['ANTHROPIC_API_KEY'])
+    if (keys.length === 2 && how === 'it is resumed while the old key is tried') {
+      tries.resolve()
+      await isAsked.promise
+    }
     return open(options)
   }
   const world = await runWorld(t, agent)
@@ -133,13 +146,22 @@ test('a run whose key was refused goes on with another key when it is resumed, i
   const typed = `export ANTHROPIC_API_KEY=<new key> && pcc resume ${id} --detach`
   assert.ok(reason?.includes(`\n${typed}\n`), reason ?? '')
   assert.equal((await world.store.gates.list())[0]?.reason?.split('\n')[1], typed, 'the row says what to type')
-  const reply = await world.call('POST', `/runs/${id}/resume`, { env: { ANTHROPIC_API_KEY: 'new' } })
-  assert.equal(reply.status, 200)
+  if (how === 'it is resumed while the old key is tried') {
+    await world.call('POST', '/accounts/try', {})
+    await tries.promise
+    setTimeout(isAsked.resolve, 100) // the request below is there by then; if not, the try is over before it
+  }
+  const env = { ANTHROPIC_API_KEY: 'new' }
+  const again = { project: world.project, target: { kind: 'project' }, env }
+  const { status, body } = typedAgain
+    ? await world.call('POST', '/runs', again)
+    : await world.call('POST', `/runs/${id}/resume`, { env })
+  assert.deepEqual([status, body.id, body.mended], [200, id, typedAgain || undefined])
   const over = await world.over(id)
   assert.deepEqual([over.outcome, over.attempts.map(({ outcome }) => outcome)], ['complete', ['done', 'done']])
   assert.deepEqual([keys[0], keys.at(-2), keys.at(-1)], ['old', 'new', 'new'], 'the next task has the new key too')
   for (const { retries, attempt } of await world.store.tasks.list({})) assert.deepEqual([retries, attempt], [0, 1])
-})
+}
 
 for (const fault of FAULTS) {
   const { message } = fault.refused ?? fault.failure ?? {}

@@ -58,6 +58,7 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
   const { isScheduled, setSchedule, watchRun } = await import('./control.ts')
   if (isScheduled(flags)) return setSchedule(request, flags, { client, context })
   const run = await client.request<RunDetail>('POST', '/runs', request)
+  if (run.mended) context.note(`Run ${run.id} waited for its account; it goes on with the login of this shell.`)
   if (flags.detach) {
     for (const line of json ? [JSON.stringify(run, null, 2)] : detachedLines(run)) out(line)
     return 0
@@ -103,7 +104,10 @@ async function buildRequest(
 }
 
 function detachedLines(run: RunDetail): string[] {
-  return [`Run started: ${run.id} (${targetText(run)})`, `Watch it with: pcc attach ${run.id}`]
+  return [
+    `Run ${run.mended ? 'goes on' : 'started'}: ${run.id} (${targetText(run)})`,
+    `Watch it with: pcc attach ${run.id}`,
+  ]
 }
 
 function headerLine(run: RunDetail, { env }: CommandContext): string {
