@@ -11,6 +11,7 @@ import type { SourceTree } from '../src/knowledge/index/source-tree.ts'
 import { eachToken, queryTokens } from '../src/knowledge/index/tokens.ts'
 import { updateIndex } from '../src/knowledge/index/update.ts'
 import { commitTree, type Git, gitIn, type HistoryQuery, historyQueries } from './eval/commit-tree.ts'
+import { reportOverlap } from './eval/overlap.ts'
 
 // npm run eval [-- --repo <path> --queries 200 --before <commit> --json]: how well the index finds the files that commits of a repository changed, by
 // their subjects. Every query sees only what was there before its commit: files and history. The index goes from commit to commit.
@@ -21,6 +22,7 @@ const { values } = parseArgs({
     queries: { type: 'string', default: '200' },
     before: { type: 'string', default: 'HEAD' },
     json: { type: 'boolean', default: false },
+    overlap: { type: 'boolean', default: false },
   },
 })
 
@@ -42,6 +44,11 @@ interface Score {
   recall5: number
   recall10: number
   reciprocal: number
+}
+
+if (values.overlap) {
+  await reportOverlap(resolve(values.repo))
+  process.exit()
 }
 
 const git = gitIn(resolve(values.repo))

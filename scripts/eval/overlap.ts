@@ -2,14 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { openParser } from '../src/base/syntax/parser.ts'
-import { openIndex } from '../src/knowledge/index/code-index.ts'
-import { OverlapPredictor } from '../src/knowledge/overlap.ts'
-import { git } from '../src/workspace/git/git.ts'
-import { ROOT } from './places.ts'
+import { openParser } from '../../src/base/syntax/parser.ts'
+import { openIndex } from '../../src/knowledge/index/code-index.ts'
+import { OverlapPredictor } from '../../src/knowledge/overlap.ts'
+import { git } from '../../src/workspace/git/git.ts'
 
-// How well pcc predicts which tasks will change the same files. A commit stands for a task: its message is all that is known of it. Commits that
+// npm run eval -- --overlap [--repo <path>]: how well pcc predicts which tasks will change the same files. A commit stands for a task: its message is all that is known of it. Commits that
 // followed one another stand for tasks that could have run at once: every pair of a window is judged with the index of the commit before the window.
 
 const COMMITS = 400
@@ -28,8 +26,17 @@ interface JudgedPair {
   isTrue: boolean
 }
 
+/** Prints how well the overlap of tasks is predicted on the history of a repository. */
+export async function reportOverlap(repo: string): Promise<void> {
+  const pairs = await judgePairs(repo)
+  const { auc, ap, share } = scorePairs(pairs)
+  process.stdout.write(
+    `\noverlap of ${pairs.length} pairs, ${(100 * share).toFixed(1)} % of them true: AUC ${auc.toFixed(3)} (at least .80), AP ${ap.toFixed(3)} (at least .35)\n`,
+  )
+}
+
 /** Judges pairs of commits of a repository. */
-export async function judgePairs(repo: string, commits = COMMITS): Promise<JudgedPair[]> {
+async function judgePairs(repo: string, commits = COMMITS): Promise<JudgedPair[]> {
   const folder = mkdtempSync(join(tmpdir(), 'pcc-eval-'))
   const checkout = join(folder, 'checkout')
   const run = (...args: string[]) => execFileSync('git', args, { cwd: checkout, stdio: 'pipe' })
@@ -82,7 +89,7 @@ function readCommits(checkout: string, most: number): PastCommit[] {
 }
 
 /** The area under the curve of true against false positives, and the average precision. */
-export function scorePairs(pairs: readonly JudgedPair[]): { auc: number; ap: number; share: number } {
+function scorePairs(pairs: readonly JudgedPair[]): { auc: number; ap: number; share: number } {
   const sorted = pairs.toSorted((a, b) => b.probability - a.probability)
   const positives = sorted.filter(({ isTrue }) => isTrue).length
   const negatives = sorted.length - positives
@@ -96,13 +103,4 @@ export function scorePairs(pairs: readonly JudgedPair[]): { auc: number; ap: num
     }
   }
   return { auc: area / (positives * negatives), ap: precision / positives, share: positives / sorted.length }
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({ options: { repo: { type: 'string', default: ROOT } } })
-  const pairs = await judgePairs(values.repo)
-  const { auc, ap, share } = scorePairs(pairs)
-  process.stdout.write(
-    `\noverlap of ${pairs.length} pairs, ${(100 * share).toFixed(1)} % of them true: AUC ${auc.toFixed(3)} (at least .80), AP ${ap.toFixed(3)} (at least .35)\n`,
-  )
 }
