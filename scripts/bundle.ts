@@ -8,6 +8,7 @@ export const ENTRIES = [
   'src/cli/hook-main.ts',
   'src/base/process/forks-child.ts',
   'src/base/syntax/parser-child.ts',
+  'src/supervisor/knowledge/code-search-child.ts',
   'src/policy/classify/assess-worker.ts',
   'src/workspace/verify/diff/judge-child.ts',
   'src/daemon/watchdog/watch.ts',

@@ -15,6 +15,13 @@ export const EXAMPLES: Record<string, readonly string[]> = {
     'pcc start . --requirements tasks.md --detach --session-name night',
     'pcc start . --worktree --budget "5 usd, 2h" --task "Replace moment by date-fns"',
   ],
+  search: [
+    'pcc search where is the verdict decided',
+    'pcc search saveOrder --symbol',
+    'pcc search retry --path src --top 10',
+  ],
+  graph: ['pcc graph src/store/orders.ts', 'pcc graph Store.save --depth 1', 'pcc graph saveOrder --mermaid'],
+  index: ['pcc index', 'pcc index ./api --rebuild'],
   run: ['pcc run .', 'pcc run . --dry-run', 'pcc run login --parallel 3 --at "tomorrow 02:00"'],
   task: ['pcc task add "Validate ISBN numbers"', 'pcc task list', 'pcc task import plan.md'],
   'task add': [

@@ -4,6 +4,7 @@ const WORK = 'Work:'
 const WATCH = 'Watch:'
 const DECIDE = 'Decide:'
 const STEER = 'Steer:'
+const KNOW = 'Know:'
 const TRY = 'Check and try:'
 /** The nouns under which all other commands are listed. */
 const REST = 'Everything else:'
@@ -95,6 +96,31 @@ export const COMMANDS: CommandRow[] = [
     noun: 'session',
     summary: 'Stop a session now',
     add: async program => (await import('./commands/stop.ts')).addStopCommand(program),
+  },
+  {
+    name: 'search',
+    group: KNOW,
+    summary: 'Find the code and the notes that some words are about',
+    add: async program => (await import('./commands/code/search.ts')).addSearchCommand(program),
+  },
+  {
+    name: 'graph',
+    group: KNOW,
+    summary: 'Show what is connected with a file or a definition',
+    add: async program => (await import('./commands/code/graph.ts')).addGraphCommand(program),
+  },
+  {
+    name: 'index',
+    group: KNOW,
+    summary: 'Bring the index of a project’s code up to date',
+    add: async program => (await import('./commands/code/index-code.ts')).addIndexCommand(program),
+  },
+  {
+    name: 'notes',
+    group: KNOW,
+    noun: 'task',
+    summary: 'Read and write what is worth knowing about a project',
+    add: async program => (await import('./commands/notes.ts')).addNotesCommand(program),
   },
   {
     name: 'doctor',
@@ -216,12 +242,6 @@ export const COMMANDS: CommandRow[] = [
     noun: 'task',
     summary: 'Read what became of every attempt, or search it',
     add: async program => (await import('./commands/journal.ts')).addJournalCommand(program),
-  },
-  {
-    name: 'notes',
-    noun: 'task',
-    summary: 'Read and write what is worth knowing about a project',
-    add: async program => (await import('./commands/notes.ts')).addNotesCommand(program),
   },
   {
     name: 'gates',

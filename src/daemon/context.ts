@@ -12,6 +12,7 @@ import { type HumanEscalations, openEscalations } from '../human/escalations.ts'
 import type { AttachedTerminals } from '../human/terminals.ts'
 import { trustStatus } from '../policy/trust/trust.ts'
 import type { Store } from '../store/store.ts'
+import type { CodeSearch } from '../supervisor/knowledge/code-search.ts'
 import { listNeeds } from '../supervisor/report/needs.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openTasks, type Tasks } from '../tasks/tasks.ts'
@@ -38,8 +39,9 @@ export interface DaemonContext {
   supervisor: Supervisor
   quota: QuotaBook
   gates: AccountGates
+  code: CodeSearch
   disk: Pick<Disk, 'report'>
-  policy: Pick<LazyPolicy, 'classify'>
+  policy: Pick<LazyPolicy, 'classify' | 'loadRules'>
   watchdogSeconds: number
   /** Aborted when the daemon begins to stop. */
   stopping: AbortSignal

@@ -16,6 +16,7 @@ import { loadConfig } from '../domain/config/load.ts'
 import { Answerer } from '../domain/escalation.ts'
 import { AttachedTerminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
+import { startCodeSearch } from '../supervisor/knowledge/code-search.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { recoverWorktrees } from '../workspace/worktrees/worktrees.ts'
 import { openAcceptedFiles } from './accepted-files.ts'
@@ -84,6 +85,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   const tmux = { run: paths.run, socket: paths.socket, env }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
+  using code = startCodeSearch(paths)
   const terminals = new AttachedTerminals()
   const gates = openAccountGates({ store, clock: systemClock })
   const quota = openQuota({
@@ -104,6 +106,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     log,
     quota,
     gates,
+    code,
     agentEnv: definedIn(env),
     mayStart: () => {
       watchdog.begin()
@@ -137,6 +140,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     supervisor,
     quota,
     gates,
+    code,
     disk,
     policy,
     watchdogSeconds: config.daemon.watchdog_seconds,

@@ -78,9 +78,38 @@ export const AGENT_TOOLS = {
     description: 'Looks in the tasks of this project, its notes and the journal of earlier work.',
     shape: { query: line(300) },
   },
+  search_code: {
+    description:
+      'Finds the code of this project that a question or some words are about, the best file first, with line numbers. Ask in plain words or by names. Faster than reading many files; use grep for an exact text.',
+    shape: {
+      query: text(5_000).describe('A question, an error message, or names.'),
+      top: z.number().int().min(1).max(20).optional().describe('How many results; 5 when left out.'),
+      path: line(500).optional().describe('Only below this folder, or files that match this pattern with *.'),
+      symbol: z
+        .boolean()
+        .optional()
+        .describe('The query is the name of a function, class or type: show its definitions.'),
+    },
+  },
+  related: {
+    description:
+      'Shows what is connected with a file or a definition of this project: what it imports, calls and inherits, who uses it, and what was changed together with it. May miss calls that are made dynamically.',
+    shape: {
+      entity: line(500).describe('A path of the project, or a name such as saveOrder or Store.save.'),
+      depth: z.number().int().min(1).max(3).optional().describe('How many steps away; 1 when left out.'),
+    },
+  },
+  file_context: {
+    description:
+      'Shows the imports and exports of a file of this project, and who imports and calls it, without reading it.',
+    shape: { path: line(500).describe('Relative to the project.') },
+  },
 } as const satisfies Record<string, AgentTool>
 
 export type AgentToolName = keyof typeof AGENT_TOOLS
+
+/** The tools that need an index of the code. */
+export const CODE_TOOLS: readonly AgentToolName[] = ['search_code', 'related', 'file_context']
 
 export const AGENT_TOOL_NAMES = Object.keys(AGENT_TOOLS) as [AgentToolName, ...AgentToolName[]]
 

@@ -14,6 +14,7 @@ import { ConversationLocks, prepareSession, type SupervisorContext } from './con
 import type { FeatureDeps } from './features/create.ts'
 import { FeatureManager } from './features/features.ts'
 import { GuardWatch } from './guards/watch.ts'
+import { codeSections, lookUpForTask } from './knowledge/found-code.ts'
 import { Accounts, type AccountsDeps } from './limits/accounts.ts'
 import { StartBarrier } from './limits/start-barrier.ts'
 import { type BeginDeps, HeldBackTasks } from './runs/begin-next.ts'
@@ -62,7 +63,7 @@ export function openContext(
   options: SupervisorOptions,
   { closing, settled, launched }: { closing: AbortSignal; settled(row: SessionRow): void; launched(): void },
 ): OpenedContext {
-  const { store, clock, log, paths, terminals, policy, quota, gates, bootId } = options
+  const { store, clock, log, paths, terminals, policy, quota, gates, bootId, code } = options
   const admission = new AdmissionQueue()
   const accounts = new Accounts({
     ...{ store, clock, quota, gates },
@@ -70,7 +71,7 @@ export function openContext(
     changed: () => admission.admitReady(),
   })
   const watch = new GuardWatch(clock)
-  const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch }
+  const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch, code }
   const own = {
     checkpoints: checkpointsDirectory(paths.data),
     notesLock: notesLock(paths),
@@ -155,10 +156,14 @@ export function openRuns(
     completeAgain: steering.completeAgain,
     worktrees: supervisor.worktrees,
     heldBack: new HeldBackTasks(clock),
-    brief: async (task, { attempts, run, place }) => {
-      const { text, skipped } = await briefFor(task, { store, attempts, run, place, more: await featureSections(task) })
-      for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
-      return text
+    beginBrief: (task, { id: run, options: caller }) => {
+      const code = lookUpForTask(task, { ...options, code: supervisor.deps.code, caller })
+      return async ({ attempts, place }) => {
+        const more = [...(await featureSections(task)), ...(await codeSections(code, supervisor.deps.code))]
+        const { text, skipped } = await briefFor(task, { store, attempts, run, place, more })
+        for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
+        return text
+      }
     },
     stop: async (id, reason) => {
       await steering.stop(id, reason)

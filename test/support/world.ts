@@ -58,6 +58,7 @@ export function bareEnv(home: string): Record<string, string> {
     TERM: 'xterm-256color',
     GIT_CONFIG_NOSYSTEM: '1',
     ...UNPROVEN_ALLOWED,
+    ...NOT_INDEXED,
     // The test runner uses this to find processes that a test left running.
     ...(process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}),
   }
@@ -65,6 +66,9 @@ export function bareEnv(home: string): Record<string, string> {
 
 /** Most projects of tests have no checks, and their tests are about something else than what becomes of unproven work. */
 export const UNPROVEN_ALLOWED = { PCC_GATES_UNPROVEN: 'allow' }
+
+/** Most tests are not about the code of their project, and an index takes two processes. */
+export const NOT_INDEXED = { PCC_KNOWLEDGE_ENABLED: 'false' }
 
 /** For a child that runs our own source, never for an agent: processes share the compile cache. */
 export const COMPILED = {

@@ -339,4 +339,22 @@ export const NOTE_ERRORS = {
     says: 'The editor ({editor}) could not be used: {problem}.',
     next: 'Name another editor in $EDITOR, or edit the file yourself: {file}',
   },
+  code_search_failed: {
+    says: 'The code of {project} could not be searched: {problem}.',
+    next: 'Try again. If it happens again, make the index anew: pcc index --rebuild',
+    exit: 1,
+    http: 500,
+  },
+  code_name_unknown: {
+    says: 'The index of {project} has no file and no definition named {name}.',
+    next: 'Search for it: pcc search <words>. A path is relative to the project.',
+    exit: 2,
+    http: 404,
+  },
+  code_search_off: {
+    says: 'The code of {project} is not indexed: knowledge.enabled is false.',
+    next: 'Switch it on: pcc config set knowledge.enabled true',
+    exit: 2,
+    http: 409,
+  },
 } as const satisfies Record<string, ErrorRow>

@@ -8,17 +8,21 @@ export type OwnProcess = ChildProcess
 
 /**
  * Starts a module of ours as a process that works for this one and exits with it: the module has to exit when it is disconnected. It runs in its own
- * session, so that Ctrl+C in the daemon's terminal does not reach it, and with an empty environment. It is branded: what it starts, and what that can
+ * session, so that Ctrl+C in the daemon's terminal does not reach it, and with no variables but those given. It is branded: what it starts, and what that can
  * be made to start (a filter of git, a command of tmux), does not speak for a person. It does not keep this process alive.
  */
 export function startOwnProcess(
   module: string,
-  { flags = [], args = [] }: { flags?: readonly string[]; args?: readonly string[] } = {},
+  {
+    flags = [],
+    args = [],
+    env = {},
+  }: { flags?: readonly string[]; args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
 ): OwnProcess {
   const words = [...flags, fileURLToPath(entryUrl(module)), ...args]
   const branded = brandCommand(HELPER_MARKER, process.execPath, words)
   const child = spawn(branded.command, branded.args, {
-    env: {},
+    env,
     detached: true,
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

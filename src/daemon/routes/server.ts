@@ -3,6 +3,7 @@ import { AppError, toErrorReply } from '../../base/errors.ts'
 import type { DaemonContext } from '../context.ts'
 import { openSpeakerCheck } from '../speakers.ts'
 import { toolRoutes } from './agent-calls.ts'
+import { codeRoutes } from './code.ts'
 import { acceptedFileRoutes, daemonRoutes, reportRoutes } from './daemon.ts'
 import { installErrors } from './errors.ts'
 import { answerRoutes, escalationRoutes, rememberedRoutes } from './escalations.ts'
@@ -59,6 +60,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   worktreeRoutes(app, daemon)
   mergeRoutes(app, daemon)
   journalRoutes(app, daemon)
+  codeRoutes(app, daemon)
   reportRoutes(app, daemon)
   featureRoutes(app, daemon)
   toolRoutes(app, daemon, speakers)

@@ -9,6 +9,7 @@ import { SubmitTask, TaskQuery, UpdateTask } from '../../domain/task-requests.ts
 import type { TaskFilter } from '../../store/task-stores.ts'
 import { briefFor } from '../../supervisor/brief/brief-for.ts'
 import { featureSections } from '../../supervisor/brief/task-sections.ts'
+import { codeSections, lookUpForTask } from '../../supervisor/knowledge/found-code.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
 
@@ -102,7 +103,9 @@ export function briefRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const task = await getTasks(daemon).find(readRef(request.params))
     const attempts = await store.runs.attempts({ task: task.id })
     const [run] = await store.runs.list({ project: task.project, open: true })
-    const more = await featureSections(task)
+    const { paths, agentEnv: env, policy, code } = daemon
+    const found = lookUpForTask(task, { paths, env, policy, code, caller: {} })
+    const more = [...(await featureSections(task)), ...(await codeSections(found, code))]
     const placeOrReason = await daemon.supervisor.placeOf(task)
     const place = 'why' in placeOrReason ? undefined : placeOrReason
     return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, place, more })) }

@@ -19,6 +19,12 @@ const SETTINGS = {
   ...GUARD_SETTINGS,
   ...NOTIFICATION_SETTINGS,
   ...HUMAN_SETTINGS,
+  'knowledge.enabled': flag({
+    standard: true,
+    about: 'Index the code of projects, so that people, agents and brains can search it',
+    project: 'tighten',
+    tighten: onlyTo(false),
+  }),
   'knowledge.embedding_provider': oneOf(['local', 'gemini', 'hybrid'], {
     standard: 'local',
     about: 'Who computes embeddings',

@@ -3,6 +3,5 @@
 export const UNREAD_SETTINGS: readonly string[] = [
   'knowledge.embedding_provider',
   'knowledge.local_model',
-  'knowledge.auto_index',
   'data.episode_retention_days',
 ]

@@ -19,16 +19,15 @@ import { type Obstacle, toObstacle } from './obstacles.ts'
 export interface BeginDeps extends ClaimDeps {
   /** Starts a session for a task that exists already. */
   start(request: StartSession, bound: BoundTask): Promise<SessionRow>
-  /** The first prompt for a task. */
-  brief(
-    task: Task,
-    about: { attempts: readonly AttemptRow[]; run: string; place: Worktree | undefined },
-  ): Promise<string>
+  /** Begins to collect the first prompt for a task, which takes a while, and returns what completes it once the worktree is made. */
+  beginBrief(task: Task, run: RunRow): CompleteBrief
   worktrees: WorktreeProvider
   heldBack: HeldBackTasks
   /** Whether tasks will change the same files, by what they say. */
   predictOverlap?: PredictOverlap | undefined
 }
+
+export type CompleteBrief = (about: { attempts: readonly AttemptRow[]; place: Worktree | undefined }) => Promise<string>
 
 export interface BeginOptions {
   env: Record<string, string>
@@ -76,12 +75,13 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
   const modelInput = { names, task: task.id, hint: task.model, model: options.model }
   // The model names are those of the run's own agent.
   const chosen = agent === undefined ? chooseModel(strategy, history, modelInput) : { model: undefined }
+  const completeBrief = deps.beginBrief(task, run)
   // The worktree is made before the claim, for the attempt number that the claim will get: no transaction may wait for git.
   const made = await makeWorktree(task, run, deps)
   if ('heldBack' in made) return made
   const worktree = 'why' in made ? undefined : made
   const request = requestFor(run, task, {
-    prompt: await deps.brief(task, { attempts: ofTask, run: run.id, place: worktree }),
+    prompt: await completeBrief({ attempts: ofTask, place: worktree }),
     model: chosen.model,
     agent,
     env: options.env,

@@ -9,6 +9,8 @@ import type { NewEscalation } from '../../domain/escalation.ts'
 import type { EventOf } from '../../domain/event.ts'
 import type { Answer, Question, QuestionItem, Request } from '../../domain/session.ts'
 import { openAnswerMemory, type RememberedOpinion } from '../../human/remembered-answers.ts'
+import { codeText, foundInTime } from '../knowledge/found-code.ts'
+import { codeOf } from './code-tools.ts'
 import { eventOf, type LiveSession, type LiveSessionEnding, type SessionContext, type SessionDeps } from './context.ts'
 import { record } from './record.ts'
 import { targetOf } from './tool-call.ts'
@@ -17,14 +19,20 @@ import { targetOf } from './tool-call.ts'
 const MAX_DECISIONS = 50
 const MAX_ENTRIES = 200
 
-/** What a brain is given of a session when it forms an opinion. All of it is data. */
-export async function brainContext(live: LiveSession, { store }: SessionDeps): Promise<BrainContext> {
-  const [task, answered, entries] = await Promise.all([
+/**
+ * What a brain is given of a session when it forms an opinion. All of it is data. With `question`, code that the question is about is
+ * among it; never for a permission, because an agent could have written code that speaks for its own call.
+ */
+export async function brainContext(live: LiveSession, deps: SessionDeps, question?: string): Promise<BrainContext> {
+  const { store } = deps
+  const [task, answered, entries, code] = await Promise.all([
     live.row.task_id === null ? undefined : store.tasks.get(live.row.task_id),
     store.events({ subject: live.id, kinds: ['question.answered'], tail: MAX_DECISIONS }),
     listEntries(live.row.project),
+    question === undefined ? undefined : lookUpCode(question, { live, deps }),
   ])
   return {
+    code,
     project: live.row.project,
     task: task?.description ?? live.row.task,
     requirements: live.settings.requirements,
@@ -40,6 +48,15 @@ export async function brainContext(live: LiveSession, { store }: SessionDeps): P
     similar: [],
     entries,
   }
+}
+
+/** The code that a question is about. A brain that is a set of rules reads none. */
+async function lookUpCode(question: string, { live, deps }: SessionContext): Promise<string | undefined> {
+  const { searchesCode, brainSettings } = live.settings
+  if (!searchesCode || brainSettings.brain.name === 'rules') return undefined
+  const search = codeOf({ live, deps }).search({ query: question, freshMs: deps.code.patienceMs, neighbours: true })
+  const found = await foundInTime(search, deps.code)
+  return found && codeText(found)
 }
 
 async function listEntries(project: string): Promise<string[]> {
@@ -113,7 +130,8 @@ async function formAnswer(
   const remembered = await memory.find(query)
   const earlier = remembered && (remembered.lasting || !isGrave(questions, remembered)) ? remembered : undefined
   if (autoAnswer && earlier && earlier.confidence >= threshold) return toAnswer(questions, earlier, 'memory')
-  const context = { ...(await brainContext(live, deps)), similar: await memory.similar(query) }
+  const asked = questions.map(({ question }) => question).join('\n')
+  const context = { ...(await brainContext(live, deps, asked)), similar: await memory.similar(query) }
   const opinion = await brain.answerQuestion(questions, context, signal)
   if (autoAnswer && opinion.value && opinion.confidence >= threshold) {
     return toAnswer(questions, opinion, `brain:${opinion.by}`)

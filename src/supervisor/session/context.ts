@@ -25,6 +25,7 @@ import type { SpendingMeter } from '../../tasks/budgets.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import type { Move } from '../../tasks/transition.ts'
 import type { SessionGuards } from '../guards/session-guards.ts'
+import type { CodeSearch } from '../knowledge/code-search.ts'
 import type { StartBarrier } from '../limits/start-barrier.ts'
 import type { FailoverSettings } from './settings.ts'
 import type { GivenAnswer } from './tool-call.ts'
@@ -67,6 +68,8 @@ export interface LiveSettings {
   budgets: Budgets
   /** Reads the budgets from the settings again: a person may have raised one while the session worked. */
   budgetsNow(): Promise<Budgets>
+  /** Whether the code of the project is indexed. */
+  searchesCode: boolean
   checkpointEveryMs: number
   /** How long to wait before each retry after a failure that may pass. */
   retryMs: readonly number[]
@@ -188,6 +191,8 @@ export interface SessionDeps {
   notesLock: string
   /** Whether agents may be started now. */
   starts: StartBarrier
+  /** Searches the code of projects. */
+  code: CodeSearch
 }
 
 /** One live session and what its functions need. */

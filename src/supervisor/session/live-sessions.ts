@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { AnsweredEscalation } from '../../domain/escalation.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -73,6 +74,7 @@ export class LiveSessions {
       () => this.#runToEnd(live, ready),
       () => undefined, // the caller handles the rejection of `saved`
     )
+    if (ready.knowledge.enabled && ready.knowledge.autoIndex) void this.#indexProject(live)
     this.#launched.set(row.id, { live, saved, done: done.finally(() => this.#launched.delete(row.id)) })
     return { live, saved }
   }
@@ -111,6 +113,15 @@ export class LiveSessions {
     // An agent that has not introduced itself yet has nothing in flight, and no turn that could be paused.
     if (launched.live.row.state === 'starting') await launched.live.agent.session?.[Symbol.asyncDispose]()
     else await launched.live.agent.session?.pause()
+  }
+
+  /** Brings the index of the project up to date, beside the session: nothing waits for it, and nothing fails by it. */
+  async #indexProject({ row, log }: LiveSession): Promise<void> {
+    try {
+      await this.#deps.deps.code.update(row.project, { onlyInGit: true, signal: this.#deps.closing })
+    } catch (error) {
+      if (!this.#deps.closing.aborted) log.warn({ problem: messageOf(error) }, 'the code was not indexed')
+    }
   }
 
   async #runToEnd(live: LiveSession, ready: PreparedSession): Promise<void> {
@@ -211,6 +222,7 @@ function createLiveSession(
       quota: ready.quota,
       budgets: ready.budgets,
       budgetsNow: ready.budgetsNow,
+      searchesCode: ready.knowledge.enabled,
       checkpointEveryMs: ready.checkpointEveryMs,
       retryMs: ready.retryMs,
     },

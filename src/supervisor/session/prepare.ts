@@ -8,7 +8,7 @@ import { chainBrains } from '../../brain/chain.ts'
 import { rulesBrain } from '../../brain/rules/question.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
-import { AGENT_TOOL_NAMES, type AgentToolName } from '../../domain/agent-tools.ts'
+import { AGENT_TOOL_NAMES, type AgentToolName, CODE_TOOLS } from '../../domain/agent-tools.ts'
 import { canRunUnattended, findManifest } from '../../domain/agents/find-manifest.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Brain } from '../../domain/brain.ts'
@@ -87,6 +87,8 @@ export interface PreparedSession {
   otherAgentsEnv: Record<string, string>
   /** How many sessions may wait for their turn. */
   maxWaiting: number
+  /** Whether the code of the project is indexed, and whether a session brings the index up to date when it starts. */
+  knowledge: { enabled: boolean; autoIndex: boolean }
   checkpointEveryMs: number
   retryMs: LiveSettings['retryMs']
   /** Keys of the brains, which the settings only name: kept with the session's environment, never given to the agent. */
@@ -165,7 +167,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       followCost: hasMoneyBound(budgets),
       isolation: config.agents.isolation,
       sandbox: sandbox.settings,
-      ...featureTools(request.feature),
+      ...toolsFor(request.feature, config.knowledge.enabled),
     },
     sandboxIn: async worktree => (await planIn(worktree)).settings,
     policy: {
@@ -217,6 +219,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       config.agents.env,
     ),
     maxWaiting: config.sessions.max_waiting,
+    knowledge: { enabled: config.knowledge.enabled, autoIndex: config.knowledge.auto_index },
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
     brainKeys: brainKeysIn(request.settings ?? {}),
@@ -295,13 +298,17 @@ function withBrainFlags(config: Config, { brain: kind, brain_model: model }: Sta
 const READING_TOOLS = ['Read', 'Grep', 'Glob']
 
 const TOOLS_OF_PHASE: Record<WorkPhase, { tools: string[]; ownTools: readonly AgentToolName[] }> = {
-  interview: { tools: [...READING_TOOLS, 'AskUserQuestion'], ownTools: ['ask_human', 'search'] },
-  spec: { tools: READING_TOOLS, ownTools: ['search'] },
-  plan: { tools: READING_TOOLS, ownTools: ['search'] },
-  tasks: { tools: READING_TOOLS, ownTools: ['add_task', 'add_dependency', 'search'] },
+  interview: { tools: [...READING_TOOLS, 'AskUserQuestion'], ownTools: ['ask_human', 'search', ...CODE_TOOLS] },
+  spec: { tools: READING_TOOLS, ownTools: ['search', ...CODE_TOOLS] },
+  plan: { tools: READING_TOOLS, ownTools: ['search', ...CODE_TOOLS] },
+  tasks: { tools: READING_TOOLS, ownTools: ['add_task', 'add_dependency', 'search', ...CODE_TOOLS] },
 }
 
 /** The tools of a session: all of them for work; for a feature only those that read, and no MCP server of anybody else. */
-function featureTools(feature: FeaturePosition | undefined): Pick<OpenSession, 'tools' | 'ownTools' | 'strictMcp'> {
-  return feature ? { ...TOOLS_OF_PHASE[feature.phase], strictMcp: true } : { ownTools: AGENT_TOOL_NAMES }
+function toolsFor(
+  feature: FeaturePosition | undefined,
+  searchesCode: boolean,
+): Pick<OpenSession, 'tools' | 'ownTools' | 'strictMcp'> {
+  const given = feature ? { ...TOOLS_OF_PHASE[feature.phase], strictMcp: true } : { ownTools: AGENT_TOOL_NAMES }
+  return { ...given, ownTools: given.ownTools.filter(name => searchesCode || !CODE_TOOLS.includes(name)) }
 }

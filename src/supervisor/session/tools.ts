@@ -1,10 +1,13 @@
+import { basename } from 'node:path'
 import { AppError, unreachable } from '../../base/errors.ts'
 import { redactValues } from '../../base/redact.ts'
 import { type AgentToolName, type ToolReply, toolInput } from '../../domain/agent-tools.ts'
 import { searchNotes } from '../../knowledge/match-notes.ts'
-import { readNotes } from '../../knowledge/read-notes.ts'
+import type { Note } from '../../knowledge/note.ts'
+import { NOTES_FOLDER, readNotes } from '../../knowledge/read-notes.ts'
 import { recordNote } from '../../knowledge/record-note.ts'
 import { searchJournal } from '../../tasks/journal.ts'
+import { codeOf, searchCode, showFileContext, showRelated } from './code-tools.ts'
 import type { SessionContext } from './context.ts'
 import { addDependency, addTask, claim, draftDependency, draftTask, mayCall, noteInLog, ownTask } from './task-tools.ts'
 
@@ -43,6 +46,12 @@ async function dispatch(name: AgentToolName, input: unknown, call: SessionContex
       return checked('failed', input, ({ reason }) => claim({ claim: 'failed', text: reason }, call))
     case 'search':
       return checked('search', input, ({ query }) => searchAll(query, call))
+    case 'search_code':
+      return checked('search_code', input, query => searchCode(query, call))
+    case 'related':
+      return checked('related', input, what => showRelated(what, call))
+    case 'file_context':
+      return checked('file_context', input, ({ path }) => showFileContext(path, call))
     case 'record_note':
       return checked('record_note', input, note => keepNote(note, call))
     case 'ask_human':
@@ -99,11 +108,12 @@ async function keepNote(
 const MOST_FOUND = 10
 
 /** Searches the tasks, the notes and the journal of the session's own project. */
-async function searchAll(query: string, { live, deps }: SessionContext): Promise<ToolReply> {
+async function searchAll(query: string, call: SessionContext): Promise<ToolReply> {
+  const { live, deps } = call
   const { store } = deps
   const { project } = live.row
   const tasks = await store.tasks.list({ project, text: query, limit: MOST_FOUND })
-  const notes = searchNotes(readNotes(project).notes, query).slice(0, MOST_FOUND)
+  const notes = (await findNotes(query, call)).slice(0, MOST_FOUND)
   const { entries } = await searchJournal(store, { project, words: query, limit: MOST_FOUND })
   const sections = [
     section('Tasks', tasks, ({ id, state, title, result }) => `${id} (${state}) ${title}${firstLine(result)}`),
@@ -119,6 +129,20 @@ async function searchAll(query: string, { live, deps }: SessionContext): Promise
     ),
   ]
   return { ok: true, text: sections.filter(Boolean).join('\n\n') || 'Nothing was found.' }
+}
+
+/** Notes are files of the project, so the index ranks them; notes that it does not know, or not yet, are found by their words. */
+async function findNotes(query: string, call: SessionContext): Promise<Note[]> {
+  const { row, settings } = call.live
+  const { notes } = readNotes(row.project)
+  const byWords = searchNotes(notes, query)
+  if (!settings.searchesCode || notes.length === 0) return byWords
+  const wanted = { query, path: NOTES_FOLDER, top: MOST_FOUND }
+  const found = await codeOf(call)
+    .search(wanted)
+    .catch(() => undefined) // the words are enough
+  const ranked = found?.results.flatMap(({ file_path }) => notes.find(({ file }) => file === basename(file_path)) ?? [])
+  return [...new Set([...(ranked ?? []), ...byWords])]
 }
 
 function section<T>(title: string, items: readonly T[], lineOf: (item: T) => string): string {

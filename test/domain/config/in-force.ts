@@ -2,6 +2,8 @@ import type { SettingKey } from '../../../src/domain/config/settings.ts'
 
 /** For each setting in force, the test file that flips it and sees behaviour change. */
 export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
+  'knowledge.enabled': 'test/cli/commands/code/code.test.ts',
+  'knowledge.auto_index': 'test/supervisor/knowledge/auto-index.test.ts',
   'sessions.max_concurrent': 'test/daemon/start/waiting-line.test.ts',
   'sessions.auto_resume': 'test/daemon/limits/settings.test.ts',
   'sessions.resume_hours': 'test/agents/limits/consent.test.ts',

@@ -11,8 +11,9 @@ import { defaultValues, nestValues } from '../../../src/domain/config/settings.t
 import { AttachedTerminals } from '../../../src/human/terminals.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { startCodeSearch } from '../../../src/supervisor/knowledge/code-search.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { tempDir, UNPROVEN_ALLOWED } from '../../support/world.ts'
+import { NOT_INDEXED, tempDir, UNPROVEN_ALLOWED } from '../../support/world.ts'
 import type { ScriptedAgent } from '../session/scripted-agent.ts'
 import { mortalStore } from './mortal-store.ts'
 
@@ -74,9 +75,10 @@ export async function openLives(
       const gates = openAccountGates({ store: mortal, clock })
       const quota = openQuota({ store: mortal, clock, settings: async () => nestValues(defaultValues()).quota })
       const terminals = new AttachedTerminals()
+      const code = startCodeSearch(paths)
       const supervisor = new Supervisor({
-        ...{ store: mortal, terminals, policy, clock, paths, quota, gates, bootId, log: silentLog, agentEnv: {} },
-        env: { ...UNPROVEN_ALLOWED, ...env, HOME: home },
+        ...{ store: mortal, terminals, policy, clock, paths, quota, gates, code, bootId, log: silentLog, agentEnv: {} },
+        env: { ...UNPROVEN_ALLOWED, ...NOT_INDEXED, ...env, HOME: home },
         brainsFor: async () => [],
         driverFor: async () => agent.driver,
         mayStart: () => (disk.isFull ? 'the disk is full' : undefined),
@@ -90,6 +92,7 @@ export async function openLives(
           supervisor,
           quota,
           gates,
+          code,
           policy,
           streams: new Set(),
           stop: () => undefined,

@@ -42,6 +42,7 @@ for (const [what, ends] of [
         guards: aLiveSession().meters.guards.settings,
         notes: [],
         settings: {},
+        knowledge: { enabled: false, autoIndex: false },
         account: 'a',
         formerAccounts: [],
       }

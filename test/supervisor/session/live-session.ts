@@ -72,6 +72,7 @@ function liveSession(row: Partial<SessionRow>): LiveSession {
       quota: { thresholds: { notice: 50, warning: 85, critical: 90 }, onCritical: 'finish' },
       budgets: { task: {}, session: {}, day: {}, project: {} },
       budgetsNow: async () => ({ task: {}, session: {}, day: {}, project: {} }),
+      searchesCode: false,
       checkpointEveryMs: 600_000,
       retryMs: [5_000, 30_000, 120_000],
     },

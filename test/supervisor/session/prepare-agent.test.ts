@@ -190,7 +190,7 @@ test('the brains of a session are opened with that environment', async t => {
   )
   const id = await world.start('do it', { env: { CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' } })
   await world.when(id, view => view.status === 'completed')
-  const ofVendor = world.environments.map(({ PCC_GATES_UNPROVEN: _ofTheTests, ...env }) => env)
+  const ofVendor = world.environments.map(({ PCC_GATES_UNPROVEN: _, PCC_KNOWLEDGE_ENABLED: __, ...env }) => env)
   assert.deepEqual(ofVendor, [{ CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' }])
 })
 

@@ -13,6 +13,7 @@ import { AttachedTerminals } from '../../../src/human/terminals.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { SupervisorOptions } from '../../../src/supervisor/compose.ts'
+import { type CodeSearch, startCodeSearch } from '../../../src/supervisor/knowledge/code-search.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { tempDir } from '../../support/world.ts'
 import type { ScriptedAgent } from './scripted-agent.ts'
@@ -30,6 +31,8 @@ export interface ScriptedWorld {
   supervisor: Supervisor
   terminals: AttachedTerminals
   agent: ScriptedAgent
+  /** Searches code; off in the settings unless a test switches it on. */
+  code: CodeSearch
   /** The time; a test may move it. */
   time: { ahead: number }
   /** The reason why nothing may start; a test may fill and free the disk. */
@@ -72,15 +75,17 @@ export async function scriptedWorld(
   const policy = openLazyPolicy()
   const time = { ahead: 0 }
   settings['HOME'] = home
+  settings['PCC_KNOWLEDGE_ENABLED'] ??= 'false' // most of these tests are not about code
   settings['PCC_GATES_UNPROVEN'] ??= 'allow' // most of these projects have no checks
   const clock: Clock = { now: () => Date.now() + time.ahead }
   const gates = openAccountGates({ store, clock })
   const quota = openQuota({ store, clock, settings: async () => nestValues(defaultValues()).quota })
   const terminals = new AttachedTerminals()
+  const code = startCodeSearch(paths, { patienceMs: 60_000 })
   const configs: Config[] = []
   const environments: Record<string, string | undefined>[] = []
   const supervisor = new Supervisor({
-    ...{ store, terminals, policy, clock, paths, quota, gates, bootId: 'boot-1', log: silentLog, agentEnv: {} },
+    ...{ store, terminals, policy, clock, paths, quota, gates, code, bootId: 'boot-1', log: silentLog, agentEnv: {} },
     env: settings,
     brainsFor: async (config, env) => {
       configs.push(config)
@@ -100,6 +105,7 @@ export async function scriptedWorld(
       supervisor,
       quota,
       gates,
+      code,
       policy,
       streams: new Set(),
       stop: () => undefined,
@@ -115,6 +121,7 @@ export async function scriptedWorld(
     await supervisor.close('the test is over')
     await app.close()
     policy[Symbol.dispose]()
+    code[Symbol.dispose]()
     await store.close()
   })
   const call: ScriptedWorld['call'] = async (method, url, body) => {
@@ -129,6 +136,7 @@ export async function scriptedWorld(
       supervisor,
       terminals,
       agent,
+      code,
       time,
       disk,
       memory,

@@ -7,6 +7,7 @@ import { openClassifier } from '../../../src/policy/classify/classify.ts'
 import { loadRules } from '../../../src/policy/verdict/load-rules.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { GuardWatch } from '../../../src/supervisor/guards/watch.ts'
+import { startCodeSearch } from '../../../src/supervisor/knowledge/code-search.ts'
 import { Accounts } from '../../../src/supervisor/limits/accounts.ts'
 import { StartBarrier } from '../../../src/supervisor/limits/start-barrier.ts'
 import type { LiveSession, SessionDeps } from '../../../src/supervisor/session/context.ts'
@@ -29,6 +30,7 @@ export function sessionDepsOn(store: Store, more: Partial<SessionDeps> & { live?
     checkpoints: '/nowhere/checkpoints',
     notesLock: '/nowhere/notes.lock',
     starts: new StartBarrier(),
+    code: startCodeSearch({ data: '/nowhere' }),
     ...replaced,
   }
 }

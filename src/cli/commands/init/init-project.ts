@@ -3,8 +3,10 @@ import { homedir } from 'node:os'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { hookTranslator } from '../../../agents/hooks/vendors.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { neutral } from '../../../base/neutral.ts'
 import { quoteForShell } from '../../../base/words.ts'
 import { findProjectFile, readConfigFile } from '../../../domain/config/layers.ts'
+import { loadConfig } from '../../../domain/config/load.ts'
 import type { HookVendor } from '../../../domain/hooks.ts'
 import type { ProjectFacts } from '../../../domain/project-facts.ts'
 import type { ImportedTask } from '../../../domain/task-requests.ts'
@@ -16,6 +18,7 @@ import { committerEnv } from '../../../workspace/git/harden.ts'
 import { type CommandContext, ExitCode, isInteractive } from '../../context.ts'
 import { agrees } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
+import type { IndexedCode } from '../code/index-code.ts'
 import { readInstalled } from '../hooks/record.ts'
 import { findVendors } from '../hooks/vendor-files.ts'
 import { applySteps, type InitStep, planSteps } from './files.ts'
@@ -57,7 +60,7 @@ export async function initProject({ path, options, context }: InitCall): Promise
 
   const remarks = [
     ...settings.remarks,
-    ...factRemarks(facts, { skipIndex: options.skipIndex === true }),
+    ...factRemarks(facts),
     ...gateRemarks(facts, steps),
     ...(written.length > 0 && !offersCommit ? [commitRemark(written)] : []),
     ...(unjudged.length > 0 && !offersHooks ? [hooksRemark(unjudged)] : []),
@@ -66,8 +69,12 @@ export async function initProject({ path, options, context }: InitCall): Promise
   if (!context.json) print(context, initPage(outcome, context.terminal))
   if (offersCommit) print(context, [await offerCommit(project, written)])
   if (offersHooks) await offerHooks(unjudged, context)
+  // Nobody knows where a folder outside of git ends: pcc index reads it all the same.
+  const isIndexed = facts.git !== undefined && !dryRun && !options.skipIndex
+  const index = isIndexed ? await indexProject(project, context) : undefined
+  if (index && !context.json) print(context, [...(await describeIndex(index, context)), ''])
   const tasks = wanted && (await importTasks(wanted, { project, dryRun, context }))
-  if (context.json) print(context, [JSON.stringify(outcomeJson(outcome, tasks), null, 2)])
+  if (context.json) print(context, [JSON.stringify({ ...outcomeJson(outcome, tasks), index: index ?? null }, null, 2)])
   else print(context, initEnd(outcome, tasks, context.terminal))
 }
 
@@ -144,6 +151,32 @@ async function offerHooks(vendors: HookVendor[], context: CommandContext): Promi
     if (!(error instanceof AppError || error instanceof ExitCode)) throw error
     print(context, [hooksRemark(vendors)])
   }
+}
+
+/** Indexes the code. A project is set up without it, too: then the reason is shown. */
+async function indexProject(
+  project: string,
+  context: CommandContext,
+): Promise<IndexedCode | { problem: string } | undefined> {
+  const [{ indexCode }, { openClient }] = await Promise.all([
+    import('../code/index-code.ts'),
+    import('../../connection/client.ts'),
+  ])
+  try {
+    const { config } = await loadConfig({ paths: context.paths, env: context.env, project })
+    if (!config.knowledge.enabled) return undefined
+    return await indexCode({ project }, await openClient(context.paths, context), context)
+  } catch (error) {
+    return { problem: messageOf(error) }
+  }
+}
+
+async function describeIndex(
+  index: IndexedCode | { problem: string },
+  { terminal }: Pick<CommandContext, 'terminal'>,
+): Promise<string[]> {
+  if ('problem' in index) return [`${terminal.paint('yellow', '!')} ${neutral(index.problem)}`]
+  return (await import('../code/index-code.ts')).indexLines(index, terminal)
 }
 
 interface WantedTasks {
@@ -247,7 +280,7 @@ async function checkSettings(
 }
 
 /** What a person should know besides what was done. */
-function factRemarks({ git, problems, is_cut }: ProjectFacts, { skipIndex }: { skipIndex: boolean }): string[] {
+function factRemarks({ git, problems, is_cut }: ProjectFacts): string[] {
   return [
     ...(git === undefined
       ? [
@@ -259,7 +292,6 @@ function factRemarks({ git, problems, is_cut }: ProjectFacts, { skipIndex }: { s
     ...(problems.length > MAX_PROBLEMS
       ? [`${problems.length - MAX_PROBLEMS} more files could not be understood.`]
       : []),
-    ...(skipIndex ? ['There is nothing to skip: this version of pcc has no index of the code yet.'] : []),
   ]
 }
 

@@ -11,7 +11,7 @@ export function addInitCommand(program: Command): void {
     )
     .argument('[path]', 'the project directory', '.')
     .option('--requirements <file>', 'also import the tasks of this file (Markdown, YAML or text)')
-    .option('--skip-index', 'do not index the code (this version has no index yet)')
+    .option('--skip-index', 'do not index the code; sessions, searches and pcc index do it later')
     .option('--dry-run', 'only show what would be done')
     .option('--force', 'also in your home directory or at the root')
     .option('--json', 'print JSON')
