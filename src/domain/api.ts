@@ -162,6 +162,8 @@ export const ResumeSession = z.strictObject({
   from: z.string().min(1).optional(),
   /** The new total budget of the session; replaces the earlier one. */
   budget: SessionBudget.optional(),
+  /** The model from now on. */
+  model: z.string().min(1).optional(),
   /** As in `StartSession`: the caller is about to open `/events?attach=1`. */
   attach: z.boolean().optional(),
   /** The caller's environment, filtered by the allow-list. If absent, the stored one is used. */

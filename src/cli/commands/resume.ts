@@ -22,6 +22,7 @@ export function addResumeCommand(program: Command): void {
     .argument('<session>', 'id, unique beginning of an id, or name; also of a run or a task')
     .option('--from <checkpoint>', 'go on from this checkpoint, in a new conversation (see: pcc checkpoints <session>)')
     .option('--budget <amounts>', 'the most it may spend in all from now on, as in "10 usd"', budgetOption)
+    .option('--model <name>', 'the model from now on')
     .option('--detach', 'go on in the background')
     .option('--json', 'print events as JSON lines (with --detach: the session as JSON)')
     .action(async (ref: string, options: ResumeOptions, command: Command) => {
@@ -32,6 +33,7 @@ export function addResumeCommand(program: Command): void {
 export interface ResumeOptions {
   from?: string
   budget?: BudgetLimits
+  model?: string
   detach?: boolean
 }
 
@@ -57,6 +59,7 @@ export async function runResume({ ref, verb, options, context }: ResumeCall): Pr
     env,
     ...(options.from !== undefined && { from: options.from }),
     ...(options.budget && { budget: options.budget }),
+    ...(options.model !== undefined && { model: options.model }),
     ...(!options.detach && isInteractive(context) && { attach: true }),
   }
   const session = await client.request<SessionView>('POST', `/sessions/${id}/${verb}`, body)

@@ -171,7 +171,7 @@ function readStateAtEnd(
     !live.agent.answered &&
     failure &&
     CANNOT_BEGIN.has(failure) &&
-    (ending.as === 'error' || isFault(failure))
+    (ending.as === 'error' || isFault(failure) || failure === 'model_not_found')
   )
     return { why: 'broken' }
   if (ending.as === 'error') return undefined

@@ -169,6 +169,15 @@ export function waitsForProgram(failure: Failure, live: LiveSession, now: number
   }
 }
 
+/** The vendor does not know the model. That is no failure of the task: the session goes on when a person has named another one. */
+export function waitsForModel(failure: Failure, live: LiveSession): LiveSessionEnding {
+  return {
+    ...{ as: 'paused', failure: failure.kind, checkpoint: 'error' },
+    reason: `${failure.message}\n${adviceFor(failure, live)}`,
+    task: { to: 'waiting', reason: failure.message },
+  }
+}
+
 /** A failure that does not pass by itself. */
 export function failed(failure: Failure, live: LiveSession): LiveSessionEnding {
   const reason = `${failure.message}\n${adviceFor(failure, live)}`.trim()
@@ -235,7 +244,7 @@ function adviceFor(failure: Failure, live: LiveSession): string {
     case 'billing':
       return remedyFor('credit', live)
     case 'model_not_found':
-      return 'Name another model with --model.'
+      return `pcc resume ${live.id} --model <model>`
     case 'prompt_too_long':
       return 'Give a shorter task, or split it.'
     case 'refusal':

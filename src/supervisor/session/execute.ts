@@ -22,6 +22,7 @@ import {
   restarted,
   retried,
   stopped,
+  waitsForModel,
   waitsForProgram,
 } from './endings.ts'
 import { record } from './record.ts'
@@ -142,6 +143,8 @@ export async function execute(
       return parked(action, live)
     case 'fail':
       if (action.failure.kind === 'agent_missing') return waitsForProgram(action.failure, live, deps.clock.now())
+      // A run begins the task again with the model that is set then.
+      if (action.failure.kind === 'model_not_found' && !live.row.options.run) return waitsForModel(action.failure, live)
       return isForgotten(action.failure, live)
         ? restarted(action.failure, deps.clock.now())
         : failed(action.failure, live)

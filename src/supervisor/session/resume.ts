@@ -30,6 +30,8 @@ export interface SessionResume {
   from?: string | undefined
   /** What the session may spend in total; replaces the earlier budget. */
   budget?: StartSession['budget']
+  /** The model from now on. */
+  model?: string | undefined
   /** What the agent is told: the session stood still for something that has changed. */
   words?: string | undefined
 }
@@ -43,7 +45,7 @@ export async function resumeSession(
   const { store } = supervisor.deps
   await supervisor.sessions.get(row.id)?.done
   if (!supervisor.sessions.get(row.id)) await refuseWithSurvivors(row.id, supervisor)
-  const current = withBudget((await store.sessions.get(row.id)) ?? row, resume.budget)
+  const current = withWishes((await store.sessions.get(row.id)) ?? row, resume)
   const answer = await readKeptAnswer(current, supervisor)
   if (answer) {
     await resumeParked(current, { said: answer, settled: true, env: resume.env }, supervisor)
@@ -66,7 +68,7 @@ export async function resumeSession(
   const { task_id } = restored
   const changes = {
     ...(task_id && { task_id }),
-    ...(resume.budget && { options: current.options }),
+    ...((resume.budget || resume.model !== undefined) && { options: current.options }),
     ...(changesAccount && { vendor_id: null }),
   }
   // An agent that still runs in its terminal keeps its marker, because its processes carry it.
@@ -122,10 +124,14 @@ function promptOf({ prompt, resume }: RestoredSession, news: (string | undefined
   return [...(resume && told.length > 0 ? [] : [prompt]), ...told].join('\n\n')
 }
 
-/** Limits that the new budget does not name stay as they were. */
-function withBudget(row: SessionRow, budget: SessionResume['budget']): SessionRow {
-  if (!budget) return row
-  return { ...row, options: { ...row.options, budget: { ...row.options.budget, ...budget } } }
+/** The session as the person wants it from now on. Limits that the new budget does not name stay as they were. */
+function withWishes(row: SessionRow, { budget, model }: SessionResume): SessionRow {
+  const { options } = row
+  const wishes = {
+    ...(budget && { budget: { ...options.budget, ...budget } }),
+    ...(model !== undefined && { model }),
+  }
+  return { ...row, options: { ...options, ...wishes } }
 }
 
 interface ResumeClaim {

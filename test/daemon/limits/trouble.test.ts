@@ -96,7 +96,7 @@ test('sessions.retry_seconds: what may pass is tried three times, then it waits 
 test('what does not pass by itself says what to do: a model is not tried again, and work waits for an account', async t => {
   const world = await agentSessions(t, LASTING, AT_ONCE)
   const advice: [task: string, status: SessionView['status'], next: RegExp][] = [
-    ['no such model', 'error', /--model/],
+    ['no such model', 'paused', /\npcc resume s-\w+ --model <model>$/],
     ['no money', 'paused', /balance[\s\S]*goes on by itself/],
     ['a wrong key', 'paused', /export ANTHROPIC_API_KEY=<new key> && pcc resume[\s\S]*goes on by itself/],
   ]
@@ -104,7 +104,7 @@ test('what does not pass by itself says what to do: a model is not tried again, 
     // Each has an account of its own, because a fault holds back all sessions of one account.
     const { id } = await world.start(task, { env: { ...world.env, ANTHROPIC_API_KEY: `sk-ant-${task}` } })
     const view = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
-    assert.deepEqual([view.status, view.resumes_at !== null], [status, status === 'paused'], task)
+    assert.deepEqual([view.status, view.resumes_at !== null], [status, task !== 'no such model'], task)
     assert.match(view.reason ?? '', next)
     assert.deepEqual(bodiesOf(await world.log(id), 'session.resumed'), [])
   }

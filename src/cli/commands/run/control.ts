@@ -111,10 +111,12 @@ export async function pauseRun(run: RunDetail, { client, context }: ControlDeps)
 /** `pcc resume r-…`: continues a run where it was. */
 export async function resumeRun(
   run: RunDetail,
-  options: { from?: unknown; budget?: unknown; env: Record<string, string> },
+  options: { from?: unknown; budget?: unknown; model?: unknown; env: Record<string, string> },
   client: DaemonConnection,
 ): Promise<RunDetail> {
-  const [unusable] = Object.entries({ from: options.from, budget: options.budget }).filter(([, value]) => value)
+  const [unusable] = Object.entries({ from: options.from, budget: options.budget, model: options.model }).filter(
+    ([, value]) => value,
+  )
   if (unusable)
     throw new AppError('usage', {
       problem: `--${unusable[0]} is for sessions, and ${run.id} is a run`,
