@@ -156,6 +156,8 @@ export function openRuns(
     completeAgain: steering.completeAgain,
     worktrees: supervisor.worktrees,
     heldBack: new HeldBackTasks(clock),
+    predictOverlap: async (run, compared, signal) =>
+      (await runSettings(run, options)).knows ? supervisor.deps.code.overlap(run.project, compared, signal) : [],
     beginBrief: (task, { id: run, options: caller }) => {
       const code = lookUpForTask(task, { ...options, code: supervisor.deps.code, caller })
       return async ({ attempts, place }) => {

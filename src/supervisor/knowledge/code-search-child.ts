@@ -11,12 +11,14 @@ import { type CodeIndex, openIndex } from '../../knowledge/index/code-index.ts'
 import type { IndexFile } from '../../knowledge/index/index-file.ts'
 import type { UpdateProgress } from '../../knowledge/index/update.ts'
 import { readParsed } from '../../knowledge/index/write-files.ts'
+import { OverlapPredictor } from '../../knowledge/overlap.ts'
 import { NOTES_FOLDER } from '../../knowledge/read-notes.ts'
 import { findSecretPart } from '../../policy/paths/secret-files.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder, mainCheckouts } from '../../workspace/git/git-folder.ts'
 import type {
   CodeAnswer,
+  ComparedTasks,
   FileNeighbours,
   IndexCall,
   IndexCounts,
@@ -43,6 +45,7 @@ interface OpenProject {
   /** The time of the folder with the notes, when it was last looked at. */
   notesAt?: number
   progress: UpdateProgress | undefined
+  predictor: OverlapPredictor
 }
 
 const parser = openParser()
@@ -102,7 +105,15 @@ async function serve(call: IndexCall, signal: AbortSignal): Promise<unknown> {
       return ask(project.index, file => withoutSecrets(related(file, call.entity, call.depth), hideInRelated), signal)
     case 'file-context':
       return ask(project.index, file => withoutSecrets(fileContext(file, call.path), hideInContext), signal)
+    case 'overlap':
+      return compareTasks(call, project, signal)
   }
+}
+
+/** A run waits for this: an index that is behind says enough, and one that is not there yet says nothing. */
+async function compareTasks({ task, others }: ComparedTasks, { index, predictor }: OpenProject, signal: AbortSignal) {
+  if (index.stamp().commit === undefined) return []
+  return (await index.ask(file => predictor.predict(file, task, others), { freshMs: 0, signal })).answer
 }
 
 /** A look at the files that the index has does not see the first file of a folder, and that is what a note often is. */
@@ -201,7 +212,7 @@ function openProject(directory: string): Promise<OpenProject> {
     const open = () =>
       openIndex({ projectRoot: root, data, git: (args, options) => git(root, args, options), parse: parser.parse })
     return {
-      ...{ root, isInGit, progress: undefined },
+      ...{ root, isInGit, progress: undefined, predictor: new OverlapPredictor() },
       get index() {
         index ??= open()
         return index

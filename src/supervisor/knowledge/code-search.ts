@@ -5,6 +5,7 @@ import type { FileContext, RelatedAnswer } from '../../knowledge/graph/ask-graph
 import type { IndexStamp, SearchAnswer } from '../../knowledge/index/code-index.ts'
 import type { SearchResult } from '../../knowledge/index/search.ts'
 import type { UpdateProgress, UpdateResult } from '../../knowledge/index/update.ts'
+import type { DescribedTask, PredictedOverlap } from '../../knowledge/overlap.ts'
 
 /** A search for code. */
 export interface CodeQuery {
@@ -55,6 +56,12 @@ export interface IndexCounts {
 
 export type UpdateReply = UpdateResult & { counts?: IndexCounts }
 
+/** A task, and those that it is compared with. */
+export interface ComparedTasks {
+  task: DescribedTask
+  others: readonly DescribedTask[]
+}
+
 /** What the process with the indexes can do, for a project or a worktree of it. */
 export type IndexCall = { project: string } & (
   | ({ does: 'update' } & UpdateOptions)
@@ -62,6 +69,7 @@ export type IndexCall = { project: string } & (
   | ({ does: 'search' } & CodeQuery)
   | { does: 'related'; entity: string; depth: number }
   | { does: 'file-context'; path: string }
+  | ({ does: 'overlap' } & ComparedTasks)
 )
 
 /** The messages to that process, and its replies. */
@@ -77,6 +85,8 @@ export interface CodeSearch extends Disposable {
   search(project: string, query: CodeQuery, signal?: AbortSignal): Promise<CodeAnswer>
   related(project: string, what: { entity: string; depth: number }): Promise<GraphReply<RelatedAnswer>>
   fileContext(project: string, path: string): Promise<GraphReply<FileContext>>
+  /** How probably a task and each of some others will change a common file; none if there is no index yet. */
+  overlap(project: string, tasks: ComparedTasks, signal?: AbortSignal): Promise<PredictedOverlap[]>
   /** How long a prompt waits for what is found: a start never waits longer. */
   readonly patienceMs: number
   /** The pid of the process, while there is one. */
@@ -158,6 +168,7 @@ export function startCodeSearch({ data }: Pick<AppPaths, 'data'>, { patienceMs =
     search: (project, query, signal) => ask({ does: 'search', project, ...query }, signal),
     related: (project, what) => ask({ does: 'related', project, ...what }),
     fileContext: (project, path) => ask({ does: 'file-context', project, path }),
+    overlap: (project, tasks, signal) => ask({ does: 'overlap', project, ...tasks }, signal),
     [Symbol.dispose]() {
       isClosed = true
       if (child?.connected) child.disconnect()

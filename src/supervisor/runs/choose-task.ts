@@ -5,17 +5,14 @@ import type { DescribedTask, PredictedOverlap } from '../../knowledge/overlap.ts
 import type { Store } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import { linesIn } from '../../tasks/view.ts'
+import type { ComparedTasks } from '../knowledge/code-search.ts'
 import { scopeOf } from './next-step.ts'
 
 /** The task that a run begins next, or why there is none although some are ready. */
 export type TaskChoice = { task: Task } | { why: string | undefined }
 
 /** Compares a task with others by what they say; rejects if there is no index of the project. */
-export type PredictOverlap = (
-  project: string,
-  { task, others }: { task: DescribedTask; others: readonly DescribedTask[] },
-  signal: AbortSignal,
-) => Promise<PredictedOverlap[]>
+export type PredictOverlap = (run: RunRow, compared: ComparedTasks, signal: AbortSignal) => Promise<PredictedOverlap[]>
 
 /**
  * Chooses the ready task of the highest priority; among equals the oldest. In a run with several tasks at once, a task that will
@@ -37,7 +34,7 @@ export async function chooseTask(
   }
   const { ready, atWork, tasks } = await readTouching(scopeOf(run), store)
   const free = ready.filter(({ id }) => !skipped.has(id))
-  const { next, apart } = await chooseApart(free, atWork, predictor(run.project, predictOverlap))
+  const { next, apart } = await chooseApart(free, atWork, predictor(run, predictOverlap))
   const task = next === undefined ? undefined : tasks.get(next)
   return task ? { task } : { why: apart.map(describeHeldBack)[0] }
 }
@@ -88,12 +85,12 @@ const LIKELY = 0.5
 const PREDICT_MS = 500
 
 /** The prediction of a run: an index that is not there, or too slow, holds nothing back. */
-function predictor(project: string, predict: PredictOverlap | undefined): FindLikelyOverlap {
+function predictor(run: RunRow, predict: PredictOverlap | undefined): FindLikelyOverlap {
   const describe = ({ id, title, paths, text = title }: Touching): DescribedTask => ({ id, text, paths })
   return async (task, others) => {
     if (!predict) return undefined
     const late = new AbortController()
-    const asked = predict(project, { task: describe(task), others: others.map(describe) }, late.signal).catch(() => [])
+    const asked = predict(run, { task: describe(task), others: others.map(describe) }, late.signal).catch(() => [])
     const found = await Promise.race([asked, sleep(PREDICT_MS, [], { ref: false })])
     late.abort()
     const [first] = found.toSorted((a, b) => b.probability - a.probability)

@@ -28,6 +28,8 @@ export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   labels: readonly string[]
   /** Whether the next agent is started while the current one works. */
   warm: boolean
+  /** Whether the index of the project may be asked. */
+  knows: boolean
 }
 
 /**
@@ -44,7 +46,7 @@ export async function runSettings(
   const { paths, env } = settingsOfCaller(options, deps)
   const trusted = trustedFile(await trustStatus(paths, project))
   const loaded = await loadConfig({ paths, env, project, trusted })
-  const { execution, sessions } = loaded.config
+  const { execution, sessions, knowledge } = loaded.config
   const agent = agentFor({ ...options, project }, loaded)
   const names = modelNamesFor(agent, loaded)
   const chosen = chooseStrategy({
@@ -56,6 +58,7 @@ export async function runSettings(
     agent,
     ...applyModelNames(chosen, names),
     names,
+    knows: knowledge.enabled,
     maxRetries: execution.max_retries,
     retryMs: RETRY_FACTORS.map(factor => sessions.retry_seconds * 1000 * factor),
     limit: options.limit ?? (execution.limit || undefined),

@@ -138,3 +138,13 @@ test('a brain gets code for a question, and none for a permission', async t => {
   assert.match(shown ?? '', /^src\/\w+\.ts:1-\d @\w{8}\n/)
   assert.equal((await brainContext(live, deps)).code, undefined)
 })
+
+test('tasks are compared by what they say, and a project without an index compares nothing', async t => {
+  const about = (id: string, text: string) => ({ id, text, paths: [] })
+  const task = about('t-1', 'Refuse a credit card without cents')
+  const others = [about('t-2', 'Charge the credit card twice'), about('t-3', 'Show the forecast of rain')]
+  const [same, other] = await code.overlap(project, { task, others })
+  assert.ok(same && other && same.probability > other.probability)
+  assert.deepEqual([same.id, same.path], ['t-2', 'src'])
+  assert.deepEqual(await code.overlap(realpathSync(gitProject(t, FILES)), { task, others }), [])
+})
