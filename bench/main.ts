@@ -41,6 +41,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
     ...(await (await import('./workspace/ten-in-worktrees.ts')).benchTenInWorktrees()),
     ...(await (await import('./workspace/eight-at-once.ts')).benchEightAtOnce()),
   ],
+  knowledge: async () => (await import('./knowledge/knowledge.ts')).benchKnowledge(),
   reliability: async () => (await import('./reliability/reliability.ts')).benchReliability(watchSeconds * 1000),
 }
 

@@ -6,24 +6,24 @@ import { importKeys, keysOfPath } from './resolve-import.ts'
 
 /** Stores which files have an import with a certain last word. What an import means depends on which files there are, so it is resolved when it is asked for. */
 export function putImports(index: IndexFile, id: number, { imports }: ParsedFile): void {
-  for (const key of new Set(imports.flatMap(importKeys)))
-    index.run('insert or ignore into imports values (?, ?)', key, id)
-}
-
-export function removeImports(index: IndexFile, id: number, { imports }: ParsedFile): void {
-  for (const key of new Set(imports.flatMap(importKeys)))
-    index.run('delete from imports where key = ? and file_id = ?', key, id)
+  const words = new Set(imports.flatMap(importKeys).map(wordOf))
+  if (words.size > 0) index.run('insert into imports (rowid, words) values (?, ?)', id, [...words].join(' '))
 }
 
 /** The files that may import a file: one of their imports ends with its name. */
 export function possibleImporters(index: IndexFile, path: string): { id: number; path: string }[] {
   const found = keysOfPath(path).flatMap(key =>
     index.rows<{ id: number; path: string }>(
-      'select files.id, files.path from imports join files on files.id = imports.file_id where imports.key = ?',
-      key,
+      'select id, path from files where id in (select rowid from imports where imports match ?)',
+      `"${wordOf(key)}"`,
     ),
   )
   return [...new Map(found.map(file => [file.id, file])).values()].filter(file => file.path !== path)
+}
+
+/** A key as one word of a table; what is joined so by mistake is sorted out when the import is resolved. */
+function wordOf(key: string): string {
+  return key.replace(/[^\p{L}\p{N}]/gu, '=')
 }
 
 /** Files that contain a name, those that are most about it. */

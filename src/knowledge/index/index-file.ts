@@ -19,7 +19,7 @@ const TABLES = [
   /** Every path that is in the index or in the history; `changed` is the number of the last commit that changed it. */
   'create table names (id integer primary key, path text not null unique, changed integer not null default 0)',
   /** The files of the index have the id of their name. `key` is the blob hash of what the tables hold; empty if that is uncertain. */
-  `create table files (id integer primary key, path text not null unique, key text not null, generated integer not null, problem text,
+  `create table files (id integer primary key, path text not null, key text not null, generated integer not null, problem text,
      first_chunk integer not null, chunks integer not null)`,
   'create index files_by_chunk on files (first_chunk)',
   /** The syntax of a file, packed (syntax-rows.ts). */
@@ -28,8 +28,8 @@ const TABLES = [
   'create table commits (id integer primary key, hash blob not null)',
   'create table changes (name_id integer not null, commit_id integer not null, primary key (name_id, commit_id)) without rowid',
   'create index changes_by_commit on changes (commit_id)',
-  /** The last word of an import, and the file that has it. */
-  'create table imports (key text not null, file_id integer not null, primary key (key, file_id)) without rowid',
+  /** The last words of a file's imports. */
+  `create virtual table imports using ${WORDS}`,
   /** Embedded texts by their hash; the table of their vectors is made when their size is known (vectors.ts). */
   'create table vector_texts (id integer primary key, hash blob not null unique)',
   'create table chunk_vectors (chunk_id integer primary key, file_id integer not null, vector_id integer not null)',
@@ -173,7 +173,13 @@ function openOne(path: string): DatabaseSync {
   makePrivate(path)
   const database = new DatabaseSync(path, { timeout: BUSY_MS, allowExtension: true })
   try {
-    for (const pragma of ['journal_mode = wal', 'synchronous = normal', 'cache_size = -8000', 'temp_store = memory'])
+    for (const pragma of [
+      'page_size = 8192',
+      'journal_mode = wal',
+      'synchronous = normal',
+      'cache_size = -8000',
+      'temp_store = memory',
+    ])
       database.exec(`pragma ${pragma}`)
     database.exec('begin immediate')
     const { application, schema } = readHeader(database)

@@ -87,18 +87,20 @@ const LONGEST_QUERY = 20_000
 
 /** The matching chunks of each file, the best first. */
 function scoreChunks(index: IndexFile, tokens: readonly string[]): Map<number, RankedFile['chunks']> {
+  const scores = new Map(scoreRows(index, 'chunk', tokens).map(({ id, score }) => [id, score]))
+  const rows = index.rows<{ chunk: number; file: number; first: number }>(
+    `select found.value as chunk, files.id as file, first_chunk as first from json_each(?) found
+     join files on files.first_chunk = (select max(first_chunk) from files where first_chunk <= found.value)`,
+    JSON.stringify([...scores.keys()]),
+  )
   const chunks = new Map<number, RankedFile['chunks']>()
-  for (const { id, score } of scoreRows(index, 'chunk', tokens)) {
-    const file = index.row<{ id: number; first: number }>(
-      'select id, first_chunk as first from files where first_chunk <= ? order by first_chunk desc limit 1',
-      id,
-    )
-    if (!file) continue
-    const chunk = { number: id - file.first, score }
-    const matching = chunks.get(file.id)
-    if (matching) matching.push(chunk)
-    else chunks.set(file.id, [chunk])
+  for (const { chunk, file, first } of rows) {
+    const found = { number: chunk - first, score: scores.get(chunk) ?? 0 }
+    const matching = chunks.get(file)
+    if (matching) matching.push(found)
+    else chunks.set(file, [found])
   }
+  for (const matching of chunks.values()) matching.sort((a, b) => b.score - a.score)
   return chunks
 }
 
@@ -138,16 +140,18 @@ const MOST_RANKED = 200
 function finish(index: IndexFile, { scores, chunks, query, weights }: Unfinished): RankedFile[] {
   const last = index.row<{ id: number | null }>('select max(id) as id from commits')?.id ?? 0
   const best = [...scores].sort((a, b) => b[1] - a[1]).slice(0, MOST_RANKED)
+  // The history knows files that are gone: they have no row.
+  const files = index.rows<{ id: number; path: string; generated: number; changed: number }>(
+    `select files.id, files.path, generated, changed from files join names on names.id = files.id
+     where files.id in (select value from json_each(?))`,
+    JSON.stringify(best.map(([id]) => id)),
+  )
   const ranked: RankedFile[] = []
-  for (const [id, sum] of best) {
-    const file = index.row<{ path: string; generated: number; changed: number }>(
-      'select files.path, generated, changed from files join names on names.id = files.id where files.id = ?',
-      id,
-    )
-    if (!file) continue // the history knows files that are gone
+  for (const file of files) {
+    const { id } = file
     const recency = 1 + weights.recency * 2 ** ((file.changed - last) / HALF_LIFE_COMMITS)
     const penalty = weights.aside < 1 && isAside(file.path, file.generated === 1, query) ? weights.aside : 1
-    ranked.push({ id, path: file.path, score: sum * recency * penalty, chunks: chunks.get(id) ?? [] })
+    ranked.push({ id, path: file.path, score: (scores.get(id) ?? 0) * recency * penalty, chunks: chunks.get(id) ?? [] })
   }
   return ranked.sort((a, b) => b.score - a.score || (a.path < b.path ? -1 : 1))
 }

@@ -9,7 +9,7 @@ export interface ScoredRow {
 }
 
 /** Rows that are ranked by their length, too. What comes after so many would not reach the first ten. */
-const MOST_ROWS = 300
+const MOST_ROWS = 200
 /** A word in more than this share of the rows says too little to bring a row in by itself; it still adds to rows that have others. */
 const COMMON_SHARE = 0.15
 
@@ -45,19 +45,24 @@ export function scoreRows(index: IndexFile, table: WordTable, tokens: readonly s
       const before = scores.get(id)
       if (before !== undefined || isNew) scores.set(id, (before ?? 0) + ONCE_SHARE * idf)
     }
-    if (table === 'path' || table === 'history') continue
+    if (table !== 'body' && table !== 'definition') continue
     for (const id of readRows(index, table, `${OFTEN_MARK}${token}`)) {
       const before = scores.get(id)
       if (before !== undefined) scores.set(id, before + OFTEN_SHARE * idf)
     }
   }
   const best = [...scores].sort((a, b) => b[1] - a[1]).slice(0, MOST_ROWS)
+  const lengths = readLengths(
+    index,
+    table,
+    best.map(([id]) => id),
+  )
   const average = words / rows
   return best
-    .map(([id, score]) => {
-      const length = readLength(index, table, id)
-      return { id, score: (score * (K1 + 1)) / (1 + K1 * (1 - B + (B * length) / average)) }
-    })
+    .map(([id, score]) => ({
+      id,
+      score: (score * (K1 + 1)) / (1 + K1 * (1 - B + (B * (lengths.get(id) ?? average)) / average)),
+    }))
     .sort((a, b) => b.score - a.score)
 }
 
@@ -70,9 +75,12 @@ function readRows(index: IndexFile, table: WordTable, token: string): number[] {
 }
 
 /** FTS5 keeps the number of tokens of each row, and their sum, as varints. */
-function readLength(index: IndexFile, table: WordTable, id: number): number {
-  const row = index.row<{ sz: Uint8Array }>(`select sz from ${table}_docsize where id = ?`, id)
-  return row ? (readVarints(row.sz)[0] ?? 0) : 0
+function readLengths(index: IndexFile, table: WordTable, ids: readonly number[]): Map<number, number> {
+  const rows = index.rows<{ id: number; sz: Uint8Array }>(
+    `select id, sz from ${table}_docsize where id in (select value from json_each(?))`,
+    JSON.stringify(ids),
+  )
+  return new Map(rows.map(({ id, sz }) => [id, readVarints(sz)[0] ?? 0]))
 }
 
 function readSizes(index: IndexFile, table: WordTable): { rows: number; words: number } {

@@ -1,7 +1,10 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import type { DefinitionKind, ParsedFile } from '../../base/syntax/parsed-file.ts'
 
-/** A file's syntax without the names of the fields, which would be most of it. A line is the distance to the one before, so that it is short. */
+/**
+ * A file's syntax without the names of the fields, which would be most of it. A line is the distance to the one before, so that it is short. Calls are
+ * grouped by what they are inside of. A line of a header is the number of the definition whose signature it is, or the text itself.
+ */
 type Row = [
   language: string,
   definitions: [
@@ -14,10 +17,13 @@ type Row = [
     container?: string,
   ][],
   imports: [from: string, ...names: string[]][],
-  calls: [name: string, line: number, inside?: string][],
+  calls: [inside: string | 0, ...namesAndLines: (string | number)[]][],
   inherits: [name: string, base: string][],
-  chunks: [start: number, lines: number, header: string, definition?: string][],
+  chunks: [start: number, lines: number, header: (number | string)[], definition?: string][],
 ]
+
+/** Of a longer signature only the beginning is shown. */
+const LONGEST_SIGNATURE = 100
 
 /** Texts that most files contain: a small text becomes much shorter if it can refer to them. */
 const DICTIONARY = Buffer.from(
@@ -27,31 +33,38 @@ const DICTIONARY = Buffer.from(
 )
 
 export function packSyntax({ language, definitions, imports, calls, inherits, chunks }: ParsedFile): Buffer {
-  const [defined, called, cut] = [distances(), distances(), distances()]
+  const [defined, cut] = [distances(), distances()]
+  const signatures = new Map(definitions.map(({ signature }, at) => [signature, at]))
   const row: Row = [
     language,
     definitions.map(({ name, kind, signature, startLine, endLine, exported, container }) => {
-      const about = [name, kind, signature, defined.next(startLine), endLine - startLine, exported ? 1 : 0] as const
+      const about = [
+        name,
+        kind,
+        signature.slice(0, LONGEST_SIGNATURE),
+        defined.next(startLine),
+        endLine - startLine,
+        exported ? 1 : 0,
+      ] as const
       return container === undefined ? [...about] : [...about, container]
     }),
     imports.map(({ from, names }) => [from, ...names]),
-    calls.map(({ name, line, inside }) => {
-      const about = [name, called.next(line)] as const
-      return inside === undefined ? [...about] : [...about, inside]
-    }),
+    groupCalls(calls),
     inherits.map(({ name, base }) => [name, base]),
     chunks.map(({ startLine, endLine, header, definition }) => {
-      const about = [cut.next(startLine), endLine - startLine, header] as const
+      const lines = header.split('\n').map(line => signatures.get(line) ?? line)
+      const about = [cut.next(startLine), endLine - startLine, lines] as const
       return definition === undefined ? [...about] : [...about, definition]
     }),
   ]
-  return deflateRawSync(JSON.stringify(row), { level: 6, dictionary: DICTIONARY })
+  return deflateRawSync(JSON.stringify(row), { level: 9, dictionary: DICTIONARY })
 }
 
 export function unpackSyntax(packed: Uint8Array): ParsedFile {
   const text = inflateRawSync(packed, { dictionary: DICTIONARY }).toString()
   const [language, definitions, imports, calls, inherits, chunks] = JSON.parse(text) as Row
   const [defined, called, cut] = [distances(), distances(), distances()]
+  const lineOf = (line: number | string) => (typeof line === 'number' ? (definitions[line]?.[2] ?? '') : line)
   return {
     language,
     definitions: definitions.map(([name, kind, signature, start, lines, exported, container]) => {
@@ -60,18 +73,32 @@ export function unpackSyntax(packed: Uint8Array): ParsedFile {
       return container === undefined ? about : { ...about, container }
     }),
     imports: imports.map(([from, ...names]) => ({ from, names })),
-    calls: calls.map(([name, line, inside]) => ({
-      name,
-      line: called.sum(line),
-      ...(inside !== undefined && { inside }),
-    })),
+    calls: calls.flatMap(([inside, ...rest]) =>
+      Array.from({ length: rest.length / 2 }, (_, at) => ({
+        name: String(rest[2 * at]),
+        line: called.sum(Number(rest[2 * at + 1])),
+        ...(inside !== 0 && { inside }),
+      })),
+    ),
     inherits: inherits.map(([name, base]) => ({ name, base })),
     chunks: chunks.map(([start, lines, header, definition]) => {
       const startLine = cut.sum(start)
-      const about = { startLine, endLine: startLine + lines, header }
+      const about = { startLine, endLine: startLine + lines, header: header.map(lineOf).join('\n') }
       return definition === undefined ? about : { ...about, definition }
     }),
   }
+}
+
+/** Consecutive calls inside of the same definition. */
+function groupCalls(calls: ParsedFile['calls']): Row[3] {
+  const called = distances()
+  const groups: Row[3] = []
+  for (const { name, line, inside = 0 } of calls) {
+    const last = groups.at(-1)
+    if (last?.[0] === inside) last.push(name, called.next(line))
+    else groups.push([inside, name, called.next(line)])
+  }
+  return groups
 }
 
 /** Numbers as distances from the one before, and back. */

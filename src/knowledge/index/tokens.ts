@@ -2,9 +2,16 @@
  * The tokens of a word, computed once for each word of the source: code repeats its words. A compound (parseHttpReply2)
  * gives the whole word without its separators, so that parse_http_reply_2 is the same, and its parts; every part is reduced to its stem.
  */
-const cache = new Map<string, readonly string[]>()
+const cache = new Map<string, WordTokens>()
+
+interface WordTokens {
+  /** The name of several parts as one token. */
+  whole?: string
+  parts: readonly string[]
+}
+
 /** More different words are not remembered: the cache must not grow with the number of projects. */
-const MOST_CACHED = 50_000
+const MOST_CACHED = 20_000
 /** A longer word is encoded data, or a line of signs. */
 const LONGEST_WORD = 64
 
@@ -12,18 +19,17 @@ const LONGEST_WORD = 64
 const WORDS = /[A-Za-z0-9_$\x80-\uffff]+/g
 const PARTS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g
 
-/** Calls `take` with every token of a text, in order. The same function reads the source and the queries. */
-export function eachToken(text: string, take: (token: string) => void): void {
+/**
+ * Calls `take` with every token of a text, in order, or `takeWhole` with those that are whole names of several parts. The same function reads the source and
+ * the queries.
+ */
+export function eachToken(text: string, take: (token: string) => void, takeWhole = take): void {
   WORDS.lastIndex = 0
   for (let match = WORDS.exec(text); match !== null; match = WORDS.exec(text)) {
-    for (const token of tokensOf(match[0])) take(token)
+    const { whole, parts } = tokensOf(match[0])
+    if (whole !== undefined) takeWhole(whole)
+    for (const token of parts) take(token)
   }
-}
-
-/** How often each token occurs in a text. */
-export function countTokens(text: string, counts: Map<string, number> = new Map()): Map<string, number> {
-  eachToken(text, token => counts.set(token, (counts.get(token) ?? 0) + 1))
-  return counts
 }
 
 /** The tokens of a path or a query, where words may also be joined by a hyphen: `git-folder` is `gitFolder`, too. */
@@ -69,22 +75,22 @@ export function queryTokens(query: string): string[] {
   return tokens.size > 0 ? [...tokens] : [...new Set(tokensOfNames(query))]
 }
 
-function tokensOf(word: string): readonly string[] {
+function tokensOf(word: string): WordTokens {
   const known = cache.get(word)
   if (known) return known
-  const tokens = /^[\0-\x7f]+$/.test(word) ? splitAscii(word) : splitOther(word)
+  const tokens = /^[\0-\x7f]+$/.test(word) ? splitAscii(word) : { parts: splitOther(word) }
   if (cache.size >= MOST_CACHED) cache.clear()
   // A substring keeps the whole text that it was cut from in memory.
   cache.set(Buffer.from(word).toString(), tokens)
   return tokens
 }
 
-function splitAscii(word: string): string[] {
-  if (word.length > LONGEST_WORD) return []
+function splitAscii(word: string): WordTokens {
+  if (word.length > LONGEST_WORD) return { parts: [] }
   const parts = word.match(PARTS) ?? []
-  if (parts.length === 0) return []
+  if (parts.length === 0) return { parts: [] }
   const stems = parts.map(part => stem(part.toLowerCase())).filter(part => part.length > 1 || parts.length === 1)
-  return parts.length > 1 ? [wholeOf(word), ...stems] : stems
+  return parts.length > 1 ? { whole: wholeOf(word), parts: stems } : { parts: stems }
 }
 
 /** Scripts that write words without spaces between them. */
@@ -100,7 +106,7 @@ function splitOther(run: string): string[] {
     return ' '
   })
   for (const word of rest.match(/[\p{L}\p{N}_$]+/gu) ?? []) {
-    if (/^[\0-\x7f]+$/.test(word)) tokens.push(...splitAscii(word))
+    if (/^[\0-\x7f]+$/.test(word)) tokens.push(...splitAscii(word).parts)
     else if (word.length <= LONGEST_WORD) tokens.push(word.toLowerCase())
   }
   return tokens

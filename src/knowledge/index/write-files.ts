@@ -1,10 +1,10 @@
 import type { ParsedFile } from '../../base/syntax/parsed-file.ts'
-import { putImports, removeImports } from '../graph/graph-tables.ts'
+import { putImports } from '../graph/graph-tables.ts'
 import { nameId } from './history.ts'
 import type { IndexFile } from './index-file.ts'
 import { isOften, OFTEN_MARK } from './score.ts'
 import { packSyntax, unpackSyntax } from './syntax-rows.ts'
-import { countTokens, tokensOfNames, wholeOf } from './tokens.ts'
+import { eachToken, tokensOfNames, wholeOf } from './tokens.ts'
 
 /** A file that the index is to hold. */
 export interface IndexedFile {
@@ -31,24 +31,32 @@ export function putFile(index: IndexFile, { path, key, generated, text, parsed, 
   index.run('insert into path (rowid, words) values (?, ?)', id, [...new Set(tokensOfNames(path))].join(' '))
 }
 
-/** The text of a file: its chunks, which have consecutive numbers, its whole body, and what it defines. */
+/** The text of a file: its chunks, which have consecutive numbers, its whole body, and what it defines. Whole names are in the chunks only. */
 function putText(index: IndexFile, id: number, text: string, parsed: ParsedFile): { first: number; count: number } {
   index.run('insert into syntax (id, packed) values (?, ?)', id, packSyntax(parsed))
   putImports(index, id, parsed)
   const definitions = wordsOfDefinitions(parsed)
   if (definitions !== '') index.run('insert into definition (rowid, words) values (?, ?)', id, definitions)
-  const last = index.row<{ next: number | null }>('select max(first_chunk + chunks) as next from files')?.next
-  const first = Math.max(1, last ?? 1)
+  const last = index.row<{ next: number }>(
+    'select first_chunk + chunks as next from files order by first_chunk desc limit 1',
+  )
+  const first = Math.max(1, last?.next ?? 1)
   const lines = text.split('\n')
-  const whole = new Map<string, number>()
-  for (const [number, chunk] of parsed.chunks.entries()) {
-    const counts = countTokens(lines.slice(chunk.startLine - 1, chunk.endLine).join('\n'))
-    for (const [token, count] of counts) whole.set(token, (whole.get(token) ?? 0) + count)
-    countTokens(chunk.header, counts)
-    index.run('insert into chunk (rowid, words) values (?, ?)', first + number, bagOf(counts))
+  const body = new Map<string, number>()
+  for (const [number, { startLine, endLine, header }] of parsed.chunks.entries()) {
+    const words = new Set<string>()
+    const addWhole = (token: string) => words.add(token)
+    const add = (token: string) => {
+      words.add(token)
+      body.set(token, (body.get(token) ?? 0) + 1)
+    }
+    eachToken(lines.slice(startLine - 1, endLine).join('\n'), add, addWhole)
+    eachToken(header, addWhole)
+    index.run('insert into chunk (rowid, words) values (?, ?)', first + number, [...words].join(' '))
   }
-  index.run('insert into body (rowid, words) values (?, ?)', id, bagOf(whole))
-  return { first, count: parsed.chunks.length }
+  index.run('insert into body (rowid, words) values (?, ?)', id, bagOf(body))
+  // Without chunks it must not have the number of the next file.
+  return { first: parsed.chunks.length > 0 ? first : 0, count: parsed.chunks.length }
 }
 
 export function removeFile(index: IndexFile, path: string): void {
@@ -67,9 +75,7 @@ function removeRows(index: IndexFile, id: number): void {
     id,
   )
   if (!file) return
-  const parsed = readParsed(index, id)
-  if (parsed) removeImports(index, id, parsed)
-  for (const table of ['body', 'path', 'definition']) index.run(`delete from ${table} where rowid = ?`, id)
+  for (const table of ['body', 'path', 'definition', 'imports']) index.run(`delete from ${table} where rowid = ?`, id)
   for (let number = 0; number < file.chunks; number += 1)
     index.run('delete from chunk where rowid = ?', file.first_chunk + number)
   for (const table of ['files', 'syntax']) index.run(`delete from ${table} where id = ?`, id)
@@ -86,10 +92,11 @@ function bagOf(counts: Map<string, number>): string {
   return words.join(' ')
 }
 
-/** The names of everything that a file defines, also as they are, behind a `=`. */
+/** The parts of all names that a file defines, and the names themselves behind a `=`. */
 function wordsOfDefinitions({ definitions }: ParsedFile): string {
   const counts = new Map<string, number>()
-  for (const { name } of definitions) countTokens(name, counts)
+  const count = (token: string) => counts.set(token, (counts.get(token) ?? 0) + 1)
+  for (const { name } of definitions) eachToken(name, count, () => undefined)
   const names = new Set(definitions.map(({ name }) => `=${wholeOf(name)}`))
   return [bagOf(counts), ...names].join(' ').trim()
 }

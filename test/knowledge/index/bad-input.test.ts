@@ -56,6 +56,21 @@ test('links that lead in circles are not followed, also without git', async t =>
   assert.deepEqual(await find(anIndex(t, root), 'walrus'), ['deep/walrus.txt'])
 })
 
+test('empty files and files without text do not take the place of others', async t => {
+  const { index } = indexedProject(t, {
+    'a.txt': '',
+    'b.txt': 'ibis\n',
+    'c.txt': '',
+    'd.png': 'x',
+    'e.txt': 'ibis too\n',
+  })
+  const { results } = await index.search('ibis', PATIENT)
+  assert.deepEqual(results.map(({ file_path, chunk_text }) => [file_path, chunk_text.trim()]).sort(), [
+    ['b.txt', 'ibis'],
+    ['e.txt', 'ibis too'],
+  ])
+})
+
 test('a submodule is another project', async t => {
   const inner = gitProject(t, { 'seal.txt': 'seal\n' })
   const { root, index } = indexedProject(t, { 'own.txt': 'seal\n' })
