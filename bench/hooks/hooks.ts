@@ -115,7 +115,8 @@ async function benchContext(): Promise<BenchRow[]> {
   const paths = appPathsFor({ env: installation.env })
   const never = new Promise<never>(() => {})
   const feature = promptContextFeature({ settings: readHookSettings, needs: () => never })
-  const context = { paths, env: installation.env, project, log: silentLog, signal: AbortSignal.timeout(60_000) }
+  const caller = { id: 'bench', ppid: 0, folder: project, env: installation.env }
+  const context = { paths, env: caller.env, caller, project, log: silentLog, signal: AbortSignal.timeout(60_000) }
   let longest = 0
   for (let at = 0; at < PROMPTS; at++) {
     const started = performance.now()

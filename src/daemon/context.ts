@@ -19,7 +19,7 @@ import { openTasks, type Tasks } from '../tasks/tasks.ts'
 import type { WorktreeDeps } from '../workspace/worktrees/worktree.ts'
 import type { AcceptedFiles } from './accepted-files.ts'
 import type { Disk } from './disk.ts'
-import type { LazyPolicy } from './lazy-services.ts'
+import type { LazyBrains, LazyPolicy } from './lazy-services.ts'
 
 /** What the routes work with: everything that `serve` has built. */
 export interface DaemonContext {
@@ -42,6 +42,8 @@ export interface DaemonContext {
   code: CodeSearch
   disk: Pick<Disk, 'report'>
   policy: Pick<LazyPolicy, 'classify' | 'loadRules'>
+  /** The language models of settings. */
+  brainsFor: LazyBrains['get']
   watchdogSeconds: number
   /** Aborted when the daemon begins to stop. */
   stopping: AbortSignal

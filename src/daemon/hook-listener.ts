@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import * as z from 'zod'
 import type { AppPaths } from '../base/app-paths.ts'
@@ -17,7 +17,12 @@ const ListenerAddress = z.object({ port: z.int().min(1).max(65_535), key: z.stri
 export type ListenerAddress = z.infer<typeof ListenerAddress>
 
 /** What a hook asks, and its answer in the vendor's words. */
-export type AnswerHook = (call: { native: string; body: unknown; signal: AbortSignal }) => Promise<HookOutput>
+export type AnswerHook = (call: {
+  native: string
+  body: unknown
+  socket: Socket
+  signal: AbortSignal
+}) => Promise<HookOutput>
 
 export interface HookListener extends AsyncDisposable {
   /** Listens if that was set up and it does not yet; returns the port. */
@@ -118,7 +123,7 @@ async function serveHook({ request, response, place, answer, log, ending }: Hook
     const body = await readBody(request)
     if (body === undefined) return sendAndClose(response, 413)
     const signal = AbortSignal.any([gone.signal, ending])
-    const { stdout, stderr, exit } = await answer({ native, body: JSON.parse(body), signal })
+    const { stdout, stderr, exit } = await answer({ native, body: JSON.parse(body), socket: request.socket, signal })
     // A hook that exits with an error says no; over HTTP an error says it.
     if (exit !== 0) response.writeHead(500, { 'content-type': 'text/plain; charset=utf-8' }).end(stderr)
     else if (stdout === '') response.writeHead(204).end()

@@ -86,6 +86,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
   using code = startCodeSearch(paths)
+  const brains = openLazyBrains()
   const terminals = new AttachedTerminals()
   const gates = openAccountGates({ store, clock: systemClock })
   const quota = openQuota({
@@ -101,7 +102,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     paths,
     env,
     driverFor: drivers.get,
-    brainsFor: openLazyBrains().get,
+    brainsFor: brains.get,
     bootId,
     log,
     quota,
@@ -143,6 +144,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     code,
     disk,
     policy,
+    brainsFor: brains.get,
     watchdogSeconds: config.daemon.watchdog_seconds,
     stopping: stopping.signal,
     settled: settled.signal,

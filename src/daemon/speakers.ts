@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../base/errors.ts'
-import { HELPER_MARKER } from '../base/process/marker.ts'
+import { HELPER_MARKER, OBSERVED_MARKER } from '../base/process/marker.ts'
 import { identifyPeers, type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
 import type { RefusedSpeaker } from '../domain/api.ts'
 import { VendorProcesses } from '../supervisor/hooks/vendor-process.ts'
@@ -59,7 +59,7 @@ function isKnownMark(peer: PeerProcess, { paths }: Speaking): boolean {
   if (peer.values.size > 0 || peer.lowered || peer.ours) return true
   // Commands of projects and agents that were started ahead are named by no session's row.
   const others = [commandMarkers(paths.run), new WarmMarkers(paths.run)].flatMap(files => files.all())
-  return [HELPER_MARKER.value, ...others].some(marker => wears(peer, marker))
+  return [HELPER_MARKER.value, OBSERVED_MARKER.value, ...others].some(marker => wears(peer, marker))
 }
 
 /** A session that tries in a loop gets one event for this time, with how often it tried. */

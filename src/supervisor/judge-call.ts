@@ -37,6 +37,9 @@ export interface JudgeCallDeps {
   moreRules?: (assessment: Assessment) => readonly PolicyRule[]
   /** Replaces the lookup of remembered answers. */
   precedent?: DecisionContext['precedent']
+  /** Replaces the opinion of the rules; it is asked until the signal aborts. */
+  opinion?: DecisionContext['opinion']
+  signal?: AbortSignal
 }
 
 export interface JudgedCall {
@@ -49,7 +52,7 @@ export interface JudgedCall {
 /** Decides about a call as a session would. Nothing is run and nothing is remembered. */
 export async function judgeCall(
   call: ExplainedCall,
-  { classifier, policy, attached, moreRules, precedent }: JudgeCallDeps,
+  { classifier, policy, attached, moreRules, precedent, opinion = judgePermission, signal }: JudgeCallDeps,
 ): Promise<JudgedCall> {
   const { tool, input, home, cwd, secrets } = call
   const project = resolveRealPath(call.project) ?? call.project
@@ -70,11 +73,11 @@ export async function judgeCall(
       ...settings,
       tool,
       rules: moreRules ? [...rules.rules, ...moreRules(assessment)] : rules.rules,
-      opinion: judgePermission,
+      opinion,
       precedent: precedent ?? recall,
       attached,
     },
-    NEVER_ABORTED,
+    signal ?? NEVER_ABORTED,
   )
   return { assessment, decision, remembered }
 }

@@ -301,11 +301,12 @@ export class Supervisor {
     }
   }
 
-  /** Markers of the processes of every live session, and of the warm processes. */
+  /** Markers of the processes of every live session, of the warm processes and of the agents that are only asked something. */
   liveMarkers(): string[] {
     return [
       ...this.#supervisor.sessions.all().flatMap(({ row }) => row.marker ?? []),
       ...this.#supervisor.warm.markers(),
+      ...this.proposals.markers(),
     ]
   }
 

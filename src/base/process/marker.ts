@@ -17,6 +17,9 @@ export function sessionMarker(value: string): Marker {
 /** The marker of what the daemon starts for itself (git, tmux), so that code which these are made to run is known by its brand. */
 export const HELPER_MARKER = sessionMarker('helper of the daemon')
 
+/** The marker of agents that a person started and whose hooks ask us: what they start never speaks for the person. */
+export const OBSERVED_MARKER = sessionMarker('agent of the person')
+
 /**
  * The second form of the marker, a number that survives an emptied environment: the soft limit of file locks. Linux has
  * ignored that limit since 2.4.25, but every child still inherits it and /proc/<pid>/limits shows it.
@@ -44,9 +47,9 @@ export function brandLine(marker: Marker): string {
 const BRAND_LINE =
   '{ ulimit -S -w "$1" && ulimit -H -w "$2" || { ulimit -S -x "$1"; ulimit -H -x "$2"; }; } 2>/dev/null'
 
-/** The soft limit, which is the brand, and the hard one. */
-function brandLimits(marker: Marker): [soft: string, hard: string] {
-  return [brandOf(marker), String(Math.min(HIGHEST, hardLockLimit('self')) - 1)]
+/** The soft limit, which is the brand, and the hard one: lower than that of a process. */
+export function brandLimits(marker: Marker, pid: number | 'self' = 'self'): [soft: string, hard: string] {
+  return [brandOf(marker), String(Math.min(HIGHEST, hardLockLimit(pid)) - 1)]
 }
 
 /** Far above every brand, and still an exact number. */

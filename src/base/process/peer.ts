@@ -37,8 +37,8 @@ export type Peer =
   | { kind: 'unknown'; why: string }
 
 /**
- * Finds out who is at the other end of a connection to our Unix socket; several processes may hold it. A call without a socket comes
- * from this process itself. It is found out for each request, because a connection can be handed on.
+ * Finds out who is at the other end of a connection to our Unix socket, or to a port of ours on loopback; several processes may hold
+ * it. A call without a socket comes from this process itself. It is found out for each request, because a connection can be handed on.
  */
 export async function identifyPeers(
   socket: Socket,
@@ -49,24 +49,45 @@ export async function identifyPeers(
   if (process.platform !== 'linux') return [{ kind: 'unknown', why: `${process.platform} does not tell who connects` }]
   const ss = findList()
   if (ss === undefined) return [{ kind: 'unknown', why: 'the program ss is missing: install iproute2' }]
-  const fd = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd
-  if (fd === undefined || fd < 0) return [{ kind: 'gone' }]
-  const own = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1]
-  for (let attempt = 0; own !== undefined && attempt < TRIES; attempt++) {
+  const search = socket.remotePort === undefined ? searchBySocket(socket) : searchByPort(socket)
+  for (let attempt = 0; search !== undefined && attempt < TRIES; attempt++) {
     const limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 * 1024 }
     const { code, stdout } = await runShort({
       command: ss,
-      args: ['-xpH', 'src', 'unix:'],
+      args: search.args,
       cwd: '/',
       env: { LC_ALL: 'C' },
       ...limits,
     })
-    const users = code === 0 ? findUsers(stdout, own) : []
+    const users = code === 0 ? findUsers(stdout, search.row) : []
     if (users.length > 0) return users.map(describeProcess)
     if (socket.destroyed) break
     await sleep(AGAIN_MS)
   }
   return [{ kind: 'gone' }]
+}
+
+/** How `ss` is asked for the other end of a connection, and the row of it, with who holds it. */
+interface PeerSearch {
+  args: string[]
+  row: RegExp
+}
+
+/** Only sockets without a name are listed and read: a name may hold anything, line breaks and whole rows included. */
+function searchBySocket(socket: Socket): PeerSearch | undefined {
+  const fd = (socket as Socket & { _handle?: { fd?: number } | null })._handle?.fd
+  if (fd === undefined || fd < 0) return undefined
+  const own = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`))?.[1]
+  const row = new RegExp(`^u_str +ESTAB +\\d+ +\\d+ +\\* +\\d+ +\\* +${own} +users:\\((.*)\\) *$`)
+  return own === undefined ? undefined : { args: ['-xpH', 'src', 'unix:'], row }
+}
+
+function searchByPort({ remotePort, localPort }: Socket): PeerSearch {
+  const args = ['-tnpH', 'state', 'established', 'sport', '=', `:${remotePort}`, 'and', 'dport', '=', `:${localPort}`]
+  return {
+    args,
+    row: new RegExp(`^\\d+ +\\d+ +127\\.0\\.0\\.1:${remotePort} +127\\.0\\.0\\.1:${localPort} +users:\\((.*)\\) *$`),
+  }
 }
 
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/run/current-system/sw/bin']
@@ -108,13 +129,9 @@ function foldersAbove(path: string): string[] {
 const TRIES = 4
 const AGAIN_MS = 30
 
-/**
- * The processes that hold the other end of the connection whose own end has this inode. Only sockets without a name are listed and
- * read: a name may hold anything, line breaks and whole rows included.
- */
-function findUsers(list: string, own: string): number[] {
-  const other = new RegExp(`^u_str +ESTAB +\\d+ +\\d+ +\\* +\\d+ +\\* +${own} +users:\\((.*)\\) *$`)
-  const rows = list.split('\n').flatMap(row => other.exec(row)?.[1] ?? [])
+/** The processes that hold what one row is about; none if there is not exactly one such row. */
+function findUsers(list: string, row: RegExp): number[] {
+  const rows = list.split('\n').flatMap(line => row.exec(line)?.[1] ?? [])
   if (rows.length !== 1) return []
   return [...new Set([...(rows[0] ?? '').matchAll(/pid=(\d+),fd=/g)].map(([, pid]) => Number(pid)))]
 }

@@ -75,6 +75,16 @@ export function readMarks(
   return { values, brand, lowered: hardLockLimit(pid) < hardLockLimit('self') }
 }
 
+/** The variables that a process was started with (Linux only); none if it is gone or belongs to somebody else. */
+export function environmentOf(pid: number): [name: string, value: string][] {
+  return readProc(`/proc/${pid}/environ`)
+    .split('\0')
+    .flatMap(entry => {
+      const [, name, value] = /^([^=]+)=(.*)$/s.exec(entry) ?? []
+      return name === undefined || value === undefined ? [] : [[name, value] as [string, string]]
+    })
+}
+
 /** The command line of a process, to be shown to people. */
 export function commandOf(pid: number): string {
   if (process.platform !== 'linux') return ps('-o', 'command=', '-p', String(pid)).trim()

@@ -1,7 +1,7 @@
 import { refuseHook } from '../../agents/hooks/refuse.ts'
 import { type AppPaths, appPathsFor, dataDirectoryHint } from '../../base/app-paths.ts'
 import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
-import type { HookCaller } from '../../supervisor/hooks/open-hooks.ts'
+import type { HookCaller } from '../../supervisor/hooks/router.ts'
 import { rawRequest, readToken } from '../connection/raw-request.ts'
 import { runTerminalHook } from './hook-in-terminal.ts'
 

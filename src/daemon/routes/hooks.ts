@@ -1,14 +1,18 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { parseJson } from '../../base/json.ts'
-import { identifyPeers, type PeerProcess, wears } from '../../base/process/peer.ts'
+import { identifyPeers, type Peer } from '../../base/process/peer.ts'
+import { environmentOf } from '../../base/process/process-table.ts'
 import type { ObservedSession } from '../../domain/hook-capture.ts'
 import { HOOK_VENDORS, type HookOutput } from '../../domain/hooks.ts'
-import type { HookCaller, HookRequest, Hooks } from '../../supervisor/hooks/open-hooks.ts'
-import { findVendorProcess, isRunning, VendorProcesses } from '../../supervisor/hooks/vendor-process.ts'
-import { type DaemonContext, readNeeds } from '../context.ts'
+import type { HookRequest } from '../../supervisor/hooks/open-hooks.ts'
+import type { HookCaller } from '../../supervisor/hooks/router.ts'
+import { isRunning } from '../../supervisor/hooks/vendor-process.ts'
+import type { DaemonContext } from '../context.ts'
+import type { DaemonHooks } from '../daemon-hooks.ts'
 import { replayOutbox } from '../replay-outbox.ts'
 import { parseRequest } from './errors.ts'
 import { HOOK_ROUTE } from './guard.ts'
@@ -30,11 +34,11 @@ export function hookRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post(HOOK_ROUTE, async request => {
     const { vendor, event } = parseRequest(Params, request.params, `POST ${HOOK_ROUTE}`)
     const caller = parseRequest(Caller, readCaller(request), `POST ${HOOK_ROUTE}`)
-    requests.set(caller, request)
+    const peers = onDemand(() => identifyPeers(request.raw.socket, daemon.agentEnv))
     const gone = new AbortController()
     request.raw.socket.once('close', () => gone.abort())
     const signal = AbortSignal.any([gone.signal, daemon.stopping, AbortSignal.timeout(LONGEST_MS)])
-    return answer(daemon, { vendor, native: event, stdin: request.body, caller, signal })
+    return answer(daemon, { vendor, native: event, stdin: request.body, caller, signal }, peers)
   })
 }
 
@@ -61,27 +65,48 @@ export async function listObserved({ store }: DaemonContext, project: string | u
   })
 }
 
-/**
- * Answers a hook of Claude Code that came over loopback. Who asks is not known there: the process is registered by its `SessionStart`,
- * which is a command, and nothing is taken for a session of ours.
- */
-export function handleHook(
+/** Who holds a connection of Claude Code to the listener, which it keeps for many calls. */
+const holders = new WeakMap<Socket, () => Promise<Peer[]>>()
+
+/** Answers a hook of Claude Code that came over loopback. Who asks is found by the connection. */
+export async function handleHook(
   daemon: DaemonContext,
-  { native, body, signal }: { native: string; body: unknown; signal: AbortSignal },
+  { native, body, socket, signal }: { native: string; body: unknown; socket: Socket; signal: AbortSignal },
 ): Promise<HookOutput> {
-  const caller: HookCaller = { id: secretId(18), ppid: 0, folder: '/', env: { HOME: daemon.agentEnv['HOME'] } }
-  return answer(daemon, { vendor: 'claude', native, stdin: body, caller, signal })
+  const peers = holders.get(socket) ?? onDemand(() => identifyPeers(socket, daemon.agentEnv))
+  holders.set(socket, peers)
+  const [holder] = (await peers()).filter(peer => peer.kind === 'process')
+  const env = { HOME: daemon.agentEnv['HOME'], ...(holder && readVariables(holder.pid)) }
+  const [mark] = holder?.values ?? []
+  const marked = mark === undefined ? env : { ...env, PCC_SESSION_MARK: mark }
+  const caller: HookCaller = { id: secretId(18), ppid: holder?.pid ?? 0, folder: '/', env: marked }
+  return answer(daemon, { vendor: 'claude', native, stdin: body, caller, signal }, peers)
 }
 
-const requests = new WeakMap<HookCaller, FastifyRequest>()
-const opened = new WeakMap<DaemonContext, Promise<Hooks>>()
+/** The variables of Claude Code that matter to hooks; none of them can allow anything. */
+function readVariables(pid: number): Record<string, string> {
+  const entries = environmentOf(pid).filter(([name]) => name === 'AGENT_ROLE' || name === 'CLAUDE_CONFIG_DIR')
+  return Object.fromEntries(entries)
+}
 
-async function answer(daemon: DaemonContext, request: HookRequest): Promise<HookOutput> {
+/** Found out once, and only if somebody asks: it takes some milliseconds. */
+function onDemand<Value>(find: () => Promise<Value>): () => Promise<Value> {
+  let found: Promise<Value> | undefined
+  return () => {
+    found ??= find()
+    return found
+  }
+}
+
+const opened = new WeakMap<DaemonContext, Promise<DaemonHooks>>()
+
+async function answer(daemon: DaemonContext, request: HookRequest, peers: () => Promise<Peer[]>): Promise<HookOutput> {
   // Imported with the first hook, so that a daemon without any stays small.
-  const hooks = opened.get(daemon) ?? openDaemonHooks(daemon)
+  const hooks =
+    opened.get(daemon) ?? import('../daemon-hooks.ts').then(({ openDaemonHooks }) => openDaemonHooks(daemon))
   opened.set(daemon, hooks)
   try {
-    return await (await hooks).answer(request)
+    return await (await hooks).answer(request, peers)
   } finally {
     void replayOutbox(daemon)
   }
@@ -94,49 +119,4 @@ function readCaller({ headers }: FastifyRequest): unknown {
   } catch {
     throw new AppError('bad_request', { problem: 'The header X-Pcc-Caller cannot be read.' })
   }
-}
-
-async function openDaemonHooks(daemon: DaemonContext): Promise<Hooks> {
-  const [{ openHooks }, { openCaptureQueue }] = await Promise.all([
-    import('../../supervisor/hooks/open-hooks.ts'),
-    import('../../supervisor/hooks/capture.ts'),
-  ])
-  const { paths, agentEnv: env, log, store, policy } = daemon
-  const processes = new VendorProcesses(paths)
-  const queue = openCaptureQueue(rows => store.observed.capture(rows))
-  const peersOf = async (caller: HookCaller) => {
-    const request = requests.get(caller)
-    const peers = request ? await identifyPeers(request.raw.socket, env) : []
-    return peers.filter(peer => peer.kind === 'process')
-  }
-  return openHooks({
-    paths,
-    env,
-    log,
-    classifier: policy,
-    answers: store.answers,
-    needs: async project => (await readNeeds(daemon, { project })).needs,
-    notify: async event => void (await store.append([event])),
-    record: rows => queue.add(rows),
-    register: async (found, caller) => {
-      if (processes.has(found)) return
-      // What the hook says of its parents is only a hint: an agent could name the person's own shell.
-      for (const real of (await peersOf(caller)).flatMap(({ pid }) => findVendorProcess(pid) ?? [])) processes.add(real)
-    },
-    isOwn: async caller => {
-      const mark = caller.env['PCC_SESSION_MARK']
-      return mark !== undefined && isLiveSession(await peersOf(caller), mark, daemon)
-    },
-  })
-}
-
-/** Whether the hook runs inside a session that is at work here: the session's own gate decides about its calls. */
-async function isLiveSession(
-  peers: readonly PeerProcess[],
-  mark: string,
-  { store, supervisor }: DaemonContext,
-): Promise<boolean> {
-  if (peers.length === 0 || !peers.every(peer => wears(peer, mark))) return false
-  const session = (await store.sessions.list({})).find(({ marker }) => marker === mark)
-  return session !== undefined && supervisor.run(session.id) !== undefined
 }

@@ -13,6 +13,8 @@ export interface Proposals {
   tasks(request: ProposeTasks, signal: AbortSignal): Promise<Proposal>
   /** Any other question to a reading agent. */
   ask<T>(request: AgentRequest, question: AgentQuestion<T>, signal: AbortSignal): Promise<AgentReply<T>>
+  /** Markers of the agents that read now. */
+  markers(): string[]
 }
 
 export interface ProposalsDeps {
@@ -26,9 +28,20 @@ export interface ProposalsDeps {
 /** Reading agents are started like sessions: with the same settings, trust, policy, accounts and budgets. */
 export function openProposals({ supervisor, gates, refuseWhenFull, gatesChanged }: ProposalsDeps): Proposals {
   const { store, clock, policy } = supervisor.deps
+  const files = new WarmMarkers(supervisor.prepareDeps.paths.run)
+  const reading = new Set<string>()
   const deps: AskAgentDeps = {
     prepare: request => prepareSession(request, supervisor),
-    markers: new WarmMarkers(supervisor.prepareDeps.paths.run),
+    markers: {
+      note(marker) {
+        files.note(marker)
+        reading.add(marker)
+      },
+      forget(marker) {
+        files.forget(marker)
+        reading.delete(marker)
+      },
+    },
     classify: async question => policy.classify(question),
     admits: account => gates.admits(account),
     async limited(account, limit) {
@@ -52,6 +65,7 @@ export function openProposals({ supervisor, gates, refuseWhenFull, gatesChanged 
   }
   // Imported on use: few daemons ever need it.
   return {
+    markers: () => [...reading],
     async tasks(request, signal) {
       const { proposeTasks } = await import('./propose-tasks.ts')
       return proposeTasks(request, { ...deps, store, clock }, openSignal(signal))

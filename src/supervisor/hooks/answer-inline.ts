@@ -6,8 +6,9 @@ import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { contentInForce } from '../../store/accepted-files.ts'
 import { openRememberedAnswers } from '../../store/offline-reads.ts'
-import { type HookCaller, openHooks } from './open-hooks.ts'
+import { openHooks } from './open-hooks.ts'
 import { HookOutbox } from './outbox.ts'
+import type { HookCaller } from './router.ts'
 import { VendorProcesses } from './vendor-process.ts'
 
 export interface InlineRequest {
@@ -43,7 +44,7 @@ export async function answerInline({
     record: async rows => {
       outbox.add(rows)
     },
-    register: found => new VendorProcesses(paths).add(found),
+    register: found => new VendorProcesses(paths).add(found, caller.env),
     isOwn: () => false, // only the daemon knows which of its sessions are at work
   })
   return hooks.answer({ vendor, native, stdin: body, caller, signal: AbortSignal.timeout(withinMs) })

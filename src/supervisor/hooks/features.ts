@@ -6,8 +6,10 @@ import type { JudgeCallDeps } from '../judge-call.ts'
 import { observedId } from './capture.ts'
 import type { HookSettings } from './hook-settings.ts'
 import type { NotificationDeps } from './notifications.ts'
+import { STEP_TOOLS } from './open-steps.ts'
 import type { QuestionDeps } from './questions.ts'
 import type { HookContext, HookFeature } from './router.ts'
+import type { StopGateDeps } from './stop-gates.ts'
 import type { HookPolicy } from './triage.ts'
 
 export interface HookFeatureDeps {
@@ -18,6 +20,8 @@ export interface HookFeatureDeps {
   answers: QuestionDeps['answers']
   /** What waits for a person in a project; only a daemon knows. */
   needs?(project: string): Promise<readonly Need[]>
+  /** What only a daemon has for the gates at a stop. */
+  stop?: Omit<StopGateDeps, 'settings'>
   /** Passes on what an agent tells its person; only a daemon has channels. */
   notify?: NotificationDeps['append']
 }
@@ -26,7 +30,8 @@ export interface HookFeatureDeps {
  * Everything that hooks do besides the triage of calls. What an event does not need is not loaded: most events are calls that the
  * triage alone decides, and a hook without the daemon loads its code anew each time.
  */
-export function openFeatures({ classifier, home, policyFor, answers, needs, notify }: HookFeatureDeps): HookFeature[] {
+export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
+  const { classifier, home, policyFor, answers, needs, notify, stop } = deps
   const settings = readOnce()
   return [
     onUse('questions', ['tool_before'], {
@@ -37,8 +42,9 @@ export function openFeatures({ classifier, home, policyFor, answers, needs, noti
       concerns: mayDelegate,
       load: async () => (await import('./delegation.ts')).delegationFeature({ settings }),
     }),
-    onUse('stop-gates', ['session_start', 'stop'], {
-      load: async () => (await import('./stop-gates.ts')).stopGatesFeature({ settings }),
+    onUse('stop-gates', ['session_start', 'prompt', 'tool_after', 'stop'], {
+      concerns: mayBeWork,
+      load: async () => (await import('./stop-gates.ts')).stopGatesFeature({ settings, ...stop }),
     }),
     onUse('prompt-context', ['session_start', 'prompt'], {
       load: async () => {
@@ -66,6 +72,12 @@ export function openFeatures({ classifier, home, policyFor, answers, needs, noti
       },
     }),
   ]
+}
+
+/** Prompts and calls concern the gates where they name a task or change the agent's list of steps. */
+function mayBeWork(event: HookEvent): boolean {
+  if (event.kind === 'prompt') return /\bt-[0-9a-f]{6}\b/.test(event.text)
+  return event.kind !== 'tool_after' || STEP_TOOLS.has(event.tool)
 }
 
 interface FeatureOnUse {

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../domain/config/load.ts'
+import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { type MemorySettings, readMemorySettings } from '../../human/precedents.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
@@ -19,6 +19,8 @@ export interface HookSettings {
   /** How remembered answers are used; the same settings as for sessions of pcc. */
   answers: { enabled: boolean; threshold: number; memory: MemorySettings }
   config: Config
+  /** The same with the origin of each setting. */
+  loaded: LoadedConfig
 }
 
 /**
@@ -32,7 +34,8 @@ export async function readHookSettings({
 }: Pick<HookContext, 'paths' | 'env' | 'project'>): Promise<HookSettings> {
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PCC_')))
   const trusted = trustedFile(await trustStatus(paths, project))
-  const { config, untrusted } = await loadConfig({ paths, env: own, project, trusted })
+  const loaded = await loadConfig({ paths, env: own, project, trusted })
+  const { config, untrusted } = loaded
   const { hooks, brain, memory } = config
   return {
     high: hooks.high,
@@ -47,5 +50,6 @@ export async function readHookSettings({
       memory: readMemorySettings(memory),
     },
     config,
+    loaded,
   }
 }

@@ -9,22 +9,10 @@ import { openCapture } from './capture.ts'
 import { type HookFeatureDeps, openFeatures } from './features.ts'
 import { mayOthersChangeInput } from './other-hooks.ts'
 import { openPolicyCache } from './policy-cache.ts'
-import { answerHook, type HookContext, type HookFeature } from './router.ts'
+import { answerHook, type HookCaller, type HookContext, type HookFeature } from './router.ts'
 import { openSessionRoots } from './session-root.ts'
-import { type DecidedEvent, openTriage } from './triage.ts'
+import { type DecidedEvent, openTriage, type TriageDeps } from './triage.ts'
 import { findVendorProcess, type VendorProcess } from './vendor-process.ts'
-
-/** The hook that asks. */
-export interface HookCaller {
-  /** Of the event: the same event may come twice, and is stored once. */
-  id: string
-  /** The process that started the hook. */
-  ppid: number
-  /** The directory in which the vendor runs its hooks. */
-  folder: string
-  /** The vendor's environment, or some of it. */
-  env: Record<string, string | undefined>
-}
 
 export interface HookRequest {
   vendor: HookVendor
@@ -36,7 +24,7 @@ export interface HookRequest {
   signal: AbortSignal
 }
 
-export interface HooksDeps extends Pick<HookFeatureDeps, 'classifier' | 'answers' | 'needs' | 'notify'> {
+export interface HooksDeps extends Omit<HookFeatureDeps, 'home' | 'policyFor'>, Pick<TriageDeps, 'opinion'> {
   paths: AppPaths
   /** The environment whose settings count. */
   env: Record<string, string | undefined>
@@ -69,7 +57,7 @@ export function openHooks(deps: HooksDeps): Hooks {
   const policyFor = openPolicyCache(deps)
   const features: HookFeature[] = [
     openTriage({
-      ...{ classifier: deps.classifier, home, policyFor },
+      ...{ classifier: deps.classifier, home, policyFor, ...(deps.opinion && { opinion: deps.opinion }) },
       mayInputChange: openInputCheck(event => processes.get(event)?.pid),
       decided: (event, decision) => decisions.set(event, decision),
     }),
@@ -87,7 +75,7 @@ export function openHooks(deps: HooksDeps): Hooks {
         await deps.register(found, caller)
       }
       const project = roots.rootOf(event, caller.env)
-      const context: HookContext = { paths, env: caller.env, project, log, signal }
+      const context: HookContext = { paths, env: caller.env, caller, project, log, signal }
       const answer = await answerHook(event, features, context)
       const decision = decisions.get(event)
       if (event.session !== DOCTOR_SESSION)

@@ -34,6 +34,9 @@ const SETTLED_MS = 5_000
  * - A file is removed once it is read to its end and too old to get more lines.
  *
  * Lines may so be read twice. Each has an id, by which the store keeps it once.
+ *
+ * A line is not synced to the disk: that would take milliseconds of every call, and what a power failure can take is the record of the
+ * last seconds, never a decision. What a killed hook has written stays.
  */
 export class HookOutbox {
   readonly #dir: string

@@ -8,11 +8,24 @@ import {
   NO_OPINION,
 } from '../../domain/hooks.ts'
 
+/** The hook that asks. */
+export interface HookCaller {
+  /** Of the event: the same event may come twice, and is stored once. */
+  id: string
+  /** The process that started the hook. */
+  ppid: number
+  /** The directory in which the vendor runs its hooks. */
+  folder: string
+  /** The vendor's environment, or some of it. */
+  env: Record<string, string | undefined>
+}
+
 /** What a feature works with. It is the same in the daemon and in a hook that decides by itself because no daemon is there. */
 export interface HookContext {
   paths: AppPaths
   /** The environment of the hook, which is the vendor's. */
   env: Record<string, string | undefined>
+  caller: HookCaller
   /** The root of the project that `cwd` belongs to. */
   project: string
   log: Log

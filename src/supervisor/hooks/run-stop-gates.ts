@@ -18,7 +18,7 @@ import type { HookContext } from './router.ts'
 export interface HookWork {
   /** Its acceptance criteria are checked. */
   task?: Pick<Task, 'id' | 'title' | 'description' | 'acceptance' | 'attempt'> | undefined
-  /** Titles of the tasks that it took on and that are not done. */
+  /** Steps that the agent wrote down and that are not done. */
   open: readonly string[]
 }
 

@@ -15,6 +15,10 @@ const SessionNotes = z.object({
   blocks: z.array(z.object({ gates: z.array(z.string()), trees: z.array(z.string()) })).default([]),
   /** The last tree that passed the gates, and the gates. */
   passed: z.string().optional(),
+  /** The task that a prompt of the person named last. */
+  task: z.string().optional(),
+  /** The agent's own list of steps, by its ids. */
+  steps: z.record(z.string(), z.object({ text: z.string(), open: z.boolean() })).default({}),
   /** What was said already, by a key and when. */
   said: z.record(z.string(), z.number()).default({}),
   /** How often the vendor dropped the context of the conversation: what the agent was told before is forgotten. */
@@ -24,7 +28,7 @@ const SessionNotes = z.object({
 })
 export type SessionNotes = z.infer<typeof SessionNotes>
 
-const EMPTY: SessionNotes = { schema_version: 1, blocks: [], said: {}, contexts: 0, delegation: {} }
+const EMPTY: SessionNotes = { schema_version: 1, blocks: [], steps: {}, said: {}, contexts: 0, delegation: {} }
 
 export type SessionKey = Pick<HookEvent, 'vendor' | 'session'>
 type HomePaths = Pick<AppPaths, 'data'>

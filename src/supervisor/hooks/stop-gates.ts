@@ -6,6 +6,7 @@ import { hasCheckCommands } from '../../workspace/verify/unchecked.ts'
 import { failureLine, failureReport } from '../completion/report-text.ts'
 import { readCompletionClaim } from './completion-claims.ts'
 import type { HookSettings } from './hook-settings.ts'
+import { noteSteps, STEP_TOOLS } from './open-steps.ts'
 import type { HookContext, HookFeature } from './router.ts'
 import {
   type HookJudges,
@@ -19,10 +20,11 @@ import { changeSessionNotes, readSessionNotes, type SessionKey, type SessionNote
 
 export interface StopGateDeps {
   settings(context: HookContext): Promise<HookSettings>
-  /** The tasks that the conversation works on, where it is known. */
-  work?(event: StopEvent, context: HookContext): Promise<HookWork | undefined>
+  /** A task of the project by its id; only a daemon knows them. */
+  task?(id: string, context: HookContext): Promise<HookWork['task']>
   /** Agents that judge the work; only a daemon can start some. */
-  judges?(event: StopEvent, context: HookContext, settings: HookSettings): Promise<HookJudges>
+  judges?(context: HookContext, settings: HookSettings): Promise<HookJudges>
+  /** The green results of earlier runs of the same gates on the same files. */
   results?: GateResultStore | undefined
 }
 
@@ -38,9 +40,10 @@ type Said = Partial<HookAnswer> | undefined
 export function stopGatesFeature(deps: StopGateDeps): HookFeature {
   return {
     name: 'stop-gates',
-    kinds: ['session_start', 'stop'],
+    kinds: ['session_start', 'prompt', 'tool_after', 'stop'],
     async answer(event, context) {
       if (event.kind === 'session_start') await noteBeginning(event, context)
+      if (event.kind === 'prompt' || event.kind === 'tool_after') await noteWork(event, context)
       return event.kind === 'stop' ? answerStop(event, context, deps) : undefined
     },
   }
@@ -55,16 +58,39 @@ async function noteBeginning(event: SessionKey, { paths, project, signal }: Hook
   })
 }
 
+/** What the conversation works on: the task that its person named, and the steps that the agent itself wrote down. */
+async function noteWork(event: HookEventOf<'prompt' | 'tool_after'>, { paths }: HookContext): Promise<void> {
+  const task = event.kind === 'prompt' ? TASK_ID.exec(event.text)?.[0] : undefined
+  const isStep = event.kind === 'tool_after' && event.ok && event.agent_id === undefined && STEP_TOOLS.has(event.tool)
+  if (task === undefined && !isStep) return
+  await changeSessionNotes(paths, event, notes => {
+    if (task !== undefined) notes.task = task
+    if (isStep) noteSteps(notes, event)
+  })
+}
+
+const TASK_ID = /\bt-[0-9a-f]{6}\b/
+
+/** A subagent does a part of the work, so that it is not asked for the whole. */
+async function findWork(event: StopEvent, context: HookContext, deps: StopGateDeps): Promise<HookWork | undefined> {
+  if (event.agent_id !== undefined) return undefined
+  const { task: id, steps } = await readSessionNotes(context.paths, event)
+  const task = id === undefined ? undefined : await deps.task?.(id, context)
+  const open = Object.values(steps).flatMap(step => (step.open ? [step.text] : []))
+  return task === undefined && open.length === 0 ? undefined : { task, open }
+}
+
 async function answerStop(event: StopEvent, context: HookContext, deps: StopGateDeps): Promise<Said> {
   if (event.background > 0 || event.full_context === true) return undefined
-  const work = event.agent_id === undefined ? await deps.work?.(event, context) : undefined
+  const work = await findWork(event, context, deps)
   if (!readCompletionClaim(event.text, { task: work?.task?.id })) return undefined
   const settings = await deps.settings(context)
   if (!settings.gates) return undefined
   const untrusted = await noticeWithheld(event, settings, context)
   const gates = event.agent_id === undefined ? settings.gates : onlyCheapGates(settings.gates)
-  const isEmpty = !hasCheckCommands(gates) && work === undefined && !deps.judges
-  const notice = isEmpty ? undefined : await checkStop(event, context, { deps, settings, gates, work })
+  const judges = event.agent_id === undefined ? ((await deps.judges?.(context, settings)) ?? {}) : {}
+  const isEmpty = !hasCheckCommands(gates) && work === undefined && Object.keys(judges).length === 0
+  const notice = isEmpty ? undefined : await checkStop(event, context, { deps, settings, gates, judges, work })
   return joinNotices(untrusted, notice)
 }
 
@@ -72,12 +98,13 @@ interface StopCheck {
   deps: StopGateDeps
   settings: HookSettings
   gates: NonNullable<HookSettings['gates']>
+  judges: HookJudges
   work: HookWork | undefined
 }
 
 async function checkStop(event: StopEvent, context: HookContext, check: StopCheck): Promise<Said> {
   const { paths, project, signal } = context
-  const { deps, settings, gates, work } = check
+  const { deps, settings, gates, judges, work } = check
   try {
     const tree = await nameProjectTree(project)
     const notes = await readSessionNotes(paths, event)
@@ -85,7 +112,6 @@ async function checkStop(event: StopEvent, context: HookContext, check: StopChec
     if (notes.passed === passed && work === undefined) return undefined
     const held = mayBlock(notes, [tree ?? NO_TREE], settings.stopBlocks)
     if (!held.ok) return sayOnce(event, context, { what: held.why, notice: `pcc: ${held.why}.` })
-    const judges = event.agent_id === undefined ? ((await deps.judges?.(event, context, settings)) ?? {}) : {}
     const began = notes.began ?? (await readHead(project, signal))
     const result = await runStopGates({ gates, settings, work, judges, began, tree, results: deps.results, context })
     if (result.status === 'failed') {

@@ -1,5 +1,5 @@
 import type { HookAnswer, HookEventOf } from '../../domain/hooks.ts'
-import type { Decision } from '../../policy/verdict/decide.ts'
+import type { Decision, DecisionContext } from '../../policy/verdict/decide.ts'
 import { type JudgeCallDeps, judgeCall, type ProjectPolicy } from '../judge-call.ts'
 import type { HookContext, HookFeature } from './router.ts'
 
@@ -16,6 +16,8 @@ export interface TriageDeps {
   policyFor(project: string): Promise<HookPolicy>
   /** Whether another hook of the vendor may change the call after our answer. */
   mayInputChange(event: DecidedEvent, context: HookContext): Promise<boolean>
+  /** Asks the brains about a call that the vendor is about to ask a person about; only a daemon has some. */
+  opinion?(call: Pick<DecidedEvent, 'tool' | 'input'>, context: HookContext): DecisionContext['opinion']
   /** Called with every verdict, to record it. */
   decided(event: DecidedEvent, decision: Decision): void
 }
@@ -29,7 +31,8 @@ const QUESTION_TOOLS = new Set(['AskUserQuestion'])
  * Decides about calls by the policy, the person's rules, their earlier answers and the rule brain, as for a session with nobody there.
  *
  * A call is judged twice where the vendor asks about it: before it runs, and when its dialog is about to open. Both times the verdict is
- * about exactly the input of that event and needs no memory of the other. If another hook may change the input after our first answer,
+ * about exactly the input of that event and needs no memory of the other. The brains are asked the second time only, and if they are
+ * silent, slow or unsure, the dialog opens. If another hook may change the input after our first answer,
  * that answer is `ask`: the vendor then asks about the input as it will run, and that one is judged and allowed.
  */
 export function openTriage(deps: TriageDeps): HookFeature {
@@ -49,7 +52,8 @@ export function openTriage(deps: TriageDeps): HookFeature {
   }
 }
 
-async function decideCall(event: DecidedEvent, { project }: HookContext, deps: TriageDeps): Promise<Decision> {
+async function decideCall(event: DecidedEvent, context: HookContext, deps: TriageDeps): Promise<Decision> {
+  const { project, signal } = context
   const policy = await deps.policyFor(project)
   const { cwd } = event
   const settings = {
@@ -58,7 +62,9 @@ async function decideCall(event: DecidedEvent, { project }: HookContext, deps: T
   }
   const judge = async ({ tool, input }: Pick<DecidedEvent, 'tool' | 'input'>) => {
     const call = { tool, input, project, home: deps.home, cwd, secrets: policy.secrets }
-    const judged = { classifier: deps.classifier, policy: { ...policy, settings }, attached: false }
+    const opinion = event.kind === 'permission' ? deps.opinion?.({ tool, input }, context) : undefined
+    const asked = opinion && { opinion, signal }
+    const judged = { classifier: deps.classifier, policy: { ...policy, settings }, attached: false, ...asked }
     return (await judgeCall(call, judged)).decision
   }
   const parts = event.parts?.length ? event.parts : [event]

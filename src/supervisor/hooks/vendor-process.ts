@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { OBSERVED_MARKER } from '../../base/process/marker.ts'
 import { commandLineOf, leadsTerminal, parentOf, rawStartTime } from '../../base/process/process-table.ts'
 
 /** A process of a vendor's program, so that it cannot be mistaken for a later one with the same pid. */
@@ -60,10 +61,13 @@ export class VendorProcesses {
     return existsSync(this.#fileOf(found))
   }
 
-  add(found: VendorProcess): void {
+  /** The brand is for what it starts and then no longer is the parent of. Imported on use: most hooks find it branded. */
+  async add(found: VendorProcess, env: Record<string, string | undefined>): Promise<void> {
     if (this.has(found)) return
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
     writeFileSync(this.#fileOf(found), '', { mode: 0o600 })
+    const { brandProcess } = await import('../../base/process/brand-process.ts')
+    brandProcess(OBSERVED_MARKER, found.pid, env)
   }
 
   /** Whether one of these processes is one of them. */

@@ -4,7 +4,7 @@ import { explainGraveAnswer } from '../../brain/rules/grave.ts'
 import { judgePermission } from '../../brain/rules/permission.ts'
 import { answerInProse, type ProseQuestion } from '../../brain/rules/turn-ending.ts'
 import type { Assessment } from '../../domain/assessment.ts'
-import type { AnswerValue, BrainContext, Opinion, Suggestion } from '../../domain/brain.ts'
+import type { AnswerValue, Brain, BrainContext, Opinion, Suggestion } from '../../domain/brain.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
 import type { EventOf } from '../../domain/event.ts'
 import type { Answer, Question, QuestionItem, Request } from '../../domain/session.ts'
@@ -59,7 +59,7 @@ async function lookUpCode(question: string, { live, deps }: SessionContext): Pro
   return found && codeText(found)
 }
 
-async function listEntries(project: string): Promise<string[]> {
+export async function listEntries(project: string): Promise<string[]> {
   const entries = await readdir(project, { withFileTypes: true }).catch(() => [])
   return entries.slice(0, MAX_ENTRIES).map(entry => (entry.isDirectory() ? `${entry.name}/` : entry.name))
 }
@@ -73,21 +73,36 @@ export interface PermissionAdvice {
   reasoning: string
 }
 
-/** The brains' opinion of a request. The rules are asked first and alone: most of the time they decide it, in microseconds. */
-export async function opinionOn(
-  { tool, input }: Request,
+/** The brains' opinion of a request of a session. */
+export function opinionOn(
+  request: Request,
   assessment: Assessment,
   signal: AbortSignal,
   { live, deps }: SessionContext,
 ): Promise<PermissionAdvice> {
+  const { brain, threshold } = live.settings.brainSettings
+  return adviseOn({ request, assessment }, { brain, threshold, context: () => brainContext(live, deps) }, signal)
+}
+
+export interface Advisers {
+  brain: Brain
+  threshold: number
+  context(): Promise<BrainContext>
+}
+
+/** The brains' opinion of a call. The rules are asked first and alone: most of the time they decide it, in microseconds. */
+export async function adviseOn(
+  { request: { tool, input }, assessment }: { request: Pick<Request, 'tool' | 'input'>; assessment: Assessment },
+  { brain, threshold, context }: Advisers,
+  signal: AbortSignal,
+): Promise<PermissionAdvice> {
   const ruled = judgePermission(assessment)
   const byRules = { ...ruled, by: 'rules', reasoning: ruled.reason }
-  const { brain, threshold } = live.settings.brainSettings
   const isDecided = byRules.approve && byRules.confidence >= threshold
   if (isDecided || assessment.risk !== 'MEDIUM' || brain.name === 'rules') return byRules
   const reasons = assessment.reasons.map(({ code, risk, text }) => ({ code, risk, text }))
   const request = { tool, input, risk: assessment.risk, reasons: reasons.map(({ text }) => text), found: reasons }
-  const opinion = await brain.evaluatePermission(request, await brainContext(live, deps), signal)
+  const opinion = await brain.evaluatePermission(request, await context(), signal)
   if (opinion.value === undefined) return byRules
   const { value: approve, confidence, by, reasoning } = opinion
   return { approve, confidence, by, reasoning, reason: `${by}: ${reasoning}` }

@@ -38,7 +38,15 @@ export function openHookWorld(t: TestContext, { settings = '', files = {} }: Hoo
     ...{ home, project, paths },
     write: (path, text) => put(join(project, path), text),
     configure: toml => put(paths.configFile, toml),
-    context: more => ({ paths, env, project, log: silentLog, signal: new AbortController().signal, ...more }),
+    context: more => ({
+      caller: { id: 'test-hook', ppid: 0, folder: project, env },
+      paths,
+      env,
+      project,
+      log: silentLog,
+      signal: new AbortController().signal,
+      ...more,
+    }),
     event: (kind: HookEventKind, more: object) =>
       ({
         schema_version: HOOK_SCHEMA_VERSION,

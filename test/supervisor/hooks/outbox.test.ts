@@ -20,6 +20,25 @@ const row = (id: string): CapturedRow => ({
   about: { pid: null, start_time: null, model: null },
 })
 
+test('a clock that was set back or forward loses no event', async t => {
+  const paths = appPathsFor({ env: bareEnv(tempDir(t)) })
+  await using store = await openStore({ file: paths.database, onFailure: error => assert.fail(String(error)) })
+  const daemon = { paths, store, log: silentLog, stopping: new AbortController().signal }
+  const outbox = new HookOutbox(paths)
+  const real = Date.now()
+  let count = 0
+  for (const now of [real, real - 86_400_000, real + 86_400_000, 1]) {
+    t.mock.timers.enable({ apis: ['Date'], now })
+    outbox.add([row(`at-${now}`)])
+    await replayOutbox(daemon)
+    t.mock.timers.reset()
+    assert.deepEqual(
+      (await store.observed.list()).map(session => session.calls),
+      [++count],
+    )
+  }
+})
+
 test('what hooks wrote without a daemon is stored once: half a line is left out, and a replay after a crash adds nothing', async t => {
   const paths = appPathsFor({ env: bareEnv(tempDir(t)) })
   await using store = await openStore({ file: paths.database, onFailure: error => assert.fail(String(error)) })

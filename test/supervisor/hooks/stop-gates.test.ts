@@ -128,9 +128,14 @@ test('when its time is over the agent stops, and the person is told that nothing
   assert.ok(performance.now() - began < 20_000)
 })
 
-test('open tasks and acceptance criteria of the conversation hold it too, and a judge is asked where there is one', async t => {
+test('open steps and the criteria of a task that the person named hold it too, and a judge is asked where there is one', async t => {
   const world = openWorld(t)
   world.write('ok', '')
+  const feature = stopGatesFeature({ settings })
+  const tell = (event: Parameters<typeof feature.answer>[0]) => feature.answer(event, world.context())
+  const call = (tool: string, input: object, output = '') => {
+    return tell(world.event('tool_after', { tool, input, output, ok: true } as never))
+  }
   const task = {
     id: 't-aaaaaa',
     title: 'Shop',
@@ -138,8 +143,19 @@ test('open tasks and acceptance criteria of the conversation hold it too, and a 
     acceptance: '- the tests pass\n- it opens',
     attempt: 1,
   }
-  const open = await ask(world, {}, { work: async () => ({ task, open: ['Write the docs'] }) })
-  assert.match(open.reason ?? '', /plan failed.*Write the docs/s)
+  await call('TodoWrite', {
+    todos: [
+      { content: 'Build', status: 'completed' },
+      { content: 'Write', status: 'pending' },
+    ],
+  })
+  assert.match((await ask(world)).reason ?? '', /plan failed.*Write/s)
+  await call('TodoWrite', { todos: [{ content: 'Write', status: 'completed' }] })
+  await call('TaskCreate', { subject: 'Ship' }, '{"task":{"id":"7","subject":"Ship"}}')
+  world.write('more', '')
+  assert.match((await ask(world)).reason ?? '', /plan failed.*Ship/s)
+  await call('TaskUpdate', { taskId: '7', status: 'completed' })
+  await tell(world.event('prompt', { text: 'Please do t-aaaaaa.' }))
   world.write('more', 'x')
   world.configure(`${OPEN.replace('[gates]\n', '[gates]\nverifier = "on"\n')}`)
   const opinion = { criterion: 'it opens', met: false, reason: 'the door is missing' }
@@ -148,7 +164,7 @@ test('open tasks and acceptance criteria of the conversation hold it too, and a 
     world,
     {},
     {
-      work: async () => ({ task, open: [] }),
+      task: async id => (id === task.id ? task : undefined),
       judges: async () => ({
         judge: async ({ task: { acceptance } }) => {
           seen.push(...acceptance)

@@ -99,6 +99,7 @@ export async function openLives(
           cutsOff: false,
           person: 'human',
         },
+        brainsFor: async () => [],
         disk: { report: () => ({ state: 'ok', reason: '' }) },
         watchdogSeconds: 60,
         stopping: over.signal,

@@ -4,6 +4,7 @@ import { openQuota } from '../../../src/agents/limits/quota.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import type { Clock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import { buildServer } from '../../../src/daemon/routes/server.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
@@ -45,6 +46,8 @@ export interface ScriptedWorld {
   configs: Config[]
   /** The environments with which brains were opened, in order. */
   environments: Record<string, string | undefined>[]
+  /** What its routes work with. */
+  daemon: DaemonContext
   /** The run directory of the daemon. */
   runDir: string
   /** Moves the clock and wakes everything that waits for a time. */
@@ -96,7 +99,7 @@ export async function scriptedWorld(
     mayStart: () => disk.reason,
     availableMemory: () => memory.available,
   })
-  const app = buildServer({
+  const daemon: DaemonContext = {
     accepted: { accept: async () => {} },
     ...{ paths, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
     ...{
@@ -112,11 +115,13 @@ export async function scriptedWorld(
       cutsOff: false,
       person: 'human',
     },
+    brainsFor: async () => [],
     disk: { report: () => ({ state: 'ok', reason: '' }) },
     watchdogSeconds: 60,
     stopping: new AbortController().signal,
     settled: new AbortController().signal,
-  })
+  }
+  const app = buildServer(daemon)
   t.after(async () => {
     await supervisor.close('the test is over')
     await app.close()
@@ -146,6 +151,7 @@ export async function scriptedWorld(
       configs,
       environments,
       runDir: paths.run,
+      daemon,
     },
     pass(ms) {
       time.ahead += ms

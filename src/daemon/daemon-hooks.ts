@@ -1,0 +1,97 @@
+import { type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
+import { chainBrains } from '../brain/chain.ts'
+import { rulesBrain } from '../brain/rules/question.ts'
+import type { HookOutput } from '../domain/hooks.ts'
+import { openCaptureQueue } from '../supervisor/hooks/capture.ts'
+import { readHookSettings } from '../supervisor/hooks/hook-settings.ts'
+import { type HookRequest, openHooks } from '../supervisor/hooks/open-hooks.ts'
+import type { HookCaller, HookContext } from '../supervisor/hooks/router.ts'
+import { openStopJudges } from '../supervisor/hooks/stop-judges.ts'
+import type { TriageDeps } from '../supervisor/hooks/triage.ts'
+import { findVendorProcess, VendorProcesses } from '../supervisor/hooks/vendor-process.ts'
+import { adviseOn, listEntries } from '../supervisor/session/brain.ts'
+import { type DaemonContext, readNeeds } from './context.ts'
+
+export interface DaemonHooks {
+  /** `peers` are the processes at the other end of the connection. */
+  answer(request: HookRequest, peers: () => Promise<Peer[]>): Promise<HookOutput>
+}
+
+/**
+ * What answers hooks in the daemon: the same as without one, and what only a daemon has: its store, brains, and agents that judge.
+ *
+ * Our own agents run hooks too, if a person has installed some. A hook inside one of them is answered at once, and says nothing: whoever
+ * started the agent holds it. That counts only if the process that asks carries the marker of an agent that is at work here;
+ * a variable alone is no proof. For whatever else we have started, no model is asked and no agent is started, so that no call of ours ever
+ * leads to another one.
+ */
+export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
+  const { paths, agentEnv: env, log, store, policy, supervisor } = daemon
+  const processes = new VendorProcesses(paths)
+  const queue = openCaptureQueue(rows => store.observed.capture(rows))
+  const asking = new WeakMap<HookCaller, () => Promise<Peer[]>>()
+  const peersOf = async (caller: HookCaller): Promise<PeerProcess[]> => {
+    const peers = (await asking.get(caller)?.()) ?? []
+    return peers.filter(peer => peer.kind === 'process')
+  }
+  const isNested = async ({ caller }: HookContext) => {
+    const marks = supervisor.liveMarkers()
+    return (await peersOf(caller)).some(peer => peer.ours || marks.some(mark => wears(peer, mark)))
+  }
+  const hooks = openHooks({
+    paths,
+    env,
+    log,
+    classifier: policy,
+    answers: store.answers,
+    needs: async project => (await readNeeds(daemon, { project })).needs,
+    notify: async event => void (await store.append([event])),
+    opinion: openOpinion(daemon, isNested),
+    stop: {
+      results: store.gateResults,
+      async task(id, { project }) {
+        const task = await store.tasks.get(id)
+        return task?.project === project ? task : undefined
+      },
+      judges: async (context, settings) =>
+        (await isNested(context)) ? {} : openStopJudges({ ask: supervisor.proposals.ask, env }, context, settings),
+    },
+    record: rows => queue.add(rows),
+    register: async (known, caller) => {
+      if (processes.has(known)) return
+      // What the hook says of its parents is only a hint: an agent could name the person's own shell.
+      const found = (await peersOf(caller)).flatMap(({ pid }) => findVendorProcess(pid) ?? [])
+      for (const real of found) await processes.add(real, env)
+    },
+    async isOwn(caller) {
+      const mark = caller.env['PCC_SESSION_MARK']
+      if (mark === undefined || !supervisor.liveMarkers().includes(mark)) return false
+      const peers = await peersOf(caller)
+      return peers.length > 0 && peers.every(peer => wears(peer, mark))
+    },
+  })
+  return {
+    answer(request, peers) {
+      asking.set(request.caller, peers)
+      return hooks.answer(request)
+    },
+  }
+}
+
+/** Asks the models of the settings, as sessions do: about MEDIUM calls, each with its deadline and its circuit breaker. */
+function openOpinion(
+  { paths, agentEnv: env, brainsFor }: DaemonContext,
+  isNested: (context: HookContext) => Promise<boolean>,
+): NonNullable<TriageDeps['opinion']> {
+  return (request, context) => async (assessment, signal) => {
+    const { config, answers } = await readHookSettings({ paths, env, project: context.project })
+    const { threshold } = answers
+    const models = (await isNested(context)) ? [] : await brainsFor(config, env)
+    const about = async () => {
+      const entries = await listEntries(context.project)
+      return { project: context.project, task: '', decisions: [], similar: [], entries }
+    }
+    const brain = chainBrains([rulesBrain, ...models], { threshold })
+    return adviseOn({ request, assessment }, { brain, threshold, context: about }, signal)
+  }
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { openDaemonHooks } from '../../src/daemon/daemon-hooks.ts'
+import { handleHook } from '../../src/daemon/routes/hooks.ts'
+import { scriptedAgent } from '../supervisor/session/scripted-agent.ts'
+import { scriptedWorld } from '../supervisor/session/scripted-world.ts'
+import { gitProject } from '../support/world.ts'
+
+const HIGH = 'git push --force origin main'
+
+function eventIn(cwd: string) {
+  return {
+    ...{ session_id: 'c-1', transcript_path: '', cwd, hook_event_name: 'PreToolUse', permission_mode: 'default' },
+    ...{ tool_name: 'Bash', tool_use_id: 'u-1', tool_input: { command: HIGH } },
+  }
+}
+
+/** Has a process with this variable ask over loopback whether it may make the call, as Claude Code does with --http. */
+async function askOverLoopback(t: TestContext, daemon: Parameters<typeof handleHook>[0], mark: string | undefined) {
+  const body = eventIn(gitProject(t))
+  const answered = Promise.withResolvers<string>()
+  const server = createServer((request, response) => {
+    const signal = AbortSignal.timeout(20_000)
+    handleHook(daemon, { native: 'PreToolUse', body, socket: request.socket, signal })
+      .then(({ stdout }) => answered.resolve(stdout), answered.reject)
+      .finally(() => response.end())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const code = `fetch(${JSON.stringify(url)}).then(reply => reply.text())`
+  const env = mark === undefined ? {} : { PCC_SESSION_MARK: mark }
+  const asking = spawn(process.execPath, ['-e', code], { env, stdio: 'ignore' })
+  t.after(() => {
+    asking.kill('SIGKILL')
+    server.close()
+  })
+  return answered.promise
+}
+
+test('over loopback too a hook says nothing inside a session that is at work here, and judges everybody else, whatever their variables say', async t => {
+  const agent = scriptedAgent()
+  const { daemon, supervisor, store, start, when } = await scriptedWorld(t, agent)
+  const held = agent.holdAt('tool')
+  const id = await start('work')
+  const goOn = await held
+  const marker = (await store.sessions.get(id))?.marker ?? assert.fail('it has a marker')
+  assert.ok(supervisor.liveMarkers().includes(marker))
+  assert.equal(await askOverLoopback(t, daemon, marker), '')
+  assert.match(await askOverLoopback(t, daemon, 'made up'), /"deny"/)
+  assert.match(await askOverLoopback(t, daemon, undefined), /"deny"/)
+  const caller = { id: 'claimed-mark', ppid: 0, folder: '/', env: { PCC_SESSION_MARK: marker } }
+  const claim = { vendor: 'claude', native: 'PreToolUse', stdin: eventIn(gitProject(t)), caller } as const
+  const claimed = openDaemonHooks(daemon).answer({ ...claim, signal: AbortSignal.timeout(20_000) }, async () => [])
+  assert.match((await claimed).stdout, /"deny"/, 'a claim is no proof')
+  goOn()
+  await when(id, ({ status }) => status === 'completed')
+  assert.match(await askOverLoopback(t, daemon, marker), /"deny"/, 'a session that is over silences nothing')
+})
