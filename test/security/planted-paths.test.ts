@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
@@ -77,6 +77,38 @@ test('a file that the settings of git include, and that is missing, is not left 
   const { run, host } = openHome(t)
   host('config', 'include.path', '../missing.gitconfig')
   assert.match(await run('true'), /includes .*missing\.gitconfig, which does not exist/)
+})
+
+test('what a command leaves in the repository of a main checkout does not lead the person’s own git elsewhere', async t => {
+  const { home, project, run, host } = openHome(t)
+  const [mine, was] = [join(home, '.bashrc'), '# as it was\n']
+  writeFileSync(mine, was)
+  symlinkSync('../..', join(project, '.git/mine'))
+  await run(
+    `for name in COMMIT_EDITMSG logs/HEAD logs/refs/heads/main; do ln -sf ${mine} .git/$name; done; mkfifo .git/MERGE_MSG`,
+  )
+  host(
+    '-c',
+    'user.name=A',
+    '-c',
+    'user.email=a@example.invalid',
+    'commit',
+    '-q',
+    '--allow-empty',
+    '-m',
+    '$(touch evil)',
+  )
+  assert.equal(readFileSync(mine, 'utf8'), was)
+  assert.equal(existsSync(join(project, '.git/MERGE_MSG')), false)
+  assert.ok(lstatSync(join(project, '.git/mine')).isSymbolicLink(), 'what was there before stays')
+})
+
+test('a file that the settings of git include only on another branch is not left to the agent either', async t => {
+  const { project, run, host } = openHome(t)
+  writeFileSync(join(project, 'team.gitconfig'), '[user]\n\tname = Team\n')
+  host('config', 'includeIf.onbranch:evil.path', '../team.gitconfig')
+  await run('git switch -qc evil; printf "[core]\\n\\tfsmonitor = touch evil\\n" >> team.gitconfig')
+  assert.equal(readFileSync(join(project, 'team.gitconfig'), 'utf8').includes('evil'), false)
 })
 
 test('a worktree that claims to be another one writes nothing of it', async t => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,8 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { NOTES_FOLDER } from '../../src/knowledge/read-notes.ts'
 import { recordNote } from '../../src/knowledge/record-note.ts'
-import { bareEnv, tempDir } from '../support/world.ts'
+import { git } from '../../src/workspace/git/git.ts'
+import { bareEnv, gitProject, tempDir } from '../support/world.ts'
 
 /** A file of the person, and an agent that puts a link to it at a path and takes it away again, all the time. */
 async function flipLink(t: TestContext, at: string): Promise<{ victim: string; AS_IT_WAS: string }> {
@@ -46,6 +47,21 @@ test('a link that appears while the notes are read leads no note out of the proj
   for (let now = 1; now <= 20; now++)
     recordNote({ title: `evil${'!'.repeat(now)}`, tags: [], body: `touch ${now}` }, { ...recording, now })
   assert.equal(readFileSync(victim, 'utf8'), AS_IT_WAS)
+})
+
+test('a link that appears after git was looked at leads no log of commits out of the repository', async t => {
+  const project = gitProject(t)
+  const [home, worktree] = [tempDir(t), join(tempDir(t), 'task')]
+  const who = { name: 'A', email: 'a@example.invalid' }
+  const env = { ...bareEnv(home), GIT_AUTHOR_NAME: who.name, GIT_AUTHOR_EMAIL: who.email }
+  execFileSync('git', ['worktree', 'add', '-q', '-b', 'pcc/task', worktree], { cwd: project, env })
+  const { victim, AS_IT_WAS } = await flipLink(t, join(project, '.git/logs/refs/heads/pcc/task'))
+  const committer = { GIT_COMMITTER_NAME: who.name, GIT_COMMITTER_EMAIL: who.email }
+  const commit = ['commit', '--allow-empty', '-q', '-m', '$(touch evil)']
+  const ends = []
+  for (let count = 0; count < 20; count++) ends.push(await git(worktree, commit, { env: { ...env, ...committer } }))
+  assert.equal(readFileSync(victim, 'utf8'), AS_IT_WAS)
+  assert.ok(ends.some(({ ok }) => ok))
 })
 
 /** Runs in a process of its own: whoever opens a pipe at once stands still for ever. */

@@ -1,10 +1,12 @@
 import {
   closeSync,
+  type Dirent,
   existsSync,
   lstatSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   watch,
@@ -91,6 +93,8 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const scratch = makeScratch(settings.scratch)
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
+  const main = reading || plantableFile(settings.git) === undefined ? undefined : settings.git?.common
+  const linksBefore = new Set(main === undefined ? [] : listPlantable(main))
   // The command itself may get another one, which is ours.
   const movedHome = needs.movedBy && env[needs.movedBy]
   const home = realHome(env)
@@ -140,6 +144,8 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
     gitGuard[Symbol.dispose]()
     if (settings.branches !== undefined && settings.git && !reading)
       removePlanted(settings.git.common, settings.branches)
+    if (main !== undefined)
+      for (const path of listPlantable(main)) if (!linksBefore.has(path)) rmSync(path, { force: true })
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
@@ -276,6 +282,42 @@ function removePlanted(common: string, branches: string): void {
       if (!entry.isFile() && !entry.isDirectory()) rmSync(path, { force: true })
       else if (entry.isDirectory() && !others.includes(path)) open.push(path)
     }
+  }
+}
+
+/** Folders that are read-only inside, or in which git follows no link to write. */
+const PASSED_OVER = new Set(['objects', 'hooks', 'worktrees', 'modules', 'lfs', 'annex'])
+
+/**
+ * Links and pipes in the repository of a main checkout: the person's next git would write to what a link leads to (`COMMIT_EDITMSG`,
+ * `logs/HEAD`), and wait for a pipe. A HEAD that is a link to a branch is git's own, and Emacs makes links that begin with `.#`.
+ */
+function listPlantable(common: string): string[] {
+  const open = [common]
+  const found: string[] = []
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop())
+    for (const entry of listEntries(folder)) {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory() && !(folder === common && PASSED_OVER.has(entry.name))) open.push(path)
+      const isOwn = entry.name.startsWith('.#') || (entry.name === 'HEAD' && isBranchLink(path))
+      if (entry.isFIFO() || (entry.isSymbolicLink() && !isOwn)) found.push(path)
+    }
+  return found
+}
+
+function listEntries(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return [] // a ref that was just removed took its folder along
+  }
+}
+
+function isBranchLink(path: string): boolean {
+  try {
+    return readlinkSync(path).startsWith('refs/heads/')
+  } catch {
+    return false
   }
 }
 

@@ -301,12 +301,17 @@ function ensureWorktreeConfig(own: string): void {
   closeSync(openSync(join(own, 'config.worktree'), 'a'))
 }
 
-/** A file of the project that git's settings include but that does not exist could be written by the agent, with programs to run. */
-function refuseMissingInclude(file: string, setting: string, top: string): void {
+/**
+ * The file of the project that a setting of git includes, also on a condition that does not hold now: an agent can make it hold. One that
+ * does not exist could be written by the agent, with programs to run.
+ */
+function includedFile(file: string, setting: string, top: string): string[] {
   const path = /^include(?:if\..*)?\.path\n(.+)$/is.exec(setting)?.[1]
-  if (path === undefined || path.startsWith('~')) return
+  if (path === undefined || path.startsWith('~')) return []
   const included = resolve(dirname(file), path)
-  if (isInside(included, top) && !existsSync(included)) throw new AppError('sandbox_include', { file, included })
+  if (!isInside(included, top)) return []
+  if (!existsSync(included)) throw new AppError('sandbox_include', { file, included })
+  return [included]
 }
 
 /** Files that the person's settings of git name: without them an ignored file is committed, and `git blame` fails. */
@@ -348,7 +353,8 @@ function findGitSettings(top: string, env: Record<string, string | undefined>): 
     if (!origin.startsWith('file:')) continue
     const file = resolve(top, origin.slice('file:'.length))
     files.add(file)
-    if (scope === 'local' || scope === 'worktree') refuseMissingInclude(file, setting, top)
+    if (scope === 'local' || scope === 'worktree')
+      for (const included of includedFile(file, setting, top)) files.add(included)
     if (scope !== 'global') continue
     shown.add(file)
     const named = NAMED_FILE.exec(setting)?.[3]?.replace(/^~(?=\/)/, HOME ?? '~')

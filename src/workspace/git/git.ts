@@ -2,7 +2,8 @@ import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
 import { runShort } from '../../base/process/run-short.ts'
-import { findGitFolder, readGitFolder } from './git-folder.ts'
+import { fenceCall } from './fence.ts'
+import { findGitFolder, type GitFolder, readGitFolder } from './git-folder.ts'
 import { whyGitMustNotWrite } from './git-folder-links.ts'
 import { type HardenedCall, hardenCall, readTrustedDirectories } from './harden.ts'
 
@@ -68,21 +69,29 @@ async function runSafely(directory: string, args: readonly string[], options: Gi
   if (typeof folder === 'string') return refuse(folder)
   const why = await whyGitMustNotWrite(folder, { args, input: options.input })
   if (why !== undefined) return refuse(why)
-  const result = await runHardened(real, () => hardenCall(folder, args), options)
+  const request = { directory: real, folder, asked: args }
+  const result = await runHardened(request, () => hardenCall(folder, args), options)
   if (result.ok || !result.stderr.includes('dubious ownership')) return result
   // Somebody else owns the repository: then it counts whether the person trusts it in their own settings, which are not read here.
   const trusted = await readTrustedDirectories()
-  return trusted.length > 0 ? runHardened(real, () => hardenCall(folder, args, trusted), options) : result
+  return trusted.length > 0 ? runHardened(request, () => hardenCall(folder, args, trusted), options) : result
+}
+
+interface GitRequest {
+  directory: string
+  folder: GitFolder | undefined
+  /** The command of git with its arguments, as it was asked for. */
+  asked: readonly string[]
 }
 
 async function runHardened(
-  directory: string,
+  request: GitRequest,
   harden: () => Promise<HardenedCall>,
   options: GitOptions,
 ): Promise<GitResult> {
   try {
     await using call = await harden()
-    return await run(directory, call, options)
+    return await run(request, call, options)
   } catch (thrown) {
     return refuse(messageOf(thrown))
   }
@@ -92,13 +101,15 @@ function refuse(why: string): GitResult {
   return { ok: false, stdout: '', stderr: `fatal: ${why.replace(/^fatal: /, '')}`, code: null }
 }
 
-async function run(directory: string, safe: HardenedCall, options: GitOptions): Promise<GitResult> {
+async function run(
+  { directory, folder, asked }: GitRequest,
+  safe: HardenedCall,
+  options: GitOptions,
+): Promise<GitResult> {
   const { timeoutMs = PATIENCE_MS, maxBytes = MOST_BYTES, signal, input } = options
   const env = { ...safe.env, ...options.env }
-  const end = await runShort(
-    { command: safe.command, args: safe.args, cwd: directory, env, input, timeoutMs, maxBytes },
-    signal,
-  )
+  const call = await fenceCall(folder, { directory, command: safe.command, args: safe.args, asked, env })
+  const end = await runShort({ ...call, cwd: directory, env, input, timeoutMs, maxBytes }, signal)
   const { code, stdout, stderr, why } = end
   return why === undefined
     ? { ok: code === 0, stdout, stderr, code }

@@ -1,0 +1,89 @@
+import { lstat, realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join } from 'node:path'
+import { isInside } from '../../base/is-inside.ts'
+import { lookForBubblewrap } from '../../base/sandbox/bubblewrap.ts'
+import type { GitFolder } from './git-folder.ts'
+import { isReader } from './git-folder-links.ts'
+
+interface FencedCall {
+  directory: string
+  command: string
+  args: readonly string[]
+  /** Which command of git it is, with its own arguments. */
+  asked: readonly string[]
+  env: Record<string, string>
+}
+
+/** Commands that write objects only, and those that need the person's keys and the network. */
+const NOT_FENCED = new Set(['write-tree', 'commit-tree', 'hash-object', 'push', 'remote'])
+
+function needsFence(asked: readonly string[], env: Record<string, string>): boolean {
+  const [name = ''] = asked
+  if (isReader(asked) || NOT_FENCED.has(name)) return false
+  // With an index of ours these write there and nowhere else.
+  return (
+    env['GIT_INDEX_FILE'] === undefined || asked.includes('-u') || !['add', 'read-tree', 'update-index'].includes(name)
+  )
+}
+
+/**
+ * Lets a git that writes do so in its repository only. Git follows links, and an agent at work elsewhere in the repository can put one among
+ * refs and their logs in the moment after we have looked for them (git-folder-links.ts): a log of commits would be appended to any file
+ * of the person. So for git all else is read-only, and in the repository what makes it run something. Where there is no bubblewrap, only
+ * the look is left.
+ */
+export async function fenceCall(
+  folder: GitFolder | undefined,
+  call: FencedCall,
+): Promise<Pick<FencedCall, 'command' | 'args'>> {
+  const { command, args, asked, directory, env } = call
+  if (process.platform !== 'linux' || !folder || !needsFence(asked, env)) return { command, args }
+  // Who is root has rights over files of others, and would lose them.
+  const { uid } = await stat(folder.common)
+  const bubblewrap = uid === process.getuid?.() ? await lookForBubblewrap({ PATH: env['PATH'] }) : undefined
+  if (!bubblewrap || !('program' in bubblewrap)) return { command, args }
+  const config = join(folder.common, 'config')
+  const written = [
+    ...[folder.common, folder.own, folder.top],
+    // Tools that share a repository by links link its settings, too.
+    dirname(await realpath(config).catch(() => config)),
+    ...[...asked, env['GIT_INDEX_FILE'] ?? ''].flatMap(foldersIn),
+  ]
+  const real = await Promise.all(written.map(path => realpath(path).catch(() => path)))
+  // A mounted folder cannot be removed, so a worktree in a writable folder is not mounted itself.
+  const writable = [...new Set(real)].filter(path => !real.some(other => other !== path && isInside(path, other)))
+  const kept = asked[0] === 'sparse-checkout' ? [] : await plainEntries(folder.common)
+  return {
+    command: bubblewrap.program,
+    args: [
+      ...[
+        '--unshare-user',
+        '--disable-userns',
+        '--cap-drop',
+        'ALL',
+        '--ro-bind',
+        '/',
+        '/',
+        '--dev-bind',
+        '/dev',
+        '/dev',
+      ],
+      ...writable.flatMap(path => ['--bind', path, path]),
+      ...kept.flatMap(path => ['--ro-bind', path, path]),
+      ...['--chdir', directory, '--', command, ...args],
+    ],
+  }
+}
+
+/** The folder of a path in an argument (`--prefix=/tmp/x/`): the path itself may be made or removed. */
+function foldersIn(arg: string): string[] {
+  const path = arg.replace(/^--[a-z-]+=/, '')
+  return isAbsolute(path) ? [dirname(path)] : []
+}
+
+/** What makes git run something: a link in its place leads elsewhere, where it is read-only anyway. */
+async function plainEntries(common: string): Promise<string[]> {
+  const paths = ['config', 'config.worktree', 'hooks'].map(name => join(common, name))
+  const stats = await Promise.all(paths.map(path => lstat(path).catch(() => undefined)))
+  return paths.filter((_, index) => stats[index]?.isFile() || stats[index]?.isDirectory())
+}
