@@ -18,6 +18,8 @@ export interface IndexOptions {
   /** Runs git in `projectRoot`. */
   git: RunGit
   parse: ParseFiles
+  /** Files that the index does not hold, such as those with secrets. */
+  isHidden?: ((path: string) => boolean) | undefined
   /** Without it, words alone decide. */
   embedder?: Embedder | undefined
 }
@@ -175,10 +177,11 @@ export class CodeIndex implements AsyncDisposable {
   async #updateNow(signal?: AbortSignal, onProgress?: (progress: UpdateProgress) => void): Promise<UpdateResult> {
     const until = AbortSignal.any([this.#ended.signal, ...(signal ? [signal] : [])])
     until.throwIfAborted()
-    const { projectRoot: root, git, parse } = this.#options
+    const { projectRoot: root, git, parse, isHidden = () => false } = this.#options
     this.#prefix ??= await readPrefix(git, until)
     const look = this.#freshness.begin()
-    const tree = await readWorkingTree({ root, prefix: this.#prefix, git }, until)
+    const all = await readWorkingTree({ root, prefix: this.#prefix, git }, until)
+    const tree = { ...all, entries: all.entries.filter(({ path }) => !isHidden(path)) }
     const file = this.#openFile()
     const result = await updateIndex(file, tree, { git, parse, onProgress }, until)
     file.transaction(() => {

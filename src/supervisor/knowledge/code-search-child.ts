@@ -210,7 +210,13 @@ function openProject(directory: string): Promise<OpenProject> {
     if (root !== directory) return openProject(root)
     let index: CodeIndex | undefined
     const open = () =>
-      openIndex({ projectRoot: root, data, git: (args, options) => git(root, args, options), parse: parser.parse })
+      openIndex({
+        projectRoot: root,
+        data,
+        git: (args, options) => git(root, args, options),
+        parse: parser.parse,
+        isHidden: path => !isNoSecret(path),
+      })
     return {
       ...{ root, isInGit, progress: undefined, predictor: new OverlapPredictor() },
       get index() {
