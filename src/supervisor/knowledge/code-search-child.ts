@@ -159,9 +159,11 @@ async function search(
   const { stamp } = found
   if (stamp.isStale) finishUpdate(index)
   if (!neighbours) return { results, stamp }
-  const { answer } = await index.ask(file => results.map(result => neighboursOf(result.file_path, file)), {
-    freshMs: 0,
-  })
+  const findAll = (file: IndexFile) => {
+    const graph = new CodeGraph(file)
+    return results.map(({ file_path }) => neighboursOf(file_path, graph, file))
+  }
+  const { answer } = await index.ask(findAll, { freshMs: 0 })
   return { results: results.map((result, at) => ({ ...result, neighbours: answer[at] })), stamp }
 }
 
@@ -170,8 +172,7 @@ const FRESH_MS = 400
 const MOST_SECRET = 10
 const MOST_NEIGHBOURS = 4
 
-function neighboursOf(path: string, file: IndexFile): FileNeighbours {
-  const graph = new CodeGraph(file)
+function neighboursOf(path: string, graph: CodeGraph, file: IndexFile): FileNeighbours {
   const few = (paths: readonly string[]) => [...new Set(paths)].filter(isNoSecret).slice(0, MOST_NEIGHBOURS)
   return {
     uses: few(graph.imports(path).flatMap(({ paths }) => paths)),
