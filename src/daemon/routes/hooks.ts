@@ -3,14 +3,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
-import { parseJson } from '../../base/json.ts'
+import { isObject, parseJson } from '../../base/json.ts'
 import { identifyPeers, type Peer } from '../../base/process/peer.ts'
 import { environmentOf } from '../../base/process/process-table.ts'
 import type { ObservedSession } from '../../domain/hook-capture.ts'
 import { HOOK_VENDORS, type HookOutput } from '../../domain/hooks.ts'
 import type { HookRequest } from '../../supervisor/hooks/open-hooks.ts'
 import type { HookCaller } from '../../supervisor/hooks/router.ts'
-import { isRunning } from '../../supervisor/hooks/vendor-process.ts'
+import { findVendorProcess, isRunning, type VendorProcess } from '../../supervisor/hooks/vendor-process.ts'
 import type { DaemonContext } from '../context.ts'
 import type { DaemonHooks } from '../daemon-hooks.ts'
 import { replayOutbox } from '../replay-outbox.ts'
@@ -65,22 +65,47 @@ export async function listObserved({ store }: DaemonContext, project: string | u
   })
 }
 
-/** Who holds a connection of Claude Code to the listener, which it keeps for many calls. */
-const holders = new WeakMap<Socket, () => Promise<Peer[]>>()
-
 /** Answers a hook of Claude Code that came over loopback. Who asks is found by the connection. */
 export async function handleHook(
   daemon: DaemonContext,
   { native, body, socket, signal }: { native: string; body: unknown; socket: Socket; signal: AbortSignal },
 ): Promise<HookOutput> {
-  const peers = holders.get(socket) ?? onDemand(() => identifyPeers(socket, daemon.agentEnv))
-  holders.set(socket, peers)
-  const [holder] = (await peers()).filter(peer => peer.kind === 'process')
-  const env = { HOME: daemon.agentEnv['HOME'], ...(holder && readVariables(holder.pid)) }
-  const [mark] = holder?.values ?? []
-  const marked = mark === undefined ? env : { ...env, PCC_SESSION_MARK: mark }
-  const caller: HookCaller = { id: secretId(18), ppid: holder?.pid ?? 0, folder: '/', env: marked }
+  const peers = onDemand(() => identifyPeers(socket, daemon.agentEnv))
+  const { pid, mark } = await findHolder(isObject(body) ? String(body['session_id']) : '', peers, daemon)
+  const env = {
+    HOME: daemon.agentEnv['HOME'],
+    ...readVariables(pid),
+    ...(mark !== undefined && { PCC_SESSION_MARK: mark }),
+  }
+  const caller: HookCaller = { id: secretId(18), ppid: pid, folder: '/', env }
   return answer(daemon, { vendor: 'claude', native, stdin: body, caller, signal }, peers)
+}
+
+/** More conversations than a person has open at once. */
+const MOST_HOLDERS = 500
+const holdersOf = new WeakMap<DaemonContext, Map<string, VendorProcess>>()
+
+/**
+ * The process that asks, and the mark that it carries. Looking it up takes longer than the verdict, and Claude Code connects anew for each
+ * call, so the process of a conversation is remembered while it runs: but never one with a mark, because a mark silences hooks.
+ */
+async function findHolder(
+  conversation: string,
+  peers: () => Promise<Peer[]>,
+  daemon: DaemonContext,
+): Promise<{ pid: number; mark?: string }> {
+  const holders = holdersOf.get(daemon) ?? new Map<string, VendorProcess>()
+  holdersOf.set(daemon, holders)
+  const known = holders.get(conversation)
+  if (known && isRunning(known)) return { pid: known.pid }
+  const [holder] = (await peers()).filter(peer => peer.kind === 'process')
+  if (!holder) return { pid: 0 }
+  const [mark] = holder.values
+  if (mark !== undefined) return { pid: holder.pid, mark }
+  const found = findVendorProcess(holder.pid)
+  if (found) holders.set(conversation, found)
+  for (const oldest of [...holders.keys()].slice(0, -MOST_HOLDERS)) holders.delete(oldest)
+  return { pid: holder.pid }
 }
 
 /** The variables of Claude Code that matter to hooks; none of them can allow anything. */
