@@ -1,6 +1,6 @@
 import { findUnlisted } from '../../domain/assessment.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
-import type { EventOf, StoredEvent } from '../../domain/event.ts'
+import type { EventBody, EventOf, StoredEvent } from '../../domain/event.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Need } from '../../domain/needs.ts'
 import type {
@@ -95,7 +95,7 @@ export function listRefused(events: readonly StoredEvent[], open: readonly Need[
     const what = `${body.tool} ${body.target}`
     const { count = 0, at = time } = requests.get(what) ?? {}
     const next = open.find(({ kind, text }) => kind === 'refused' && text === what)?.next ?? null
-    requests.set(what, { what, why: body.reason, count: count + 1, at, session_id: subject, next })
+    requests.set(what, { what, why: reasonForPerson(body), count: count + 1, at, session_id: subject, next })
   }
   return [...requests.values()].slice(0, MAX_SHOWN)
 }
@@ -117,7 +117,7 @@ function isPerson(by: string): boolean {
 }
 
 function shownVerdict({ time, subject, body }: EventOf<'permission.decided'>): ShownDecision {
-  const { tool, target, verdict, by, rule, reason } = body
+  const { tool, target, verdict, by, rule } = body
   return {
     ...{
       at: time,
@@ -125,8 +125,15 @@ function shownVerdict({ time, subject, body }: EventOf<'permission.decided'>): S
       what: `${tool} ${target}`,
       verdict: verdict === 'allow' ? 'allowed' : 'refused',
     },
-    ...{ by: rule === undefined ? by : `${by} ${rule}`, why: reason },
+    ...{ by: rule === undefined ? by : `${by} ${rule}`, why: reasonForPerson(body) },
   }
+}
+
+/** Without what the agent is advised to do instead, and without the path of the worktree: the call stands beside it. */
+function reasonForPerson({ reason, reasons = [] }: EventBody<'permission.decided'>): string {
+  const [first] = /^inside the project\b/.exec(reason) ?? []
+  const found = reasons.find(({ text }) => reason.startsWith(`${text}; `))
+  return first ?? found?.text ?? reason
 }
 
 function shownAnswer({ time, subject, body }: EventOf<'question.answered'>): ShownDecision {
