@@ -8,7 +8,7 @@ import { IndexFile, removeIndexFile } from './index-file.ts'
 import { type SearchOptions, type SearchResult, searchIndex } from './search.ts'
 import { type RunGit, readWorkingTree } from './source-tree.ts'
 import { type ParseFiles, type UpdateProgress, type UpdateResult, updateIndex } from './update.ts'
-import { type EmbedResult, embedChunks, nearestFiles } from './vectors.ts'
+import { type EmbedResult, embedChunks, type MayEmbed, nearestFiles } from './vectors.ts'
 
 export interface IndexOptions {
   /** The top of the project: its main checkout, also for its worktrees. */
@@ -22,6 +22,8 @@ export interface IndexOptions {
   isHidden?: ((path: string) => boolean) | undefined
   /** Without it, words alone decide. */
   embedder?: Embedder | undefined
+  /** Which files the embedder may see; all of them without it. */
+  mayEmbed?: MayEmbed | undefined
 }
 
 /** To what an answer refers. */
@@ -115,10 +117,10 @@ export class CodeIndex implements AsyncDisposable {
 
   /** Embeds what has no vector yet, if there is an embedder. Call it after an update; it may take long. */
   async embed(signal?: AbortSignal): Promise<EmbedResult | undefined> {
-    const { projectRoot: root, embedder } = this.#options
+    const { projectRoot: root, embedder, mayEmbed } = this.#options
     if (!embedder) return undefined
     const until = AbortSignal.any([this.#ended.signal, ...(signal ? [signal] : [])])
-    const work = this.#embedding.then(() => embedChunks(this.#openFile(), { root, embedder }, until))
+    const work = this.#embedding.then(() => embedChunks(this.#openFile(), { root, embedder, mayEmbed }, until))
     this.#embedding = work.catch(() => undefined)
     return work
   }

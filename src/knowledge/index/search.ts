@@ -63,14 +63,20 @@ export function searchIndex(
   return [...first, ...more].slice(0, top).map(({ file, at }) => resultOf(index, file, at, read))
 }
 
+/** The score of a good match, where words found none. */
+const USUAL_SCORE = 20
+
 /** Both rankings in one. The chunk that is shown is the best by words, if words found one. */
 function joinNearest(index: IndexFile, ranked: readonly RankedFile[], nearest: readonly NearFile[]): RankedFile[] {
   const byWords = new Map(ranked.map(file => [file.id, file]))
   const near = new Map(nearest.map(({ id, chunk }) => [id, chunk]))
   const fused = fuseRanks([ranked.map(({ id }) => id), nearest.map(({ id }) => id)])
+  // Whoever compares scores gets them in the size that words have.
+  const size = (ranked[0]?.score ?? USUAL_SCORE) / Math.max(...fused.values())
   return [...fused]
     .sort((a, b) => b[1] - a[1])
-    .flatMap(([id, score]) => {
+    .flatMap(([id, rank]) => {
+      const score = rank * size
       const path = byWords.get(id)?.path ?? index.row<{ path: string }>('select path from files where id = ?', id)?.path
       const chunks = byWords.get(id)?.chunks ?? []
       const nearChunk = near.get(id)

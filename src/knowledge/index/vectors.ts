@@ -23,13 +23,16 @@ export interface EmbedResult {
   problem?: string
 }
 
+/** Whether the text of a file may be given to the provider: a file with secrets may not. */
+export type MayEmbed = (path: string) => boolean
+
 /**
  * Embeds the chunks that have no vector. Vectors are kept by the hash of their text, so a chunk that moved, or came back, costs nothing. Every batch is
  * stored at once: when the provider fails, the next call goes on from there.
  */
 export async function embedChunks(
   index: IndexFile,
-  { root, embedder }: { root: string; embedder: Embedder },
+  { root, embedder, mayEmbed = () => true }: { root: string; embedder: Embedder; mayEmbed?: MayEmbed | undefined },
   signal?: AbortSignal,
 ): Promise<EmbedResult> {
   let embedded = 0
@@ -40,7 +43,7 @@ export async function embedChunks(
     batch = []
     return problem
   }
-  for (const file of filesWithoutVectors(index)) {
+  for (const file of filesWithoutVectors(index).filter(({ path }) => mayEmbed(path))) {
     for (const chunk of chunkTexts(index, root, file)) {
       if (signal?.aborted) return { embedded, missing: countMissing(index), problem: 'it was called off' }
       if (assignKnownVector(index, chunk)) continue
