@@ -119,6 +119,7 @@ export class IndexFile {
     for (const table of ['body', 'chunk', 'path', 'definition'])
       this.run(`insert into ${table} (${table}) values ('optimize')`)
     this.#database.exec('vacuum')
+    this.#database.exec('pragma wal_checkpoint(truncate)')
   }
 
   close(): void {

@@ -52,9 +52,12 @@ export function rankFiles(index: IndexFile, query: string, weights: Weights = WE
   if (tokens.length === 0) return []
   const scores = new Map<number, number>()
   const add = (id: number, score: number) => scores.set(id, (scores.get(id) ?? 0) + score)
-  for (const table of ['body', 'path', 'definition'] as const)
-    if (weights[table] > 0) for (const { id, score } of scoreRows(index, table, tokens)) add(id, weights[table] * score)
-  const chunks = scoreChunks(index, tokens)
+  const telling = withoutCommon(index, tokens)
+  for (const table of ['body', 'path', 'definition'] as const) {
+    const wanted = table === 'body' ? telling : tokens
+    if (weights[table] > 0) for (const { id, score } of scoreRows(index, table, wanted)) add(id, weights[table] * score)
+  }
+  const chunks = scoreChunks(index, telling)
   for (const [id, [best]] of chunks) add(id, weights.chunk * (best?.score ?? 0))
   if (weights.history > 0) for (const { id, score } of scoreHistory(index, tokens)) add(id, weights.history * score)
   if (weights.exact > 0) {
@@ -80,6 +83,22 @@ function chooseTokens(index: IndexFile, query: string): string[] {
     .sort((a, b) => a.files - b.files)
     .slice(0, MOST_TOKENS)
     .map(({ token }) => token)
+}
+
+/** A word that so many files contain says nothing about any of them, and takes the longest to look up. */
+const COMMON_SHARE = 0.75
+/** In a small project every word is common, and none takes long. */
+const SMALL_FILES = 200
+
+/** The tokens that are worth looking up in texts: all, if all are common. */
+function withoutCommon(index: IndexFile, tokens: string[]): string[] {
+  const files = index.row<{ files: number }>('select count(*) as files from files')?.files ?? 0
+  if (files < SMALL_FILES) return tokens
+  const telling = tokens.filter(token => {
+    const row = index.row<{ files: number }>('select count(*) as files from body where body match ?', `"${token}"`)
+    return (row?.files ?? 0) <= files * COMMON_SHARE
+  })
+  return telling.length > 0 ? telling : tokens
 }
 
 /** The rest of a longer text is not read. */

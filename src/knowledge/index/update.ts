@@ -51,13 +51,14 @@ export async function updateIndex(
   const known = new Map(
     index.rows<{ path: string; key: string }>('select path, key from files').map(({ path, key }) => [path, key]),
   )
-  const entries = tree.entries.filter(({ path }) => admitFile({ path, size: 0 }).holds !== 'none')
-  const present = new Set(entries.map(({ path }) => path))
+  const present = new Set(tree.entries.map(({ path }) => path))
   const gone = [...known.keys()].filter(path => !present.has(path))
   index.transaction(() => {
     for (const path of gone) removeFile(index, path)
   })
-  const changed = entries.filter(({ path, key }) => known.get(path) !== key)
+  const changed = tree.entries.filter(
+    ({ path, key }) => known.get(path) !== key && admitFile({ path, size: 0 }).holds !== 'none',
+  )
   let done = 0
   for await (const files of readAndParse(tree, changed, parse, signal)) {
     index.transaction(() => {
