@@ -36,9 +36,14 @@ export function hookRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const caller = parseRequest(Caller, readCaller(request), `POST ${HOOK_ROUTE}`)
     const peers = onDemand(() => identifyPeers(request.raw.socket, daemon.agentEnv))
     const gone = new AbortController()
-    request.raw.socket.once('close', () => gone.abort())
+    const leave = () => gone.abort()
+    request.raw.socket.once('close', leave)
     const signal = AbortSignal.any([gone.signal, daemon.stopping, AbortSignal.timeout(LONGEST_MS)])
-    return answer(daemon, { vendor, native: event, stdin: request.body, caller, signal }, peers)
+    try {
+      return await answer(daemon, { vendor, native: event, stdin: request.body, caller, signal }, peers)
+    } finally {
+      request.raw.socket.off('close', leave) // one connection may bring many hooks
+    }
   })
 }
 
