@@ -16,6 +16,8 @@ export interface Report {
   /** What waits for a person when the report is made. */
   waiting: Need[]
   spent: Spent
+  /** What hooks reported. */
+  observed: ObservedWork
   quota: { account: string; windows: Pick<QuotaWindow, 'window' | 'utilization' | 'resets_at' | 'source'>[] }[]
   limits: LimitsMet
   decisions: DecisionsTaken
@@ -66,6 +68,15 @@ export interface Spent {
   /** How many of them ran without a sandbox: what their agents wrote and ran could do all that the person can. */
   unbounded: number
   worked_ms: number
+}
+
+/** Conversations of agents that you started yourself and that were open in the period, each with all that it did. */
+export interface ObservedWork {
+  sessions: number
+  calls: number
+  denied: number
+  input_tokens: number
+  output_tokens: number
 }
 
 export interface LimitsMet {

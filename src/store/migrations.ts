@@ -3,7 +3,7 @@ import { acceptedFiles } from './accepted-files.ts'
 import { allowedOnce } from './escalations.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
-import { observedSessions } from './observed.ts'
+import { observedSessions, observedUsage } from './observed.ts'
 
 /**
  * A task says nothing about its retries unless somebody asked for a number: `max_retries` may be null. Until now the default,
@@ -38,4 +38,5 @@ export const MIGRATIONS: readonly Migration[] = [
   taskAliases,
   allowedOnce,
   observedSessions,
+  observedUsage,
 ]

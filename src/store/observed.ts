@@ -36,6 +36,21 @@ export const observedSessions: Migration = {
   },
 }
 
+/** What these sessions used, by the time at which it was seen. */
+export const observedUsage: Migration = {
+  number: 29,
+  name: 'usage of observed sessions',
+  async up(db, { columns }) {
+    await db.schema
+      .createTable('observed_usage')
+      .addColumn('vendor', 'text', column => column.notNull())
+      .addColumn('at', columns.integer, column => column.notNull())
+      .addColumn('tokens', columns.integer, column => column.notNull())
+      .execute()
+    await db.schema.createIndex('observed_usage_at').on('observed_usage').columns(['at']).execute()
+  },
+}
+
 /** Opens the tables of observed sessions. */
 export function openObservedStore(read: Kysely<Tables>, writer: Writer): ObservedStore {
   return {
@@ -46,6 +61,11 @@ export function openObservedStore(read: Kysely<Tables>, writer: Writer): Observe
         await tx.append(
           fresh.map(({ at, subject, body }) => ({ time: at, actor: 'agent', subject, kind: 'hook.captured', body })),
         )
+        const used = fresh.flatMap(({ at, body }) => {
+          if (body.type !== 'usage') return []
+          return [{ vendor: body.vendor, at, tokens: body.input_tokens + body.output_tokens }]
+        })
+        if (used.length > 0) await tx.db.insertInto('observed_usage').values(used).execute()
         for (const [id, own] of Map.groupBy(fresh, ({ subject }) => subject)) await putSession(tx.db, id, own)
         return fresh.length
       }),
@@ -62,9 +82,15 @@ export function openObservedStore(read: Kysely<Tables>, writer: Writer): Observe
           await ending.where('ended_at', 'is', null).execute()
         }
       }),
+    spent: async (vendor, since) => {
+      const rows = read.selectFrom('observed_usage').where('vendor', '=', vendor).where('at', '>=', since)
+      const sum = await rows.select(({ fn }) => fn.sum<number>('tokens').as('tokens')).executeTakeFirst()
+      return Number(sum?.tokens ?? 0)
+    },
     forgetIds: before =>
       writer.transaction(async ({ db }) => {
-        await db.deleteFrom('captured_ids').where('at', '<', before).execute()
+        for (const table of ['captured_ids', 'observed_usage'] as const)
+          await db.deleteFrom(table).where('at', '<', before).execute()
       }),
   }
 }

@@ -272,6 +272,8 @@ export interface ObservedStore {
   list(filter?: { project?: string | undefined; since?: number | undefined }): Promise<ObservedSession[]>
   /** Ends sessions whose process is gone. */
   end(ids: readonly string[], ending: { at: number; as: string }): Promise<void>
-  /** Forgets the ids of what was captured before a time: nobody sends it again. */
+  /** How many tokens the observed sessions of a vendor have used since a time, without what came from a cache. */
+  spent(vendor: string, since: number): Promise<number>
+  /** Forgets the ids of what was captured before a time, because nobody sends it again, and what was used before it. */
   forgetIds(before: number): Promise<void>
 }

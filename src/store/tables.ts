@@ -48,6 +48,7 @@ export interface Tables {
   observed_sessions: ObservedSession
   /** Of what hooks reported, so that the same is stored once. */
   captured_ids: { id: string; at: number }
+  observed_usage: { vendor: string; at: number; tokens: number }
   /** How far each reader has read the events. */
   cursors: { name: string; event_id: number }
   /** Subjects whose events may be deleted; filled only inside a transaction that prunes. */

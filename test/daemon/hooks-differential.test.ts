@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import type { HookOutput } from '../../src/domain/hooks.ts'
 import { answerInline } from '../../src/supervisor/hooks/answer-inline.ts'
-import type { HookCaller } from '../../src/supervisor/hooks/open-hooks.ts'
+import type { HookCaller } from '../../src/supervisor/hooks/router.ts'
 import { PROJECT, readFixtures } from '../agents/hooks/fixtures.ts'
 import { bareEnv, gitProject, tempDir } from '../support/world.ts'
 import { startDaemon } from './daemon-process.ts'
@@ -42,8 +42,7 @@ test('every recorded event gets the same answer from the daemon and from a hook 
     // Each is a conversation of its own, so that none is answered by what another left behind.
     session: `00000000-0000-0000-0000-${String(at).padStart(12, '0')}`,
   }))
-  const inSession = (body: string, session: string) =>
-    body.replaceAll('00000000-0000-0000-0000-000000000000', session)
+  const inSession = (body: string, session: string) => body.replaceAll('00000000-0000-0000-0000-000000000000', session)
   const callerOf = (home: string, id: string): HookCaller => ({
     ...{ id, ppid: process.pid, folder: project, env: { HOME: home, PCC_HOME: join(home, 'pcc') } },
   })

@@ -108,15 +108,15 @@ function median(values: number[]): number {
 export const ESTIMATE_MS = 3_600_000
 
 /**
- * How full the last hour is according to our own sessions. It does not see what else uses the account nor the vendor's windows,
+ * How full the last hour is according to our own sessions and to those that hooks observe. It does not see what else uses the account nor the vendor's windows,
  * so it is only a warning. Cache reads are left out: vendors count them little or not at all.
  */
 export function estimateSpending(
-  sessions: readonly SessionUsageReports[],
+  { sessions, observed }: { sessions: readonly SessionUsageReports[]; observed: number },
   maxTokensPerHour: number,
   now: number,
 ): QuotaWindow {
-  const tokens = sessions.reduce((sum, { base, reports }) => sum + spentIn(reports, base), 0)
+  const tokens = sessions.reduce((sum, { base, reports }) => sum + spentIn(reports, base), observed)
   return { window: 'hour', utilization: tokens / maxTokensPerHour, resets_at: null, source: 'estimate', at: now }
 }
 

@@ -1,5 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
+import { AGENTS, isAgentKind } from '../../domain/agents/agent-registry.ts'
 import type { Config } from '../../domain/config/settings.ts'
+import { HOOK_VENDORS } from '../../domain/hooks.ts'
 import {
   type AccountQuota,
   findCriticalReset,
@@ -21,7 +23,7 @@ const FRESH_MS = 1_000
 export type QuotaSettings = Config['quota']
 
 export interface QuotaBookDeps {
-  store: Pick<Store, 'quota' | 'transaction'>
+  store: Pick<Store, 'quota' | 'transaction' | 'observed'>
   clock: Clock
   /** The settings in force now, for callers that pass none. */
   settings(): Promise<QuotaSettings>
@@ -64,9 +66,19 @@ export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook 
     const key = `${account} ${maxTokensPerHour}`
     const known = estimates.get(key)
     if (known && Math.abs(now - known.at) < FRESH_MS) return known
-    const fresh = estimateSpending(await rows.spending(account, now - ESTIMATE_MS), maxTokensPerHour, now)
+    const since = now - ESTIMATE_MS
+    const spent = { sessions: await rows.spending(account, since), observed: await observedTokens(account, since) }
+    const fresh = estimateSpending(spent, maxTokensPerHour, now)
     estimates.set(key, fresh)
     return fresh
+  }
+  /** Which account an agent uses that a person starts is not known: it counts for every account of its vendor. */
+  const observedTokens = async (account: string, since: number): Promise<number> => {
+    const kind = (await rows.accounts()).find(row => row.account === account)?.label.split(' · ')[0] ?? ''
+    const tag = isAgentKind(kind) ? AGENTS[kind].vendor.tag : undefined
+    const vendors = HOOK_VENDORS.filter(vendor => AGENTS[vendor].vendor.tag === tag)
+    const tokens = await Promise.all(vendors.map(vendor => store.observed.spent(vendor, since)))
+    return tokens.reduce((sum, each) => sum + each, 0)
   }
   const askCcusage = async (account: string, limits: QuotaSettings): Promise<CcusageAnswer> => {
     if (limits.token_limit === undefined) return { problem: 'ccusage is not asked: quota.token_limit is not set' }

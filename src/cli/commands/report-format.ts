@@ -21,8 +21,9 @@ export function spanText({ since, until }: Pick<Report, 'since' | 'until'>): str
 }
 
 /** Whether the report has nothing except what waits for the person. */
-export function isEmpty({ done, failed, unfinished, spent, runs, not_begun }: Report): boolean {
-  return done.length + failed.length + unfinished.length + runs.length + not_begun.length === 0 && spent.sessions === 0
+export function isEmpty({ done, failed, unfinished, spent, runs, not_begun, observed }: Report): boolean {
+  const lists = [done, failed, unfinished, runs, not_begun]
+  return lists.every(list => list.length === 0) && spent.sessions + observed.sessions === 0
 }
 
 /** Returns a function that names the project of an item; the name is empty when the report is about one project only. */
@@ -72,6 +73,15 @@ export function spentText({ spent }: Pick<Report, 'spent'>): string {
     counted(spent.sessions, 'session') + (spent.unbounded > 0 ? ` (${spent.unbounded} without a sandbox)` : ''),
     `${duration(spent.worked_ms)} of work`,
   ].join(' · ')
+}
+
+/** What agents did that the person started, if there were any. */
+export function observedText({ observed }: Pick<Report, 'observed'>): string[] {
+  const { sessions, calls, denied, input_tokens, output_tokens } = observed
+  if (sessions === 0) return []
+  const tokens = `${shortCount(input_tokens)} tokens in, ${shortCount(output_tokens)} out`
+  const work = `${counted(calls, 'call')}, ${denied} refused${input_tokens + output_tokens > 0 ? `, ${tokens}` : ''}`
+  return [`Started by you: ${counted(sessions, 'session')} with ${work} (pcc hooks log)`]
 }
 
 /** How full the accounts are now, one line for each. */

@@ -44,9 +44,12 @@ ${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div
 ${section('Refused', report.refused.map(refusedItem))}
 ${section(
   'Spent',
-  [format.spentText(report), ...format.quotaLines(report), ...(format.limitsText(report)?.split('\n') ?? [])].map(
-    line => `<li>${text(line)}</li>`,
-  ),
+  [
+    format.spentText(report),
+    ...format.observedText(report),
+    ...format.quotaLines(report),
+    ...(format.limitsText(report)?.split('\n') ?? []),
+  ].map(line => `<li>${text(line)}</li>`),
 )}
 ${section('Decided for you', [...[format.decisionsText(report), format.packagesText(report)].flatMap(line => (line === undefined ? [] : `<li>${text(line)}</li>`)), ...report.decisions.shown.map(decisionItem)])}
 ${section('Runs', [...report.runs.map(run => runItem(run, projectName(run))), ...report.not_begun.map(run => notBegunItem(run, projectName(run)))])}

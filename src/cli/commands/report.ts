@@ -97,7 +97,11 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
     ),
     ...waitingLines(report, terminal),
     ...section('Refused', refusedLines(report, terminal), terminal),
-    ...section('Spent', [format.spentText(report), ...format.quotaLines(report).map(neutral)], terminal),
+    ...section(
+      'Spent',
+      [format.spentText(report), ...format.observedText(report), ...format.quotaLines(report).map(neutral)],
+      terminal,
+    ),
     ...section(
       'Limits',
       [format.limitsText(report)].flatMap(text => text ?? []),

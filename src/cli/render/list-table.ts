@@ -45,9 +45,11 @@ function projectNames(sessions: SessionView[]): Map<string, string> {
 
 /** Agents that pcc did not start and only observes, through their hooks. */
 export function observedLines(sessions: readonly ObservedSession[], now: number): string[] {
-  return sessions.map(({ id, vendor, project, calls, denied, last_at }) => {
+  return sessions.map(({ id, vendor, project, calls, denied, input_tokens, output_tokens, last_at }) => {
     const refused = denied === 0 ? '' : `, ${denied} refused`
-    return `${id}  observed  ${vendor} in ${firstLine(project)}: ${counted(calls, 'call')}${refused}, last ${age(now - last_at)} ago`
+    const used = input_tokens + output_tokens
+    const tokens = used === 0 ? '' : `, ${shortCount(used)} tokens`
+    return `${id}  observed  ${vendor} in ${firstLine(project)}: ${counted(calls, 'call')}${refused}${tokens}, last ${age(now - last_at)} ago`
   })
 }
 

@@ -78,11 +78,26 @@ export function openHooks(deps: HooksDeps): Hooks {
       const context: HookContext = { paths, env: caller.env, caller, project, log, signal }
       const answer = await answerHook(event, features, context)
       const decision = decisions.get(event)
-      if (event.session !== DOCTOR_SESSION)
-        await deps.record(capture.describe({ id: caller.id, at: Date.now(), event, project, decision, process: found }))
+      if (event.session !== DOCTOR_SESSION) {
+        const origin = { at: Date.now(), project, process: found }
+        const usage = await findUsage(event, paths)
+        await deps.record([
+          ...(usage ? capture.describe({ ...origin, id: `${caller.id}-usage`, event: usage }) : []),
+          ...capture.describe({ ...origin, id: caller.id, event, decision }),
+        ])
+      }
       return translator.render(event, answer ?? NO_OPINION)
     },
   }
+}
+
+/**
+ * No vendor sends its usage to a hook that runs seldom enough, so it is read from the record of the conversation when a turn is over.
+ * Imported on use: the hooks before and after calls need it not.
+ */
+async function findUsage(event: HookEvent, paths: AppPaths) {
+  if (event.kind !== 'session_start' && event.kind !== 'stop' && event.kind !== 'session_end') return undefined
+  return (await import('./session-usage.ts')).readSessionUsage(event, paths)
 }
 
 const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'

@@ -1,12 +1,14 @@
 import { findUnlisted } from '../../domain/assessment.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, EventOf, StoredEvent } from '../../domain/event.ts'
+import type { ObservedSession } from '../../domain/hook-capture.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Need } from '../../domain/needs.ts'
 import type {
   Commit,
   DecisionsTaken,
   LimitsMet,
+  ObservedWork,
   RefusedRequest,
   ShownDecision,
   Spent,
@@ -189,4 +191,15 @@ const FORMAT = '--format=%H%x09%ct%x09%s'
 async function readGit(directory: string, args: string[]): Promise<string> {
   const { ok, stdout } = await git(directory, args, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES })
   return ok ? stdout : ''
+}
+
+/** What agents did that a person started. */
+export function countObserved(sessions: readonly ObservedSession[], until: number): ObservedWork {
+  const open = sessions.filter(({ started_at }) => started_at <= until)
+  const total = (key: 'calls' | 'denied' | 'input_tokens' | 'output_tokens') =>
+    open.reduce((sum, session) => sum + session[key], 0)
+  return {
+    ...{ sessions: open.length, calls: total('calls'), denied: total('denied') },
+    ...{ input_tokens: total('input_tokens'), output_tokens: total('output_tokens') },
+  }
 }

@@ -7,7 +7,15 @@ import type { Store } from '../../store/store.ts'
 import type { RunRow, ScheduleRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { targetName } from '../runs/next-step.ts'
-import { commitsIn, countLimits, countSpent, listMergedCommits, listRefused, summarizeDecisions } from './counts.ts'
+import {
+  commitsIn,
+  countLimits,
+  countObserved,
+  countSpent,
+  listMergedCommits,
+  listRefused,
+  summarizeDecisions,
+} from './counts.ts'
 import { listNeeds, type NeedsDeps } from './needs.ts'
 import { findUnchanged, readTaskStories, type TaskStory } from './tasks.ts'
 
@@ -64,6 +72,7 @@ export async function gatherReport(
     unfinished: selectTasks(reported, 'unfinished'),
     waiting: needs,
     spent: countSpent(about('agent', 'usage', 'turn', 'tool'), used, worked),
+    observed: countObserved(await store.observed.list({ project, since }), until),
     quota: (await quota.list()).map(({ label, windows }) => ({
       account: label,
       windows: windows.map(({ window, utilization, resets_at, source }) => ({

@@ -10,6 +10,7 @@ import { openStore } from '../../../src/store/open.ts'
 import { type Pcc, pccFor } from '../../cli/pcc.ts'
 import { openPty } from '../../e2e/pty.ts'
 import { commitAll, gitProject } from '../../support/world.ts'
+import { until } from '../conformance/world.ts'
 
 /** What an agent asks, and a person has answered before. */
 export const QUESTION = {
@@ -79,9 +80,14 @@ export async function isHeldByHooks(t: TestContext, agent: AgentByHand): Promise
     if (daemon === 'with') assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
     const seen = model.requests.length
     const terminal = openPty(t, agent.command('tidy up'), { cwd: project, env })
-    await terminal.see(/They\s*really\s*pass/)
-    await terminal.close()
-    const told = JSON.stringify(model.requests.slice(seen).at(-1)?.body.messages)
+    // What a terminal shows is drawn in pieces; what the model is told is not.
+    const heard = () =>
+      model.requests
+        .slice(seen)
+        .map(({ body }) => JSON.stringify(body.messages))
+        .find(text => text.includes('You have called this task done'))
+    await until(() => heard() !== undefined).finally(() => terminal.close())
+    const told = heard() ?? ''
     assert.match(told, /Not allowed: rm deletes files/, daemon)
     assert.equal(existsSync(join(project, 'note.txt')), true, `the everyday call ran ${daemon} the daemon`)
     assert.match(told, agent.answered, daemon)
@@ -91,6 +97,9 @@ export async function isHeldByHooks(t: TestContext, agent: AgentByHand): Promise
   assert.equal(existsSync(join(pcc.home, 'Documents')), true)
   const { stdout } = await pcc.run(['hooks', 'log', '--json', '--tail', '500'])
   assert.equal(stdout.match(/"verdict": ?"deny"/g)?.length, 2, 'what happened without the daemon is stored too')
+  assert.match(stdout, /"type":"usage".*"input_tokens":[1-9]/, 'what was used is known')
+  const report = await pcc.run(['report', '--since', '1h'])
+  assert.match(report.stdout, /Started by you: 2 sessions with .* 2 refused, .* tokens in/, report.stderr)
   await hooks(pcc, project, ['uninstall', `--${agent.vendor}`, '--yes'])
   assert.equal(readIfThere(settings), before)
 }

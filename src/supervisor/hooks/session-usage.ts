@@ -1,0 +1,65 @@
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { sumUsage } from '../../agents/hooks/usage.ts'
+import type { AppPaths } from '../../base/app-paths.ts'
+import type { HookEvent, HookEventOf } from '../../domain/hooks.ts'
+import { observedId } from './capture.ts'
+
+/** More at once is not read; the rest comes with the next turn. */
+const MOST_BYTES = 4_000_000
+
+/**
+ * What a conversation used since the last look. How far it was read is in a file, because a hook may have no daemon to remember it; what
+ * a conversation used before its first hook does not count.
+ */
+export function readSessionUsage(event: HookEvent, { run }: Pick<AppPaths, 'run'>): HookEventOf<'usage'> | undefined {
+  const { kind, transcript, vendor } = event
+  if (transcript === undefined) return undefined
+  const mark = join(run, 'hook-usage', observedId(event))
+  const from = readMark(mark)
+  try {
+    const { lines, next } = readLines(transcript, from ?? 0, from === undefined && kind === 'session_start')
+    if (next !== from) writeMark(mark, next)
+    const used = sumUsage(vendor, lines)
+    return used && { ...baseOf(event), kind: 'usage', ...used }
+  } catch {
+    return undefined // the vendor has written no record yet, or it may not be read
+  }
+}
+
+function baseOf({ schema_version, vendor, native, session, cwd }: HookEvent) {
+  return { schema_version, vendor, native, session, cwd }
+}
+
+/** Whole lines from an offset on. `skip`: none of them, because they were written before. */
+function readLines(path: string, from: number, skip: boolean): { lines: string[]; next: number } {
+  // A pipe would be waited for.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    const stats = fstatSync(file)
+    if (!stats.isFile()) return { lines: [], next: from }
+    if (skip) return { lines: [], next: stats.size }
+    const start = from > stats.size ? 0 : from
+    const chunk = Buffer.alloc(Math.min(MOST_BYTES, stats.size - start))
+    readSync(file, chunk, 0, chunk.length, start)
+    const end = chunk.lastIndexOf('\n') + 1
+    // One line that is longer than all that is read at once says nothing of usage.
+    const isStuck = end === 0 && chunk.length === MOST_BYTES
+    return { lines: chunk.subarray(0, end).toString('utf8').split('\n'), next: start + (isStuck ? chunk.length : end) }
+  } finally {
+    closeSync(file)
+  }
+}
+
+function readMark(mark: string): number | undefined {
+  try {
+    return Number(readFileSync(mark, 'utf8')) || 0
+  } catch {
+    return undefined // the first look at this conversation
+  }
+}
+
+function writeMark(mark: string, next: number): void {
+  mkdirSync(dirname(mark), { recursive: true, mode: 0o700 })
+  writeFileSync(mark, String(next), { mode: 0o600 })
+}
