@@ -41,6 +41,8 @@ conversations:
 test('without a terminal a session runs to its end: writes are allowed, a dangerous command is denied, and the exit code says it', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
   writeFileSync(join(pcc.home, 'req.md'), '# Project: Notes\n\n- [ ] write a note\n')
+  // The person also uses hooks of pcc where they start Claude Code themselves.
+  assert.equal((await pcc.run(['hooks', 'install', '--claude', '--yes'])).code, 0)
   const { code, stdout, stderr } = await pcc.run([
     'start',
     project,
@@ -59,6 +61,7 @@ test('without a terminal a session runs to its end: writes are allowed, a danger
   assert.match(stdout, /Took:.*\nTokens:.*\nCost:/)
   assert.equal(readFileSync(join(project, 'note.txt'), 'utf8'), 'hello\n')
   assert.equal(existsSync(join(project, 'made-by-bash')), false)
+  assert.equal((await pcc.run(['hooks', 'log'])).stdout, '', 'hooks say nothing in a session of pcc')
   const { task } = JSON.parse((await pcc.run(['status', 'notes', '--json'])).stdout) as SessionView
   assert.match(task, /Requirements \(req\.md\):\n\n# Project: Notes/)
 
