@@ -22,7 +22,7 @@ export interface Weights {
 
 /**
  * A path and an earlier commit are short and were chosen with care, so a match there says more than one in a text. Definitions are part of the
- * bodies already. Measured on two stretches of our history, where none of these is at its best value: they hold for other projects, too.
+ * bodies already. Chosen by comparing some 70 settings on two stretches of our own history: no other project has confirmed them yet.
  */
 export const WEIGHTS: Weights = {
   body: 0.7,

@@ -28,7 +28,7 @@ export function isOften(count: number): boolean {
 
 /**
  * The BM25 scores of the rows of one table that contain any of the tokens, the best first. SQLite holds only which rows contain which
- * token (`detail = none`: a third of the size, and several times faster to read), so the sum is made here.
+ * token (`detail = none`: about a third of the size), so the sum is made here.
  */
 export function scoreRows(index: IndexFile, table: WordTable, tokens: readonly string[]): ScoredRow[] {
   const { rows, words } = readSizes(index, table)
