@@ -3,7 +3,7 @@ import { hookTranslator } from '../src/agents/hooks/vendors.ts'
 import { messageOf } from '../src/base/errors.ts'
 import { parseJson } from '../src/base/json.ts'
 import { NO_OPINION } from '../src/domain/hooks.ts'
-import { RECORDED_RUNS, type RecordedRun } from '../test/agents/hooks/cases.ts'
+import { DOCUMENTED, type DocumentedEvent, RECORDED_RUNS, type RecordedRun } from '../test/agents/hooks/cases.ts'
 import { type CaseNotes, normalise, PROJECT, writeFixture } from '../test/agents/hooks/fixtures.ts'
 import { type Played, play } from '../test/agents/hooks/play.ts'
 
@@ -22,10 +22,11 @@ for (const run of runs) {
   if (problems.length === 0) process.stdout.write(`✔ ${name}\n`)
   failed += problems.length
 }
+for (const event of DOCUMENTED) writeDown(event)
 process.exitCode = failed === 0 ? 0 : 1
 
 async function record(run: RecordedRun): Promise<string[]> {
-  const turns = [{ text: 'I do it.', tools: [run.tool] }, { text: 'Done.' }]
+  const turns = run.turns ?? [{ text: 'I do it.', tools: [run.tool] }, { text: 'Done.' }]
   try {
     const played = await play({ ...run, turns })
     return [
@@ -35,6 +36,22 @@ async function record(run: RecordedRun): Promise<string[]> {
   } catch (error) {
     return [messageOf(error)]
   }
+}
+
+/** Writes the fixture of an event that is known from documentation only. */
+function writeDown({ vendor, native, name, stdin }: DocumentedEvent): void {
+  const { manifest, read, render } = hookTranslator(vendor)
+  const event = read(native, stdin, PROJECT)
+  if (!event) throw new Error(`${vendor} ${native} could not be read`)
+  const notes: CaseNotes = {
+    notes: "Written after the vendor's documentation.",
+    source: 'docs',
+    version: manifest.verified.versions.at(-1) ?? '',
+    answer: NO_OPINION,
+  }
+  const { stdout, exit } = render(event, NO_OPINION)
+  const expected = { event, output: { stdout: parseJson(stdout) ?? '', exit } }
+  writeFixture(`${vendor}/${native}/${name}`, { 'case.json': notes, 'stdin.json': stdin, 'expected.json': expected })
 }
 
 function checkEffects({ ran, told = [] }: RecordedRun, played: Played): string[] {

@@ -4,7 +4,10 @@ import { geminiAgent } from '../../domain/agents/gemini.ts'
 import type { HookEvent, HookManifest } from '../../domain/hooks.ts'
 import { callFields, findExitCode, nameByTable, outputText, readCommonFields, readEvent } from './read-event.ts'
 
-/** Gemini CLI says neither its mode nor the id of a call. The event AfterModel, which has the usage, runs for every piece of an answer: too often. */
+/**
+ * Gemini CLI says neither its mode nor the id of a call. Two events run too often to be asked for: AfterModel, which has the usage, for
+ * every piece of an answer, and PreCompress before every request to the model, whether it compacts or not.
+ */
 export const geminiHooks: HookManifest = {
   vendor: 'gemini',
   name: 'Gemini CLI',
@@ -17,7 +20,6 @@ export const geminiHooks: HookManifest = {
     tool_before: ['BeforeTool'],
     tool_after: ['AfterTool'],
     stop: ['AfterAgent'],
-    compaction: ['PreCompress'],
     notification: ['Notification'],
   },
   decisions: {

@@ -4,9 +4,13 @@ import type { HookAnswer, HookVendor } from '../../../src/domain/hooks.ts'
 export interface RecordedRun {
   vendor: HookVendor
   notes: string
-  tool: Record<string, unknown>
+  /** The call that the model makes before it is done. */
+  tool?: Record<string, unknown>
+  /** What the model does instead, as in a scenario. */
+  turns?: unknown[]
   says: Record<string, Partial<HookAnswer>>
   args?: string[]
+  exit?: number
   /** The name of the case by the vendor's event. */
   keep: Record<string, string>
   /** Whether the call must have run. */
@@ -126,10 +130,76 @@ export const RECORDED_RUNS: RecordedRun[] = [
     ...{ says: { permissionRequest: { decision: 'allow' } }, keep: { permissionRequest: 'allow' }, ran: true },
   },
   {
+    ...{ vendor: 'copilot', notes: 'The vendor refuses the request.', args: ['--allow-all-tools'] },
+    ...{ turns: [{ fault: { kind: 'model_not_found' } }], exit: 1 },
+    ...{ says: {}, keep: { errorOccurred: 'failed' } },
+  },
+  {
     ...{ vendor: 'copilot', notes: NOTES.permission, tool: { bash: { command: TOUCH, description: 'a step' } } },
     args: ['--allow-all-tools'],
     says: { permissionRequest: DENY },
     ...{ keep: { permissionRequest: 'deny' }, ran: false, told: [REASON] },
+  },
+]
+
+/** An event that no run of ours brings about, written after the vendor's documentation. */
+export interface DocumentedEvent {
+  vendor: HookVendor
+  native: string
+  name: string
+  stdin: Record<string, unknown>
+}
+
+const SESSION = '00000000-0000-0000-0000-000000000000'
+const snake = (native: string, transcript_path: string) => ({
+  ...{ session_id: SESSION, transcript_path, cwd: '/proj', hook_event_name: native },
+})
+const CLAUDE_RECORD = `/home/agent/.claude/projects/-proj/${SESSION}.jsonl`
+const CODEX_RECORD = `/home/agent/.codex/sessions/2026/01/01/rollout-${SESSION}.jsonl`
+const camel = { sessionId: SESSION, cwd: '/proj', timestamp: 0 }
+
+export const DOCUMENTED: DocumentedEvent[] = [
+  {
+    ...{ vendor: 'claude', native: 'StopFailure', name: 'limit' },
+    stdin: {
+      ...snake('StopFailure', CLAUDE_RECORD),
+      error: 'rate_limit',
+      last_assistant_message: 'You hit your limit',
+    },
+  },
+  {
+    ...{ vendor: 'claude', native: 'PreCompact', name: 'auto' },
+    stdin: { ...snake('PreCompact', CLAUDE_RECORD), trigger: 'auto', custom_instructions: '' },
+  },
+  {
+    ...{ vendor: 'claude', native: 'Notification', name: 'permission' },
+    stdin: {
+      ...snake('Notification', CLAUDE_RECORD),
+      ...{ message: 'Claude needs your permission to use Bash', notification_type: 'permission_prompt' },
+    },
+  },
+  {
+    ...{ vendor: 'codex', native: 'PreCompact', name: 'auto' },
+    stdin: { ...snake('PreCompact', CODEX_RECORD), turn_id: 't', model: 'gpt-5.5', trigger: 'auto' },
+  },
+  {
+    ...{ vendor: 'gemini', native: 'Notification', name: 'permission' },
+    stdin: {
+      ...snake('Notification', '/home/agent/.gemini/tmp/proj/chats/session.jsonl'),
+      ...{
+        timestamp: '2026-01-01T00:00:00.000Z',
+        notification_type: 'ToolPermission',
+        message: 'Tool needs permission',
+      },
+    },
+  },
+  {
+    ...{ vendor: 'copilot', native: 'preCompact', name: 'auto' },
+    stdin: { ...camel, transcriptPath: '/home/agent/.copilot/session-state/events.jsonl', trigger: 'auto' },
+  },
+  {
+    ...{ vendor: 'copilot', native: 'notification', name: 'permission' },
+    stdin: { ...camel, message: 'Copilot needs your permission', notification_type: 'permission_prompt' },
   },
 ]
 

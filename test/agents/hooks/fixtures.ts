@@ -99,6 +99,7 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/"timestamp":\d+/g, '"timestamp":0'],
   [/"duration_ms":\d+/g, '"duration_ms":1'],
   [/Wall time: [\d.]+ seconds/g, 'Wall time: 1 seconds'],
+  [/"stack":"(\\.|[^"\\])*"/g, '"stack":""'],
   [/Process Group PGID: \d+/g, 'Process Group PGID: 1'],
 ]
 

@@ -18,6 +18,8 @@ export interface Play {
   /** What the hook says at an event, the first time; it is silent after that. */
   says: Record<string, Partial<HookAnswer>>
   args?: string[]
+  /** The exit code with which the program ends, if not 0. */
+  exit?: number
 }
 
 export interface Played {
@@ -34,7 +36,7 @@ export interface Played {
 const PROBE = fileURLToPath(new URL('./probe.ts', import.meta.url))
 const DEADLINE_MS = 120_000
 
-export async function play({ vendor, turns, says, args = [] }: Play): Promise<Played> {
+export async function play({ vendor, turns, says, args = [], exit = 0 }: Play): Promise<Played> {
   const root = mkdtempSync(join(tmpdir(), 'pcc-hooks-'))
   const at = (name: string) => join(root, name)
   try {
@@ -45,7 +47,7 @@ export async function play({ vendor, turns, says, args = [] }: Play): Promise<Pl
     await using model = await openSimulator({ text: scenarioOf(turns, at('proj/marker')) })
     const hook = (native: string) => [process.execPath, PROBE, at('heard'), vendor, native].map(quoteForShell).join(' ')
     const start = PROGRAMS[vendor].start({ home: at('home'), url: model.url, prompt: 'go', hook })
-    await run(start.command, [...start.args, ...args], { cwd: at('proj'), env: start.env })
+    await run(start.command, [...start.args, ...args], { cwd: at('proj'), env: start.env, exit })
     const names = readdirSync(at('heard')).filter(name => name !== 'says.json')
     return {
       heard: names.toSorted().map(name => JSON.parse(readFileSync(join(at('heard'), name), 'utf8')) as Heard),
@@ -63,7 +65,13 @@ function scenarioOf(turns: unknown[], marker: string): string {
   return text.replaceAll('{{marker}}', marker)
 }
 
-async function run(command: string, args: string[], options: { cwd: string; env: Record<string, string> }) {
+interface RunOptions {
+  cwd: string
+  env: Record<string, string>
+  exit: number
+}
+
+async function run(command: string, args: string[], { exit: expected, ...options }: RunOptions) {
   const signal = AbortSignal.timeout(DEADLINE_MS)
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'], signal })
   let stderr = ''
@@ -74,5 +82,5 @@ async function run(command: string, args: string[], options: { cwd: string; env:
   child.once('error', reject)
   child.once('close', resolve)
   const exit = await promise
-  if (exit !== 0) throw new Error(`${command} ended with ${exit}: ${stderr.slice(-2000)}`)
+  if (exit !== expected) throw new Error(`${command} ended with ${exit}: ${stderr.slice(-2000)}`)
 }

@@ -95,6 +95,9 @@ function claudeInputs(more: z.ZodRawShape): Record<string, z.ZodType> {
     PostToolUse: z.looseObject({ ...snake, ...mode, ...more, ...call, tool_use_id: text, tool_response: z.unknown() }),
     PostToolUseFailure: z.looseObject({ ...snake, ...mode, ...call, tool_use_id: text, error: text }),
     Stop: z.looseObject({ ...snake, ...mode, ...more, ...stopped }),
+    StopFailure: z.looseObject({ ...snake, error: text }),
+    PreCompact: z.looseObject({ ...snake, ...more, trigger: text }),
+    Notification: z.looseObject({ ...snake, message: text }),
   }
 }
 
@@ -110,6 +113,7 @@ const INPUTS: Record<HookVendor, Record<string, z.ZodType>> = {
     BeforeAgent: z.looseObject({ ...snake, ...time, prompt: text }),
     BeforeTool: z.looseObject({ ...snake, ...time, ...call }),
     AfterTool: z.looseObject({ ...snake, ...time, ...call, tool_response: z.looseObject({ llmContent: z.unknown() }) }),
+    Notification: z.looseObject({ ...snake, ...time, message: text, notification_type: text }),
     AfterAgent: z.looseObject({ ...snake, ...time, prompt_response: text, stop_hook_active: z.boolean() }),
   },
   copilot: {
@@ -119,6 +123,9 @@ const INPUTS: Record<HookVendor, Record<string, z.ZodType>> = {
     preToolUse: z.looseObject({ ...camel, ...camelCall }),
     permissionRequest: z.looseObject({ ...camel, toolName: text, toolInput: z.record(text, z.unknown()) }),
     postToolUse: z.looseObject({ ...camel, ...camelCall, toolResult: z.looseObject({ resultType: text }) }),
+    preCompact: z.looseObject({ ...camel, trigger: text }),
+    notification: z.looseObject({ ...camel, message: text }),
+    errorOccurred: z.looseObject({ ...camel, error: z.looseObject({ message: text, name: text }) }),
     agentStop: z.looseObject({ ...camel, transcriptPath: text, stop_hook_active: z.boolean() }),
   },
 }
