@@ -32,7 +32,7 @@ test('set takes the short names of the manual and answers with the full key', as
     '[brain]\nconfidence_threshold = 0.8\n\n[permissions]\nauto_approve_low_risk = true\n\n[notifications]\nsound = false\n',
   )
   assert.equal((await run(['config', 'get', 'notification_sound'])).stdout, 'false\n')
-  assert.match((await run(['config', 'set', 'knowledge.auto_index', 'true'])).stderr, /not yet in force/)
+  assert.match((await run(['config', 'set', 'knowledge.local_model', 'nomic-embed-text'])).stderr, /not yet in force/)
 })
 
 test('a variable that overrides the file is pointed out when the file is set', async t => {
