@@ -200,8 +200,8 @@ export const OF_SESSIONS: readonly Plant[] = [
       {
         file: 'src/supervisor/session/checkpoints.ts',
         symbol: 'restore',
-        find: 'const prompt = isFresh ?',
-        put: 'const prompt = row.options.handed ? GO_ON : isFresh ?',
+        find: 'const prompt = isFresh || isOlder ?',
+        put: 'const prompt = row.options.handed ? GO_ON : isFresh || isOlder ?',
       },
     ],
     round: takenOver,
