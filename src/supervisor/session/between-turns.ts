@@ -68,7 +68,7 @@ export function endingBetweenTurns({
 }
 
 /** A short delay, so that not every session calls the account in the very moment in which its gate opens. */
-const SOON_MS = 1_000
+export const SOON_MS = 1_000
 
 interface GateWait extends SessionContext {
   /** The limit that this session met itself. */
@@ -94,7 +94,8 @@ export async function waitAtGate(
   const resumesAt = await deps.accounts.resumesAt(live, gate)
   const fault = faultOf(gate)
   if (fault) return waitsForMending(fault, { reason: gate.reason ?? '', resumesAt, text }, live)
-  return limited(limit?.message ?? gate.reason ?? 'the account is limited', { resumesAt, limit, text }, live)
+  const message = limit?.message ?? gate.reason ?? 'the account is limited'
+  return { ...limited(message, { resumesAt, limit, text }, live), ...(resumesAt !== null && { waitsForGate: true }) }
 }
 
 /** The ending of a session that has more tasks, on an account whose allowance is nearly used up. */

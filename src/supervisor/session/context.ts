@@ -260,6 +260,8 @@ export interface LiveSessionEnding {
   failure?: FailureKind
   /** A person holds the account: the session goes on only after they release it, whatever `resumesAt` says. */
   held?: boolean
+  /** It waits because its account is closed, so it goes on at once if the account is open by the time it is settled. */
+  waitsForGate?: true
   resumesAt?: number | undefined
   parked?: SessionRow['parked']
   /** The escalation for the parked call. */

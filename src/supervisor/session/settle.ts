@@ -6,6 +6,7 @@ import { sweepMarked, sweepTree } from '../../base/process/sweep.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
+import { SOON_MS } from './between-turns.ts'
 import { eventOf, type LiveSession, type LiveSessionEnding, type SessionDeps } from './context.ts'
 import { paused } from './endings.ts'
 import { record } from './record.ts'
@@ -20,7 +21,7 @@ export async function settle(live: LiveSession, deps: SessionDeps, ending: LiveS
     if (isGone) await deps.store.sessions.update(live.id, NO_PROCESS)
     return
   }
-  const final = keepUndelivered(live, ending, deps.clock.now())
+  const final = keepUndelivered(live, await goOnIfOpen(live, ending, deps), deps.clock.now())
   crashPoint('settle.before-commit')
   await record(live, deps, {
     events: [...(final.events ?? []), eventOf(live, 'session.ended', endedBody(final), 'daemon')],
@@ -42,6 +43,21 @@ export async function settle(live: LiveSession, deps: SessionDeps, ending: LiveS
   })
   crashPoint('settle.after-commit')
   live.log.info({ status: final.as, turns: live.row.turns, cost_usd: live.row.cost_usd }, 'session ended')
+}
+
+/**
+ * An agent may finish a long tool after its account was closed and opened again. The opening gives new times only to sessions that
+ * wait already, so this one would wait for the old reset.
+ */
+async function goOnIfOpen(
+  live: LiveSession,
+  ending: LiveSessionEnding,
+  { accounts, clock }: SessionDeps,
+): Promise<LiveSessionEnding> {
+  if (!ending.waitsForGate || !(await accounts.admits(live)).open) return ending
+  const resumesAt = clock.now() + SOON_MS
+  const task = ending.task?.to === 'waiting' ? { ...ending.task, wakesAt: resumesAt } : ending.task
+  return { ...ending, resumesAt, task }
 }
 
 function endedBody({ as, reason, resumesAt, held, failure }: LiveSessionEnding) {
