@@ -56,21 +56,24 @@ conversations:
 })
 
 test('of two tasks that change the same line both land, the second through its own conversation', async t => {
-  const conversation = (name: string, own: string) => `
-  - match: put ${name} into the list
+  // The words of the two tasks have nothing in common: else the scheduler would keep them apart, and there would be no conflict.
+  const first = 'put one into the list'
+  const other = 'write down the second'
+  const conversation = (task: string, own: string) => `
+  - match: ${task}
     turns:
       - tools: [{ Read: { file_path: "{{cwd}}/list.txt" } }]
       - tools: [{ Write: { file_path: "{{cwd}}/list.txt", content: "${own}\\n" } }]
-      - text: ${name} is in the list.
+      - text: It is in the list.
       - tools: [{ Read: { file_path: "{{cwd}}/list.txt" } }]
       - tools: [{ Write: { file_path: "{{cwd}}/list.txt", content: "one and two\\n" } }]
       - tools: [{ Bash: { command: "git add list.txt" } }]
       - text: Both are in the list.`
-  const world = await realWorld(t, `conversations:${conversation('one', 'one')}${conversation('two', 'two')}\n`, {
+  const world = await realWorld(t, `conversations:${conversation(first, 'one')}${conversation(other, 'two')}\n`, {
     'list.txt': 'nothing\n',
   })
   const daemon = await shared()
-  const tasks = [await world.add(daemon, 'put one into the list'), await world.add(daemon, 'put two into the list')]
+  const tasks = [await world.add(daemon, first), await world.add(daemon, other)]
   const run = await world.begin(daemon, { parallel: 2, settings: { PCC_GATES_TEST: '! grep -q "<<<<" list.txt' } })
   const { outcome, attempts } = await world.over(daemon, run)
   assert.equal(outcome, 'complete')
