@@ -13,8 +13,8 @@ import type { BenchRow } from './row.ts'
 const ROUNDS = 25
 const TASKS = 10_000
 /** A tenth above what it is, so that growth is noticed. */
-const MOST_MEGABYTES = 2.6
-const MOST_FILES = 450
+const MOST_MEGABYTES = 3.2
+const MOST_FILES = 530
 
 /** How long commands take compared with `node -e 0`, as npm installs them and while the daemon runs; and how large the tarball is. */
 export async function benchCommands(): Promise<BenchRow[]> {
@@ -25,9 +25,17 @@ export async function benchCommands(): Promise<BenchRow[]> {
     return join(dir, 'prefix/lib/node_modules/perpetualcc/bin/pcc.js')
   })
   const { dist, source, pcc, env, dir } = installation
-  await fillTasks(appPathsFor({ env }).database, dir)
   await runHello(installation)
-  const { stdout } = await pcc(dist, 'task', 'list', '--json')
+  // Ten thousand tasks have a home of their own: they are not what the other commands meet every day.
+  const many = { ...env, PCC_HOME: join(dir, 'many') }
+  const pccWithMany = (...args: string[]) => run(process.execPath, [dist, ...args], { env: many, cwd: dir })
+  await fillTasks(appPathsFor({ env: many }).database, dir)
+  await using stack = new AsyncDisposableStack()
+  stack.defer(async () => void (await pccWithMany('daemon', 'stop')))
+  const here = (...args: string[]) => run(process.execPath, [dist, ...args], { env, cwd: join(dir, 'hello') })
+  for (const title of ['Validate ISBN numbers', 'Sort books by year', 'Write the changelog'])
+    await here('task', 'add', title)
+  const { stdout } = await pccWithMany('task', 'list', '--json')
   const found = (JSON.parse(stdout) as { tasks: unknown[] }).tasks.length
   if (found !== TASKS) throw new Error(`${found} of ${TASKS} tasks were listed`)
   const times = await race(
@@ -38,16 +46,16 @@ export async function benchCommands(): Promise<BenchRow[]> {
       logs: () => pcc(dist, 'logs', 'hello'),
       configGet: () => pcc(dist, 'config', 'get', 'sessions.max_concurrent'),
       trustStatus: () => pcc(dist, 'trust', 'status', join(dir, 'hello')),
-      taskList: () => pcc(dist, 'task', 'list', '--json'),
-      completion: () => pcc(dist, 'completion', 'bash'),
-      explain: () => pcc(dist, 'explain', 'npm', 'test'),
-      rulesTest: () => pcc(dist, 'rules', 'test', 'npm test'),
-      replay: () => pcc(dist, 'rules', 'test', '--replay'),
-      report: () => pcc(dist, 'report'),
-      agentsList: () => pcc(dist, 'agents', 'list'),
-      dryRun: () => pcc(dist, 'run', '.', '--dry-run'),
+      taskList: () => pccWithMany('task', 'list', '--json'),
+      completion: () => here('completion', 'bash'),
+      explain: () => here('explain', 'npm', 'test'),
+      rulesTest: () => here('rules', 'test', 'npm test'),
+      replay: () => here('rules', 'test', '--replay'),
+      report: () => here('report'),
+      agentsList: () => here('agents', 'list'),
+      dryRun: () => here('run', '.', '--dry-run'),
       // Without a login it ends with 1, which is no failure of the measurement.
-      doctor: () => pcc(dist, 'doctor').catch(() => undefined),
+      doctor: () => here('doctor').catch(() => undefined),
     },
     ROUNDS,
   )
@@ -69,7 +77,7 @@ export async function benchCommands(): Promise<BenchRow[]> {
     row('pcc rules test --replay, installed', times.replay, 4),
     row('pcc report, installed', times.report, 4),
     row('pcc agents list, installed', times.agentsList, 4),
-    row('pcc run --dry-run of 10k tasks, installed', times.dryRun, 4),
+    row('pcc run --dry-run, installed', times.dryRun, 4),
     row('pcc doctor, installed', times.doctor, 4),
     sizeOf(tarball),
   ]

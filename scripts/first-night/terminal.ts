@@ -4,7 +4,8 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const LOOK_MS = 200
-const PATIENCE_MS = 120_000
+/** Of one command, on a machine that may be busy with other things. */
+const PATIENCE_MS = 400_000
 const WIDTH = 100
 const HEIGHT = 40
 /** The prompt of the shell: the exit code of the last command, and a word that nothing else prints. */

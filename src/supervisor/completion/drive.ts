@@ -1,6 +1,6 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf, unreachable } from '../../base/errors.ts'
-import { UNPROVEN, type VerificationResult } from '../../domain/evidence.ts'
+import { hasChangedNothing, UNPROVEN, type VerificationResult } from '../../domain/evidence.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
 import { type ContinueResult, continueRebase } from '../../workspace/merge/continue-rebase.ts'
@@ -8,7 +8,7 @@ import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
 import { enqueueMerge } from '../../workspace/merge/queue.ts'
 import { commitLeftovers } from '../../workspace/verify/commit-leftovers.ts'
 import type { CompletionDeps, CompletionSettings, Unproven } from './context.ts'
-import { askAcceptance, askPerson, askReview, finishTask, refuseWork, sendBack } from './moves.ts'
+import { askAcceptance, askPerson, askReview, finishTask, refuseWork, sendBack, waitForRefused } from './moves.ts'
 import { afterVerification, nextStep } from './next-step.ts'
 import { type KnownCompletionFacts, readFacts } from './read-facts.ts'
 import { conflictReport, describeConcerns, failureLine, failureReport, reviewReport } from './report-text.ts'
@@ -281,6 +281,9 @@ async function followUp(
     case 'ask_review':
       return enqueueWork(work, { settings, head: result.commit ?? '', review: step.do === 'ask_review' }, deps, tx)
     case 'send_back': {
+      // Nothing was changed because something was refused: asked again, the agent would only be refused again.
+      const isRefused = hasChangedNothing(result.checks)
+      if (isRefused && (await waitForRefused(work, { reason: failureLine(result), times: 1 }, supervisor, tx))) return
       const times = { number: progress.failed + 1, of: rounds }
       const reason = `${failureLine(result)}; sent back (${times.number} of ${times.of})`
       return sendBack(work, { cause: 'gates', reason, report: failureReport(result, times) }, supervisor, tx)

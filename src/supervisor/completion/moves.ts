@@ -70,19 +70,19 @@ export async function refuseWork(
   tx: Tx,
 ): Promise<void> {
   const { task, session, run } = work
-  if (run && (await waitForRefused(work, reason, supervisor, tx))) return
+  if (run && (await waitForRefused(work, { reason, times: 2 }, supervisor, tx))) return
   const move = run ? ({ to: 'ready', retry: true } as const) : ({ to: 'failed', verification: 'failed' } as const)
   await supervisor.deps.tasks.transition(task.id, { ...move, reason, attempt: task.attempt }, tx)
   await endSessionAs(session, { status: 'error', reason }, supervisor, tx)
 }
 
 /**
- * Lets work wait in its conversation if the same request was refused in an earlier attempt too: only a person can allow it, and the
- * next attempt would be refused again. Returns whether it waits.
+ * Lets work wait in its conversation if the same request was refused in so many attempts: only a person can allow it, and the next
+ * attempt would be refused again. Returns whether it waits.
  */
-async function waitForRefused(
+export async function waitForRefused(
   { task, session }: FinishedWork,
-  reason: string,
+  { reason, times }: { reason: string; times: number },
   { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<boolean> {
@@ -92,7 +92,7 @@ async function waitForRefused(
     refused.map(({ number }) => number),
     tx,
   )
-  const repeated = refused.filter(row => attempts.filter(({ number }) => number === row.number).length > 1)
+  const repeated = refused.filter(row => attempts.filter(({ number }) => number === row.number).length >= times)
   if (repeated.length === 0) return false
   const why = `${describeRefusals(repeated)}; ${reason}`
   await deps.tasks.transition(task.id, { to: 'waiting', reason: why, attempt: task.attempt }, tx)

@@ -57,3 +57,19 @@ test('a verifier whose account is limited is asked again later, and nobody is bo
   await world.supervisor.completion.checkAgain()
   assert.equal((await world.over(id)).outcome, 'complete')
 })
+
+test('work that changed nothing because something was refused waits for the person at once, on no stronger model', async t => {
+  const agent = scriptedAgent((prompt): Turn => {
+    if (/Another agent says/.test(prompt)) return { says: () => FAIL }
+    return { wants: 'rm -rf legacy', says: () => 'I was not allowed to.' }
+  })
+  const world = await landWorld(t, agent)
+  const task = await world.add('remove legacy', { acceptance: ['legacy is gone'] } as object)
+  const { id } = await world.run()
+  for await (const { kind, body } of world.store.follow(0))
+    if (kind === 'session.ended' && body.status === 'paused') break
+  const { state, reason } = await world.task(task)
+  assert.deepEqual([state, reason?.split(':')[0]], ['waiting', 'waits for your yes to Bash rm -rf legacy'])
+  const { attempts } = (await world.call('GET', `/runs/${id}`)).body
+  assert.deepEqual([attempts.length, agent.prompts.length], [1, 2], 'one attempt and one verifier')
+})
