@@ -1,8 +1,8 @@
 import { posix } from 'node:path'
+import { queryTokens } from '../base/tokens.ts'
 import { changedWith } from './graph/graph-tables.ts'
 import type { IndexFile } from './index/index-file.ts'
 import { rankFiles } from './index/rank.ts'
-import { queryTokens } from './index/tokens.ts'
 
 /** A task as far as it says where it will work. */
 export interface DescribedTask {

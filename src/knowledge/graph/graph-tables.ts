@@ -1,7 +1,7 @@
 import type { ParsedFile } from '../../base/syntax/parsed-file.ts'
+import { queryTokens } from '../../base/tokens.ts'
 import type { IndexFile } from '../index/index-file.ts'
 import { scoreRows } from '../index/score.ts'
-import { queryTokens } from '../index/tokens.ts'
 import { importKeys, keysOfPath } from './resolve-import.ts'
 
 /** Stores which files have an import with a certain last word. What an import means depends on which files there are, so it is resolved when it is asked for. */

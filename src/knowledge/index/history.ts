@@ -1,6 +1,6 @@
+import { tokensOfNames } from '../../base/tokens.ts'
 import type { IndexFile } from './index-file.ts'
 import type { RunGit } from './source-tree.ts'
-import { tokensOfNames } from './tokens.ts'
 
 /** Older commits say little about the code of today. */
 const MOST_COMMITS = 5000

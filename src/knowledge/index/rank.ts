@@ -1,6 +1,6 @@
+import { namesIn, queryTokens, wholeOf } from '../../base/tokens.ts'
 import type { IndexFile } from './index-file.ts'
 import { type ScoredRow, scoreRows } from './score.ts'
-import { namesIn, queryTokens, wholeOf } from './tokens.ts'
 
 /**
  * How much each kind of evidence counts. Every table has its own BM25, and the scores are added: columns of one table share one

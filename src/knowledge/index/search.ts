@@ -1,10 +1,10 @@
 import { matchesGlob } from 'node:path'
 import type { CodeChunk, CodeDefinition, ParsedFile } from '../../base/syntax/parsed-file.ts'
+import { wholeOf } from '../../base/tokens.ts'
 import { decodeText } from './admission.ts'
 import type { IndexFile } from './index-file.ts'
 import { filesThatDefine, type RankedFile, rankFiles, type Weights } from './rank.ts'
 import { readPlainFile } from './source-tree.ts'
-import { wholeOf } from './tokens.ts'
 import { fuseRanks, type NearFile } from './vectors.ts'
 import { readParsed } from './write-files.ts'
 

@@ -1,10 +1,10 @@
 import type { ParsedFile } from '../../base/syntax/parsed-file.ts'
+import { eachToken, tokensOfNames, wholeOf } from '../../base/tokens.ts'
 import { putImports } from '../graph/graph-tables.ts'
 import { nameId } from './history.ts'
 import type { IndexFile } from './index-file.ts'
 import { isOften, OFTEN_MARK } from './score.ts'
 import { packSyntax, unpackSyntax } from './syntax-rows.ts'
-import { eachToken, tokensOfNames, wholeOf } from './tokens.ts'
 
 /** A file that the index is to hold. */
 export interface IndexedFile {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eachToken, queryTokens, stem, tokensOfNames } from '../../../src/knowledge/index/tokens.ts'
+import { eachToken, queryTokens, stem, tokensOfNames } from '../../src/base/tokens.ts'
 
 function tokens(text: string): string[] {
   const found: string[] = []
